@@ -1,0 +1,79 @@
+"""What can go wrong, as a tree; every error says what is wrong, the numbers, and what to do.
+
+    DalembertError
+    |- ModelError(ValueError)              the stated model has faults; all of them are listed in `.faults`
+    |- UnknownNameError(KeyError)          a symbol or name the system does not have
+    |- ArrayError(ValueError)              an array of the wrong shape, or not finite
+    |- OptionError(ValueError)             an option whose value cannot work
+    |- PairingError(TypeError)             ingredients that do not fit together
+    |- InitialStateError(ValueError)       no consistent state could be found
+    `- InconsistentStateError(ValueError)  a state that violates the constraints was handed to a simulation
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+
+
+class DalembertError(Exception):
+    """Root of everything this library raises on purpose."""
+
+
+class ModelError(DalembertError, ValueError):
+    """The faults of a stated model, all of them, each naming the symbol or item."""
+
+    def __init__(self, model: str, faults: Sequence[str]) -> None:
+        self.model = model
+        self.faults = tuple(faults)
+        count = f"{len(self.faults)} faults" if len(self.faults) > 1 else "a fault"
+        lines = "\n".join(f"  {k}. {fault}" for k, fault in enumerate(self.faults, 1))
+        super().__init__(f"model `{model}` has {count}:\n{lines}")
+
+    def __reduce__(self) -> tuple[type, tuple[str, tuple[str, ...]]]:
+        return type(self), (self.model, self.faults)
+
+
+class UnknownNameError(DalembertError, KeyError):
+    """A symbol or name that was never declared; `.known` lists what there is."""
+
+    def __init__(self, name: str, known: Iterable[str], where: str) -> None:
+        self.name, self.known, self.where = name, tuple(known), where
+        close = difflib.get_close_matches(name, self.known, n=3)
+        hint = f"did you mean {', '.join(f'`{c}`' for c in close)}?" if close else f"known: {', '.join(self.known)}."
+        self.message = f"`{name}` is not known in {where}; {hint}"
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self) -> tuple[type, tuple[str, tuple[str, ...], str]]:
+        return type(self), (self.name, self.known, self.where)
+
+
+class ArrayError(DalembertError, ValueError):
+    """An array of the wrong shape, or one that holds values that are not finite."""
+
+
+class OptionError(DalembertError, ValueError):
+    """An option whose value cannot work."""
+
+
+class PairingError(DalembertError, TypeError):
+    """Ingredients that do not fit together; the message names the remedy."""
+
+
+class InitialStateError(DalembertError, ValueError):
+    """No consistent state was found; `.residuals` maps constraint names to what is left of them."""
+
+    def __init__(self, message: str, residuals: Mapping[str, float] | None = None) -> None:
+        self.residuals = dict(residuals or {})
+        super().__init__(message)
+
+
+class InconsistentStateError(DalembertError, ValueError):
+    """A state violates the constraints; `.residuals` maps `(level, constraint)` to the violation."""
+
+    def __init__(self, message: str, residuals: Mapping[tuple[str, str], float] | None = None) -> None:
+        self.residuals = dict(residuals or {})
+        super().__init__(message)
