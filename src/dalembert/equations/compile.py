@@ -1,0 +1,279 @@
+"""`compile_statement`: from what the user said to a `System`, or every fault at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations.check import check_statement, sorted_constraints
+from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
+from dalembert.equations.lower import Lowering, LoweringError
+from dalembert.equations.saddle import saddle_graph
+from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, solve_kinematics
+from dalembert.equations.system import Drawing, Row, System
+from dalembert.errors import ModelError
+from dalembert.model.statement import Constraint, Level, Statement
+
+Probe = Callable[[ca.SX], np.ndarray]
+
+
+def compile_statement(statement: Statement) -> System:
+    """The system a statement describes; raises `ModelError` with all faults found."""
+    faults = check_statement(statement)
+    if faults:
+        raise ModelError(statement.name, faults)
+    s = Symbols.of(statement)
+    probe = _probe(statement, s)
+    try:
+        kinematics = _kinematics(statement, s, probe)
+        derivation = Derivation(statement, kinematics)
+        dynamics = derivation.run()
+        constraints, rows, invariants = _constraints(statement, derivation, probe)
+    except LoweringError as error:
+        raise ModelError(statement.name, [str(error)]) from error
+    faults = _check_dynamics(statement, derivation, probe) + _check_rows(statement, rows, constraints, derivation, probe)
+    if faults:
+        raise ModelError(statement.name, faults)
+    power, transport, works = _power(kinematics, dynamics, constraints, rows, probe)
+    W = _directions(statement, rows, constraints, dynamics)
+    functions = {
+        "dynamics": [
+            kinematics.qdot, _flat(dynamics.M), dynamics.f, _flat(constraints.A), constraints.b,
+            *([] if W is None else [_flat(W)]), power, transport,
+        ],
+        "residual": [constraints.phi, constraints.psi],
+        "assembly": [constraints.phi, _flat(ca.jacobian(constraints.phi, s.q)), *invariants_with_gradient(invariants, s)],
+        "displacement": [ca.mtimes(kinematics.C, s.u)],
+        "invariant": invariants_with_gradient(invariants, s),
+        "energy": [dynamics.kinetic, dynamics.potential],
+    }  # fmt: skip
+    drawing, functions["drawing"] = _drawing(statement, derivation)
+    graphs = {name: _function(name, s.x, columns) for name, columns in functions.items()}
+    if W is None:
+        saddle = _saddle(s, graphs["dynamics"].sparsity_out(0), len(rows), augment=_is_singular(dynamics.M, probe))
+        graphs |= {} if saddle is None else {"saddle": saddle}
+    return System(
+        name=statement.name,
+        coordinates=tuple(q.func.__name__ for q in statement.coordinates),
+        speeds=tuple(u.func.__name__ for u in statement.speeds),
+        parameters=tuple(str(p) for p in statement.parameters),
+        parameter_defaults=tuple(statement.parameters.values()),
+        unknowns=tuple(y.func.__name__ for y in statement.unknowns),
+        rows=rows,
+        invariants=tuple(name for name, _ in invariants),
+        guess=tuple(statement.defaults.get(q, 0.0) for q in statement.coordinates),
+        ideal=W is None,
+        works=works,
+        drawing=drawing,
+        functions=graphs,
+    )
+
+
+def invariants_with_gradient(invariants: Sequence[tuple[str, ca.SX]], s: Symbols) -> list[ca.SX]:
+    """The invariants (ni, 1) and their gradients in q, flat (ni * nq, 1)."""
+    h = ca.vertcat(ca.SX(0, 1), *[e for _, e in invariants])
+    return [h, _flat(ca.jacobian(h, s.q))]
+
+
+def _function(name: str, x: ca.SX, columns: Sequence[ca.SX]) -> ca.Function:
+    # cse: AD repeats subexpressions freely; sharing them here shortens the tape for every backend.
+    return ca.Function(name, [x], [ca.cse(ca.sparsify(ca.vertcat(ca.SX(0, 1), *columns)))])
+
+
+def _saddle(s: Symbols, pattern: ca.Sparsity, nc: int, *, augment: bool) -> ca.Function | None:
+    """The saddle-point solve on the pattern of the "dynamics" output, as a function of (x, out)."""
+    nq, nu = s.q.shape[0], s.u.shape[0]
+    out = ca.SX.sym("out", pattern.nnz())
+    column = ca.SX(pattern, out)
+    sizes = [nq, nu * nu, nu, nc * nu, nc, 1, nu]
+    _, M, f, A, b, power, transport = ca.vertsplit(column, [0, *np.cumsum(sizes).tolist()])
+    parts = {
+        "M": ca.reshape(M, nu, nu).T, "f": f, "A": ca.reshape(A, nu, nc).T, "b": b, "power": power,
+        "transport": transport, "u": s.u, "out": out,
+    }  # fmt: skip
+    return saddle_graph(s.x, parts, pattern, augment=augment)
+
+
+def _is_singular(M: ca.SX, probe: Probe) -> bool:
+    """Whether M, scaled to unit diagonal, is singular at random states."""
+    n = M.shape[0]
+    values = probe(M).reshape(3, n, n)
+    if not np.isfinite(values).all():
+        return False
+    scale = np.sqrt(np.abs(np.einsum("kii->ki", values)))
+    scale[scale == 0.0] = 1.0
+    return bool(np.linalg.eigvalsh(values / scale[:, :, None] / scale[:, None, :]).min() < 1e-9)
+
+
+def _flat(matrix: ca.SX) -> ca.SX:
+    """Row-major column of a matrix (CasADi is column-major)."""
+    return ca.vec(matrix.T)
+
+
+def _probe(statement: Statement, s: Symbols) -> Probe:
+    """Evaluates an expression at three random points, (3, size); NaN where it is not defined."""
+    rng = np.random.default_rng(1743)
+    nq, nu = s.q.shape[0], s.u.shape[0]
+    defaults = [list(statement.parameters.values())] * 3
+    arguments = [
+        rng.uniform(0.1, 1.0, (3, 1)), rng.uniform(0.2, 1.2, (3, nq)), rng.uniform(-1.0, 1.0, (3, nq)),
+        rng.uniform(0.3, 1.3, (3, nu)), rng.uniform(-1.0, 1.0, (3, nu)), np.reshape(defaults, (3, -1)),
+        rng.uniform(-1.0, 1.0, (3, s.y.shape[0])),
+    ]  # fmt: skip
+    variables = [s.t, s.q, s.qd, s.u, s.ud, s.p, s.y]
+
+    def evaluate(expression: ca.SX) -> np.ndarray:
+        f = ca.Function("probe", variables, [ca.densify(ca.vec(expression))])
+        return np.array([np.array(f(*[a[k] for a in arguments])).ravel() for k in range(3)])
+
+    return evaluate
+
+
+def _vanishes(values: np.ndarray, scale: float = 1.0) -> bool:
+    return bool(np.all(np.isfinite(values)) and np.all(np.abs(values) <= 1e-10 * (1.0 + scale)))
+
+
+def _kinematics(statement: Statement, s: Symbols, probe: Probe) -> Kinematics:
+    low = Lowering(atoms_of(statement, s))
+    equations = [low(e) for e in statement.kinematics]
+    k = ca.vertcat(*equations)
+    K = ca.jacobian(k, s.qd)
+    if ca.depends_on(K, ca.vertcat(s.qd, s.u)):
+        raise ModelError(statement.name, ["kinematics: the equations are not linear in the coordinate rates"])
+    n = s.q.shape[0]
+    ranks = [np.linalg.matrix_rank(np.nan_to_num(v.reshape(n, n))) for v in probe(K)]
+    if max(ranks) < n:
+        loose = [str(q) for j, q in enumerate(statement.coordinates) if K[:, j].nnz() == 0]
+        which = f"the rates of {', '.join(loose)} do not appear" if loose else f"rank {max(ranks)} for {n} rates"
+        raise ModelError(statement.name, [f"kinematics cannot be solved for the coordinate rates: {which}"])
+    kinematics = solve_kinematics(equations, s)
+    if ca.depends_on(kinematics.C, s.u):
+        raise ModelError(statement.name, ["kinematics: the coordinate rates are not linear in the speeds"])
+    return kinematics
+
+
+def _constraints(
+    statement: Statement, derivation: Derivation, probe: Probe
+) -> tuple[Constraints, tuple[Row, ...], list[tuple[str, ca.SX]]]:
+    """Constraints by level; a position constraint that the kinematics keep by themselves becomes an invariant."""
+    kinematics, low = derivation.kinematics, derivation.low
+    invariants = [(name, low(e)) for name, e in statement.invariants]
+    kept: list[Constraint] = []
+    expressions: list[tuple[Level, ca.SX]] = []
+    for k in sorted_constraints(statement):
+        constraint = statement.constraints[k]
+        e = low(constraint.expression)
+        if constraint.level is Level.POSITION and _vanishes(probe(kinematics.rate(e)), float(np.abs(probe(e)).max())):
+            invariants.append((constraint.name, e))
+            continue
+        kept.append(constraint)
+        expressions.append((constraint.level, e))
+    rows = tuple(
+        Row(c.name, c.level.value, None if c.servo is None else statement.unknowns.index(c.servo)) for c in kept
+    )
+    return derive_constraints(expressions, kinematics), rows, invariants
+
+
+def _check_dynamics(statement: Statement, derivation: Derivation, probe: Probe) -> list[str]:
+    s, d = derivation.kinematics.symbols, derivation.dynamics
+    faults = []
+    for item in [*statement.particles, *statement.bodies, *(f.at for f in statement.forces)]:
+        if item.velocity is not None and ca.depends_on(ca.jacobian(derivation.velocity(item), s.u), s.u):
+            faults.append(f"velocity of `{item.name}` is not linear in the speeds")
+    for body in statement.bodies:
+        R = derivation.attitude(body)
+        if not _vanishes(np.nan_to_num(probe(ca.mtimes(R.T, R) - ca.SX.eye(3)))):
+            faults.append(f"rotation of body `{body.name}` is not orthonormal")
+    for raw in statement.matrices:
+        M = derivation.low.matrix(raw.mass)
+        skew = np.nan_to_num(np.abs(probe(M - M.T)).max(axis=0)).reshape(M.shape)
+        i, j = np.unravel_index(skew.argmax(), skew.shape)
+        if skew[i, j] > 1e-10 * (1.0 + np.nan_to_num(np.abs(probe(M))).max()):
+            faults.append(f"matrices: mass is not symmetric; entries [{i}, {j}] and [{j}, {i}] differ by {skew[i, j]:.3g}")
+    if s.y.shape[0] and ca.depends_on(d.B, s.y):
+        faults.append("the forces are not linear in the unknowns")
+    faults += [
+        f"unknown `{y}` does not act on any speed; let it appear in a force"
+        for k, y in enumerate(statement.unknowns)
+        if d.B[:, k].nnz() == 0
+    ]
+    if d.M.nnz() == 0:
+        faults.append("the mass matrix is zero")
+    for label, e in (("mass matrix", d.M), ("forces", d.f)):
+        if e.nnz() and not np.isfinite(probe(e)).any():
+            faults.append(f"the {label} are not finite at any of three random states; check the parameters")
+    return faults
+
+
+def _check_rows(
+    statement: Statement, rows: tuple[Row, ...], constraints: Constraints, derivation: Derivation, probe: Probe
+) -> list[str]:
+    s = derivation.kinematics.symbols
+    faults = []
+    if ca.depends_on(ca.jacobian(constraints.gamma, s.ud), s.ud):
+        names = [row.name for row in rows if row.level == Level.ACCELERATION.value]
+        faults.append(f"acceleration constraints {names} are not linear in the accelerations")
+    A = np.abs(np.nan_to_num(probe(constraints.A.T), nan=1.0)).reshape(3, len(rows), -1)
+    faults += [
+        f"constraint `{row.name}` does not restrain any speed: its gradient is zero"
+        for k, row in enumerate(rows)
+        if not A[:, k].any()
+    ]
+    return faults
+
+
+def _power(
+    kinematics: Kinematics, d: Dynamics, c: Constraints, rows: tuple[Row, ...], probe: Probe
+) -> tuple[ca.SX, ca.SX, bool]:
+    """Power (1, 1) and transport (nu, 1) such that dE/dt = power + transport . u' + r . u, and if any of it can act.
+
+    For natural systems (T quadratic in u, no explicit time) only applied forces stay. In general
+    dT/dt - u . (M u' - inertial) = (T_q q' + T_t + u . inertial) + (T_u - M u) . u'.
+    """
+    s = kinematics.symbols
+    T, V, u = d.kinetic, d.potential, s.u
+    power = ca.dot(d.applied, u) + ca.jtimes(V, s.t, ca.SX(1)) + ca.jtimes(V, s.q, kinematics.D)
+    left = kinematics.rate(T) + ca.dot(u, d.inertial)
+    transport = ca.gradient(T, u) - ca.mtimes(d.M, u)
+    scale = float(np.nan_to_num(np.abs(probe(T))).max())
+    if _vanishes(probe(left), scale) and _vanishes(probe(transport), scale):
+        transport = ca.SX(*u.shape)
+    else:
+        power += left
+    power = ca.sparsify(power)
+    first = ca.mtimes(c.A[: c.psi.shape[0], :], u) - c.psi  # zero for scleronomic constraints linear in u
+    silent = all(row.servo is None for row in rows) and c.gamma.shape[0] == 0 and _vanishes(probe(first), scale)
+    return power, transport, not (silent and power.nnz() == 0 and transport.nnz() == 0)
+
+
+def _directions(
+    statement: Statement, rows: tuple[Row, ...], constraints: Constraints, dynamics: Dynamics
+) -> ca.SX | None:
+    """Directions in which the multipliers act, (nc, nu): rows of A, or of B^T for servo constraints; None if all ideal."""
+    if not statement.unknowns:
+        return None
+    return ca.vertcat(
+        *[constraints.A[k, :] if row.servo is None else dynamics.B[:, row.servo].T for k, row in enumerate(rows)]
+    )
+
+
+def _drawing(statement: Statement, derivation: Derivation) -> tuple[Drawing, list[ca.SX]]:
+    """What can be drawn and the columns it is drawn from: positions (3 each), rotations (9 each), line points."""
+    drawn = [p for p in [*statement.particles, *statement.bodies] if p.position is not None]
+    bodies = [b for b in statement.bodies if b.position is not None]
+    columns = [derivation.position(p) for p in drawn]
+    columns += [_flat(derivation.attitude(b)) for b in bodies]
+    columns += [derivation.low.vector(point) for line in statement.lines for point in line.points]
+    drawing = Drawing(
+        points=tuple(p.name for p in drawn),
+        bodies=tuple(b.name for b in bodies),
+        lines=tuple((line.name, len(line.points)) for line in statement.lines),
+        planar=all(c.is_zero or c.nnz() == 0 for c in [ca.sparsify(p[2]) for p in _thirds(columns, len(drawn), len(bodies))]),
+    )
+    return drawing, [ca.densify(c) for c in columns]
+
+
+def _thirds(columns: list[ca.SX], n_points: int, n_bodies: int) -> list[ca.SX]:
+    return [*columns[:n_points], *columns[n_points + n_bodies :]]

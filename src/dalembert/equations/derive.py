@@ -1,0 +1,232 @@
+"""From lowered statements to M u' = f + r: every derivative by automatic differentiation of the graph.
+
+Kane's way for particles and bodies: with v = V u + v_t, a body adds V^T m V to M and V^T (F - m v_t-dot) to f, where
+the dot is taken with u' = 0 (Bajodah et al., eq. 23-34). Lagrange's way for energies, projected onto the speeds by C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import casadi as ca
+import sympy as sp
+
+from dalembert.equations.lower import Lowering
+from dalembert.equations.symbols import Kinematics, atoms_of
+from dalembert.model.quaternion import rotation_matrix
+from dalembert.model.statement import Attitude, Body, Energy, Level, Point, Statement
+
+
+@dataclass
+class Dynamics:
+    """Sums over the whole model: M (nu, nu), inertial and active forces (nu, 1), energies and power."""
+
+    M: ca.SX
+    inertial: ca.SX  # what stays of the inertia forces when u' = 0, with its sign on the right-hand side
+    conservative: ca.SX  # forces that follow from the potential
+    applied: ca.SX  # all other active forces
+    B: ca.SX  # (nu, ny): how the unknowns act
+    kinetic: ca.SX = field(default_factory=lambda: ca.SX(0))
+    potential: ca.SX = field(default_factory=lambda: ca.SX(0))
+
+    @property
+    def f(self) -> ca.SX:
+        """Right-hand side of M u' = f."""
+        return self.inertial + self.conservative + self.applied
+
+
+class Derivation:
+    """Collects the contributions of a statement; `dynamics` holds the sums."""
+
+    def __init__(self, statement: Statement, kinematics: Kinematics) -> None:
+        self.statement = statement
+        self.kinematics = kinematics
+        self.low: Lowering = kinematics.lowering(statement)
+        s = kinematics.symbols
+        nu, ny = s.u.shape[0], s.y.shape[0]
+        self.dynamics = Dynamics(
+            ca.SX(nu, nu), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, ny)
+        )  # structurally empty, so that only what is there is ever computed
+
+    def run(self) -> Dynamics:
+        """All contributions, added up."""
+        st = self.statement
+        gravity = self.low.vector(st.gravity)
+        for item in [*st.particles, *st.bodies]:
+            self._translation(item, self.low(item.mass), gravity)
+        for body in st.bodies:
+            self._rotation(body)
+        for force in st.forces:
+            self._apply(self.velocity(force.at), self.low.vector(force.vector))
+        for torque in st.torques:
+            R, w = self.attitude(torque.on), self.angular_velocity(torque.on)
+            self._apply(w, ca.mtimes(R.T, self.low.vector(torque.vector)))
+        for forces in st.generalized_forces:
+            for key, value in forces.items():
+                self._generalized(key, self.low(value))
+        for energy in st.energies:
+            self._lagrange(energy)
+        for raw in st.matrices:
+            self._raw(self.low.matrix(raw.mass), self.low.matrix(raw.force))
+        self._split_unknowns()
+        return self.dynamics
+
+    # -- motion of points and bodies --------------------------------------------------------------------------------
+
+    def velocity(self, point: Point) -> ca.SX:
+        """Inertial velocity (3, 1) in terms of (q, u, t)."""
+        if point.velocity is not None:
+            return self.low.vector(point.velocity)
+        return self.kinematics.rate(self.position(point))
+
+    def position(self, point: Point) -> ca.SX:
+        """Inertial position (3, 1); NaN where only a velocity was stated."""
+        return ca.SX.nan(3) if point.position is None else self.low.vector(point.position)
+
+    def attitude(self, body: Body) -> ca.SX:
+        """Rotation matrix (3, 3), body axes as columns; the identity where only an angular velocity was stated."""
+        if body.attitude is Attitude.ANGLE:
+            a = self.low(body.rotation[0])
+            return ca.vertcat(
+                ca.horzcat(ca.cos(a), -ca.sin(a), 0), ca.horzcat(ca.sin(a), ca.cos(a), 0), ca.horzcat(0, 0, 1)
+            )
+        if body.attitude is Attitude.MATRIX:
+            return self.low.matrix(sp.Matrix(3, 3, body.rotation))
+        if body.attitude is Attitude.QUATERNION:
+            return self.low.matrix(rotation_matrix(body.rotation))
+        return ca.SX.eye(3)
+
+    def angular_velocity(self, body: Body) -> ca.SX:
+        """Angular velocity (3, 1) in body axes."""
+        if body.angular_velocity is not None:
+            return self.low.vector(body.angular_velocity)
+        if body.attitude is Attitude.ANGLE:
+            return ca.vertcat(0, 0, self.kinematics.rate(self.low(body.rotation[0])))
+        if body.attitude is Attitude.QUATERNION:
+            e = self.low.vector(body.rotation)
+            return _quaternion_rate(e, self.kinematics.rate(e))
+        R = self.attitude(body)
+        W = ca.mtimes(R.T, ca.reshape(self.kinematics.rate(ca.vec(R)), 3, 3))
+        return ca.vertcat(W[2, 1], W[0, 2], W[1, 0])
+
+    # -- contributions ---------------------------------------------------------------------------------------------
+
+    def _translation(self, item: Point, mass: ca.SX, gravity: ca.SX) -> None:
+        d, s = self.dynamics, self.kinematics.symbols
+        v = self.velocity(item)
+        V = ca.jacobian(v, s.u)
+        d.M += mass * ca.mtimes(V.T, V)
+        d.inertial -= mass * ca.mtimes(V.T, self.kinematics.rate(v))
+        d.kinetic += mass * ca.dot(v, v) / 2
+        weight = ca.mtimes(V.T, mass * gravity)
+        if item.position is None or gravity_varies(gravity, s.t):
+            d.applied += weight
+        else:
+            d.conservative += weight
+            d.potential -= mass * ca.dot(gravity, self.position(item))
+
+    def _rotation(self, body: Body) -> None:
+        d, s = self.dynamics, self.kinematics.symbols
+        w = self.angular_velocity(body)
+        J = self.low.matrix(
+            sp.diag(0, 0, *body.inertia) if len(body.inertia) == 1 else sp.Matrix(3, 3, body.inertia)
+        )
+        W = ca.jacobian(w, s.u)
+        d.M += ca.mtimes([W.T, J, W])
+        momentum = ca.mtimes(J, w)
+        d.inertial -= ca.mtimes(W.T, ca.mtimes(J, self.kinematics.rate(w)) + ca.cross(w, momentum))
+        d.kinetic += ca.dot(w, momentum) / 2
+
+    def _apply(self, velocity: ca.SX, force: ca.SX) -> None:
+        self.dynamics.applied += ca.mtimes(ca.jacobian(velocity, self.kinematics.symbols.u).T, force)
+
+    def _generalized(self, key: sp.Expr, value: ca.SX) -> None:
+        st = self.statement
+        if key in st.speeds:
+            self.dynamics.applied[st.speeds.index(key)] += value
+        else:
+            self.dynamics.applied += self.kinematics.C[st.coordinates.index(key), :].T * value
+
+    def _lagrange(self, energy: Energy) -> None:
+        """C^T (d/dt T_qd - T_q + V_q), with T(q, q', t) and q'' = C u' + what is left of it."""
+        d, k, s = self.dynamics, self.kinematics, self.kinematics.symbols
+        potential = self.low(energy.potential)
+        d.potential += potential
+        d.conservative -= ca.mtimes(k.C.T, ca.gradient(potential, s.q))
+        T = self._kinetic_in_rates(energy.kinetic)
+        momentum = ca.gradient(T, s.qd)
+        H = ca.jacobian(momentum, s.qd)
+        left = (
+            ca.gradient(T, s.q)
+            - ca.jtimes(momentum, s.q, s.qd)
+            - ca.jtimes(momentum, s.t, ca.SX(1))
+            - ca.mtimes(H, k.rate(k.qdot))
+        )
+        H, left, T = ca.substitute([H, left, T], [s.qd], [k.qdot])
+        d.M += ca.mtimes([k.C.T, H, k.C])
+        d.inertial += ca.mtimes(k.C.T, left)
+        d.kinetic += T
+
+    def _kinetic_in_rates(self, kinetic: sp.Expr) -> ca.SX:
+        """T(q, q', t); speeds in it are replaced by what they are in terms of q' (square kinematics only)."""
+        k, s = self.kinematics, self.kinematics.symbols
+        T = Lowering(atoms_of(self.statement, s))(kinetic)
+        if not ca.depends_on(T, s.u):
+            return T
+        return ca.substitute(T, s.u, ca.solve(k.C, s.qd - k.D))
+
+    def _raw(self, mass: ca.SX, force: ca.SX) -> None:
+        d, u = self.dynamics, self.kinematics.symbols.u
+        d.M += mass
+        d.applied += force
+        d.kinetic += ca.dot(u, ca.mtimes(mass, u)) / 2
+
+    def _split_unknowns(self) -> None:
+        """Forces are linear in the unknowns: f = f0 + B y."""
+        d, s = self.dynamics, self.kinematics.symbols
+        if s.y.shape[0]:
+            d.B = ca.jacobian(d.applied, s.y)
+            d.applied = ca.substitute(d.applied, s.y, ca.SX.zeros(s.y.shape))
+
+
+def gravity_varies(gravity: ca.SX, t: ca.SX) -> bool:
+    """Whether gravity depends on time, so that it has no potential to speak of."""
+    return bool(ca.depends_on(gravity, t))
+
+
+def _quaternion_rate(e: ca.SX, ed: ca.SX) -> ca.SX:
+    """Angular velocity in body axes: the vector part of 2 conj(e) e' / (e.e)."""
+    e0, v, d0, dv = e[0], e[1:4], ed[0], ed[1:4]
+    return 2 * (e0 * dv - d0 * v - ca.cross(v, dv)) / ca.dot(e, e)
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Residuals by level and A u' = b for all of them: position rows first, then velocity, then acceleration."""
+
+    phi: ca.SX  # (np, 1) position residual
+    psi: ca.SX  # (np + nv, 1) velocity residual: rates of the position rows, then the velocity rows
+    gamma: ca.SX  # (na, 1) acceleration residual, with u' in it
+    A: ca.SX  # (nc, nu)
+    b: ca.SX  # (nc, 1)
+
+
+def derive_constraints(
+    expressions: Sequence[tuple[Level, ca.SX]],
+    kinematics: Kinematics,
+) -> Constraints:
+    """All constraints at acceleration level (Bajodah et al., eq. 12-19); `expressions` sorted by level."""
+    s = kinematics.symbols
+    column = {level: ca.vertcat(ca.SX(0, 1), *[e for l, e in expressions if l is level]) for level in Level}
+    phi = column[Level.POSITION]
+    psi = ca.vertcat(kinematics.rate(phi), column[Level.VELOCITY])
+    gamma = column[Level.ACCELERATION]
+    rest = ca.substitute(gamma, s.ud, ca.SX.zeros(s.ud.shape))
+    return Constraints(
+        phi,
+        psi,
+        gamma,
+        ca.vertcat(ca.jacobian(psi, s.u), ca.jacobian(gamma, s.ud)),
+        -ca.vertcat(kinematics.rate(psi), rest),
+    )

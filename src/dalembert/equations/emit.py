@@ -1,0 +1,290 @@
+"""LLVM IR text of a CasADi instruction tape.
+
+The tape is first brought to static single assignment: CasADi reuses the slots of its work vector, whereas a value here
+is written once. Then it is cut into chunks, each one basic block in a function of its own, because LLVM's scheduler and
+register allocator are superlinear in the length of a block. A value needed in a later chunk travels through a work
+array on the stack of the calling thread, so a kernel may be called from several threads at once.
+
+The text is a function of the tape alone: the object cache hashes it.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+
+import casadi as ca
+
+CHUNK = 500  # instructions per basic block; measured, see native.py
+STACK_SLOTS = 8192  # 64 kB; secondary threads on macOS have 512 kB of stack in all
+
+# Products and sums may fuse, nothing else: free reordering would break compensated sums and tests for NaN.
+_ARITHMETIC = {
+    ca.OP_ADD: "fadd contract double {0}, {1}",
+    ca.OP_SUB: "fsub contract double {0}, {1}",
+    ca.OP_MUL: "fmul contract double {0}, {1}",
+    ca.OP_DIV: "fdiv contract double {0}, {1}",
+    ca.OP_NEG: "fneg contract double {0}",
+    ca.OP_SQ: "fmul contract double {0}, {0}",
+    ca.OP_TWICE: "fadd contract double {0}, {0}",
+    ca.OP_INV: "fdiv contract double 1.0, {0}",
+    ca.OP_FMOD: "frem double {0}, {1}",
+}
+# Sine and cosine of one argument become one sincos call where libm has it; the others are one or two instructions.
+_INTRINSIC = {
+    getattr(ca, f"OP_{name.upper()}"): f"llvm.{name}.f64"
+    for name in ("sin", "cos", "sqrt", "floor", "ceil", "fabs", "copysign")
+} | {ca.OP_FMIN: "llvm.minnum.f64", ca.OP_FMAX: "llvm.maxnum.f64"}
+_LIBM = {
+    getattr(ca, f"OP_{name.upper()}"): name
+    for name in (
+        *("exp", "log", "pow", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh"),
+        *("atanh", "log1p", "expm1", "hypot", "erf", "remainder"),
+    )
+} | {ca.OP_CONSTPOW: "pow"}
+_CALLS = _INTRINSIC | _LIBM
+# Both kinds yield an i1 besides the double 0.0 or 1.0, so that a condition is not compared with zero again.
+_COMPARISON = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
+_LOGICAL = {ca.OP_NOT: "xor i1 {0}, true", ca.OP_AND: "and i1 {0}, {1}", ca.OP_OR: "or i1 {0}, {1}"}
+_BRANCHING = (ca.OP_SIGN, ca.OP_IF_ELSE_ZERO)
+_COPIES = (ca.OP_ASSIGN, ca.OP_LIFT)
+_COMMUTATIVE = (ca.OP_ADD, ca.OP_MUL)
+_EMITTED = frozenset(_ARITHMETIC) | frozenset(_CALLS) | frozenset(_COMPARISON) | {*_LOGICAL, *_BRANCHING}
+_LEAVES = (ca.OP_CONST, ca.OP_INPUT)
+
+# What object code may refer to: beside the functions named above, those that LLVM lowers instructions to.
+EXTERNAL_SYMBOLS = (
+    *sorted(set(_LIBM.values())),
+    *("sin", "cos", "sincos", "fmod", "floor", "ceil", "fmin", "fmax", "malloc", "free", "memcpy", "memset"),
+)
+
+
+class UnsupportedOperationError(Exception):
+    """The tape holds an operation without native code, such as `printme` or a call; for use inside this package."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A tape in static single assignment: value k is `operations[k]` applied to the values `arguments[k]`.
+
+    For a constant `arguments[k]` is (bits of the double,), for an input (index,). `order` lists the values that need
+    an instruction, as they are to be computed, and `outputs[k]` the rows of the result that value k is stored to.
+    """
+
+    operations: list[int]
+    arguments: list[tuple[int, ...]]
+    order: list[int]
+    outputs: dict[int, list[int]]
+
+
+def read_program(function: ca.Function) -> Program:
+    """The tape of `function` (one SX input, one output column) with equal values merged."""
+    operations: list[int] = []
+    arguments: list[tuple[int, ...]] = []
+    known: dict[tuple[int, tuple[int, ...]], int] = {}
+    slots: dict[int, int] = {}
+    outputs: dict[int, list[int]] = {}
+    rows = function.sparsity_out(0).row()
+    for k in range(function.n_instructions()):
+        op = function.instruction_id(k)
+        inputs = function.instruction_input(k)
+        if op == ca.OP_OUTPUT:
+            outputs.setdefault(slots[inputs[0]], []).append(rows[function.instruction_output(k)[1]])
+            continue
+        target = function.instruction_output(k)[0]
+        if op in _COPIES:
+            slots[target] = slots[inputs[0]]
+            continue
+        if op == ca.OP_CONST:
+            values = struct.unpack("<Q", struct.pack("<d", function.instruction_constant(k)))
+        elif op == ca.OP_INPUT:
+            values = (inputs[1],)
+        elif op in _EMITTED:
+            values = tuple(slots[i] for i in inputs)
+            if op in _COMMUTATIVE:
+                values = tuple(sorted(values))
+        else:
+            raise UnsupportedOperationError(f"operation {op} at instruction {k} of `{function.name()}`")
+        value = known.setdefault((op, values), len(operations))
+        if value == len(operations):
+            operations.append(op)
+            arguments.append(values)
+        slots[target] = value
+    return Program(operations, arguments, _schedule(operations, arguments), outputs)
+
+
+def _schedule(operations: list[int], arguments: list[tuple[int, ...]]) -> list[int]:
+    """Values in tape order, but sine and cosine of one argument side by side: LLVM only joins them within a block."""
+    partner: dict[int, int] = {}
+    waiting: dict[int, int] = {}
+    for value, op in enumerate(operations):
+        if op in (ca.OP_SIN, ca.OP_COS):
+            first = waiting.setdefault(arguments[value][0], value)
+            if first != value:
+                partner[first] = value
+    moved = set(partner.values())
+    order: list[int] = []
+    for value, op in enumerate(operations):
+        if op not in _LEAVES and value not in moved:
+            order.append(value)
+            if value in partner:
+                order.append(partner[value])
+    return order
+
+
+def _assign_slots(program: Program, chunk_of: dict[int, int], chunks: int) -> tuple[dict[int, int], int]:
+    """Work array index of every value that is used in a later chunk than its own, and the length of the array."""
+    last_use: dict[int, int] = {}
+    for value in program.order:
+        for argument in program.arguments[value]:
+            if chunk_of.get(argument, chunk_of[value]) != chunk_of[value]:
+                last_use[argument] = max(last_use.get(argument, 0), chunk_of[value])
+    expiring: list[list[int]] = [[] for _ in range(chunks)]
+    slots: dict[int, int] = {}
+    free: list[int] = []
+    length = 0
+    current = 0
+    for value in program.order:
+        if value not in last_use:
+            continue
+        # A slot is reused only after the chunk that last reads it, since loads and stores of one chunk are interleaved.
+        while current < chunk_of[value]:
+            free.extend(slots[v] for v in reversed(expiring[current]))
+            current += 1
+        if not free:
+            free.append(length)
+            length += 1
+        slots[value] = free.pop()
+        expiring[last_use[value]].append(value)
+    return slots, length
+
+
+@dataclass
+class _Block:
+    """The text of one chunk as it grows, and the values it can name."""
+
+    program: Program
+    slots: dict[int, int]
+    lines: list[str] = field(default_factory=list)
+    names: dict[int, str] = field(default_factory=dict)
+    truths: dict[int, str] = field(default_factory=dict)
+
+    def name(self, value: int) -> str:
+        """The operand text of a value; emits the load if it comes from the input or from an earlier chunk."""
+        known = self.names.get(value)
+        if known is not None:
+            return known
+        op, arguments = self.program.operations[value], self.program.arguments[value]
+        if op == ca.OP_CONST:
+            text = f"0x{arguments[0]:016X}"
+        else:
+            text = f"%v{value}"
+            source, index = ("x", arguments[0]) if op == ca.OP_INPUT else ("work", self.slots[value])
+            self.lines.append(f"%p{value} = getelementptr double, ptr %{source}, i64 {index}")
+            self.lines.append(f"{text} = load double, ptr %p{value}, align 8")
+        self.names[value] = text
+        return text
+
+    def truth(self, value: int) -> str:
+        """The operand text of `value != 0` as an i1; NaN is true, as in C."""
+        if value not in self.truths:
+            operand = self.name(value)
+            self.lines.append(f"%t{value} = fcmp une double {operand}, 0.0")
+            self.truths[value] = f"%t{value}"
+        return self.truths[value]
+
+    def store(self, value: int, destination: str, index: int) -> None:
+        operand = self.name(value)
+        self.lines.append(f"%{destination}p{index} = getelementptr double, ptr %{destination}, i64 {index}")
+        self.lines.append(f"store double {operand}, ptr %{destination}p{index}, align 8")
+
+    def compute(self, value: int) -> None:
+        """Emit the instruction of a value."""
+        op, arguments = self.program.operations[value], self.program.arguments[value]
+        target = f"%v{value}"
+        if op in _ARITHMETIC:
+            self.lines.append(f"{target} = " + _ARITHMETIC[op].format(*map(self.name, arguments)))
+        elif op in _CALLS:
+            operands = ", ".join(f"double {self.name(a)}" for a in arguments)
+            self.lines.append(f"{target} = call double @{_CALLS[op]}({operands})")
+        elif op in _COMPARISON or op in _LOGICAL:
+            if op in _COMPARISON:
+                test = f"fcmp {_COMPARISON[op]} double {self.name(arguments[0])}, {self.name(arguments[1])}"
+            else:
+                test = _LOGICAL[op].format(*map(self.truth, arguments))
+            self.lines += [f"%t{value} = {test}", f"{target} = uitofp i1 %t{value} to double"]
+            self.truths[value] = f"%t{value}"
+        elif op == ca.OP_IF_ELSE_ZERO:
+            condition, operand = self.truth(arguments[0]), self.name(arguments[1])
+            self.lines.append(f"{target} = select i1 {condition}, double {operand}, double 0.0")
+        else:
+            self._compute_sign(value, self.name(arguments[0]))
+        self.names[value] = target
+
+    def _compute_sign(self, value: int, operand: str) -> None:
+        # The argument itself where it is neither positive nor negative: that keeps NaN and the sign of zero.
+        self.lines += [
+            f"%g{value} = fcmp ogt double {operand}, 0.0",
+            f"%l{value} = fcmp olt double {operand}, 0.0",
+            f"%s{value} = select i1 %g{value}, double 1.0, double {operand}",
+            f"%v{value} = select i1 %l{value}, double -1.0, double %s{value}",
+        ]
+
+
+def _emit_chunks(program: Program, chunk: int) -> tuple[list[list[str]], int]:
+    """The lines of every chunk, and the length of the work array."""
+    parts = [program.order[k : k + chunk] for k in range(0, len(program.order), chunk)] or [[]]
+    chunk_of = {value: c for c, part in enumerate(parts) for value in part}
+    slots, length = _assign_slots(program, chunk_of, len(parts))
+    bodies = []
+    for c, part in enumerate(parts):
+        block = _Block(program, slots)
+        # Inputs and constants that are results themselves belong to no chunk; the first one stores them.
+        leaves = [v for v in program.outputs if program.operations[v] in _LEAVES] if c == 0 else []
+        for value in leaves + part:
+            if value in chunk_of:
+                block.compute(value)
+            for row in program.outputs.get(value, ()):
+                block.store(value, "out", row)
+            if value in slots:
+                block.store(value, "work", slots[value])
+        bodies.append(block.lines)
+    return bodies, length
+
+
+def emit_kernel(program: Program, *, chunk: int = CHUNK) -> str:
+    """IR of a module that defines `void kernel(const double* x, double* out)`; x and out must not overlap.
+
+    `chunk` is the most instructions a basic block may hold.
+    """
+    bodies, length = _emit_chunks(program, chunk)
+    text = _declarations(program)
+    head = "define void @kernel(ptr noalias %x, ptr noalias %out) #1 {"
+    if len(bodies) == 1:
+        return "\n".join([*text, head, *bodies[0], "ret void\n}\n"])
+    for c, body in enumerate(bodies):
+        parameters = "ptr noalias %x, ptr noalias %out, ptr noalias %work"
+        text += [f"define internal void @chunk{c}({parameters}) #2 {{", *body, "ret void\n}"]
+    on_stack = length <= STACK_SLOTS
+    work = f"alloca double, i64 {length + 1}, align 16" if on_stack else f"call ptr @malloc(i64 {8 * length})"
+    text += [head, f"%work = {work}"]
+    text += [f"call void @chunk{c}(ptr %x, ptr %out, ptr %work)" for c in range(len(bodies))]
+    text += [] if on_stack else ["call void @free(ptr %work)"]
+    return "\n".join([*text, "ret void\n}\n"])
+
+
+def _declarations(program: Program) -> list[str]:
+    """Attributes, and a declaration of every function the program calls."""
+    text = [
+        "attributes #0 = { nounwind willreturn memory(none) }",
+        "attributes #1 = { nounwind }",
+        "attributes #2 = { nounwind noinline }",
+        "declare ptr @malloc(i64) #1",
+        "declare void @free(ptr) #1",
+    ]
+    arity = {
+        _CALLS[op]: len(arguments)
+        for op, arguments in zip(program.operations, program.arguments, strict=True)
+        if op in _CALLS
+    }
+    return text + [f"declare double @{name}({', '.join(['double'] * n)}) #0" for name, n in sorted(arity.items())]

@@ -1,0 +1,116 @@
+"""The saddle-point solve as a graph of its own: L D L^T in a fixed order, on the sparsity pattern of one system.
+
+For small systems a factorisation with loops and pivot searches costs ten times more than its arithmetic. Unrolled along
+the static pattern it becomes a model kernel like any other. The order (speeds first, then constraints) needs no pivoting
+while M is positive definite and A has full rank; the graph reports how far that holds, and the caller falls back to
+`numerics.linear` when it does not. If M is singular by structure, M + A^T G A takes its place, which changes nothing
+because A u' = b (augmented Lagrangian), and is positive definite whenever the saddle matrix is regular.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+LIMIT = 20_000  # multiplications; beyond, loops are as good
+
+Column = list[ca.SX | None]
+
+
+def saddle_graph(x: ca.SX, parts: dict[str, ca.SX], pattern: ca.Sparsity, *, augment: bool) -> ca.Function | None:
+    """Function of (x, out of "dynamics") giving u' (nu), la (nc), quality and power; None if too large.
+
+    `parts` are the symbolic pieces of `out` by name (M, f, A, b, power, transport, u), `pattern` that of `out`.
+    Quality is the smallest pivot relative to what it was before elimination: 1 is perfect, 0 is singular.
+    """
+    M, f, A, b = parts["M"], parts["f"], parts["A"], parts["b"]
+    nu, nc = M.shape[0], A.shape[0]
+    if augment and nc:
+        # Scaled so that both terms have the same size.
+        weight = (ca.trace(M) + 1e-300) / (ca.sumsqr(A) + 1e-300)
+        M, f = M + weight * ca.mtimes(A.T, A), f + weight * ca.mtimes(A.T, b)
+    K = ca.vertcat(ca.horzcat(M, A.T), ca.horzcat(A, ca.SX(nc, nc)))
+    if _cost(K.sparsity()) > LIMIT:
+        return None
+    rows = _rows(K)
+    quality = _factor(rows, nu)
+    solution = _solve(rows, [*_entries(f), *_entries(b)])
+    udot, la = ca.vertcat(ca.SX(0, 1), *solution[:nu]), -ca.vertcat(ca.SX(0, 1), *solution[nu:])
+    power = parts["power"] + ca.dot(parts["transport"], udot) + ca.dot(la, ca.mtimes(A, parts["u"]))
+    result = ca.cse(ca.vertcat(udot, la, quality, power))
+    # The kernel reads the dense buffer (x, out); structural zeros of `out` are never read.
+    inputs = ca.SX.sym("memory", x.shape[0] + pattern.size1())
+    nonzeros = ca.vertcat(*[inputs[x.shape[0] + row] for row in pattern.row()])
+    result = ca.substitute([result], [x, parts["out"]], [inputs[: x.shape[0]], nonzeros])[0]
+    return ca.Function("saddle", [inputs], [ca.densify(result)])
+
+
+def _cost(pattern: ca.Sparsity) -> int:
+    """Multiplications of L D L^T with fill-in, from the pattern alone."""
+    n = pattern.size1()
+    full = np.zeros((n, n), dtype=bool)
+    full[pattern.row(), pattern.get_col()] = True
+    cost = 0
+    for k in range(n):
+        below = np.nonzero(full[k + 1 :, k])[0] + k + 1
+        full[np.ix_(below, below)] = True
+        cost += len(below) * (len(below) + 3) // 2
+    return cost
+
+
+def _entries(column: ca.SX) -> list[ca.SX]:
+    dense = ca.densify(column)
+    return [dense[k] for k in range(dense.shape[0])]
+
+
+def _rows(K: ca.SX) -> list[Column]:
+    pattern = K.sparsity()
+    n = K.shape[0]
+    return [[K[i, j] if pattern.has_nz(i, j) else None for j in range(i + 1)] for i in range(n)]
+
+
+def _factor(rows: list[Column], nu: int) -> ca.SX:
+    """Rows of L (unit diagonal left out) with 1 / D on the diagonal, in place; returns the quality."""
+    quality = ca.SX(1)
+    for i, row in enumerate(rows):
+        for j in range(i):
+            row[j] = _less_products(row[j], row, rows[j], j)
+        before = row[i] if i < nu else None
+        for j in range(i):
+            w = row[j]
+            if w is None:
+                continue
+            row[j] = w * rows[j][j]
+            product = row[j] * w
+            row[i] = -product if row[i] is None else row[i] - product
+            if i >= nu and j < nu:  # what the pivot of a constraint is before other constraints take part
+                before = product if before is None else before + product
+        pivot = ca.SX(0) if row[i] is None else row[i]
+        sign = 1 if i < nu else -1
+        quality = ca.fmin(quality, sign * pivot / before) if before is not None else ca.SX(0)
+        row[i] = 1 / pivot
+    return quality
+
+
+def _less_products(entry: ca.SX | None, left: Column, right: Column, count: int) -> ca.SX | None:
+    """entry - sum over k < count of left[k] right[k], skipping structural zeros."""
+    for k in range(count):
+        if left[k] is not None and right[k] is not None:
+            product = left[k] * right[k]
+            entry = -product if entry is None else entry - product
+    return entry
+
+
+def _solve(rows: list[Column], x: list[ca.SX]) -> list[ca.SX]:
+    """Solution of L D L^T x = rhs."""
+    n = len(rows)
+    for i in range(n):
+        for j in range(i):
+            if rows[i][j] is not None:
+                x[i] = x[i] - rows[i][j] * x[j]
+    x = [x[i] * rows[i][i] for i in range(n)]
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            if rows[j][i] is not None:
+                x[i] = x[i] - rows[j][i] * x[j]
+    return x

@@ -1,0 +1,110 @@
+"""The graph variables of a system and total derivatives along its motion.
+
+Notation as in the design: q' = C(q,t) u + D(q,t); a dot is a total time derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import sympy as sp
+
+from dalembert.equations.lower import Lowering
+from dalembert.model.statement import Statement
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """Graph variables: time, coordinates, coordinate rates (free), speeds, their rates, parameters, unknowns."""
+
+    t: ca.SX
+    q: ca.SX
+    qd: ca.SX
+    u: ca.SX
+    ud: ca.SX
+    p: ca.SX
+    y: ca.SX
+
+    @classmethod
+    def of(cls, statement: Statement) -> Symbols:
+        """Fresh variables of the right sizes, all columns."""
+        nq, nu = len(statement.coordinates), len(statement.speeds)
+        return cls(
+            ca.SX.sym("t"),
+            ca.SX.sym("q", nq),
+            ca.SX.sym("qd", nq),
+            ca.SX.sym("u", nu),
+            ca.SX.sym("ud", nu),
+            ca.SX.sym("p", len(statement.parameters)),
+            ca.SX.sym("y", len(statement.unknowns)),
+        )
+
+    @property
+    def x(self) -> ca.SX:
+        """What every kernel reads: (t, q, u, p) in one column."""
+        return ca.vertcat(self.t, self.q, self.u, self.p)
+
+
+def atoms_of(statement: Statement, s: Symbols) -> dict[sp.Basic, ca.SX]:
+    """What each SymPy symbol stands for, with coordinate rates left free."""
+    atoms: dict[sp.Basic, ca.SX] = {statement.time: s.t}
+    t = statement.time
+    for k, q in enumerate(statement.coordinates):
+        atoms[q], atoms[q.diff(t)] = s.q[k], s.qd[k]
+    for k, u in enumerate(statement.speeds):
+        atoms[u] = s.u[k]
+    for k, p in enumerate(statement.parameters):
+        atoms[p] = s.p[k]
+    return atoms
+
+
+@dataclass(frozen=True)
+class Kinematics:
+    """q' = C u + D, total derivatives along it, and the lowerings that know it."""
+
+    symbols: Symbols
+    qdot: ca.SX  # (nq, 1)
+    C: ca.SX  # (nq, nu)
+    D: ca.SX  # (nq, 1)
+
+    def rate(self, expression: ca.SX) -> ca.SX:
+        """Total derivative of an expression in (q, u, t) with the speeds held: what is left of it when u' = 0."""
+        s = self.symbols
+        return ca.jtimes(expression, s.q, self.qdot) + ca.jtimes(expression, s.t, ca.SX(1))
+
+    def total_rate(self, expression: ca.SX) -> ca.SX:
+        """Total derivative, with u' in it."""
+        return self.rate(expression) + ca.jtimes(expression, self.symbols.u, self.symbols.ud)
+
+    def lowering(self, statement: Statement) -> Lowering:
+        """A lowering in which coordinate rates are replaced by C u + D, and second rates by their derivative."""
+        s, t = self.symbols, statement.time
+        atoms = atoms_of(statement, s)
+        second = self.total_rate(self.qdot)
+        for k, q in enumerate(statement.coordinates):
+            atoms[q.diff(t)], atoms[q.diff(t, 2)] = self.qdot[k], second[k]
+        for k, u in enumerate(statement.speeds):
+            atoms[u.diff(t)] = s.ud[k]
+        for k, y in enumerate(statement.unknowns):
+            atoms[y] = s.y[k]
+        return Lowering(atoms)
+
+
+def solve_kinematics(equations: Sequence[ca.SX], s: Symbols) -> Kinematics:
+    """Kinematics from equations that are zero and linear in q' and u, solved for q' (eq. 1 of Bajodah et al.)."""
+    k = ca.vertcat(*equations)
+    K = ca.jacobian(k, s.qd)
+    rest = ca.substitute(k, s.qd, ca.SX.zeros(s.qd.shape))
+    qdot = -(rest if _is_identity(K) else ca.solve(K, rest))
+    C = ca.jacobian(qdot, s.u)
+    D = ca.substitute(qdot, s.u, ca.SX.zeros(s.u.shape))
+    return Kinematics(s, qdot, C, ca.sparsify(D))
+
+
+def _is_identity(matrix: ca.SX) -> bool:
+    n = matrix.shape[0]
+    return matrix.sparsity() == ca.Sparsity.diag(n) and all(
+        e.is_constant() and float(e) == 1.0 for e in matrix.elements()
+    )

@@ -1,0 +1,239 @@
+"""`System`: the compiled equations of motion, frozen, picklable, callable at plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+import sympy as sp
+
+from dalembert.equations.native import Kernel, compile_kernel
+from dalembert.errors import ArrayError, UnknownNameError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dalembert.motion import Motion
+    from dalembert.state import State
+
+Named = Mapping[Any, float]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One constraint row: its name, level, and which unknown enforces it (None: an ideal reaction)."""
+
+    name: str
+    level: str
+    servo: int | None = None
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What can be drawn: names of points and bodies with a position, and polylines with their point counts."""
+
+    points: tuple[str, ...]
+    bodies: tuple[str, ...]
+    lines: tuple[tuple[str, int], ...]
+    planar: bool
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """M(q,t) u' = f(q,u,t) + r with its constraints, as graphs that become native code when first used.
+
+    Sizes: `nq` coordinates, `nu` speeds, `nc` constraint rows (position first, then velocity, then acceleration).
+    Evaluations take `(t, q, u)` and optional parameter values; leading axes of q and u are kept.
+    """
+
+    name: str
+    coordinates: tuple[str, ...]
+    speeds: tuple[str, ...]
+    parameters: tuple[str, ...]
+    parameter_defaults: tuple[float, ...]
+    unknowns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    invariants: tuple[str, ...]
+    guess: tuple[float, ...]
+    ideal: bool
+    works: bool
+    drawing: Drawing
+    functions: Mapping[str, ca.Function] = field(repr=False)
+    _kernels: dict[str, Kernel] = field(default_factory=dict, repr=False, compare=False)
+
+    # -- sizes -----------------------------------------------------------------------------------------------------
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return len(self.coordinates)
+
+    @property
+    def nu(self) -> int:
+        """Number of speeds."""
+        return len(self.speeds)
+
+    @property
+    def nc(self) -> int:
+        """Number of constraint rows."""
+        return len(self.rows)
+
+    def count(self, level: str) -> int:
+        """Number of constraint rows of a level: "position", "velocity" or "acceleration"."""
+        return sum(row.level == level for row in self.rows)
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        """Names of the constraint rows, in the order of the multipliers."""
+        return tuple(row.name for row in self.rows)
+
+    def __repr__(self) -> str:
+        levels = ", ".join(f"{self.count(l)} {l}" for l in ("position", "velocity", "acceleration") if self.count(l))
+        unknowns = f"\n  unknowns     {', '.join(self.unknowns)}" if self.unknowns else ""
+        values = zip(self.parameters, self.parameter_defaults, strict=True)
+        return (
+            f"System {self.name!r}\n"
+            f"  coordinates  {self.nq}: {', '.join(self.coordinates)}\n"
+            f"  speeds       {self.nu}: {', '.join(self.speeds)}\n"
+            f"  constraints  {self.nc} ({levels or 'none'}): {', '.join(self.constraint_names)}{unknowns}\n"
+            f"  parameters   {', '.join(f'{name}={value:g}' for name, value in values)}"
+        )
+
+    # -- names -----------------------------------------------------------------------------------------------------
+
+    def parameter_values(self, changes: Named | None = None) -> np.ndarray:
+        """Parameter values (np,): the defaults with `changes`, keyed by symbol or name."""
+        values = np.array(self.parameter_defaults, dtype=float)
+        for key, value in (changes or {}).items():
+            name = name_of(key)
+            if name not in self.parameters:
+                raise UnknownNameError(name, self.parameters, f"the parameters of `{self.name}`")
+            if not np.isfinite(value):
+                raise ArrayError(f"parameter `{name}` is {value}; it must be finite")
+            values[self.parameters.index(name)] = float(value)
+        return values
+
+    # -- evaluation ------------------------------------------------------------------------------------------------
+
+    def kernel(self, name: str) -> Kernel:
+        """The machine code of one of `functions`, compiled or loaded from the cache when first asked for."""
+        if name not in self._kernels:
+            self._kernels[name] = compile_kernel(self.functions[name])
+        return self._kernels[name]
+
+    def evaluate(self, name: str, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
+        """All outputs of one kernel in one array, (..., n_out); leading axes as in `q`."""
+        q_, u_ = self._checked(q, self.nq, "q"), self._checked(u, self.nu, "u")
+        p = parameters if isinstance(parameters, np.ndarray) else self.parameter_values(parameters)
+        lead = np.broadcast_shapes(q_.shape[:-1], u_.shape[:-1], np.shape(t))
+        t_ = np.broadcast_to(np.asarray(t, dtype=float), lead)[..., None]
+        x = np.concatenate(
+            [t_, np.broadcast_to(q_, (*lead, self.nq)), np.broadcast_to(u_, (*lead, self.nu)),
+             np.broadcast_to(p, (*lead, len(p)))], axis=-1,
+        )  # fmt: skip
+        kernel = self.kernel(name)
+        out = np.array([kernel(row) for row in x.reshape(-1, x.shape[-1])])
+        return out.reshape(*lead, kernel.n_out)
+
+    def mass_matrix(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
+        """M, (..., nu, nu)."""
+        return self._part("mass_matrix", t, q, u, parameters)
+
+    def forces(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
+        """f of M u' = f + r, (..., nu): active forces and what is left of the inertia forces when u' = 0."""
+        return self._part("forces", t, q, u, parameters)
+
+    def coordinate_rates(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
+        """q' = C u + D, (..., nq)."""
+        return self._part("coordinate_rates", t, q, u, parameters)
+
+    def constraint_jacobian(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
+        """A of A u' = b, (..., nc, nu)."""
+        return self._part("constraint_jacobian", t, q, u, parameters)
+
+    def constraint_bias(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
+        """b of A u' = b, (..., nc)."""
+        return self._part("constraint_bias", t, q, u, parameters)
+
+    def position_residual(self, t: ArrayLike, q: ArrayLike, parameters: Any = None) -> np.ndarray:
+        """phi(q, t), (..., number of position constraints)."""
+        out = self.evaluate("residual", t, q, np.zeros(self.nu), parameters)
+        return out[..., : self.count("position")]
+
+    def velocity_residual(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
+        """psi(q, u, t), (..., position + velocity rows): rates of the position rows, then the velocity constraints."""
+        return self.evaluate("residual", t, q, u, parameters)[..., self.count("position") :]
+
+    def energy(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
+        """Kinetic plus potential energy, (...)."""
+        return self.evaluate("energy", t, q, u, parameters).sum(axis=-1)
+
+    @property
+    def parts(self) -> dict[str, tuple[slice, tuple[int, ...]]]:
+        """Where each quantity lies in the output of the "dynamics" kernel, and its shape."""
+        nq, nu, nc = self.nq, self.nu, self.nc
+        shapes: dict[str, tuple[int, ...]] = {
+            "coordinate_rates": (nq,),
+            "mass_matrix": (nu, nu),
+            "forces": (nu,),
+            "constraint_jacobian": (nc, nu),
+            "constraint_bias": (nc,),
+            "directions": (0,) if self.ideal else (nc, nu),
+            "power": (1,),
+            "transport": (nu,),
+        }
+        ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
+        return {
+            name: (slice(int(end) - int(np.prod(shape)), int(end)), shape)
+            for (name, shape), end in zip(shapes.items(), ends, strict=True)
+        }
+
+    # -- the next stages -------------------------------------------------------------------------------------------
+
+    def initial(self, given: Named | None = None, **options: Any) -> State:
+        """A consistent state; see `dalembert.initial.consistent.find_state` for the options."""
+        from dalembert.initial.consistent import find_state
+
+        return find_state(self, given or {}, **options)
+
+    def simulate(self, state: State, t_end: float | tuple[float, float], **options: Any) -> Motion:
+        """The motion from `state`; see `dalembert.simulate.simulate` for the options."""
+        from dalembert.simulate import simulate
+
+        return simulate(self, state, t_end, **options)
+
+    # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _part(self, name: str, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any) -> np.ndarray:
+        where, shape = self.parts[name]
+        out = self.evaluate("dynamics", t, q, u, parameters)[..., where]
+        return out.reshape(*out.shape[:-1], *shape)
+
+    def _checked(self, values: ArrayLike, size: int, what: str) -> np.ndarray:
+        array = np.asarray(values, dtype=float)
+        if array.ndim == 0 or array.shape[-1] != size:
+            raise ArrayError(f"`{what}` has shape {array.shape}; its last axis must be {size} for `{self.name}`")
+        return array
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {**self.__dict__, "_kernels": {}}
+        state["functions"] = {name: f.serialize() for name, f in self.functions.items()}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state["functions"] = {name: ca.Function.deserialize(text) for name, text in state["functions"].items()}
+        self.__dict__.update(state)
+
+
+def name_of(key: Any) -> str:
+    """The name a symbol or string stands for; rates read x' and x''."""
+    if isinstance(key, str):
+        return key
+    if isinstance(key, sp.Derivative):
+        return f"{name_of(key.expr)}{chr(39) * int(key.derivative_count)}"
+    if isinstance(key, sp.Function):
+        return str(key.func.__name__)
+    return str(key)

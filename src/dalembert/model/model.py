@@ -1,0 +1,345 @@
+"""The statement of a mechanical system: coordinates, inertia, forces and constraints, in SymPy expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+from sympy.physics.mechanics import dynamicsymbols
+
+from dalembert.errors import DalembertError
+from dalembert.model.quaternion import Quaternion
+from dalembert.model.reading import Reader, split_names
+from dalembert.model.statement import (
+    Attitude,
+    Body,
+    Constraint,
+    Energy,
+    Force,
+    Level,
+    Line,
+    Matrices,
+    Particle,
+    Point,
+    Statement,
+    Torque,
+)
+
+if TYPE_CHECKING:
+    from dalembert.equations.system import System
+
+Expression = Any  # a SymPy expression or a number
+Components = Sequence[Expression]
+
+
+class Model:
+    """A mechanical system as its author states it.
+
+    Statements add up and are checked as a whole by `compile`, which raises every fault at once. All expressions are
+    SymPy; `x.diff()` is the rate of a coordinate. Vectors have 2 or 3 inertial components.
+    """
+
+    def __init__(self, name: str = "model") -> None:
+        self.name = name
+        self.statement = Statement(name=name, time=dynamicsymbols._t)  # noqa: SLF001 - SymPy's only spelling of its time symbol
+        self._names: dict[str, str] = {}
+        self._rateless: list[sp.Expr] = []  # coordinates whose rate has no kinematical equation yet
+        self._read = Reader(self.statement.faults)
+
+    @property
+    def t(self) -> sp.Symbol:
+        """Time, as it appears in expressions."""
+        return self.statement.time
+
+    def __repr__(self) -> str:
+        s = self.statement
+        return (
+            f"Model({self.name!r}: {len(s.coordinates)} coordinates, {len(s.particles)} particles, "
+            f"{len(s.bodies)} bodies, {len(s.constraints)} constraints)"
+        )
+
+    # -- symbols -------------------------------------------------------------------------------------------------
+
+    def coordinates(self, names: str) -> tuple[sp.Expr, ...]:
+        """New coordinates q, as functions of time; `names` are separated by blanks or commas."""
+        new = tuple(self._declare(name, "coordinate") for name in split_names(names))
+        self.statement.coordinates.extend(new)
+        self._rateless.extend(new)
+        return new
+
+    def speeds(
+        self,
+        names: str,
+        *,
+        kinematics: Mapping[sp.Expr, Expression] | Sequence[Expression] | None = None,
+    ) -> tuple[sp.Expr, ...]:
+        """New speeds u, as functions of time.
+
+        Without `kinematics` they name the rates of the coordinates, in order. With it, either `{q: rate}` gives the
+        rate of each coordinate in terms of speeds, or a list holds expressions that are zero and linear in the
+        rates `q.diff()`: q' = C(q,t) u + D(q,t). Speeds not known yet may be written by `dynamicsymbols(name)`.
+        """
+        new = tuple(self._declare(name, "speed") for name in split_names(names))
+        self.statement.speeds.extend(new)
+        if kinematics is None:
+            self._name_rates(new)
+        elif isinstance(kinematics, Mapping):
+            for q, rate in kinematics.items():
+                self._kinematical(q, rate)
+        else:
+            equations = self._read.scalars(kinematics, "kinematics")
+            self.statement.kinematics.extend(equations)
+            rates = set().union(*(e.atoms(sp.Derivative) for e in equations)) if equations else set()
+            self._rateless = [q for q in self._rateless if q.diff(self.t) not in rates]
+        return new
+
+    def parameters(self, **defaults: float) -> tuple[sp.Symbol, ...]:
+        """New constants with their default values, in the order given."""
+        new = []
+        for name, value in defaults.items():
+            symbol = sp.Symbol(name)
+            self._claim(name, "parameter")
+            number = self._read.number(value, f"parameter `{name}`")
+            self.statement.parameters[symbol] = number
+            new.append(symbol)
+        return tuple(new)
+
+    def unknowns(self, names: str) -> tuple[sp.Expr, ...]:
+        """New algebraic unknowns without inertia (control forces, moments), as functions of time."""
+        new = tuple(self._declare(name, "unknown") for name in split_names(names))
+        self.statement.unknowns.extend(new)
+        return new
+
+    def quaternion(self, name: str, *, speeds: str) -> Quaternion:
+        """A unit quaternion `name`0..3 (scalar first) driven by three new speeds: the angular velocity in body axes.
+
+        Its norm is kept automatically; pass it as `rotation=` of a body.
+        """
+        e = self.coordinates(" ".join(f"{name}{k}" for k in range(4)))
+        symbols = split_names(speeds)
+        if len(symbols) != 3:
+            self._read.fault(f"quaternion `{name}` needs three speeds, got {len(symbols)} ({speeds!r})")
+            symbols = (symbols + [f"{name}_w{k}" for k in range(3)])[:3]
+        quaternion = Quaternion(e, tuple(dynamicsymbols(s) for s in symbols))
+        self.speeds(" ".join(symbols), kinematics=dict(zip(e, quaternion.rates, strict=True)))
+        self.statement.invariants.append((f"|{name}|", quaternion.norm))
+        self.statement.defaults[e[0]] = 1.0
+        return quaternion
+
+    # -- inertia and forces ---------------------------------------------------------------------------------------
+
+    def particle(
+        self,
+        name: str,
+        *,
+        mass: Expression,
+        position: Components | None = None,
+        velocity: Components | None = None,
+    ) -> Particle:
+        """A particle at `position`, or with `velocity` stated in the speeds."""
+        self._claim(name, "particle")
+        what = f"particle `{name}`"
+        particle = Particle(
+            name,
+            self._read.optional_vector(position, f"position of {what}"),
+            self._read.optional_vector(velocity, f"velocity of {what}"),
+            mass=self._read.scalar(mass, f"mass of {what}"),
+        )
+        if position is None and velocity is None:
+            self._read.fault(f"{what} has neither position nor velocity; give one of them")
+        self.statement.particles.append(particle)
+        return particle
+
+    def body(
+        self,
+        name: str,
+        *,
+        mass: Expression,
+        inertia: Any,
+        position: Components | None = None,
+        rotation: Any = None,
+        velocity: Components | None = None,
+        angular_velocity: Components | None = None,
+    ) -> Body:
+        """A rigid body with its mass centre at `position`.
+
+        `rotation` is an angle about z (planar), a 3x3 matrix whose columns are the body axes, or a unit quaternion
+        (four entries, scalar first, or a `Quaternion`). `inertia` is central, in body axes: a number about z, three
+        principal moments, or a symmetric 3x3 matrix. `angular_velocity` (body axes) may stand for `rotation`.
+        """
+        self._claim(name, "body")
+        what = f"body `{name}`"
+        attitude, entries = self._read.rotation(rotation, what)
+        body = Body(
+            name,
+            self._read.optional_vector(position, f"position of {what}"),
+            self._read.optional_vector(velocity, f"velocity of {what}"),
+            mass=self._read.scalar(mass, f"mass of {what}"),
+            inertia=self._read.inertia(inertia, what, attitude),
+            attitude=attitude,
+            rotation=entries,
+            angular_velocity=self._read.optional_vector(angular_velocity, f"angular velocity of {what}"),
+        )
+        if position is None and velocity is None:
+            self._read.fault(f"{what} has neither position nor velocity; give one of them")
+        if attitude is Attitude.NONE and angular_velocity is None:
+            self._read.fault(f"{what} has neither rotation nor angular velocity; give one of them")
+        if attitude is Attitude.QUATERNION and not isinstance(rotation, Quaternion):
+            self.constrain(sum(e**2 for e in entries) - 1, name=f"|{name}|")
+        self.statement.bodies.append(body)
+        return body
+
+    def gravity(self, acceleration: Components) -> None:
+        """Uniform gravity on every particle and body, as an acceleration vector."""
+        g = self._read.vector(acceleration, "gravity")
+        old = self.statement.gravity
+        self.statement.gravity = (old[0] + g[0], old[1] + g[1], old[2] + g[2])
+
+    def force(self, vector: Components, *, at: Point | Components) -> None:
+        """A force (inertial components) at a particle, at a body's mass centre, or at a point given by its position."""
+        point = at if isinstance(at, Point) else Point("point", self._read.vector(at, "point of a force"))
+        self.statement.forces.append(Force(self._read.vector(vector, f"force at `{point.name}`"), point))
+
+    def torque(self, vector: Any, *, on: Body) -> None:
+        """A torque on a body: a number (about z) or three inertial components."""
+        if not isinstance(on, Body):
+            self._read.fault(f"a torque acts on a body, not on {on!r}; use model.force for particles")
+            return
+        components = vector if isinstance(vector, Sequence | sp.MatrixBase) else [0, 0, vector]
+        self.statement.torques.append(Torque(self._read.vector(components, f"torque on `{on.name}`"), on))
+
+    def generalized_force(self, forces: Mapping[sp.Expr, Expression]) -> None:
+        """Generalised forces by coordinate (virtual work per unit of q) or by speed (power per unit of u)."""
+        read = {key: self._read.scalar(value, f"generalised force along `{key}`") for key, value in forces.items()}
+        self.statement.generalized_forces.append(read)
+
+    def energy(self, *, kinetic: Expression = 0, potential: Expression = 0) -> None:
+        """A kinetic and a potential energy, treated by Lagrange's equations."""
+        self.statement.energies.append(
+            Energy(self._read.scalar(kinetic, "kinetic energy"), self._read.scalar(potential, "potential energy"))
+        )
+
+    def matrices(self, *, mass: Any, force: Any) -> None:
+        """A raw contribution M u' = F in the order of the speeds: `mass` (nu, nu) symmetric, `force` (nu,)."""
+        matrix, column = self._read.matrix(mass, "matrices: mass"), self._read.column(force, "matrices: force")
+        if matrix.rows != matrix.cols or matrix.rows != column.rows:
+            self._read.fault(f"matrices: mass is {matrix.shape} and force is ({column.rows},); they must match")
+            return
+        self.statement.matrices.append(Matrices(matrix, column))
+
+    # -- constraints ----------------------------------------------------------------------------------------------
+
+    def constrain(
+        self,
+        expression: Any,
+        *,
+        name: str | None = None,
+        servo: Any = None,
+    ) -> Constraint | tuple[Constraint, ...]:
+        """One constraint `expression` = 0, or several if a list is given (named `name[0]`, `name[1]`, ...).
+
+        Its level follows from what it contains: coordinates (position), speeds or coordinate rates (velocity), rates
+        of speeds (acceleration). With `servo` the unknown given there enforces it, through the forces it appears in.
+        """
+        name = name or f"constraint_{len(self.statement.constraints) + 1}"
+        if not isinstance(expression, Sequence | sp.MatrixBase):
+            return self._constrain_one(expression, name, servo)
+        servos = servo if isinstance(servo, Sequence) else [servo] * len(expression)
+        if len(servos) != len(expression):
+            self._read.fault(f"constraint `{name}`: {len(servos)} servo unknowns for {len(expression)} expressions")
+            servos = [None] * len(expression)
+        pairs = enumerate(zip(expression, servos, strict=True))
+        return tuple(self._constrain_one(e, f"{name}[{k}]", s) for k, (e, s) in pairs)
+
+    def line(self, points: Sequence[Point | Components], *, name: str | None = None) -> None:
+        """A polyline drawn in animations, through particles, bodies or positions."""
+        name = name or f"line_{len(self.statement.lines) + 1}"
+        read = []
+        for point in points:
+            if isinstance(point, Point) and point.position is None:
+                self._read.fault(f"line `{name}`: `{point.name}` has no position to draw")
+            elif isinstance(point, Point):
+                read.append(point.position)
+            else:
+                read.append(self._read.vector(point, f"line `{name}`"))
+        self.statement.lines.append(Line(name, tuple(p for p in read if p is not None)))
+
+    # -- the next stage -------------------------------------------------------------------------------------------
+
+    def compile(self) -> System:
+        """The equations of motion as native code; raises `ModelError` with every fault of the model."""
+        from dalembert.equations.compile import compile_statement
+
+        return compile_statement(self.closed())
+
+    def closed(self) -> Statement:
+        """The statement with default speeds for every coordinate that has none; what `compile` reads."""
+        if not self._rateless:
+            return self.statement
+        s = self.statement
+        names = [f"{q.func.__name__}_dot" for q in self._rateless]
+        taken = [name for name in names if name in self._names]
+        if taken:
+            raise DalembertError(f"default speeds {taken} clash with declared names; name the speeds by model.speeds")
+        new = [dynamicsymbols(name) for name in names]
+        rates = [q.diff(self.t) - u for q, u in zip(self._rateless, new, strict=True)]
+        return Statement(**{**vars(s), "speeds": [*s.speeds, *new], "kinematics": [*s.kinematics, *rates]})
+
+    # -- inside ---------------------------------------------------------------------------------------------------
+
+    def _claim(self, name: str, kind: str) -> None:
+        if not name or any(c.isspace() for c in name):
+            self._read.fault(f"{kind} {name!r}: a name must not be empty or contain blanks")
+        if name in self._names:
+            self._read.fault(f"{kind} `{name}` is already declared as a {self._names[name]}; choose another name")
+        self._names[name] = kind
+
+    def _declare(self, name: str, kind: str) -> sp.Expr:
+        self._claim(name, kind)
+        return dynamicsymbols(name)
+
+    def _name_rates(self, speeds: tuple[sp.Expr, ...]) -> None:
+        if len(speeds) > len(self._rateless):
+            self._read.fault(
+                f"{len(speeds)} speeds are to name coordinate rates but only {len(self._rateless)} are left; "
+                "declare the coordinates first or give `kinematics`"
+            )
+        for q, u in zip(self._rateless[: len(speeds)], speeds, strict=False):
+            self.statement.kinematics.append(q.diff(self.t) - u)
+        self._rateless = self._rateless[len(speeds) :]
+
+    def _kinematical(self, q: sp.Expr, rate: Expression) -> None:
+        if q not in self.statement.coordinates:
+            self._read.fault(f"kinematics: `{q}` is not a coordinate")
+            return
+        if q not in self._rateless:
+            self._read.fault(f"kinematics: the rate of `{q}` is given twice")
+            return
+        self.statement.kinematics.append(q.diff(self.t) - self._read.scalar(rate, f"rate of `{q}`"))
+        self._rateless.remove(q)
+
+    def _constrain_one(self, expression: Any, name: str, servo: Any) -> Constraint:
+        self._claim(name, "constraint")
+        read = self._read.scalar(expression, f"constraint `{name}`")
+        if servo is not None and servo not in self.statement.unknowns:
+            self._read.fault(f"constraint `{name}`: servo `{servo}` is not among model.unknowns")
+        constraint = Constraint(name, read, self._level(read, name), servo)
+        self.statement.constraints.append(constraint)
+        return constraint
+
+    def _level(self, expression: sp.Expr, name: str) -> Level:
+        s = self.statement
+        coordinates, speeds = set(s.coordinates), set(s.speeds)
+        order = -1
+        for atom in expression.atoms(sp.Derivative, sp.Function):
+            base, count = (atom.expr, atom.derivative_count) if isinstance(atom, sp.Derivative) else (atom, 0)
+            if base in coordinates:
+                order = max(order, count)
+            elif base in speeds:
+                order = max(order, count + 1)
+        if order < 0:
+            self._read.fault(f"constraint `{name}` contains no coordinate or speed: {expression} = 0")
+        elif order > 2:
+            self._read.fault(f"constraint `{name}` contains a derivative beyond accelerations: {expression} = 0")
+        return (Level.POSITION, Level.VELOCITY, Level.ACCELERATION)[min(max(order, 0), 2)]

@@ -1,0 +1,138 @@
+"""What a user can say about a mechanical system, as frozen records of SymPy expressions.
+
+A `Model` collects these; `dalembert.equations` reads them. Vectors are 3-tuples (planar ones padded with zero).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import sympy as sp
+
+Vector = tuple[sp.Expr, sp.Expr, sp.Expr]
+
+
+class Level(enum.Enum):
+    """The highest derivative a constraint contains."""
+
+    POSITION = "position"
+    VELOCITY = "velocity"
+    ACCELERATION = "acceleration"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place that moves with the system: its position, or its velocity in the speeds (Kane's way), or both."""
+
+    name: str
+    position: Vector | None = None
+    velocity: Vector | None = None
+
+
+@dataclass(frozen=True)
+class Particle(Point):
+    """A point with mass."""
+
+    mass: sp.Expr = sp.S.Zero
+
+
+class Attitude(enum.Enum):
+    """How the orientation of a body is stated."""
+
+    ANGLE = "angle"  # planar: one angle about z
+    MATRIX = "matrix"  # nine entries, columns are the body axes in inertial components
+    QUATERNION = "quaternion"  # scalar first, unit norm
+    NONE = "none"  # only an angular velocity is given
+
+
+@dataclass(frozen=True)
+class Body(Point):
+    """A rigid body: `position` is that of its mass centre, `inertia` is central and in body axes.
+
+    `rotation` holds 1, 9 (row by row) or 4 entries, as `attitude` says. `angular_velocity`, if given, is in body
+    axes; otherwise it follows from the rotation.
+    """
+
+    mass: sp.Expr = sp.S.Zero
+    inertia: tuple[sp.Expr, ...] = ()  # one entry (about z) or nine, row by row
+    attitude: Attitude = Attitude.NONE
+    rotation: tuple[sp.Expr, ...] = ()
+    angular_velocity: Vector | None = None
+
+
+@dataclass(frozen=True)
+class Force:
+    """A force in inertial components, acting at a point."""
+
+    vector: Vector
+    at: Point
+
+
+@dataclass(frozen=True)
+class Torque:
+    """A torque in inertial components, acting on a body."""
+
+    vector: Vector
+    on: Body
+
+
+@dataclass(frozen=True)
+class Energy:
+    """A kinetic and a potential energy, to be treated by Lagrange's equations."""
+
+    kinetic: sp.Expr
+    potential: sp.Expr
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """Raw M u' = F in the order of the speeds."""
+
+    mass: sp.Matrix
+    force: sp.Matrix
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """An expression that must stay zero; with `servo`, an unknown enforces it instead of an ideal reaction."""
+
+    name: str
+    expression: sp.Expr
+    level: Level
+    servo: sp.Expr | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """Drawing data: a polyline through points."""
+
+    name: str
+    points: tuple[Vector, ...]
+
+
+@dataclass
+class Statement:
+    """Everything a model says, in the order it was said."""
+
+    name: str
+    time: sp.Symbol
+    coordinates: list[sp.Expr] = field(default_factory=list)
+    speeds: list[sp.Expr] = field(default_factory=list)
+    kinematics: list[sp.Expr] = field(default_factory=list)  # each zero, linear in the coordinate rates
+    parameters: dict[sp.Symbol, float] = field(default_factory=dict)
+    unknowns: list[sp.Expr] = field(default_factory=list)
+    invariants: list[tuple[str, sp.Expr]] = field(default_factory=list)  # zero by the kinematics themselves
+    defaults: dict[sp.Expr, float] = field(default_factory=dict)  # where a guess starts, if not at zero
+    particles: list[Particle] = field(default_factory=list)
+    bodies: list[Body] = field(default_factory=list)
+    gravity: Vector = (sp.S.Zero, sp.S.Zero, sp.S.Zero)
+    forces: list[Force] = field(default_factory=list)
+    torques: list[Torque] = field(default_factory=list)
+    generalized_forces: list[Mapping[sp.Expr, sp.Expr]] = field(default_factory=list)
+    energies: list[Energy] = field(default_factory=list)
+    matrices: list[Matrices] = field(default_factory=list)
+    constraints: list[Constraint] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)

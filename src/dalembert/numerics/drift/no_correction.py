@@ -1,0 +1,41 @@
+"""No drift control: the constraints hold at acceleration level only, and their errors grow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.numerics.layout import Floats, Ints, f8, i8
+from dalembert.numerics.native_cache import jit
+
+
+@dataclass(frozen=True)
+class NoCorrection:
+    """Integrates A u' = b and lets the constraints drift; for comparison."""
+
+    @property
+    def options(self) -> np.ndarray:
+        """Numbers for native code: none."""
+        return np.zeros(0)
+
+    def feedback(self) -> Any:
+        """Native feedback: none."""
+        return leave
+
+    def corrector(self) -> Any:
+        """Native correction: none."""
+        return keep
+
+
+@jit(i8(Ints, Floats))
+def leave(_plan, _mem):  # type: ignore[no-untyped-def]
+    """b stays as it is."""
+    return 0
+
+
+@jit(i8(Ints, Floats, f8, Floats))
+def keep(_plan, _mem, _t, _z):  # type: ignore[no-untyped-def]
+    """The state stays as it is."""
+    return 0

@@ -1,0 +1,188 @@
+"""Mass-weighted projection onto the constraints: first positions, then velocities, after every step.
+
+Positions move by the least displacement s in the kinetic metric, min s^T M s with phi(q + C s) = 0; speeds by the least
+du^T M du with psi(q, u + du) = 0. Both are Gauss-Newton iterations on the saddle-point matrix, factorised once and
+used again while they contract. Unit quaternions and other invariants of the kinematics are restored first.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import OptionError
+from dalembert.numerics.drift.no_correction import leave
+from dalembert.numerics.evaluate import load_state
+from dalembert.numerics.layout import (
+    DISPLACEMENT,
+    DYNAMICS,
+    INVARIANT,
+    INVARIANTS,
+    NI,
+    NP,
+    NQ,
+    NU,
+    NV,
+    OPTIONS,
+    OUT,
+    RESIDUAL,
+    RESIDUALS,
+    RHS,
+    SHIFT,
+    XQ,
+    XU,
+    Floats,
+    Ints,
+    X,
+    call_kernel,
+    f8,
+    i8,
+)
+from dalembert.numerics.native_cache import jit
+from dalembert.numerics.linear.symmetric import factor_saddle, solve_saddle
+from dalembert.numerics.status import DRIFT_STUCK
+
+ITERATIONS = 12
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Brings the state back whenever a residual exceeds `tolerance` (in the unit of the constraint)."""
+
+    tolerance: float = 1e-12
+
+    def __post_init__(self) -> None:
+        if not (self.tolerance > 0.0 and math.isfinite(self.tolerance)):
+            raise OptionError(f"Projection: tolerance is {self.tolerance}; it must be positive and finite")
+
+    @property
+    def options(self) -> np.ndarray:
+        """Numbers for native code, (1,)."""
+        return np.array([self.tolerance])
+
+    def feedback(self) -> Any:
+        """Native feedback: none, the equations stay as they are."""
+        return leave
+
+    def corrector(self) -> Any:
+        """Native correction of a state."""
+        return project
+
+
+@jit(f8(Floats, i8, i8))
+def _largest(mem, start, count):  # type: ignore[no-untyped-def]
+    worst = 0.0
+    for k in range(start, start + count):
+        if not math.isfinite(mem[k]):
+            return math.inf
+        worst = max(worst, abs(mem[k]))
+    return worst
+
+
+@jit(f8(Ints, Floats))
+def restore_invariants(plan, mem):  # type: ignore[no-untyped-def]
+    """Move q along the gradient of each invariant until it vanishes; returns what was left before the last sweep."""
+    nq, ni, h = plan[NQ], plan[NI], plan[INVARIANTS]
+    worst = 0.0
+    for _ in range(ITERATIONS if ni else 0):
+        call_kernel(plan[INVARIANT], mem, plan[X], h)
+        worst = _largest(mem, h, ni)
+        if worst <= 4e-16:
+            break
+        for k in range(ni):
+            row = h + ni + k * nq
+            norm = 0.0
+            for j in range(nq):
+                norm += mem[row + j] ** 2
+            if norm > 0.0:
+                for j in range(nq):
+                    mem[plan[XQ] + j] -= mem[h + k] / norm * mem[row + j]
+    return worst
+
+
+@jit(i8(Ints, Floats, i8, i8))
+def _solve_for(plan, mem, first, rows):  # type: ignore[no-untyped-def]
+    """Least move in the mass metric that cancels `rows` residuals from `first` on, to first order; left in RHS."""
+    nu, x, r = plan[NU], plan[RHS], plan[RESIDUALS] + first
+    for i in range(nu):
+        mem[x + i] = 0.0
+    for k in range(rows):
+        mem[x + nu + k] = -mem[r + k]
+    return solve_saddle(plan, mem, rows, x)
+
+
+@jit(i8(Ints, Floats, f8))
+def project_positions(plan, mem, tolerance):  # type: ignore[no-untyped-def]
+    """phi(q) = 0 for the state in mem; returns a status."""
+    nq, nu, n = plan[NQ], plan[NU], plan[NP]
+    before = _largest(mem, plan[RESIDUALS], n)
+    fresh = False
+    for _ in range(ITERATIONS):
+        if before <= 1e-2 * tolerance:
+            return 0
+        if not fresh:
+            call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
+            factor_saddle(plan, mem, n)
+            fresh = True
+        _solve_for(plan, mem, 0, n)
+        for i in range(nu):  # C s: the displacement kernel reads s where u stands
+            mem[plan[RHS] + i], mem[plan[XU] + i] = mem[plan[XU] + i], mem[plan[RHS] + i]
+        call_kernel(plan[DISPLACEMENT], mem, plan[X], plan[SHIFT])
+        for i in range(nu):
+            mem[plan[XU] + i] = mem[plan[RHS] + i]
+        for i in range(nq):
+            mem[plan[XQ] + i] += mem[plan[SHIFT] + i]
+        restore_invariants(plan, mem)
+        call_kernel(plan[RESIDUAL], mem, plan[X], plan[RESIDUALS])
+        after = _largest(mem, plan[RESIDUALS], n)
+        if after > 0.5 * before and after <= 1e2 * tolerance:
+            return 0  # round-off
+        fresh = after < 0.1 * before
+        before = after
+    return 0 if before <= tolerance else DRIFT_STUCK
+
+
+@jit(i8(Ints, Floats, f8))
+def project_velocities(plan, mem, tolerance):  # type: ignore[no-untyped-def]
+    """psi(q, u) = 0 for the state in mem; returns a status."""
+    nu, n, first = plan[NU], plan[NP] + plan[NV], plan[NP]
+    before = _largest(mem, plan[RESIDUALS] + first, n)
+    fresh = False
+    for _ in range(ITERATIONS):
+        if before <= 1e-2 * tolerance:
+            return 0
+        if not fresh:
+            call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
+            factor_saddle(plan, mem, n)
+            fresh = True
+        _solve_for(plan, mem, first, n)
+        for i in range(nu):
+            mem[plan[XU] + i] += mem[plan[RHS] + i]
+        call_kernel(plan[RESIDUAL], mem, plan[X], plan[RESIDUALS])
+        after = _largest(mem, plan[RESIDUALS] + first, n)
+        if after > 0.5 * before and after <= 1e2 * tolerance:
+            return 0  # round-off
+        fresh = after < 0.1 * before
+        before = after
+    return 0 if before <= tolerance else DRIFT_STUCK
+
+
+@jit(i8(Ints, Floats, f8, Floats))
+def project(plan, mem, t, z):  # type: ignore[no-untyped-def]
+    """Bring z = (q, u, ...) onto the constraints at time t, in place; returns a status."""
+    load_state(plan, mem, t, z)
+    n, first, tolerance = plan[NP] + plan[NV], plan[NP], mem[plan[OPTIONS]]
+    restore_invariants(plan, mem)
+    status = 0
+    if n > 0:
+        call_kernel(plan[RESIDUAL], mem, plan[X], plan[RESIDUALS])
+        if first > 0 and _largest(mem, plan[RESIDUALS], first) > tolerance:
+            status = project_positions(plan, mem, tolerance)
+        if status == 0 and _largest(mem, plan[RESIDUALS] + first, n) > tolerance:
+            status = project_velocities(plan, mem, tolerance)
+    for i in range(plan[NQ] + plan[NU]):
+        z[i] = mem[plan[XQ] + i]
+    return status

@@ -1,0 +1,225 @@
+"""Runs native loops for one system: lays out the arrays, composes the ingredients, hands chunks of output to Python."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.numerics import layout
+from dalembert.numerics.evaluate import rates, sample
+from dalembert.numerics.integrators import advance as loop
+from dalembert.numerics.integrators.method import Method
+from dalembert.numerics.link import address_of
+from dalembert.numerics.status import MORE, OK, Status
+
+CHUNK = 4096  # samples per buffer when every step is stored
+SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctrl-C
+
+
+class Formulation(Protocol):
+    """A way of writing the equations: gives the native function that leaves u' and la in mem."""
+
+    def solver(self, *, ideal: bool) -> Any: ...
+
+
+class Drift(Protocol):
+    """A way of keeping the constraints: feedback into b before a solve, correction of a state after a step."""
+
+    @property
+    def options(self) -> np.ndarray: ...
+
+    def feedback(self) -> Any: ...
+
+    def corrector(self) -> Any: ...
+
+
+class Integrator(Protocol):
+    """A way of stepping through time."""
+
+    def method(self) -> Method: ...
+
+
+@dataclass
+class Samples:
+    """What a run leaves: times (nt,), states z = (q, u, work) (nt, nz), how it ended and what it cost."""
+
+    t: np.ndarray
+    z: np.ndarray
+    status: Status
+    stats: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Everything computed at samples: u' (nt, nu), la (nt, nc), residuals by level, energies (nt,), solve quality (nt,)."""
+
+    udot: np.ndarray
+    multipliers: np.ndarray
+    phi: np.ndarray
+    psi: np.ndarray
+    acceleration: np.ndarray
+    kinetic: np.ndarray
+    potential: np.ndarray
+    balance: np.ndarray
+    condition: np.ndarray
+
+
+class Engine:
+    """One system with parameter values, a formulation and a drift control, ready to run. Not shared between threads."""
+
+    def __init__(self, system: System, parameters: np.ndarray, formulation: Formulation, drift: Drift) -> None:
+        self.system = system
+        self.size = system.nq + system.nu
+        self.nz = self.size + int(system.works)
+        sizes = {
+            "nq": system.nq, "nu": system.nu, "np": system.count("position"), "nv": system.count("velocity"),
+            "nc": system.nc, "ni": len(system.invariants), "works": int(system.works), "ideal": int(system.ideal),
+        }  # fmt: skip
+        self.plan, self.mem = layout.lay_out(sizes, len(parameters), system.kernel("dynamics").n_out, drift.options)
+        for key, name in (
+            (layout.DYNAMICS, "dynamics"), (layout.RESIDUAL, "residual"), (layout.DISPLACEMENT, "displacement"),
+            (layout.INVARIANT, "invariant"), (layout.ENERGY, "energy"),
+        ):  # fmt: skip
+            self.plan[key] = system.kernel(name).address
+        self.plan[layout.SADDLE] = system.kernel("saddle").address if "saddle" in system.functions else 0
+        first = self.plan[layout.XU] + system.nu
+        self.mem[first : first + len(parameters)] = parameters
+        self.correct = drift.corrector()
+        for key, function in (
+            (layout.SOLVE, formulation.solver(ideal=system.ideal)),
+            (layout.FEEDBACK, drift.feedback()),
+            (layout.CORRECT, self.correct),
+        ):
+            self.plan[key] = address_of(function)
+
+    def rates(self, t: float, z: np.ndarray) -> np.ndarray:
+        """(q', u', power) at one state, (nz,)."""
+        zdot = np.zeros(self.nz)
+        rates(self.plan, self.mem, t, np.ascontiguousarray(z, dtype=float), zdot)
+        return zdot
+
+    def corrected(self, t: float, z: np.ndarray) -> tuple[np.ndarray, Status]:
+        """The state brought onto the constraints by the drift control, and how that went."""
+        moved = np.array(z, dtype=float)
+        return moved, Status(self.correct(self.plan, self.mem, t, moved))
+
+    def evaluate(self, t: np.ndarray, z: np.ndarray) -> Evaluation:
+        """Accelerations, multipliers, residuals and energies at samples t (nt,), z (nt, nz)."""
+        s = self.system
+        n_p, n_v = s.count("position"), s.count("velocity")
+        widths = [s.nu, s.nc, n_p, n_p + n_v, s.nc, 1, 1, 1, 1]
+        out = np.zeros((len(t), sum(widths)))
+        flat = np.ascontiguousarray(z, dtype=float).ravel()
+        times = np.ascontiguousarray(t, dtype=float)
+        sample(self.plan, self.mem, times, flat, out.reshape(-1))
+        blocks = np.split(out, np.cumsum(widths)[:-1], axis=1)
+        return Evaluation(*blocks[:5], *(b[:, 0] for b in blocks[5:]))
+
+    def run(
+        self,
+        z0: np.ndarray,
+        span: tuple[float, float],
+        integrator: Integrator,
+        t_eval: np.ndarray | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> Samples:
+        """Integrate from z0 over `span`; stores `t_eval`, or every step. Ctrl-C keeps what is there."""
+        method = integrator.method()
+        for key, function in (
+            (layout.STEP, method.step),
+            (layout.PREPARE, method.prepare),
+            (layout.INTERPOLATE, method.interpolate),
+        ):
+            self.plan[key] = address_of(function)
+        run = _Run(self, method, z0, span, t_eval)
+        status = run.start()
+        try:
+            while status == MORE:
+                status = run.slice()
+                if progress is not None:
+                    progress(float(run.clock[loop.T]))
+        except KeyboardInterrupt:
+            run.collect()
+            status = Status.INTERRUPTED
+        return run.finish(status)
+
+
+class _Run:
+    """The explicit state of one integration."""
+
+    def __init__(
+        self, engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, float], t_eval: np.ndarray | None
+    ) -> None:
+        self.engine, self.method = engine, method
+        self.z = np.zeros(engine.nz)  # the work done starts at zero
+        self.z[: engine.size] = z0[: engine.size]
+        self.znew, self.zdot = np.zeros_like(self.z), np.zeros_like(self.z)
+        self.stages = np.zeros(method.stages * engine.nz)
+        self.clock, self.count = np.zeros(loop.CLOCK_SIZE), np.zeros(loop.COUNT_SIZE, dtype=np.int64)
+        t0, t1 = span
+        self.clock[[loop.T, loop.T_START, loop.T_END]] = t0, t0, t1
+        self.clock[[loop.H, loop.RTOL, loop.ATOL]] = method.first_step, method.rtol, method.atol
+        self.clock[loop.H_MAX] = min(method.max_step, t1 - t0)
+        self.clock[loop.H_MIN] = 16.0 * np.finfo(float).eps * max(abs(t0), abs(t1))
+        self.clock[[loop.EXPONENT, loop.LAST_ERROR]] = 1.0 / method.order, 1.0
+        self.count[[loop.ALLOWED, loop.ADAPTIVE]] = method.max_steps, int(method.adaptive)
+        self.t_eval = np.zeros(0) if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
+        capacity = CHUNK if t_eval is None else len(self.t_eval)
+        self.ts, self.zs = np.zeros(capacity), np.zeros(capacity * engine.nz)
+        self.times: list[np.ndarray] = []
+        self.states: list[np.ndarray] = []
+        self.budget = 64
+        self._keep_start()
+
+    def _keep_start(self) -> None:
+        """The first sample is the given state itself, if it is asked for."""
+        wanted = len(self.t_eval) == 0
+        while self.count[loop.NEXT] < len(self.t_eval) and self.t_eval[self.count[loop.NEXT]] <= self.clock[loop.T]:
+            self.count[loop.NEXT] += 1
+            wanted = True
+        if wanted:
+            self.times.append(self.clock[[loop.T]].copy())
+            self.states.append(self.z[None].copy())
+
+    def start(self) -> int:
+        """Rates at the start and the first step length; MORE if there is something to do."""
+        e = self.engine
+        e.plan[layout.NFEV] = 0
+        status = loop.start(
+            e.plan, e.mem, self.clock, self.count, self.z, self.znew, self.zdot, self.stages, e.size, self.method.order,
+        )  # fmt: skip
+        return MORE if status == OK else status
+
+    def slice(self) -> int:
+        """Advance for about `SLICE` seconds, or until the buffer is full; collects what was stored."""
+        e = self.engine
+        begin = time.perf_counter()
+        status = loop.advance(
+            e.plan, e.mem, self.clock, self.count, self.z, self.znew, self.zdot, self.stages, self.t_eval, self.ts, self.zs, self.budget,
+        )  # fmt: skip
+        seconds = time.perf_counter() - begin
+        self.budget = int(np.clip(self.budget * SLICE / max(seconds, 1e-6), 16, 4 * self.budget))
+        self.collect()
+        return int(status)
+
+    def collect(self) -> None:
+        """Copy stored samples out of the buffer."""
+        n = int(self.count[loop.STORED])
+        if n:
+            self.times.append(self.ts[:n].copy())
+            self.states.append(self.zs[: n * self.engine.nz].reshape(n, -1).copy())
+        self.count[loop.STORED] = 0
+
+    def finish(self, status: int) -> Samples:
+        """All samples and the cost."""
+        stats = {
+            "steps": int(self.count[loop.ACCEPTED]),
+            "rejected": int(self.count[loop.REJECTED]),
+            "nfev": int(self.engine.plan[layout.NFEV]),
+        }
+        return Samples(np.concatenate(self.times), np.concatenate(self.states), Status(status), stats)

@@ -1,0 +1,160 @@
+"""One evaluation of the equations of motion in native code: kernel, feedback, solve, rates."""
+
+from __future__ import annotations
+
+import math
+
+from dalembert.numerics.layout import (
+    BIAS,
+    DIRECTION,
+    DYNAMICS,
+    ENERGIES,
+    ENERGY,
+    FEEDBACK,
+    FORCE,
+    JACOBIAN,
+    MASS,
+    MULTIPLIER,
+    NC,
+    NFEV,
+    NP,
+    NQ,
+    NU,
+    NV,
+    OUT,
+    POWER,
+    QDOT,
+    QUALITY,
+    RESIDUAL,
+    RESIDUALS,
+    SOLVE,
+    TOTAL_POWER,
+    TRANSPORT,
+    UDOT,
+    WORKS,
+    XQ,
+    XU,
+    Floats,
+    Ints,
+    X,
+    call_feedback,
+    call_kernel,
+    call_solve,
+    f8,
+    i8,
+)
+from dalembert.numerics.native_cache import jit
+
+
+@jit(i8(Ints, Floats, f8, Floats))
+def load_state(plan, mem, t, z):  # type: ignore[no-untyped-def]
+    """Put (t, q, u) where kernels read them; z holds q, u and possibly the work done."""
+    mem[plan[X]] = t
+    x = plan[XQ]
+    for i in range(plan[NQ] + plan[NU]):
+        mem[x + i] = z[i]
+    return 0
+
+
+@jit(i8(Ints, Floats))
+def add_up_power(plan, mem):  # type: ignore[no-untyped-def]
+    """Power of all that can change the energy: applied forces, moving frames, and reactions that do work."""
+    nu, nc, u, ud = plan[NU], plan[NC], plan[XU], plan[UDOT]
+    la, W, moving = plan[MULTIPLIER], plan[DIRECTION], plan[TRANSPORT]
+    power = mem[plan[POWER]]
+    for i in range(nu):
+        reaction = 0.0
+        for k in range(nc):
+            reaction += mem[la + k] * mem[W + k * nu + i]
+        power += reaction * mem[u + i] + mem[moving + i] * mem[ud + i]
+    mem[plan[TOTAL_POWER]] = power
+    return 0
+
+
+@jit(i8(Ints, Floats, f8, Floats, Floats))
+def rates(plan, mem, t, z, zdot):  # type: ignore[no-untyped-def]
+    """zdot = (q', u', power) at (t, z); leaves u' and la in mem. Returns 0, or 1 if something is not finite."""
+    load_state(plan, mem, t, z)
+    call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
+    call_feedback(plan[FEEDBACK], (plan, mem))
+    call_solve(plan[SOLVE], (plan, mem))
+    plan[NFEV] += 1
+    nq, nu, q, u = plan[NQ], plan[NU], plan[QDOT], plan[UDOT]
+    total = 0.0
+    for i in range(nq):
+        zdot[i] = mem[q + i]
+        total += zdot[i]
+    for i in range(nu):
+        zdot[nq + i] = mem[u + i]
+        total += zdot[nq + i]
+    if plan[WORKS]:
+        zdot[nq + nu] = mem[plan[TOTAL_POWER]]
+    return 0 if math.isfinite(total) else 1
+
+
+@jit(f8(Ints, Floats))
+def balance_residual(plan, mem):  # type: ignore[no-untyped-def]
+    """Largest entry of M u' - f - W^T la relative to the largest term in it: how well the solve was done."""
+    nu, nc = plan[NU], plan[NC]
+    M, f, W, ud, la = plan[MASS], plan[FORCE], plan[DIRECTION], plan[UDOT], plan[MULTIPLIER]
+    worst, scale = 0.0, 1e-300
+    for i in range(nu):
+        total = -mem[f + i]
+        scale = max(scale, abs(mem[f + i]))
+        for j in range(nu):
+            term = mem[M + i * nu + j] * mem[ud + j]
+            total += term
+            scale = max(scale, abs(term))
+        for k in range(nc):
+            term = mem[W + k * nu + i] * mem[la + k]
+            total -= term
+            scale = max(scale, abs(term))
+        worst = max(worst, abs(total))
+    return worst / scale
+
+
+@jit(f8(Ints, Floats, i8))
+def _acceleration_residual(plan, mem, k):  # type: ignore[no-untyped-def]
+    """(A u' - b)_k relative to the largest term in it."""
+    nu, A, ud, b = plan[NU], plan[JACOBIAN], plan[UDOT], mem[plan[BIAS] + k]
+    total, scale = -b, max(abs(b), 1e-300)
+    for i in range(nu):
+        term = mem[A + k * nu + i] * mem[ud + i]
+        total += term
+        scale = max(scale, abs(term))
+    return total / max(scale, 1.0)
+
+
+@jit(i8(Ints, Floats, Floats, Floats, Floats))
+def sample(plan, mem, ts, zs, out):  # type: ignore[no-untyped-def]
+    """Everything worth knowing at given samples, a row each in `out` (flat).
+
+    Row: u' (nu), la (nc), phi and psi (2 np + nv), acceleration residual A u' - b (nc), T, V, balance residual,
+    reciprocal condition.
+    """
+    from_state = plan[NQ] + plan[NU] + plan[WORKS]
+    nu, nc, n_res = plan[NU], plan[NC], 2 * plan[NP] + plan[NV]
+    width = nu + nc + n_res + nc + 4
+    zdot = zs[:from_state].copy()
+    for row in range(ts.size):
+        z = zs[row * from_state : (row + 1) * from_state]
+        rates(plan, mem, ts[row], z, zdot)
+        at = row * width
+        for i in range(nu):
+            out[at + i] = mem[plan[UDOT] + i]
+        for k in range(nc):
+            out[at + nu + k] = mem[plan[MULTIPLIER] + k]
+        at += nu + nc
+        call_kernel(plan[RESIDUAL], mem, plan[X], plan[RESIDUALS])
+        for k in range(n_res):
+            out[at + k] = mem[plan[RESIDUALS] + k]
+        at += n_res
+        for k in range(nc):
+            out[at + k] = _acceleration_residual(plan, mem, k)
+        at += nc
+        call_kernel(plan[ENERGY], mem, plan[X], plan[ENERGIES])
+        out[at] = mem[plan[ENERGIES]]
+        out[at + 1] = mem[plan[ENERGIES] + 1]
+        out[at + 2] = balance_residual(plan, mem)
+        out[at + 3] = mem[plan[QUALITY]]
+    return 0

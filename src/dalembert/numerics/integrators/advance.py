@@ -1,0 +1,181 @@
+"""The time loop, shared by all explicit one-step methods: step, error test, drift correction, output.
+
+A method is three functions: `step` (stages, new state, error norm), `prepare` (dense output of an accepted step) and
+`interpolate`. The loop runs in native code and returns to Python only when its output buffer is full or its budget of
+steps is used up, so that progress can be shown and Ctrl-C is heard; everything it needs to go on is in its arrays.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dalembert.numerics.evaluate import rates
+from dalembert.numerics.layout import (
+    CORRECT,
+    INTERPOLATE,
+    PREPARE,
+    STEP,
+    Floats,
+    Ints,
+    call_correct,
+    call_interpolate,
+    call_prepare,
+    call_step,
+    f8,
+    i8,
+)
+from dalembert.numerics.native_cache import jit
+from dalembert.numerics.status import MORE, NOT_FINITE, OK, STEP_COLLAPSE, TOO_MANY_STEPS
+
+# clock: time, step, start and end, tolerances, bounds on the step, exponent of the controller, error and length of the last step
+T, H, T_START, T_END, RTOL, ATOL, H_MAX, H_MIN, EXPONENT, LAST_ERROR, TAKEN, CLOCK_SIZE = range(12)
+# count: accepted and rejected steps, allowed steps, next index of t_eval, samples stored, adaptive or not
+ACCEPTED, REJECTED, ALLOWED, NEXT, STORED, ADAPTIVE, COUNT_SIZE = range(7)
+
+
+@jit(i8(Floats, Ints, f8, Floats, Floats, Floats))
+def _store(clock, count, t, z, ts, zs):  # type: ignore[no-untyped-def]
+    k, n = count[STORED], z.size
+    ts[k] = t
+    for i in range(n):
+        zs[k * n + i] = z[i]
+    count[STORED] = k + 1
+    return 0
+
+
+@jit(f8(Floats, Ints))
+def _next_step(clock, count):  # type: ignore[no-untyped-def]
+    """Length of the next step, never beyond the end; fixed steps are counted from the start so that they do not drift."""
+    left = clock[T_END] - clock[T]
+    if count[ADAPTIVE]:
+        h = min(clock[H], clock[H_MAX])
+        return left if h >= left or left - h < 1e-9 * h else h
+    h = clock[T_START] + (count[ACCEPTED] + 1) * clock[H] - clock[T]
+    return left if left < h * (1.0 + 1e-9) else h
+
+
+@jit(f8(f8, f8, f8))
+def _factor(error, last, exponent):  # type: ignore[no-untyped-def]
+    """Factor on the step by a PI controller (Gustafsson), bounded."""
+    if error == 0.0:
+        return 10.0
+    factor = 0.9 * error ** (-exponent) * (max(last, 1e-4) / max(error, 1e-4)) ** (0.3 * exponent)
+    return min(10.0, max(0.2, factor))
+
+
+@jit(i8(Ints, Floats, Floats, Ints, Floats, Floats, Floats))
+def _accept(plan, mem, clock, count, z, znew, stages):  # type: ignore[no-untyped-def]
+    """Try steps until one passes the error test and can be corrected; leaves its length in clock[TAKEN]."""
+    t = clock[T]
+    h = _next_step(clock, count)
+    shrunk = False
+    while True:
+        if count[ADAPTIVE] and h < clock[H_MIN]:
+            return STEP_COLLAPSE
+        error = call_step(plan[STEP], (plan, mem, t, h, z, stages, znew, clock[RTOL], clock[ATOL]))
+        status = OK
+        if not math.isfinite(error):
+            status, factor = NOT_FINITE, 0.25
+        elif error > 1.0:
+            status, factor = STEP_COLLAPSE, max(0.2, 0.9 * error ** (-clock[EXPONENT]))
+        else:
+            status, factor = call_correct(plan[CORRECT], (plan, mem, t + h, znew)), 0.5
+        if status == OK:
+            break
+        if not count[ADAPTIVE] or (h * factor < clock[H_MIN]):
+            return status
+        count[REJECTED] += 1
+        h *= factor
+        shrunk = True
+    if count[ADAPTIVE]:
+        grow = _factor(error, clock[LAST_ERROR], clock[EXPONENT])
+        clock[H] = h * (min(1.0, grow) if shrunk else grow)
+        clock[LAST_ERROR] = error
+    clock[TAKEN] = h
+    return OK
+
+
+@jit(
+    i8(Ints, Floats, Floats, Ints, Floats, Floats, Floats, Floats, Floats, Floats, Floats, i8)
+)  # fmt: skip
+def advance(  # type: ignore[no-untyped-def]
+    plan, mem, clock, count, z, znew, zdot, stages, t_eval, ts, zs, budget,
+):  # fmt: skip
+    """Integrate until the end, until `budget` steps are done, or until the buffer `ts` is full; returns a status.
+
+    `t_eval` empty: every accepted step is stored. Otherwise samples are taken from the dense output and corrected.
+    """
+    n = z.size
+    count[STORED] = 0
+    done = 0
+    while clock[T] < clock[T_END]:
+        if done >= budget or (t_eval.size == 0 and count[STORED] >= ts.size):
+            return MORE
+        if count[ACCEPTED] >= count[ALLOWED]:
+            return TOO_MANY_STEPS
+        status = _accept(plan, mem, clock, count, z, znew, stages)
+        if status != OK:
+            return status
+        t, h = clock[T], clock[TAKEN]
+        t_new = clock[T_END] if t + h >= clock[T_END] * (1.0 - 1e-15) and h == clock[T_END] - t else t + h
+        if rates(plan, mem, t_new, znew, zdot):
+            return NOT_FINITE
+        if t_eval.size == 0:
+            _store(clock, count, t_new, znew, ts, zs)
+        elif count[NEXT] < t_eval.size and t_eval[count[NEXT]] <= t_new:
+            call_prepare(plan[PREPARE], (plan, mem, t, h, z, stages, znew, zdot))
+            while count[NEXT] < t_eval.size and t_eval[count[NEXT]] <= t_new:
+                at = t_eval[count[NEXT]]
+                place = zs[count[STORED] * n : (count[STORED] + 1) * n]
+                if at == t_new:
+                    for i in range(n):
+                        place[i] = znew[i]
+                else:
+                    call_interpolate(plan[INTERPOLATE], ((at - t) / h, h, z, stages, znew, place))
+                    call_correct(plan[CORRECT], (plan, mem, at, place))
+                ts[count[STORED]] = at
+                count[STORED] += 1
+                count[NEXT] += 1
+        for i in range(n):
+            z[i] = znew[i]
+            stages[i] = zdot[i]
+        clock[T] = t_new
+        count[ACCEPTED] += 1
+        done += 1
+    return OK
+
+
+@jit(f8(Floats, Floats, i8, f8, f8))
+def _norm(v, z, n, rtol, atol):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for i in range(n):
+        total += (v[i] / (atol + rtol * abs(z[i]))) ** 2
+    return math.sqrt(total / n)
+
+
+@jit(i8(Ints, Floats, Floats, Ints, Floats, Floats, Floats, Floats, i8, i8))
+def start(plan, mem, clock, count, z, znew, zdot, stages, size, order):  # type: ignore[no-untyped-def]
+    """Rates at the start and, for adaptive methods without a given step, a first step (Hairer, Norsett, Wanner II.4)."""
+    t, n = clock[T], z.size
+    if rates(plan, mem, t, z, zdot):
+        return NOT_FINITE
+    for i in range(n):
+        stages[i] = zdot[i]
+    if not count[ADAPTIVE] or clock[H] > 0.0:
+        return OK
+    rtol, atol = clock[RTOL], clock[ATOL]
+    d0, d1 = _norm(z, z, size, rtol, atol), _norm(zdot, z, size, rtol, atol)
+    h0 = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
+    h0 = min(h0, clock[T_END] - t)
+    for i in range(n):
+        znew[i] = z[i] + h0 * stages[i]
+    if rates(plan, mem, t + h0, znew, zdot):
+        clock[H] = h0 * 1e-3
+        return OK
+    for i in range(n):
+        zdot[i] -= stages[i]
+    d2 = _norm(zdot, z, size, rtol, atol) / h0
+    top = max(d1, d2)
+    h1 = max(1e-6, h0 * 1e-3) if top <= 1e-15 else (0.01 / top) ** (1.0 / order)
+    clock[H] = min(100.0 * h0, h1, clock[H_MAX], clock[T_END] - t)
+    return OK

@@ -1,0 +1,79 @@
+"""The classical fourth-order Runge-Kutta method with a fixed step."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dalembert.errors import OptionError
+from dalembert.numerics.evaluate import rates
+from dalembert.numerics.integrators.method import Method
+from dalembert.numerics.layout import Floats, Ints, f8, i8
+from dalembert.numerics.native_cache import jit
+
+
+@dataclass(frozen=True)
+class RK4:
+    """Four evaluations per step of length `step`; between steps, cubic Hermite interpolation."""
+
+    step: float
+    max_steps: int = 1_000_000_000
+
+    def __post_init__(self) -> None:
+        if not (self.step > 0.0 and math.isfinite(self.step)):
+            raise OptionError(f"RK4: step is {self.step}; it must be positive and finite")
+
+    def method(self) -> Method:
+        """The native functions and the settings of the time loop."""
+        return Method(
+            step=rk4_step,
+            prepare=rk4_prepare,
+            interpolate=hermite,
+            stages=5,
+            order=4,
+            adaptive=False,
+            first_step=self.step,
+            max_steps=self.max_steps,
+        )
+
+
+@jit(f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
+def rk4_step(plan, mem, t, h, z, stages, znew, _rtol, _atol):  # type: ignore[no-untyped-def]
+    """One step; returns 0, or NaN if a rate is not finite."""
+    n = z.size
+    k1, k2, k3, k4 = stages[:n], stages[n : 2 * n], stages[2 * n : 3 * n], stages[3 * n : 4 * n]
+    bad = 0
+    for i in range(n):
+        znew[i] = z[i] + 0.5 * h * k1[i]
+    bad += rates(plan, mem, t + 0.5 * h, znew, k2)
+    for i in range(n):
+        znew[i] = z[i] + 0.5 * h * k2[i]
+    bad += rates(plan, mem, t + 0.5 * h, znew, k3)
+    for i in range(n):
+        znew[i] = z[i] + h * k3[i]
+    bad += rates(plan, mem, t + h, znew, k4)
+    for i in range(n):
+        znew[i] = z[i] + h / 6.0 * (k1[i] + 2.0 * (k2[i] + k3[i]) + k4[i])
+    return math.nan if bad else 0.0
+
+
+@jit(i8(Ints, Floats, f8, f8, Floats, Floats, Floats, Floats))
+def rk4_prepare(_plan, _mem, _t, _h, z, stages, _znew, zdot):  # type: ignore[no-untyped-def]
+    """Keep the rates at the end of the step for `hermite`."""
+    n = z.size
+    for i in range(n):
+        stages[4 * n + i] = zdot[i]
+    return 0
+
+
+@jit(i8(f8, f8, Floats, Floats, Floats, Floats))
+def hermite(theta, h, z, stages, znew, place):  # type: ignore[no-untyped-def]
+    """Cubic Hermite interpolation between two states and their rates."""
+    n = z.size
+    a, b = theta * theta * (3.0 - 2.0 * theta), theta * (1.0 - theta)
+    for i in range(n):
+        slope = (1.0 - theta) * stages[i] - theta * stages[4 * n + i]
+        place[i] = z[i] + a * (znew[i] - z[i]) + h * b * slope
+    return 0
+
+

@@ -1,0 +1,104 @@
+"""Where everything lies in the two arrays a run works on, and how native code calls a model kernel.
+
+All numerics pass two arrays: `plan` (int64: sizes, offsets, kernel addresses, integer workspace) and `mem` (float64: the
+kernel's input x = (t, q, u, p), its output, the solution u' and la, and workspace). Two plain arrays cost 5 ns to hand
+to a function known by its address only; a tuple of arrays costs 60 ns. Matrices are flat and row-major.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from dalembert.numerics.link import caller
+
+# Sizes.
+NQ, NU, NP, NV, NC, NI, WORKS = range(7)
+# Kernel addresses: dynamics; the unrolled saddle-point solve (0 if there is none); residual (phi, psi); displacement
+# (C s); invariant (h, h_q); energy (T, V).
+DYNAMICS, SADDLE, RESIDUAL, DISPLACEMENT, INVARIANT, ENERGY = range(7, 13)
+# Offsets into mem. X holds t, q, u, p and OUT, the output of the dynamics kernel, follows it: the saddle kernel reads
+# both. DIRECTION equals JACOBIAN when every reaction is ideal. UDOT, MULTIPLIER, QUALITY, TOTAL_POWER are contiguous.
+X, XQ, XU, OUT, QDOT, MASS, FORCE, JACOBIAN, BIAS, DIRECTION, POWER, TRANSPORT = range(13, 25)
+UDOT, MULTIPLIER, QUALITY, TOTAL_POWER, RESIDUALS, INVARIANTS, ENERGIES = range(25, 32)
+MATRIX, SCALE, RHS, COLUMN, SHIFT, OPTIONS = range(32, 38)
+# Addresses of the exchangeable parts.
+SOLVE, FEEDBACK, CORRECT, STEP, PREPARE, INTERPOLATE = range(38, 44)
+# Counters and integer workspace (pivot order, pivot sizes) at the end of plan.
+NFEV, RANK, PERMUTATION, PIVOTS = range(44, 48)
+PLAN_SIZE = 48
+
+f8, i8 = types.float64, types.int64
+Floats = types.Array(f8, 1, "C")
+Ints = types.Array(i8, 1, "C")
+
+# Signatures of the exchangeable parts; their addresses stand in plan.
+solve_type = i8(Ints, Floats)  # reads M, f, A, b in mem; leaves u', la, quality and power
+feedback_type = i8(Ints, Floats)  # may change b before the solve
+correct_type = i8(Ints, Floats, f8, Floats)  # moves a state (t, z) onto the constraints; returns a status
+step_type = f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8)  # t, h, z, stages, znew, rtol, atol -> error norm
+prepare_type = i8(Ints, Floats, f8, f8, Floats, Floats, Floats, Floats)  # t, h, z, stages, znew, rates at the new state
+interpolate_type = i8(f8, f8, Floats, Floats, Floats, Floats)  # theta, h, z, stages, znew, state to fill
+
+call_solve = caller(solve_type)
+call_feedback = caller(feedback_type)
+call_correct = caller(correct_type)
+call_step = caller(step_type)
+call_prepare = caller(prepare_type)
+call_interpolate = caller(interpolate_type)
+
+
+@intrinsic
+def call_kernel(_context: Any, address: Any, mem: Any, source: Any, target: Any) -> Any:
+    """Call the C function `void(double*, double*)` at `address` on mem[source:] and mem[target:]."""
+    signature = types.void(i8, Floats, i8, i8)
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        where, array, first, second = args
+        pointer = ir.DoubleType().as_pointer()
+        function = builder.inttoptr(where, ir.FunctionType(ir.VoidType(), [pointer, pointer]).as_pointer())
+        data = context.make_array(Floats)(context, builder, array).data
+        builder.call(function, [builder.gep(data, [first]), builder.gep(data, [second])])
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A fresh `plan` and a zeroed `mem` for a system of these sizes (keys nq nu np nv nc ni works ideal).
+
+    `options` are the numbers of the drift control, copied to mem[OPTIONS].
+    """
+    nq, nu, nc, ni = sizes["nq"], sizes["nu"], sizes["nc"], sizes["ni"]
+    n = nu + nc
+    plan = np.zeros(PLAN_SIZE + 2 * n, dtype=np.int64)
+    plan[[NQ, NU, NP, NV, NC, NI, WORKS]] = nq, nu, sizes["np"], sizes["nv"], nc, ni, sizes["works"]
+    size = 0
+
+    def reserve(key: int, count: int) -> None:
+        nonlocal size
+        plan[key] = size
+        size += count
+
+    reserve(X, 1 + nq + nu + n_parameters)
+    plan[XQ], plan[XU] = plan[X] + 1, plan[X] + 1 + nq
+    reserve(OUT, n_out)
+    lengths = [nq, nu * nu, nu, nc * nu, nc, 0 if sizes["ideal"] else nc * nu, 1, nu]
+    starts = plan[OUT] + np.cumsum([0, *lengths[:-1]])
+    plan[[QDOT, MASS, FORCE, JACOBIAN, BIAS, DIRECTION, POWER, TRANSPORT]] = starts
+    if sizes["ideal"]:
+        plan[DIRECTION] = plan[JACOBIAN]
+    for key, count in (
+        (UDOT, nu), (MULTIPLIER, nc), (QUALITY, 1), (TOTAL_POWER, 1), (RESIDUALS, nc + sizes["np"]), (INVARIANTS, ni * (1 + nq)),
+        (ENERGIES, 2), (MATRIX, n * n), (SCALE, n), (RHS, n), (COLUMN, 2 * n), (SHIFT, nq),
+        (OPTIONS, len(options)),
+    ):  # fmt: skip
+        reserve(key, count)
+    plan[PERMUTATION], plan[PIVOTS] = PLAN_SIZE, PLAN_SIZE + n
+    mem = np.zeros(size)
+    mem[plan[OPTIONS] :] = options
+    return plan, mem

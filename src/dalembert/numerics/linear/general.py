@@ -1,0 +1,119 @@
+"""Saddle-point systems [M -W^T; A 0] whose reactions act in other directions W than the constraints A.
+
+Servo constraints make them unsymmetric: an unknown force enforces a constraint it is not normal to. LU with complete
+pivoting, which reveals the rank: a servo constraint that its unknown cannot influence shows as a missing pivot.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dalembert.numerics.layout import (
+    COLUMN,
+    DIRECTION,
+    JACOBIAN,
+    MASS,
+    MATRIX,
+    NC,
+    NU,
+    PERMUTATION,
+    PIVOTS,
+    QUALITY,
+    RANK,
+    SCALE,
+    Floats,
+    Ints,
+    i8,
+)
+from dalembert.numerics.native_cache import jit
+from dalembert.numerics.linear.symmetric import SINGULAR, scale_saddle
+
+
+@jit(i8(Ints, Floats, i8, i8, i8, i8))
+def _swap(plan, mem, n, k, r, c):  # type: ignore[no-untyped-def]
+    """Bring entry (r, c) to (k, k)."""
+    K, rows, columns = plan[MATRIX], plan[PERMUTATION], plan[PIVOTS]
+    for j in range(n):
+        mem[K + k * n + j], mem[K + r * n + j] = mem[K + r * n + j], mem[K + k * n + j]
+    for i in range(n):
+        mem[K + i * n + k], mem[K + i * n + c] = mem[K + i * n + c], mem[K + i * n + k]
+    plan[rows + k], plan[rows + r] = plan[rows + r], plan[rows + k]
+    plan[columns + k], plan[columns + c] = plan[columns + c], plan[columns + k]
+    return 0
+
+
+@jit(i8(Ints, Floats, i8))
+def _factor(plan, mem, n):  # type: ignore[no-untyped-def]
+    K, rows, columns = plan[MATRIX], plan[PERMUTATION], plan[PIVOTS]
+    for i in range(n):
+        plan[rows + i] = i
+        plan[columns + i] = i
+    first = last = 1.0
+    k = 0
+    while k < n:
+        r, c, top = k, k, 0.0
+        for i in range(k, n):
+            for j in range(k, n):
+                if abs(mem[K + i * n + j]) > top:
+                    r, c, top = i, j, abs(mem[K + i * n + j])
+        if not top > SINGULAR:
+            break
+        _swap(plan, mem, n, k, r, c)
+        first, last = (top, top) if k == 0 else (first, top)
+        d = 1.0 / mem[K + k * n + k]
+        for i in range(k + 1, n):
+            l = mem[K + i * n + k] * d
+            mem[K + i * n + k] = l
+            for j in range(k + 1, n):
+                mem[K + i * n + j] -= l * mem[K + k * n + j]
+        k += 1
+    plan[RANK] = k
+    mem[plan[QUALITY]] = last / first if k == n else 0.0
+    return k
+
+
+@jit(i8(Ints, Floats))
+def factor_general(plan, mem):  # type: ignore[no-untyped-def]
+    """Factorise the scaled matrix; returns the rank. Columns of W are scaled to unit length in `COLUMN`."""
+    nu, nc = plan[NU], plan[NC]
+    M, A, W, s, K, c = plan[MASS], plan[JACOBIAN], plan[DIRECTION], plan[SCALE], plan[MATRIX], plan[COLUMN]
+    n = nu + nc
+    scale_saddle(plan, mem, nc)
+    for k in range(nc):
+        norm = 0.0
+        for i in range(nu):
+            norm += (mem[W + k * nu + i] * mem[s + i]) ** 2
+        mem[c + n + nu + k] = 1.0 / math.sqrt(norm) if norm > 0.0 else 1.0
+    for i in range(nu):
+        mem[c + n + i] = mem[s + i]
+        for j in range(nu):
+            mem[K + i * n + j] = mem[s + i] * mem[M + i * nu + j] * mem[s + j]
+        for k in range(nc):
+            mem[K + i * n + nu + k] = -mem[s + i] * mem[W + k * nu + i] * mem[c + n + nu + k]
+    for k in range(nc):
+        for j in range(nu):
+            mem[K + (nu + k) * n + j] = mem[s + nu + k] * mem[A + k * nu + j] * mem[s + j]
+        for j in range(nu, n):
+            mem[K + (nu + k) * n + j] = 0.0
+    return _factor(plan, mem, n)
+
+
+@jit(i8(Ints, Floats, i8))
+def solve_general(plan, mem, where):  # type: ignore[no-untyped-def]
+    """Solve in place for mem[where : where + nu + nc] = (f, b), giving (u', la); what is beyond the rank is zero."""
+    n, K, s, x = plan[NU] + plan[NC], plan[MATRIX], plan[SCALE], plan[COLUMN]
+    rows, columns, rank = plan[PERMUTATION], plan[PIVOTS], plan[RANK]
+    for i in range(n):
+        j = plan[rows + i]
+        mem[x + i] = mem[where + j] * mem[s + j]
+    for i in range(rank):
+        for j in range(i):
+            mem[x + i] -= mem[K + i * n + j] * mem[x + j]
+    for i in range(rank - 1, -1, -1):
+        for j in range(i + 1, rank):
+            mem[x + i] -= mem[K + i * n + j] * mem[x + j]
+        mem[x + i] /= mem[K + i * n + i]
+    for i in range(n):
+        j = plan[columns + i]
+        mem[where + j] = mem[x + i] * mem[x + n + j] if i < rank else 0.0
+    return 0

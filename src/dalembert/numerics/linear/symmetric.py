@@ -1,0 +1,222 @@
+"""Saddle-point systems [M A^T; A 0]: symmetric, indefinite and possibly singular.
+
+LDL^T with symmetric pivoting after Bunch and Parlett (1971), made cheap: the largest remaining diagonal is taken as a 1x1
+pivot while it dominates its own column; only otherwise is the whole remainder searched, for a 2x2 pivot if need be.
+The mass matrix may be singular as long as the saddle matrix is not. Where the rest is zero the factorisation stops:
+redundant constraints lower the rank and get zero multipliers, and the accelerations stay unique.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dalembert.numerics.layout import (
+    COLUMN,
+    JACOBIAN,
+    MASS,
+    MATRIX,
+    NU,
+    PERMUTATION,
+    PIVOTS,
+    QUALITY,
+    RANK,
+    SCALE,
+    Floats,
+    Ints,
+    i8,
+)
+from dalembert.numerics.native_cache import jit
+
+ALPHA = (1.0 + math.sqrt(17.0)) / 8.0  # bounds the growth of 1x1 and 2x2 pivots alike
+SINGULAR = 1e-12  # a pivot below this, after scaling to unit diagonal, is zero: constraints 1e-6 from dependent
+
+
+@jit(i8(Ints, Floats, i8))
+def scale_saddle(plan, mem, rows):  # type: ignore[no-untyped-def]
+    """Scales s with s_i^2 M_ii = 1 and unit rows of A: makes pivots comparable whatever the units are."""
+    nu, M, A, s = plan[NU], plan[MASS], plan[JACOBIAN], plan[SCALE]
+    largest = 0.0
+    for i in range(nu):
+        largest = max(largest, abs(mem[M + i * nu + i]))
+    if largest == 0.0:
+        largest = 1.0
+    for i in range(nu):
+        d = abs(mem[M + i * nu + i])
+        mem[s + i] = 1.0 / math.sqrt(d if d > 1e-14 * largest else largest)
+    for k in range(rows):
+        norm = 0.0
+        for i in range(nu):
+            a = mem[A + k * nu + i] * mem[s + i]
+            norm += a * a
+        mem[s + nu + k] = 1.0 / math.sqrt(norm) if norm > 0.0 else 1.0
+    return 0
+
+
+@jit(i8(Ints, Floats, i8, i8, i8))
+def _swap(plan, mem, n, a, b):  # type: ignore[no-untyped-def]
+    """Exchange rows and columns a < b of the lower triangle, the finished columns of L included."""
+    K, order = plan[MATRIX], plan[PERMUTATION]
+    plan[order + a], plan[order + b] = plan[order + b], plan[order + a]
+    for j in range(a):
+        mem[K + a * n + j], mem[K + b * n + j] = mem[K + b * n + j], mem[K + a * n + j]
+    for j in range(a + 1, b):
+        mem[K + j * n + a], mem[K + b * n + j] = mem[K + b * n + j], mem[K + j * n + a]
+    for i in range(b + 1, n):
+        mem[K + i * n + a], mem[K + i * n + b] = mem[K + i * n + b], mem[K + i * n + a]
+    mem[K + a * n + a], mem[K + b * n + b] = mem[K + b * n + b], mem[K + a * n + a]
+    return 0
+
+
+@jit(i8(Ints, Floats, i8, i8))
+def _eliminate_one(plan, mem, n, k):  # type: ignore[no-untyped-def]
+    """1x1 pivot at k: column of L and update of the remainder."""
+    K, c = plan[MATRIX], plan[COLUMN]
+    d = 1.0 / mem[K + k * n + k]
+    for i in range(k + 1, n):
+        mem[c + i] = mem[K + i * n + k]
+    for i in range(k + 1, n):
+        l = mem[c + i] * d
+        if l != 0.0:
+            for j in range(k + 1, i + 1):
+                mem[K + i * n + j] -= l * mem[c + j]
+        mem[K + i * n + k] = l
+    return 0
+
+
+@jit(i8(Ints, Floats, i8, i8))
+def _eliminate_two(plan, mem, n, k):  # type: ignore[no-untyped-def]
+    """2x2 pivot at k, k + 1: two columns of L and update of the remainder."""
+    K, c = plan[MATRIX], plan[COLUMN]
+    a, b, d = mem[K + k * n + k], mem[K + (k + 1) * n + k], mem[K + (k + 1) * n + k + 1]
+    det = a * d - b * b
+    for i in range(k + 2, n):
+        mem[c + i] = mem[K + i * n + k]
+        mem[c + n + i] = mem[K + i * n + k + 1]
+    for i in range(k + 2, n):
+        x, y = mem[c + i], mem[c + n + i]
+        l, m = (d * x - b * y) / det, (a * y - b * x) / det
+        for j in range(k + 2, i + 1):
+            mem[K + i * n + j] -= l * mem[c + j] + m * mem[c + n + j]
+        mem[K + i * n + k] = l
+        mem[K + i * n + k + 1] = m
+    return 0
+
+
+@jit(i8(Ints, Floats, i8))
+def _factor(plan, mem, n):  # type: ignore[no-untyped-def]
+    K, order, sizes = plan[MATRIX], plan[PERMUTATION], plan[PIVOTS]
+    for i in range(n):
+        plan[order + i] = i
+    smallest, largest = math.inf, 0.0
+    k = 0
+    while k < n:
+        p, top = k, abs(mem[K + k * n + k])
+        for i in range(k + 1, n):
+            d = abs(mem[K + i * n + i])
+            if d > top:
+                p, top = i, d
+        reach = 0.0
+        for j in range(k, p):
+            reach = max(reach, abs(mem[K + p * n + j]))
+        for i in range(p + 1, n):
+            reach = max(reach, abs(mem[K + i * n + p]))
+        single = top > SINGULAR and top >= ALPHA * reach
+        r, c = p, p
+        if not single:
+            best = 0.0
+            for i in range(k + 1, n):
+                for j in range(k, i):
+                    value = abs(mem[K + i * n + j])
+                    if value > best:
+                        best, r, c = value, i, j
+            if max(best, top) <= SINGULAR:
+                break
+            single = top >= ALPHA * best
+        if single:
+            if p > k:
+                _swap(plan, mem, n, k, p)
+            plan[sizes + k] = 1
+            size = abs(mem[K + k * n + k])
+            _eliminate_one(plan, mem, n, k)
+            k += 1
+        else:
+            if c > k:
+                _swap(plan, mem, n, k, c)
+            if r > k + 1:
+                _swap(plan, mem, n, k + 1, r)
+            plan[sizes + k], plan[sizes + k + 1] = 2, 0
+            a, b, d = mem[K + k * n + k], mem[K + (k + 1) * n + k], mem[K + (k + 1) * n + k + 1]
+            size = math.sqrt(abs(a * d - b * b))
+            _eliminate_two(plan, mem, n, k)
+            k += 2
+        smallest, largest = min(smallest, size), max(largest, size)
+    plan[RANK] = k
+    mem[plan[QUALITY]] = smallest / largest if k == n and n > 0 else 0.0
+    return k
+
+
+@jit(i8(Ints, Floats, i8))
+def factor_saddle(plan, mem, rows):  # type: ignore[no-untyped-def]
+    """Factorise the scaled [M A^T; A 0] with the first `rows` rows of A; returns the rank.
+
+    Leaves L and D in mem[MATRIX], the pivot order and sizes in plan, and an estimate of the reciprocal condition
+    (smallest over largest pivot) in mem[QUALITY].
+    """
+    nu, M, A, s, K = plan[NU], plan[MASS], plan[JACOBIAN], plan[SCALE], plan[MATRIX]
+    n = nu + rows
+    scale_saddle(plan, mem, rows)
+    for i in range(nu):
+        si = mem[s + i]
+        for j in range(i + 1):
+            mem[K + i * n + j] = si * mem[M + i * nu + j] * mem[s + j]
+    for k in range(rows):
+        sk, i = mem[s + nu + k], nu + k
+        for j in range(nu):
+            mem[K + i * n + j] = sk * mem[A + k * nu + j] * mem[s + j]
+        for j in range(nu, i + 1):
+            mem[K + i * n + j] = 0.0
+    return _factor(plan, mem, n)
+
+
+@jit(i8(Ints, Floats, i8, i8))
+def solve_saddle(plan, mem, rows, where):  # type: ignore[no-untyped-def]
+    """Solve in place for the right-hand side mem[where : where + nu + rows], with the factors left by `factor_saddle`.
+
+    The unknowns are (u', -la): the system is [M A^T; A 0] (u', -la) = (f, b). Components beyond the rank are zero.
+    """
+    K, s, x = plan[MATRIX], plan[SCALE], plan[COLUMN]
+    order, sizes, rank, n = plan[PERMUTATION], plan[PIVOTS], plan[RANK], plan[NU] + rows
+    for i in range(n):
+        j = plan[order + i]
+        mem[x + i] = mem[where + j] * mem[s + j]
+    k = 0
+    while k < rank:  # L and D; a 2x2 block is solved as a whole
+        if plan[sizes + k] == 1:
+            for i in range(k + 1, rank):
+                mem[x + i] -= mem[K + i * n + k] * mem[x + k]
+            k += 1
+        else:
+            for i in range(k + 2, rank):
+                mem[x + i] -= mem[K + i * n + k] * mem[x + k] + mem[K + i * n + k + 1] * mem[x + k + 1]
+            k += 2
+    k = 0
+    while k < rank:
+        if plan[sizes + k] == 1:
+            mem[x + k] /= mem[K + k * n + k]
+            k += 1
+        else:
+            a, b, d = mem[K + k * n + k], mem[K + (k + 1) * n + k], mem[K + (k + 1) * n + k + 1]
+            det = a * d - b * b
+            y, z = mem[x + k], mem[x + k + 1]
+            mem[x + k], mem[x + k + 1] = (d * y - b * z) / det, (a * z - b * y) / det
+            k += 2
+    for k in range(rank - 1, -1, -1):  # L^T
+        last = k + 2 if plan[sizes + k] == 2 else k + 1
+        total = mem[x + k]
+        for i in range(last, rank):
+            total -= mem[K + i * n + k] * mem[x + i]
+        mem[x + k] = total
+    for i in range(n):
+        j = plan[order + i]
+        mem[where + j] = mem[x + i] * mem[s + j] if i < rank else 0.0
+    return 0

@@ -1,0 +1,38 @@
+"""How a native loop ended; the members of `Status` carry the words a user reads."""
+
+from __future__ import annotations
+
+import enum
+
+OK, MORE, NOT_FINITE, STEP_COLLAPSE, DRIFT_STUCK, TOO_MANY_STEPS, INTERRUPTED = range(7)
+
+
+class Status(enum.IntEnum):
+    """Outcome of a run; the value is what native code returns."""
+
+    OK = OK
+    MORE = MORE
+    NOT_FINITE = NOT_FINITE
+    STEP_COLLAPSE = STEP_COLLAPSE
+    DRIFT_STUCK = DRIFT_STUCK
+    TOO_MANY_STEPS = TOO_MANY_STEPS
+    INTERRUPTED = INTERRUPTED
+
+    @property
+    def message(self) -> str:
+        """What happened, and what to do about it."""
+        return MESSAGES[self]
+
+
+MESSAGES = {
+    Status.OK: "reached the end of the interval",
+    Status.MORE: "the run has not ended yet",
+    Status.NOT_FINITE: "the equations gave a value that is not finite (NaN or infinity); the model is undefined there: "
+    "look at the last sample for a division by zero or a root of a negative number",
+    Status.STEP_COLLAPSE: "the step size collapsed: the error test cannot be met; the motion may be singular or stiff "
+    "there, or the tolerances are below round-off",
+    Status.DRIFT_STUCK: "the state could not be brought back onto the constraints; the mechanism may have reached a "
+    "position where it cannot move on, or the step is too large",
+    Status.TOO_MANY_STEPS: "the allowed number of steps is used up; raise `max_steps` of the integrator",
+    Status.INTERRUPTED: "interrupted from the keyboard; the samples up to there are kept",
+}

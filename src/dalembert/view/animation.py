@@ -1,0 +1,172 @@
+"""Animations of a motion as one self-contained HTML file: no network, no scripts from elsewhere.
+
+A `Scene` is plain arrays, so that anything with positions in time can be shown, whether or not it came from this
+library. The drawing itself is `animation.html`, next to this file; here the arrays are checked, rounded and embedded.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import pathlib
+import re
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ArrayError, OptionError
+
+KINDS = ("point", "body")
+DIGITS = 7  # significant digits of what is drawn: a pixel is coarser, also after zooming in a hundred times
+TIME_DIGITS = 12  # time also orders the samples, so it is kept finer
+
+
+# Comparing arrays with == has no single truth value, hence eq=False: scenes compare by identity.
+@dataclass(frozen=True, eq=False)
+class Track:
+    """A moving particle (`kind="point"`: a disc) or rigid body (`kind="body"`: a box with its axes), with its trail.
+
+    `positions` (nt, 3) in metres; `rotations` (nt, 3, 3), the body axes as columns, for bodies only.
+    """
+
+    name: str
+    kind: str
+    positions: np.ndarray
+    rotations: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A polyline, `points` (nt, k, 3) in metres: a link, a rod, a rail. It is drawn as ground if it never moves."""
+
+    name: str
+    points: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A scalar, `values` (nt,), shown as a strip plot beneath the picture; values that are not finite leave a gap."""
+
+    name: str
+    values: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What an animation shows at the times `t` (nt,), strictly increasing, in seconds.
+
+    A `planar` scene is seen along z, x to the right and y upwards; a spatial one in perspective, z upwards.
+    """
+
+    title: str
+    t: np.ndarray
+    planar: bool
+    tracks: tuple[Track, ...] = ()
+    lines: tuple[Line, ...] = ()
+    traces: tuple[Trace, ...] = ()
+    caption: str = ""
+
+
+def write_animation(path: str | pathlib.Path, scene: Scene) -> pathlib.Path:
+    """The path of the HTML file written from `scene`.
+
+    Open it with `#t=1.5` after its name to see it paused at that time. Times and geometry must be finite; traces may
+    have gaps. Arrays that do not fit raise `ArrayError`, naming the item.
+    """
+    target = pathlib.Path(path)
+    target.write_text(_page(scene), encoding="utf-8")
+    return target
+
+
+def _page(scene: Scene) -> str:
+    template = resources.files("dalembert.view").joinpath("animation.html").read_text(encoding="utf-8")
+    fields = {"@TITLE@": html.escape(scene.title), "@SCENE@": _embedded_json(_payload(scene))}
+    # One pass over both marks, so that a title that looks like a mark is not replaced in turn.
+    return re.sub("|".join(fields), lambda mark: fields[mark.group()], template)
+
+
+def _embedded_json(payload: dict[str, Any]) -> str:
+    """JSON that is safe inside a <script> element: no character in it can end the element or open a comment."""
+    text = json.dumps(payload, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _payload(scene: Scene) -> dict[str, Any]:
+    t = _times(scene.t)
+    return {
+        "title": scene.title,
+        "caption": scene.caption,
+        "planar": bool(scene.planar),
+        "t": _rounded(t, TIME_DIGITS),
+        "tracks": [_track_payload(track, t.size) for track in scene.tracks],
+        "lines": [_line_payload(line, t.size) for line in scene.lines],
+        "traces": [_trace_payload(trace, t.size) for trace in scene.traces],
+    }
+
+
+def _track_payload(track: Track, nt: int) -> dict[str, Any]:
+    label = f"track `{track.name}`"
+    if track.kind not in KINDS:
+        raise OptionError(f'{label} is of kind "{track.kind}"; use one of {", ".join(KINDS)}.')
+    if track.kind == "point" and track.rotations is not None:
+        raise OptionError(f'{label} is a point but has rotations; use kind="body", or leave the rotations out.')
+    rotations = None
+    if track.rotations is not None:
+        rotations = _rounded(_geometry(f"rotations of {label}", track.rotations, (nt, 3, 3)))
+    positions = _rounded(_geometry(f"positions of {label}", track.positions, (nt, 3)))
+    return {"name": track.name, "kind": track.kind, "positions": positions, "rotations": rotations}
+
+
+def _line_payload(line: Line, nt: int) -> dict[str, Any]:
+    points = _geometry(f"points of line `{line.name}`", line.points, (nt, None, 3))
+    if points.shape[1] < 2:
+        raise ArrayError(f"line `{line.name}` has {points.shape[1]} points per frame; give at least 2.")
+    fixed = bool((points == points[0]).all())
+    return {"name": line.name, "fixed": fixed, "points": _rounded(points[:1] if fixed else points)}
+
+
+def _trace_payload(trace: Trace, nt: int) -> dict[str, Any]:
+    values = _array(f"values of trace `{trace.name}`", trace.values, (nt,))
+    finite = np.isfinite(values)
+    rounded = _rounded(np.where(finite, values, 0.0))
+    return {"name": trace.name, "values": [v if ok else None for v, ok in zip(rounded, finite, strict=True)]}
+
+
+def _times(values: np.ndarray) -> np.ndarray:
+    t = _geometry("times `t` of the scene", values, (None,))
+    if t.size == 0:
+        raise ArrayError("times `t` of the scene are empty; give at least one sample.")
+    backward = np.flatnonzero(np.diff(t) <= 0)
+    if backward.size:
+        k = int(backward[0])
+        raise ArrayError(f"times `t` of the scene do not increase after sample {k} ({t[k]:g} s then {t[k + 1]:g} s).")
+    return t
+
+
+def _geometry(label: str, values: np.ndarray, shape: tuple[int | None, ...]) -> np.ndarray:
+    array = _array(label, values, shape)
+    bad = np.argwhere(~np.isfinite(array))
+    if bad.size:
+        raise ArrayError(f"{label} hold {len(bad)} values that are not finite (first in sample {bad[0][0]}); cut them.")
+    return array
+
+
+def _array(label: str, values: np.ndarray, shape: tuple[int | None, ...]) -> np.ndarray:
+    """`values` as floats, of a shape in which None stands for any length; raises `ArrayError` otherwise."""
+    try:
+        array = np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ArrayError(f"{label} are not an array of real numbers: {error}") from error
+    fits = array.ndim == len(shape) and all(want in (None, have) for want, have in zip(shape, array.shape, strict=True))
+    if not fits:
+        wanted = ", ".join("k" if n is None else str(n) for n in shape)
+        raise ArrayError(f"{label} have shape {array.shape}; expected ({wanted}), one row per time sample.")
+    return array
+
+
+def _rounded(array: np.ndarray, digits: int = DIGITS) -> list[Any]:
+    """Nested lists of `array` at so many significant digits; the text of the file gets three times shorter."""
+    short = [float(format(value, f".{digits}g")) + 0.0 for value in array.ravel().tolist()]  # + 0.0 turns -0.0 to 0.0
+    return np.array(short).reshape(array.shape).tolist()
