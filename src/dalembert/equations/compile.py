@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.equations.check import check_statement, sorted_constraints
 from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
 from dalembert.equations.lower import Lowering, LoweringError
-from dalembert.equations.saddle import saddle_graph
+from dalembert.equations.saddle import unroll_saddle
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, solve_kinematics
 from dalembert.equations.system import Drawing, Row, System
 from dalembert.errors import ModelError
@@ -49,11 +49,10 @@ def compile_statement(statement: Statement) -> System:
         "invariant": invariants_with_gradient(invariants, s),
         "energy": [dynamics.kinetic, dynamics.potential],
     }  # fmt: skip
+    if W is None:
+        functions |= _motion(kinematics, dynamics, constraints, power, transport, augment=_is_singular(dynamics.M, probe))
     drawing, functions["drawing"] = _drawing(statement, derivation)
     graphs = {name: _function(name, s.x, columns) for name, columns in functions.items()}
-    if W is None:
-        saddle = _saddle(s, graphs["dynamics"].sparsity_out(0), len(rows), augment=_is_singular(dynamics.M, probe))
-        graphs |= {} if saddle is None else {"saddle": saddle}
     return System(
         name=statement.name,
         coordinates=tuple(q.func.__name__ for q in statement.coordinates),
@@ -82,18 +81,16 @@ def _function(name: str, x: ca.SX, columns: Sequence[ca.SX]) -> ca.Function:
     return ca.Function(name, [x], [ca.cse(ca.sparsify(ca.vertcat(ca.SX(0, 1), *columns)))])
 
 
-def _saddle(s: Symbols, pattern: ca.Sparsity, nc: int, *, augment: bool) -> ca.Function | None:
-    """The saddle-point solve on the pattern of the "dynamics" output, as a function of (x, out)."""
-    nq, nu = s.q.shape[0], s.u.shape[0]
-    out = ca.SX.sym("out", pattern.nnz())
-    column = ca.SX(pattern, out)
-    sizes = [nq, nu * nu, nu, nc * nu, nc, 1, nu]
-    _, M, f, A, b, power, transport = ca.vertsplit(column, [0, *np.cumsum(sizes).tolist()])
-    parts = {
-        "M": ca.reshape(M, nu, nu).T, "f": f, "A": ca.reshape(A, nu, nc).T, "b": b, "power": power,
-        "transport": transport, "u": s.u, "out": out,
-    }  # fmt: skip
-    return saddle_graph(s.x, parts, pattern, augment=augment)
+def _motion(
+    kinematics: Kinematics, d: Dynamics, c: Constraints, power: ca.SX, transport: ca.SX, *, augment: bool
+) -> dict[str, list[ca.SX]]:
+    """The whole right-hand side in one kernel, if the solve can be unrolled: q', u', power, la, quality."""
+    solved = unroll_saddle(d.M, d.f, c.A, c.b, augment=augment)
+    if solved is None:
+        return {}
+    udot, la, quality = solved
+    total = power + ca.dot(transport, udot) + ca.dot(la, ca.mtimes(c.A, kinematics.symbols.u))
+    return {"motion": [ca.densify(part) for part in (kinematics.qdot, udot, total, la, quality)]}
 
 
 def _is_singular(M: ca.SX, probe: Probe) -> bool:

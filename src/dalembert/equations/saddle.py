@@ -1,7 +1,7 @@
-"""The saddle-point solve as a graph of its own: L D L^T in a fixed order, on the sparsity pattern of one system.
+"""The saddle-point solve as part of the graph: L D L^T in a fixed order, on the sparsity pattern of one system.
 
 For small systems a factorisation with loops and pivot searches costs ten times more than its arithmetic. Unrolled along
-the static pattern it becomes a model kernel like any other. The order (speeds first, then constraints) needs no pivoting
+the static pattern it becomes part of the model kernel. The order (speeds first, then constraints) needs no pivoting
 while M is positive definite and A has full rank; the graph reports how far that holds, and the caller falls back to
 `numerics.linear` when it does not. If M is singular by structure, M + A^T G A takes its place, which changes nothing
 because A u' = b (augmented Lagrangian), and is positive definite whenever the saddle matrix is regular.
@@ -17,13 +17,11 @@ LIMIT = 20_000  # multiplications; beyond, loops are as good
 Column = list[ca.SX | None]
 
 
-def saddle_graph(x: ca.SX, parts: dict[str, ca.SX], pattern: ca.Sparsity, *, augment: bool) -> ca.Function | None:
-    """Function of (x, out of "dynamics") giving u' (nu), la (nc), quality and power; None if too large.
+def unroll_saddle(M: ca.SX, f: ca.SX, A: ca.SX, b: ca.SX, *, augment: bool) -> tuple[ca.SX, ca.SX, ca.SX] | None:
+    """u' (nu, 1), la (nc, 1) and the quality of the solve; None if it would be too long.
 
-    `parts` are the symbolic pieces of `out` by name (M, f, A, b, power, transport, u), `pattern` that of `out`.
     Quality is the smallest pivot relative to what it was before elimination: 1 is perfect, 0 is singular.
     """
-    M, f, A, b = parts["M"], parts["f"], parts["A"], parts["b"]
     nu, nc = M.shape[0], A.shape[0]
     if augment and nc:
         # Scaled so that both terms have the same size.
@@ -35,14 +33,7 @@ def saddle_graph(x: ca.SX, parts: dict[str, ca.SX], pattern: ca.Sparsity, *, aug
     rows = _rows(K)
     quality = _factor(rows, nu)
     solution = _solve(rows, [*_entries(f), *_entries(b)])
-    udot, la = ca.vertcat(ca.SX(0, 1), *solution[:nu]), -ca.vertcat(ca.SX(0, 1), *solution[nu:])
-    power = parts["power"] + ca.dot(parts["transport"], udot) + ca.dot(la, ca.mtimes(A, parts["u"]))
-    result = ca.cse(ca.vertcat(udot, la, quality, power))
-    # The kernel reads the dense buffer (x, out); structural zeros of `out` are never read.
-    inputs = ca.SX.sym("memory", x.shape[0] + pattern.size1())
-    nonzeros = ca.vertcat(*[inputs[x.shape[0] + row] for row in pattern.row()])
-    result = ca.substitute([result], [x, parts["out"]], [inputs[: x.shape[0]], nonzeros])[0]
-    return ca.Function("saddle", [inputs], [ca.densify(result)])
+    return ca.vertcat(ca.SX(0, 1), *solution[:nu]), -ca.vertcat(ca.SX(0, 1), *solution[nu:]), quality
 
 
 def _cost(pattern: ca.Sparsity) -> int:
@@ -71,7 +62,7 @@ def _rows(K: ca.SX) -> list[Column]:
 
 def _factor(rows: list[Column], nu: int) -> ca.SX:
     """Rows of L (unit diagonal left out) with 1 / D on the diagonal, in place; returns the quality."""
-    quality = ca.SX(1)
+    worst = ca.SX(1)
     for i, row in enumerate(rows):
         for j in range(i):
             row[j] = _less_products(row[j], row, rows[j], j)
@@ -85,11 +76,12 @@ def _factor(rows: list[Column], nu: int) -> ca.SX:
             row[i] = -product if row[i] is None else row[i] - product
             if i >= nu and j < nu:  # what the pivot of a constraint is before other constraints take part
                 before = product if before is None else before + product
-        pivot = ca.SX(0) if row[i] is None else row[i]
-        sign = 1 if i < nu else -1
-        quality = ca.fmin(quality, sign * pivot / before) if before is not None else ca.SX(0)
-        row[i] = 1 / pivot
-    return quality
+        if row[i] is None or before is None:
+            row[i], worst = ca.SX.inf(), ca.SX.inf()
+            continue
+        row[i] = 1 / row[i]
+        worst = ca.fmax(worst, ca.fabs(before * row[i]))
+    return 1 / worst
 
 
 def _less_products(entry: ca.SX | None, left: Column, right: Column, count: int) -> ca.SX | None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.numerics import layout
+from dalembert.numerics.drift.no_correction import leave
 from dalembert.numerics.evaluate import rates, sample
 from dalembert.numerics.integrators import advance as loop
 from dalembert.numerics.integrators.method import Method
@@ -22,9 +23,9 @@ SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctr
 
 
 class Formulation(Protocol):
-    """A way of writing the equations: gives the native function that leaves u' and la in mem."""
+    """A way of writing the equations: gives the native function that finds the accelerations."""
 
-    def solver(self, *, ideal: bool) -> Any: ...
+    def accelerator(self, *, ideal: bool, unrolled: bool) -> Any: ...
 
 
 class Drift(Protocol):
@@ -86,12 +87,14 @@ class Engine:
             (layout.INVARIANT, "invariant"), (layout.ENERGY, "energy"),
         ):  # fmt: skip
             self.plan[key] = system.kernel(name).address
-        self.plan[layout.SADDLE] = system.kernel("saddle").address if "saddle" in system.functions else 0
+        unrolled = "motion" in system.functions and drift.feedback() is leave
+        if unrolled:
+            self.plan[layout.MOTION] = system.kernel("motion").address
         first = self.plan[layout.XU] + system.nu
         self.mem[first : first + len(parameters)] = parameters
         self.correct = drift.corrector()
         for key, function in (
-            (layout.SOLVE, formulation.solver(ideal=system.ideal)),
+            (layout.ACCELERATE, formulation.accelerator(ideal=system.ideal, unrolled=unrolled)),
             (layout.FEEDBACK, drift.feedback()),
             (layout.CORRECT, self.correct),
         ):

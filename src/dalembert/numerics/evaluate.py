@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 from dalembert.numerics.layout import (
+    ACCELERATE,
     BIAS,
     DIRECTION,
     DYNAMICS,
     ENERGIES,
     ENERGY,
-    FEEDBACK,
     FORCE,
     JACOBIAN,
     MASS,
@@ -21,27 +21,27 @@ from dalembert.numerics.layout import (
     NQ,
     NU,
     NV,
+    NZ,
     OUT,
     POWER,
     QDOT,
     QUALITY,
+    RATES,
     RESIDUAL,
     RESIDUALS,
-    SOLVE,
     TOTAL_POWER,
     TRANSPORT,
     UDOT,
-    WORKS,
     XQ,
     XU,
     Floats,
     Ints,
     X,
-    call_feedback,
+    call_accelerate,
     call_kernel,
-    call_solve,
     f8,
     i8,
+    move,
 )
 from dalembert.numerics.native_cache import jit
 
@@ -50,15 +50,13 @@ from dalembert.numerics.native_cache import jit
 def load_state(plan, mem, t, z):  # type: ignore[no-untyped-def]
     """Put (t, q, u) where kernels read them; z holds q, u and possibly the work done."""
     mem[plan[X]] = t
-    x = plan[XQ]
-    for i in range(plan[NQ] + plan[NU]):
-        mem[x + i] = z[i]
+    move(mem, plan[XQ], z, 0, plan[NQ] + plan[NU])
     return 0
 
 
 @jit(i8(Ints, Floats))
-def add_up_power(plan, mem):  # type: ignore[no-untyped-def]
-    """Power of all that can change the energy: applied forces, moving frames, and reactions that do work."""
+def finish_rates(plan, mem):  # type: ignore[no-untyped-def]
+    """q' into RATES, and the power of all that can change the energy: applied forces, moving frames, reactions."""
     nu, nc, u, ud = plan[NU], plan[NC], plan[XU], plan[UDOT]
     la, W, moving = plan[MULTIPLIER], plan[DIRECTION], plan[TRANSPORT]
     power = mem[plan[POWER]]
@@ -68,6 +66,7 @@ def add_up_power(plan, mem):  # type: ignore[no-untyped-def]
             reaction += mem[la + k] * mem[W + k * nu + i]
         power += reaction * mem[u + i] + mem[moving + i] * mem[ud + i]
     mem[plan[TOTAL_POWER]] = power
+    move(mem, plan[RATES], mem, plan[QDOT], plan[NQ])
     return 0
 
 
@@ -75,20 +74,12 @@ def add_up_power(plan, mem):  # type: ignore[no-untyped-def]
 def rates(plan, mem, t, z, zdot):  # type: ignore[no-untyped-def]
     """zdot = (q', u', power) at (t, z); leaves u' and la in mem. Returns 0, or 1 if something is not finite."""
     load_state(plan, mem, t, z)
-    call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
-    call_feedback(plan[FEEDBACK], (plan, mem))
-    call_solve(plan[SOLVE], (plan, mem))
+    call_accelerate(plan[ACCELERATE], (plan, mem))
     plan[NFEV] += 1
-    nq, nu, q, u = plan[NQ], plan[NU], plan[QDOT], plan[UDOT]
+    move(zdot, 0, mem, plan[RATES], plan[NZ])
     total = 0.0
-    for i in range(nq):
-        zdot[i] = mem[q + i]
+    for i in range(zdot.size):
         total += zdot[i]
-    for i in range(nu):
-        zdot[nq + i] = mem[u + i]
-        total += zdot[nq + i]
-    if plan[WORKS]:
-        zdot[nq + nu] = mem[plan[TOTAL_POWER]]
     return 0 if math.isfinite(total) else 1
 
 
@@ -132,13 +123,14 @@ def sample(plan, mem, ts, zs, out):  # type: ignore[no-untyped-def]
     Row: u' (nu), la (nc), phi and psi (2 np + nv), acceleration residual A u' - b (nc), T, V, balance residual,
     reciprocal condition.
     """
-    from_state = plan[NQ] + plan[NU] + plan[WORKS]
+    from_state = plan[NZ]
     nu, nc, n_res = plan[NU], plan[NC], 2 * plan[NP] + plan[NV]
     width = nu + nc + n_res + nc + 4
     zdot = zs[:from_state].copy()
     for row in range(ts.size):
         z = zs[row * from_state : (row + 1) * from_state]
         rates(plan, mem, ts[row], z, zdot)
+        call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
         at = row * width
         for i in range(nu):
             out[at + i] = mem[plan[UDOT] + i]

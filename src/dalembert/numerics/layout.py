@@ -12,39 +12,40 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from dalembert.numerics.link import caller
 
-# Sizes.
-NQ, NU, NP, NV, NC, NI, WORKS = range(7)
-# Kernel addresses: dynamics; the unrolled saddle-point solve (0 if there is none); residual (phi, psi); displacement
-# (C s); invariant (h, h_q); energy (T, V).
-DYNAMICS, SADDLE, RESIDUAL, DISPLACEMENT, INVARIANT, ENERGY = range(7, 13)
-# Offsets into mem. X holds t, q, u, p and OUT, the output of the dynamics kernel, follows it: the saddle kernel reads
-# both. DIRECTION equals JACOBIAN when every reaction is ideal. UDOT, MULTIPLIER, QUALITY, TOTAL_POWER are contiguous.
+# Sizes; NZ is that of a state z = (q, u, and the work done if anything does work).
+NQ, NU, NZ, NP, NV, NC, NI = range(7)
+# Kernel addresses: dynamics; motion, the whole right-hand side unrolled (0 if there is none); residual (phi, psi);
+# displacement (C s); invariant (h, h_q); energy (T, V).
+DYNAMICS, MOTION, RESIDUAL, DISPLACEMENT, INVARIANT, ENERGY = range(7, 13)
+# Offsets into mem. X holds t, q, u, p; OUT, the output of the dynamics kernel, has seven parts. DIRECTION equals JACOBIAN
+# when every reaction is ideal. RATES holds q', u', power, la, quality, as the motion kernel writes them.
 X, XQ, XU, OUT, QDOT, MASS, FORCE, JACOBIAN, BIAS, DIRECTION, POWER, TRANSPORT = range(13, 25)
-UDOT, MULTIPLIER, QUALITY, TOTAL_POWER, RESIDUALS, INVARIANTS, ENERGIES = range(25, 32)
-MATRIX, SCALE, RHS, COLUMN, SHIFT, OPTIONS = range(32, 38)
+RATES, UDOT, TOTAL_POWER, MULTIPLIER, QUALITY, RESIDUALS, INVARIANTS, ENERGIES = range(25, 33)
+MATRIX, SCALE, RHS, COLUMN, SHIFT, OPTIONS = range(33, 39)
 # Addresses of the exchangeable parts.
-SOLVE, FEEDBACK, CORRECT, STEP, PREPARE, INTERPOLATE = range(38, 44)
+ACCELERATE, FEEDBACK, CORRECT, STEP, PREPARE, INTERPOLATE = range(39, 45)
 # Counters and integer workspace (pivot order, pivot sizes) at the end of plan.
-NFEV, RANK, PERMUTATION, PIVOTS = range(44, 48)
-PLAN_SIZE = 48
+NFEV, RANK, PERMUTATION, PIVOTS = range(45, 49)
+PLAN_SIZE = 49
 
 f8, i8 = types.float64, types.int64
 Floats = types.Array(f8, 1, "C")
 Ints = types.Array(i8, 1, "C")
 
 # Signatures of the exchangeable parts; their addresses stand in plan.
-solve_type = i8(Ints, Floats)  # reads M, f, A, b in mem; leaves u', la, quality and power
-feedback_type = i8(Ints, Floats)  # may change b before the solve
+accelerate_type = i8(Ints, Floats)  # reads x in mem; leaves q', u', power, la, quality in RATES
+feedback_type = i8(Ints, Floats)  # may change b before the accelerations are solved for
 correct_type = i8(Ints, Floats, f8, Floats)  # moves a state (t, z) onto the constraints; returns a status
 step_type = f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8)  # t, h, z, stages, znew, rtol, atol -> error norm
 prepare_type = i8(Ints, Floats, f8, f8, Floats, Floats, Floats, Floats)  # t, h, z, stages, znew, rates at the new state
 interpolate_type = i8(f8, f8, Floats, Floats, Floats, Floats)  # theta, h, z, stages, znew, state to fill
 
-call_solve = caller(solve_type)
+call_accelerate = caller(accelerate_type)
 call_feedback = caller(feedback_type)
 call_correct = caller(correct_type)
 call_step = caller(step_type)
@@ -68,6 +69,22 @@ def call_kernel(_context: Any, address: Any, mem: Any, source: Any, target: Any)
     return signature, codegen
 
 
+@intrinsic
+def move(_context: Any, target: Any, to: Any, source: Any, start: Any, count: Any) -> Any:
+    """Copy source[start : start + count] to target[to:]; neither views (reference counts) nor wrapped indices."""
+    signature = types.void(Floats, i8, Floats, i8, i8)
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        array, first, other, second, length = args
+        make = context.make_array(Floats)
+        there = builder.gep(make(context, builder, array).data, [first])
+        here = builder.gep(make(context, builder, other).data, [second])
+        cgutils.raw_memcpy(builder, there, here, length, 8)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
 def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A fresh `plan` and a zeroed `mem` for a system of these sizes (keys nq nu np nv nc ni works ideal).
 
@@ -76,7 +93,7 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
     nq, nu, nc, ni = sizes["nq"], sizes["nu"], sizes["nc"], sizes["ni"]
     n = nu + nc
     plan = np.zeros(PLAN_SIZE + 2 * n, dtype=np.int64)
-    plan[[NQ, NU, NP, NV, NC, NI, WORKS]] = nq, nu, sizes["np"], sizes["nv"], nc, ni, sizes["works"]
+    plan[[NQ, NU, NZ, NP, NV, NC, NI]] = nq, nu, nq + nu + sizes["works"], sizes["np"], sizes["nv"], nc, ni
     size = 0
 
     def reserve(key: int, count: int) -> None:
@@ -93,7 +110,7 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
     if sizes["ideal"]:
         plan[DIRECTION] = plan[JACOBIAN]
     for key, count in (
-        (UDOT, nu), (MULTIPLIER, nc), (QUALITY, 1), (TOTAL_POWER, 1), (RESIDUALS, nc + sizes["np"]), (INVARIANTS, ni * (1 + nq)),
+        (RATES, nq), (UDOT, nu), (TOTAL_POWER, 1), (MULTIPLIER, nc), (QUALITY, 1), (RESIDUALS, nc + sizes["np"]), (INVARIANTS, ni * (1 + nq)),
         (ENERGIES, 2), (MATRIX, n * n), (SCALE, n), (RHS, n), (COLUMN, 2 * n), (SHIFT, nq),
         (OPTIONS, len(options)),
     ):  # fmt: skip

@@ -5,22 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from dalembert.numerics.evaluate import add_up_power
+from dalembert.numerics.evaluate import finish_rates
 from dalembert.numerics.layout import (
     BIAS,
+    DYNAMICS,
+    FEEDBACK,
     FORCE,
+    MOTION,
     MULTIPLIER,
     NC,
     NU,
+    OUT,
     QUALITY,
+    RATES,
     RHS,
-    SADDLE,
     UDOT,
     Floats,
     Ints,
     X,
+    call_feedback,
     call_kernel,
     i8,
+    move,
 )
 from dalembert.numerics.native_cache import jit
 from dalembert.numerics.linear.general import factor_general, solve_general
@@ -36,52 +42,55 @@ class LagrangeMultipliers:
     The mass matrix may be singular as long as the whole matrix is not. Redundant constraints leave u' unique.
     """
 
-    def solver(self, *, ideal: bool) -> Any:
-        """The native solve; unsymmetric when unknowns act in other directions than their constraints."""
-        return solve_ideal if ideal else solve_servo
+    def accelerator(self, *, ideal: bool, unrolled: bool) -> Any:
+        """The native function that finds the accelerations.
+
+        `ideal`: all reactions are normal to their constraints. `unrolled`: the system has a motion kernel, and no
+        feedback interferes.
+        """
+        if not ideal:
+            return accelerate_servo
+        return accelerate_unrolled if unrolled else accelerate_pivoted
 
 
 @jit(i8(Ints, Floats))
-def solve_pivoted(plan, mem):  # type: ignore[no-untyped-def]
-    """u' and la by a factorisation that pivots and stops at the rank."""
-    nu,nc, f, b, x = plan[NU], plan[NC], plan[FORCE], plan[BIAS], plan[RHS]
-    for i in range(nu):
-        mem[x + i] = mem[f + i]
-    for k in range(nc):
-        mem[x + nu + k] = mem[b + k]
+def load_equations(plan, mem):  # type: ignore[no-untyped-def]
+    """M, f, A, b at the state in mem, with the feedback of the drift control; (f, b) copied to RHS."""
+    call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
+    call_feedback(plan[FEEDBACK], (plan, mem))
+    move(mem, plan[RHS], mem, plan[FORCE], plan[NU])
+    move(mem, plan[RHS] + plan[NU], mem, plan[BIAS], plan[NC])
+    return 0
+
+
+@jit(i8(Ints, Floats))
+def accelerate_pivoted(plan, mem):  # type: ignore[no-untyped-def]
+    """u' and la by a factorisation that pivots and stops at the rank; all reactions ideal."""
+    nu, nc, x, la = plan[NU], plan[NC], plan[RHS], plan[MULTIPLIER]
+    load_equations(plan, mem)
     factor_saddle(plan, mem, nc)
     solve_saddle(plan, mem, nc, x)
-    u, la = plan[UDOT], plan[MULTIPLIER]
-    for i in range(nu):
-        mem[u + i] = mem[x + i]
+    move(mem, plan[UDOT], mem, x, nu)
     for k in range(nc):
         mem[la + k] = -mem[x + nu + k]
-    return add_up_power(plan, mem)
+    return finish_rates(plan, mem)
 
 
 @jit(i8(Ints, Floats))
-def solve_ideal(plan, mem):  # type: ignore[no-untyped-def]
-    """u' and la from M, f, A, b in mem; all reactions ideal. Unrolled where there is such a kernel and it holds."""
-    if plan[SADDLE]:
-        call_kernel(plan[SADDLE], mem, plan[X], plan[UDOT])
-        if mem[plan[QUALITY]] > TRUSTED:
-            return 0
-    return solve_pivoted(plan, mem)
+def accelerate_unrolled(plan, mem):  # type: ignore[no-untyped-def]
+    """u' and la by the motion kernel while its pivots can be trusted."""
+    call_kernel(plan[MOTION], mem, plan[X], plan[RATES])
+    if mem[plan[QUALITY]] > TRUSTED:
+        return 0
+    return accelerate_pivoted(plan, mem)
 
 
 @jit(i8(Ints, Floats))
-def solve_servo(plan, mem):  # type: ignore[no-untyped-def]
-    """u' and la from M, f, A, b and the directions W in mem."""
-    nu, nc, f, b, x = plan[NU], plan[NC], plan[FORCE], plan[BIAS], plan[RHS]
-    for i in range(nu):
-        mem[x + i] = mem[f + i]
-    for k in range(nc):
-        mem[x + nu + k] = mem[b + k]
+def accelerate_servo(plan, mem):  # type: ignore[no-untyped-def]
+    """u' and la when unknowns act in directions W other than the constraints they enforce."""
+    load_equations(plan, mem)
     factor_general(plan, mem)
-    solve_general(plan, mem, x)
-    u, la = plan[UDOT], plan[MULTIPLIER]
-    for i in range(nu):
-        mem[u + i] = mem[x + i]
-    for k in range(nc):
-        mem[la + k] = mem[x + nu + k]
-    return add_up_power(plan, mem)
+    solve_general(plan, mem, plan[RHS])
+    move(mem, plan[UDOT], mem, plan[RHS], plan[NU])
+    move(mem, plan[MULTIPLIER], mem, plan[RHS] + plan[NU], plan[NC])
+    return finish_rates(plan, mem)
