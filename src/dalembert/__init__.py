@@ -1,5 +1,79 @@
-"""State a mechanical system and its constraints, of any kind; get the motion, the reactions, and a certificate."""
+"""State a mechanical system and its constraints, of any kind; get the motion, the reactions, and a certificate.
 
+    Model -> System -> State -> (Formulation x Drift x Integrator) -> Motion -> figures, files, reports
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from dalembert.certificate import Certificate, Tolerances
+from dalembert.equations.system import System
+from dalembert.errors import (
+    ArrayError,
+    DalembertError,
+    InconsistentStateError,
+    InitialStateError,
+    ModelError,
+    OptionError,
+    PairingError,
+    UnknownNameError,
+)
 from dalembert.model.model import Model
+from dalembert.motion import Motion
+from dalembert.state import State
 
-__all__ = ["Model"]
+if TYPE_CHECKING:
+    from dalembert.numerics.drift.no_correction import NoCorrection
+    from dalembert.numerics.drift.projection import Projection
+    from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers
+    from dalembert.numerics.integrators.dop853 import DOP853
+    from dalembert.numerics.integrators.rk4 import RK4
+
+__version__ = version("dalembert")
+
+__all__ = [
+    "DOP853",
+    "RK4",
+    "ArrayError",
+    "Certificate",
+    "DalembertError",
+    "InconsistentStateError",
+    "InitialStateError",
+    "LagrangeMultipliers",
+    "Model",
+    "ModelError",
+    "Motion",
+    "NoCorrection",
+    "OptionError",
+    "PairingError",
+    "Projection",
+    "State",
+    "System",
+    "Tolerances",
+    "UnknownNameError",
+]
+
+# Ingredients whose modules hold native code: imported, and on first use compiled, when they are asked for.
+_NATIVE = {
+    "DOP853": "dalembert.numerics.integrators.dop853",
+    "LagrangeMultipliers": "dalembert.numerics.formulations.lagrange_multipliers",
+    "NoCorrection": "dalembert.numerics.drift.no_correction",
+    "Projection": "dalembert.numerics.drift.projection",
+    "RK4": "dalembert.numerics.integrators.rk4",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _NATIVE:
+        raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
+    from dalembert.preparation import prepare
+
+    prepare()
+    return getattr(import_module(_NATIVE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

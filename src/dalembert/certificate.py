@@ -1,0 +1,111 @@
+"""The certificate of a run: how well every constraint, the equations and the energy balance held, judged and printable."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """What counts as held: absolute for positions and velocities, relative for the solve and the energy."""
+
+    position: float = 1e-9
+    velocity: float = 1e-9
+    acceleration: float = 1e-9
+    solve: float = 1e-9
+    energy: float = 1e-6
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The worst value of one residual, when it occurred, and what was allowed."""
+
+    level: str
+    name: str
+    worst: float
+    t: float
+    allowed: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether it held."""
+        return bool(self.worst <= self.allowed)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Worst residuals by level and constraint, energy balance, conditioning and cost of a run.
+
+    `findings` has a row per constraint and level, then "solve" (M u' - f - r, relative) and "energy" (change of energy minus
+    work done, relative to the energy turned over). `condition` is the smallest reciprocal condition met in the
+    constraint solve (1 is perfect, 0 singular). `ok` needs every finding to hold and the run to reach its end.
+    """
+
+    title: str
+    findings: tuple[Finding, ...]
+    energy_error: float
+    condition: float
+    condition_t: float
+    success: bool
+    message: str
+    method: str
+    stats: dict[str, int]
+    span: tuple[float, float]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run reached its end and every finding held."""
+        return self.success and all(finding.ok for finding in self.findings)
+
+    @property
+    def failures(self) -> tuple[Finding, ...]:
+        """The findings that did not hold."""
+        return tuple(finding for finding in self.findings if not finding.ok)
+
+    @property
+    def verdict(self) -> str:
+        """One line: held or not, and the worst of it."""
+        if not self.success:
+            return f"NOT OK: {self.message}"
+        if self.failures:
+            worst = max(self.failures, key=lambda f: f.worst / f.allowed if f.worst == f.worst else np.inf)
+            return f"NOT OK: {worst.level} `{worst.name}` {worst.worst:.1e} at t = {worst.t:.4g} (allowed {worst.allowed:.0e})"
+        held = [f.worst for f in self.findings if f.level in ("position", "velocity")]
+        return f"OK: constraints held to {max(held):.1e}" if held else "OK"
+
+    def __str__(self) -> str:
+        width = max([len(f.name) for f in self.findings] + [10])
+        lines = [
+            f"certificate of `{self.title}`, t = {self.span[0]:g} .. {self.span[1]:g}: {self.verdict}",
+            f"  {'level':<13}{'what':<{width + 2}}{'worst':>10}  {'at t':>10}  {'allowed':>8}",
+        ]
+        for f in self.findings:
+            mark = "" if f.ok else "  <-- not held"
+            lines.append(f"  {f.level:<13}{f.name:<{width + 2}}{f.worst:>10.1e}  {f.t:>10.4g}  {f.allowed:>8.0e}{mark}")
+        lines += [
+            f"  energy change minus work done: at most {self.energy_error:.2e}",
+            f"  conditioning of the constraint solve: at worst {self.condition:.1e} at t = {self.condition_t:.4g}",
+            f"  {self.method}",
+            "  " + ", ".join(f"{count:,} {what}" for what, count in self.stats.items()) + f"; {self.message}",
+            f"  {versions()}",
+        ]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def versions() -> str:
+    """The versions a result depends on, in one line."""
+    packages = ("dalembert", "numpy", "casadi", "numba", "llvmlite")
+    return ", ".join(f"{name} {version(name)}" for name in packages) + f", Python {platform.python_version()}"
+
+
+def worst_of(level: str, name: str, t: np.ndarray, values: np.ndarray, allowed: float) -> Finding:
+    """The finding of one residual over time, values (nt,)."""
+    size = np.abs(values)
+    k = int(np.argmax(np.where(np.isnan(size), np.inf, size)))
+    return Finding(level, name, float(size[k]), float(t[k]), allowed)

@@ -1,0 +1,238 @@
+"""`Motion`: what a simulation returns - samples by name, reactions, energies, certificate, figures and files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.certificate import Certificate, Tolerances, worst_of
+from dalembert.equations.system import System
+from dalembert.errors import ArrayError, DalembertError
+from dalembert.state import State, lookup, reactions_of, unknowns_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
+
+    from dalembert.numerics.engine import Engine, Evaluation, Integrator
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), work (nt,) done on the system, and everything computed there.
+
+    `motion["x"]` or `motion[x]` is one coordinate, speed, unknown or multiplier over time, (nt,).
+    """
+
+    system: System
+    parameters: np.ndarray
+    t: np.ndarray
+    q: np.ndarray
+    u: np.ndarray
+    work: np.ndarray
+    evaluation: Evaluation
+    success: bool
+    message: str
+    stats: dict[str, int]
+    method: str
+    engine: Engine | None = None
+    integrator: Integrator | None = None
+    tolerances: Tolerances = Tolerances()
+
+    # -- values ----------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        return np.asarray(lookup(self.system, key, self))
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __repr__(self) -> str:
+        span = f"t = {self.t[0]:g} .. {self.t[-1]:g}"
+        return f"Motion of {self.system.name!r}: {len(self.t)} samples, {span}; {self.certificate.verdict}"
+
+    @property
+    def udot(self) -> np.ndarray:
+        """Accelerations u', (nt, nu)."""
+        return self.evaluation.udot
+
+    @property
+    def multipliers(self) -> np.ndarray:
+        """Lagrange multipliers, (nt, nc), in the order of `system.constraint_names`."""
+        return self.evaluation.multipliers
+
+    @cached_property
+    def reactions(self) -> np.ndarray:
+        """Generalised reactions r of M u' = f + r, (nt, nu)."""
+        return reactions_of(self.system, self.t, self.q, self.u, self.multipliers, self.parameters)
+
+    @property
+    def unknowns(self) -> np.ndarray:
+        """Values of the unknowns, (nt, ny)."""
+        return unknowns_of(self.system, self.multipliers)
+
+    @property
+    def energy(self) -> np.ndarray:
+        """Kinetic plus potential energy, (nt,)."""
+        return self.evaluation.kinetic + self.evaluation.potential
+
+    @property
+    def energy_balance(self) -> np.ndarray:
+        """Change of energy minus the work of non-conservative and rheonomic parts, (nt,); zero for an exact motion."""
+        return self.energy - self.energy[0] - (self.work - self.work[0])
+
+    @property
+    def violation(self) -> dict[str, dict[str, np.ndarray]]:
+        """Residuals over time by level and constraint: `violation["position"]["loop"]` is (nt,)."""
+        names, e = self.system.constraint_names, self.evaluation
+        columns = {"position": e.phi, "velocity": e.psi, "acceleration": e.acceleration}
+        return {
+            level: {names[k]: values[:, k] for k in range(values.shape[1])}
+            for level, values in columns.items()
+            if values.shape[1]
+        }
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """How well constraints, equations and energy balance held; printable, with `.ok`."""
+        e, allowed = self.evaluation, self.tolerances
+        findings = [
+            worst_of(level, name, self.t, values, getattr(allowed, level))
+            for level, columns in self.violation.items()
+            for name, values in columns.items()
+        ]
+        findings.append(worst_of("solve", "M u' - f - r", self.t, e.balance, allowed.solve))
+        turned = np.ptp(e.kinetic) + np.ptp(e.potential) + np.ptp(self.work)
+        scale = max(turned, float(np.abs(e.kinetic).max()), np.finfo(float).tiny)
+        findings.append(worst_of("energy", "E - E0 - W", self.t, self.energy_balance / scale, allowed.energy))
+        k = int(np.argmin(e.condition))
+        return Certificate(
+            title=self.system.name,
+            findings=tuple(findings),
+            energy_error=float(np.abs(self.energy_balance).max()),
+            condition=float(e.condition[k]),
+            condition_t=float(self.t[k]),
+            success=self.success,
+            message=self.message,
+            method=self.method,
+            stats=self.stats,
+            span=(float(self.t[0]), float(self.t[-1])),
+        )
+
+    # -- other times -----------------------------------------------------------------------------------------------
+
+    def at(self, t: float) -> State:
+        """The state at any time of the motion, integrated from the sample before it: as accurate as the samples."""
+        moved = self.resampled([t])
+        return State(self.system, float(t), moved.q[0], moved.u[0], moved.udot[0], moved.multipliers[0], self.parameters)
+
+    def resampled(self, times: ArrayLike) -> Motion:
+        """The same motion at other times (increasing), each integrated from the sample before it."""
+        if self.engine is None or self.integrator is None:
+            raise DalembertError("this motion was loaded from a file and cannot be continued between its samples")
+        ts = np.atleast_1d(np.asarray(times, dtype=float))
+        if not (np.isfinite(ts).all() and ts.min() >= self.t[0] and ts.max() <= self.t[-1]):
+            raise ArrayError(f"times must lie within the motion, t = {self.t[0]:g} .. {self.t[-1]:g}")
+        rows = []
+        for t in ts:
+            k = int(np.searchsorted(self.t, t, side="right")) - 1
+            z = np.concatenate([self.q[k], self.u[k]])
+            work = self.work[k]
+            if t > self.t[k]:
+                samples = self.engine.run(z, (float(self.t[k]), float(t)), self.integrator, np.array([t]))
+                z = samples.z[-1]
+                work = work + (z[-1] if self.system.works else 0.0)
+            rows.append(np.concatenate([z[: self.engine.size], [work]]))
+        return self._with_samples(ts, np.array(rows))
+
+    def _with_samples(self, t: np.ndarray, rows: np.ndarray) -> Motion:
+        assert_engine = self.engine
+        if assert_engine is None:
+            raise DalembertError("this motion has no engine")
+        nq, size = self.system.nq, assert_engine.size
+        evaluation = assert_engine.evaluate(t, rows[:, : assert_engine.nz])
+        changed = {"t": t, "q": rows[:, :nq], "u": rows[:, nq:size], "work": rows[:, size], "evaluation": evaluation}
+        names = ("system", "parameters", "success", "message", "stats", "method", "engine", "integrator", "tolerances")
+        return Motion(**{name: getattr(self, name) for name in names}, **changed)
+
+    # -- figures and files ------------------------------------------------------------------------------------------
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """An overview figure: coordinates, speeds, multipliers, violation and energy balance; written to `path` if given."""
+        from dalembert.view.overview import plot_overview
+
+        figure = plot_overview(self)
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
+    def animate(self, path: str | Path) -> Path:
+        """A self-contained HTML animation of points, bodies and lines."""
+        from dalembert.view.overview import animate_motion
+
+        return animate_motion(self, path)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Coordinates, speeds, multipliers and energy by column, indexed by time."""
+        import pandas as pd
+
+        s = self.system
+        columns = dict(zip(s.coordinates, self.q.T, strict=True)) | dict(zip(s.speeds, self.u.T, strict=True))
+        columns |= {f"la({name})": values for name, values in zip(s.constraint_names, self.multipliers.T, strict=True)}
+        return pd.DataFrame(columns | {"energy": self.energy}, index=pd.Index(self.t, name="t"))
+
+    def to_xarray(self) -> xr.Dataset:
+        """q, u, udot, multipliers, reactions and energy with named axes."""
+        import xarray as xr
+
+        s = self.system
+        return xr.Dataset(
+            {
+                "q": (("t", "coordinate"), self.q),
+                "u": (("t", "speed"), self.u),
+                "udot": (("t", "speed"), self.udot),
+                "multipliers": (("t", "constraint"), self.multipliers),
+                "reactions": (("t", "speed"), self.reactions),
+                "energy": (("t",), self.energy),
+            },
+            coords={
+                "t": self.t,
+                "coordinate": list(s.coordinates),
+                "speed": list(s.speeds),
+                "constraint": list(s.constraint_names),
+            },
+            attrs={"system": s.name, "certificate": self.certificate.verdict},
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write all arrays and the facts of the run to an .npz file; `Motion.load` reads it back."""
+        facts = {"success": self.success, "message": self.message, "stats": self.stats, "method": self.method}
+        facts |= {"system": self.system.name, "names": [*self.system.coordinates, *self.system.speeds]}
+        target = Path(path)
+        with target.open("wb") as file:
+            np.savez_compressed(
+                file, parameters=self.parameters, t=self.t, q=self.q, u=self.u, work=self.work,
+                facts=np.array(json.dumps(facts)), **{f"e_{k}": v for k, v in vars(self.evaluation).items()},
+            )  # fmt: skip
+        return target
+
+    @staticmethod
+    def load(path: str | Path, system: System) -> Motion:
+        """A motion written by `save`, for the same system; it has samples and certificate but cannot be continued."""
+        from dalembert.numerics.engine import Evaluation
+
+        with np.load(path, allow_pickle=False) as data:
+            facts = json.loads(str(data["facts"]))
+            if facts["names"] != [*system.coordinates, *system.speeds]:
+                raise DalembertError(f"{path} holds a motion of `{facts['system']}` ({facts['names']}), not of `{system.name}`")
+            evaluation = Evaluation(**{k[2:]: data[k] for k in data.files if k.startswith("e_")})
+            arrays = {name: data[name] for name in ("parameters", "t", "q", "u", "work")}
+        keep = {name: facts[name] for name in ("success", "message", "stats", "method")}
+        return Motion(system=system, evaluation=evaluation, **arrays, **keep)

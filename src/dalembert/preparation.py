@@ -1,0 +1,47 @@
+"""The native engine is compiled once per installation; this says so, instead of leaving the user to wonder."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+
+from dalembert.equations.object_cache import default_directory
+
+ENGINE = "dalembert.numerics.engine"
+PARTS = (
+    ENGINE,
+    "dalembert.numerics.formulations.lagrange_multipliers",
+    "dalembert.numerics.drift.projection",
+    "dalembert.numerics.integrators.dop853",
+    "dalembert.numerics.integrators.rk4",
+)
+
+
+def prepare() -> None:
+    """Import the native engine; if it was never compiled here, announce that it is being compiled."""
+    if all(part in sys.modules for part in PARTS):
+        return
+    marker = default_directory().parent / f"engine-{_stamp()}"
+    if not marker.exists():
+        from rich.console import Console
+
+        Console(stderr=True).print("dalembert: preparing the engine, once per installation (about 20 s) ...")
+    for part in PARTS:
+        import_module(part)
+    try:
+        marker.parent.mkdir(parents=True, exist_ok=True)
+        marker.touch()
+    except OSError:
+        return  # a read-only home: the announcement comes again, nothing else
+
+
+def _stamp() -> str:
+    """Digest of the installation: where it is, what it contains, and the compiler's version."""
+    root = Path(__file__).parent / "numerics"
+    digest = hashlib.sha256(f"{root} {version('numba')} {sys.version}".encode())
+    for source in sorted(root.rglob("*.py")):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()[:24]

@@ -1,0 +1,153 @@
+"""`simulate`: from a consistent state to a motion, with any formulation, drift control and integrator."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.errors import ArrayError, InconsistentStateError, OptionError, PairingError
+from dalembert.motion import Motion
+from dalembert.preparation import prepare
+from dalembert.state import State
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dalembert.numerics.engine import Drift, Formulation, Integrator
+
+CONSISTENT = 1e-8  # a larger violation at the start is refused rather than silently repaired
+
+
+def simulate(
+    system: System,
+    state: State,
+    t_end: float | tuple[float, float],
+    *,
+    t_eval: ArrayLike | None = None,
+    parameters: Mapping[Any, float] | None = None,
+    formulation: Formulation | None = None,
+    drift: Drift | None = None,
+    integrator: Integrator | None = None,
+) -> Motion:
+    """The motion from `state` to `t_end`, or over `(t0, t_end)`.
+
+    `t_eval` (increasing) asks for samples at given times; otherwise every accepted step is a sample. `parameters` changes
+    values carried by the state. Defaults: LagrangeMultipliers, Projection, DOP853. Numerical failure does not raise: the
+    motion holds all samples up to it, `success` is False and `message` says why. Ctrl-C likewise.
+    """
+    prepare()
+    from dalembert.numerics.drift.projection import Projection
+    from dalembert.numerics.engine import Engine
+    from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers
+    from dalembert.numerics.integrators.dop853 import DOP853
+
+    formulation, drift, integrator = formulation or LagrangeMultipliers(), drift or Projection(), integrator or DOP853()
+    _check_ingredients(formulation, drift, integrator)
+    span, times = _times(state, t_end, t_eval)
+    p = _parameters(system, state, parameters)
+    check_consistent(system, span[0], state.q, state.u, p)
+    engine = Engine(system, p, formulation, drift)
+    with ExitStack() as stack:
+        samples = engine.run(state.z, span, integrator, times, _progress(stack, system.name, span))
+    nq, size = system.nq, engine.size
+    work = samples.z[:, size] if system.works else np.zeros(len(samples.t))
+    return Motion(
+        system=system,
+        parameters=p,
+        t=samples.t,
+        q=samples.z[:, :nq],
+        u=samples.z[:, nq:size],
+        work=work,
+        evaluation=engine.evaluate(samples.t, samples.z),
+        success=samples.status == 0,
+        message=samples.status.message if samples.status == 0 else f"{samples.status.message} (t = {samples.t[-1]:.6g})",
+        stats=samples.stats,
+        method=f"{formulation!r}, {drift!r}, {integrator!r}",
+        engine=engine,
+        integrator=integrator,
+    )
+
+
+def check_consistent(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> None:
+    """Raise `InconsistentStateError` if a position or velocity constraint is violated at the start."""
+    phi, psi = system.position_residual(t, q, parameters), system.velocity_residual(t, q, u, parameters)
+    names = system.constraint_names
+    residuals = {("position", names[k]): float(v) for k, v in enumerate(phi)}
+    residuals |= {("velocity", names[k]): float(v) for k, v in enumerate(psi)}
+    bad = {key: value for key, value in residuals.items() if not abs(value) <= CONSISTENT}
+    if not bad:
+        return
+    (level, name), worst = max(bad.items(), key=lambda item: abs(item[1]))
+    raise InconsistentStateError(
+        f"the state violates {len(bad)} of {len(residuals)} constraints of `{system.name}` at t = {t:g} "
+        f"(worst: {level} of `{name}`, {worst:.3g}); call system.initial(...) for a consistent state",
+        bad,
+    )
+
+
+def _check_ingredients(formulation: Any, drift: Any, integrator: Any) -> None:
+    for value, verb, what in (
+        (formulation, "accelerator", "formulation"),
+        (drift, "corrector", "drift"),
+        (integrator, "method", "integrator"),
+    ):
+        if isinstance(value, type) or not callable(getattr(value, verb, None)):
+            raise PairingError(f"{what}={value!r} is not a {what}; pass a value such as {_EXAMPLES[what]}")
+
+
+_EXAMPLES = {"formulation": "LagrangeMultipliers()", "drift": "Projection()", "integrator": "DOP853()"}
+
+
+def _times(
+    state: State, t_end: float | tuple[float, float], t_eval: ArrayLike | None
+) -> tuple[tuple[float, float], np.ndarray | None]:
+    if not isinstance(state, State):
+        raise PairingError(f"simulate needs a State, got {type(state).__name__}; call system.initial(...) for one")
+    t0, t1 = t_end if isinstance(t_end, tuple) else (state.t, t_end)
+    if not (np.isfinite(t0) and np.isfinite(t1)):
+        raise OptionError(f"the interval {t0} .. {t1} is not finite")
+    if not t1 > t0:
+        raise OptionError(f"t_end = {t1:g} is not after t0 = {t0:g}; motions run forward in time")
+    if t_eval is None:
+        return (float(t0), float(t1)), None
+    times = np.asarray(t_eval, dtype=float)
+    if times.ndim != 1 or times.size == 0 or not np.isfinite(times).all():
+        raise ArrayError(f"t_eval must be a non-empty list of finite times, got shape {times.shape}")
+    if (np.diff(times) <= 0).any():
+        raise ArrayError("t_eval must be strictly increasing")
+    if times[0] < t0 or times[-1] > t1:
+        raise ArrayError(f"t_eval reaches from {times[0]:g} to {times[-1]:g}, beyond the interval {t0:g} .. {t1:g}")
+    return (float(t0), float(t1)), times
+
+
+def _parameters(system: System, state: State, changes: Mapping[Any, float] | None) -> np.ndarray:
+    if state.system is not system and state.system.coordinates != system.coordinates:
+        raise PairingError(f"the state belongs to `{state.system.name}`, not to `{system.name}`")
+    carried = dict(zip(system.parameters, state.parameters, strict=True))
+    return system.parameter_values({**carried, **{str(k): v for k, v in (changes or {}).items()}})
+
+
+def _progress(stack: ExitStack, title: str, span: tuple[float, float]) -> Callable[[float], None] | None:
+    """A progress bar on the terminal for runs longer than a second; None if nobody is looking."""
+    if not sys.stderr.isatty():
+        return None
+    begin = time.monotonic()
+    shown: list[Any] = []
+
+    def report(t: float) -> None:
+        if not shown and time.monotonic() - begin > 1.0:
+            from rich.console import Console
+            from rich.progress import Progress
+
+            bar = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
+            shown.extend([bar, bar.add_task(title, total=span[1] - span[0])])
+        if shown:
+            shown[0].update(shown[1], completed=t - span[0])
+
+    return report

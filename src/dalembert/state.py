@@ -1,0 +1,99 @@
+"""`State`: a value of everything at one instant, with named access."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.equations.system import System, name_of
+from dalembert.errors import UnknownNameError
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Time, coordinates, speeds, accelerations, multipliers and parameter values of a system at one instant.
+
+    Arrays: q (nq,), u (nu,), udot (nu,), multipliers (nc,), parameters (np,). `state["x"]` or `state[x]` gives one value;
+    `state["x'"]` a coordinate rate, `state["vx'"]` an acceleration.
+    """
+
+    system: System
+    t: float
+    q: np.ndarray
+    u: np.ndarray
+    udot: np.ndarray
+    multipliers: np.ndarray
+    parameters: np.ndarray
+
+    def __getitem__(self, key: Any) -> float:
+        return float(lookup(self.system, key, self))
+
+    @property
+    def z(self) -> np.ndarray:
+        """(q, u) in one array."""
+        return np.concatenate([self.q, self.u])
+
+    @property
+    def reactions(self) -> np.ndarray:
+        """Generalised reaction r of M u' = f + r, (nu,)."""
+        return reactions_of(self.system, self.t, self.q, self.u, self.multipliers, self.parameters)
+
+    @property
+    def unknowns(self) -> np.ndarray:
+        """Values of the unknowns, (ny,): the multipliers of the constraints they enforce."""
+        return unknowns_of(self.system, self.multipliers)
+
+    def with_time(self, t: float) -> State:
+        """The same state at another time; accelerations and multipliers are kept as they are."""
+        return replace(self, t=float(t))
+
+    def __repr__(self) -> str:
+        s = self.system
+        lines = [f"State of {s.name!r} at t = {self.t:g}"]
+        for label, names, values in (
+            ("q", s.coordinates, self.q),
+            ("u", s.speeds, self.u),
+            ("u'", s.speeds, self.udot),
+            ("la", s.constraint_names, self.multipliers),
+        ):
+            if len(names):
+                lines.append(f"  {label:<3}" + "  ".join(f"{n}={v:.9g}" for n, v in zip(names, values, strict=True)))
+        return "\n".join(lines)
+
+
+def lookup(system: System, key: Any, source: Any) -> Any:
+    """The values of a coordinate, speed, unknown, or a rate of one, in `source` (a State or a Motion: q, u, udot, ...)."""
+    name = name_of(key)
+    if name in system.coordinates:
+        return source.q[..., system.coordinates.index(name)]
+    if name in system.speeds:
+        return source.u[..., system.speeds.index(name)]
+    if name in system.unknowns:
+        return source.unknowns[..., system.unknowns.index(name)]
+    if name in system.constraint_names:
+        return source.multipliers[..., system.constraint_names.index(name)]
+    base = name.rstrip("'")
+    if name == base + "'" and base in system.coordinates:
+        rates = system.coordinate_rates(source.t, source.q, source.u, source.parameters)
+        return rates[..., system.coordinates.index(base)]
+    if name == base + "'" and base in system.speeds:
+        return source.udot[..., system.speeds.index(base)]
+    known = (*system.coordinates, *system.speeds, *system.unknowns, *system.constraint_names)
+    raise UnknownNameError(name, known, f"`{system.name}`")
+
+
+def reactions_of(system: System, t: Any, q: Any, u: Any, multipliers: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+    """Generalised reactions W^T la, (..., nu)."""
+    if system.nc == 0:
+        return np.zeros((*multipliers.shape[:-1], system.nu))
+    where, _ = system.parts["constraint_jacobian" if system.ideal else "directions"]
+    W = system.evaluate("dynamics", t, q, u, parameters)[..., where]
+    return np.einsum("...ki,...k->...i", W.reshape(*W.shape[:-1], system.nc, system.nu), multipliers)
+
+
+def unknowns_of(system: System, multipliers: np.ndarray) -> np.ndarray:
+    """Values of the unknowns, (..., ny)."""
+    rows = {row.servo: k for k, row in enumerate(system.rows) if row.servo is not None}
+    return multipliers[..., [rows[j] for j in range(len(system.unknowns))]]
