@@ -1,6 +1,6 @@
 """State a mechanical system and its constraints, of any kind; get the motion, the reactions, and a certificate.
 
-    Model -> System -> State -> (Formulation x Drift x Integrator) -> Motion -> figures, files, reports
+Model -> System -> State -> (Formulation x Drift x Integrator) -> Motion -> figures, files, reports
 """
 
 from __future__ import annotations

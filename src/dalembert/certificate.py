@@ -1,4 +1,4 @@
-"""The certificate of a run: how well every constraint, the equations and the energy balance held, judged and printable."""
+"""The certificate of a run: how well constraints, equations and energy balance held; judged and printable."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Finding:
 class Certificate:
     """Worst residuals by level and constraint, energy balance, conditioning and cost of a run.
 
-    `findings` has a row per constraint and level, then "solve" (M u' - f - r, relative) and "energy" (change of energy minus
-    work done, relative to the energy turned over). `condition` is the smallest reciprocal condition met in the
+    `findings` has a row per constraint and level, then "solve" (M u' - f - r, relative) and "energy" (change of energy
+    minus work done, relative to the energy turned over). `condition` is the smallest reciprocal condition met in the
     constraint solve (1 is perfect, 0 singular). `ok` needs every finding to hold and the run to reach its end.
     """
 
@@ -73,7 +73,8 @@ class Certificate:
             return f"NOT OK: {self.message}"
         if self.failures:
             worst = max(self.failures, key=lambda f: f.worst / f.allowed if f.worst == f.worst else np.inf)
-            return f"NOT OK: {worst.level} `{worst.name}` {worst.worst:.1e} at t = {worst.t:.4g} (allowed {worst.allowed:.0e})"
+            what = f"{worst.level} `{worst.name}` {worst.worst:.1e} at t = {worst.t:.4g}"
+            return f"NOT OK: {what} (allowed {worst.allowed:.0e})"
         held = [f.worst for f in self.findings if f.level in ("position", "velocity")]
         return f"OK: constraints held to {max(held):.1e}" if held else "OK"
 

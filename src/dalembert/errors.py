@@ -1,13 +1,13 @@
 """What can go wrong, as a tree; every error says what is wrong, the numbers, and what to do.
 
-    DalembertError
-    |- ModelError(ValueError)              the stated model has faults; all of them are listed in `.faults`
-    |- UnknownNameError(KeyError)          a symbol or name the system does not have
-    |- ArrayError(ValueError)              an array of the wrong shape, or not finite
-    |- OptionError(ValueError)             an option whose value cannot work
-    |- PairingError(TypeError)             ingredients that do not fit together
-    |- InitialStateError(ValueError)       no consistent state could be found
-    `- InconsistentStateError(ValueError)  a state that violates the constraints was handed to a simulation
+DalembertError
+|- ModelError(ValueError)              the stated model has faults; all of them are listed in `.faults`
+|- UnknownNameError(KeyError)          a symbol or name the system does not have
+|- ArrayError(ValueError)              an array of the wrong shape, or not finite
+|- OptionError(ValueError)             an option whose value cannot work
+|- PairingError(TypeError)             ingredients that do not fit together
+|- InitialStateError(ValueError)       no consistent state could be found
+`- InconsistentStateError(ValueError)  a state that violates the constraints was handed to a simulation
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), work (nt,) done on the system, and everything computed there.
+    """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), work (nt,) done on the system, and what follows.
 
     `motion["x"]` or `motion[x]` is one coordinate, speed, unknown or multiplier over time, (nt,).
     """
@@ -44,7 +44,7 @@ class Motion:
     method: str
     engine: Engine | None = None
     integrator: Integrator | None = None
-    tolerances: Tolerances = Tolerances()
+    tolerances: Tolerances = field(default_factory=Tolerances)
 
     # -- values ----------------------------------------------------------------------------------------------------
 
@@ -130,8 +130,8 @@ class Motion:
 
     def at(self, t: float) -> State:
         """The state at any time of the motion, integrated from the sample before it: as accurate as the samples."""
-        moved = self.resampled([t])
-        return State(self.system, float(t), moved.q[0], moved.u[0], moved.udot[0], moved.multipliers[0], self.parameters)
+        m = self.resampled([t])
+        return State(self.system, float(t), m.q[0], m.u[0], m.udot[0], m.multipliers[0], self.parameters)
 
     def resampled(self, times: ArrayLike) -> Motion:
         """The same motion at other times (increasing), each integrated from the sample before it."""
@@ -150,22 +150,20 @@ class Motion:
                 z = samples.z[-1]
                 work = work + (z[-1] if self.system.works else 0.0)
             rows.append(np.concatenate([z[: self.engine.size], [work]]))
-        return self._with_samples(ts, np.array(rows))
-
-    def _with_samples(self, t: np.ndarray, rows: np.ndarray) -> Motion:
-        assert_engine = self.engine
-        if assert_engine is None:
-            raise DalembertError("this motion has no engine")
-        nq, size = self.system.nq, assert_engine.size
-        evaluation = assert_engine.evaluate(t, rows[:, : assert_engine.nz])
-        changed = {"t": t, "q": rows[:, :nq], "u": rows[:, nq:size], "work": rows[:, size], "evaluation": evaluation}
-        names = ("system", "parameters", "success", "message", "stats", "method", "engine", "integrator", "tolerances")
-        return Motion(**{name: getattr(self, name) for name in names}, **changed)
+        states, nq, size = np.array(rows), self.system.nq, self.engine.size
+        return replace(
+            self,
+            t=ts,
+            q=states[:, :nq],
+            u=states[:, nq:size],
+            work=states[:, size],
+            evaluation=self.engine.evaluate(ts, states[:, : self.engine.nz]),
+        )
 
     # -- figures and files ------------------------------------------------------------------------------------------
 
     def plot(self, path: str | Path | None = None) -> Figure:
-        """An overview figure: coordinates, speeds, multipliers, violation and energy balance; written to `path` if given."""
+        """An overview figure: coordinates, speeds, multipliers, violation, energy balance; saved if `path` is given."""
         from dalembert.view.overview import plot_overview
 
         figure = plot_overview(self)
@@ -231,7 +229,9 @@ class Motion:
         with np.load(path, allow_pickle=False) as data:
             facts = json.loads(str(data["facts"]))
             if facts["names"] != [*system.coordinates, *system.speeds]:
-                raise DalembertError(f"{path} holds a motion of `{facts['system']}` ({facts['names']}), not of `{system.name}`")
+                raise DalembertError(
+                    f"{path} holds a motion of `{facts['system']}` ({facts['names']}), not of `{system.name}`"
+                )
             evaluation = Evaluation(**{k[2:]: data[k] for k in data.files if k.startswith("e_")})
             arrays = {name: data[name] for name in ("parameters", "t", "q", "u", "work")}
         keep = {name: facts[name] for name in ("success", "message", "stats", "method")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -24,18 +25,18 @@ def prepare() -> None:
     """Import the native engine; if it was never compiled here, announce that it is being compiled."""
     if all(part in sys.modules for part in PARTS):
         return
-    marker = default_directory().parent / f"engine-{_stamp()}"
-    if not marker.exists():
+    directory = default_directory()
+    marker = None if directory is None else directory.parent / f"engine-{_stamp()}"
+    if marker is None or not marker.exists():
         from rich.console import Console
 
         Console(stderr=True).print("dalembert: preparing the engine, once per installation (about 20 s) ...")
     for part in PARTS:
         import_module(part)
-    try:
-        marker.parent.mkdir(parents=True, exist_ok=True)
-        marker.touch()
-    except OSError:
-        return  # a read-only home: the announcement comes again, nothing else
+    if marker is not None:
+        with suppress(OSError):  # a read-only home: the announcement comes again, nothing else
+            marker.parent.mkdir(parents=True, exist_ok=True)
+            marker.touch()
 
 
 def _stamp() -> str:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,9 +38,9 @@ def simulate(
 ) -> Motion:
     """The motion from `state` to `t_end`, or over `(t0, t_end)`.
 
-    `t_eval` (increasing) asks for samples at given times; otherwise every accepted step is a sample. `parameters` changes
-    values carried by the state. Defaults: LagrangeMultipliers, Projection, DOP853. Numerical failure does not raise: the
-    motion holds all samples up to it, `success` is False and `message` says why. Ctrl-C likewise.
+    `t_eval` (increasing) asks for samples at given times; otherwise every accepted step is a sample. `parameters`
+    changes values carried by the state. Defaults: LagrangeMultipliers, Projection, DOP853. Numerical failure does not
+    raise: the motion holds all samples up to it, `success` is False and `message` says why. Ctrl-C likewise.
     """
     prepare()
     from dalembert.numerics.drift.projection import Projection
@@ -66,9 +67,9 @@ def simulate(
         work=work,
         evaluation=engine.evaluate(samples.t, samples.z),
         success=samples.status == 0,
-        message=samples.status.message if samples.status == 0 else f"{samples.status.message} (t = {samples.t[-1]:.6g})",
+        message=samples.status.message + ("" if samples.status == 0 else f" (t = {samples.t[-1]:.6g})"),
         stats=samples.stats,
-        method=f"{formulation!r}, {drift!r}, {integrator!r}",
+        method=", ".join(_described(value) for value in (formulation, drift, integrator)),
         engine=engine,
         integrator=integrator,
     )
@@ -102,6 +103,16 @@ def _check_ingredients(formulation: Any, drift: Any, integrator: Any) -> None:
 
 
 _EXAMPLES = {"formulation": "LagrangeMultipliers()", "drift": "Projection()", "integrator": "DOP853()"}
+
+
+def _described(ingredient: Any) -> str:
+    """The ingredient with its tolerances and every option that was changed."""
+    shown = [
+        f
+        for f in fields(ingredient)
+        if f.name in ("rtol", "atol", "tolerance") or f.default is MISSING or getattr(ingredient, f.name) != f.default
+    ]
+    return f"{type(ingredient).__name__}({', '.join(f'{f.name}={getattr(ingredient, f.name)!r}' for f in shown)})"
 
 
 def _times(

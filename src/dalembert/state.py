@@ -15,8 +15,8 @@ from dalembert.errors import UnknownNameError
 class State:
     """Time, coordinates, speeds, accelerations, multipliers and parameter values of a system at one instant.
 
-    Arrays: q (nq,), u (nu,), udot (nu,), multipliers (nc,), parameters (np,). `state["x"]` or `state[x]` gives one value;
-    `state["x'"]` a coordinate rate, `state["vx'"]` an acceleration.
+    Arrays: q (nq,), u (nu,), udot (nu,), multipliers (nc,), parameters (np,). `state["x"]` or `state[x]` gives one
+    value; `state["x'"]` a coordinate rate, `state["vx'"]` an acceleration.
     """
 
     system: System
@@ -64,7 +64,7 @@ class State:
 
 
 def lookup(system: System, key: Any, source: Any) -> Any:
-    """The values of a coordinate, speed, unknown, or a rate of one, in `source` (a State or a Motion: q, u, udot, ...)."""
+    """The values of a coordinate, speed, unknown or multiplier, or a rate of one, in a State or a Motion."""
     name = name_of(key)
     if name in system.coordinates:
         return source.q[..., system.coordinates.index(name)]

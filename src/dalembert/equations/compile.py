@@ -212,7 +212,7 @@ def _check_rows(
     if ca.depends_on(ca.jacobian(constraints.gamma, s.ud), s.ud):
         names = [row.name for row in rows if row.level == Level.ACCELERATION.value]
         faults.append(f"acceleration constraints {names} are not linear in the accelerations")
-    A = np.abs(np.nan_to_num(probe(constraints.A.T), nan=1.0)).reshape(3, len(rows), -1)
+    A = np.abs(np.nan_to_num(probe(constraints.A.T), nan=1.0)).reshape(3, len(rows), s.u.shape[0])
     faults += [
         f"constraint `{row.name}` does not restrain any speed: its gradient is zero"
         for k, row in enumerate(rows)
@@ -267,7 +267,7 @@ def _drawing(statement: Statement, derivation: Derivation) -> tuple[Drawing, lis
         points=tuple(p.name for p in drawn),
         bodies=tuple(b.name for b in bodies),
         lines=tuple((line.name, len(line.points)) for line in statement.lines),
-        planar=all(c.is_zero or c.nnz() == 0 for c in [ca.sparsify(p[2]) for p in _thirds(columns, len(drawn), len(bodies))]),
+        planar=all(ca.sparsify(p[2]).nnz() == 0 for p in _thirds(columns, len(drawn), len(bodies))),
     )
     return drawing, [ca.densify(c) for c in columns]
 

@@ -53,9 +53,10 @@ class Derivation:
         """All contributions, added up."""
         st = self.statement
         gravity = self.low.vector(st.gravity)
-        for item in [*st.particles, *st.bodies]:
-            self._translation(item, self.low(item.mass), gravity)
+        for particle in st.particles:
+            self._translation(particle, self.low(particle.mass), gravity)
         for body in st.bodies:
+            self._translation(body, self.low(body.mass), gravity)
             self._rotation(body)
         for force in st.forces:
             self._apply(self.velocity(force.at), self.low.vector(force.vector))
@@ -129,9 +130,7 @@ class Derivation:
     def _rotation(self, body: Body) -> None:
         d, s = self.dynamics, self.kinematics.symbols
         w = self.angular_velocity(body)
-        J = self.low.matrix(
-            sp.diag(0, 0, *body.inertia) if len(body.inertia) == 1 else sp.Matrix(3, 3, body.inertia)
-        )
+        J = self.low.matrix(sp.diag(0, 0, *body.inertia) if len(body.inertia) == 1 else sp.Matrix(3, 3, body.inertia))
         W = ca.jacobian(w, s.u)
         d.M += ca.mtimes([W.T, J, W])
         momentum = ca.mtimes(J, w)

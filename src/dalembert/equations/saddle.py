@@ -9,12 +9,14 @@ because A u' = b (augmented Lagrangian), and is positive definite whenever the s
 
 from __future__ import annotations
 
+from typing import Any
+
 import casadi as ca
 import numpy as np
 
 LIMIT = 20_000  # multiplications; beyond, loops are as good
 
-Column = list[ca.SX | None]
+Column = list[Any]  # graph scalars, None where structurally zero
 
 
 def unroll_saddle(M: ca.SX, f: ca.SX, A: ca.SX, b: ca.SX, *, augment: bool) -> tuple[ca.SX, ca.SX, ca.SX] | None:
@@ -84,7 +86,7 @@ def _factor(rows: list[Column], nu: int) -> ca.SX:
     return 1 / worst
 
 
-def _less_products(entry: ca.SX | None, left: Column, right: Column, count: int) -> ca.SX | None:
+def _less_products(entry: Any, left: Column, right: Column, count: int) -> Any:
     """entry - sum over k < count of left[k] right[k], skipping structural zeros."""
     for k in range(count):
         if left[k] is not None and right[k] is not None:

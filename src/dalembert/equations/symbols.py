@@ -105,6 +105,4 @@ def solve_kinematics(equations: Sequence[ca.SX], s: Symbols) -> Kinematics:
 
 def _is_identity(matrix: ca.SX) -> bool:
     n = matrix.shape[0]
-    return matrix.sparsity() == ca.Sparsity.diag(n) and all(
-        e.is_constant() and float(e) == 1.0 for e in matrix.elements()
-    )
+    return matrix.sparsity() == ca.Sparsity.diag(n) and bool(ca.is_equal(matrix, ca.SX.eye(n), 1))

@@ -67,8 +67,8 @@ def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, param
         )
     if found.balance[0] > 1e-6:
         raise InitialStateError(
-            f"`{system.name}`: M u' = f + r cannot be solved in this state: the mass matrix leaves motions free that no "
-            "constraint restrains; give every coordinate inertia or a constraint"
+            f"`{system.name}`: M u' = f + r cannot be solved in this state: some motion has neither inertia nor a "
+            "constraint; give every coordinate inertia or a constraint"
         )
     return State(system, float(t), q, u, found.udot[0], found.multipliers[0], parameters)
 
@@ -83,7 +83,7 @@ def _read(system: System, values: Mapping[Any, float], what: str) -> dict[str, f
             raise UnknownNameError(name, (*system.coordinates, *system.speeds), f"the {what} values of `{system.name}`")
         try:
             number = float(value)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise ArrayError(f"{what} value of `{name}` must be a real number, got {value!r}") from error
         if not np.isfinite(number):
             raise ArrayError(f"{what} value of `{name}` is {number}; it must be finite")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
-from dalembert.errors import DalembertError
+from dalembert.errors import ModelError
 from dalembert.model.quaternion import Quaternion
-from dalembert.model.reading import Reader, split_names
+from dalembert.model.reading import Reader, level_of, listed, split_names
 from dalembert.model.statement import (
     Attitude,
     Body,
@@ -62,8 +63,8 @@ class Model:
     # -- symbols -------------------------------------------------------------------------------------------------
 
     def coordinates(self, names: str) -> tuple[sp.Expr, ...]:
-        """New coordinates q, as functions of time; `names` are separated by blanks or commas."""
-        new = tuple(self._declare(name, "coordinate") for name in split_names(names))
+        """New coordinates q, as functions of time; `names` are separated by blanks or commas, or a range `q1:4`."""
+        new = self._declare(names, "coordinate")
         self.statement.coordinates.extend(new)
         self._rateless.extend(new)
         return new
@@ -80,34 +81,29 @@ class Model:
         rate of each coordinate in terms of speeds, or a list holds expressions that are zero and linear in the
         rates `q.diff()`: q' = C(q,t) u + D(q,t). Speeds not known yet may be written by `dynamicsymbols(name)`.
         """
-        new = tuple(self._declare(name, "speed") for name in split_names(names))
+        new = self._declare(names, "speed")
         self.statement.speeds.extend(new)
         if kinematics is None:
             self._name_rates(new)
         elif isinstance(kinematics, Mapping):
             for q, rate in kinematics.items():
-                self._kinematical(q, rate)
-        else:
-            equations = self._read.scalars(kinematics, "kinematics")
-            self.statement.kinematics.extend(equations)
-            rates = set().union(*(e.atoms(sp.Derivative) for e in equations)) if equations else set()
-            self._rateless = [q for q in self._rateless if q.diff(self.t) not in rates]
+                self._kinematical(self._named(q), rate)
+        elif not self._kinematical_equations(kinematics):
+            self._name_rates(new)  # a stand-in for what could not be read, so that no further faults follow
         return new
 
     def parameters(self, **defaults: float) -> tuple[sp.Symbol, ...]:
         """New constants with their default values, in the order given."""
         new = []
         for name, value in defaults.items():
-            symbol = sp.Symbol(name)
             self._claim(name, "parameter")
-            number = self._read.number(value, f"parameter `{name}`")
-            self.statement.parameters[symbol] = number
-            new.append(symbol)
+            new.append(sp.Symbol(name))
+            self.statement.parameters[new[-1]] = self._read.number(value, f"parameter `{name}`")
         return tuple(new)
 
     def unknowns(self, names: str) -> tuple[sp.Expr, ...]:
         """New algebraic unknowns without inertia (control forces, moments), as functions of time."""
-        new = tuple(self._declare(name, "unknown") for name in split_names(names))
+        new = self._declare(names, "unknown")
         self.statement.unknowns.extend(new)
         return new
 
@@ -116,8 +112,9 @@ class Model:
 
         Its norm is kept automatically; pass it as `rotation=` of a body.
         """
+        self._check_name(name, "quaternion")
         e = self.coordinates(" ".join(f"{name}{k}" for k in range(4)))
-        symbols = split_names(speeds)
+        symbols = self._split(speeds, "speed")
         if len(symbols) != 3:
             self._read.fault(f"quaternion `{name}` needs three speeds, got {len(symbols)} ({speeds!r})")
             symbols = (symbols + [f"{name}_w{k}" for k in range(3)])[:3]
@@ -166,7 +163,8 @@ class Model:
 
         `rotation` is an angle about z (planar), a 3x3 matrix whose columns are the body axes, or a unit quaternion
         (four entries, scalar first, or a `Quaternion`). `inertia` is central, in body axes: a number about z, three
-        principal moments, or a symmetric 3x3 matrix. `angular_velocity` (body axes) may stand for `rotation`.
+        principal moments, or a symmetric 3x3 matrix. `angular_velocity` (three components in body axes, or a number
+        about z) may stand for `rotation`.
         """
         self._claim(name, "body")
         what = f"body `{name}`"
@@ -179,14 +177,18 @@ class Model:
             inertia=self._read.inertia(inertia, what, attitude),
             attitude=attitude,
             rotation=entries,
-            angular_velocity=self._read.optional_vector(angular_velocity, f"angular velocity of {what}"),
+            angular_velocity=(
+                None if angular_velocity is None else self._read.axial(angular_velocity, f"angular velocity of {what}")
+            ),
         )
         if position is None and velocity is None:
             self._read.fault(f"{what} has neither position nor velocity; give one of them")
-        if attitude is Attitude.NONE and angular_velocity is None:
+        if rotation is None and angular_velocity is None:
             self._read.fault(f"{what} has neither rotation nor angular velocity; give one of them")
         if attitude is Attitude.QUATERNION and not isinstance(rotation, Quaternion):
-            self.constrain(sum(e**2 for e in entries) - 1, name=f"|{name}|")
+            norm = sum(e**2 for e in entries) - 1
+            if not norm.is_number:
+                self.constrain(norm, name=f"|{name}|")
         self.statement.bodies.append(body)
         return body
 
@@ -206,12 +208,17 @@ class Model:
         if not isinstance(on, Body):
             self._read.fault(f"a torque acts on a body, not on {on!r}; use model.force for particles")
             return
-        components = vector if isinstance(vector, Sequence | sp.MatrixBase) else [0, 0, vector]
-        self.statement.torques.append(Torque(self._read.vector(components, f"torque on `{on.name}`"), on))
+        self.statement.torques.append(Torque(self._read.axial(vector, f"torque on `{on.name}`"), on))
 
     def generalized_force(self, forces: Mapping[sp.Expr, Expression]) -> None:
         """Generalised forces by coordinate (virtual work per unit of q) or by speed (power per unit of u)."""
-        read = {key: self._read.scalar(value, f"generalised force along `{key}`") for key, value in forces.items()}
+        if not isinstance(forces, Mapping):
+            self._read.fault(f"generalised forces must be a mapping {{coordinate or speed: force}}, got {forces!r}")
+            return
+        read = {
+            self._named(key): self._read.scalar(value, f"generalised force along `{key}`")
+            for key, value in forces.items()
+        }
         self.statement.generalized_forces.append(read)
 
     def energy(self, *, kinetic: Expression = 0, potential: Expression = 0) -> None:
@@ -223,6 +230,8 @@ class Model:
     def matrices(self, *, mass: Any, force: Any) -> None:
         """A raw contribution M u' = F in the order of the speeds: `mass` (nu, nu) symmetric, `force` (nu,)."""
         matrix, column = self._read.matrix(mass, "matrices: mass"), self._read.column(force, "matrices: force")
+        if matrix is None or column is None:
+            return
         if matrix.rows != matrix.cols or matrix.rows != column.rows:
             self._read.fault(f"matrices: mass is {matrix.shape} and force is ({column.rows},); they must match")
             return
@@ -243,20 +252,24 @@ class Model:
         of speeds (acceleration). With `servo` the unknown given there enforces it, through the forces it appears in.
         """
         name = name or f"constraint_{len(self.statement.constraints) + 1}"
-        if not isinstance(expression, Sequence | sp.MatrixBase):
+        expressions = listed(expression)
+        if expressions is None:
             return self._constrain_one(expression, name, servo)
-        servos = servo if isinstance(servo, Sequence) else [servo] * len(expression)
-        if len(servos) != len(expression):
-            self._read.fault(f"constraint `{name}`: {len(servos)} servo unknowns for {len(expression)} expressions")
-            servos = [None] * len(expression)
-        pairs = enumerate(zip(expression, servos, strict=True))
+        servos = listed(servo) or [servo] * len(expressions)
+        if len(servos) != len(expressions):
+            self._read.fault(f"constraint `{name}`: {len(servos)} servo unknowns for {len(expressions)} expressions")
+            servos = [None] * len(expressions)
+        pairs = enumerate(zip(expressions, servos, strict=True))
         return tuple(self._constrain_one(e, f"{name}[{k}]", s) for k, (e, s) in pairs)
 
     def line(self, points: Sequence[Point | Components], *, name: str | None = None) -> None:
         """A polyline drawn in animations, through particles, bodies or positions."""
         name = name or f"line_{len(self.statement.lines) + 1}"
         read = []
-        for point in points:
+        entries = listed(points)
+        if entries is None:
+            self._read.fault(f"line `{name}` must be a list of points, got {points!r}")
+        for point in entries or ():
             if isinstance(point, Point) and point.position is None:
                 self._read.fault(f"line `{name}`: `{point.name}` has no position to draw")
             elif isinstance(point, Point):
@@ -275,39 +288,93 @@ class Model:
 
     def closed(self) -> Statement:
         """The statement with default speeds for every coordinate that has none; what `compile` reads."""
-        if not self._rateless:
-            return self.statement
         s = self.statement
         names = [f"{q.func.__name__}_dot" for q in self._rateless]
-        taken = [name for name in names if name in self._names]
-        if taken:
-            raise DalembertError(f"default speeds {taken} clash with declared names; name the speeds by model.speeds")
+        clashes = [
+            f"default speed `{name}` clashes with the {self._names[name]} of that name; name the speeds by model.speeds"
+            for name in names
+            if name in self._names
+        ]
         new = [dynamicsymbols(name) for name in names]
         rates = [q.diff(self.t) - u for q, u in zip(self._rateless, new, strict=True)]
-        return Statement(**{**vars(s), "speeds": [*s.speeds, *new], "kinematics": [*s.kinematics, *rates]})
+        coordinates, speeds = set(s.coordinates), {*s.speeds, *new}
+        # Levels anew: a constraint may name a speed that was declared after it.
+        constraints = [replace(c, level=level_of(c.expression, coordinates, speeds) or c.level) for c in s.constraints]
+        return replace(
+            s,
+            speeds=[*s.speeds, *new],
+            kinematics=[*s.kinematics, *rates],
+            constraints=constraints,
+            faults=[*s.faults, *clashes],
+        )
 
     # -- inside ---------------------------------------------------------------------------------------------------
 
+    def _split(self, names: Any, kind: str) -> list[str]:
+        """The names in `names`; raises at once, as nothing could be returned for them."""
+        try:
+            found = split_names(names)
+        except (TypeError, ValueError):
+            found = []
+        if not found:
+            raise ModelError(self.name, [f"{kind}s need names in one string, such as 'a b c', got {names!r}"])
+        return found
+
+    def _check_name(self, name: Any, kind: str) -> bool:
+        fits = isinstance(name, str) and bool(name) and not any(c.isspace() or c in "'`" for c in name)
+        if not fits:
+            self._read.fault(f"{kind} {name!r}: a name must be a string that is not empty, without blanks and quotes")
+        return fits
+
     def _claim(self, name: str, kind: str) -> None:
-        if not name or any(c.isspace() for c in name):
-            self._read.fault(f"{kind} {name!r}: a name must not be empty or contain blanks")
+        if not self._check_name(name, kind):
+            return
+        if name == str(self.t) and kind in ("coordinate", "speed", "unknown", "parameter"):
+            self._read.fault(f"{kind} `{name}`: this is the name of time; choose another name")
         if name in self._names:
             self._read.fault(f"{kind} `{name}` is already declared as a {self._names[name]}; choose another name")
         self._names[name] = kind
 
-    def _declare(self, name: str, kind: str) -> sp.Expr:
-        self._claim(name, kind)
-        return dynamicsymbols(name)
+    def _declare(self, names: str, kind: str) -> tuple[sp.Expr, ...]:
+        found = self._split(names, kind)
+        for name in found:
+            self._claim(name, kind)
+        return tuple(dynamicsymbols(name) for name in found)
+
+    def _named(self, key: Any) -> Any:
+        """The declared symbol a name stands for; anything else is left as it is."""
+        return (
+            dynamicsymbols(key)
+            if isinstance(key, str) and self._names.get(key) in ("coordinate", "speed", "unknown")
+            else key
+        )
 
     def _name_rates(self, speeds: tuple[sp.Expr, ...]) -> None:
-        if len(speeds) > len(self._rateless):
-            self._read.fault(
-                f"{len(speeds)} speeds are to name coordinate rates but only {len(self._rateless)} are left; "
-                "declare the coordinates first or give `kinematics`"
-            )
         for q, u in zip(self._rateless[: len(speeds)], speeds, strict=False):
             self.statement.kinematics.append(q.diff(self.t) - u)
         self._rateless = self._rateless[len(speeds) :]
+
+    def _kinematical_equations(self, equations: Any) -> bool:
+        """Take over equations that are zero; False after a fault."""
+        entries = listed(equations)
+        if entries is None:
+            self._read.fault(f"kinematics must be a mapping {{coordinate: rate}} or a list, got {equations!r}")
+            return False
+        read = [e for k, v in enumerate(entries) if (e := self._read.expression(v, f"kinematics [{k}]")) is not None]
+        if len(read) < len(entries):
+            return False
+        rates = set().union(*(e.atoms(sp.Derivative) for e in read))
+        found = [q for q in self._rateless if q.diff(self.t) in rates]
+        if len(found) != len(read):
+            names = ", ".join(f"`{q}`" for q in found) or "none"
+            self._read.fault(
+                f"kinematics: {len(read)} equations must contain the rates of as many coordinates that have none yet, "
+                f"but contain {len(found)} ({names})"
+            )
+            return False
+        self.statement.kinematics.extend(read)
+        self._rateless = [q for q in self._rateless if q not in found]
+        return True
 
     def _kinematical(self, q: sp.Expr, rate: Expression) -> None:
         if q not in self.statement.coordinates:
@@ -321,25 +388,14 @@ class Model:
 
     def _constrain_one(self, expression: Any, name: str, servo: Any) -> Constraint:
         self._claim(name, "constraint")
-        read = self._read.scalar(expression, f"constraint `{name}`")
-        if servo is not None and servo not in self.statement.unknowns:
-            self._read.fault(f"constraint `{name}`: servo `{servo}` is not among model.unknowns")
-        constraint = Constraint(name, read, self._level(read, name), servo)
-        self.statement.constraints.append(constraint)
-        return constraint
-
-    def _level(self, expression: sp.Expr, name: str) -> Level:
         s = self.statement
-        coordinates, speeds = set(s.coordinates), set(s.speeds)
-        order = -1
-        for atom in expression.atoms(sp.Derivative, sp.Function):
-            base, count = (atom.expr, atom.derivative_count) if isinstance(atom, sp.Derivative) else (atom, 0)
-            if base in coordinates:
-                order = max(order, count)
-            elif base in speeds:
-                order = max(order, count + 1)
-        if order < 0:
-            self._read.fault(f"constraint `{name}` contains no coordinate or speed: {expression} = 0")
-        elif order > 2:
-            self._read.fault(f"constraint `{name}` contains a derivative beyond accelerations: {expression} = 0")
-        return (Level.POSITION, Level.VELOCITY, Level.ACCELERATION)[min(max(order, 0), 2)]
+        read = self._read.expression(expression, f"constraint `{name}`")
+        enforcing = self._named(servo)
+        if servo is not None and enforcing not in s.unknowns:
+            self._read.fault(f"constraint `{name}`: servo `{servo}` is not among model.unknowns")
+            enforcing = None
+        if read is None:
+            return Constraint(name, sp.S.Zero, Level.POSITION, enforcing)
+        level = level_of(read, s.coordinates, s.speeds) or Level.POSITION
+        s.constraints.append(Constraint(name, read, level, enforcing))
+        return s.constraints[-1]

@@ -4,20 +4,48 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from numbers import Real
 from typing import Any
 
+import numpy as np
 import sympy as sp
+from sympy.physics.vector import Dyadic
+from sympy.physics.vector import Vector as FrameVector
 
 from dalembert.model.quaternion import Quaternion
-from dalembert.model.statement import Attitude, Vector
+from dalembert.model.statement import Attitude, Level, Vector
 
 ZERO: Vector = (sp.S.Zero, sp.S.Zero, sp.S.Zero)
 
 
 def split_names(names: str) -> list[str]:
-    """The names in `names`, separated by blanks or commas."""
-    return [name for name in re.split(r"[\s,]+", names) if name]
+    """The names in `names`, separated by blanks or commas; ranges such as `q1:4` are written out, as SymPy does."""
+    parts = [part for part in re.split(r"[\s,]+", names) if part]
+    return [str(symbol) for part in parts for symbol in (sp.symbols(part, seq=True) if ":" in part else [part])]
+
+
+def listed(value: Any) -> list[Any] | None:
+    """The entries of a list, tuple, array or matrix; None for a scalar and for anything else, strings included."""
+    if isinstance(value, sp.MatrixBase):
+        return list(value) if 1 in value.shape else value.tolist()
+    if isinstance(value, np.ndarray | sp.NDimArray):
+        return list(value.tolist()) if value.shape else None
+    if isinstance(value, Sequence | sp.Tuple) and not isinstance(value, str | bytes):
+        return list(value)
+    return None
+
+
+def level_of(expression: sp.Expr, coordinates: Collection[sp.Expr], speeds: Collection[sp.Expr]) -> Level | None:
+    """The level of a constraint, by the highest derivative in it; None if it contains no coordinate or speed."""
+    order = -1
+    for atom in expression.atoms(sp.Derivative, sp.Function):
+        base, count = (atom.expr, atom.derivative_count) if isinstance(atom, sp.Derivative) else (atom, 0)
+        if base in coordinates:
+            order = max(order, count)
+        elif base in speeds:
+            order = max(order, count + 1)
+    return None if order < 0 else list(Level)[min(order, 2)]
 
 
 class Reader:
@@ -33,82 +61,102 @@ class Reader:
 
     def number(self, value: Any, what: str) -> float:
         """A finite float."""
+        if not isinstance(value, Real | sp.Expr) or isinstance(value, bool):
+            self.fault(f"{what} must be a number, got {value!r}")
+            return 0.0
         try:
             number = float(value)
         except (TypeError, ValueError):
-            self.fault(f"{what} must be a number, got {value!r}")
+            self.fault(f"{what} must be a real number, got {value!r}")
             return 0.0
+        except OverflowError:
+            number = math.inf
         if not math.isfinite(number):
             self.fault(f"{what} is {number}; it must be finite")
         return number
 
-    def scalar(self, value: Any, what: str) -> sp.Expr:
-        """A SymPy expression."""
-        if isinstance(value, str | bool) or value is None:
-            self.fault(f"{what} must be a SymPy expression or a number, got {value!r}")
-            return sp.S.Zero
+    def expression(self, value: Any, what: str) -> sp.Expr | None:
+        """A SymPy expression, or None after a fault; an equation `Eq(a, b)` reads a - b."""
+        if isinstance(value, FrameVector | Dyadic):
+            return self._refuse(what, f"a scalar, got the vector {value}; give its components, `.to_matrix(frame)`")
+        if isinstance(value, str | bool | np.bool_) or value is None:
+            return self._refuse(what, f"a SymPy expression or a number, got {value!r}")
         try:
             expr = sp.sympify(value, strict=True)
+            if isinstance(expr, sp.Equality):
+                expr = expr.lhs - expr.rhs
         except (sp.SympifyError, TypeError):
-            self.fault(f"{what} must be a SymPy expression or a number, got {type(value).__name__}")
-            return sp.S.Zero
-        if isinstance(expr, sp.Equality):
-            expr = expr.lhs - expr.rhs
-        if not isinstance(expr, sp.Expr) or isinstance(expr, sp.MatrixBase):
-            self.fault(f"{what} must be a scalar expression, got {type(value).__name__}")
-            return sp.S.Zero
+            return self._refuse(what, f"a SymPy expression or a number, got {type(value).__name__}")
+        if not isinstance(expr, sp.Expr) or isinstance(expr, sp.MatrixBase | sp.MatrixExpr):
+            return self._refuse(what, f"a scalar expression, got {type(value).__name__} {value!r}")
         if expr.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
-            self.fault(f"{what} is not finite: {expr}")
+            return self._refuse(what, f"finite, got {expr}")
         return expr
 
-    def scalars(self, values: Sequence[Any], what: str) -> list[sp.Expr]:
-        """SymPy expressions, one per entry."""
-        return [self.scalar(value, f"{what}[{k}]") for k, value in enumerate(values)]
+    def scalar(self, value: Any, what: str) -> sp.Expr:
+        """A SymPy expression; zero after a fault."""
+        expr = self.expression(value, what)
+        return sp.S.Zero if expr is None else expr
 
     def vector(self, value: Any, what: str) -> Vector:
         """Three components; two are padded with zero."""
-        if not isinstance(value, Sequence | sp.MatrixBase) or isinstance(value, str) or len(value) not in (2, 3):
-            self.fault(f"{what} must have 2 or 3 components, got {value!r}")
-            return ZERO
-        read = [*self.scalars(list(value), what), sp.S.Zero]
-        return read[0], read[1], read[2]
+        return self._components(value, what, (2, 3))
 
     def optional_vector(self, value: Any, what: str) -> Vector | None:
         """Three components, or None."""
         return None if value is None else self.vector(value, what)
 
-    def matrix(self, value: Any, what: str) -> sp.Matrix:
-        """A SymPy matrix of expressions."""
-        try:
-            return sp.Matrix(value)
-        except (TypeError, ValueError, sp.SympifyError):
-            self.fault(f"{what} must be a matrix, got {type(value).__name__}")
-            return sp.zeros(0, 0)
+    def axial(self, value: Any, what: str) -> Vector:
+        """Three components of a torque or an angular velocity; one number is about z."""
+        if listed(value) is None and not isinstance(value, FrameVector):
+            return sp.S.Zero, sp.S.Zero, self.scalar(value, what)
+        return self._components(value, what, (3,))
 
-    def column(self, value: Any, what: str) -> sp.Matrix:
-        """A SymPy column of expressions."""
+    def matrix(self, value: Any, what: str) -> sp.Matrix | None:
+        """A SymPy matrix of expressions (a list of numbers is a column), or None after a fault."""
+        rows = value.tolist() if isinstance(value, sp.MatrixBase) else listed(value)
+        if rows is None:
+            return self._refuse(what, f"a matrix, got {value!r}")
+        cells = [listed(row) for row in rows]
+        if all(row is None for row in cells):
+            cells = [[entry] for entry in rows]
+        if any(row is None for row in cells) or len({len(row) for row in cells if row is not None}) > 1:
+            return self._refuse(what, "a matrix with rows of equal length")
+        read = [
+            [self.scalar(entry, f"{what} [{i}, {j}]") for j, entry in enumerate(row or ())]
+            for i, row in enumerate(cells)
+        ]
+        return sp.Matrix(read)
+
+    def column(self, value: Any, what: str) -> sp.Matrix | None:
+        """A SymPy column of expressions, or None after a fault."""
         matrix = self.matrix(value, what)
-        return matrix if matrix.cols == 1 else matrix.reshape(len(matrix), 1)
+        if matrix is None or matrix.cols == 1:
+            return matrix
+        if matrix.rows != 1:
+            return self._refuse(what, f"a vector, got a matrix of shape {matrix.shape}")
+        return matrix.T
 
     def inertia(self, value: Any, what: str, attitude: Attitude) -> tuple[sp.Expr, ...]:
         """One moment about z (planar) or nine entries, row by row."""
-        if not isinstance(value, Sequence | sp.MatrixBase):
-            moment = self.scalar(value, f"inertia of {what}")
+        label = f"inertia of {what}"
+        if listed(value) is None:
+            moment = self.scalar(value, label)
             if attitude in (Attitude.ANGLE, Attitude.NONE):
                 return (moment,)
-            self.fault(f"inertia of {what} must be three principal moments or a 3x3 matrix for a spatial body")
+            self.fault(f"{label} must be three principal moments or a 3x3 matrix for a spatial body, got {value!r}")
             return ZERO * 3
         if attitude is Attitude.ANGLE:
-            self.fault(f"inertia of {what} must be one moment about z, because its rotation is an angle")
+            self.fault(f"{label} must be one moment about z, because its rotation is an angle, got {value!r}")
             return (sp.S.Zero,)
-        matrix = self.matrix(value, f"inertia of {what}")
+        matrix = self.matrix(value, label)
+        if matrix is None:
+            return ZERO * 3
         if matrix.shape in ((3, 1), (1, 3)):
             matrix = sp.diag(*matrix)
         if matrix.shape != (3, 3):
-            self.fault(f"inertia of {what} must be three principal moments or a 3x3 matrix, got shape {matrix.shape}")
+            self.fault(f"{label} must be three principal moments or a 3x3 matrix, got shape {matrix.shape}")
             return ZERO * 3
-        if not matrix.is_symmetric():
-            self.fault(f"inertia of {what} is not symmetric")
         return tuple(matrix)
 
     def rotation(self, value: Any, what: str) -> tuple[Attitude, tuple[sp.Expr, ...]]:
@@ -117,12 +165,28 @@ class Reader:
             return Attitude.NONE, ()
         if isinstance(value, Quaternion):
             return Attitude.QUATERNION, value.coordinates
-        if not isinstance(value, Sequence | sp.MatrixBase):
-            return Attitude.ANGLE, (self.scalar(value, f"rotation of {what}"),)
-        matrix = self.matrix(value, f"rotation of {what}")
+        label = f"rotation of {what}"
+        if listed(value) is None:
+            return Attitude.ANGLE, (self.scalar(value, label),)
+        matrix = self.matrix(value, label)
+        if matrix is None:
+            return Attitude.NONE, ()
         if matrix.shape in ((4, 1), (1, 4)):
             return Attitude.QUATERNION, tuple(matrix)
         if matrix.shape == (3, 3):
             return Attitude.MATRIX, tuple(matrix)
-        self.fault(f"rotation of {what} must be an angle, a 3x3 matrix or a quaternion of four, got {matrix.shape}")
+        self.fault(f"{label} must be an angle, a 3x3 matrix or a quaternion of four, got shape {matrix.shape}")
         return Attitude.NONE, ()
+
+    def _components(self, value: Any, what: str, sizes: tuple[int, ...]) -> Vector:
+        entries = None if isinstance(value, sp.MatrixBase) and 1 not in value.shape else listed(value)
+        if entries is None or len(entries) not in sizes:
+            need = " or ".join(str(size) for size in sizes)
+            hint = "; give `.to_matrix(frame)`" if isinstance(value, FrameVector) else ""
+            self.fault(f"{what} must have {need} components, got {value!r}{hint}")
+            return ZERO
+        read = [*(self.scalar(entry, f"{what} [{k}]") for k, entry in enumerate(entries)), sp.S.Zero]
+        return read[0], read[1], read[2]
+
+    def _refuse(self, what: str, need: str) -> None:
+        self.fault(f"{what} must be {need}")

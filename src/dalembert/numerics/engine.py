@@ -57,7 +57,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Everything computed at samples: u' (nt, nu), la (nt, nc), residuals by level, energies (nt,), solve quality (nt,)."""
+    """Everything computed at samples: u' (nt, nu), la (nt, nc), residuals by level, energies, solve quality (nt,)."""
 
     udot: np.ndarray
     multipliers: np.ndarray
@@ -174,8 +174,7 @@ class _Run:
         self.t_eval = np.zeros(0) if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
         capacity = CHUNK if t_eval is None else len(self.t_eval)
         self.ts, self.zs = np.zeros(capacity), np.zeros(capacity * engine.nz)
-        self.times: list[np.ndarray] = []
-        self.states: list[np.ndarray] = []
+        self.chunks: list[tuple[np.ndarray, np.ndarray]] = []
         self.budget = 64
         self._keep_start()
 
@@ -186,8 +185,7 @@ class _Run:
             self.count[loop.NEXT] += 1
             wanted = True
         if wanted:
-            self.times.append(self.clock[[loop.T]].copy())
-            self.states.append(self.z[None].copy())
+            self.chunks.append((self.clock[[loop.T]].copy(), self.z[None].copy()))
 
     def start(self) -> int:
         """Rates at the start and the first step length; MORE if there is something to do."""
@@ -203,7 +201,8 @@ class _Run:
         e = self.engine
         begin = time.perf_counter()
         status = loop.advance(
-            e.plan, e.mem, self.clock, self.count, self.z, self.znew, self.zdot, self.stages, self.t_eval, self.ts, self.zs, self.budget,
+            e.plan, e.mem, self.clock, self.count, self.z, self.znew, self.zdot, self.stages, self.t_eval, self.ts,
+            self.zs, self.budget,
         )  # fmt: skip
         seconds = time.perf_counter() - begin
         self.budget = int(np.clip(self.budget * SLICE / max(seconds, 1e-6), 16, 4 * self.budget))
@@ -214,8 +213,7 @@ class _Run:
         """Copy stored samples out of the buffer."""
         n = int(self.count[loop.STORED])
         if n:
-            self.times.append(self.ts[:n].copy())
-            self.states.append(self.zs[: n * self.engine.nz].reshape(n, -1).copy())
+            self.chunks.append((self.ts[:n].copy(), self.zs[: n * self.engine.nz].reshape(n, -1).copy()))
         self.count[loop.STORED] = 0
 
     def finish(self, status: int) -> Samples:
@@ -225,4 +223,6 @@ class _Run:
             "rejected": int(self.count[loop.REJECTED]),
             "nfev": int(self.engine.plan[layout.NFEV]),
         }
-        return Samples(np.concatenate(self.times), np.concatenate(self.states), Status(status), stats)
+        t, z = (np.concatenate(parts) for parts in zip(*self.chunks, strict=True))
+        fresh = np.concatenate([[True], np.diff(t) > 0.0])  # Ctrl-C can make a chunk be collected twice
+        return Samples(t[fresh], z[fresh], Status(status), stats)

@@ -47,7 +47,7 @@ from dalembert.numerics.native_cache import jit
 
 
 @jit(i8(Ints, Floats, f8, Floats))
-def load_state(plan, mem, t, z):  # type: ignore[no-untyped-def]
+def load_state(plan, mem, t, z):
     """Put (t, q, u) where kernels read them; z holds q, u and possibly the work done."""
     mem[plan[X]] = t
     move(mem, plan[XQ], z, 0, plan[NQ] + plan[NU])
@@ -55,7 +55,7 @@ def load_state(plan, mem, t, z):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats))
-def finish_rates(plan, mem):  # type: ignore[no-untyped-def]
+def finish_rates(plan, mem):
     """q' into RATES, and the power of all that can change the energy: applied forces, moving frames, reactions."""
     nu, nc, u, ud = plan[NU], plan[NC], plan[XU], plan[UDOT]
     la, W, moving = plan[MULTIPLIER], plan[DIRECTION], plan[TRANSPORT]
@@ -71,7 +71,7 @@ def finish_rates(plan, mem):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats, f8, Floats, Floats))
-def rates(plan, mem, t, z, zdot):  # type: ignore[no-untyped-def]
+def rates(plan, mem, t, z, zdot):
     """zdot = (q', u', power) at (t, z); leaves u' and la in mem. Returns 0, or 1 if something is not finite."""
     load_state(plan, mem, t, z)
     call_accelerate(plan[ACCELERATE], (plan, mem))
@@ -84,7 +84,7 @@ def rates(plan, mem, t, z, zdot):  # type: ignore[no-untyped-def]
 
 
 @jit(f8(Ints, Floats))
-def balance_residual(plan, mem):  # type: ignore[no-untyped-def]
+def balance_residual(plan, mem):
     """Largest entry of M u' - f - W^T la relative to the largest term in it: how well the solve was done."""
     nu, nc = plan[NU], plan[NC]
     M, f, W, ud, la = plan[MASS], plan[FORCE], plan[DIRECTION], plan[UDOT], plan[MULTIPLIER]
@@ -105,7 +105,7 @@ def balance_residual(plan, mem):  # type: ignore[no-untyped-def]
 
 
 @jit(f8(Ints, Floats, i8))
-def _acceleration_residual(plan, mem, k):  # type: ignore[no-untyped-def]
+def _acceleration_residual(plan, mem, k):
     """(A u' - b)_k relative to the largest term in it."""
     nu, A, ud, b = plan[NU], plan[JACOBIAN], plan[UDOT], mem[plan[BIAS] + k]
     total, scale = -b, max(abs(b), 1e-300)
@@ -117,7 +117,7 @@ def _acceleration_residual(plan, mem, k):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats, Floats, Floats, Floats))
-def sample(plan, mem, ts, zs, out):  # type: ignore[no-untyped-def]
+def sample(plan, mem, ts, zs, out):
     """Everything worth knowing at given samples, a row each in `out` (flat).
 
     Row: u' (nu), la (nc), phi and psi (2 np + nv), acceleration residual A u' - b (nc), T, V, balance residual,

@@ -1,8 +1,8 @@
 """Where everything lies in the two arrays a run works on, and how native code calls a model kernel.
 
-All numerics pass two arrays: `plan` (int64: sizes, offsets, kernel addresses, integer workspace) and `mem` (float64: the
-kernel's input x = (t, q, u, p), its output, the solution u' and la, and workspace). Two plain arrays cost 5 ns to hand
-to a function known by its address only; a tuple of arrays costs 60 ns. Matrices are flat and row-major.
+All numerics pass two arrays: `plan` (int64: sizes, offsets, addresses, integer workspace) and `mem` (float64: the
+kernels' input x = (t, q, u, p), their output, the solution u' and la, and workspace). Two plain arrays cost 5 ns to
+hand to a function known by its address only; a tuple of arrays costs 60 ns. Matrices are flat and row-major.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NQ, NU, NZ, NP, NV, NC, NI = range(7)
 # Kernel addresses: dynamics; motion, the whole right-hand side unrolled (0 if there is none); residual (phi, psi);
 # displacement (C s); invariant (h, h_q); energy (T, V).
 DYNAMICS, MOTION, RESIDUAL, DISPLACEMENT, INVARIANT, ENERGY = range(7, 13)
-# Offsets into mem. X holds t, q, u, p; OUT, the output of the dynamics kernel, has seven parts. DIRECTION equals JACOBIAN
+# Offsets into mem. X holds t, q, u, p; OUT is the output of the dynamics kernel, by parts. DIRECTION equals JACOBIAN
 # when every reaction is ideal. RATES holds q', u', power, la, quality, as the motion kernel writes them.
 X, XQ, XU, OUT, QDOT, MASS, FORCE, JACOBIAN, BIAS, DIRECTION, POWER, TRANSPORT = range(13, 25)
 RATES, UDOT, TOTAL_POWER, MULTIPLIER, QUALITY, RESIDUALS, INVARIANTS, ENERGIES = range(25, 33)
@@ -110,7 +110,8 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
     if sizes["ideal"]:
         plan[DIRECTION] = plan[JACOBIAN]
     for key, count in (
-        (RATES, nq), (UDOT, nu), (TOTAL_POWER, 1), (MULTIPLIER, nc), (QUALITY, 1), (RESIDUALS, nc + sizes["np"]), (INVARIANTS, ni * (1 + nq)),
+        (RATES, nq), (UDOT, nu), (TOTAL_POWER, 1), (MULTIPLIER, nc), (QUALITY, 1),
+        (RESIDUALS, nc + sizes["np"]), (INVARIANTS, ni * (1 + nq)),
         (ENERGIES, 2), (MATRIX, n * n), (SCALE, n), (RHS, n), (COLUMN, 2 * n), (SHIFT, nq),
         (OPTIONS, len(options)),
     ):  # fmt: skip

@@ -1,8 +1,8 @@
 """`jit`: Numba functions with explicit signatures, compiled once per installation and rebuilt when any source changes.
 
 Numba's own cache looks only at the file of the function itself, but compiled code holds the constants and callees of
-the modules it imports; with those changed it would run into the wrong memory. Here an entry is stamped with the contents
-of the module and of all `dalembert.numerics` modules it imports, directly or not.
+the modules it imports; with those changed it would run into the wrong memory. Here an entry is stamped with the
+contents of the module and of all `dalembert.numerics` modules it imports, directly or not.
 """
 
 from __future__ import annotations

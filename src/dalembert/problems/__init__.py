@@ -1,0 +1,49 @@
+"""Reference mechanisms with published or analytic answers, for tests, documentation and benchmarks.
+
+`all()` lists them, `get(name)` finds one; `problem.simulate()` runs it. Stating a problem is cheap: models are built and
+compiled only when asked for.
+"""
+
+from __future__ import annotations
+
+from dalembert.errors import UnknownNameError
+from dalembert.problems import (
+    appell_hamel,
+    asymmetric_top,
+    chaplygin_sleigh,
+    four_bar,
+    knife_edge,
+    n_four_bar,
+    pendulum,
+    sliding_particle,
+    vertical_disk,
+)
+from dalembert.problems.problem import Problem
+
+__all__ = ["Problem", "all", "get"]
+
+_CATALOGUE = (
+    pendulum.PROBLEM,
+    sliding_particle.PROBLEM,
+    four_bar.PROBLEM,
+    n_four_bar.PROBLEM,
+    knife_edge.PROBLEM,
+    chaplygin_sleigh.PROBLEM,
+    vertical_disk.PROBLEM,
+    appell_hamel.NONLINEAR,
+    appell_hamel.LINEAR,
+    asymmetric_top.PROBLEM,
+)
+
+
+def all() -> tuple[Problem, ...]:  # noqa: A001 - read as problems.all()
+    """Every problem of the catalogue."""
+    return _CATALOGUE
+
+
+def get(name: str) -> Problem:
+    """The problem called `name`; raises `UnknownNameError` with suggestions."""
+    found = {problem.name: problem for problem in _CATALOGUE}
+    if name not in found:
+        raise UnknownNameError(name, found, "the problem catalogue")
+    return found[name]

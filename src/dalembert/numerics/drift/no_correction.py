@@ -30,12 +30,12 @@ class NoCorrection:
 
 
 @jit(i8(Ints, Floats))
-def leave(_plan, _mem):  # type: ignore[no-untyped-def]
+def leave(_plan, _mem):
     """b stays as it is."""
     return 0
 
 
 @jit(i8(Ints, Floats, f8, Floats))
-def keep(_plan, _mem, _t, _z):  # type: ignore[no-untyped-def]
+def keep(_plan, _mem, _t, _z):
     """The state stays as it is."""
     return 0

@@ -41,8 +41,8 @@ from dalembert.numerics.layout import (
     f8,
     i8,
 )
-from dalembert.numerics.native_cache import jit
 from dalembert.numerics.linear.symmetric import factor_saddle, solve_saddle
+from dalembert.numerics.native_cache import jit
 from dalembert.numerics.status import DRIFT_STUCK
 
 ITERATIONS = 12
@@ -73,7 +73,7 @@ class Projection:
 
 
 @jit(f8(Floats, i8, i8))
-def _largest(mem, start, count):  # type: ignore[no-untyped-def]
+def _largest(mem, start, count):
     worst = 0.0
     for k in range(start, start + count):
         if not math.isfinite(mem[k]):
@@ -83,7 +83,7 @@ def _largest(mem, start, count):  # type: ignore[no-untyped-def]
 
 
 @jit(f8(Ints, Floats))
-def restore_invariants(plan, mem):  # type: ignore[no-untyped-def]
+def restore_invariants(plan, mem):
     """Move q along the gradient of each invariant until it vanishes; returns what was left before the last sweep."""
     nq, ni, h = plan[NQ], plan[NI], plan[INVARIANTS]
     worst = 0.0
@@ -104,7 +104,7 @@ def restore_invariants(plan, mem):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats, i8, i8))
-def _solve_for(plan, mem, first, rows):  # type: ignore[no-untyped-def]
+def _solve_for(plan, mem, first, rows):
     """Least move in the mass metric that cancels `rows` residuals from `first` on, to first order; left in RHS."""
     nu, x, r = plan[NU], plan[RHS], plan[RESIDUALS] + first
     for i in range(nu):
@@ -115,7 +115,7 @@ def _solve_for(plan, mem, first, rows):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats, f8))
-def project_positions(plan, mem, tolerance):  # type: ignore[no-untyped-def]
+def project_positions(plan, mem, tolerance):
     """phi(q) = 0 for the state in mem; returns a status."""
     nq, nu, n = plan[NQ], plan[NU], plan[NP]
     before = _largest(mem, plan[RESIDUALS], n)
@@ -146,7 +146,7 @@ def project_positions(plan, mem, tolerance):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats, f8))
-def project_velocities(plan, mem, tolerance):  # type: ignore[no-untyped-def]
+def project_velocities(plan, mem, tolerance):
     """psi(q, u) = 0 for the state in mem; returns a status."""
     nu, n, first = plan[NU], plan[NP] + plan[NV], plan[NP]
     before = _largest(mem, plan[RESIDUALS] + first, n)
@@ -171,7 +171,7 @@ def project_velocities(plan, mem, tolerance):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats, f8, Floats))
-def project(plan, mem, t, z):  # type: ignore[no-untyped-def]
+def project(plan, mem, t, z):
     """Bring z = (q, u, ...) onto the constraints at time t, in place; returns a status."""
     load_state(plan, mem, t, z)
     n, first, tolerance = plan[NP] + plan[NV], plan[NP], mem[plan[OPTIONS]]

@@ -28,9 +28,9 @@ from dalembert.numerics.layout import (
     i8,
     move,
 )
-from dalembert.numerics.native_cache import jit
 from dalembert.numerics.linear.general import factor_general, solve_general
 from dalembert.numerics.linear.symmetric import factor_saddle, solve_saddle
+from dalembert.numerics.native_cache import jit
 
 TRUSTED = 1e-9  # pivots relative to what they were before elimination; below, the pivoted factorisation takes over
 
@@ -54,7 +54,7 @@ class LagrangeMultipliers:
 
 
 @jit(i8(Ints, Floats))
-def load_equations(plan, mem):  # type: ignore[no-untyped-def]
+def load_equations(plan, mem):
     """M, f, A, b at the state in mem, with the feedback of the drift control; (f, b) copied to RHS."""
     call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
     call_feedback(plan[FEEDBACK], (plan, mem))
@@ -64,7 +64,7 @@ def load_equations(plan, mem):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats))
-def accelerate_pivoted(plan, mem):  # type: ignore[no-untyped-def]
+def accelerate_pivoted(plan, mem):
     """u' and la by a factorisation that pivots and stops at the rank; all reactions ideal."""
     nu, nc, x, la = plan[NU], plan[NC], plan[RHS], plan[MULTIPLIER]
     load_equations(plan, mem)
@@ -77,7 +77,7 @@ def accelerate_pivoted(plan, mem):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats))
-def accelerate_unrolled(plan, mem):  # type: ignore[no-untyped-def]
+def accelerate_unrolled(plan, mem):
     """u' and la by the motion kernel while its pivots can be trusted."""
     call_kernel(plan[MOTION], mem, plan[X], plan[RATES])
     if mem[plan[QUALITY]] > TRUSTED:
@@ -86,7 +86,7 @@ def accelerate_unrolled(plan, mem):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats))
-def accelerate_servo(plan, mem):  # type: ignore[no-untyped-def]
+def accelerate_servo(plan, mem):
     """u' and la when unknowns act in directions W other than the constraints they enforce."""
     load_equations(plan, mem)
     factor_general(plan, mem)

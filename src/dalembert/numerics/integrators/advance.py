@@ -27,14 +27,15 @@ from dalembert.numerics.layout import (
 from dalembert.numerics.native_cache import jit
 from dalembert.numerics.status import MORE, NOT_FINITE, OK, STEP_COLLAPSE, TOO_MANY_STEPS
 
-# clock: time, step, start and end, tolerances, bounds on the step, exponent of the controller, error and length of the last step
+# clock: time, step, start, end, tolerances, bounds on the step, exponent of the controller, error and length of the
+# last step
 T, H, T_START, T_END, RTOL, ATOL, H_MAX, H_MIN, EXPONENT, LAST_ERROR, TAKEN, CLOCK_SIZE = range(12)
 # count: accepted and rejected steps, allowed steps, next index of t_eval, samples stored, adaptive or not
 ACCEPTED, REJECTED, ALLOWED, NEXT, STORED, ADAPTIVE, COUNT_SIZE = range(7)
 
 
 @jit(i8(Floats, Ints, f8, Floats, Floats, Floats))
-def _store(clock, count, t, z, ts, zs):  # type: ignore[no-untyped-def]
+def _store(clock, count, t, z, ts, zs):
     k, n = count[STORED], z.size
     ts[k] = t
     for i in range(n):
@@ -44,8 +45,8 @@ def _store(clock, count, t, z, ts, zs):  # type: ignore[no-untyped-def]
 
 
 @jit(f8(Floats, Ints))
-def _next_step(clock, count):  # type: ignore[no-untyped-def]
-    """Length of the next step, never beyond the end; fixed steps are counted from the start so that they do not drift."""
+def _next_step(clock, count):
+    """Length of the next step, never beyond the end; fixed steps are counted from the start and so do not drift."""
     left = clock[T_END] - clock[T]
     if count[ADAPTIVE]:
         h = min(clock[H], clock[H_MAX])
@@ -55,7 +56,7 @@ def _next_step(clock, count):  # type: ignore[no-untyped-def]
 
 
 @jit(f8(f8, f8, f8))
-def _factor(error, last, exponent):  # type: ignore[no-untyped-def]
+def _factor(error, last, exponent):
     """Factor on the step by a PI controller (Gustafsson), bounded."""
     if error == 0.0:
         return 10.0
@@ -64,7 +65,7 @@ def _factor(error, last, exponent):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats, Floats, Ints, Floats, Floats, Floats))
-def _accept(plan, mem, clock, count, z, znew, stages):  # type: ignore[no-untyped-def]
+def _accept(plan, mem, clock, count, z, znew, stages):
     """Try steps until one passes the error test and can be corrected; leaves its length in clock[TAKEN]."""
     t = clock[T]
     h = _next_step(clock, count)
@@ -98,7 +99,7 @@ def _accept(plan, mem, clock, count, z, znew, stages):  # type: ignore[no-untype
 @jit(
     i8(Ints, Floats, Floats, Ints, Floats, Floats, Floats, Floats, Floats, Floats, Floats, i8)
 )  # fmt: skip
-def advance(  # type: ignore[no-untyped-def]
+def advance(
     plan, mem, clock, count, z, znew, zdot, stages, t_eval, ts, zs, budget,
 ):  # fmt: skip
     """Integrate until the end, until `budget` steps are done, or until the buffer `ts` is full; returns a status.
@@ -146,7 +147,7 @@ def advance(  # type: ignore[no-untyped-def]
 
 
 @jit(f8(Floats, Floats, i8, f8, f8))
-def _norm(v, z, n, rtol, atol):  # type: ignore[no-untyped-def]
+def _norm(v, z, n, rtol, atol):
     total = 0.0
     for i in range(n):
         total += (v[i] / (atol + rtol * abs(z[i]))) ** 2
@@ -154,8 +155,8 @@ def _norm(v, z, n, rtol, atol):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats, Floats, Ints, Floats, Floats, Floats, Floats, i8, i8))
-def start(plan, mem, clock, count, z, znew, zdot, stages, size, order):  # type: ignore[no-untyped-def]
-    """Rates at the start and, for adaptive methods without a given step, a first step (Hairer, Norsett, Wanner II.4)."""
+def start(plan, mem, clock, count, z, znew, zdot, stages, size, order):
+    """Rates at the start and, for adaptive methods without a given step, a first step (Hairer et al., II.4)."""
     t, n = clock[T], z.size
     if rates(plan, mem, t, z, zdot):
         return NOT_FINITE

@@ -56,7 +56,7 @@ class DOP853:
 
 
 @jit(i8(Ints, Floats, f8, f8, Floats, Floats, Floats, i8))
-def _stage(plan, mem, t, h, z, stages, place, s):  # type: ignore[no-untyped-def]
+def _stage(plan, mem, t, h, z, stages, place, s):
     """Rates of stage s into its column of `stages`."""
     n = z.size
     for i in range(n):
@@ -72,7 +72,7 @@ def _stage(plan, mem, t, h, z, stages, place, s):  # type: ignore[no-untyped-def
 
 
 @jit(f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
-def dop853_step(plan, mem, t, h, z, stages, znew, rtol, atol):  # type: ignore[no-untyped-def]
+def dop853_step(plan, mem, t, h, z, stages, znew, rtol, atol):
     """One step; returns the error norm, or NaN if a rate is not finite."""
     n, size = z.size, plan[NQ] + plan[NU]
     for s in range(1, STAGES):
@@ -96,7 +96,7 @@ def dop853_step(plan, mem, t, h, z, stages, znew, rtol, atol):  # type: ignore[n
 
 
 @jit(i8(Ints, Floats, f8, f8, Floats, Floats, Floats, Floats))
-def dop853_prepare(plan, mem, t, h, z, stages, znew, zdot):  # type: ignore[no-untyped-def]
+def dop853_prepare(plan, mem, t, h, z, stages, znew, zdot):
     """Three more stages and the coefficients of the interpolant, into the last columns of `stages`."""
     n = z.size
     place = stages[EXTENDED * n : (EXTENDED + 1) * n]
@@ -119,7 +119,7 @@ def dop853_prepare(plan, mem, t, h, z, stages, znew, zdot):  # type: ignore[no-u
 
 
 @jit(i8(f8, f8, Floats, Floats, Floats, Floats))
-def dop853_interpolate(theta, _h, z, stages, _znew, place):  # type: ignore[no-untyped-def]
+def dop853_interpolate(theta, _h, z, stages, _znew, place):
     """7th-order interpolant at t + theta h."""
     n = z.size
     F = EXTENDED * n

@@ -38,7 +38,7 @@ class RK4:
 
 
 @jit(f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
-def rk4_step(plan, mem, t, h, z, stages, znew, _rtol, _atol):  # type: ignore[no-untyped-def]
+def rk4_step(plan, mem, t, h, z, stages, znew, _rtol, _atol):
     """One step; returns 0, or NaN if a rate is not finite."""
     n = z.size
     k1, k2, k3, k4 = stages[:n], stages[n : 2 * n], stages[2 * n : 3 * n], stages[3 * n : 4 * n]
@@ -58,7 +58,7 @@ def rk4_step(plan, mem, t, h, z, stages, znew, _rtol, _atol):  # type: ignore[no
 
 
 @jit(i8(Ints, Floats, f8, f8, Floats, Floats, Floats, Floats))
-def rk4_prepare(_plan, _mem, _t, _h, z, stages, _znew, zdot):  # type: ignore[no-untyped-def]
+def rk4_prepare(_plan, _mem, _t, _h, z, stages, _znew, zdot):
     """Keep the rates at the end of the step for `hermite`."""
     n = z.size
     for i in range(n):
@@ -67,7 +67,7 @@ def rk4_prepare(_plan, _mem, _t, _h, z, stages, _znew, zdot):  # type: ignore[no
 
 
 @jit(i8(f8, f8, Floats, Floats, Floats, Floats))
-def hermite(theta, h, z, stages, znew, place):  # type: ignore[no-untyped-def]
+def hermite(theta, h, z, stages, znew, place):
     """Cubic Hermite interpolation between two states and their rates."""
     n = z.size
     a, b = theta * theta * (3.0 - 2.0 * theta), theta * (1.0 - theta)
@@ -75,5 +75,3 @@ def hermite(theta, h, z, stages, znew, place):  # type: ignore[no-untyped-def]
         slope = (1.0 - theta) * stages[i] - theta * stages[4 * n + i]
         place[i] = z[i] + a * (znew[i] - z[i]) + h * b * slope
     return 0
-
-

@@ -25,12 +25,12 @@ from dalembert.numerics.layout import (
     Ints,
     i8,
 )
-from dalembert.numerics.native_cache import jit
 from dalembert.numerics.linear.symmetric import SINGULAR, scale_saddle
+from dalembert.numerics.native_cache import jit
 
 
 @jit(i8(Ints, Floats, i8, i8, i8, i8))
-def _swap(plan, mem, n, k, r, c):  # type: ignore[no-untyped-def]
+def _swap(plan, mem, n, k, r, c):
     """Bring entry (r, c) to (k, k)."""
     K, rows, columns = plan[MATRIX], plan[PERMUTATION], plan[PIVOTS]
     for j in range(n):
@@ -43,7 +43,7 @@ def _swap(plan, mem, n, k, r, c):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats, i8))
-def _factor(plan, mem, n):  # type: ignore[no-untyped-def]
+def _factor(plan, mem, n):
     K, rows, columns = plan[MATRIX], plan[PERMUTATION], plan[PIVOTS]
     for i in range(n):
         plan[rows + i] = i
@@ -73,7 +73,7 @@ def _factor(plan, mem, n):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats))
-def factor_general(plan, mem):  # type: ignore[no-untyped-def]
+def factor_general(plan, mem):
     """Factorise the scaled matrix; returns the rank. Columns of W are scaled to unit length in `COLUMN`."""
     nu, nc = plan[NU], plan[NC]
     M, A, W, s, K, c = plan[MASS], plan[JACOBIAN], plan[DIRECTION], plan[SCALE], plan[MATRIX], plan[COLUMN]
@@ -99,7 +99,7 @@ def factor_general(plan, mem):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats, i8))
-def solve_general(plan, mem, where):  # type: ignore[no-untyped-def]
+def solve_general(plan, mem, where):
     """Solve in place for mem[where : where + nu + nc] = (f, b), giving (u', la); what is beyond the rank is zero."""
     n, K, s, x = plan[NU] + plan[NC], plan[MATRIX], plan[SCALE], plan[COLUMN]
     rows, columns, rank = plan[PERMUTATION], plan[PIVOTS], plan[RANK]

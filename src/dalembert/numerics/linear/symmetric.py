@@ -1,7 +1,7 @@
 """Saddle-point systems [M A^T; A 0]: symmetric, indefinite and possibly singular.
 
-LDL^T with symmetric pivoting after Bunch and Parlett (1971), made cheap: the largest remaining diagonal is taken as a 1x1
-pivot while it dominates its own column; only otherwise is the whole remainder searched, for a 2x2 pivot if need be.
+LDL^T with symmetric pivoting after Bunch and Parlett (1971), made cheap: the largest remaining diagonal is taken as a
+1x1 pivot while it dominates its own column; only otherwise is the whole remainder searched, for a 2x2 pivot if need be.
 The mass matrix may be singular as long as the saddle matrix is not. Where the rest is zero the factorisation stops:
 redundant constraints lower the rank and get zero multipliers, and the accelerations stay unique.
 """
@@ -32,7 +32,7 @@ SINGULAR = 1e-12  # a pivot below this, after scaling to unit diagonal, is zero:
 
 
 @jit(i8(Ints, Floats, i8))
-def scale_saddle(plan, mem, rows):  # type: ignore[no-untyped-def]
+def scale_saddle(plan, mem, rows):
     """Scales s with s_i^2 M_ii = 1 and unit rows of A: makes pivots comparable whatever the units are."""
     nu, M, A, s = plan[NU], plan[MASS], plan[JACOBIAN], plan[SCALE]
     largest = 0.0
@@ -42,7 +42,7 @@ def scale_saddle(plan, mem, rows):  # type: ignore[no-untyped-def]
         largest = 1.0
     for i in range(nu):
         d = abs(mem[M + i * nu + i])
-        mem[s + i] = 1.0 / math.sqrt(d if d > 1e-14 * largest else largest)
+        mem[s + i] = 1.0 / math.sqrt(d if d > 1e-24 * largest else largest)
     for k in range(rows):
         norm = 0.0
         for i in range(nu):
@@ -53,7 +53,7 @@ def scale_saddle(plan, mem, rows):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats, i8, i8, i8))
-def _swap(plan, mem, n, a, b):  # type: ignore[no-untyped-def]
+def _swap(plan, mem, n, a, b):
     """Exchange rows and columns a < b of the lower triangle, the finished columns of L included."""
     K, order = plan[MATRIX], plan[PERMUTATION]
     plan[order + a], plan[order + b] = plan[order + b], plan[order + a]
@@ -68,7 +68,7 @@ def _swap(plan, mem, n, a, b):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats, i8, i8))
-def _eliminate_one(plan, mem, n, k):  # type: ignore[no-untyped-def]
+def _eliminate_one(plan, mem, n, k):
     """1x1 pivot at k: column of L and update of the remainder."""
     K, c = plan[MATRIX], plan[COLUMN]
     d = 1.0 / mem[K + k * n + k]
@@ -84,7 +84,7 @@ def _eliminate_one(plan, mem, n, k):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats, i8, i8))
-def _eliminate_two(plan, mem, n, k):  # type: ignore[no-untyped-def]
+def _eliminate_two(plan, mem, n, k):
     """2x2 pivot at k, k + 1: two columns of L and update of the remainder."""
     K, c = plan[MATRIX], plan[COLUMN]
     a, b, d = mem[K + k * n + k], mem[K + (k + 1) * n + k], mem[K + (k + 1) * n + k + 1]
@@ -103,7 +103,7 @@ def _eliminate_two(plan, mem, n, k):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats, i8))
-def _factor(plan, mem, n):  # type: ignore[no-untyped-def]
+def _factor(plan, mem, n):
     K, order, sizes = plan[MATRIX], plan[PERMUTATION], plan[PIVOTS]
     for i in range(n):
         plan[order + i] = i
@@ -156,7 +156,7 @@ def _factor(plan, mem, n):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats, i8))
-def factor_saddle(plan, mem, rows):  # type: ignore[no-untyped-def]
+def factor_saddle(plan, mem, rows):
     """Factorise the scaled [M A^T; A 0] with the first `rows` rows of A; returns the rank.
 
     Leaves L and D in mem[MATRIX], the pivot order and sizes in plan, and an estimate of the reciprocal condition
@@ -179,7 +179,7 @@ def factor_saddle(plan, mem, rows):  # type: ignore[no-untyped-def]
 
 
 @jit(i8(Ints, Floats, i8, i8))
-def solve_saddle(plan, mem, rows, where):  # type: ignore[no-untyped-def]
+def solve_saddle(plan, mem, rows, where):
     """Solve in place for the right-hand side mem[where : where + nu + rows], with the factors left by `factor_saddle`.
 
     The unknowns are (u', -la): the system is [M A^T; A 0] (u', -la) = (f, b). Components beyond the rank are zero.

@@ -1,0 +1,46 @@
+# The project's verbs, for people and for CI alike. `make demo` and `make test` set up their own .venv first.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types imports unit warmup format bench clean
+
+help:            ## this list
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
+
+demo: .venv/ready    ## the Appell-Hamel mechanism and the planar four-bar: certificates, figures and animations in out/
+	@$(BIN)/dalembert run appell_hamel four_bar --out out
+
+test: .venv/ready lint types imports unit    ## everything CI checks
+
+lint: .venv/ready    ## ruff: rules and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/ready    ## mypy
+	$(BIN)/mypy
+
+imports: .venv/ready    ## one-way imports
+	$(BIN)/lint-imports --no-cache
+
+warmup: .venv/ready    ## compile the native engine once
+	$(BIN)/dalembert warmup
+
+unit: warmup    ## pytest, warnings as errors
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
+format: .venv/ready    ## rewrite the sources in the project's format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/ready    ## measure; writes benchmarks/RESULTS.md
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
+
+clean:    ## remove what the other verbs made
+	rm -rf .venv out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.venv/ready: pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit("dalembert needs Python 3.11 or newer; set PYTHON=/path/to/it") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable ".[dev]"
+	@touch $@

@@ -1,0 +1,56 @@
+"""What the benchmarks share: best times of several things measured in turns, and the figure that comes out."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured number: what, its value and unit, the target (None: there is none), and what it was made from."""
+
+    benchmark: str
+    case: str
+    value: float | None  # None: it could not be measured here, `detail` says why
+    unit: str
+    target: str | None = None
+    detail: str = ""
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the target, a text such as "<= 2", is met; None without value or target."""
+        if self.value is None or self.target is None:
+            return None
+        relation, bound = self.target.split()
+        return {"<=": self.value <= float(bound), "<": self.value < float(bound), ">=": self.value >= float(bound)}[
+            relation
+        ]
+
+
+def best_in_turns(actions: Sequence[Callable[[], object]], repeats: int) -> list[float]:
+    """Best seconds of each action; they take turns, so that a busy machine slows all of them alike."""
+    best = [float("inf")] * len(actions)
+    for action in actions:
+        action()
+    for _ in range(repeats):
+        for k, action in enumerate(actions):
+            begin = time.perf_counter()
+            action()
+            best[k] = min(best[k], time.perf_counter() - begin)
+    return best
+
+
+def run_apart(module: str, *arguments: str, environment: dict[str, str]) -> str:
+    """What `python -m benchmarks.MODULE ARGUMENTS` prints in a process of its own."""
+    command = [sys.executable, "-m", f"benchmarks.{module}", *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr}")
+    return done.stdout

@@ -1,0 +1,98 @@
+"""Saddle-point systems against NumPy, in the cases mechanisms produce: singular mass, redundant rows, wild scales."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dalembert.numerics import layout
+from dalembert.numerics.linear.general import factor_general, solve_general
+from dalembert.numerics.linear.symmetric import factor_saddle, solve_saddle
+
+
+def laid_out(M, A, W=None):
+    nc, nu = A.shape
+    sizes = {"nq": nu, "nu": nu, "np": nc, "nv": 0, "nc": nc, "ni": 0, "works": 0, "ideal": int(W is None)}
+    n_out = nu + nu * nu + nu + nc * nu + nc + (0 if W is None else nc * nu) + 1 + nu
+    plan, mem = layout.lay_out(sizes, 0, n_out, np.zeros(0))
+    mem[plan[layout.MASS] :][: nu * nu] = M.ravel()
+    mem[plan[layout.JACOBIAN] :][: nc * nu] = A.ravel()
+    if W is not None:
+        mem[plan[layout.DIRECTION] :][: nc * nu] = W.ravel()
+    return plan, mem
+
+
+def solve_ideal(M, A, f, b):
+    plan, mem = laid_out(M, A)
+    n = len(f) + len(b)
+    where = plan[layout.RHS]
+    mem[where : where + n] = np.concatenate([f, b])
+    rank = factor_saddle(plan, mem, len(b))
+    solve_saddle(plan, mem, len(b), where)
+    return mem[where : where + len(f)].copy(), -mem[where + len(f) : where + n].copy(), rank
+
+
+def random_problem(seed, nu, nc, rank_of_mass):
+    rng = np.random.default_rng(seed)
+    J = rng.standard_normal((rank_of_mass, nu))
+    return J.T @ J, rng.standard_normal((nc, nu)), rng.standard_normal(nu), rng.standard_normal(nc)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 10_000), nu=st.integers(1, 12), data=st.data())
+def test_regular_saddle_is_solved_also_with_a_singular_mass_matrix(seed, nu, data):
+    nc = data.draw(st.integers(0, nu))
+    M, A, f, b = random_problem(seed, nu, nc, data.draw(st.integers(nu - nc, nu)))
+    K = np.block([[M, A.T], [A, np.zeros((nc, nc))]])
+    if np.linalg.cond(K) > 1e8:
+        return
+    udot, la, rank = solve_ideal(M, A, f, b)
+    x = np.linalg.solve(K, np.concatenate([f, b]))
+    assert rank == nu + nc
+    np.testing.assert_allclose(udot, x[:nu], rtol=1e-7, atol=1e-7 * np.abs(x).max())
+    assert np.abs(M @ udot - A.T @ la - f).max() < 1e-8 * (1 + np.abs(la).max(initial=0) * np.abs(A).max(initial=0))
+    assert np.abs(A @ udot - b).max(initial=0.0) < 1e-9 * (1 + np.abs(x).max())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_redundant_rows_leave_the_acceleration_unique(seed):
+    M, A, f, b = random_problem(seed, 6, 3, 6)
+    M += np.eye(6)
+    expected, _, full = solve_ideal(M, A, f, b)
+    mix = np.random.default_rng(seed).standard_normal((2, 3))
+    udot, la, rank = solve_ideal(M, np.vstack([A, mix @ A]), f, np.concatenate([b, mix @ b]))
+    assert rank == full
+    np.testing.assert_allclose(udot, expected, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(np.vstack([A, mix @ A]).T @ la, M @ udot - f, rtol=1e-9, atol=1e-9)
+
+
+def test_units_do_not_matter():
+    M, A, f, b = random_problem(3, 5, 2, 5)
+    M += np.eye(5)
+    expected, la, _ = solve_ideal(M, A, f, b)
+    scale = np.diag([1e-4, 1e3, 1.0, 1e-6, 1e2])  # speeds in other units: u = scale w
+    rows = np.diag([1e5, 1e-5])
+    w, mu, rank = solve_ideal(scale @ M @ scale, rows @ A @ scale, scale @ f, rows @ b)
+    assert rank == 7
+    np.testing.assert_allclose(scale @ w, expected, rtol=1e-10)
+    np.testing.assert_allclose(rows @ mu, la, rtol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_servo_directions(seed):
+    M, A, f, b = random_problem(seed, 6, 3, 6)
+    M += np.eye(6)
+    W = np.random.default_rng(seed + 100).standard_normal((3, 6))
+    plan, mem = laid_out(M, A, W)
+    where = plan[layout.RHS]
+    mem[where : where + 9] = np.concatenate([f, b])
+    assert factor_general(plan, mem) == 9
+    solve_general(plan, mem, where)
+    K = np.block([[M, -W.T], [A, np.zeros((3, 3))]])
+    np.testing.assert_allclose(mem[where : where + 9], np.linalg.solve(K, np.concatenate([f, b])), rtol=1e-8, atol=1e-9)
+
+
+def test_a_servo_without_influence_lowers_the_rank():
+    M, A = np.eye(3), np.array([[1.0, 0.0, 0.0]])
+    plan, mem = laid_out(M, A, np.array([[0.0, 1.0, 0.0]]))
+    assert factor_general(plan, mem) == 3
