@@ -34,17 +34,27 @@ class Figure:
         ]
 
 
-def best_in_turns(actions: Sequence[Callable[[], object]], repeats: int) -> list[float]:
-    """Best seconds of each action; they take turns, so that a busy machine slows all of them alike."""
-    best = [float("inf")] * len(actions)
+def best_in_turns(actions: Sequence[Callable[[], object]], repeats: int, least: float = 0.01) -> list[float]:
+    """Best seconds of each action; they take turns, so that a busy machine slows all of them alike.
+
+    An action shorter than `least` seconds is timed in a row of calls that lasts as long.
+    """
+    counts = []
     for action in actions:
         action()
+        counts.append(max(1, round(least / _seconds(action, 1))))
+    best = [float("inf")] * len(actions)
     for _ in range(repeats):
-        for k, action in enumerate(actions):
-            begin = time.perf_counter()
-            action()
-            best[k] = min(best[k], time.perf_counter() - begin)
+        for k, (action, count) in enumerate(zip(actions, counts, strict=True)):
+            best[k] = min(best[k], _seconds(action, count))
     return best
+
+
+def _seconds(action: Callable[[], object], count: int) -> float:
+    begin = time.perf_counter()
+    for _ in range(count):
+        action()
+    return (time.perf_counter() - begin) / count
 
 
 def run_apart(module: str, *arguments: str, environment: dict[str, str]) -> str:

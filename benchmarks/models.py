@@ -41,8 +41,8 @@ def appell_hamel() -> Problem:
     return Problem(system, system.initial(given))
 
 
-def four_bar() -> Problem:
-    """Planar four-bar linkage of two point masses in relative angles, falling from 10 degrees."""
+def four_bar_model() -> tuple[da.Model, dict, dict]:
+    """Planar four-bar linkage of two point masses in relative angles, falling from 10 degrees; what is given and guessed there."""
     model = da.Model("four-bar")
     q1, q2, q3 = model.coordinates("q1 q2 q3")
     la, lb, lc, ln, m, g = model.parameters(la=0.8, lb=2, lc=1, ln=2, m=1, g=9.81)
@@ -53,9 +53,14 @@ def four_bar() -> Problem:
     model.particle("P3", mass=m, position=p3)
     model.gravity([0, -g])
     model.constrain([p4[0] - ln, p4[1]], name="loop")
+    return model, {q1: np.deg2rad(10)}, {q2: np.deg2rad(10), q3: np.deg2rad(-150)}
+
+
+def four_bar() -> Problem:
+    """The linkage at rest."""
+    model, given, guess = four_bar_model()
     system = model.compile()
-    guess = {q2: np.deg2rad(10), q3: np.deg2rad(-150)}
-    return Problem(system, system.initial({q1: np.deg2rad(10)}, guess=guess))
+    return Problem(system, system.initial(given, guess=guess))
 
 
 def pendulum_model(n: int) -> da.Model:
@@ -75,3 +80,20 @@ def pendulum(n: int) -> Problem:
     """The chain, stretched out along a slightly curved line."""
     system = pendulum_model(n).compile()
     return Problem(system, system.initial({f"q{k}": 1.0 + 0.02 * k for k in range(n)}))
+
+
+def pendulum_on_cart_model(n: int) -> da.Model:
+    """SymPy's `n_link_pendulum_on_cart(n, cart_force=False)`: angles from the horizontal, every length and mass its own."""
+    model = da.Model(f"{n}-link pendulum on a cart")
+    x, *angles = model.coordinates(" ".join(f"q{k}" for k in range(n + 1)))
+    model.speeds(" ".join(f"u{k}" for k in range(n + 1)))
+    masses = model.parameters(**{f"m{k}": 1.0 for k in range(n + 1)})
+    lengths = model.parameters(**{f"l{k}": 1.0 for k in range(n)})
+    (g,) = model.parameters(g=9.81)
+    y = 0
+    model.particle("cart", mass=masses[0], position=[x, y])
+    for k, (angle, m, l) in enumerate(zip(angles, masses[1:], lengths, strict=True)):
+        x, y = x + l * cos(angle), y + l * sin(angle)
+        model.particle(f"P{k}", mass=m, position=[x, y])
+    model.gravity([0, -g])
+    return model

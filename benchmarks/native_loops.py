@@ -14,7 +14,6 @@ from dalembert.numerics.layout import (
     NZ,
     OUT,
     RATES,
-    XQ,
     XU,
     Floats,
     Ints,
@@ -83,26 +82,13 @@ def accelerate_loop(plan, mem, xs, calls):
     width = 1 + size
     rows = xs.size // width
     at = 0
+    x, before = plan[X] + 1, plan[RATES]
     for k in range(calls):
         at = 0 if k % rows == 0 else at + width
-        mem[plan[X]] = xs[at]
+        mem[x - 1] = xs[at]
         for i in range(size):
-            mem[plan[XQ] + i] = xs[at + 1 + i] + 0.0 * mem[plan[RATES] + i]
+            mem[x + i] = xs[at + 1 + i] + 0.0 * mem[before + i]
         call_accelerate(plan[ACCELERATE], (plan, mem))
-
-
-@nb.njit(nb.void(Ints, Floats, Floats, i8), error_model="numpy")
-def load_loop(plan, mem, xs, calls):
-    """The same loop without the evaluations: what `accelerate_loop` spends on feeding them."""
-    size = plan[NQ] + plan[NU]
-    width = 1 + size
-    rows = xs.size // width
-    at = 0
-    for k in range(calls):
-        at = 0 if k % rows == 0 else at + width
-        mem[plan[X]] = xs[at]
-        for i in range(size):
-            mem[plan[XQ] + i] = xs[at + 1 + i] + 0.0 * mem[plan[RATES] + i]
 
 
 @nb.njit(nb.void(Ints, Floats, Floats, i8), error_model="numpy")

@@ -53,17 +53,16 @@ def _measure(case: Case) -> Figure:
     motion = system.simulate(state, case.t_end, t_eval=samples, integrator=case.integrator)
     if not motion.success:
         raise RuntimeError(motion.message)
-    whole, accelerate, load, correct = best_in_turns(
+    whole, accelerate, correct = best_in_turns(
         [
             lambda: system.simulate(state, case.t_end, t_eval=samples, integrator=case.integrator),
             lambda: loops.accelerate_loop(engine.plan, engine.mem, evaluated, CALLS),
-            lambda: loops.load_loop(engine.plan, engine.mem, evaluated, CALLS),
             lambda: loops.correct_loop(engine.plan, engine.mem, corrected, CALLS),
         ],
         repeats=9,
     )
     nfev, steps = motion.stats["nfev"], motion.stats["steps"]
-    print(accelerate/CALLS*1e9, load/CALLS*1e9); evaluation, correction = (accelerate) / CALLS, correct / CALLS
+    evaluation, correction = accelerate / CALLS, correct / CALLS
     fraction, drift = nfev * evaluation / whole, steps * correction / whole
     detail = (
         f"{nfev:,} evaluations of {1e9 * evaluation:.0f} ns in {whole:.3f} s; "

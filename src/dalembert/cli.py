@@ -25,12 +25,12 @@ app = typer.Typer(
 
 @app.command()
 def examples() -> None:
-    """List the mechanisms that can be run by name, with their sources."""
+    """List the mechanisms that can be run by name."""
     table = Table(box=None, pad_edge=False)
-    for heading in ("name", "what it is", "t_end", "source"):
+    for heading in ("name", "what it is", "t_end"):
         table.add_column(heading, overflow="fold")
     for problem in problems.all():
-        table.add_row(f"[bold]{problem.name}[/]", problem.title, f"{problem.t_end:g}", problem.source)
+        table.add_row(f"[bold]{problem.name}[/]", problem.title, f"{problem.t_end:g} s")
     console = Console()
     console.print(table)
     console.print("\nRun one:  dalembert run four_bar --t-end 10 --set g=1.62 --out out")

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
+import casadi as ca
 import sympy as sp
 
-from dalembert.equations.lower import undeclared
-from dalembert.model.statement import Body, Level, Point, Statement
+from dalembert.equations.lower import Lowering, LoweringError, undeclared
+from dalembert.model.reading import level_of
+from dalembert.model.statement import Body, Level, Particle, Point, Statement
+
+
+class Item(NamedTuple):
+    """Expressions with a label, the highest order they may contain (0 q, 1 u, 2 u'), and if unknowns may act there."""
+
+    label: str
+    expressions: Sequence[sp.Expr]
+    order: int
+    unknowns: bool = False
 
 
 def check_statement(statement: Statement) -> list[str]:
@@ -16,73 +29,113 @@ def check_statement(statement: Statement) -> list[str]:
     faults = list(statement.faults)
     faults += _check_symbols(statement)
     faults += _check_sizes(statement)
+    faults += _check_inertia(statement)
+    faults += _check_constraints(statement)
     faults += _check_unknowns(statement)
+    return faults + check_functions(statement) if faults else faults
+
+
+def check_functions(statement: Statement) -> list[str]:
+    """What cannot be evaluated with real numbers, by item; slow, so asked for only when something is wrong."""
+    faults = []
+    declared = _declared(statement)[2] | {*statement.unknowns}
+    for item in items(statement):
+        atoms = declared | {*undeclared(item.expressions, declared)}
+        low = Lowering({atom: ca.SX.sym("a") for atom in atoms})
+        for expression in item.expressions:
+            try:
+                low(expression)
+            except LoweringError as error:
+                faults.append(f"{item.label}: {error}")
     return faults
 
 
-def items(statement: Statement) -> Iterator[tuple[str, list[sp.Expr], int]]:
-    """Every expression with its label and the highest derivative order it may contain (0 q, 1 u, 2 u')."""
+def items(statement: Statement) -> Iterator[Item]:
+    """Every expression of a statement."""
     for k, equation in enumerate(statement.kinematics):
-        yield f"kinematical equation {k + 1}", [equation], 1
-    for item in [*statement.particles, *statement.bodies]:
-        yield from _point_items(item, "body" if isinstance(item, Body) else "particle")
-    yield "gravity", list(statement.gravity), 1
+        yield Item(f"kinematical equation {k + 1}", [equation], 1)
+    owners = [*statement.particles, *statement.bodies]
+    for owner in owners:
+        yield from _point_items(owner, "body" if isinstance(owner, Body) else "particle")
+    yield Item("gravity", statement.gravity, 1)
+    yield from _load_items(statement, {id(owner) for owner in owners})
+    for energy in statement.energies:
+        yield Item("kinetic energy", [energy.kinetic], 1)
+        yield Item("potential energy", [energy.potential], 0)
+    for raw in statement.matrices:
+        yield Item("matrices: mass", list(raw.mass), 0)
+        yield Item("matrices: force", list(raw.force), 1, unknowns=True)
+    for constraint in statement.constraints:
+        yield Item(f"constraint `{constraint.name}`", [constraint.expression], 2)
+    for line in statement.lines:
+        yield Item(f"line `{line.name}`", [c for point in line.points for c in point], 0)
+
+
+def _load_items(statement: Statement, seen: set[int]) -> Iterator[Item]:
     for force in statement.forces:
-        yield f"force at `{force.at.name}`", list(force.vector), 1
-        yield from _point_items(force.at, "point of the force at")
+        yield Item(f"force at `{force.at.name}`", force.vector, 1, unknowns=True)
+        if id(force.at) not in seen:
+            yield from _point_items(force.at, "point")
     for torque in statement.torques:
-        yield f"torque on `{torque.on.name}`", list(torque.vector), 1
+        yield Item(f"torque on `{torque.on.name}`", torque.vector, 1, unknowns=True)
+        if id(torque.on) not in seen:
+            yield from _point_items(torque.on, "body")
     for forces in statement.generalized_forces:
         for key, value in forces.items():
-            yield f"generalised force along `{key}`", [value], 1
-    for energy in statement.energies:
-        yield "kinetic energy", [energy.kinetic], 1
-        yield "potential energy", [energy.potential], 0
-    for raw in statement.matrices:
-        yield "matrices: mass", list(raw.mass), 0
-        yield "matrices: force", list(raw.force), 1
-    for constraint in statement.constraints:
-        yield f"constraint `{constraint.name}`", [constraint.expression], 2
-    for line in statement.lines:
-        yield f"line `{line.name}`", [c for point in line.points for c in point], 0
+            yield Item(f"generalised force along `{key}`", [value], 1, unknowns=True)
 
 
-def _point_items(point: Point, kind: str) -> Iterator[tuple[str, list[sp.Expr], int]]:
+def _point_items(point: Point, kind: str) -> Iterator[Item]:
+    name = f"{kind} `{point.name}`"
     if point.position is not None:
-        yield f"position of {kind} `{point.name}`", list(point.position), 0
+        yield Item(f"position of {name}", point.position, 0)
     if point.velocity is not None:
-        yield f"velocity of {kind} `{point.name}`", list(point.velocity), 1
-    mass = getattr(point, "mass", None)
-    if mass is not None:
-        yield f"mass of {kind} `{point.name}`", [mass], 0
+        yield Item(f"velocity of {name}", point.velocity, 1)
+    if isinstance(point, Particle | Body):
+        yield Item(f"mass of {name}", [point.mass], 0)
     if isinstance(point, Body):
-        yield f"inertia of {kind} `{point.name}`", list(point.inertia), 0
-        yield f"rotation of {kind} `{point.name}`", list(point.rotation), 0
-        yield f"angular velocity of {kind} `{point.name}`", list(point.angular_velocity or ()), 1
+        yield Item(f"inertia of {name}", point.inertia, 0)
+        yield Item(f"rotation of {name}", point.rotation, 0)
+        yield Item(f"angular velocity of {name}", point.angular_velocity or (), 1)
+
+
+def _declared(statement: Statement) -> list[set[sp.Basic]]:
+    """What may appear in expressions of order 0, 1 and 2."""
+    t = statement.time
+    orders: list[set[sp.Basic]] = [{t, *statement.coordinates, *statement.parameters}]
+    orders.append(orders[0] | {q.diff(t) for q in statement.coordinates} | {*statement.speeds})
+    orders.append(orders[1] | {q.diff(t, 2) for q in statement.coordinates} | {u.diff(t) for u in statement.speeds})
+    return orders
 
 
 def _check_symbols(statement: Statement) -> list[str]:
-    t = statement.time
-    allowed: list[set[sp.Basic]] = [{t, *statement.coordinates, *statement.parameters}]
-    allowed.append(allowed[0] | {q.diff(t) for q in statement.coordinates} | {*statement.speeds})
-    allowed.append(
-        allowed[1] | {q.diff(t, 2) for q in statement.coordinates} | {u.diff(t) for u in statement.speeds}
-    )
-    unknown_ok = ("force", "torque", "generalised")
-    faults = []
-    for label, expressions, order in items(statement):
-        extra = set(statement.unknowns) if label.startswith(unknown_ok) else set()
-        for symbol in undeclared(expressions, allowed[order] | extra):
-            faults.append(f"{label} contains `{symbol}`, {_why_not(symbol, statement, allowed[2])}")
-    return faults
+    declared, unknowns = _declared(statement), set(statement.unknowns)
+    return [
+        f"{item.label} contains `{symbol}`, {_why_not(symbol, statement, item.order, declared[2])}"
+        for item in items(statement)
+        for symbol in undeclared(item.expressions, declared[item.order] | (unknowns if item.unknowns else set()))
+    ]
 
 
-def _why_not(symbol: sp.Basic, statement: Statement, everything: set[sp.Basic]) -> str:
+def _why_not(symbol: sp.Basic, statement: Statement, order: int, everything: set[sp.Basic]) -> str:
+    if symbol in everything and order == 0:
+        return "but may depend on coordinates, parameters and time only"
     if symbol in everything:
-        return "which may not appear there (too high a derivative)"
-    if symbol in statement.unknowns:
-        return "an unknown; unknowns may appear in forces only"
-    return "which was never declared"
+        return "but may not depend on accelerations"
+    base = symbol.expr if isinstance(symbol, sp.Derivative) else symbol
+    if base in statement.unknowns:
+        return "an unknown; unknowns may appear, without derivatives, in forces and torques only"
+    if base is not symbol and base in everything:
+        return "a derivative beyond accelerations"
+    names = {_name(known): known for known in [*everything, *statement.unknowns]}
+    if _name(base) in names:
+        return f"which is not the `{_name(base)}` that was declared; use the symbol the model returned"
+    close = difflib.get_close_matches(_name(base), names, n=1)
+    return "which was never declared" + (f"; did you mean `{close[0]}`?" if close else "")
+
+
+def _name(symbol: sp.Basic) -> str:
+    return symbol.func.__name__ if isinstance(symbol, sp.Function) else str(symbol)
 
 
 def _check_sizes(statement: Statement) -> list[str]:
@@ -92,10 +145,15 @@ def _check_sizes(statement: Statement) -> list[str]:
         faults.append("there are no coordinates; declare some by model.coordinates")
     elif nk != nq:
         faults.append(f"there are {nk} kinematical equations for {nq} coordinates; each coordinate needs one")
-    if nu > nq:
+    used = set().union(*(e.atoms(sp.Function) for e in statement.kinematics))
+    unused = [u for u in statement.speeds if u not in used]
+    faults += [
+        f"speed `{u}` does not appear in the kinematics ({nu} speeds, {nq} coordinates); "
+        "declare its coordinate first or give `kinematics`"
+        for u in unused
+    ]
+    if nu > nq and not unused:
         faults.append(f"there are {nu} speeds but only {nq} coordinates")
-    used = set().union(*(e.atoms(sp.Function) for e in statement.kinematics)) if nk else set()
-    faults += [f"speed `{u}` does not appear in the kinematics" for u in statement.speeds if u not in used]
     faults += [
         f"matrices: mass is {raw.mass.shape} but there are {nu} speeds"
         for raw in statement.matrices
@@ -108,9 +166,31 @@ def _check_sizes(statement: Statement) -> list[str]:
         for key in forces
         if key not in keys
     ]
+    return faults
+
+
+def _check_inertia(statement: Statement) -> list[str]:
+    faults = []
     if not (statement.particles or statement.bodies or statement.energies or statement.matrices):
         faults.append("nothing has inertia; add a particle, a body, an energy or matrices")
+    if len(statement.coordinates) != len(statement.speeds):
+        speeds = {*statement.speeds}
+        faults += [
+            f"kinetic energy contains the speed `{u}`, which {len(statement.coordinates)} coordinate rates do not "
+            f"determine uniquely; write it in rates such as `{statement.coordinates[0]}.diff()` or use a body"
+            for energy in statement.energies
+            for u in sorted(energy.kinetic.atoms(sp.Function) & speeds, key=str)
+        ]
     return faults
+
+
+def _check_constraints(statement: Statement) -> list[str]:
+    coordinates, speeds = {*statement.coordinates}, {*statement.speeds}
+    return [
+        f"constraint `{c.name}` contains no coordinate or speed: {c.expression} = 0"
+        for c in statement.constraints
+        if level_of(c.expression, coordinates, speeds) is None
+    ]
 
 
 def _check_unknowns(statement: Statement) -> list[str]:
@@ -121,6 +201,10 @@ def _check_unknowns(statement: Statement) -> list[str]:
         if y not in servos
     ]
     faults += [f"unknown `{y}` serves {n} constraints; it can enforce one" for y, n in servos.items() if n > 1]
+    acting = {a for item in items(statement) if item.unknowns for e in item.expressions for a in e.atoms(sp.Function)}
+    faults += [
+        f"unknown `{y}` acts nowhere; let it appear in a force or torque" for y in statement.unknowns if y not in acting
+    ]
     return faults
 
 

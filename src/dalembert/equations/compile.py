@@ -6,15 +6,17 @@ from collections.abc import Callable, Sequence
 
 import casadi as ca
 import numpy as np
+import sympy as sp
 
-from dalembert.equations.check import check_statement, sorted_constraints
+from dalembert.equations.check import check_functions, check_statement, sorted_constraints
 from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
 from dalembert.equations.lower import Lowering, LoweringError
 from dalembert.equations.saddle import unroll_saddle
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, solve_kinematics
+from dalembert.equations.sympy_rules import show
 from dalembert.equations.system import Drawing, Row, System
 from dalembert.errors import ModelError
-from dalembert.model.statement import Constraint, Level, Statement
+from dalembert.model.statement import Constraint, Level, Point, Statement
 
 Probe = Callable[[ca.SX], np.ndarray]
 
@@ -31,27 +33,32 @@ def compile_statement(statement: Statement) -> System:
         derivation = Derivation(statement, kinematics)
         dynamics = derivation.run()
         constraints, rows, invariants = _constraints(statement, derivation, probe)
+        drawing, drawn = _drawing(statement, derivation)
     except LoweringError as error:
-        raise ModelError(statement.name, [str(error)]) from error
-    faults = _check_dynamics(statement, derivation, probe) + _check_rows(statement, rows, constraints, derivation, probe)
+        raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
+    faults = _check_motion(statement, derivation, probe) + _check_matrices(statement, derivation, probe)
+    faults += _check_dynamics(statement, dynamics, s, probe) + _check_rows(rows, constraints, s, probe)
     if faults:
         raise ModelError(statement.name, faults)
     power, transport, works = _power(kinematics, dynamics, constraints, rows, probe)
     W = _directions(statement, rows, constraints, dynamics)
+    h = ca.vertcat(ca.SX(0, 1), *[e for _, e in invariants])
     functions = {
         "dynamics": [
             kinematics.qdot, _flat(dynamics.M), dynamics.f, _flat(constraints.A), constraints.b,
             *([] if W is None else [_flat(W)]), power, transport,
         ],
         "residual": [constraints.phi, constraints.psi],
-        "assembly": [constraints.phi, _flat(ca.jacobian(constraints.phi, s.q)), *invariants_with_gradient(invariants, s)],
+        "assembly": [*_with_gradient(constraints.phi, s), *_with_gradient(h, s)],
         "displacement": [ca.mtimes(kinematics.C, s.u)],
-        "invariant": invariants_with_gradient(invariants, s),
+        "invariant": _with_gradient(h, s),
         "energy": [dynamics.kinetic, dynamics.potential],
     }  # fmt: skip
     if W is None:
-        functions |= _motion(kinematics, dynamics, constraints, power, transport, augment=_is_singular(dynamics.M, probe))
-    drawing, functions["drawing"] = _drawing(statement, derivation)
+        functions |= _motion(
+            kinematics, dynamics, constraints, power, transport, augment=_is_singular(dynamics.M, probe)
+        )
+    functions["drawing"] = drawn
     graphs = {name: _function(name, s.x, columns) for name, columns in functions.items()}
     return System(
         name=statement.name,
@@ -70,9 +77,8 @@ def compile_statement(statement: Statement) -> System:
     )
 
 
-def invariants_with_gradient(invariants: Sequence[tuple[str, ca.SX]], s: Symbols) -> list[ca.SX]:
-    """The invariants (ni, 1) and their gradients in q, flat (ni * nq, 1)."""
-    h = ca.vertcat(ca.SX(0, 1), *[e for _, e in invariants])
+def _with_gradient(h: ca.SX, s: Symbols) -> list[ca.SX]:
+    """A column h (n, 1) and its gradients in q, flat (n * nq, 1)."""
     return [h, _flat(ca.jacobian(h, s.q))]
 
 
@@ -137,18 +143,24 @@ def _kinematics(statement: Statement, s: Symbols, probe: Probe) -> Kinematics:
     equations = [low(e) for e in statement.kinematics]
     k = ca.vertcat(*equations)
     K = ca.jacobian(k, s.qd)
-    if ca.depends_on(K, ca.vertcat(s.qd, s.u)):
-        raise ModelError(statement.name, ["kinematics: the equations are not linear in the coordinate rates"])
+    _check_linear(statement, ca.jacobian(k, ca.vertcat(s.qd, s.u)), ca.vertcat(s.qd, s.u))
     n = s.q.shape[0]
     ranks = [np.linalg.matrix_rank(np.nan_to_num(v.reshape(n, n))) for v in probe(K)]
     if max(ranks) < n:
         loose = [str(q) for j, q in enumerate(statement.coordinates) if K[:, j].nnz() == 0]
         which = f"the rates of {', '.join(loose)} do not appear" if loose else f"rank {max(ranks)} for {n} rates"
         raise ModelError(statement.name, [f"kinematics cannot be solved for the coordinate rates: {which}"])
-    kinematics = solve_kinematics(equations, s)
-    if ca.depends_on(kinematics.C, s.u):
-        raise ModelError(statement.name, ["kinematics: the coordinate rates are not linear in the speeds"])
-    return kinematics
+    return solve_kinematics(equations, s)
+
+
+def _check_linear(statement: Statement, jacobian: ca.SX, variables: ca.SX) -> None:
+    faults = [
+        f"kinematical equation {i + 1} is not linear in the coordinate rates and speeds: {show(equation)} = 0"
+        for i, equation in enumerate(statement.kinematics)
+        if ca.depends_on(jacobian[i, :], variables)
+    ]
+    if faults:
+        raise ModelError(statement.name, faults)
 
 
 def _constraints(
@@ -173,45 +185,71 @@ def _constraints(
     return derive_constraints(expressions, kinematics), rows, invariants
 
 
-def _check_dynamics(statement: Statement, derivation: Derivation, probe: Probe) -> list[str]:
-    s, d = derivation.kinematics.symbols, derivation.dynamics
-    faults = []
-    for item in [*statement.particles, *statement.bodies, *(f.at for f in statement.forces)]:
-        if item.velocity is not None and ca.depends_on(ca.jacobian(derivation.velocity(item), s.u), s.u):
-            faults.append(f"velocity of `{item.name}` is not linear in the speeds")
-    for body in statement.bodies:
-        R = derivation.attitude(body)
-        if not _vanishes(np.nan_to_num(probe(ca.mtimes(R.T, R) - ca.SX.eye(3)))):
-            faults.append(f"rotation of body `{body.name}` is not orthonormal")
-    for raw in statement.matrices:
-        M = derivation.low.matrix(raw.mass)
-        skew = np.nan_to_num(np.abs(probe(M - M.T)).max(axis=0)).reshape(M.shape)
-        i, j = np.unravel_index(skew.argmax(), skew.shape)
-        if skew[i, j] > 1e-10 * (1.0 + np.nan_to_num(np.abs(probe(M))).max()):
-            faults.append(f"matrices: mass is not symmetric; entries [{i}, {j}] and [{j}, {i}] differ by {skew[i, j]:.3g}")
-    if s.y.shape[0] and ca.depends_on(d.B, s.y):
-        faults.append("the forces are not linear in the unknowns")
-    faults += [
-        f"unknown `{y}` does not act on any speed; let it appear in a force"
-        for k, y in enumerate(statement.unknowns)
-        if d.B[:, k].nnz() == 0
+def _check_motion(statement: Statement, derivation: Derivation, probe: Probe) -> list[str]:
+    """Velocities linear in the speeds, rotations orthonormal and right-handed."""
+    u = derivation.kinematics.symbols.u
+    stated = [(f"velocity of `{p.name}`", derivation.velocity(p)) for p in _points(statement) if p.velocity is not None]
+    stated += [
+        (f"angular velocity of body `{b.name}`", derivation.angular_velocity(b))
+        for b in statement.bodies
+        if b.angular_velocity is not None
     ]
-    if d.M.nnz() == 0:
-        faults.append("the mass matrix is zero")
-    for label, e in (("mass matrix", d.M), ("forces", d.f)):
-        if e.nnz() and not np.isfinite(probe(e)).any():
-            faults.append(f"the {label} are not finite at any of three random states; check the parameters")
+    faults = [f"{label} is not linear in the speeds" for label, v in stated if ca.depends_on(ca.jacobian(v, u), u)]
+    for body in statement.bodies:
+        R = probe(derivation.attitude(body)).reshape(3, 3, 3)  # transposed, which does not matter here
+        off = float(np.nan_to_num(np.abs(R @ R.transpose(0, 2, 1) - np.eye(3))).max())
+        if off > 1e-10:
+            faults.append(f"rotation of body `{body.name}` is not orthonormal: R^T R differs from 1 by {off:.3g}")
+        elif (np.linalg.det(np.nan_to_num(R)) < 0).any():
+            faults.append(f"rotation of body `{body.name}` is left-handed: its determinant is -1; swap or flip an axis")
     return faults
 
 
-def _check_rows(
-    statement: Statement, rows: tuple[Row, ...], constraints: Constraints, derivation: Derivation, probe: Probe
-) -> list[str]:
-    s = derivation.kinematics.symbols
+def _points(statement: Statement) -> list[Point]:
+    """Particles, bodies and points of forces, each once."""
+    points = [*statement.particles, *statement.bodies, *(force.at for force in statement.forces)]
+    return list({id(point): point for point in points}.values())
+
+
+def _check_matrices(statement: Statement, derivation: Derivation, probe: Probe) -> list[str]:
+    """Mass matrices and inertias symmetric."""
+    stated = [("matrices: mass", raw.mass) for raw in statement.matrices]
+    stated += [
+        (f"inertia of body `{b.name}`", sp.Matrix(3, 3, b.inertia)) for b in statement.bodies if len(b.inertia) == 9
+    ]
     faults = []
-    if ca.depends_on(ca.jacobian(constraints.gamma, s.ud), s.ud):
-        names = [row.name for row in rows if row.level == Level.ACCELERATION.value]
-        faults.append(f"acceleration constraints {names} are not linear in the accelerations")
+    for label, matrix in stated:
+        M = derivation.low.matrix(matrix)
+        skew = np.nan_to_num(np.abs(probe(M - M.T)).max(axis=0)).reshape(M.shape)
+        i, j = sorted(int(k) for k in np.unravel_index(skew.argmax(), skew.shape))
+        if skew[i, j] > 1e-10 * (1.0 + np.nan_to_num(np.abs(probe(M))).max()):
+            faults.append(f"{label} is not symmetric: entries [{i}, {j}] and [{j}, {i}] differ by {skew[i, j]:.3g}")
+    return faults
+
+
+def _check_dynamics(statement: Statement, d: Dynamics, s: Symbols, probe: Probe) -> list[str]:
+    faults = []
+    for k, y in enumerate(statement.unknowns):
+        if ca.depends_on(d.B[:, k], s.y):
+            faults.append(f"the forces are not linear in the unknown `{y}`; let it appear as a plain factor")
+        elif ca.sparsify(d.B[:, k]).nnz() == 0:
+            faults.append(f"unknown `{y}` does not act on any speed: no motion lets it do work")
+    if ca.sparsify(d.M).nnz() == 0:
+        faults.append("the mass matrix is zero; give something a mass that moves with a speed")
+    for label, e in (("mass matrix is", d.M), ("forces are", d.f)):
+        if e.nnz() and not np.isfinite(probe(e)).any():
+            faults.append(f"the {label} not finite at any of three random states; check the parameters")
+    return faults
+
+
+def _check_rows(rows: tuple[Row, ...], constraints: Constraints, s: Symbols, probe: Probe) -> list[str]:
+    accelerations = [row for row in rows if row.level == Level.ACCELERATION.value]
+    factors = ca.jacobian(constraints.gamma, s.ud)
+    faults = [
+        f"constraint `{row.name}` is not linear in the accelerations"
+        for k, row in enumerate(accelerations)
+        if ca.depends_on(factors[k, :], s.ud)
+    ]
     A = np.abs(np.nan_to_num(probe(constraints.A.T), nan=1.0)).reshape(3, len(rows), s.u.shape[0])
     faults += [
         f"constraint `{row.name}` does not restrain any speed: its gradient is zero"
@@ -248,7 +286,7 @@ def _power(
 def _directions(
     statement: Statement, rows: tuple[Row, ...], constraints: Constraints, dynamics: Dynamics
 ) -> ca.SX | None:
-    """Directions in which the multipliers act, (nc, nu): rows of A, or of B^T for servo constraints; None if all ideal."""
+    """Directions in which the multipliers act, (nc, nu): rows of A, of B^T for servo constraints; None if all ideal."""
     if not statement.unknowns:
         return None
     return ca.vertcat(

@@ -10,8 +10,9 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.errors import ModelError
+from dalembert.model.names import Names, split_names
 from dalembert.model.quaternion import Quaternion
-from dalembert.model.reading import Reader, level_of, listed, split_names
+from dalembert.model.reading import Reader, level_of, listed
 from dalembert.model.statement import (
     Attitude,
     Body,
@@ -44,9 +45,10 @@ class Model:
     def __init__(self, name: str = "model") -> None:
         self.name = name
         self.statement = Statement(name=name, time=dynamicsymbols._t)  # noqa: SLF001 - SymPy's only spelling of its time symbol
-        self._names: dict[str, str] = {}
         self._rateless: list[sp.Expr] = []  # coordinates whose rate has no kinematical equation yet
+        self._spare = 0  # kinematical equations in excess of the rates they contain
         self._read = Reader(self.statement.faults)
+        self._names = Names(self._read.fault)
 
     @property
     def t(self) -> sp.Symbol:
@@ -87,7 +89,7 @@ class Model:
             self._name_rates(new)
         elif isinstance(kinematics, Mapping):
             for q, rate in kinematics.items():
-                self._kinematical(self._named(q), rate)
+                self._kinematical(self._names.symbol(q), rate)
         elif not self._kinematical_equations(kinematics):
             self._name_rates(new)  # a stand-in for what could not be read, so that no further faults follow
         return new
@@ -96,7 +98,7 @@ class Model:
         """New constants with their default values, in the order given."""
         new = []
         for name, value in defaults.items():
-            self._claim(name, "parameter")
+            self._names.claim(name, "parameter")
             new.append(sp.Symbol(name))
             self.statement.parameters[new[-1]] = self._read.number(value, f"parameter `{name}`")
         return tuple(new)
@@ -112,7 +114,7 @@ class Model:
 
         Its norm is kept automatically; pass it as `rotation=` of a body.
         """
-        self._check_name(name, "quaternion")
+        self._names.check(name, "quaternion")
         e = self.coordinates(" ".join(f"{name}{k}" for k in range(4)))
         symbols = self._split(speeds, "speed")
         if len(symbols) != 3:
@@ -135,7 +137,7 @@ class Model:
         velocity: Components | None = None,
     ) -> Particle:
         """A particle at `position`, or with `velocity` stated in the speeds."""
-        self._claim(name, "particle")
+        self._names.claim(name, "particle")
         what = f"particle `{name}`"
         particle = Particle(
             name,
@@ -166,7 +168,7 @@ class Model:
         principal moments, or a symmetric 3x3 matrix. `angular_velocity` (three components in body axes, or a number
         about z) may stand for `rotation`.
         """
-        self._claim(name, "body")
+        self._names.claim(name, "body")
         what = f"body `{name}`"
         attitude, entries = self._read.rotation(rotation, what)
         body = Body(
@@ -206,7 +208,8 @@ class Model:
     def torque(self, vector: Any, *, on: Body) -> None:
         """A torque on a body: a number (about z) or three inertial components."""
         if not isinstance(on, Body):
-            self._read.fault(f"a torque acts on a body, not on {on!r}; use model.force for particles")
+            what = f"`{on.name}`" if isinstance(on, Point) else repr(on)
+            self._read.fault(f"a torque acts on a body, not on {what}; use model.force for particles")
             return
         self.statement.torques.append(Torque(self._read.axial(vector, f"torque on `{on.name}`"), on))
 
@@ -216,7 +219,7 @@ class Model:
             self._read.fault(f"generalised forces must be a mapping {{coordinate or speed: force}}, got {forces!r}")
             return
         read = {
-            self._named(key): self._read.scalar(value, f"generalised force along `{key}`")
+            self._names.symbol(key): self._read.scalar(value, f"generalised force along `{key}`")
             for key, value in forces.items()
         }
         self.statement.generalized_forces.append(read)
@@ -289,14 +292,17 @@ class Model:
     def closed(self) -> Statement:
         """The statement with default speeds for every coordinate that has none; what `compile` reads."""
         s = self.statement
-        names = [f"{q.func.__name__}_dot" for q in self._rateless]
-        clashes = [
-            f"default speed `{name}` clashes with the {self._names[name]} of that name; name the speeds by model.speeds"
+        missing = self._rateless[: max(self._spare, 0)]
+        rest = self._rateless[len(missing) :]
+        names = [f"{q.func.__name__}_dot" for q in rest]
+        faults = [f"kinematics: the rate of `{q}` appears in no equation" for q in missing]
+        faults += [
+            f"default speed `{name}` clashes with the {self._names.kind(name)} of that name; name it by model.speeds"
             for name in names
-            if name in self._names
+            if self._names.kind(name)
         ]
         new = [dynamicsymbols(name) for name in names]
-        rates = [q.diff(self.t) - u for q, u in zip(self._rateless, new, strict=True)]
+        rates = [q.diff(self.t) - u for q, u in zip(rest, new, strict=True)]
         coordinates, speeds = set(s.coordinates), {*s.speeds, *new}
         # Levels anew: a constraint may name a speed that was declared after it.
         constraints = [replace(c, level=level_of(c.expression, coordinates, speeds) or c.level) for c in s.constraints]
@@ -305,49 +311,22 @@ class Model:
             speeds=[*s.speeds, *new],
             kinematics=[*s.kinematics, *rates],
             constraints=constraints,
-            faults=[*s.faults, *clashes],
+            faults=[*s.faults, *faults],
         )
 
     # -- inside ---------------------------------------------------------------------------------------------------
 
     def _split(self, names: Any, kind: str) -> list[str]:
-        """The names in `names`; raises at once, as nothing could be returned for them."""
-        try:
-            found = split_names(names)
-        except (TypeError, ValueError):
-            found = []
-        if not found:
+        found = split_names(names)
+        if not found:  # at once, as there is nothing to return
             raise ModelError(self.name, [f"{kind}s need names in one string, such as 'a b c', got {names!r}"])
         return found
-
-    def _check_name(self, name: Any, kind: str) -> bool:
-        fits = isinstance(name, str) and bool(name) and not any(c.isspace() or c in "'`" for c in name)
-        if not fits:
-            self._read.fault(f"{kind} {name!r}: a name must be a string that is not empty, without blanks and quotes")
-        return fits
-
-    def _claim(self, name: str, kind: str) -> None:
-        if not self._check_name(name, kind):
-            return
-        if name == str(self.t) and kind in ("coordinate", "speed", "unknown", "parameter"):
-            self._read.fault(f"{kind} `{name}`: this is the name of time; choose another name")
-        if name in self._names:
-            self._read.fault(f"{kind} `{name}` is already declared as a {self._names[name]}; choose another name")
-        self._names[name] = kind
 
     def _declare(self, names: str, kind: str) -> tuple[sp.Expr, ...]:
         found = self._split(names, kind)
         for name in found:
-            self._claim(name, kind)
+            self._names.claim(name, kind)
         return tuple(dynamicsymbols(name) for name in found)
-
-    def _named(self, key: Any) -> Any:
-        """The declared symbol a name stands for; anything else is left as it is."""
-        return (
-            dynamicsymbols(key)
-            if isinstance(key, str) and self._names.get(key) in ("coordinate", "speed", "unknown")
-            else key
-        )
 
     def _name_rates(self, speeds: tuple[sp.Expr, ...]) -> None:
         for q, u in zip(self._rateless[: len(speeds)], speeds, strict=False):
@@ -364,16 +343,10 @@ class Model:
         if len(read) < len(entries):
             return False
         rates = set().union(*(e.atoms(sp.Derivative) for e in read))
-        found = [q for q in self._rateless if q.diff(self.t) in rates]
-        if len(found) != len(read):
-            names = ", ".join(f"`{q}`" for q in found) or "none"
-            self._read.fault(
-                f"kinematics: {len(read)} equations must contain the rates of as many coordinates that have none yet, "
-                f"but contain {len(found)} ({names})"
-            )
-            return False
+        left = [q for q in self._rateless if q.diff(self.t) not in rates]
+        self._spare += len(read) - (len(self._rateless) - len(left))
         self.statement.kinematics.extend(read)
-        self._rateless = [q for q in self._rateless if q not in found]
+        self._rateless = left
         return True
 
     def _kinematical(self, q: sp.Expr, rate: Expression) -> None:
@@ -387,10 +360,10 @@ class Model:
         self._rateless.remove(q)
 
     def _constrain_one(self, expression: Any, name: str, servo: Any) -> Constraint:
-        self._claim(name, "constraint")
+        self._names.claim(name, "constraint")
         s = self.statement
         read = self._read.expression(expression, f"constraint `{name}`")
-        enforcing = self._named(servo)
+        enforcing = self._names.symbol(servo)
         if servo is not None and enforcing not in s.unknowns:
             self._read.fault(f"constraint `{name}`: servo `{servo}` is not among model.unknowns")
             enforcing = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Sequence
 from numbers import Real
 from typing import Any
@@ -17,12 +16,6 @@ from dalembert.model.quaternion import Quaternion
 from dalembert.model.statement import Attitude, Level, Vector
 
 ZERO: Vector = (sp.S.Zero, sp.S.Zero, sp.S.Zero)
-
-
-def split_names(names: str) -> list[str]:
-    """The names in `names`, separated by blanks or commas; ranges such as `q1:4` are written out, as SymPy does."""
-    parts = [part for part in re.split(r"[\s,]+", names) if part]
-    return [str(symbol) for part in parts for symbol in (sp.symbols(part, seq=True) if ":" in part else [part])]
 
 
 def listed(value: Any) -> list[Any] | None:
@@ -62,12 +55,12 @@ class Reader:
     def number(self, value: Any, what: str) -> float:
         """A finite float."""
         if not isinstance(value, Real | sp.Expr) or isinstance(value, bool):
-            self.fault(f"{what} must be a number, got {value!r}")
+            self.fault(f"{what} must be a number, got {_brief(value)}")
             return 0.0
         try:
             number = float(value)
         except (TypeError, ValueError):
-            self.fault(f"{what} must be a real number, got {value!r}")
+            self.fault(f"{what} must be a real number, got {_brief(value)}")
             return 0.0
         except OverflowError:
             number = math.inf
@@ -78,20 +71,19 @@ class Reader:
     def expression(self, value: Any, what: str) -> sp.Expr | None:
         """A SymPy expression, or None after a fault; an equation `Eq(a, b)` reads a - b."""
         if isinstance(value, FrameVector | Dyadic):
-            return self._refuse(what, f"a scalar, got the vector {value}; give its components, `.to_matrix(frame)`")
-        if isinstance(value, str | bool | np.bool_) or value is None:
-            return self._refuse(what, f"a SymPy expression or a number, got {value!r}")
-        try:
-            expr = sp.sympify(value, strict=True)
-            if isinstance(expr, sp.Equality):
-                expr = expr.lhs - expr.rhs
-        except (sp.SympifyError, TypeError):
-            return self._refuse(what, f"a SymPy expression or a number, got {type(value).__name__}")
-        if not isinstance(expr, sp.Expr) or isinstance(expr, sp.MatrixBase | sp.MatrixExpr):
-            return self._refuse(what, f"a scalar expression, got {type(value).__name__} {value!r}")
-        if expr.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
-            return self._refuse(what, f"finite, got {expr}")
-        return expr
+            need = f"a scalar, got the vector {value}; give its components, `.to_matrix(frame)`"
+        elif isinstance(value, str | bool | np.bool_) or value is None:
+            need = f"a SymPy expression or a number, got {_brief(value)}"
+        elif (expr := _sympified(value)) is None:
+            need = f"a SymPy expression or a number, got {type(value).__name__}"
+        elif not isinstance(expr, sp.Expr) or isinstance(expr, sp.MatrixExpr):
+            need = f"a scalar expression, got {type(value).__name__} {_brief(value)}"
+        elif expr.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
+            need = f"finite, got {expr}"
+        else:
+            return expr
+        self.fault(f"{what} must be {need}")
+        return None
 
     def scalar(self, value: Any, what: str) -> sp.Expr:
         """A SymPy expression; zero after a fault."""
@@ -116,12 +108,14 @@ class Reader:
         """A SymPy matrix of expressions (a list of numbers is a column), or None after a fault."""
         rows = value.tolist() if isinstance(value, sp.MatrixBase) else listed(value)
         if rows is None:
-            return self._refuse(what, f"a matrix, got {value!r}")
+            self.fault(f"{what} must be a matrix, got {_brief(value)}")
+            return None
         cells = [listed(row) for row in rows]
         if all(row is None for row in cells):
             cells = [[entry] for entry in rows]
         if any(row is None for row in cells) or len({len(row) for row in cells if row is not None}) > 1:
-            return self._refuse(what, "a matrix with rows of equal length")
+            self.fault(f"{what} must be a matrix with rows of equal length, got {_brief(value)}")
+            return None
         read = [
             [self.scalar(entry, f"{what} [{i}, {j}]") for j, entry in enumerate(row or ())]
             for i, row in enumerate(cells)
@@ -134,7 +128,8 @@ class Reader:
         if matrix is None or matrix.cols == 1:
             return matrix
         if matrix.rows != 1:
-            return self._refuse(what, f"a vector, got a matrix of shape {matrix.shape}")
+            self.fault(f"{what} must be a vector, got a matrix of shape {matrix.shape}")
+            return None
         return matrix.T
 
     def inertia(self, value: Any, what: str, attitude: Attitude) -> tuple[sp.Expr, ...]:
@@ -144,10 +139,12 @@ class Reader:
             moment = self.scalar(value, label)
             if attitude in (Attitude.ANGLE, Attitude.NONE):
                 return (moment,)
-            self.fault(f"{label} must be three principal moments or a 3x3 matrix for a spatial body, got {value!r}")
+            self.fault(
+                f"{label} must be three principal moments or a 3x3 matrix for a spatial body, got {_brief(value)}"
+            )
             return ZERO * 3
         if attitude is Attitude.ANGLE:
-            self.fault(f"{label} must be one moment about z, because its rotation is an angle, got {value!r}")
+            self.fault(f"{label} must be one moment about z, because its rotation is an angle, got {_brief(value)}")
             return (sp.S.Zero,)
         matrix = self.matrix(value, label)
         if matrix is None:
@@ -183,10 +180,22 @@ class Reader:
         if entries is None or len(entries) not in sizes:
             need = " or ".join(str(size) for size in sizes)
             hint = "; give `.to_matrix(frame)`" if isinstance(value, FrameVector) else ""
-            self.fault(f"{what} must have {need} components, got {value!r}{hint}")
+            self.fault(f"{what} must have {need} components, got {_brief(value)}{hint}")
             return ZERO
         read = [*(self.scalar(entry, f"{what} [{k}]") for k, entry in enumerate(entries)), sp.S.Zero]
         return read[0], read[1], read[2]
 
-    def _refuse(self, what: str, need: str) -> None:
-        self.fault(f"{what} must be {need}")
+
+def _sympified(value: Any) -> Any:
+    """The SymPy object of a value, an equation as its difference; None if there is none."""
+    try:
+        expr = sp.sympify(value, strict=True)
+        return expr.lhs - expr.rhs if isinstance(expr, sp.Equality) else expr
+    except (sp.SympifyError, TypeError):
+        return None
+
+
+def _brief(value: Any) -> str:
+    """A value in one short line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,7 +1,7 @@
 """Reference mechanisms with published or analytic answers, for tests, documentation and benchmarks.
 
-`all()` lists them, `get(name)` finds one; `problem.simulate()` runs it. Stating a problem is cheap: models are built and
-compiled only when asked for.
+`all()` lists them, `get(name)` finds one; `problem.simulate()` runs it. Stating a problem is cheap: models are built
+and compiled only when asked for.
 """
 
 from __future__ import annotations

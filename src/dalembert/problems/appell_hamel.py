@@ -11,8 +11,8 @@ y - rho sin(theta), a). Speeds are the rates (u1..u5) of (theta, phi, x, y, z).
                 a phi' sin(theta) - y' + rho theta' cos(theta) = 0                               (102)
     both        z = z0 - b phi                                                                   (59)
 
-The paper does not say what I is; 1.0 is used. Misprints: (92) I u' means I u2'. (13) has u'' and u' where u' and u stand;
-(103) has M g a/2 where M g a is meant, a constant without effect.
+The paper does not say what I is; 1.0 is used. Misprints: in (92) I u' means I u2'; (13) has u'' and u' where u' and u
+stand; (103) has M g a/2 where M g a is meant, a constant without effect.
 """
 
 from __future__ import annotations

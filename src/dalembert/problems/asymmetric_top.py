@@ -1,7 +1,7 @@
 """Torque-free asymmetric top, stated with a unit quaternion.
 
-A rigid body with principal moments A < B < C turns freely about its mass centre. Started with (p, 0, r) in body axes and
-C r^2 (C - B) > A p^2 (B - A) it follows Euler's solution (Landau and Lifshitz, Mechanics, section 37)
+A rigid body with principal moments A < B < C turns freely about its mass centre. Started with (p, 0, r) in body axes,
+C r^2 (C - B) > A p^2 (B - A), it follows Euler's solution (Landau and Lifshitz, Mechanics, section 37)
 
     wx = p cn(k t | m),   wy = p sqrt(A (C - A)/(B (C - B))) sn(k t | m),   wz = r dn(k t | m),
     k^2 = r^2 (C - B) (C - A)/(A B),   m = A p^2 (B - A)/(C r^2 (C - B)).
@@ -14,7 +14,6 @@ conserved.
 from __future__ import annotations
 
 import numpy as np
-import sympy as sp
 from scipy.special import ellipj
 
 from dalembert.model.model import Model
@@ -33,7 +32,7 @@ def build() -> Model:
     model.body("top", mass=1.0, inertia=[a, b, c], position=[0, 0, 0], rotation=attitude)
     for name, axis, half in (("long", 0, 1.2), ("middle", 1, 0.8), ("short", 2, 0.4)):
         tip = half * attitude.matrix[:, axis]
-        model.line([list(-tip), list(sp.Matrix(tip))], name=name)
+        model.line([list(-tip), list(tip)], name=name)
     return model
 
 

@@ -1,8 +1,8 @@
 """Planar four-bar linkage of Moore's lecture "Equations of Motion with Holonomic Constraints".
 
-Three massless links of lengths la, lb, lc in a chain from the origin to the ground point (ln, 0); particles of mass m at
-the two moving joints; gravity along -y. q1 is the angle of link a against the ground, q2 of b against a, q3 of c against
-b, so with absolute angles q1, q1+q2, q1+q2+q3 the loop closes if
+Three massless links of lengths la, lb, lc in a chain from the origin to the ground point (ln, 0); particles of mass m
+at the two moving joints; gravity along -y. q1 is the angle of link a against the ground, q2 of b against a, q3 of c
+against b, so with absolute angles q1, q1+q2, q1+q2+q3 the loop closes if
 
     la cos q1 + lb cos(q1+q2) + lc cos(q1+q2+q3) = ln,   la sin q1 + lb sin(q1+q2) + lc sin(q1+q2+q3) = 0.
 

@@ -1,8 +1,8 @@
 """Knife edge (a skate) on an inclined plane: Bloch, section 1.6.
 
-A skate of mass m and moment of inertia J about its contact point, which is its mass centre, on a plane inclined by alpha;
-x points down the slope, phi is the heading. It cannot move sideways: x' sin(phi) - y' cos(phi) = 0. Started at rest but
-turning with Omega, it does not slide down: with A = g sin(alpha) it draws cycloids across the slope,
+A skate of mass m and moment of inertia J about its contact point, which is its mass centre, on a plane inclined by
+alpha; x points down the slope, phi is the heading. It cannot move sideways: x' sin(phi) - y' cos(phi) = 0. Started at
+rest but turning with Omega, it does not slide down: with A = g sin(alpha) it draws cycloids across the slope,
 
     x = A/(2 Omega^2) sin^2(Omega t),   y = A/(2 Omega^2) (Omega t - sin(2 Omega t)/2),   phi = Omega t,
 

@@ -41,7 +41,7 @@ def n_four_bar(n: int) -> Problem:
         guess=positions | {f"vx{k}": SPEED for k in range(1, n + 1)},
         t_end=10.0,
         exact=partial(exact, n),
-        tolerance=1e-4,
+        tolerance=1e-6,
         note="Whenever the rods lie in line the constraints become dependent; the motion must stay on its branch.",
     )
 
@@ -49,8 +49,7 @@ def n_four_bar(n: int) -> Problem:
 def build(n: int) -> Model:
     """Joints B0..Bn as coordinates (xk, yk) with speeds (vxk, vyk); a length constraint per rod."""
     model = Model(f"{n}-four-bar")
-    names = [f"x{k} y{k}" for k in range(n + 1)]
-    q = model.coordinates(" ".join(names))
+    q = model.coordinates(" ".join(f"x{k} y{k}" for k in range(n + 1)))
     u = model.speeds(" ".join(f"vx{k} vy{k}" for k in range(n + 1)))
     m, L, g = model.parameters(m=1.0, L=LENGTH, g=GRAVITY)
     pivots = [((k * L, 0), (0, 0)) for k in range(n + 1)]
@@ -79,7 +78,7 @@ def exact(n: int, t: np.ndarray) -> dict[str, np.ndarray]:
     sn, cn, dn, _ = ellipj(0.5 * w * np.sqrt(1 + ratio) * np.asarray(t, dtype=float), ratio / (1 + ratio))
     sine, cosine, rate = sn / dn / np.sqrt(1 + ratio), cn / dn, w / dn
     x, y = LENGTH * 2 * sine * cosine, LENGTH * (cosine**2 - sine**2)
-    values = {}
+    values: dict[str, np.ndarray] = {}
     for k in range(n + 1):
         values |= {f"x{k}": k * LENGTH + x, f"y{k}": y, f"vx{k}": rate * y, f"vy{k}": -rate * x}
     return values

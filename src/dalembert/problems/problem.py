@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 Exact = Callable[[np.ndarray], dict[str, np.ndarray]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Problem:
     """A mechanism from the literature, ready to run.
 
     `given` and `guess` are what `system.initial` takes. `exact` maps times (nt,) to values (nt,) by name - coordinates,
-    speeds, multipliers by the name of their constraint - for the default parameters; None where no closed form is known.
-    `tolerance` bounds the absolute error of the default settings against it over 0 .. `t_end`. Nothing is compiled
-    before `system` is called.
+    speeds, multipliers by the name of their constraint - for the default parameters; None where no closed form is
+    known. `tolerance` bounds the absolute error of the default settings against it over 0 .. `t_end` (0 without it).
+    `note` says what to look at. Nothing is compiled before `system` is called.
     """
 
     name: str
@@ -33,11 +33,11 @@ class Problem:
     source: str
     build: Callable[[], Model]
     given: Mapping[str, float]
-    t_end: float
-    note: str
     guess: Mapping[str, float]
+    t_end: float
     exact: Exact | None = None
     tolerance: float = 0.0
+    note: str
 
     def system(self) -> System:
         """The compiled equations of motion."""

@@ -1,7 +1,7 @@
 """Particle on the parabola y = l0 - x^2/l0: example 2 of Bajodah, Hodges and Chen.
 
-Gravity acts along +y, so the particle oscillates about x = 0, the lowest place of the track; it starts at rest at x = l0,
-which is y = 0. Misprint: (128) must read u1 i - 2 x u1 j, as (129) has it.
+Gravity acts along +y, so the particle oscillates about x = 0, the lowest place of the track; it starts at rest at
+x = l0, which is y = 0. Misprint: (128) must read u1 i - 2 x u1 j, as (129) has it.
 
 Energy, (1 + 4 x^2/l0^2) x'^2 = (2 g/l0) (l0^2 - x^2), is solved by x = l0 cos(psi) with
 

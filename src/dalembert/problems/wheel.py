@@ -11,7 +11,7 @@ SPOKES = 24
 
 
 def wheel_rotation(heading: Any, roll: Any) -> sp.Matrix:
-    """Attitude (3, 3) of an upright wheel: its second column is the axle, and a growing `roll` drives it along `heading`."""
+    """Attitude (3, 3) of an upright wheel: column two is its axle, a growing `roll` drives it along `heading`."""
     c, s = sp.cos(heading), sp.sin(heading)
     turn = sp.Matrix([[c, -s, 0], [s, c, 0], [0, 0, 1]])
     spin = sp.Matrix([[sp.cos(roll), 0, sp.sin(roll)], [0, 1, 0], [-sp.sin(roll), 0, sp.cos(roll)]])

@@ -1,0 +1,93 @@
+"""`python -m benchmarks`: runs all benchmarks, or those named by `--only`, and writes RESULTS.md and results.json."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+# Before NumPy is loaded: one thread on every side of a comparison.
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ[_variable] = "1"
+
+from benchmarks.measure import Figure
+
+HERE = Path(__file__).resolve().parent
+NAMES = ("kernel_vs_c", "time_in_kernels", "rk4_steps", "compile_time", "import_time", "memory", "peers")
+PACKAGES = ("dalembert", "numpy", "scipy", "sympy", "casadi", "numba", "llvmlite")
+
+
+def main() -> int:
+    """Exit status 1 if a benchmark could not run; a missed target is a result, not a failure."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--only", action="append", choices=NAMES, metavar="NAME", help=f"one of {', '.join(NAMES)}")
+    chosen = parser.parse_args().only or NAMES
+    store = HERE / "results.json"
+    kept = json.loads(store.read_text())["figures"] if store.exists() else []
+    figures = [Figure(**{key: f[key] for key in Figure.__dataclass_fields__}) for f in kept]
+    failed = False
+    for name in chosen:
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        try:
+            new = importlib.import_module(f"benchmarks.{name}").run()
+        except Exception as error:  # noqa: BLE001 - one that cannot run must not cost the others
+            failed = True
+            new = [Figure(name, "all", None, "", None, f"failed: {type(error).__name__}: {error}".splitlines()[0])]
+        figures = [f for f in figures if f.benchmark != name] + new
+        for figure in new:
+            print(_row(figure), flush=True)
+    figures.sort(key=lambda f: NAMES.index(f.benchmark))
+    about = _about()
+    rows = [{**asdict(f), "met": f.met} for f in figures]
+    store.write_text(json.dumps({"about": about, "figures": rows}, indent=1) + "\n")
+    (HERE / "RESULTS.md").write_text(_report(about, figures))
+    return int(failed)
+
+
+def _about() -> dict[str, str]:
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "machine": f"{_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        **{package: version(package) for package in PACKAGES},
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or "unknown processor"
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _row(figure: Figure) -> str:
+    value = "-" if figure.value is None else f"{figure.value:.3g} {figure.unit}"
+    met = {True: "yes", False: "**no**", None: "-"}[figure.met]
+    return f"| {figure.benchmark} | {figure.case} | {value} | {figure.target or '-'} | {met} | {figure.detail} |"
+
+
+def _report(about: dict[str, str], figures: list[Figure]) -> str:
+    versions = ", ".join(f"{name} {about[name]}" for name in ("python", *PACKAGES))
+    head = [
+        "# Results",
+        "",
+        "Written by `python -m benchmarks`; do not edit. Best of several repeats taken in turns, one thread.",
+        "",
+        f"{about['machine']}; {versions}; {about['date']}.",
+        "",
+        "| benchmark | case | measured | target | met | from |",
+        "|---|---|---|---|---|---|",
+    ]
+    return "\n".join([*head, *map(_row, figures), ""])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+"""Growth of the peak memory of a long run over a short one, each with 100 samples, and with every step stored."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+
+import dalembert as da
+import numpy as np
+
+from benchmarks.measure import Figure, run_apart
+from benchmarks.models import appell_hamel
+
+SHORT, LONG, STORED = 10_000, 5_000_000, 500_000
+T_END = 10.0
+
+
+def run() -> list[Figure]:
+    """Two figures in MB."""
+    sampled, stored = (
+        json.loads(run_apart("memory", what, environment=dict(os.environ))) for what in ("sampled", "stored")
+    )
+    return [
+        Figure(
+            "memory", f"{LONG:,} RK4 steps, 100 samples", sampled["growth"], "MB", "< 5",
+            f"over {SHORT:,} steps; {sampled['peak']:.0f} MB in all",
+        ),
+        Figure(
+            "memory", f"{STORED:,} RK4 steps, all stored", stored["growth"] / stored["output"], "x output", None,
+            f"{stored['growth']:.0f} MB for {stored['output']:.0f} MB of results (t, q, u, udot, multipliers, ...)",
+        ),
+    ]  # fmt: skip
+
+
+def measure(what: str) -> dict[str, float]:
+    """Growth of the peak and size of the results, in MB."""
+    problem = appell_hamel()
+    system, state = problem.system, problem.state
+    times = np.linspace(0.0, T_END, 100) if what == "sampled" else None
+    system.simulate(state, T_END, t_eval=times, integrator=da.RK4(T_END / SHORT))
+    before = _peak()
+    steps = LONG if what == "sampled" else STORED
+    motion = system.simulate(state, T_END, t_eval=times, integrator=da.RK4(T_END / steps))
+    after = _peak()
+    evaluation = motion.evaluation
+    arrays = [motion.t, motion.q, motion.u, motion.work, *vars(evaluation).values()]
+    return {"growth": after - before, "output": sum(a.nbytes for a in arrays) / 2**20, "peak": after}
+
+
+def _peak() -> float:
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes there, kilobytes elsewhere
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(sys.argv[1])))

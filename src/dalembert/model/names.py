@@ -1,0 +1,56 @@
+"""The names a model has given away, each to one thing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import sympy as sp
+from sympy.physics.mechanics import dynamicsymbols
+
+_FUNCTIONS_OF_TIME = ("coordinate", "speed", "unknown")
+
+
+def split_names(names: Any) -> list[str]:
+    """The names in `names`, separated by blanks or commas; a range `q1:4` is written out as SymPy does; [] if none."""
+    if not isinstance(names, str):
+        return []
+    parts = [part for part in re.split(r"[\s,]+", names) if part]
+    try:
+        return [str(symbol) for part in parts for symbol in (sp.symbols(part, seq=True) if ":" in part else [part])]
+    except ValueError:  # a range SymPy cannot read
+        return []
+
+
+class Names:
+    """Which name belongs to what; a name that is taken or unfit is noted as a fault."""
+
+    def __init__(self, fault: Callable[[str], None]) -> None:
+        self._fault = fault
+        self._kinds: dict[str, str] = {}
+
+    def kind(self, name: str) -> str | None:
+        """What the name was given to, or None."""
+        return self._kinds.get(name)
+
+    def check(self, name: Any, kind: str) -> bool:
+        """Whether the name is fit, noting a fault otherwise."""
+        fits = isinstance(name, str) and bool(name) and not any(c.isspace() or c in "'`" for c in name)
+        if not fits:
+            self._fault(f"{kind} {name!r}: a name must be a string that is not empty, without blanks and quotes")
+        return fits
+
+    def claim(self, name: Any, kind: str) -> None:
+        """Give the name to something new."""
+        if not self.check(name, kind):
+            return
+        if name == "t" and kind in (*_FUNCTIONS_OF_TIME, "parameter"):
+            self._fault(f"{kind} `t`: this is the name of time; choose another name")
+        if name in self._kinds:
+            self._fault(f"{kind} `{name}` is already declared as a {self._kinds[name]}; choose another name")
+        self._kinds[name] = kind
+
+    def symbol(self, key: Any) -> Any:
+        """The function of time a declared name stands for; anything else is left as it is."""
+        return dynamicsymbols(key) if isinstance(key, str) and self.kind(key) in _FUNCTIONS_OF_TIME else key

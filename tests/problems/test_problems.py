@@ -1,0 +1,72 @@
+"""The catalogue: every problem runs with default settings, is certified, and matches its exact motion."""
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert import problems
+from dalembert.view.overview import scene_of
+
+EVERY = pytest.mark.parametrize("problem", problems.all(), ids=lambda p: p.name)
+EXACT = pytest.mark.parametrize("problem", [p for p in problems.all() if p.exact], ids=lambda p: p.name)
+
+
+def worst_violation(motion):
+    return max((np.abs(v).max() for rows in motion.violation.values() for v in rows.values()), default=0.0)
+
+
+@EVERY
+def test_default_run_is_certified(problem):
+    motion = problem.simulate()
+    assert motion.certificate.ok, motion.certificate
+    assert motion.t[-1] == problem.t_end
+    assert worst_violation(motion) < 1e-10
+
+
+@EXACT
+def test_default_run_matches_exact_motion(problem):
+    times = np.linspace(0.0, problem.t_end, 51)[1:]
+    motion = problem.simulate(t_eval=times)
+    assert motion.certificate.ok, motion.certificate
+    for name, values in problem.exact(times).items():
+        np.testing.assert_allclose(motion[name], values, rtol=0, atol=problem.tolerance, err_msg=name)
+
+
+@EXACT
+def test_exact_motion_begins_at_the_initial_state(problem):
+    state = problem.state(problem.system())
+    for name, (value,) in problem.exact(np.zeros(1)).items():
+        assert state[name] == pytest.approx(value, abs=1e-12), name
+
+
+@EVERY
+def test_can_be_drawn(problem):
+    scene = scene_of(problem.simulate(t_end=min(problem.t_end, 1.0)))
+    assert scene.lines
+    assert all(np.isfinite(line.points).all() for line in scene.lines)
+
+
+@EVERY
+def test_says_what_it_is(problem):
+    assert problem.source
+    assert problem.note.endswith(".")
+    assert problem.name in repr(problem)
+    assert problems.get(problem.name) is problem
+    assert (problem.tolerance > 0) == (problem.exact is not None)
+
+
+def test_names_are_unique():
+    names = [problem.name for problem in problems.all()]
+    assert len(set(names)) == len(names)
+
+
+def test_unknown_problem_suggests():
+    with pytest.raises(da.UnknownNameError, match="did you mean `pendulum`"):
+        problems.get("pendulm")
+
+
+def test_changed_parameters_change_state_and_motion():
+    problem = problems.get("pendulum")
+    assert problem.state(problem.system(), {"L": 2.0})["x"] == pytest.approx(-2.0)
+    slow = problem.simulate(parameters={"L": 4.0, "g": 9.81 * 4}, t_eval=[1.0])  # same frequency
+    assert slow["x"][0] == pytest.approx(4.0 * problem.exact(np.ones(1))["x"][0], abs=1e-8)
