@@ -13,14 +13,11 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-# Before NumPy is loaded: one thread on every side of a comparison.
-for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ[_variable] = "1"
-
 from benchmarks.measure import Figure
 
 HERE = Path(__file__).resolve().parent
 NAMES = ("kernel_vs_c", "time_in_kernels", "rk4_steps", "compile_time", "import_time", "memory", "peers")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 PACKAGES = ("dalembert", "numpy", "scipy", "sympy", "casadi", "numba", "llvmlite")
 
 
@@ -29,17 +26,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--only", action="append", choices=NAMES, metavar="NAME", help=f"one of {', '.join(NAMES)}")
     chosen = parser.parse_args().only or NAMES
+    os.environ.update(dict.fromkeys(THREADS, "1"))  # NumPy is not loaded yet: one thread on every side of a comparison
     store = HERE / "results.json"
     kept = json.loads(store.read_text())["figures"] if store.exists() else []
     figures = [Figure(**{key: f[key] for key in Figure.__dataclass_fields__}) for f in kept]
     failed = False
     for name in chosen:
         print(f"{name} ...", file=sys.stderr, flush=True)
+        new: list[Figure] = []
         try:
-            new = importlib.import_module(f"benchmarks.{name}").run()
+            new.extend(importlib.import_module(f"benchmarks.{name}").run())
         except Exception as error:  # noqa: BLE001 - one that cannot run must not cost the others
             failed = True
-            new = [Figure(name, "all", None, "", None, f"failed: {type(error).__name__}: {error}".splitlines()[0])]
+            new.append(Figure(name, "-", None, "", None, f"failed: {type(error).__name__}: {error}".splitlines()[0]))
         figures = [f for f in figures if f.benchmark != name] + new
         for figure in new:
             print(_row(figure), flush=True)

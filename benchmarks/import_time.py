@@ -29,14 +29,7 @@ def run() -> list[Figure]:
     )
     return [
         Figure("import_time", "import dalembert", best["dalembert"], "s", "< 1", detail),
-        Figure(
-            "import_time",
-            "extra of the first initial and simulate",
-            first,
-            "s",
-            "< 1",
-            "loads Numba and the compiled engine",
-        ),
+        Figure("import_time", "extra of the first run", first, "s", "< 1", "loads Numba and the engine"),
     ]
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import casadi as ca
 import numpy as np
-from dalembert.equations.native import Kernel
-
 from benchmarks.measure import Figure, best_in_turns
 from benchmarks.models import Problem, appell_hamel, four_bar, pendulum
+
+from dalembert.equations.native import Kernel
 
 ROWS = 512
 FLAGS = ["-O3", "-march=native", "-shared", "-fPIC", "-lm"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import dalembert as da
 import numpy as np
 from sympy import Matrix, cos, sin
+
+import dalembert as da
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def appell_hamel() -> Problem:
 
 
 def four_bar_model() -> tuple[da.Model, dict, dict]:
-    """Planar four-bar linkage of two point masses in relative angles, falling from 10 degrees; what is given and guessed there."""
+    """Planar four-bar linkage of two point masses in relative angles; the state it falls from, given and guessed."""
     model = da.Model("four-bar")
     q1, q2, q3 = model.coordinates("q1 q2 q3")
     la, lb, lc, ln, m, g = model.parameters(la=0.8, lb=2, lc=1, ln=2, m=1, g=9.81)
@@ -83,7 +84,7 @@ def pendulum(n: int) -> Problem:
 
 
 def pendulum_on_cart_model(n: int) -> da.Model:
-    """SymPy's `n_link_pendulum_on_cart(n, cart_force=False)`: angles from the horizontal, every length and mass its own."""
+    """SymPy's `n_link_pendulum_on_cart(n, cart_force=False)`: every length and mass is a parameter of its own."""
     model = da.Model(f"{n}-link pendulum on a cart")
     x, *angles = model.coordinates(" ".join(f"q{k}" for k in range(n + 1)))
     model.speeds(" ".join(f"u{k}" for k in range(n + 1)))
@@ -93,7 +94,7 @@ def pendulum_on_cart_model(n: int) -> da.Model:
     y = 0
     model.particle("cart", mass=masses[0], position=[x, y])
     for k, (angle, m, l) in enumerate(zip(angles, masses[1:], lengths, strict=True)):
-        x, y = x + l * cos(angle), y + l * sin(angle)
+        x, y = x - l * sin(angle), y + l * cos(angle)
         model.particle(f"P{k}", mass=m, position=[x, y])
     model.gravity([0, -g])
     return model

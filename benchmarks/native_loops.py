@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numba as nb
 import numpy as np
+
 from dalembert.numerics.engine import Engine, Integrator
 from dalembert.numerics.layout import (
     ACCELERATE,
@@ -57,7 +58,7 @@ def _record_then_correct(plan, mem, t, z):
 def record(
     engine: Engine, z: np.ndarray, span: tuple[float, float], integrator: Integrator, *, what: int, rows: int
 ) -> np.ndarray:
-    """(t, q, u) at the first evaluations (`what` ACCELERATE) or drift corrections (CORRECT) of a run, (n, 1 + nq + nu)."""
+    """(t, q, u) at the first evaluations (`what` ACCELERATE) or drift corrections (CORRECT) of a run, (n, width)."""
     plan, mem = engine.plan, engine.mem
     width = 1 + engine.size
     engine.plan = np.concatenate([plan, [plan[what], len(mem), 0, rows]])

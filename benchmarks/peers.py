@@ -6,14 +6,15 @@ difference in q at eleven times from a reference, on which both routes agree at 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
-import dalembert as da
 import numpy as np
-from scipy.integrate import solve_ivp
-
 from benchmarks.measure import Figure, best_in_turns
 from benchmarks.models import Problem, appell_hamel, four_bar
+from scipy.integrate import solve_ivp
+
+import dalembert as da
 
 LADDER = [10.0 ** (-k / 2) for k in range(12, 27)]  # 1e-6 .. 1e-13
 Rates = Callable[[float, np.ndarray], np.ndarray]
@@ -47,9 +48,8 @@ def _compare(problem: Problem, rates: Rates, t_end: float, bound: float) -> Figu
         f"{1e3 * native:.2f} ms (rtol {our_rtol:.0e}, error {our_error:.1e}) against {1e3 * numpy:.1f} ms "
         f"(rtol {their_rtol:.0e}, error {their_error:.1e}); bound {bound:.0e}, reference good to {doubt:.0e}"
     )
-    return Figure(
-        "peers", f"{system.name}, {t_end:g} s, NumPy KKT + SciPy DOP853", numpy / native, "x faster", None, detail
-    )
+    case = f"{system.name}, {t_end:g} s, NumPy KKT + SciPy DOP853"
+    return Figure("peers", case, numpy / native, "x faster", None, detail)
 
 
 def _loosest(solve: Callable[[float], np.ndarray], reference: np.ndarray, bound: float) -> tuple[float, float]:
@@ -76,7 +76,7 @@ def appell_hamel_rates(_t: float, state: np.ndarray) -> np.ndarray:
     """(q', u') of the wheel, derived by hand."""
     a, b, rho, m, M, I, g = 1.0, 0.5, 5.0, 1.0, 5.0, 1.0, 9.81
     u = state[5:]
-    s, c, u1 = np.sin(state[0]), np.cos(state[0]), u[0]
+    s, c, u1 = math.sin(state[0]), math.cos(state[0]), u[0]
     vx, vy = u[2] + rho * u1 * s, u[3] - rho * u1 * c
     mass = np.array(
         [
@@ -99,21 +99,20 @@ def appell_hamel_rates(_t: float, state: np.ndarray) -> np.ndarray:
     return np.concatenate([u, _solve_kkt(mass, f, A, bias)])
 
 
-_LOWER = np.tril(np.ones((3, 3)))  # relative to absolute angles
-
-
 def four_bar_rates(_t: float, state: np.ndarray) -> np.ndarray:
-    """(q', u') of the linkage, derived by hand; a_k absolute angles, J Jacobians of the points."""
-    lengths, m, g = np.array([0.8, 2.0, 1.0]), 1.0, 9.81
-    u = state[3:]
-    a, w = _LOWER @ state[:3], _LOWER @ u
-    x, y = lengths * np.cos(a), lengths * np.sin(a)
-    mass, f = np.zeros((3, 3)), np.zeros(3)
-    for k in (1, 2):
-        J = np.array([-y[:k] @ _LOWER[:k], x[:k] @ _LOWER[:k]])
-        bias = -np.array([x[:k] @ w[:k] ** 2, y[:k] @ w[:k] ** 2])
-        mass += m * J.T @ J
-        f -= m * J.T @ (bias + np.array([0.0, g]))
-    A = np.array([-y @ _LOWER, x @ _LOWER])
-    b = np.array([x @ w**2, y @ w**2])
-    return np.concatenate([u, _solve_kkt(mass, f, A, b)])
+    """(q', u') of the linkage, derived by hand; (x_k, y_k) is link k, w_k its absolute rate squared."""
+    m, g = 1.0, 9.81
+    q1, q2, q3, u1, u2, u3 = state.tolist()
+    a2, a3 = q1 + q2, q1 + q2 + q3
+    w1, w2, w3 = u1 * u1, (u1 + u2) ** 2, (u1 + u2 + u3) ** 2
+    x1, y1, x2, y2, x3, y3 = (
+        0.8 * math.cos(q1), 0.8 * math.sin(q1), 2.0 * math.cos(a2), 2.0 * math.sin(a2), math.cos(a3), math.sin(a3),
+    )  # fmt: skip
+    xs, ys = x1 + x2, y1 + y2
+    bx, by = x1 * w1 + x2 * w2, y1 * w1 + y2 * w2  # minus the acceleration of the second mass when u' = 0
+    m12 = m * (xs * x2 + ys * y2)
+    mass = np.array([[m * (x1 * x1 + y1 * y1 + xs * xs + ys * ys), m12, 0.0], [m12, 4.0 * m, 0.0], [0.0, 0.0, 0.0]])
+    f = np.array([m * (-ys * bx + xs * by - g * (x1 + xs)), m * (-y2 * bx + x2 * by - g * x2), 0.0])
+    A = np.array([[-(ys + y3), -(y2 + y3), -y3], [xs + x3, x2 + x3, x3]])
+    b = np.array([bx + x3 * w3, by + y3 * w3])
+    return np.concatenate([state[3:], _solve_kkt(mass, f, A, b)])

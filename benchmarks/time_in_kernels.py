@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import dalembert as da
 import numpy as np
-
 from benchmarks.measure import Figure, best_in_turns
 from benchmarks.models import Problem, appell_hamel, four_bar
+
+import dalembert as da
 
 ROWS = 4096
 CALLS = 100_000
@@ -39,10 +39,10 @@ def run() -> list[Figure]:
 
 
 def _measure(case: Case) -> Figure:
+    from benchmarks import native_loops as loops
+
     from dalembert.numerics.engine import Engine
     from dalembert.numerics.layout import ACCELERATE, CORRECT
-
-    from benchmarks import native_loops as loops
 
     system, state = case.problem.system, case.problem.state
     engine = Engine(system, system.parameter_values(), da.LagrangeMultipliers(), da.Projection())

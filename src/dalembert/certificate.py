@@ -42,7 +42,7 @@ class Certificate:
 
     `findings` has a row per constraint and level, then "solve" (M u' - f - r, relative) and "energy" (change of energy
     minus work done, relative to the energy turned over). `condition` is the smallest reciprocal condition met in the
-    constraint solve (1 is perfect, 0 singular). `ok` needs every finding to hold and the run to reach its end.
+    constraint solve (1 is perfect, 0 singular); `dependent` are the sample times at which it was practically zero. `ok` needs every finding to hold and the run to reach its end.
     """
 
     title: str
@@ -50,6 +50,7 @@ class Certificate:
     energy_error: float
     condition: float
     condition_t: float
+    dependent: tuple[float, ...]
     success: bool
     message: str
     method: str
@@ -90,11 +91,21 @@ class Certificate:
         lines += [
             f"  energy change minus work done: at most {self.energy_error:.2e}",
             f"  conditioning of the constraint solve: at worst {self.condition:.1e} at t = {self.condition_t:.4g}",
+            *self._remarks(),
             f"  {self.method}",
             "  " + ", ".join(f"{count:,} {what}" for what, count in self.stats.items()) + f"; {self.message}",
             f"  {versions()}",
         ]
         return "\n".join(lines)
+
+    def _remarks(self) -> list[str]:
+        if not self.dependent:
+            return []
+        where = f"{len(self.dependent)} sample{'s' if len(self.dependent) > 1 else ''}, first at t = {self.dependent[0]:.6g}"
+        return [
+            f"  constraints were dependent (redundant, or a singular position) at {where}:",
+            "  reactions there are not unique; the least ones are given",
+        ]
 
     __repr__ = __str__
 

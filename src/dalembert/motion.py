@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from dalembert.numerics.engine import Engine, Evaluation, Integrator
 
 
+DEPENDENT = 1e-6  # reciprocal condition below which constraints count as dependent
+
+
 @dataclass(frozen=True, eq=False)
 class Motion:
     """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), work (nt,) done on the system, and what follows.
@@ -103,11 +106,16 @@ class Motion:
     def certificate(self) -> Certificate:
         """How well constraints, equations and energy balance held; printable, with `.ok`."""
         e, allowed = self.evaluation, self.tolerances
+        dependent = e.condition < DEPENDENT
+        # Where constraints are dependent for an instant, A u' = b is not determined; what counts is that positions and
+        # velocities hold there, and that is judged at every sample.
+        judged = np.ones_like(dependent) if dependent.all() else ~dependent
         findings = [
-            worst_of(level, name, self.t, values, getattr(allowed, level))
+            worst_of(level, name, self.t, np.where(judged, values, 0.0) if level == "acceleration" else values,
+                     getattr(allowed, level))
             for level, columns in self.violation.items()
             for name, values in columns.items()
-        ]
+        ]  # fmt: skip
         findings.append(worst_of("solve", "M u' - f - r", self.t, e.balance, allowed.solve))
         turned = np.ptp(e.kinetic) + np.ptp(e.potential) + np.ptp(self.work)
         scale = max(turned, float(np.abs(e.kinetic).max()), np.finfo(float).tiny)
@@ -119,6 +127,7 @@ class Motion:
             energy_error=float(np.abs(self.energy_balance).max()),
             condition=float(e.condition[k]),
             condition_t=float(self.t[k]),
+            dependent=tuple(float(t) for t in self.t[dependent]),
             success=self.success,
             message=self.message,
             method=self.method,
@@ -147,6 +156,8 @@ class Motion:
             work = self.work[k]
             if t > self.t[k]:
                 samples = self.engine.run(z, (float(self.t[k]), float(t)), self.integrator, np.array([t]))
+                if samples.status != 0:
+                    raise DalembertError(f"the motion cannot be continued to t = {t:g}: {samples.status.message}")
                 z = samples.z[-1]
                 work = work + (z[-1] if self.system.works else 0.0)
             rows.append(np.concatenate([z[: self.engine.size], [work]]))

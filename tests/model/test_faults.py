@@ -182,7 +182,8 @@ def test_a_close_name_is_suggested(s):
 
 ORDER = {
     "position of particle `Q`": "coordinates, parameters and time",
-    "mass of particle `Q`": "coordinates, parameters and time",
+    "mass of particle `Q`": "parameters and time only",
+    "inertia of body `B`": "parameters and time only",
     "potential energy": "coordinates, parameters and time",
     "line `rod`": "coordinates, parameters and time",
     "matrices: mass": "coordinates, parameters and time",
@@ -193,6 +194,17 @@ ORDER = {
 def test_rates_where_only_coordinates_may_stand(s, place):
     PLACES[place](s, s.x.diff())
     one_fault(s.model, place, "Derivative(x(t), t)", ORDER[place])
+
+
+@pytest.mark.parametrize("place", ["mass of particle `Q`", "mass of body `B`", "inertia of body `B`"])
+def test_mass_that_varies_with_the_motion(s, place):
+    PLACES[place](s, 1 + s.x**2)
+    one_fault(s.model, place, "`x(t)`", "energy or matrices")
+
+
+def test_gravity_that_is_not_uniform(s):
+    s.model.gravity([-s.x, 0])
+    one_fault(s.model, "gravity contains `x(t)`", "parameters and time only")
 
 
 def test_accelerations_in_a_force(s):
@@ -285,7 +297,7 @@ def test_inertia_and_rotation_of_the_wrong_kind(s, inertia, rotation, word):
 
 
 def test_an_inertia_that_is_symmetric_only_after_simplification(s):
-    c, sn = sp.cos(s.x), sp.sin(s.x)
+    c, sn = sp.cos(s.m), sp.sin(s.m)
     s.body(inertia=[[2, c**2 + sn**2, 0], [1, 2, 0], [0, 0, 1]], rotation=sp.eye(3))
     assert s.model.compile().nu == 2
 

@@ -65,13 +65,11 @@ def test_other_numbers_of_loops_agree_until_the_first_singular_position(n):
         np.testing.assert_allclose(motion[name], values, rtol=0, atol=1e-8, err_msg=name)
 
 
-@pytest.mark.xfail(reason="a step that lands near the singular position is not brought back onto the constraints")
 def test_n_four_bar_passes_singular_positions_at_tight_tolerance():
     motion = problems.get("n_four_bar").simulate(integrator=da.DOP853(rtol=1e-12, atol=1e-14))
     assert motion.success, motion.message
 
 
-@pytest.mark.xfail(reason="41 of 200 starts near the published one stop at a singular position")
 def test_n_four_bar_passes_singular_positions_from_neighbouring_starts():
     problem = problems.get("n_four_bar")
     system = problem.system()

@@ -16,7 +16,7 @@ from dalembert.model.statement import Body, Level, Particle, Point, Statement
 
 
 class Item(NamedTuple):
-    """Expressions with a label, the highest order they may contain (0 q, 1 u, 2 u'), and if unknowns may act there."""
+    """Expressions with a label, the highest order in them (-1 p, t; 0 q; 1 u; 2 u'), and if unknowns may act there."""
 
     label: str
     expressions: Sequence[sp.Expr]
@@ -57,7 +57,7 @@ def items(statement: Statement) -> Iterator[Item]:
     owners = [*statement.particles, *statement.bodies]
     for owner in owners:
         yield from _point_items(owner, "body" if isinstance(owner, Body) else "particle")
-    yield Item("gravity", statement.gravity, 1)
+    yield Item("gravity", statement.gravity, -1)
     yield from _load_items(statement, {id(owner) for owner in owners})
     for energy in statement.energies:
         yield Item("kinetic energy", [energy.kinetic], 1)
@@ -92,19 +92,20 @@ def _point_items(point: Point, kind: str) -> Iterator[Item]:
     if point.velocity is not None:
         yield Item(f"velocity of {name}", point.velocity, 1)
     if isinstance(point, Particle | Body):
-        yield Item(f"mass of {name}", [point.mass], 0)
+        yield Item(f"mass of {name}", [point.mass], -1)
     if isinstance(point, Body):
-        yield Item(f"inertia of {name}", point.inertia, 0)
+        yield Item(f"inertia of {name}", point.inertia, -1)
         yield Item(f"rotation of {name}", point.rotation, 0)
         yield Item(f"angular velocity of {name}", point.angular_velocity or (), 1)
 
 
-def _declared(statement: Statement) -> list[set[sp.Basic]]:
-    """What may appear in expressions of order 0, 1 and 2."""
-    t = statement.time
-    orders: list[set[sp.Basic]] = [{t, *statement.coordinates, *statement.parameters}]
-    orders.append(orders[0] | {q.diff(t) for q in statement.coordinates} | {*statement.speeds})
-    orders.append(orders[1] | {q.diff(t, 2) for q in statement.coordinates} | {u.diff(t) for u in statement.speeds})
+def _declared(statement: Statement) -> dict[int, set[sp.Basic]]:
+    """What may appear in expressions of each order."""
+    t, coordinates, speeds = statement.time, statement.coordinates, statement.speeds
+    orders: dict[int, set[sp.Basic]] = {-1: {t, *statement.parameters}}
+    orders[0] = orders[-1] | {*coordinates}
+    orders[1] = orders[0] | {q.diff(t) for q in coordinates} | {*speeds}
+    orders[2] = orders[1] | {q.diff(t, 2) for q in coordinates} | {u.diff(t) for u in speeds}
     return orders
 
 
@@ -117,11 +118,16 @@ def _check_symbols(statement: Statement) -> list[str]:
     ]
 
 
+_MAY = {
+    -1: "but may depend on parameters and time only; state what varies by forces, an energy or matrices",
+    0: "but may depend on coordinates, parameters and time only",
+    1: "but may not depend on accelerations",
+}
+
+
 def _why_not(symbol: sp.Basic, statement: Statement, order: int, everything: set[sp.Basic]) -> str:
-    if symbol in everything and order == 0:
-        return "but may depend on coordinates, parameters and time only"
     if symbol in everything:
-        return "but may not depend on accelerations"
+        return _MAY[order]
     base = symbol.expr if isinstance(symbol, sp.Derivative) else symbol
     if base in statement.unknowns:
         return "an unknown; unknowns may appear, without derivatives, in forces and torques only"

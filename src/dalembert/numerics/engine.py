@@ -223,6 +223,7 @@ class _Run:
             "rejected": int(self.count[loop.REJECTED]),
             "nfev": int(self.engine.plan[layout.NFEV]),
         }
-        t, z = (np.concatenate(parts) for parts in zip(*self.chunks, strict=True))
-        fresh = np.concatenate([[True], np.diff(t) > 0.0])  # Ctrl-C can make a chunk be collected twice
+        empty = (np.zeros(0), np.zeros((0, self.engine.nz)))
+        t, z = (np.concatenate(parts) for parts in zip(empty, *self.chunks, strict=True))
+        fresh = np.diff(t, prepend=-np.inf) > 0.0  # Ctrl-C can make a chunk be collected twice
         return Samples(t[fresh], z[fresh], Status(status), stats)

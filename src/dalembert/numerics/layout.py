@@ -26,12 +26,12 @@ DYNAMICS, MOTION, RESIDUAL, DISPLACEMENT, INVARIANT, ENERGY = range(7, 13)
 # when every reaction is ideal. RATES holds q', u', power, la, quality, as the motion kernel writes them.
 X, XQ, XU, OUT, QDOT, MASS, FORCE, JACOBIAN, BIAS, DIRECTION, POWER, TRANSPORT = range(13, 25)
 RATES, UDOT, TOTAL_POWER, MULTIPLIER, QUALITY, RESIDUALS, INVARIANTS, ENERGIES = range(25, 33)
-MATRIX, SCALE, RHS, COLUMN, SHIFT, OPTIONS = range(33, 39)
+MATRIX, SCALE, RHS, REMAINDER, COLUMN, SHIFT, OPTIONS = range(33, 40)
 # Addresses of the exchangeable parts.
-ACCELERATE, FEEDBACK, CORRECT, STEP, PREPARE, INTERPOLATE = range(39, 45)
+ACCELERATE, FEEDBACK, CORRECT, STEP, PREPARE, INTERPOLATE = range(40, 46)
 # Counters and integer workspace (pivot order, pivot sizes) at the end of plan.
-NFEV, RANK, PERMUTATION, PIVOTS = range(45, 49)
-PLAN_SIZE = 49
+NFEV, RANK, PERMUTATION, PIVOTS = range(46, 50)
+PLAN_SIZE = 50
 
 f8, i8 = types.float64, types.int64
 Floats = types.Array(f8, 1, "C")
@@ -112,7 +112,7 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
     for key, count in (
         (RATES, nq), (UDOT, nu), (TOTAL_POWER, 1), (MULTIPLIER, nc), (QUALITY, 1),
         (RESIDUALS, nc + sizes["np"]), (INVARIANTS, ni * (1 + nq)),
-        (ENERGIES, 2), (MATRIX, n * n), (SCALE, n), (RHS, n), (COLUMN, 2 * n), (SHIFT, nq),
+        (ENERGIES, 2), (MATRIX, n * n), (SCALE, n), (RHS, n), (REMAINDER, n), (COLUMN, 2 * n), (SHIFT, nq),
         (OPTIONS, len(options)),
     ):  # fmt: skip
         reserve(key, count)

@@ -29,10 +29,10 @@ from dalembert.numerics.layout import (
     move,
 )
 from dalembert.numerics.linear.general import factor_general, solve_general
-from dalembert.numerics.linear.symmetric import factor_saddle, solve_saddle
+from dalembert.numerics.linear.symmetric import factor_saddle, refine_saddle
 from dalembert.numerics.native_cache import jit
 
-TRUSTED = 1e-9  # pivots relative to what they were before elimination; below, the pivoted factorisation takes over
+TRUSTED = 1e-4  # pivots relative to what they were before elimination; below, the pivoted factorisation takes over
 
 
 @dataclass(frozen=True)
@@ -54,22 +54,13 @@ class LagrangeMultipliers:
 
 
 @jit(i8(Ints, Floats))
-def load_equations(plan, mem):
-    """M, f, A, b at the state in mem, with the feedback of the drift control; (f, b) copied to RHS."""
-    call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
-    call_feedback(plan[FEEDBACK], (plan, mem))
-    move(mem, plan[RHS], mem, plan[FORCE], plan[NU])
-    move(mem, plan[RHS] + plan[NU], mem, plan[BIAS], plan[NC])
-    return 0
-
-
-@jit(i8(Ints, Floats))
 def accelerate_pivoted(plan, mem):
     """u' and la by a factorisation that pivots and stops at the rank; all reactions ideal."""
     nu, nc, x, la = plan[NU], plan[NC], plan[RHS], plan[MULTIPLIER]
-    load_equations(plan, mem)
+    call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
+    call_feedback(plan[FEEDBACK], (plan, mem))
     factor_saddle(plan, mem, nc)
-    solve_saddle(plan, mem, nc, x)
+    refine_saddle(plan, mem, nc)
     move(mem, plan[UDOT], mem, x, nu)
     for k in range(nc):
         mem[la + k] = -mem[x + nu + k]
@@ -88,7 +79,10 @@ def accelerate_unrolled(plan, mem):
 @jit(i8(Ints, Floats))
 def accelerate_servo(plan, mem):
     """u' and la when unknowns act in directions W other than the constraints they enforce."""
-    load_equations(plan, mem)
+    call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
+    call_feedback(plan[FEEDBACK], (plan, mem))
+    move(mem, plan[RHS], mem, plan[FORCE], plan[NU])
+    move(mem, plan[RHS] + plan[NU], mem, plan[BIAS], plan[NC])
     factor_general(plan, mem)
     solve_general(plan, mem, plan[RHS])
     move(mem, plan[UDOT], mem, plan[RHS], plan[NU])
