@@ -62,5 +62,6 @@ def run_apart(module: str, *arguments: str, environment: dict[str, str]) -> str:
     command = [sys.executable, "-m", f"benchmarks.{module}", *arguments]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(f"{' '.join(command)} failed: {done.stderr.strip().splitlines()[-1]}")
+        said = done.stderr.strip().splitlines()[-1:] or ["no message"]
+        raise RuntimeError(f"benchmarks.{module} {' '.join(arguments)} ended with {done.returncode}: {said[0]}")
     return done.stdout

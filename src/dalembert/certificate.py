@@ -42,7 +42,8 @@ class Certificate:
 
     `findings` has a row per constraint and level, then "solve" (M u' - f - r, relative) and "energy" (change of energy
     minus work done, relative to the energy turned over). `condition` is the smallest reciprocal condition met in the
-    constraint solve (1 is perfect, 0 singular); `dependent` are the sample times at which it was practically zero. `ok` needs every finding to hold and the run to reach its end.
+    constraint solve (1 is perfect, 0 singular); `dependent` are the sample times at which it was practically zero.
+    `ok` needs every finding to hold and the run to reach its end.
     """
 
     title: str
@@ -101,7 +102,7 @@ class Certificate:
     def _remarks(self) -> list[str]:
         if not self.dependent:
             return []
-        where = f"{len(self.dependent)} sample{'s' if len(self.dependent) > 1 else ''}, first at t = {self.dependent[0]:.6g}"
+        where = f"{len(self.dependent)} samples, first at t = {self.dependent[0]:.6g}"
         return [
             f"  constraints were dependent (redundant, or a singular position) at {where}:",
             "  reactions there are not unique; the least ones are given",

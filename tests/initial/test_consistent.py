@@ -59,7 +59,7 @@ def test_a_singular_guess_is_left_by_itself():
 def test_rates_of_coordinates_can_be_given():
     model = da.Model("rotor")
     x, y, a = model.coordinates("x y a")
-    v, w, _ = model.speeds(
+    v, _, _ = model.speeds(
         "v w s",
         kinematics={x: dyn("v") * cos(a) - dyn("s") * sin(a), y: dyn("v") * sin(a) + dyn("s") * cos(a), a: dyn("w")},
     )

@@ -111,9 +111,8 @@ class System:
             name = name_of(key)
             if name not in self.parameters:
                 raise UnknownNameError(name, self.parameters, f"the parameters of `{self.name}`")
-            if not np.isfinite(value):
-                raise ArrayError(f"parameter `{name}` is {value}; it must be finite")
-            values[self.parameters.index(name)] = float(value)
+            number = finite_number(value, f"parameter `{name}`")
+            values[self.parameters.index(name)] = number
         return values
 
     # -- evaluation ------------------------------------------------------------------------------------------------
@@ -127,8 +126,15 @@ class System:
     def evaluate(self, name: str, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
         """All outputs of one kernel in one array, (..., n_out); leading axes as in `q`."""
         q_, u_ = self._checked(q, self.nq, "q"), self._checked(u, self.nu, "u")
-        p = parameters if isinstance(parameters, np.ndarray) else self.parameter_values(parameters)
-        lead = np.broadcast_shapes(q_.shape[:-1], u_.shape[:-1], np.shape(t))
+        if isinstance(parameters, np.ndarray):
+            p = self._checked(parameters, len(self.parameters), "parameters")
+        else:
+            p = self.parameter_values(parameters)
+        try:
+            lead = np.broadcast_shapes(q_.shape[:-1], u_.shape[:-1], np.shape(t))
+        except ValueError:
+            shapes = f"t {np.shape(t)}, q {q_.shape}, u {u_.shape}"
+            raise ArrayError(f"the leading axes of t, q and u do not fit together: {shapes}") from None
         t_ = np.broadcast_to(np.asarray(t, dtype=float), lead)[..., None]
         x = np.concatenate(
             [t_, np.broadcast_to(q_, (*lead, self.nq)), np.broadcast_to(u_, (*lead, self.nu)),
@@ -213,7 +219,10 @@ class System:
         return out.reshape(*out.shape[:-1], *shape)
 
     def _checked(self, values: ArrayLike, size: int, what: str) -> np.ndarray:
-        array = np.asarray(values, dtype=float)
+        try:
+            array = np.asarray(values, dtype=float)
+        except (TypeError, ValueError):
+            raise ArrayError(f"`{what}` must be an array of numbers, got {type(values).__name__}") from None
         if array.ndim == 0 or array.shape[-1] != size:
             raise ArrayError(f"`{what}` has shape {array.shape}; its last axis must be {size} for `{self.name}`")
         return array
@@ -226,6 +235,17 @@ class System:
     def __setstate__(self, state: dict[str, Any]) -> None:
         state["functions"] = {name: ca.Function.deserialize(text) for name, text in state["functions"].items()}
         self.__dict__.update(state)
+
+
+def finite_number(value: Any, what: str) -> float:
+    """The value as a float; raises `ArrayError` naming `what` if it is not a finite real number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ArrayError(f"{what} must be a real number, got {value!r}") from None
+    if not np.isfinite(number):
+        raise ArrayError(f"{what} is {number}; it must be finite")
+    return number
 
 
 def name_of(key: Any) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.equations.system import System, name_of
-from dalembert.errors import ArrayError, InitialStateError, UnknownNameError
+from dalembert.equations.system import System, finite_number, name_of
+from dalembert.errors import InitialStateError, UnknownNameError
 from dalembert.state import State
 
 TOLERANCE = 1e-12
@@ -36,8 +36,7 @@ def find_state(
     else is found near `guess`, which is zero where nothing is said. Raises `InitialStateError` naming the constraints
     that cannot be met.
     """
-    if not np.isfinite(t0):
-        raise ArrayError(f"t0 is {t0}; it must be finite")
+    t0 = finite_number(t0, "t0")
     p = system.parameter_values(parameters)
     held, near = _read(system, given, "given"), _read(system, guess or {}, "guess")
     q = _positions(system, t0, p, held, near)
@@ -81,13 +80,7 @@ def _read(system: System, values: Mapping[Any, float], what: str) -> dict[str, f
         name = name_of(key)
         if name not in known:
             raise UnknownNameError(name, (*system.coordinates, *system.speeds), f"the {what} values of `{system.name}`")
-        try:
-            number = float(value)
-        except (TypeError, ValueError) as error:
-            raise ArrayError(f"{what} value of `{name}` must be a real number, got {value!r}") from error
-        if not np.isfinite(number):
-            raise ArrayError(f"{what} value of `{name}` is {number}; it must be finite")
-        read[name] = number
+        read[name] = finite_number(value, f"{what} value of `{name}`")
     return read
 
 

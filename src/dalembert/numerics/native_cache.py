@@ -1,57 +1,63 @@
-"""`jit`: Numba functions with explicit signatures, compiled once per installation and rebuilt when any source changes.
+"""`jit`: Numba functions with explicit signatures, compiled once per installation and rebuilt when anything changes.
 
-Numba's own cache looks only at the file of the function itself, but compiled code holds the constants and callees of
-the modules it imports; with those changed it would run into the wrong memory. Here an entry is stamped with the
-contents of the module and of all `dalembert.numerics` modules it imports, directly or not.
+Numba's own cache looks only at the file of the function itself, but compiled code holds the constants and callees it
+refers to; with those changed it would run into the wrong memory. Here an entry is stamped with what the function is
+made of in this very process: its code, the constants it names, and the stamps of the functions it calls.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import inspect
-import re
+import sys
 from collections.abc import Callable
-from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
 
 import numba as nb
+import numpy as np
 
-_ROOT = Path(__file__).parent
-_IMPORT = re.compile(r"^from dalembert\.numerics\.?([\w.]*) import \(?\s*(\w+)", re.MULTILINE)
-
-
-@functools.cache
-def _sources(path: Path) -> frozenset[Path]:
-    """The file and every file of this package it imports, directly or not."""
-    found = {path}
-    for module, name in _IMPORT.findall(path.read_text(encoding="utf-8")):
-        parts = module.split(".") if module else []
-        for candidate in (_ROOT.joinpath(*parts).with_suffix(".py"), _ROOT.joinpath(*parts, f"{name}.py")):
-            if candidate.is_file() and candidate != path:
-                found |= _sources(candidate)
-    return frozenset(found)
+_STAMPS: dict[int, str] = {}  # by id of a compiled function; those live as long as their modules
 
 
-@functools.cache
-def _stamp(path: Path) -> str:
-    """Digest of the contents of all sources behind a file."""
-    digest = hashlib.sha256(nb.__version__.encode())
-    for source in sorted(_sources(path)):
-        digest.update(source.read_bytes())
-    return digest.hexdigest()
+def _code(code: CodeType) -> str:
+    """The instructions and constants of a code object and of those inside it."""
+    constants = [_code(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    return f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {constants}"
+
+
+def _made_of(function: FunctionType) -> str:
+    """The code of a function, the values it closes over, and the meaning of every global name it uses."""
+    cells = [_meaning(cell.cell_contents) for cell in function.__closure__ or ()]
+    names = sorted(name for name in set(function.__code__.co_names) if name in function.__globals__)
+    return f"{_code(function.__code__)} {cells} {[(name, _meaning(function.__globals__[name])) for name in names]}"
+
+
+def _meaning(value: Any) -> str:
+    if id(value) in _STAMPS:
+        return _STAMPS[id(value)]
+    if isinstance(value, np.ndarray):
+        return value.tobytes().hex()
+    if isinstance(value, FunctionType):
+        return _code(value.__code__)
+    definition = getattr(value, "_defn", None)  # an intrinsic of Numba
+    if isinstance(definition, FunctionType):
+        return _made_of(definition)
+    return getattr(value, "__name__", None) or repr(value)
 
 
 def jit(signature: Any) -> Callable[[Callable[..., Any]], Any]:
     """A decorator: native code for `signature`, cached on disk, GIL released, no Python inside."""
 
-    def compile_or_load(function: Callable[..., Any]) -> Any:
+    def compile_or_load(function: Any) -> Any:
+        made_of = f"{nb.__version__} {sys.version} {signature} {_made_of(function)}"
+        stamp = hashlib.sha256(made_of.encode()).hexdigest()
         dispatcher = nb.njit(nogil=True, error_model="numpy", boundscheck=False)(function)
         dispatcher.enable_caching()
         # The one private attribute of Numba this project relies on; without it caching is merely per file.
-        dispatcher._cache._cache_file._source_stamp = _stamp(Path(inspect.getfile(function)))  # noqa: SLF001
+        dispatcher._cache._cache_file._source_stamp = stamp  # noqa: SLF001
         dispatcher.compile(signature)
         dispatcher.disable_compile()
+        _STAMPS[id(dispatcher)] = stamp
         return dispatcher
 
     return compile_or_load

@@ -139,7 +139,7 @@ def project_positions(plan, mem, tolerance):
         restore_invariants(plan, mem)
         call_kernel(plan[RESIDUAL], mem, plan[X], plan[RESIDUALS])
         after = _largest(mem, plan[RESIDUALS], n)
-        if after > 0.9 * before:  # round-off, or a direction in which the constraints are dependent here
+        if after > 0.97 * before:  # round-off, or a direction in which the constraints are dependent here
             return 0 if after <= LOST else DRIFT_STUCK
         fresh = after < 0.1 * before
         before = after
@@ -164,7 +164,7 @@ def project_velocities(plan, mem, tolerance):
             mem[plan[XU] + i] += mem[plan[RHS] + i]
         call_kernel(plan[RESIDUAL], mem, plan[X], plan[RESIDUALS])
         after = _largest(mem, plan[RESIDUALS] + first, n)
-        if after > 0.9 * before:  # round-off, or a direction in which the constraints are dependent here
+        if after > 0.97 * before:  # round-off, or a direction in which the constraints are dependent here
             return 0 if after <= LOST else DRIFT_STUCK
         fresh = after < 0.1 * before
         before = after

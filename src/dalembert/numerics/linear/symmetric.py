@@ -25,9 +25,9 @@ from dalembert.numerics.layout import (
     PERMUTATION,
     PIVOTS,
     QUALITY,
+    RANK,
     REMAINDER,
     RHS,
-    RANK,
     SCALE,
     Floats,
     Ints,
@@ -235,7 +235,7 @@ def solve_saddle(plan, mem, rows, where):
 
 @jit(i8(Ints, Floats, i8))
 def refine_saddle(plan, mem, rows):
-    """Solve for (f, b) in mem with the factors at hand and refine against the unshifted system; (u', -la) left in RHS."""
+    """Solve for (f, b) with the factors at hand and refine against the unshifted system; (u', -la) left in RHS."""
     nu, M, A, x, r = plan[NU], plan[MASS], plan[JACOBIAN], plan[RHS], plan[REMAINDER]
     n = nu + rows
     for i in range(n):

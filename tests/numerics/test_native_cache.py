@@ -1,0 +1,41 @@
+"""The cache of native functions must notice every change a compiled function depends on."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = """
+from numba import types
+from dalembert.numerics.native_cache import jit
+from constants import OFFSET, helper
+
+@jit(types.int64(types.int64))
+def value(x):
+    return helper(x) + OFFSET
+
+print(value(1), sum(value.stats.cache_hits.values()))
+"""
+CONSTANTS = """
+from numba import types
+from dalembert.numerics.native_cache import jit
+OFFSET = {offset}
+
+@jit(types.int64(types.int64))
+def helper(x):
+    return x * {factor}
+"""
+
+
+def run(folder: Path, offset: int, factor: int) -> list[int]:
+    (folder / "constants.py").write_text(CONSTANTS.format(offset=offset, factor=factor))
+    (folder / "program.py").write_text(PROGRAM)
+    done = subprocess.run([sys.executable, "-B", "program.py"], cwd=folder, capture_output=True, text=True, check=True)
+    return [int(word) for word in done.stdout.split()]
+
+
+def test_a_changed_constant_or_callee_in_another_module_recompiles(tmp_path):
+    assert run(tmp_path, 10, 1) == [11, 0]
+    assert run(tmp_path, 10, 1) == [11, 1]
+    assert run(tmp_path, 20, 1)[0] == 21
+    assert run(tmp_path, 20, 3)[0] == 23
+    assert run(tmp_path, 10, 1)[0] == 11
