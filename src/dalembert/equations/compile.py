@@ -11,7 +11,6 @@ import sympy as sp
 from dalembert.equations.check import check_functions, check_statement, sorted_constraints
 from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
 from dalembert.equations.lower import Lowering, LoweringError
-from dalembert.equations.saddle import unroll_saddle
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, solve_kinematics
 from dalembert.equations.sympy_rules import show
 from dalembert.equations.system import Drawing, Row, System
@@ -54,10 +53,6 @@ def compile_statement(statement: Statement) -> System:
         "invariant": _with_gradient(h, s),
         "energy": [dynamics.kinetic, dynamics.potential],
     }  # fmt: skip
-    if W is None:
-        functions |= _motion(
-            kinematics, dynamics, constraints, power, transport, augment=_is_singular(dynamics.M, probe)
-        )
     functions["drawing"] = drawn
     graphs = {name: _function(name, s.x, columns) for name, columns in functions.items()}
     return System(
@@ -72,6 +67,7 @@ def compile_statement(statement: Statement) -> System:
         guess=tuple(statement.defaults.get(q, 0.0) for q in statement.coordinates),
         ideal=W is None,
         works=works,
+        singular_mass=_is_singular(dynamics.M, probe),
         drawing=drawing,
         functions=graphs,
     )
@@ -83,20 +79,7 @@ def _with_gradient(h: ca.SX, s: Symbols) -> list[ca.SX]:
 
 
 def _function(name: str, x: ca.SX, columns: Sequence[ca.SX]) -> ca.Function:
-    # cse: AD repeats subexpressions freely; sharing them here shortens the tape for every backend.
-    return ca.Function(name, [x], [ca.cse(ca.sparsify(ca.vertcat(ca.SX(0, 1), *columns)))])
-
-
-def _motion(
-    kinematics: Kinematics, d: Dynamics, c: Constraints, power: ca.SX, transport: ca.SX, *, augment: bool
-) -> dict[str, list[ca.SX]]:
-    """The whole right-hand side in one kernel, if the solve can be unrolled: q', u', power, la, quality."""
-    solved = unroll_saddle(d.M, d.f, c.A, c.b, augment=augment)
-    if solved is None:
-        return {}
-    udot, la, quality = solved
-    total = power + ca.dot(transport, udot) + ca.dot(la, ca.mtimes(c.A, kinematics.symbols.u))
-    return {"motion": [ca.densify(part) for part in (kinematics.qdot, udot, total, la, quality)]}
+    return ca.Function(name, [x], [ca.sparsify(ca.vertcat(ca.SX(0, 1), *columns))])
 
 
 def _is_singular(M: ca.SX, probe: Probe) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dalembert.state import State
 
 Named = Mapping[Any, float]
+PROMPT = 1500  # instructions that compile in an unnoticeable time
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,11 @@ class System:
     guess: tuple[float, ...]
     ideal: bool
     works: bool
+    singular_mass: bool
     drawing: Drawing
     functions: Mapping[str, ca.Function] = field(repr=False)
-    _kernels: dict[str, Kernel] = field(default_factory=dict, repr=False, compare=False)
+    _kernels: dict[str, Kernel] = field(default_factory=dict, repr=False)
+    _derived: dict[str, Kernel | None] = field(default_factory=dict, repr=False)
 
     # -- sizes -----------------------------------------------------------------------------------------------------
 
@@ -123,6 +126,13 @@ class System:
             self._kernels[name] = compile_kernel(self.functions[name])
         return self._kernels[name]
 
+    def derived_kernel(self, name: str, build: Callable[[], ca.Function | None]) -> Kernel | None:
+        """The machine code of a function made from this system by a later stage, kept here under `name`; or None."""
+        if name not in self._derived:
+            function = build()
+            self._derived[name] = None if function is None else compile_kernel(function)
+        return self._derived[name]
+
     def evaluate(self, name: str, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
         """All outputs of one kernel in one array, (..., n_out); leading axes as in `q`."""
         q_, u_ = self._checked(q, self.nq, "q"), self._checked(u, self.nu, "u")
@@ -140,9 +150,13 @@ class System:
             [t_, np.broadcast_to(q_, (*lead, self.nq)), np.broadcast_to(u_, (*lead, self.nu)),
              np.broadcast_to(p, (*lead, len(p)))], axis=-1,
         )  # fmt: skip
-        kernel = self.kernel(name)
-        out = np.array([kernel(row) for row in x.reshape(-1, x.shape[-1])])
-        return out.reshape(*lead, kernel.n_out)
+        function = self.functions[name]
+        rows = x.reshape(-1, x.shape[-1])
+        if name in self._kernels or function.n_instructions() <= PROMPT:
+            out = np.array([self.kernel(name)(row) for row in rows])
+        else:  # a few evaluations are not worth the wait for machine code; a simulation is
+            out = np.array([function(row).full().ravel() for row in rows])
+        return out.reshape(*lead, function.size1_out(0))
 
     def mass_matrix(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
         """M, (..., nu, nu)."""
@@ -228,7 +242,7 @@ class System:
         return array
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {**self.__dict__, "_kernels": {}}
+        state = {**self.__dict__, "_kernels": {}, "_derived": {}}
         state["functions"] = {name: f.serialize() for name, f in self.functions.items()}
         return state
 

@@ -7,11 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import casadi as ca
 import numpy as np
 
+from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
 from dalembert.numerics import layout
 from dalembert.numerics.drift.no_correction import leave
+from dalembert.numerics.equations import Equations, motion_function
 from dalembert.numerics.evaluate import rates, sample
 from dalembert.numerics.integrators import advance as loop
 from dalembert.numerics.integrators.method import Method
@@ -19,11 +22,14 @@ from dalembert.numerics.link import address_of
 from dalembert.numerics.status import MORE, OK, Status
 
 CHUNK = 4096  # samples per buffer when every step is stored
+MOST_STEPS = 10_000_000  # per slice, however fast they are
 SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctrl-C
 
 
 class Formulation(Protocol):
     """A way of writing the equations: gives the native function that finds the accelerations."""
+
+    def unroll(self, equations: Equations) -> tuple[ca.SX, ca.SX, ca.SX] | None: ...
 
     def accelerator(self, *, ideal: bool, unrolled: bool) -> Any: ...
 
@@ -33,6 +39,8 @@ class Drift(Protocol):
 
     @property
     def options(self) -> np.ndarray: ...
+
+    def kernels(self, system: System) -> dict[int, Kernel | None]: ...
 
     def feedback(self) -> Any: ...
 
@@ -87,14 +95,19 @@ class Engine:
             (layout.INVARIANT, "invariant"), (layout.ENERGY, "energy"),
         ):  # fmt: skip
             self.plan[key] = system.kernel(name).address
-        unrolled = "motion" in system.functions and drift.feedback() is leave
-        if unrolled:
-            self.plan[layout.MOTION] = system.kernel("motion").address
+        motion = None
+        if system.ideal and drift.feedback() is leave:
+            motion = system.derived_kernel(
+                f"motion {formulation!r}", lambda: motion_function(system, formulation.unroll)
+            )
+        self.plan[layout.MOTION] = 0 if motion is None else motion.address
+        for key, kernel in drift.kernels(system).items():
+            self.plan[key] = 0 if kernel is None else kernel.address
         first = self.plan[layout.XU] + system.nu
         self.mem[first : first + len(parameters)] = parameters
         self.correct = drift.corrector()
         for key, function in (
-            (layout.ACCELERATE, formulation.accelerator(ideal=system.ideal, unrolled=unrolled)),
+            (layout.ACCELERATE, formulation.accelerator(ideal=system.ideal, unrolled=motion is not None)),
             (layout.FEEDBACK, drift.feedback()),
             (layout.CORRECT, self.correct),
         ):
@@ -159,10 +172,10 @@ class _Run:
         self, engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, float], t_eval: np.ndarray | None
     ) -> None:
         self.engine, self.method = engine, method
-        self.z = np.zeros(engine.nz)  # the work done starts at zero
-        self.z[: engine.size] = z0[: engine.size]
-        self.znew, self.zdot = np.zeros_like(self.z), np.zeros_like(self.z)
-        self.stages = np.zeros(method.stages * engine.nz)
+        self.z, self.znew, self.zdot, self.stages = (
+            np.zeros(columns * engine.nz + layout.LANES)[: columns * engine.nz] for columns in (1, 1, 1, method.stages)
+        )
+        self.z[: engine.size] = z0[: engine.size]  # the work done starts at zero
         self.clock, self.count = np.zeros(loop.CLOCK_SIZE), np.zeros(loop.COUNT_SIZE, dtype=np.int64)
         t0, t1 = span
         self.clock[[loop.T, loop.T_START, loop.T_END]] = t0, t0, t1
@@ -205,7 +218,7 @@ class _Run:
             self.zs, self.budget,
         )  # fmt: skip
         seconds = time.perf_counter() - begin
-        self.budget = int(np.clip(self.budget * SLICE / max(seconds, 1e-6), 16, 4 * self.budget))
+        self.budget = int(np.clip(self.budget * SLICE / max(seconds, 1e-6), 16, min(4 * self.budget, MOST_STEPS)))
         self.collect()
         return int(status)
 

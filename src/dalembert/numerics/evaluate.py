@@ -126,10 +126,10 @@ def sample(plan, mem, ts, zs, out):
     from_state = plan[NZ]
     nu, nc, n_res = plan[NU], plan[NC], 2 * plan[NP] + plan[NV]
     width = nu + nc + n_res + nc + 4
-    zdot = zs[:from_state].copy()
     for row in range(ts.size):
         z = zs[row * from_state : (row + 1) * from_state]
-        rates(plan, mem, ts[row], z, zdot)
+        load_state(plan, mem, ts[row], z)
+        call_accelerate(plan[ACCELERATE], (plan, mem))
         call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
         at = row * width
         for i in range(nu):

@@ -20,18 +20,19 @@ from dalembert.numerics.link import caller
 # Sizes; NZ is that of a state z = (q, u, and the work done if anything does work).
 NQ, NU, NZ, NP, NV, NC, NI = range(7)
 # Kernel addresses: dynamics; motion, the whole right-hand side unrolled (0 if there is none); residual (phi, psi);
-# displacement (C s); invariant (h, h_q); energy (T, V).
-DYNAMICS, MOTION, RESIDUAL, DISPLACEMENT, INVARIANT, ENERGY = range(7, 13)
+# displacement (C s); invariant (h, h_q); energy (T, V); the least moves of q and of u onto the constraints, unrolled
+# (0 if there are none).
+DYNAMICS, MOTION, RESIDUAL, DISPLACEMENT, INVARIANT, ENERGY, ONTO_POSITIONS, ONTO_VELOCITIES = range(7, 15)
 # Offsets into mem. X holds t, q, u, p; OUT is the output of the dynamics kernel, by parts. DIRECTION equals JACOBIAN
 # when every reaction is ideal. RATES holds q', u', power, la, quality, as the motion kernel writes them.
-X, XQ, XU, OUT, QDOT, MASS, FORCE, JACOBIAN, BIAS, DIRECTION, POWER, TRANSPORT = range(13, 25)
-RATES, UDOT, TOTAL_POWER, MULTIPLIER, QUALITY, RESIDUALS, INVARIANTS, ENERGIES = range(25, 33)
-MATRIX, SCALE, RHS, REMAINDER, COLUMN, SHIFT, OPTIONS = range(33, 40)
+X, XQ, XU, OUT, QDOT, MASS, FORCE, JACOBIAN, BIAS, DIRECTION, POWER, TRANSPORT = range(15, 27)
+RATES, UDOT, TOTAL_POWER, MULTIPLIER, QUALITY, RESIDUALS, INVARIANTS, ENERGIES = range(27, 35)
+MATRIX, SCALE, RHS, REMAINDER, COLUMN, SHIFT, OPTIONS = range(35, 42)
 # Addresses of the exchangeable parts.
-ACCELERATE, FEEDBACK, CORRECT, STEP, PREPARE, INTERPOLATE = range(40, 46)
+ACCELERATE, FEEDBACK, CORRECT, STEP, PREPARE, INTERPOLATE = range(42, 48)
 # Counters and integer workspace (pivot order, pivot sizes) at the end of plan.
-NFEV, RANK, PERMUTATION, PIVOTS = range(46, 50)
-PLAN_SIZE = 50
+NFEV, RANK, PERMUTATION, PIVOTS = range(48, 52)
+PLAN_SIZE = 52
 
 f8, i8 = types.float64, types.int64
 Floats = types.Array(f8, 1, "C")
@@ -85,6 +86,49 @@ def move(_context: Any, target: Any, to: Any, source: Any, start: Any, count: An
     return signature, codegen
 
 
+FUSE = ("contract",)  # a product and a sum may be rounded once
+LANES = 4  # doubles worked on at once; arrays written by a combination must have room for as many beyond their end
+
+
+def combination(weights: np.ndarray) -> Any:
+    """A native function `combine(target, base, h, stages, n)`: target = base + h sum_j weights[j] stages[j n + ...].
+
+    The sum is written out, without its zeros and in vectors of `LANES`; `target` may be written beyond n.
+    """
+    vector = ir.VectorType(ir.DoubleType(), LANES)
+
+    def broadcast(builder: Any, value: Any) -> Any:
+        lane = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+        return builder.shuffle_vector(lane, lane, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+
+    @intrinsic
+    def combine(_context: Any, target: Any, base: Any, h: Any, stages: Any, n: Any) -> Any:
+        def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            make = context.make_array(Floats)
+            there, start, columns = (make(context, builder, args[k]).data for k in (0, 1, 3))
+            step, size = broadcast(builder, args[2]), args[4]
+
+            def place(data: Any, index: Any) -> Any:
+                return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
+
+            with cgutils.for_range_slice(builder, size.type(0), size, size.type(LANES)) as (i, _):
+                total = None
+                for j in np.flatnonzero(weights):
+                    column = builder.add(i, builder.mul(size, size.type(int(j))))
+                    value = builder.load(place(columns, column), align=8)
+                    weight = ir.Constant(vector, [ir.Constant(ir.DoubleType(), float(weights[j]))] * LANES)
+                    product = builder.fmul(value, weight, FUSE)
+                    total = product if total is None else builder.fadd(total, product, FUSE)
+                first = builder.load(place(start, i), align=8)
+                result = builder.fadd(first, builder.fmul(step, total, FUSE), FUSE)
+                builder.store(result, place(there, i), align=8)
+            return context.get_dummy_value()
+
+        return types.void(Floats, Floats, f8, Floats, i8), codegen
+
+    return combine
+
+
 def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A fresh `plan` and a zeroed `mem` for a system of these sizes (keys nq nu np nv nc ni works ideal).
 
@@ -112,7 +156,7 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
     for key, count in (
         (RATES, nq), (UDOT, nu), (TOTAL_POWER, 1), (MULTIPLIER, nc), (QUALITY, 1),
         (RESIDUALS, nc + sizes["np"]), (INVARIANTS, ni * (1 + nq)),
-        (ENERGIES, 2), (MATRIX, n * n), (SCALE, n), (RHS, n), (REMAINDER, n), (COLUMN, 2 * n), (SHIFT, nq),
+        (ENERGIES, 2), (MATRIX, n * n), (SCALE, n), (RHS, n), (REMAINDER, n), (COLUMN, 2 * n), (SHIFT, nq + 1),
         (OPTIONS, len(options)),
     ):  # fmt: skip
         reserve(key, count)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.equations.native import Kernel
+from dalembert.equations.system import System
 from dalembert.numerics.layout import Floats, Ints, f8, i8
 from dalembert.numerics.native_cache import jit
 
@@ -19,6 +21,10 @@ class NoCorrection:
     def options(self) -> np.ndarray:
         """Numbers for native code: none."""
         return np.zeros(0)
+
+    def kernels(self, _system: System) -> dict[int, Kernel | None]:
+        """Kernels of its own: none."""
+        return {}
 
     def feedback(self) -> Any:
         """Native feedback: none."""

@@ -11,10 +11,14 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
+from dalembert.equations.native import Kernel
+from dalembert.equations.system import System
 from dalembert.errors import OptionError
 from dalembert.numerics.drift.no_correction import leave
+from dalembert.numerics.equations import Equations
 from dalembert.numerics.evaluate import load_state
 from dalembert.numerics.layout import (
     DISPLACEMENT,
@@ -26,6 +30,8 @@ from dalembert.numerics.layout import (
     NQ,
     NU,
     NV,
+    ONTO_POSITIONS,
+    ONTO_VELOCITIES,
     OPTIONS,
     OUT,
     RESIDUAL,
@@ -40,8 +46,10 @@ from dalembert.numerics.layout import (
     call_kernel,
     f8,
     i8,
+    move,
 )
 from dalembert.numerics.linear.symmetric import factor_saddle, solve_saddle
+from dalembert.numerics.linear.unrolled import TRUSTED, unroll_saddle
 from dalembert.numerics.native_cache import jit
 from dalembert.numerics.status import DRIFT_STUCK
 
@@ -64,6 +72,13 @@ class Projection:
         """Numbers for native code, (1,)."""
         return np.array([self.tolerance])
 
+    def kernels(self, system: System) -> dict[int, Kernel | None]:
+        """The least moves onto the constraints, unrolled, by their place in plan."""
+        return {
+            ONTO_POSITIONS: system.derived_kernel("onto positions", lambda: onto_positions(system)),
+            ONTO_VELOCITIES: system.derived_kernel("onto velocities", lambda: onto_velocities(system)),
+        }
+
     def feedback(self) -> Any:
         """Native feedback: none, the equations stay as they are."""
         return leave
@@ -71,6 +86,32 @@ class Projection:
     def corrector(self) -> Any:
         """Native correction of a state."""
         return project
+
+
+def onto_positions(system: System) -> ca.Function | None:
+    """(C s, quality) as a function of x: s^T M s least with phi + A s = 0."""
+    n, nu = system.count("position"), system.nu
+    e = Equations.of(system)
+    phi = system.functions["residual"](e.x)[:n]
+    solved = unroll_saddle(e.M, ca.SX(nu, 1), e.A[:n, :], -phi, augment=e.singular_mass) if n else None
+    if solved is None:
+        return None
+    moved = ca.vertcat(e.x[: 1 + system.nq], solved[0], e.x[1 + system.nq + nu :])
+    return ca.Function(
+        "onto_positions", [e.x], [ca.densify(ca.vertcat(system.functions["displacement"](moved), solved[2]))]
+    )
+
+
+def onto_velocities(system: System) -> ca.Function | None:
+    """(du, quality) as a function of x: du^T M du least with psi + A du = 0."""
+    first = system.count("position")
+    n, nu = first + system.count("velocity"), system.nu
+    e = Equations.of(system)
+    psi = system.functions["residual"](e.x)[first:]
+    solved = unroll_saddle(e.M, ca.SX(nu, 1), e.A[:n, :], -psi, augment=e.singular_mass) if n else None
+    if solved is None:
+        return None
+    return ca.Function("onto_velocities", [e.x], [ca.densify(ca.vertcat(solved[0], solved[2]))])
 
 
 @jit(f8(Floats, i8, i8))
@@ -115,58 +156,65 @@ def _solve_for(plan, mem, first, rows):
     return solve_saddle(plan, mem, rows, x)
 
 
-@jit(i8(Ints, Floats, f8))
-def project_positions(plan, mem, tolerance):
-    """phi(q) = 0 for the state in mem; returns a status."""
+@jit(i8(Ints, Floats, i8))
+def _factor_here(plan, mem, rows):
+    """Factors of the saddle matrix with the first `rows` constraints at the state in mem."""
+    call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
+    return factor_saddle(plan, mem, rows)
+
+
+@jit(i8(Ints, Floats, i8))
+def move_positions(plan, mem, fresh):
+    """One Gauss-Newton step of q, unrolled where that can be trusted; returns whether factors are at hand."""
     nq, nu, n = plan[NQ], plan[NU], plan[NP]
-    before = _largest(mem, plan[RESIDUALS], n)
-    fresh = False
-    for _ in range(ITERATIONS):
-        if before <= 1e-2 * tolerance:
-            return 0
+    if plan[ONTO_POSITIONS]:
+        call_kernel(plan[ONTO_POSITIONS], mem, plan[X], plan[SHIFT])
+    if not (plan[ONTO_POSITIONS] and mem[plan[SHIFT] + nq] > TRUSTED):
         if not fresh:
-            call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
-            factor_saddle(plan, mem, n)
-            fresh = True
+            _factor_here(plan, mem, n)
+        fresh = 1
         _solve_for(plan, mem, 0, n)
         for i in range(nu):  # C s: the displacement kernel reads s where u stands
             mem[plan[RHS] + i], mem[plan[XU] + i] = mem[plan[XU] + i], mem[plan[RHS] + i]
         call_kernel(plan[DISPLACEMENT], mem, plan[X], plan[SHIFT])
-        for i in range(nu):
-            mem[plan[XU] + i] = mem[plan[RHS] + i]
-        for i in range(nq):
-            mem[plan[XQ] + i] += mem[plan[SHIFT] + i]
-        restore_invariants(plan, mem)
-        call_kernel(plan[RESIDUAL], mem, plan[X], plan[RESIDUALS])
-        after = _largest(mem, plan[RESIDUALS], n)
-        if after > 0.97 * before:  # round-off, or a direction in which the constraints are dependent here
-            return 0 if after <= LOST else DRIFT_STUCK
-        fresh = after < 0.1 * before
-        before = after
-    return 0 if before <= LOST else DRIFT_STUCK
+        move(mem, plan[XU], mem, plan[RHS], nu)
+    for i in range(nq):
+        mem[plan[XQ] + i] += mem[plan[SHIFT] + i]
+    restore_invariants(plan, mem)
+    return fresh
 
 
-@jit(i8(Ints, Floats, f8))
-def project_velocities(plan, mem, tolerance):
-    """psi(q, u) = 0 for the state in mem; returns a status."""
-    nu, n, first = plan[NU], plan[NP] + plan[NV], plan[NP]
-    before = _largest(mem, plan[RESIDUALS] + first, n)
-    fresh = False
+@jit(i8(Ints, Floats, i8))
+def move_velocities(plan, mem, fresh):
+    """One Gauss-Newton step of u, unrolled where that can be trusted; returns whether factors are at hand."""
+    nu, n = plan[NU], plan[NP] + plan[NV]
+    if plan[ONTO_VELOCITIES]:
+        call_kernel(plan[ONTO_VELOCITIES], mem, plan[X], plan[RHS])
+    if not (plan[ONTO_VELOCITIES] and mem[plan[RHS] + nu] > TRUSTED):
+        if not fresh:
+            _factor_here(plan, mem, n)
+        fresh = 1
+        _solve_for(plan, mem, plan[NP], n)
+    for i in range(nu):
+        mem[plan[XU] + i] += mem[plan[RHS] + i]
+    return fresh
+
+
+@jit(i8(Ints, Floats, f8, i8, i8, i8))
+def _iterate(plan, mem, tolerance, velocities, first, count):
+    """Gauss-Newton steps until the residuals from `first` on are at round-off; returns a status."""
+    before = _largest(mem, plan[RESIDUALS] + first, count)
+    fresh = 0
     for _ in range(ITERATIONS):
         if before <= 1e-2 * tolerance:
             return 0
-        if not fresh:
-            call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
-            factor_saddle(plan, mem, n)
-            fresh = True
-        _solve_for(plan, mem, first, n)
-        for i in range(nu):
-            mem[plan[XU] + i] += mem[plan[RHS] + i]
+        fresh = move_velocities(plan, mem, fresh) if velocities else move_positions(plan, mem, fresh)
         call_kernel(plan[RESIDUAL], mem, plan[X], plan[RESIDUALS])
-        after = _largest(mem, plan[RESIDUALS] + first, n)
+        after = _largest(mem, plan[RESIDUALS] + first, count)
         if after > 0.97 * before:  # round-off, or a direction in which the constraints are dependent here
             return 0 if after <= LOST else DRIFT_STUCK
-        fresh = after < 0.1 * before
+        if after > 0.1 * before:
+            fresh = 0
         before = after
     return 0 if before <= LOST else DRIFT_STUCK
 
@@ -181,9 +229,8 @@ def project(plan, mem, t, z):
     if n > 0:
         call_kernel(plan[RESIDUAL], mem, plan[X], plan[RESIDUALS])
         if first > 0 and _largest(mem, plan[RESIDUALS], first) > tolerance:
-            status = project_positions(plan, mem, tolerance)
+            status = _iterate(plan, mem, tolerance, 0, 0, first)
         if status == 0 and _largest(mem, plan[RESIDUALS] + first, n) > tolerance:
-            status = project_velocities(plan, mem, tolerance)
-    for i in range(plan[NQ] + plan[NU]):
-        z[i] = mem[plan[XQ] + i]
+            status = _iterate(plan, mem, tolerance, 1, first, n)
+    move(z, 0, mem, plan[XQ], plan[NQ] + plan[NU])
     return status

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
+
+from dalembert.numerics.equations import Equations
 from dalembert.numerics.evaluate import finish_rates
 from dalembert.numerics.layout import (
     BIAS,
@@ -30,9 +33,8 @@ from dalembert.numerics.layout import (
 )
 from dalembert.numerics.linear.general import factor_general, solve_general
 from dalembert.numerics.linear.symmetric import factor_saddle, refine_saddle
+from dalembert.numerics.linear.unrolled import TRUSTED, unroll_saddle
 from dalembert.numerics.native_cache import jit
-
-TRUSTED = 1e-4  # pivots relative to what they were before elimination; below, the pivoted factorisation takes over
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,15 @@ class LagrangeMultipliers:
     The mass matrix may be singular as long as the whole matrix is not. Redundant constraints leave u' unique.
     """
 
+    def unroll(self, equations: Equations) -> tuple[ca.SX, ca.SX, ca.SX] | None:
+        """u', la and the quality of the solve as a graph; None if it would be too long."""
+        e = equations
+        return unroll_saddle(e.M, e.f, e.A, e.b, augment=e.singular_mass)
+
     def accelerator(self, *, ideal: bool, unrolled: bool) -> Any:
         """The native function that finds the accelerations.
 
-        `ideal`: all reactions are normal to their constraints. `unrolled`: the system has a motion kernel, and no
-        feedback interferes.
+        `ideal`: all reactions are normal to their constraints. `unrolled`: there is a motion kernel.
         """
         if not ideal:
             return accelerate_servo

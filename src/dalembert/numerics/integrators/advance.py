@@ -23,6 +23,7 @@ from dalembert.numerics.layout import (
     call_step,
     f8,
     i8,
+    move,
 )
 from dalembert.numerics.native_cache import jit
 from dalembert.numerics.status import MORE, NOT_FINITE, OK, STEP_COLLAPSE, TOO_MANY_STEPS
@@ -38,8 +39,7 @@ ACCEPTED, REJECTED, ALLOWED, NEXT, STORED, ADAPTIVE, COUNT_SIZE = range(7)
 def _store(clock, count, t, z, ts, zs):
     k, n = count[STORED], z.size
     ts[k] = t
-    for i in range(n):
-        zs[k * n + i] = z[i]
+    move(zs, k * n, z, 0, n)
     count[STORED] = k + 1
     return 0
 
@@ -129,17 +129,15 @@ def advance(
                 at = t_eval[count[NEXT]]
                 place = zs[count[STORED] * n : (count[STORED] + 1) * n]
                 if at == t_new:
-                    for i in range(n):
-                        place[i] = znew[i]
+                    move(place, 0, znew, 0, n)
                 else:
                     call_interpolate(plan[INTERPOLATE], ((at - t) / h, h, z, stages, znew, place))
                     call_correct(plan[CORRECT], (plan, mem, at, place))
                 ts[count[STORED]] = at
                 count[STORED] += 1
                 count[NEXT] += 1
-        for i in range(n):
-            z[i] = znew[i]
-            stages[i] = zdot[i]
+        move(z, 0, znew, 0, n)
+        move(stages, 0, zdot, 0, n)
         clock[T] = t_new
         count[ACCEPTED] += 1
         done += 1
@@ -160,8 +158,7 @@ def start(plan, mem, clock, count, z, znew, zdot, stages, size, order):
     t, n = clock[T], z.size
     if rates(plan, mem, t, z, zdot):
         return NOT_FINITE
-    for i in range(n):
-        stages[i] = zdot[i]
+    move(stages, 0, zdot, 0, n)
     if not count[ADAPTIVE] or clock[H] > 0.0:
         return OK
     rtol, atol = clock[RTOL], clock[ATOL]

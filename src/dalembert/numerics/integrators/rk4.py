@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from dalembert.errors import OptionError
 from dalembert.numerics.evaluate import rates
 from dalembert.numerics.integrators.method import Method
-from dalembert.numerics.layout import Floats, Ints, f8, i8
+from dalembert.numerics.layout import Floats, Ints, combination, f8, i8, move
 from dalembert.numerics.native_cache import jit
 
 
@@ -37,23 +39,21 @@ class RK4:
         )
 
 
+_to_1, _to_2, _to_3 = (combination(np.array(row)) for row in ([0.5], [0.0, 0.5], [0.0, 0.0, 1.0]))
+_to_new = combination(np.array([1.0, 2.0, 2.0, 1.0]) / 6.0)
+
+
 @jit(f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
 def rk4_step(plan, mem, t, h, z, stages, znew, _rtol, _atol):
     """One step; returns 0, or NaN if a rate is not finite."""
     n = z.size
-    k1, k2, k3, k4 = stages[:n], stages[n : 2 * n], stages[2 * n : 3 * n], stages[3 * n : 4 * n]
-    bad = 0
-    for i in range(n):
-        znew[i] = z[i] + 0.5 * h * k1[i]
-    bad += rates(plan, mem, t + 0.5 * h, znew, k2)
-    for i in range(n):
-        znew[i] = z[i] + 0.5 * h * k2[i]
-    bad += rates(plan, mem, t + 0.5 * h, znew, k3)
-    for i in range(n):
-        znew[i] = z[i] + h * k3[i]
-    bad += rates(plan, mem, t + h, znew, k4)
-    for i in range(n):
-        znew[i] = z[i] + h / 6.0 * (k1[i] + 2.0 * (k2[i] + k3[i]) + k4[i])
+    _to_1(znew, z, h, stages, n)
+    bad = rates(plan, mem, t + 0.5 * h, znew, stages[n : 2 * n])
+    _to_2(znew, z, h, stages, n)
+    bad += rates(plan, mem, t + 0.5 * h, znew, stages[2 * n : 3 * n])
+    _to_3(znew, z, h, stages, n)
+    bad += rates(plan, mem, t + h, znew, stages[3 * n : 4 * n])
+    _to_new(znew, z, h, stages, n)
     return math.nan if bad else 0.0
 
 
@@ -61,8 +61,7 @@ def rk4_step(plan, mem, t, h, z, stages, znew, _rtol, _atol):
 def rk4_prepare(_plan, _mem, _t, _h, z, stages, _znew, zdot):
     """Keep the rates at the end of the step for `hermite`."""
     n = z.size
-    for i in range(n):
-        stages[4 * n + i] = zdot[i]
+    move(stages, 4 * n, zdot, 0, n)
     return 0
 
 

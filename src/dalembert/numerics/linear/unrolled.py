@@ -1,9 +1,9 @@
-"""The saddle-point solve as part of the graph: L D L^T in a fixed order, on the sparsity pattern of one system.
+"""Saddle-point systems as a graph: L D L^T in a fixed order, on the sparsity pattern of one system.
 
 For small systems a factorisation with loops and pivot searches costs ten times more than its arithmetic. Unrolled along
 the static pattern it becomes part of the model kernel. The order (speeds first, then constraints) needs no pivoting
 while M is positive definite and A has full rank; the graph reports how far that holds, and the caller falls back to
-`numerics.linear` when it does not. If M is singular by structure, M + A^T G A takes its place, which changes nothing
+`symmetric` when it does not. If M is singular by structure, M + A^T G A takes its place, which changes nothing
 because A u' = b (augmented Lagrangian), and is positive definite whenever the saddle matrix is regular.
 """
 
@@ -14,6 +14,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+TRUSTED = 1e-4  # quality above which the result of an unrolled solve is used
 LIMIT = 20_000  # multiplications; beyond, loops are as good
 
 Column = list[Any]  # graph scalars, None where structurally zero
