@@ -1,7 +1,8 @@
 """How much of a long run is spent in model kernels and linear algebra.
 
-The fraction is nfev times the time of one bare evaluation, over the time of the whole run. An evaluation is timed in a
-loop over the very states a run asked for. The drift control also calls kernels and solves; that part is given as well.
+The fraction is nfev times the time of one bare evaluation plus the steps times that of one drift correction (which is
+made of kernels and solves too), over the time of the whole run. Both are timed in a loop over the very states a run
+asked for.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from benchmarks.measure import Figure, best_in_turns
-from benchmarks.models import Problem, appell_hamel, four_bar
+from benchmarks.models import Problem, appell_hamel, four_bar, pendulum
 
 import dalembert as da
 
@@ -34,6 +35,7 @@ def run() -> list[Figure]:
         Case("Appell-Hamel, RK4, 500,000 steps", hamel, 10.0, da.RK4(10.0 / 500_000)),
         Case("four-bar, DOP853 1e-10, 900 s", bar, 900.0, da.DOP853(rtol=1e-10)),
         Case("four-bar, RK4, 200,000 steps", bar, 30.0, da.RK4(30.0 / 200_000)),
+        Case("10-link pendulum, DOP853 1e-10, 30 s", pendulum(10), 30.0, da.DOP853(rtol=1e-10)),
     ]
     return [_measure(case) for case in cases]
 
@@ -65,7 +67,7 @@ def _measure(case: Case) -> Figure:
     evaluation, correction = accelerate / CALLS, correct / CALLS
     fraction, drift = nfev * evaluation / whole, steps * correction / whole
     detail = (
-        f"{nfev:,} evaluations of {1e9 * evaluation:.0f} ns in {whole:.3f} s; "
-        f"{100 * drift:.0f} % more in drift control ({1e9 * correction:.0f} ns per step)"
+        f"{nfev:,} evaluations of {1e9 * evaluation:.0f} ns ({100 * fraction:.0f} %) and {steps:,} drift corrections of "
+        f"{1e9 * correction:.0f} ns ({100 * drift:.0f} %) in {whole:.3f} s"
     )
-    return Figure("time_in_kernels", case.name, 100 * fraction, "%", ">= 80", detail)
+    return Figure("time_in_kernels", case.name, 100 * (fraction + drift), "%", ">= 80", detail)

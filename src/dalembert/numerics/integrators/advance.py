@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from dalembert.numerics.evaluate import rates
+from dalembert.numerics.evaluate import is_finite, rates
 from dalembert.numerics.layout import (
     CORRECT,
     INTERPOLATE,
@@ -119,7 +119,8 @@ def advance(
             return status
         t, h = clock[T], clock[TAKEN]
         t_new = clock[T_END] if t + h >= clock[T_END] * (1.0 - 1e-15) and h == clock[T_END] - t else t + h
-        if rates(plan, mem, t_new, znew, zdot):
+        rates(plan, mem, t_new, znew, zdot)
+        if not is_finite(zdot):
             return NOT_FINITE
         if t_eval.size == 0:
             _store(clock, count, t_new, znew, ts, zs)
@@ -156,7 +157,8 @@ def _norm(v, z, n, rtol, atol):
 def start(plan, mem, clock, count, z, znew, zdot, stages, size, order):
     """Rates at the start and, for adaptive methods without a given step, a first step (Hairer et al., II.4)."""
     t, n = clock[T], z.size
-    if rates(plan, mem, t, z, zdot):
+    rates(plan, mem, t, z, zdot)
+    if not is_finite(zdot):
         return NOT_FINITE
     move(stages, 0, zdot, 0, n)
     if not count[ADAPTIVE] or clock[H] > 0.0:
@@ -167,7 +169,8 @@ def start(plan, mem, clock, count, z, znew, zdot, stages, size, order):
     h0 = min(h0, clock[T_END] - t)
     for i in range(n):
         znew[i] = z[i] + h0 * stages[i]
-    if rates(plan, mem, t + h0, znew, zdot):
+    rates(plan, mem, t + h0, znew, zdot)
+    if not is_finite(zdot):
         clock[H] = h0 * 1e-3
         return OK
     for i in range(n):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.errors import OptionError
-from dalembert.numerics.evaluate import rates
+from dalembert.numerics.evaluate import is_finite, rates
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.layout import Floats, Ints, combination, f8, i8, move
 from dalembert.numerics.native_cache import jit
@@ -48,13 +48,13 @@ def rk4_step(plan, mem, t, h, z, stages, znew, _rtol, _atol):
     """One step; returns 0, or NaN if a rate is not finite."""
     n = z.size
     _to_1(znew, z, h, stages, n)
-    bad = rates(plan, mem, t + 0.5 * h, znew, stages[n : 2 * n])
+    rates(plan, mem, t + 0.5 * h, znew, stages[n : 2 * n])
     _to_2(znew, z, h, stages, n)
-    bad += rates(plan, mem, t + 0.5 * h, znew, stages[2 * n : 3 * n])
+    rates(plan, mem, t + 0.5 * h, znew, stages[2 * n : 3 * n])
     _to_3(znew, z, h, stages, n)
-    bad += rates(plan, mem, t + h, znew, stages[3 * n : 4 * n])
+    rates(plan, mem, t + h, znew, stages[3 * n : 4 * n])
     _to_new(znew, z, h, stages, n)
-    return math.nan if bad else 0.0
+    return 0.0 if is_finite(znew) else math.nan
 
 
 @jit(i8(Ints, Floats, f8, f8, Floats, Floats, Floats, Floats))
