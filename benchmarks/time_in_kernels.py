@@ -67,7 +67,7 @@ def _measure(case: Case) -> Figure:
     evaluation, correction = accelerate / CALLS, correct / CALLS
     fraction, drift = nfev * evaluation / whole, steps * correction / whole
     detail = (
-        f"{nfev:,} evaluations of {1e9 * evaluation:.0f} ns ({100 * fraction:.0f} %) and {steps:,} drift corrections of "
+        f"{nfev:,} evaluations of {1e9 * evaluation:.0f} ns ({100 * fraction:.0f} %) and {steps:,} corrections of "
         f"{1e9 * correction:.0f} ns ({100 * drift:.0f} %) in {whole:.3f} s"
     )
     return Figure("time_in_kernels", case.name, 100 * (fraction + drift), "%", ">= 80", detail)
