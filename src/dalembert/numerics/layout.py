@@ -31,9 +31,9 @@ MATRIX, SCALE, RHS, REMAINDER, COLUMN, SHIFT, OPTIONS = range(35, 42)
 # Addresses of the exchangeable parts.
 ACCELERATE, FEEDBACK, CORRECT, STEP, PREPARE, INTERPOLATE = range(42, 48)
 # Counters; STALE is 1 if a static choice should be made again, negative while that is not worth asking. Integer
-# workspace (pivot order, pivot sizes) at the end of plan.
-NFEV, STALE, RANK, PERMUTATION, PIVOTS = range(48, 53)
-PLAN_SIZE = 53
+# workspace (pivot order, pivot sizes) at the end of plan; WORK is where the workspace of a formulation starts in mem.
+NFEV, STALE, RANK, PERMUTATION, PIVOTS, WORK = range(48, 54)
+PLAN_SIZE = 54
 
 f8, i8 = types.float64, types.int64
 Floats = types.Array(f8, 1, "C")

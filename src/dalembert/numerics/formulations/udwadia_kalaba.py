@@ -1,0 +1,237 @@
+"""Udwadia and Kalaba: the accelerations closest to the free ones, by pseudo-inverses; no multipliers are solved for.
+
+Gauss's principle as a weighted least-squares problem (Kalaba, Udwadia 1993, eq. 17-18). With a = M^-1 f,
+u' = a + M^-1/2 (A M^-1/2)^+ (b - A a); any square root of M serves, a triangular one here. Where M is singular, the form
+of Udwadia and Phohomsiri (2006): u' = [(I - A^+ A) M; A]^+ [f; b]. Dependent constraints are no special case.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from dalembert.equations.system import System
+from dalembert.numerics.equations import Equations
+from dalembert.numerics.evaluate import finish_rates
+from dalembert.numerics.formulations.choice import Choice
+from dalembert.numerics.layout import (
+    BIAS,
+    DYNAMICS,
+    FEEDBACK,
+    FORCE,
+    JACOBIAN,
+    MASS,
+    MULTIPLIER,
+    NC,
+    NU,
+    OUT,
+    QUALITY,
+    UDOT,
+    WORK,
+    Floats,
+    Ints,
+    X,
+    call_feedback,
+    call_kernel,
+    i8,
+)
+from dalembert.numerics.linear.pseudo_inverse import invert_squares, orthogonalise
+from dalembert.numerics.native_cache import jit
+
+
+@dataclass(frozen=True)
+class UdwadiaKalaba:
+    """u' = a + M^-1/2 (A M^-1/2)^+ (b - A a), with the Moore-Penrose inverse; singular mass matrices included."""
+
+    def choose(self, _system: System, _M: Any, _A: Any) -> Choice | None:
+        """Nothing is chosen: pseudo-inverses take every case."""
+        return None
+
+    def unroll(self, _equations: Equations, _choice: Choice | None) -> tuple[ca.SX, ca.SX, ca.SX] | None:
+        """Never: singular values need an iteration."""
+        return None
+
+    def workspace(self, nu: int, nc: int) -> int:
+        """Floats of workspace the native function needs."""
+        return (2 * nu + nc) * nu + (nu + nc) * (nu + nc) + 4 * (nu + nc)
+
+    def accelerator(self, *, unrolled: bool) -> Any:
+        """The native function that finds the accelerations."""
+        return accelerate
+
+
+@jit(i8(Ints, Floats, i8))
+def _cholesky(plan, mem, L):
+    """Lower triangular L (nu, nu) with L L^T = M; returns 0 if M is not safely positive definite."""
+    nu, M = plan[NU], plan[MASS]
+    for i in range(nu):
+        for j in range(i + 1):
+            total = mem[M + i * nu + j]
+            for k in range(j):
+                total -= mem[L + i * nu + k] * mem[L + j * nu + k]
+            if i == j:
+                if not total > 1e-12 * mem[M + i * nu + i]:
+                    return 0
+                mem[L + i * nu + i] = math.sqrt(total)
+            else:
+                mem[L + i * nu + j] = total / mem[L + j * nu + j]
+    return 1
+
+
+@jit(i8(Floats, i8, i8, i8))
+def _solve_lower(mem, L, n, x):
+    """x <- L^-1 x."""
+    for i in range(n):
+        total = mem[x + i]
+        for k in range(i):
+            total -= mem[L + i * n + k] * mem[x + k]
+        mem[x + i] = total / mem[L + i * n + i]
+    return 0
+
+
+@jit(i8(Floats, i8, i8, i8))
+def _solve_upper(mem, L, n, x):
+    """x <- L^-T x."""
+    for i in range(n - 1, -1, -1):
+        total = mem[x + i]
+        for k in range(i + 1, n):
+            total -= mem[L + k * n + i] * mem[x + k]
+        mem[x + i] = total / mem[L + i * n + i]
+    return 0
+
+
+@jit(i8(Ints, Floats))
+def accelerate_regular(plan, mem):
+    """M positive definite: G = L^-1 A^T, w = L^-1 f, u' = L^-T (w + G G^+ ...); returns 0 if M is not."""
+    nu, nc, A = plan[NU], plan[NC], plan[JACOBIAN]
+    L = plan[WORK]
+    G, V = L + nu * nu, L + nu * nu + nu * nc
+    weights, e, w = V + nc * nc, V + nc * nc + nc, V + nc * nc + 2 * nc
+    if not _cholesky(plan, mem, L):
+        return 0
+    for i in range(nu):
+        mem[w + i] = mem[plan[FORCE] + i]
+    _solve_lower(mem, L, nu, w)
+    for k in range(nc):  # column k of G: forward substitution, strided
+        for i in range(nu):
+            total = mem[A + k * nu + i]
+            for j in range(i):
+                total -= mem[L + i * nu + j] * mem[G + j * nc + k]
+            mem[G + i * nc + k] = total / mem[L + i * nu + i]
+    for k in range(nc):
+        total = mem[plan[BIAS] + k]
+        for i in range(nu):
+            total -= mem[G + i * nc + k] * mem[w + i]
+        mem[e + k] = total
+    orthogonalise(mem, G, nu, nc, V)
+    mem[plan[QUALITY]] = invert_squares(mem, G, nu, nc, weights) ** 2 if nc else 1.0
+    for k in range(nc):  # component of e along the k-th right singular vector, over s_k^2
+        total = 0.0
+        for j in range(nc):
+            total += mem[V + j * nc + k] * mem[e + j]
+        mem[weights + k] *= total
+    for i in range(nu):
+        total = mem[w + i]
+        for k in range(nc):
+            total += mem[G + i * nc + k] * mem[weights + k]
+        mem[plan[UDOT] + i] = total
+    _solve_upper(mem, L, nu, plan[UDOT])
+    for j in range(nc):  # least multipliers
+        total = 0.0
+        for k in range(nc):
+            total += mem[V + j * nc + k] * mem[weights + k]
+        mem[plan[MULTIPLIER] + j] = total
+    return 1
+
+
+@jit(i8(Ints, Floats))
+def accelerate_singular(plan, mem):
+    """M singular: u' = [(I - A^+ A) M; A]^+ [f; b] (Udwadia, Phohomsiri 2006), and la = (A^T)^+ (M u' - f)."""
+    nu, nc, A, M = plan[NU], plan[NC], plan[JACOBIAN], plan[MASS]
+    m = nu + nc
+    K = plan[WORK]
+    G, V = K + m * nu, K + m * nu + nu * nc
+    weights = V + m * m
+    rhs = weights + m
+    for i in range(nu):
+        for k in range(nc):
+            mem[G + i * nc + k] = mem[A + k * nu + i]
+    orthogonalise(mem, G, nu, nc, V)
+    invert_squares(mem, G, nu, nc, weights)
+    for j in range(nu):
+        for i in range(nu):
+            mem[K + i * nu + j] = mem[M + i * nu + j]
+        for k in range(nc):
+            total = 0.0
+            for i in range(nu):
+                total += mem[G + i * nc + k] * mem[M + i * nu + j]
+            total *= mem[weights + k]
+            for i in range(nu):
+                mem[K + i * nu + j] -= mem[G + i * nc + k] * total
+            mem[K + (nu + k) * nu + j] = mem[A + k * nu + j]
+    for k in range(nc):  # the same projection of f leaves the right-hand side consistent
+        mem[rhs + nu + k] = mem[plan[BIAS] + k]
+    for i in range(nu):
+        mem[rhs + i] = mem[plan[FORCE] + i]
+    for k in range(nc):
+        total = 0.0
+        for i in range(nu):
+            total += mem[G + i * nc + k] * mem[plan[FORCE] + i]
+        total *= mem[weights + k]
+        for i in range(nu):
+            mem[rhs + i] -= mem[G + i * nc + k] * total
+    orthogonalise(mem, K, m, nu, V)
+    mem[plan[QUALITY]] = invert_squares(mem, K, m, nu, weights) ** 2
+    for k in range(nu):
+        total = 0.0
+        for i in range(m):
+            total += mem[K + i * nu + k] * mem[rhs + i]
+        mem[weights + k] *= total
+    for j in range(nu):
+        total = 0.0
+        for k in range(nu):
+            total += mem[V + j * nu + k] * mem[weights + k]
+        mem[plan[UDOT] + j] = total
+    return _least_multipliers(plan, mem)
+
+
+@jit(i8(Ints, Floats))
+def _least_multipliers(plan, mem):
+    """la = (A^T)^+ (M u' - f)."""
+    nu, nc, A, M = plan[NU], plan[NC], plan[JACOBIAN], plan[MASS]
+    G = plan[WORK]
+    V = G + nu * nc
+    weights, r = V + nc * nc, V + nc * nc + nc
+    for i in range(nu):
+        total = -mem[plan[FORCE] + i]
+        for j in range(nu):
+            total += mem[M + i * nu + j] * mem[plan[UDOT] + j]
+        mem[r + i] = total
+        for k in range(nc):
+            mem[G + i * nc + k] = mem[A + k * nu + i]
+    orthogonalise(mem, G, nu, nc, V)
+    invert_squares(mem, G, nu, nc, weights)
+    for k in range(nc):
+        total = 0.0
+        for i in range(nu):
+            total += mem[G + i * nc + k] * mem[r + i]
+        mem[weights + k] *= total
+    for j in range(nc):
+        total = 0.0
+        for k in range(nc):
+            total += mem[V + j * nc + k] * mem[weights + k]
+        mem[plan[MULTIPLIER] + j] = total
+    return 1
+
+
+@jit(i8(Ints, Floats))
+def accelerate(plan, mem):
+    """u' by pseudo-inverses, and the least multipliers that give its reaction."""
+    call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
+    call_feedback(plan[FEEDBACK], (plan, mem))
+    if not accelerate_regular(plan, mem):
+        accelerate_singular(plan, mem)
+    return finish_rates(plan, mem)
