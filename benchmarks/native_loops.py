@@ -59,6 +59,8 @@ def record(
     engine: Engine, z: np.ndarray, span: tuple[float, float], integrator: Integrator, *, what: int, rows: int
 ) -> np.ndarray:
     """(t, q, u) at the first evaluations (`what` ACCELERATE) or drift corrections (CORRECT) of a run, (n, width)."""
+    if not engine.choices:
+        engine.choose(span[0], z)
     plan, mem = engine.plan, engine.mem
     width = 1 + engine.size
     engine.plan = np.concatenate([plan, [plan[what], len(mem), 0, rows]])

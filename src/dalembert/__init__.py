@@ -21,6 +21,7 @@ from dalembert.errors import (
     PairingError,
     UnknownNameError,
 )
+from dalembert.initial.diagnosis import Diagnosis
 from dalembert.model.model import Model
 from dalembert.motion import Motion
 from dalembert.state import State
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from dalembert.numerics.drift.no_correction import NoCorrection
     from dalembert.numerics.drift.projection import Projection
     from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers
+    from dalembert.numerics.formulations.minimal_kane import MinimalKane
+    from dalembert.numerics.formulations.nonminimal_kane import NonminimalKane
+    from dalembert.numerics.formulations.null_space import NullSpace
+    from dalembert.numerics.formulations.udwadia_kalaba import UdwadiaKalaba
     from dalembert.numerics.integrators.dop853 import DOP853
     from dalembert.numerics.integrators.rk4 import RK4
 
@@ -40,19 +45,24 @@ __all__ = [
     "ArrayError",
     "Certificate",
     "DalembertError",
+    "Diagnosis",
     "InconsistentStateError",
     "InitialStateError",
     "LagrangeMultipliers",
+    "MinimalKane",
     "Model",
     "ModelError",
     "Motion",
     "NoCorrection",
+    "NonminimalKane",
+    "NullSpace",
     "OptionError",
     "PairingError",
     "Projection",
     "State",
     "System",
     "Tolerances",
+    "UdwadiaKalaba",
     "UnknownNameError",
 ]
 
@@ -62,6 +72,10 @@ _NATIVE = {
     "LagrangeMultipliers": "dalembert.numerics.formulations.lagrange_multipliers",
     "NoCorrection": "dalembert.numerics.drift.no_correction",
     "Projection": "dalembert.numerics.drift.projection",
+    "MinimalKane": "dalembert.numerics.formulations.minimal_kane",
+    "NonminimalKane": "dalembert.numerics.formulations.nonminimal_kane",
+    "NullSpace": "dalembert.numerics.formulations.null_space",
+    "UdwadiaKalaba": "dalembert.numerics.formulations.udwadia_kalaba",
     "RK4": "dalembert.numerics.integrators.rk4",
 }
 

@@ -37,12 +37,28 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Power:
+    """The largest power of one constraint and when it occurred; `kind` says why, "ideal" if there should be none."""
+
+    name: str
+    worst: float
+    t: float
+    kind: str
+
+    def __str__(self) -> str:
+        why = "ideal, should be none" if self.kind == "ideal" else self.kind
+        return f"`{self.name}` {self.worst:.2e} at t = {self.t:.4g} ({why})"
+
+
+@dataclass(frozen=True)
 class Certificate:
     """Worst residuals by level and constraint, energy balance, conditioning and cost of a run.
 
     `findings` has a row per constraint and level, then "solve" (M u' - f - r, relative) and "energy" (change of energy
     minus work done, relative to the energy turned over). `condition` is the smallest reciprocal condition met in the
     constraint solve (1 is perfect, 0 singular); `dependent` are the sample times at which it was practically zero.
+    `powers` are the constraints that exchange energy, at up to 200 of the samples; they inform and are not judged.
+    `not_unique` names the constraints whose multipliers are not unique because constraints are redundant throughout.
     `ok` needs every finding to hold and the run to reach its end.
     """
 
@@ -57,6 +73,8 @@ class Certificate:
     method: str
     stats: dict[str, int]
     span: tuple[float, float]
+    powers: tuple[Power, ...] = ()
+    not_unique: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -91,6 +109,7 @@ class Certificate:
             lines.append(f"  {f.level:<13}{f.name:<{width + 2}}{f.worst:>10.1e}  {f.t:>10.4g}  {f.allowed:>8.0e}{mark}")
         lines += [
             f"  energy change minus work done: at most {self.energy_error:.2e}",
+            f"  power of constraints: {', '.join(map(str, self.powers)) or 'none'}",
             f"  conditioning of the constraint solve: at worst {self.condition:.1e} at t = {self.condition_t:.4g}",
             *self._remarks(),
             f"  {self.method}",
@@ -100,6 +119,12 @@ class Certificate:
         return "\n".join(lines)
 
     def _remarks(self) -> list[str]:
+        if self.not_unique:
+            names = ", ".join(f"`{name}`" for name in self.not_unique)
+            return [
+                "  constraints are redundant throughout; the motion and the generalised reactions are unique,",
+                f"  multipliers of {names} are not unique; the least ones are given",
+            ]
         if not self.dependent:
             return []
         where = f"{len(self.dependent)} samples, first at t = {self.dependent[0]:.6g}"

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.certificate import Certificate, Tolerances, worst_of
+from dalembert.certificate import Certificate, Power, Tolerances, worst_of
 from dalembert.equations.system import System
 from dalembert.errors import ArrayError, DalembertError
+from dalembert.initial.diagnosis import diagnose
+from dalembert.reactions import Wrench, constraint_power, constraint_reaction, largest_powers, reaction_on
 from dalembert.state import State, lookup, reactions_of, unknowns_of
 
 if TYPE_CHECKING:
@@ -74,7 +76,23 @@ class Motion:
     @cached_property
     def reactions(self) -> np.ndarray:
         """Generalised reactions r of M u' = f + r, (nt, nu)."""
-        return reactions_of(self.system, self.t, self.q, self.u, self.multipliers, self.parameters)
+        return reactions_of(self)
+
+    def reaction(self, constraint: Any) -> np.ndarray:
+        """Generalised force of one constraint, or of all stated in one list under this name, (nt, nu)."""
+        return constraint_reaction(self, constraint)
+
+    def reaction_on(self, item: Any) -> Wrench:
+        """Force (nt, 3) and torque (nt, 3) that constraints exert on a particle or body.
+
+        m a - m g - the forces applied at it, and likewise for the torque about its mass centre, both in inertial axes;
+        see `dalembert.reactions.reaction_on` for what cannot be told apart.
+        """
+        return reaction_on(self, item)
+
+    def constraint_power(self, constraint: Any) -> np.ndarray:
+        """Power of one constraint, or of all stated in one list under this name, (nt,)."""
+        return constraint_power(self, constraint)
 
     @property
     def unknowns(self) -> np.ndarray:
@@ -101,6 +119,12 @@ class Motion:
             for level, values in columns.items()
             if values.shape[1]
         }
+
+    @cached_property
+    def unique(self) -> dict[str, bool]:
+        """Whether the reaction of each constraint and group is unique, by name, at the first sample."""
+        first = State(self.system, self.t[0], self.q[0], self.u[0], self.udot[0], self.multipliers[0], self.parameters)
+        return dict(diagnose(self.system, first).unique)
 
     @cached_property
     def certificate(self) -> Certificate:
@@ -133,7 +157,12 @@ class Motion:
             method=self.method,
             stats=self.stats,
             span=(float(self.t[0]), float(self.t[-1])),
+            powers=tuple(Power(*values) for values in largest_powers(self)),
+            not_unique=self._not_unique() if dependent.all() else (),
         )
+
+    def _not_unique(self) -> tuple[str, ...]:
+        return tuple(name for name in self.system.constraint_names if not self.unique[name])
 
     # -- other times -----------------------------------------------------------------------------------------------
 

@@ -15,6 +15,8 @@ ENGINE = "dalembert.numerics.engine"
 PARTS = (
     ENGINE,
     "dalembert.numerics.formulations.lagrange_multipliers",
+    "dalembert.numerics.formulations.fall_back",
+    "dalembert.numerics.formulations.udwadia_kalaba",
     "dalembert.numerics.drift.projection",
     "dalembert.numerics.integrators.dop853",
     "dalembert.numerics.integrators.rk4",

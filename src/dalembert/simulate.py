@@ -20,7 +20,7 @@ from dalembert.state import State
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dalembert.numerics.engine import Drift, Formulation, Integrator
+    from dalembert.numerics.engine import Drift, Engine, Formulation, Integrator
 
 CONSISTENT = 1e-8  # a larger violation at the start is refused rather than silently repaired
 
@@ -69,7 +69,7 @@ def simulate(
         success=samples.status == 0,
         message=samples.status.message + ("" if samples.status == 0 else f" (t = {samples.t[-1]:.6g})"),
         stats=samples.stats,
-        method=", ".join(_described(value) for value in (formulation, drift, integrator)),
+        method=", ".join(_described(value) for value in (formulation, drift, integrator)) + _choices(system, engine),
         engine=engine,
         integrator=integrator,
     )
@@ -113,6 +113,16 @@ def _described(ingredient: Any) -> str:
         if f.name in ("rtol", "atol", "tolerance") or f.default is MISSING or getattr(ingredient, f.name) != f.default
     ]
     return f"{type(ingredient).__name__}({', '.join(f'{f.name}={getattr(ingredient, f.name)!r}' for f in shown)})"
+
+
+def _choices(system: System, engine: Engine) -> str:
+    """The independent speeds a partition used, and when it was made again."""
+    made = [(t, c.independent(system.nu)) for t, c in engine.choices if c is not None and c.dependent]
+    if not made:
+        return ""
+    parts = [f"{', '.join(system.speeds[k] for k in chosen)} (from t = {t:.4g})" for t, chosen in made[:4]]
+    more = f" and {len(made) - 4} more" if len(made) > 4 else ""
+    return f"; independent speeds {'; '.join(parts)}{more}"
 
 
 def _times(

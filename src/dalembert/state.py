@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.equations.system import System, name_of
 from dalembert.errors import UnknownNameError
+from dalembert.reactions import Source, Wrench, constraint_power, constraint_reaction, reaction_on
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +39,24 @@ class State:
     @property
     def reactions(self) -> np.ndarray:
         """Generalised reaction r of M u' = f + r, (nu,)."""
-        return reactions_of(self.system, self.t, self.q, self.u, self.multipliers, self.parameters)
+        return reactions_of(self)
 
     @property
     def unknowns(self) -> np.ndarray:
         """Values of the unknowns, (ny,): the multipliers of the constraints they enforce."""
         return unknowns_of(self.system, self.multipliers)
+
+    def reaction(self, constraint: Any) -> np.ndarray:
+        """Generalised force of one constraint, or of all stated in one list under this name, (nu,)."""
+        return constraint_reaction(self, constraint)
+
+    def reaction_on(self, item: Any) -> Wrench:
+        """Force (3,) and torque (3,) that constraints exert on a particle or body; see `reactions.reaction_on`."""
+        return reaction_on(self, item)
+
+    def constraint_power(self, constraint: Any) -> float:
+        """Power of one constraint, or of all stated in one list under this name."""
+        return float(constraint_power(self, constraint))
 
     def with_time(self, t: float) -> State:
         """The same state at another time; accelerations and multipliers are kept as they are."""
@@ -84,13 +97,11 @@ def lookup(system: System, key: Any, source: Any) -> Any:
     raise UnknownNameError(name, known, f"`{system.name}`")
 
 
-def reactions_of(system: System, t: Any, q: Any, u: Any, multipliers: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-    """Generalised reactions W^T la, (..., nu)."""
-    if system.nc == 0:
-        return np.zeros((*multipliers.shape[:-1], system.nu))
-    where, _ = system.parts["constraint_jacobian" if system.ideal else "directions"]
-    W = system.evaluate("dynamics", t, q, u, parameters)[..., where]
-    return np.einsum("...ki,...k->...i", W.reshape(*W.shape[:-1], system.nc, system.nu), multipliers)
+def reactions_of(source: Source) -> np.ndarray:
+    """Generalised reactions W^T la + c of a State or a Motion, (..., nu): friction and prescribed parts are in them."""
+    at = (source.t, source.q, source.u, source.parameters)
+    W = source.system.directions(*at, udot=source.udot, multipliers=source.multipliers)
+    return np.einsum("...ki,...k->...i", W, source.multipliers) + source.system.prescribed_reaction(*at)
 
 
 def unknowns_of(system: System, multipliers: np.ndarray) -> np.ndarray:

@@ -32,6 +32,7 @@ def check_statement(statement: Statement) -> list[str]:
     faults += _check_inertia(statement)
     faults += _check_constraints(statement)
     faults += _check_unknowns(statement)
+    faults += _check_frictions(statement)
     return faults + check_functions(statement) if faults else faults
 
 
@@ -67,6 +68,7 @@ def items(statement: Statement) -> Iterator[Item]:
         yield Item("matrices: force", list(raw.force), 1, unknowns=True)
     for constraint in statement.constraints:
         yield Item(f"constraint `{constraint.name}`", [constraint.expression], 2)
+    yield from _nonideal_items(statement, {id(owner) for owner in owners})
     for line in statement.lines:
         yield Item(f"line `{line.name}`", [c for point in line.points for c in point], 0)
 
@@ -83,6 +85,22 @@ def _load_items(statement: Statement, seen: set[int]) -> Iterator[Item]:
     for forces in statement.generalized_forces:
         for key, value in forces.items():
             yield Item(f"generalised force along `{key}`", [value], 1, unknowns=True)
+
+
+def _nonideal_items(statement: Statement, seen: set[int]) -> Iterator[Item]:
+    for force in statement.nonideal_forces:
+        yield Item(f"non-ideal force at `{force.at.name}`", force.vector, 1)
+        if id(force.at) not in seen:
+            yield from _point_items(force.at, "point")
+    for forces in statement.nonideal_generalized:
+        for key, value in forces.items():
+            yield Item(f"non-ideal force along `{key}`", [value], 1)
+    for friction in statement.frictions:
+        yield Item(f"coefficient of {friction.label}", [friction.coefficient], 1)
+        yield Item(f"regularisation of {friction.label}", [friction.regularisation], -1)
+        yield Item(f"surface velocity of {friction.label}", friction.surface_velocity, 1)
+        if id(friction.at) not in seen:
+            yield from _point_items(friction.at, "point")
 
 
 def _point_items(point: Point, kind: str) -> Iterator[Item]:
@@ -167,8 +185,12 @@ def _check_sizes(statement: Statement) -> list[str]:
     ]
     keys = {*statement.coordinates, *statement.speeds}
     faults += [
-        f"generalised force along `{key}`: it is neither a coordinate nor a speed"
-        for forces in statement.generalized_forces
+        f"{kind} force along `{key}`: it is neither a coordinate nor a speed"
+        for kind, mappings in (
+            ("generalised", statement.generalized_forces),
+            ("non-ideal", statement.nonideal_generalized),
+        )
+        for forces in mappings
         for key in forces
         if key not in keys
     ]
@@ -212,6 +234,28 @@ def _check_unknowns(statement: Statement) -> list[str]:
         f"unknown `{y}` acts nowhere; let it appear in a force or torque" for y in statement.unknowns if y not in acting
     ]
     return faults
+
+
+def _check_frictions(statement: Statement) -> list[str]:
+    """Coefficients that are not negative and regularisations that are positive, with the parameters' defaults."""
+    faults = []
+    servos = {c.name for c in statement.constraints if c.servo is not None}
+    for friction in statement.frictions:
+        mu = _default_value(friction.coefficient, statement)
+        if mu is not None and mu < 0.0:
+            faults.append(f"coefficient of {friction.label} is {mu:g}; it must not be negative")
+        v0 = _default_value(friction.regularisation, statement)
+        if v0 is not None and not v0 > 0.0:
+            faults.append(f"regularisation of {friction.label} is {v0:g}; it must be a positive speed")
+        if friction.constraint in servos:
+            faults.append(f"{friction.label}: an unknown enforces this constraint, so that it has no contact force")
+    return faults
+
+
+def _default_value(expression: sp.Expr, statement: Statement) -> float | None:
+    """The value of an expression in the parameters' defaults; None if it depends on more, or is not real."""
+    value = expression.subs(statement.parameters)
+    return float(value) if value.is_number and value.is_real else None
 
 
 def sorted_constraints(statement: Statement) -> list[int]:

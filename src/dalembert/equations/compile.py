@@ -9,7 +9,9 @@ import numpy as np
 import sympy as sp
 
 from dalembert.equations.check import check_functions, check_statement, sorted_constraints
-from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
+from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints, linearise
+from dalembert.equations.friction import derive_friction
+from dalembert.equations.loads import derive_loads
 from dalembert.equations.lower import Lowering, LoweringError
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, solve_kinematics
 from dalembert.equations.sympy_rules import show
@@ -33,19 +35,24 @@ def compile_statement(statement: Statement) -> System:
         dynamics = derivation.run()
         constraints, rows, invariants = _constraints(statement, derivation, probe)
         drawing, drawn = _drawing(statement, derivation)
+        loads = derive_loads(derivation)
     except LoweringError as error:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
     faults = _check_motion(statement, derivation, probe) + _check_matrices(statement, derivation, probe)
     faults += _check_dynamics(statement, dynamics, s, probe) + _check_rows(rows, constraints, s, probe)
-    if faults:
-        raise ModelError(statement.name, faults)
+    F, rubbing = derive_friction(derivation, constraints, rows, probe)
+    if faults + rubbing:
+        raise ModelError(statement.name, faults + rubbing)
     power, transport, works = _power(kinematics, dynamics, constraints, rows, probe)
-    W = _directions(statement, rows, constraints, dynamics)
+    curved = constraints.gamma.shape[0] if ca.depends_on(constraints.A, s.ud) else 0
+    A, b = constraints.frozen(curved)
+    ideal = not (statement.unknowns or statement.frictions or curved)
     h = ca.vertcat(ca.SX(0, 1), *[e for _, e in invariants])
     functions = {
         "dynamics": [
-            kinematics.qdot, _flat(dynamics.M), dynamics.f, _flat(constraints.A), constraints.b,
-            *([] if W is None else [_flat(W)]), power, transport,
+            kinematics.qdot, _flat(dynamics.M), dynamics.f, _flat(A), b,
+            *([] if ideal else [_flat(_directions(rows, A, dynamics, curved))]),
+            *([_flat(F)] if statement.frictions else []), power, transport, dynamics.prescribed,
         ],
         "residual": [constraints.phi, constraints.psi],
         "assembly": [*_with_gradient(constraints.phi, s), *_with_gradient(h, s)],
@@ -55,6 +62,9 @@ def compile_statement(statement: Statement) -> System:
     }  # fmt: skip
     functions["drawing"] = drawn
     graphs = {name: _function(name, s.x, columns) for name, columns in functions.items()}
+    if curved:
+        graphs["newton"] = linearise(constraints, dynamics.B, [row.servo for row in rows[-curved:]], s)
+    graphs["loads"] = _function("loads", ca.vertcat(s.x, s.ud, s.y), [loads])
     return System(
         name=statement.name,
         coordinates=tuple(q.func.__name__ for q in statement.coordinates),
@@ -65,11 +75,15 @@ def compile_statement(statement: Statement) -> System:
         rows=rows,
         invariants=tuple(name for name, _ in invariants),
         guess=tuple(statement.defaults.get(q, 0.0) for q in statement.coordinates),
-        ideal=W is None,
-        works=works,
+        ideal=ideal,
+        works=works or bool(statement.frictions),
+        friction=bool(statement.frictions),
         singular_mass=_is_singular(dynamics.M, probe),
         drawing=drawing,
+        particles=tuple(particle.name for particle in statement.particles),
+        bodies=tuple(body.name for body in statement.bodies),
         functions=graphs,
+        statement=statement.copy(),
     )
 
 
@@ -190,7 +204,8 @@ def _check_motion(statement: Statement, derivation: Derivation, probe: Probe) ->
 
 def _points(statement: Statement) -> list[Point]:
     """Particles, bodies and points of forces, each once."""
-    points = [*statement.particles, *statement.bodies, *(force.at for force in statement.forces)]
+    at = [load.at for load in (*statement.forces, *statement.nonideal_forces)] + [f.at for f in statement.frictions]
+    points = [*statement.particles, *statement.bodies, *at]
     return list({id(point): point for point in points}.values())
 
 
@@ -226,20 +241,12 @@ def _check_dynamics(statement: Statement, d: Dynamics, s: Symbols, probe: Probe)
 
 
 def _check_rows(rows: tuple[Row, ...], constraints: Constraints, s: Symbols, probe: Probe) -> list[str]:
-    accelerations = [row for row in rows if row.level == Level.ACCELERATION.value]
-    factors = ca.jacobian(constraints.gamma, s.ud)
-    faults = [
-        f"constraint `{row.name}` is not linear in the accelerations"
-        for k, row in enumerate(accelerations)
-        if ca.depends_on(factors[k, :], s.ud)
-    ]
     A = np.abs(np.nan_to_num(probe(constraints.A.T), nan=1.0)).reshape(3, len(rows), s.u.shape[0])
-    faults += [
+    return [
         f"constraint `{row.name}` does not restrain any speed: its gradient is zero"
         for k, row in enumerate(rows)
         if not A[:, k].any()
     ]
-    return faults
 
 
 def _power(
@@ -252,7 +259,7 @@ def _power(
     """
     s = kinematics.symbols
     T, V, u = d.kinetic, d.potential, s.u
-    power = ca.dot(d.applied, u) + ca.jtimes(V, s.t, ca.SX(1)) + ca.jtimes(V, s.q, kinematics.D)
+    power = ca.dot(d.applied + d.prescribed, u) + ca.jtimes(V, s.t, ca.SX(1)) + ca.jtimes(V, s.q, kinematics.D)
     left = kinematics.rate(T) + ca.dot(u, d.inertial)
     transport = ca.gradient(T, u) - ca.mtimes(d.M, u)
     scale = float(np.nan_to_num(np.abs(probe(T))).max())
@@ -266,14 +273,14 @@ def _power(
     return power, transport, not (silent and power.nnz() == 0 and transport.nnz() == 0)
 
 
-def _directions(
-    statement: Statement, rows: tuple[Row, ...], constraints: Constraints, dynamics: Dynamics
-) -> ca.SX | None:
-    """Directions in which the multipliers act, (nc, nu): rows of A, of B^T for servo constraints; None if all ideal."""
-    if not statement.unknowns:
-        return None
+def _directions(rows: tuple[Row, ...], A: ca.SX, dynamics: Dynamics, curved: int) -> ca.SX:
+    """Directions in which the multipliers act, (nc, nu): rows of A, of B^T for servo constraints.
+
+    The last `curved` rows are empty, as in A.
+    """
+    known = len(rows) - curved
     return ca.vertcat(
-        *[constraints.A[k, :] if row.servo is None else dynamics.B[:, row.servo].T for k, row in enumerate(rows)]
+        *[A[k, :] if row.servo is None or k >= known else dynamics.B[:, row.servo].T for k, row in enumerate(rows)]
     )
 
 

@@ -13,7 +13,7 @@ import casadi as ca
 import sympy as sp
 
 from dalembert.equations.lower import Lowering
-from dalembert.equations.symbols import Kinematics, atoms_of
+from dalembert.equations.symbols import Kinematics, Symbols, atoms_of
 from dalembert.model.quaternion import rotation_matrix
 from dalembert.model.statement import Attitude, Body, Energy, Level, Point, Statement
 
@@ -26,14 +26,15 @@ class Dynamics:
     inertial: ca.SX  # what stays of the inertia forces when u' = 0, with its sign on the right-hand side
     conservative: ca.SX  # forces that follow from the potential
     applied: ca.SX  # all other active forces
+    prescribed: ca.SX  # non-ideal parts of the reaction that are known beforehand
     B: ca.SX  # (nu, ny): how the unknowns act
     kinetic: ca.SX = field(default_factory=lambda: ca.SX(0))
     potential: ca.SX = field(default_factory=lambda: ca.SX(0))
 
     @property
     def f(self) -> ca.SX:
-        """Right-hand side of M u' = f."""
-        return self.inertial + self.conservative + self.applied
+        """Right-hand side of M u' = f + W^T la, with the prescribed part of the reaction in it."""
+        return self.inertial + self.conservative + self.applied + self.prescribed
 
 
 class Derivation:
@@ -46,7 +47,7 @@ class Derivation:
         s = kinematics.symbols
         nu, ny = s.u.shape[0], s.y.shape[0]
         self.dynamics = Dynamics(
-            ca.SX(nu, nu), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, ny)
+            ca.SX(nu, nu), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, ny)
         )  # structurally empty, so that only what is there is ever computed
 
     def run(self) -> Dynamics:
@@ -59,18 +60,19 @@ class Derivation:
             self._translation(body, self.low(body.mass), gravity)
             self._rotation(body)
         for force in st.forces:
-            self._apply(self.velocity(force.at), self.low.vector(force.vector))
+            self.dynamics.applied += self._project(self.velocity(force.at), self.low.vector(force.vector))
         for torque in st.torques:
             R, w = self.attitude(torque.on), self.angular_velocity(torque.on)
-            self._apply(w, ca.mtimes(R.T, self.low.vector(torque.vector)))
+            self.dynamics.applied += self._project(w, ca.mtimes(R.T, self.low.vector(torque.vector)))
         for forces in st.generalized_forces:
             for key, value in forces.items():
-                self._generalized(key, self.low(value))
+                self.dynamics.applied += self._generalized(key, self.low(value))
         for energy in st.energies:
             self._lagrange(energy)
         for raw in st.matrices:
             self._raw(self.low.matrix(raw.mass), self.low.matrix(raw.force))
         self._split_unknowns()
+        self._prescribe()
         return self.dynamics
 
     # -- motion of points and bodies --------------------------------------------------------------------------------
@@ -137,15 +139,26 @@ class Derivation:
         d.inertial -= ca.mtimes(W.T, ca.mtimes(J, self.kinematics.rate(w)) + ca.cross(w, momentum))
         d.kinetic += ca.dot(w, momentum) / 2
 
-    def _apply(self, velocity: ca.SX, force: ca.SX) -> None:
-        self.dynamics.applied += ca.mtimes(ca.jacobian(velocity, self.kinematics.symbols.u).T, force)
+    def _project(self, velocity: ca.SX, force: ca.SX) -> ca.SX:
+        """Generalised force (nu, 1) of a force at a velocity, or of a torque at an angular velocity."""
+        return ca.mtimes(ca.jacobian(velocity, self.kinematics.symbols.u).T, force)
 
-    def _generalized(self, key: sp.Expr, value: ca.SX) -> None:
+    def _generalized(self, key: sp.Expr, value: ca.SX) -> ca.SX:
+        """Generalised force (nu, 1) of a component along a coordinate or a speed."""
         st = self.statement
         if key in st.speeds:
-            self.dynamics.applied[st.speeds.index(key)] += value
-        else:
-            self.dynamics.applied += self.kinematics.C[st.coordinates.index(key), :].T * value
+            column = ca.SX(len(st.speeds), 1)
+            column[st.speeds.index(key)] = value
+            return column
+        return self.kinematics.C[st.coordinates.index(key), :].T * value
+
+    def _prescribe(self) -> None:
+        d, st = self.dynamics, self.statement
+        for force in st.nonideal_forces:
+            d.prescribed += self._project(self.velocity(force.at), self.low.vector(force.vector))
+        for forces in st.nonideal_generalized:
+            for key, value in forces.items():
+                d.prescribed += self._generalized(key, self.low(value))
 
     def _lagrange(self, energy: Energy) -> None:
         """C^T (d/dt T_qd - T_q + V_q), with T(q, q', t) and q'' = C u' + what is left of it."""
@@ -207,8 +220,16 @@ class Constraints:
     phi: ca.SX  # (np, 1) position residual
     psi: ca.SX  # (np + nv, 1) velocity residual: rates of the position rows, then the velocity rows
     gamma: ca.SX  # (na, 1) acceleration residual, with u' in it
-    A: ca.SX  # (nc, nu)
+    A: ca.SX  # (nc, nu); acceleration rows that are not linear in u' have it in them
     b: ca.SX  # (nc, 1)
+
+    def frozen(self, count: int) -> tuple[ca.SX, ca.SX]:
+        """A and b with the last `count` rows empty: those that wait for an estimate of u'."""
+        known = self.A.shape[0] - count
+        return (
+            ca.vertcat(self.A[:known, :], ca.SX(count, self.A.shape[1])),
+            ca.vertcat(self.b[:known, :], ca.SX(count, 1)),
+        )
 
 
 def derive_constraints(
@@ -229,3 +250,18 @@ def derive_constraints(
         ca.vertcat(ca.jacobian(psi, s.u), ca.jacobian(gamma, s.ud)),
         -ca.vertcat(kinematics.rate(psi), rest),
     )
+
+
+def linearise(constraints: Constraints, B: ca.SX, servos: Sequence[int | None], s: Symbols) -> ca.Function:
+    """What Newton's method needs of acceleration constraints g(q, u, u', t) = 0 that are not linear in u'.
+
+    A function of (x, u', la), la (na,) their multipliers: A = dg/du' (na, nu); the directions W (na, nu) in which they
+    act, rows of A or of B^T; g (na,); and the curvature d(W^T la)/du' (nu, nu). `servos` are their unknowns.
+    """
+    g = constraints.gamma
+    A = ca.jacobian(g, s.ud)
+    W = ca.vertcat(*[A[k, :] if servo is None else B[:, servo].T for k, servo in enumerate(servos)])
+    la = ca.SX.sym("la", g.shape[0])
+    H = ca.jacobian(ca.mtimes(W.T, la), s.ud)
+    columns = [ca.vec(A.T), ca.vec(W.T), g, ca.vec(H.T)]
+    return ca.Function("newton", [ca.vertcat(s.x, s.ud, la)], [ca.densify(ca.vertcat(*columns))])

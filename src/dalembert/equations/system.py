@@ -12,10 +12,13 @@ import sympy as sp
 
 from dalembert.equations.native import Kernel, compile_kernel
 from dalembert.errors import ArrayError, UnknownNameError
+from dalembert.model.statement import Statement
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from dalembert.analysis.symbolic import SymbolicEquations
+    from dalembert.initial.diagnosis import Diagnosis
     from dalembert.motion import Motion
     from dalembert.state import State
 
@@ -47,6 +50,8 @@ class System:
     """M(q,t) u' = f(q,u,t) + r with its constraints, as graphs that become native code when first used.
 
     Sizes: `nq` coordinates, `nu` speeds, `nc` constraint rows (position first, then velocity, then acceleration).
+    `ideal` says that the multipliers act along A, known from the state: no servo constraint, no friction, no constraint
+    that is not linear in u'. `works` says that something can change the energy, `friction` that reactions rub.
     Evaluations take `(t, q, u)` and optional parameter values; leading axes of q and u are kept.
     """
 
@@ -61,9 +66,13 @@ class System:
     guess: tuple[float, ...]
     ideal: bool
     works: bool
+    friction: bool
     singular_mass: bool
     drawing: Drawing
+    particles: tuple[str, ...]
+    bodies: tuple[str, ...]
     functions: Mapping[str, ca.Function] = field(repr=False)
+    statement: Statement | None = field(default=None, repr=False)  # for symbolic equations; not pickled
     _kernels: dict[str, Kernel] = field(default_factory=dict, repr=False)
     _derived: dict[str, Kernel | None] = field(default_factory=dict, repr=False)
 
@@ -87,6 +96,11 @@ class System:
     def count(self, level: str) -> int:
         """Number of constraint rows of a level: "position", "velocity" or "acceleration"."""
         return sum(row.level == level for row in self.rows)
+
+    @property
+    def curved(self) -> int:
+        """Number of acceleration rows if one of them is not linear in u', else 0; A u' = b needs u' for them."""
+        return self.count("acceleration") if "newton" in self.functions else 0
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
@@ -133,8 +147,13 @@ class System:
             self._derived[name] = None if function is None else compile_kernel(function)
         return self._derived[name]
 
-    def evaluate(self, name: str, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
-        """All outputs of one kernel in one array, (..., n_out); leading axes as in `q`."""
+    def evaluate(
+        self, name: str, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None, *, more: Any = ()
+    ) -> np.ndarray:
+        """All outputs of one kernel in one array, (..., n_out); leading axes as in `q`.
+
+        `more` (..., n) is what a kernel reads besides x = (t, q, u, p).
+        """
         q_, u_ = self._checked(q, self.nq, "q"), self._checked(u, self.nu, "u")
         if isinstance(parameters, np.ndarray):
             p = self._checked(parameters, len(self.parameters), "parameters")
@@ -148,7 +167,7 @@ class System:
         t_ = np.broadcast_to(np.asarray(t, dtype=float), lead)[..., None]
         x = np.concatenate(
             [t_, np.broadcast_to(q_, (*lead, self.nq)), np.broadcast_to(u_, (*lead, self.nu)),
-             np.broadcast_to(p, (*lead, len(p)))], axis=-1,
+             np.broadcast_to(p, (*lead, len(p))), np.broadcast_to(more, (*lead, np.shape(more)[-1]))], axis=-1,
         )  # fmt: skip
         function = self.functions[name]
         rows = x.reshape(-1, x.shape[-1])
@@ -164,19 +183,55 @@ class System:
 
     def forces(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
         """f of M u' = f + r, (..., nu): active forces and what is left of the inertia forces when u' = 0."""
-        return self._part("forces", t, q, u, parameters)
+        out = self.evaluate("dynamics", t, q, u, parameters)
+        return out[..., self.parts["forces"][0]] - out[..., self.parts["prescribed"][0]]
 
     def coordinate_rates(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
         """q' = C u + D, (..., nq)."""
         return self._part("coordinate_rates", t, q, u, parameters)
 
     def constraint_jacobian(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
-        """A of A u' = b, (..., nc, nu)."""
+        """A of A u' = b, (..., nc, nu); acceleration rows are empty if one of them is not linear in u'."""
         return self._part("constraint_jacobian", t, q, u, parameters)
 
     def constraint_bias(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
-        """b of A u' = b, (..., nc)."""
+        """b of A u' = b, (..., nc); acceleration rows are empty if one of them is not linear in u'."""
         return self._part("constraint_bias", t, q, u, parameters)
+
+    def directions(
+        self,
+        t: ArrayLike,
+        q: ArrayLike,
+        u: ArrayLike,
+        parameters: Any = None,
+        *,
+        udot: ArrayLike | None = None,
+        multipliers: ArrayLike | None = None,
+    ) -> np.ndarray:
+        """W of r = W^T la + c, (..., nc, nu): rows of A, or of what the unknown of a servo constraint acts through.
+
+        Friction is in W if the `multipliers` (..., nc) are given, as it depends on their signs. Acceleration rows that
+        are not linear in u' need `udot` (..., nu) too, and are empty without it.
+        """
+        out = self.evaluate("dynamics", t, q, u, parameters)
+        where, _ = self.parts["constraint_jacobian" if self.ideal else "directions"]
+        W = out[..., where].reshape(*out.shape[:-1], self.nc, self.nu).copy()
+        if multipliers is None:
+            return W
+        la = np.asarray(multipliers, dtype=float)
+        if self.friction:
+            F = out[..., self.parts["friction"][0]].reshape(W.shape)
+            W -= np.sign(la)[..., None] * F
+        if self.curved and udot is not None:
+            n, nu = self.curved, self.nu
+            more = np.concatenate([np.asarray(udot, dtype=float), la[..., -n:]], axis=-1)
+            rows = self.evaluate("newton", t, q, u, parameters, more=more)
+            W[..., -n:, :] = rows[..., n * nu : 2 * n * nu].reshape(*rows.shape[:-1], n, nu)
+        return W
+
+    def prescribed_reaction(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
+        """c of r = W^T la + c, (..., nu): non-ideal parts of the reaction that were prescribed."""
+        return self._part("prescribed", t, q, u, parameters)
 
     def position_residual(self, t: ArrayLike, q: ArrayLike, parameters: Any = None) -> np.ndarray:
         """phi(q, t), (..., number of position constraints)."""
@@ -193,7 +248,11 @@ class System:
 
     @property
     def parts(self) -> dict[str, tuple[slice, tuple[int, ...]]]:
-        """Where each quantity lies in the output of the "dynamics" kernel, and its shape."""
+        """Where each quantity lies in the output of the "dynamics" kernel, and its shape.
+
+        "forces" includes "prescribed", the non-ideal part of the reaction that is known beforehand. The reaction is
+        directions^T la - friction^T |la| + prescribed; directions are those of A if the system is ideal.
+        """
         nq, nu, nc = self.nq, self.nu, self.nc
         shapes: dict[str, tuple[int, ...]] = {
             "coordinate_rates": (nq,),
@@ -202,8 +261,10 @@ class System:
             "constraint_jacobian": (nc, nu),
             "constraint_bias": (nc,),
             "directions": (0,) if self.ideal else (nc, nu),
+            "friction": (nc, nu) if self.friction else (0,),
             "power": (1,),
             "transport": (nu,),
+            "prescribed": (nu,),
         }
         ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
         return {
@@ -225,6 +286,21 @@ class System:
 
         return simulate(self, state, t_end, **options)
 
+    def diagnose(self, state: State) -> Diagnosis:
+        """Degrees of freedom, rank, redundant and conflicting constraints by name, and which reactions are unique."""
+        from dalembert.initial.diagnosis import diagnose
+
+        return diagnose(self, state)
+
+    def equations(self, formulation: Any = None) -> SymbolicEquations:
+        """The equations of motion in SymPy and LaTeX as a formulation arranges them (None: Lagrange multipliers).
+
+        For small systems; see `dalembert.analysis.symbolic.write_equations`.
+        """
+        from dalembert.analysis.symbolic import write_equations
+
+        return write_equations(self, formulation)
+
     # -- inside ----------------------------------------------------------------------------------------------------
 
     def _part(self, name: str, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any) -> np.ndarray:
@@ -242,7 +318,7 @@ class System:
         return array
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {**self.__dict__, "_kernels": {}, "_derived": {}}
+        state = {**self.__dict__, "_kernels": {}, "_derived": {}, "statement": None}  # deep expressions do not pickle
         state["functions"] = {name: f.serialize() for name, f in self.functions.items()}
         return state
 

@@ -13,6 +13,8 @@ import numpy as np
 
 from dalembert.equations.system import System, finite_number, name_of
 from dalembert.errors import InitialStateError, UnknownNameError
+from dalembert.initial.diagnosis import describe_motions, diagnose
+from dalembert.initial.servo import check_servos
 from dalembert.state import State
 
 TOLERANCE = 1e-12
@@ -52,24 +54,29 @@ def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, param
 
     engine = Engine(system, parameters, LagrangeMultipliers(), NoCorrection())
     found = engine.evaluate(np.array([t]), np.concatenate([q, u, np.zeros(int(system.works))])[None])
+    if engine.unsolved:
+        raise InitialStateError(f"`{system.name}` at t = {t:g}: {engine.unsolved.message}")
     if not np.isfinite(found.udot).all():
         raise InitialStateError(
             f"`{system.name}`: the accelerations are not finite at t = {t:g}; the model is undefined in this state"
         )
+    check_servos(system, t, q, u, parameters)
+    state = State(system, float(t), q, u, found.udot[0], found.multipliers[0], parameters)
     left = np.abs(found.acceleration[0])
     if left.size and left.max() > 1e-6:
         bad = {system.constraint_names[k]: float(left[k]) for k in np.argsort(-left) if left[k] > 1e-6}
+        conflicts = [str(conflict) for conflict in diagnose(system, state).conflicting]
         raise InitialStateError(
-            f"`{system.name}`: no acceleration satisfies all constraints in this state; in conflict: {_list(bad)}. "
-            "Remove or change one of them",
+            f"`{system.name}`: no acceleration satisfies all constraints in this state: "
+            f"{'; '.join(conflicts) or 'left over: ' + _list(bad)}. Remove or change one of them",
             bad,
         )
     if found.balance[0] > 1e-6:
         raise InitialStateError(
             f"`{system.name}`: M u' = f + r cannot be solved in this state: some motion has neither inertia nor a "
-            "constraint; give every coordinate inertia or a constraint"
+            f"constraint{_which(state)}; give every coordinate inertia or a constraint"
         )
-    return State(system, float(t), q, u, found.udot[0], found.multipliers[0], parameters)
+    return state
 
 
 def _read(system: System, values: Mapping[Any, float], what: str) -> dict[str, float]:
@@ -189,6 +196,12 @@ def _check(system: System, level: str, labels: list[str], left: np.ndarray, held
         "Change or release a given value, or give a guess closer to an assembled state",
         bad,
     )
+
+
+def _which(state: State) -> str:
+    """The motions without inertia, in brackets; nothing if there are none."""
+    massless = diagnose(state.system, state).massless
+    return f" ({describe_motions(massless)})" if massless else ""
 
 
 def _list(bad: Mapping[str, float]) -> str:

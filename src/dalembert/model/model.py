@@ -11,7 +11,9 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.errors import ModelError
 from dalembert.model.names import Names, split_names
+from dalembert.model.nonideal import NonidealReader
 from dalembert.model.quaternion import Quaternion
+from dalembert.model.rates import Rates
 from dalembert.model.reading import Reader, level_of, listed
 from dalembert.model.statement import (
     Attitude,
@@ -45,10 +47,10 @@ class Model:
     def __init__(self, name: str = "model") -> None:
         self.name = name
         self.statement = Statement(name=name, time=dynamicsymbols._t)  # noqa: SLF001 - SymPy's only spelling of its time symbol
-        self._rateless: list[sp.Expr] = []  # coordinates whose rate has no kinematical equation yet
-        self._spare = 0  # kinematical equations in excess of the rates they contain
         self._read = Reader(self.statement.faults)
         self._names = Names(self._read.fault)
+        self._rates = Rates(self.statement, self._read)
+        self._nonideal = NonidealReader(self.statement, self._read, self._names)
 
     @property
     def t(self) -> sp.Symbol:
@@ -68,7 +70,7 @@ class Model:
         """New coordinates q, as functions of time; `names` are separated by blanks or commas, or a range `q1:4`."""
         new = self._declare(names, "coordinate")
         self.statement.coordinates.extend(new)
-        self._rateless.extend(new)
+        self._rates.add(new)
         return new
 
     def speeds(
@@ -86,12 +88,12 @@ class Model:
         new = self._declare(names, "speed")
         self.statement.speeds.extend(new)
         if kinematics is None:
-            self._name_rates(new)
+            self._rates.name(new)
         elif isinstance(kinematics, Mapping):
             for q, rate in kinematics.items():
-                self._kinematical(self._names.symbol(q), rate)
-        elif not self._kinematical_equations(kinematics):
-            self._name_rates(new)  # a stand-in for what could not be read, so that no further faults follow
+                self._rates.equate(self._names.symbol(q), rate)
+        elif not self._rates.equations(kinematics):
+            self._rates.name(new)  # a stand-in for what could not be read, so that no further faults follow
         return new
 
     def parameters(self, **defaults: float) -> tuple[sp.Symbol, ...]:
@@ -265,6 +267,49 @@ class Model:
         pairs = enumerate(zip(expressions, servos, strict=True))
         return tuple(self._constrain_one(e, f"{name}[{k}]", s) for k, (e, s) in pairs)
 
+    def nonideal(
+        self,
+        constraint: Constraint | str | None = None,
+        *,
+        force: Mapping[sp.Expr, Expression] | None = None,
+        vector: Components | None = None,
+        friction: Expression | None = None,
+        at: Point | Components | None = None,
+        surface_velocity: Components | None = None,
+        regularisation: Expression = 1e-4,
+    ) -> None:
+        """A non-ideal part of the constraint force, one that may do virtual work; it counts as a reaction.
+
+        Prescribed (Udwadia and Kalaba's C of M u' = f + A^T la + C, any function of q, u, t):
+
+            model.nonideal(force={x: -c * vx})             by coordinate or speed, like `generalized_force`
+            model.nonideal(vector=[-c * vx, 0], at=P)      in inertial components, like `force`
+
+        Coulomb friction, tied to the reaction of a constraint (or of its name) that acts at a particle, body or point:
+
+            model.nonideal(track, friction=mu, at=P, regularisation=1e-4, surface_velocity=[belt, 0])
+
+        Its force on P is -mu N v / sqrt(v.v + v0^2). N = |la| |n| is the normal force: n is the reaction at P per unit
+        of the multiplier, found from A^T = J^T n with J = dv/du. It is solved for together with the accelerations.
+        v is the velocity of P relative to the surface, without its part along n; if `surface_velocity` contains speeds,
+        the opposite force acts on what carries the surface. v0 = `regularisation` > 0 is a speed, small against those
+        of interest: it makes sticking a creep slower than v0 and stiffer the smaller v0 is. `mu` and v0 must suit
+        their parameters' defaults; mu may vary with q, u and t. The multiplier must be unique: redundant constraints
+        share their reactions in a way that rigid bodies leave open.
+        """
+        stated = [name for name, v in (("force", force), ("vector", vector), ("friction", friction)) if v is not None]
+        if len(stated) != 1:
+            found = " and ".join(stated) or "none"
+            self._read.fault(f"model.nonideal takes one of force=, vector= and friction=, got {found}")
+        elif friction is not None:
+            self._nonideal.rub(constraint, friction, at, regularisation, surface_velocity)
+        elif constraint is not None or surface_velocity is not None:
+            self._read.fault("model.nonideal: a constraint and a surface velocity belong to friction; leave them out")
+        elif vector is not None:
+            self._nonideal.prescribe_at(vector, at)
+        else:
+            self._nonideal.prescribe_along(force, at)
+
     def line(self, points: Sequence[Point | Components], *, name: str | None = None) -> None:
         """A polyline drawn in animations, through particles, bodies or positions."""
         name = name or f"line_{len(self.statement.lines) + 1}"
@@ -292,8 +337,7 @@ class Model:
     def closed(self) -> Statement:
         """The statement with default speeds for every coordinate that has none; what `compile` reads."""
         s = self.statement
-        missing = self._rateless[: max(self._spare, 0)]
-        rest = self._rateless[len(missing) :]
+        missing, rest = self._rates.split()
         names = [f"{q.func.__name__}_dot" for q in rest]
         faults = [f"kinematics: the rate of `{q}` appears in no equation" for q in missing]
         faults += [
@@ -327,37 +371,6 @@ class Model:
         for name in found:
             self._names.claim(name, kind)
         return tuple(dynamicsymbols(name) for name in found)
-
-    def _name_rates(self, speeds: tuple[sp.Expr, ...]) -> None:
-        for q, u in zip(self._rateless[: len(speeds)], speeds, strict=False):
-            self.statement.kinematics.append(q.diff(self.t) - u)
-        self._rateless = self._rateless[len(speeds) :]
-
-    def _kinematical_equations(self, equations: Any) -> bool:
-        """Take over equations that are zero; False after a fault."""
-        entries = listed(equations)
-        if entries is None:
-            self._read.fault(f"kinematics must be a mapping {{coordinate: rate}} or a list, got {equations!r}")
-            return False
-        read = [e for k, v in enumerate(entries) if (e := self._read.expression(v, f"kinematics [{k}]")) is not None]
-        if len(read) < len(entries):
-            return False
-        rates = set().union(*(e.atoms(sp.Derivative) for e in read))
-        left = [q for q in self._rateless if q.diff(self.t) not in rates]
-        self._spare += len(read) - (len(self._rateless) - len(left))
-        self.statement.kinematics.extend(read)
-        self._rateless = left
-        return True
-
-    def _kinematical(self, q: sp.Expr, rate: Expression) -> None:
-        if q not in self.statement.coordinates:
-            self._read.fault(f"kinematics: `{q}` is not a coordinate")
-            return
-        if q not in self._rateless:
-            self._read.fault(f"kinematics: the rate of `{q}` is given twice")
-            return
-        self.statement.kinematics.append(q.diff(self.t) - self._read.scalar(rate, f"rate of `{q}`"))
-        self._rateless.remove(q)
 
     def _constrain_one(self, expression: Any, name: str, servo: Any) -> Constraint:
         self._names.claim(name, "constraint")

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, fields, replace
 
 import sympy as sp
 
@@ -105,6 +106,26 @@ class Constraint:
 
 
 @dataclass(frozen=True)
+class Friction:
+    """Coulomb friction tied to the multiplier la of a constraint that acts at a point.
+
+    The force on the point is -mu |la| |n| v / sqrt(v.v + v0^2): n is the reaction there per unit of la, v the sliding
+    velocity (relative to `surface_velocity`, without its part along n), mu the `coefficient`, v0 the `regularisation`.
+    """
+
+    constraint: str
+    coefficient: sp.Expr
+    at: Point
+    regularisation: sp.Expr
+    surface_velocity: Vector = (sp.S.Zero, sp.S.Zero, sp.S.Zero)
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return f"friction on `{self.constraint}`"
+
+
+@dataclass(frozen=True)
 class Line:
     """Drawing data: a polyline through points."""
 
@@ -134,5 +155,12 @@ class Statement:
     energies: list[Energy] = field(default_factory=list)
     matrices: list[Matrices] = field(default_factory=list)
     constraints: list[Constraint] = field(default_factory=list)
+    nonideal_forces: list[Force] = field(default_factory=list)  # prescribed parts of the reaction
+    nonideal_generalized: list[Mapping[sp.Expr, sp.Expr]] = field(default_factory=list)
+    frictions: list[Friction] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+
+    def copy(self) -> Statement:
+        """The same statement in lists of its own, so that later additions to the model do not reach it."""
+        return replace(self, **{f.name: copy(getattr(self, f.name)) for f in fields(self)})

@@ -16,6 +16,8 @@ from dalembert.numerics import layout
 from dalembert.numerics.drift.no_correction import leave
 from dalembert.numerics.equations import Equations, motion_function
 from dalembert.numerics.evaluate import rates, sample
+from dalembert.numerics.formulations.choice import Choice
+from dalembert.numerics.formulations.lagrange_multipliers import accelerate_pivoted
 from dalembert.numerics.integrators import advance as loop
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.link import address_of
@@ -23,13 +25,18 @@ from dalembert.numerics.status import MORE, OK, Status
 
 CHUNK = 4096  # samples per buffer when every step is stored
 MOST_STEPS = 10_000_000  # per slice, however fast they are
+PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
 SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctrl-C
 
 
 class Formulation(Protocol):
     """A way of writing the equations: gives the native function that finds the accelerations."""
 
-    def unroll(self, equations: Equations) -> tuple[ca.SX, ca.SX, ca.SX] | None: ...
+    def choose(self, system: System, M: np.ndarray, A: np.ndarray) -> Choice | None: ...
+
+    def unroll(self, equations: Equations, choice: Any) -> tuple[ca.SX, ca.SX, ca.SX] | None: ...
+
+    def workspace(self, nu: int, nc: int) -> int: ...
 
     def accelerator(self, *, ideal: bool, unrolled: bool) -> Any: ...
 
@@ -82,12 +89,13 @@ class Engine:
     """One system with parameter values, a formulation and a drift control, ready to run. Not shared between threads."""
 
     def __init__(self, system: System, parameters: np.ndarray, formulation: Formulation, drift: Drift) -> None:
-        self.system = system
+        self.system, self.parameters = system, parameters
         self.size = system.nq + system.nu
         self.nz = self.size + int(system.works)
         sizes = {
             "nq": system.nq, "nu": system.nu, "np": system.count("position"), "nv": system.count("velocity"),
             "nc": system.nc, "ni": len(system.invariants), "works": int(system.works), "ideal": int(system.ideal),
+            "friction": int(system.friction), "curved": system.curved,
         }  # fmt: skip
         self.plan, self.mem = layout.lay_out(sizes, len(parameters), system.kernel("dynamics").n_out, drift.options)
         for key, name in (
@@ -95,26 +103,60 @@ class Engine:
             (layout.INVARIANT, "invariant"), (layout.ENERGY, "energy"),
         ):  # fmt: skip
             self.plan[key] = system.kernel(name).address
-        motion = None
-        if system.ideal and drift.feedback() is leave:
-            motion = system.derived_kernel(
-                f"motion {formulation!r}", lambda: motion_function(system, formulation.unroll)
-            )
-        self.plan[layout.MOTION] = 0 if motion is None else motion.address
+        self.plan[layout.NEWTON] = system.kernel("newton").address if system.curved else 0
+        self.plan[layout.WORK] = len(self.mem)
+        self.mem = np.concatenate([self.mem, np.zeros(formulation.workspace(system.nu, system.nc))])
         for key, kernel in drift.kernels(system).items():
             self.plan[key] = 0 if kernel is None else kernel.address
         first = self.plan[layout.XU] + system.nu
         self.mem[first : first + len(parameters)] = parameters
+        self.formulation, self.drift = formulation, drift
+        self.choice: Choice | None = None
+        self.choices: list[tuple[float, Choice | None]] = []
         self.correct = drift.corrector()
         for key, function in (
-            (layout.ACCELERATE, formulation.accelerator(ideal=system.ideal, unrolled=motion is not None)),
+            (layout.ACCELERATE, formulation.accelerator(ideal=system.ideal, unrolled=False)),
             (layout.FEEDBACK, drift.feedback()),
             (layout.CORRECT, self.correct),
         ):
             self.plan[key] = address_of(function)
 
+    def choose(self, t: float, z: np.ndarray) -> None:
+        """Make the static choices of the formulation at a state, and the motion kernel that goes with them."""
+        system = self.system
+        self.plan[layout.STALE] = -PATIENCE
+        if not system.ideal:
+            return
+        out = system.evaluate("dynamics", t, z[: system.nq], z[system.nq : self.size], self.parameters)
+        parts = system.parts
+        M, A = (out[parts[name][0]].reshape(parts[name][1]) for name in ("mass_matrix", "constraint_jacobian"))
+        if not (np.isfinite(M).all() and np.isfinite(A).all()):
+            return
+        choice = self.formulation.choose(system, M, A)
+        if choice == self.choice and self.choices:
+            return
+        self.plan[layout.STALE], self.choice = 0, choice
+        self.choices.append((t, choice))
+        motion = None
+        if self.drift.feedback() is leave:
+            motion = system.derived_kernel(
+                f"motion {self.formulation!r} {choice!r}",
+                lambda: motion_function(system, self.formulation.unroll, choice),
+            )
+        self.plan[layout.MOTION] = 0 if motion is None else motion.address
+        self.plan[layout.ACCELERATE] = address_of(
+            self.formulation.accelerator(ideal=system.ideal, unrolled=motion is not None)
+        )
+
+    @property
+    def unsolved(self) -> Status:
+        """Why the last evaluation found no accelerations; OK if it did."""
+        return Status(int(self.plan[layout.UNSOLVED]))
+
     def rates(self, t: float, z: np.ndarray) -> np.ndarray:
         """(q', u', power) at one state, (nz,)."""
+        if not self.choices:
+            self.choose(t, z)
         zdot = np.zeros(self.nz)
         rates(self.plan, self.mem, t, np.ascontiguousarray(z, dtype=float), zdot)
         return zdot
@@ -127,12 +169,18 @@ class Engine:
     def evaluate(self, t: np.ndarray, z: np.ndarray) -> Evaluation:
         """Accelerations, multipliers, residuals and energies at samples t (nt,), z (nt, nz)."""
         s = self.system
+        if not self.choices and len(t):
+            self.choose(float(t[0]), z[0])
         n_p, n_v = s.count("position"), s.count("velocity")
         widths = [s.nu, s.nc, n_p, n_p + n_v, s.nc, 1, 1, 1, 1]
         out = np.zeros((len(t), sum(widths)))
         flat = np.ascontiguousarray(z, dtype=float).ravel()
         times = np.ascontiguousarray(t, dtype=float)
+        used = self.plan[layout.ACCELERATE]
+        if self.choice is not None and len(self.choice.rows) < s.nc:  # redundant: the least multipliers, not any
+            self.plan[layout.ACCELERATE] = address_of(accelerate_pivoted)
         sample(self.plan, self.mem, times, flat, out.reshape(-1))
+        self.plan[layout.ACCELERATE] = used
         blocks = np.split(out, np.cumsum(widths)[:-1], axis=1)
         return Evaluation(*blocks[:5], *(b[:, 0] for b in blocks[5:]))
 
@@ -146,6 +194,8 @@ class Engine:
     ) -> Samples:
         """Integrate from z0 over `span`; stores `t_eval`, or every step. Ctrl-C keeps what is there."""
         method = integrator.method()
+        if not self.choices:
+            self.choose(span[0], z0)
         for key, function in (
             (layout.STEP, method.step),
             (layout.PREPARE, method.prepare),
@@ -153,15 +203,20 @@ class Engine:
         ):
             self.plan[key] = address_of(function)
         run = _Run(self, method, z0, span, t_eval)
+        self.plan[layout.UNSOLVED] = 0
         status = run.start()
         try:
             while status == MORE:
                 status = run.slice()
+                if self.plan[layout.STALE] > 0:
+                    self.choose(float(run.clock[loop.T]), run.z)
                 if progress is not None:
                     progress(float(run.clock[loop.T]))
         except KeyboardInterrupt:
             run.collect()
             status = Status.INTERRUPTED
+        if status == Status.NOT_FINITE and self.unsolved:
+            status = self.unsolved
         return run.finish(status)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 
@@ -47,13 +48,13 @@ class Equations:
         )
 
 
-Unroll = Callable[[Equations], tuple[ca.SX, ca.SX, ca.SX] | None]
+Unroll = Callable[[Equations, Any], tuple[ca.SX, ca.SX, ca.SX] | None]
 
 
-def motion_function(system: System, unroll: Unroll) -> ca.Function | None:
+def motion_function(system: System, unroll: Unroll, choice: Any) -> ca.Function | None:
     """The whole right-hand side in one function of x: q', u', power, la, quality; None if it cannot be unrolled."""
     e = Equations.of(system)
-    solved = unroll(e)
+    solved = unroll(e, choice)
     if solved is None:
         return None
     udot, la, quality = solved

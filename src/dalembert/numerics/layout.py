@@ -24,7 +24,8 @@ NQ, NU, NZ, NP, NV, NC, NI = range(7)
 # (0 if there are none).
 DYNAMICS, MOTION, RESIDUAL, DISPLACEMENT, INVARIANT, ENERGY, ONTO_POSITIONS, ONTO_VELOCITIES = range(7, 15)
 # Offsets into mem. X holds t, q, u, p; OUT is the output of the dynamics kernel, by parts. DIRECTION equals JACOBIAN
-# when every reaction is ideal. RATES holds q', u', power, la, quality, as the motion kernel writes them.
+# when every reaction is ideal and is filled by `numerics.nonideal` otherwise. RATES holds q', u', power, la, quality,
+# as the motion kernel writes them.
 X, XQ, XU, OUT, QDOT, MASS, FORCE, JACOBIAN, BIAS, DIRECTION, POWER, TRANSPORT = range(15, 27)
 RATES, UDOT, TOTAL_POWER, MULTIPLIER, QUALITY, RESIDUALS, INVARIANTS, ENERGIES = range(27, 35)
 MATRIX, SCALE, RHS, REMAINDER, COLUMN, SHIFT, OPTIONS = range(35, 42)
@@ -33,7 +34,11 @@ ACCELERATE, FEEDBACK, CORRECT, STEP, PREPARE, INTERPOLATE = range(42, 48)
 # Counters; STALE is 1 if a static choice should be made again, negative while that is not worth asking. Integer
 # workspace (pivot order, pivot sizes) at the end of plan; WORK is where the workspace of a formulation starts in mem.
 NFEV, STALE, RANK, PERMUTATION, PIVOTS, WORK = range(48, 54)
-PLAN_SIZE = 54
+# Reactions that are not ideal: the kernel of constraints not linear in u' (0 if there are none), which reads XUDOT, the
+# tail of X, and writes LINEARISED; the directions W0 and the friction F as stated, in OUT; the signs of la last found;
+# a copy of M; and the status of an evaluation that has no solution, else 0.
+NEWTON, XUDOT, LINEARISED, STATED, FRICTION, SIGN, MASS_COPY, UNSOLVED = range(54, 62)
+PLAN_SIZE = 62
 
 f8, i8 = types.float64, types.int64
 Floats = types.Array(f8, 1, "C")
@@ -133,10 +138,12 @@ def combination(weights: np.ndarray) -> Any:
 def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """A fresh `plan` and a zeroed `mem` for a system of these sizes (keys nq nu np nv nc ni works ideal).
 
+    Optional keys: friction (0 or 1), curved (number of acceleration rows if one of them is not linear in u').
     `options` are the numbers of the drift control, copied to mem[OPTIONS].
     """
     nq, nu, nc, ni = sizes["nq"], sizes["nu"], sizes["nc"], sizes["ni"]
-    n = nu + nc
+    curved, stated = sizes.get("curved", 0), 0 if sizes["ideal"] else nc * nu
+    n, bent = nu + nc, nu * nu if curved else 0
     plan = np.zeros(PLAN_SIZE + 2 * n, dtype=np.int64)
     plan[[NQ, NU, NZ, NP, NV, NC, NI]] = nq, nu, nq + nu + sizes["works"], sizes["np"], sizes["nv"], nc, ni
     size = 0
@@ -148,16 +155,21 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
 
     reserve(X, 1 + nq + nu + n_parameters)
     plan[XQ], plan[XU] = plan[X] + 1, plan[X] + 1 + nq
+    reserve(XUDOT, nu + curved if curved else 0)
     reserve(OUT, n_out)
-    lengths = [nq, nu * nu, nu, nc * nu, nc, 0 if sizes["ideal"] else nc * nu, 1, nu]
+    lengths = [nq, nu * nu, nu, nc * nu, nc, stated, stated * sizes.get("friction", 0), 1, nu]
     starts = plan[OUT] + np.cumsum([0, *lengths[:-1]])
-    plan[[QDOT, MASS, FORCE, JACOBIAN, BIAS, DIRECTION, POWER, TRANSPORT]] = starts
+    plan[[QDOT, MASS, FORCE, JACOBIAN, BIAS, STATED, FRICTION, POWER, TRANSPORT]] = starts
+    reserve(DIRECTION, stated)
     if sizes["ideal"]:
         plan[DIRECTION] = plan[JACOBIAN]
+    if not sizes.get("friction", 0):
+        plan[FRICTION] = 0
     for key, count in (
         (RATES, nq), (UDOT, nu), (TOTAL_POWER, 1), (MULTIPLIER, nc), (QUALITY, 1),
         (RESIDUALS, nc + sizes["np"]), (INVARIANTS, ni * (1 + nq)),
         (ENERGIES, 2), (MATRIX, n * n), (SCALE, n), (RHS, n), (REMAINDER, n), (COLUMN, 2 * n), (SHIFT, nq + 1),
+        (SIGN, nc), (LINEARISED, curved * (2 * nu + 1) + bent), (MASS_COPY, bent),
         (OPTIONS, len(options)),
     ):  # fmt: skip
         reserve(key, count)

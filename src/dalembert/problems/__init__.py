@@ -10,12 +10,17 @@ from dalembert.errors import UnknownNameError
 from dalembert.problems import (
     appell_hamel,
     asymmetric_top,
+    car,
     chaplygin_sleigh,
+    duffing_tracking,
     four_bar,
+    kalaba_udwadia_particle,
     knife_edge,
     n_four_bar,
+    nonlinear_pendulum,
     pendulum,
     sliding_particle,
+    spatial_four_bar,
     vertical_disk,
 )
 from dalembert.problems.problem import Problem
@@ -33,6 +38,11 @@ _CATALOGUE = (
     appell_hamel.NONLINEAR,
     appell_hamel.LINEAR,
     asymmetric_top.PROBLEM,
+    kalaba_udwadia_particle.PROBLEM,
+    nonlinear_pendulum.PROBLEM,
+    duffing_tracking.PROBLEM,
+    spatial_four_bar.PROBLEM,
+    car.PROBLEM,
 )
 
 

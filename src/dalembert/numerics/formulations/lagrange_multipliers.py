@@ -7,13 +7,13 @@ from typing import Any
 
 import casadi as ca
 
+from dalembert.equations.system import System
 from dalembert.numerics.equations import Equations
 from dalembert.numerics.evaluate import finish_rates
+from dalembert.numerics.formulations.choice import Choice, choose
 from dalembert.numerics.layout import (
-    BIAS,
     DYNAMICS,
     FEEDBACK,
-    FORCE,
     MOTION,
     MULTIPLIER,
     NC,
@@ -31,10 +31,10 @@ from dalembert.numerics.layout import (
     i8,
     move,
 )
-from dalembert.numerics.linear.general import factor_general, solve_general
 from dalembert.numerics.linear.symmetric import factor_saddle, refine_saddle
 from dalembert.numerics.linear.unrolled import TRUSTED, unroll_saddle
 from dalembert.numerics.native_cache import jit
+from dalembert.numerics.nonideal import accelerate_nonideal
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,24 @@ class LagrangeMultipliers:
     The mass matrix may be singular as long as the whole matrix is not. Redundant constraints leave u' unique.
     """
 
-    def unroll(self, equations: Equations) -> tuple[ca.SX, ca.SX, ca.SX] | None:
+    def choose(self, _system: System, M: Any, A: Any) -> Choice:
+        """The independent constraints at a state; all of them where possible."""
+        return Choice(tuple(sorted(choose(M, A).rows)), ())
+
+    def unroll(self, equations: Equations, choice: Choice) -> tuple[ca.SX, ca.SX, ca.SX] | None:
         """u', la and the quality of the solve as a graph; None if it would be too long."""
-        e = equations
-        return unroll_saddle(e.M, e.f, e.A, e.b, augment=e.singular_mass)
+        e, rows = equations, list(choice.rows)
+        solved = unroll_saddle(e.M, e.f, e.A[rows, :], e.b[rows], augment=e.singular_mass)
+        if solved is None:
+            return None
+        la = ca.SX(e.A.shape[0], 1)
+        for k, row in enumerate(rows):
+            la[row] = solved[1][k]
+        return solved[0], la, solved[2]
+
+    def workspace(self, _nu: int, _nc: int) -> int:
+        """Floats of workspace the native function needs."""
+        return 0
 
     def accelerator(self, *, ideal: bool, unrolled: bool) -> Any:
         """The native function that finds the accelerations.
@@ -55,7 +69,7 @@ class LagrangeMultipliers:
         `ideal`: all reactions are normal to their constraints. `unrolled`: there is a motion kernel.
         """
         if not ideal:
-            return accelerate_servo
+            return accelerate_nonideal
         return accelerate_unrolled if unrolled else accelerate_pivoted
 
 
@@ -80,17 +94,3 @@ def accelerate_unrolled(plan, mem):
     if mem[plan[QUALITY]] > TRUSTED:
         return 0
     return accelerate_pivoted(plan, mem)
-
-
-@jit(i8(Ints, Floats))
-def accelerate_servo(plan, mem):
-    """u' and la when unknowns act in directions W other than the constraints they enforce."""
-    call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
-    call_feedback(plan[FEEDBACK], (plan, mem))
-    move(mem, plan[RHS], mem, plan[FORCE], plan[NU])
-    move(mem, plan[RHS] + plan[NU], mem, plan[BIAS], plan[NC])
-    factor_general(plan, mem)
-    solve_general(plan, mem, plan[RHS])
-    move(mem, plan[UDOT], mem, plan[RHS], plan[NU])
-    move(mem, plan[MULTIPLIER], mem, plan[RHS] + plan[NU], plan[NC])
-    return finish_rates(plan, mem)

@@ -1,8 +1,8 @@
 """Udwadia and Kalaba: the accelerations closest to the free ones, by pseudo-inverses; no multipliers are solved for.
 
 Gauss's principle as a weighted least-squares problem (Kalaba, Udwadia 1993, eq. 17-18). With a = M^-1 f,
-u' = a + M^-1/2 (A M^-1/2)^+ (b - A a); any square root of M serves, a triangular one here. Where M is singular, the form
-of Udwadia and Phohomsiri (2006): u' = [(I - A^+ A) M; A]^+ [f; b]. Dependent constraints are no special case.
+u' = a + M^-1/2 (A M^-1/2)^+ (b - A a); any square root of M serves, a triangular one here. Where M is singular, the
+form of Udwadia and Phohomsiri (2006): u' = [(I - A^+ A) M; A]^+ [f; b]. Dependent constraints are no special case.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.numerics.equations import Equations
 from dalembert.numerics.evaluate import finish_rates
 from dalembert.numerics.formulations.choice import Choice
+from dalembert.numerics.formulations.fall_back import native_accelerator
+from dalembert.numerics.formulations.g_inverses import Inverse, accelerate_with, check_inverses, moore_penrose
 from dalembert.numerics.layout import (
     BIAS,
     DYNAMICS,
@@ -44,10 +47,19 @@ from dalembert.numerics.native_cache import jit
 
 @dataclass(frozen=True)
 class UdwadiaKalaba:
-    """u' = a + M^-1/2 (A M^-1/2)^+ (b - A a), with the Moore-Penrose inverse; singular mass matrices included."""
+    """u' = a + M^-1/2 (A M^-1/2)^+ (b - A a), with the Moore-Penrose inverse; singular mass matrices included.
 
-    def choose(self, _system: System, _M: Any, _A: Any) -> Choice | None:
-        """Nothing is chosen: pseudo-inverses take every case."""
+    `g_inverse` and `least_squares_inverse`, functions from a matrix to its inverse that Numba can compile, switch to
+    the general form (30) with any D^- and any H^-_ls; their defining relations (20), (25), (26) are checked at the start.
+    """
+
+    g_inverse: Inverse | None = None
+    least_squares_inverse: Inverse | None = None
+
+    def choose(self, _system: System, M: np.ndarray, A: np.ndarray) -> Choice | None:
+        """Nothing is chosen: pseudo-inverses take every case. Inverses supplied by the user are checked here."""
+        if self.g_inverse is not None or self.least_squares_inverse is not None:
+            check_inverses(M, A, self.g_inverse or moore_penrose, self.least_squares_inverse or moore_penrose)
         return None
 
     def unroll(self, _equations: Equations, _choice: Choice | None) -> tuple[ca.SX, ca.SX, ca.SX] | None:
@@ -58,9 +70,12 @@ class UdwadiaKalaba:
         """Floats of workspace the native function needs."""
         return (2 * nu + nc) * nu + (nu + nc) * (nu + nc) + 4 * (nu + nc)
 
-    def accelerator(self, *, unrolled: bool) -> Any:
+    def accelerator(self, *, ideal: bool, unrolled: bool) -> Any:
         """The native function that finds the accelerations."""
-        return accelerate
+        native_accelerator(self, ideal=ideal, unrolled=unrolled)
+        if self.g_inverse is None and self.least_squares_inverse is None:
+            return accelerate
+        return accelerate_with(self.g_inverse or moore_penrose, self.least_squares_inverse or moore_penrose)
 
 
 @jit(i8(Ints, Floats, i8))
@@ -148,6 +163,35 @@ def accelerate_regular(plan, mem):
 
 
 @jit(i8(Ints, Floats))
+def _least_multipliers(plan, mem):
+    """la = (A^T)^+ (M u' - f)."""
+    nu, nc, A, M = plan[NU], plan[NC], plan[JACOBIAN], plan[MASS]
+    G = plan[WORK]
+    V = G + nu * nc
+    weights, r = V + nc * nc, V + nc * nc + nc
+    for i in range(nu):
+        total = -mem[plan[FORCE] + i]
+        for j in range(nu):
+            total += mem[M + i * nu + j] * mem[plan[UDOT] + j]
+        mem[r + i] = total
+        for k in range(nc):
+            mem[G + i * nc + k] = mem[A + k * nu + i]
+    orthogonalise(mem, G, nu, nc, V)
+    invert_squares(mem, G, nu, nc, weights)
+    for k in range(nc):
+        total = 0.0
+        for i in range(nu):
+            total += mem[G + i * nc + k] * mem[r + i]
+        mem[weights + k] *= total
+    for j in range(nc):
+        total = 0.0
+        for k in range(nc):
+            total += mem[V + j * nc + k] * mem[weights + k]
+        mem[plan[MULTIPLIER] + j] = total
+    return 1
+
+
+@jit(i8(Ints, Floats))
 def accelerate_singular(plan, mem):
     """M singular: u' = [(I - A^+ A) M; A]^+ [f; b] (Udwadia, Phohomsiri 2006), and la = (A^T)^+ (M u' - f)."""
     nu, nc, A, M = plan[NU], plan[NC], plan[JACOBIAN], plan[MASS]
@@ -196,35 +240,6 @@ def accelerate_singular(plan, mem):
             total += mem[V + j * nu + k] * mem[weights + k]
         mem[plan[UDOT] + j] = total
     return _least_multipliers(plan, mem)
-
-
-@jit(i8(Ints, Floats))
-def _least_multipliers(plan, mem):
-    """la = (A^T)^+ (M u' - f)."""
-    nu, nc, A, M = plan[NU], plan[NC], plan[JACOBIAN], plan[MASS]
-    G = plan[WORK]
-    V = G + nu * nc
-    weights, r = V + nc * nc, V + nc * nc + nc
-    for i in range(nu):
-        total = -mem[plan[FORCE] + i]
-        for j in range(nu):
-            total += mem[M + i * nu + j] * mem[plan[UDOT] + j]
-        mem[r + i] = total
-        for k in range(nc):
-            mem[G + i * nc + k] = mem[A + k * nu + i]
-    orthogonalise(mem, G, nu, nc, V)
-    invert_squares(mem, G, nu, nc, weights)
-    for k in range(nc):
-        total = 0.0
-        for i in range(nu):
-            total += mem[G + i * nc + k] * mem[r + i]
-        mem[weights + k] *= total
-    for j in range(nc):
-        total = 0.0
-        for k in range(nc):
-            total += mem[V + j * nc + k] * mem[weights + k]
-        mem[plan[MULTIPLIER] + j] = total
-    return 1
 
 
 @jit(i8(Ints, Floats))

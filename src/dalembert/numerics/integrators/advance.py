@@ -14,6 +14,7 @@ from dalembert.numerics.layout import (
     CORRECT,
     INTERPOLATE,
     PREPARE,
+    STALE,
     STEP,
     Floats,
     Ints,
@@ -110,8 +111,10 @@ def advance(
     count[STORED] = 0
     done = 0
     while clock[T] < clock[T_END]:
-        if done >= budget or (t_eval.size == 0 and count[STORED] >= ts.size):
+        if done >= budget or (t_eval.size == 0 and count[STORED] >= ts.size) or plan[STALE] > 0:
             return MORE
+        if plan[STALE] < 0:
+            plan[STALE] += 1
         if count[ACCEPTED] >= count[ALLOWED]:
             return TOO_MANY_STEPS
         status = _accept(plan, mem, clock, count, z, znew, stages)

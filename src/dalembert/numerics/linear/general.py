@@ -1,6 +1,7 @@
 """Saddle-point systems [M -W^T; A 0] whose reactions act in other directions W than the constraints A.
 
-Servo constraints make them unsymmetric: an unknown force enforces a constraint it is not normal to. LU with complete
+Servo constraints make them unsymmetric, as an unknown force enforces a constraint it is not normal to, and so does
+friction. LU with complete
 pivoting, which reveals the rank: a servo constraint that its unknown cannot influence shows as a missing pivot.
 """
 

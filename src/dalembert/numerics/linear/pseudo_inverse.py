@@ -1,4 +1,4 @@
-"""Pseudo-inverses in native code, by one-sided Jacobi rotations (Hestenes 1958): slow but sure, and without allocation."""
+"""Pseudo-inverses in native code, by one-sided Jacobi rotations (Hestenes 1958): slow but sure, nothing allocated."""
 
 from __future__ import annotations
 
@@ -9,22 +9,6 @@ from dalembert.numerics.native_cache import jit
 
 SWEEPS = 40
 RANK_TOLERANCE = 1e-10  # singular values below this, relative to the largest, are zero
-
-
-@jit(i8(Floats, i8, i8, i8, i8))
-def orthogonalise(mem, G, m, n, V):
-    """Rotate the n columns of G (m, n) until they are orthogonal: G V = U S; V (n, n) is built along the way."""
-    for i in range(n):
-        for j in range(n):
-            mem[V + i * n + j] = 1.0 if i == j else 0.0
-    for _ in range(SWEEPS):
-        turned = 0.0
-        for p in range(n - 1):
-            for q in range(p + 1, n):
-                turned = max(turned, _rotate(mem, G, m, n, V, p, q))
-        if turned < 1e-15:
-            break
-    return 0
 
 
 @jit(f8(Floats, i8, i8, i8, i8, i8, i8))
@@ -54,9 +38,25 @@ def _rotate(mem, G, m, n, V, p, q):
     return cosine
 
 
+@jit(i8(Floats, i8, i8, i8, i8))
+def orthogonalise(mem, G, m, n, V):
+    """Rotate the n columns of G (m, n) until they are orthogonal: G V = U S; V (n, n) is built along the way."""
+    for i in range(n):
+        for j in range(n):
+            mem[V + i * n + j] = 1.0 if i == j else 0.0
+    for _ in range(SWEEPS):
+        turned = 0.0
+        for p in range(n - 1):
+            for q in range(p + 1, n):
+                turned = max(turned, _rotate(mem, G, m, n, V, p, q))
+        if turned < 1e-15:
+            break
+    return 0
+
+
 @jit(f8(Floats, i8, i8, i8, i8))
 def invert_squares(mem, G, m, n, weights):
-    """1 / s_k^2 of the orthogonal columns of G into `weights` (n), 0 where s_k is zero; returns s_min / s_max of the rest."""
+    """1 / s_k^2 of the orthogonal columns of G into `weights`, 0 where s_k is zero; returns s_min / s_max otherwise."""
     largest = 0.0
     for k in range(n):
         total = 0.0

@@ -1,0 +1,252 @@
+"""How each formulation arranges M, f, A, b: one function per formulation, named in `WRITERS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import sympy as sp
+from sympy.polys.matrices.exceptions import DMNonInvertibleMatrixError
+
+from dalembert.analysis.symbolic_mechanics import Mechanics, tidy
+from dalembert.equations.system import System
+from dalembert.errors import OptionError, PairingError, UnknownNameError
+
+EXPLICIT = 6  # nu + nc up to which u' is solved for; its length grows like a factorial
+RANK = 1e-9
+
+
+@dataclass(frozen=True)
+class Written:
+    """Matrices by name, how they stand together, and u' (nu, 1) where it is explicit."""
+
+    matrices: Mapping[str, sp.Matrix]
+    relations: tuple[tuple[str, str], ...]
+    udot: sp.Matrix | None
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Independent constraint rows, dependent and independent speeds, as indices."""
+
+    rows: list[int]
+    dependent: list[int]
+    independent: list[int]
+
+
+def write_lagrange(_: System, m: Mechanics, __: Any) -> Written:
+    """K x = k with x = (u', la): M u' = f + W^T la, A u' = b ([P], eq. 2.42, 2.45)."""
+    nu, nc = m.M.rows, m.A.rows
+    K = m.M.row_join(-m.W.T).col_join(m.A.row_join(sp.zeros(nc, nc)))
+    k = m.f.col_join(m.b)
+    multipliers = [sp.Symbol(f"lambda_{r.name}") if r.servo is None else m.y[r.servo] for r in m.rows]
+    x = sp.Matrix([*m.udot, *multipliers])
+    solution = _explicit(m, K, k)
+    matrices = {"saddle": K, "x": x, "rhs": k, "M": m.M, "f": m.f, "A": m.A, "b": m.b}
+    if solution is not None:
+        matrices["la"] = solution[nu:, :]
+    return Written(matrices, (("saddle x", "rhs"),), None if solution is None else solution[:nu, :])
+
+
+def write_udwadia_kalaba(system: System, m: Mechanics, _: Any) -> Written:
+    """u' = a + M^-1 A^T (A M^-1 A^T)^-1 (b - A a) and the constraint force r, with its two parts ([G], eq. 30, 32).
+
+    The parts are -A^T S^-1 A a, feedback, and A^T S^-1 b, feed-forward, with S = A M^-1 A^T and a = M^-1 f: what (32)
+    becomes for independent constraints, whichever generalised inverses are used.
+    """
+    _check_ideal(system, "UdwadiaKalaba")
+    matrices = {"M": m.M, "f": m.f, "A": m.A, "b": m.b}
+    relations = (
+        ("udot", "unconstrained + M^{-1} constraint_force"),
+        ("unconstrained", "M^{-1} f"),
+        ("constraint_force", "feedback + feed_forward"),
+        ("feedback", "- A^T (A M^{-1} A^T)^{-1} A unconstrained"),
+        ("feed_forward", "A^T (A M^{-1} A^T)^{-1} b"),
+    )
+    solved = _explicit(m, m.M, m.f.row_join(m.A.T))
+    if solved is None:
+        return Written(matrices, relations, None)
+    a, Z = solved[:, :1], solved[:, 1:]
+    parts = _solve(m.A * Z, (m.A * a).row_join(m.b))
+    if parts is None:
+        return Written(matrices, relations, None)
+    feedback, forward = tidy(-m.A.T * parts[:, :1]), tidy(m.A.T * parts[:, 1:])
+    matrices |= {
+        "unconstrained": a,
+        "constraint_force": tidy(feedback + forward),
+        "feedback": feedback,
+        "feed_forward": forward,
+    }
+    return Written(matrices, relations, tidy(a + Z * (parts[:, 1:] - parts[:, :1])))
+
+
+def write_nonminimal_kane(system: System, m: Mechanics, formulation: Any) -> Written:
+    """T u' = V with T = [A1; A2 Q], V = [B; A2 P] ([K], eq. 44); columns in the order (u_I, u_D)."""
+    p = _partition(system, m, formulation)
+    kane = _kane(m, p)
+    T = kane["A1"].col_join(kane["A2"] * kane["Q"])
+    V = kane["B"].col_join(kane["A2"] * kane["P"])
+    solution = _explicit(m, T, V)
+    relations = (("T udot", "V"), ("u", r"\begin{bmatrix} u_I \\ u_D \end{bmatrix}"))
+    return Written({**kane, "T": T, "V": V}, relations, _ordered(solution, p))
+
+
+def write_minimal_kane(system: System, m: Mechanics, formulation: Any) -> Written:
+    """A2 Q A2^T u_I' = A2 (P - Q [0; B]) and u_D' = A u_I' + B ([K], eq. 20, 39 and 42)."""
+    p = _partition(system, m, formulation)
+    kane = _kane(m, p)
+    A2, Q, P, B = kane["A2"], kane["Q"], kane["P"], kane["B"]
+    left = tidy(A2 * Q * A2.T)
+    right = tidy(A2 * (P - Q * sp.zeros(len(p.independent), 1).col_join(B)))
+    fast = _explicit(m, left, right)
+    solution = None if fast is None else fast.col_join(tidy(kane["Amatrix"] * fast + B))
+    relations = (("A2 Q A2T udot_I", "A2 (P - Q c )"), ("udot_D", "Amatrix udot_I + B"))
+    matrices = {**kane, "reduced_mass": left, "reduced_force": right}
+    return Written(matrices, relations, _ordered(solution, p))
+
+
+def write_null_space(_: System, m: Mechanics, __: Any) -> Written:
+    """D^T M u' = D^T f, A u' = b with A D = 0 ([P], eq. 2.1-2.3 without the reactions).
+
+    Servo constraints have no reaction of their own: D belongs to the others, and D^T E y joins the forces, where E
+    (nu, ny) is how the unknowns act ([P], eq. 2.46 and 3.10-3.11).
+    """
+    ideal = [k for k, row in enumerate(m.rows) if row.servo is None]
+    D = _null_space(m, ideal)
+    matrices = {"D": D, "DTM": tidy(D.T * m.M), "DTf": tidy(D.T * m.f)}
+    K, k = matrices["DTM"].col_join(m.A), matrices["DTf"].col_join(m.b)
+    relation = ("DT M udot", "DT f")
+    if m.y.rows:
+        matrices["DTE"] = tidy(D.T * m.B)
+        K = K.row_join(-matrices["DTE"].col_join(sp.zeros(m.A.rows, m.y.rows)))
+        relation = ("DT M udot", "DT (f + E y )")
+    matrices |= {"M": m.M, "f": m.f, "A": m.A, "b": m.b, "E": m.B, "y": m.y}
+    square = K.rows == K.cols  # not with redundant constraints
+    solution = _explicit(m, K, k) if square else None
+    return Written(matrices, (relation, ("A udot", "b")), None if solution is None else solution[: m.M.rows, :])
+
+
+Writer: TypeAlias = Callable[[System, Mechanics, Any], Written]
+WRITERS: Mapping[str, Writer] = {
+    "LagrangeMultipliers": write_lagrange,
+    "UdwadiaKalaba": write_udwadia_kalaba,
+    "NonminimalKane": write_nonminimal_kane,
+    "MinimalKane": write_minimal_kane,
+    "NullSpace": write_null_space,
+}
+
+
+def _kane(m: Mechanics, p: Partition) -> dict[str, sp.Matrix]:
+    """The matrices of [K], section 2, for a partition; `Amatrix` is its A, columns of the rest in the order u_I, u_D."""
+    order = p.independent + p.dependent
+    J1, J2 = m.A.extract(p.rows, p.independent), m.A.extract(p.rows, p.dependent)
+    solved = _solve(J2, (-J1).row_join(m.b.extract(p.rows, [0])))
+    if solved is None:
+        names = ", ".join(str(m.u[k]) for k in p.independent)
+        raise OptionError(f"u_ind = ({names}) cannot be independent: J2 is singular; choose other speeds or None")
+    A, B = solved[:, : J1.cols], solved[:, J1.cols :]
+    return {
+        "u_I": m.u.extract(p.independent, [0]), "u_D": m.u.extract(p.dependent, [0]), "J1": J1, "J2": J2,
+        "Amatrix": A, "B": B, "A1": (-A).row_join(sp.eye(A.rows)), "A2": sp.eye(A.cols).row_join(A.T),
+        "Q": m.M.extract(order, order), "P": m.f.extract(order, [0]),
+    }  # fmt: skip
+
+
+def _ordered(solution: sp.Matrix | None, p: Partition) -> sp.Matrix | None:
+    """A column in the order (u_I, u_D) in the order of the speeds."""
+    order = p.independent + p.dependent
+    return None if solution is None else solution.extract([order.index(k) for k in range(len(order))], [0])
+
+
+def _partition(system: System, m: Mechanics, formulation: Any) -> Partition:
+    """The speeds `u_ind` names, or those that a pivoted factorisation at a random state leaves."""
+    _check_ideal(system, type(formulation).__name__)
+    u_ind = getattr(formulation, "u_ind", None)
+    best = _choose(m, range(m.A.rows))
+    if u_ind is None:
+        return best
+    for name in u_ind:
+        if name not in system.speeds:
+            raise UnknownNameError(name, system.speeds, f"the speeds of `{system.name}`")
+    independent = [system.speeds.index(name) for name in u_ind]
+    if len(set(independent)) != len(best.independent):
+        raise OptionError(
+            f"u_ind has {len(set(independent))} speeds but `{system.name}` has {len(best.independent)} degrees of freedom"
+        )
+    return Partition(best.rows, [k for k in range(system.nu) if k not in independent], independent)
+
+
+def _choose(m: Mechanics, rows: Any) -> Partition:
+    """Independent rows among `rows` and the speeds they determine best at a random state."""
+    from scipy.linalg import qr
+
+    rows = list(rows)
+    A = _numbers(m, m.A.extract(rows, range(m.M.rows)) if rows else sp.zeros(0, m.M.rows))
+    if not rows:
+        return Partition([], [], list(range(m.M.rows)))
+    _, R, order = qr(A.T, mode="economic", pivoting=True)
+    size = np.abs(np.diag(R))
+    rank = int(np.sum(size > RANK * size[0]))
+    kept = sorted(int(k) for k in order[:rank])
+    columns = qr(A[kept], mode="r", pivoting=True)[1]
+    dependent = sorted(int(k) for k in columns[:rank])
+    return Partition([rows[k] for k in kept], dependent, [k for k in range(m.M.rows) if k not in dependent])
+
+
+def _numbers(m: Mechanics, matrix: sp.Matrix) -> np.ndarray:
+    """The matrix at a random state and random parameters."""
+    rng = np.random.default_rng(1743)
+    names = sorted(matrix.free_symbols | matrix.atoms(sp.Function) & {*m.q, *m.u}, key=str)
+    values = {name: sp.Float(value) for name, value in zip(names, rng.uniform(0.3, 1.3, len(names)), strict=True)}
+    return np.array(matrix.xreplace(values).evalf(), dtype=float).reshape(matrix.shape)
+
+
+def _null_space(m: Mechanics, rows: list[int]) -> sp.Matrix:
+    """D (nu, nu - rank) with A D = 0 for these rows, free of fractions where that is possible."""
+    p = _choose(m, rows)
+    if not p.rows:
+        return sp.eye(m.M.rows)
+    A = _solve(m.A.extract(p.rows, p.dependent), -m.A.extract(p.rows, p.independent))
+    if A is None:  # unlikely: regular at a random state
+        return sp.Matrix.hstack(*m.A.extract(rows, range(m.M.rows)).nullspace())
+    D = _ordered_rows(sp.eye(len(p.independent)).col_join(A), p)
+    return sp.Matrix.hstack(*[_without_fractions(D[:, k]) for k in range(D.cols)]) if D.cols else D
+
+
+def _ordered_rows(matrix: sp.Matrix, p: Partition) -> sp.Matrix:
+    order = p.independent + p.dependent
+    return matrix.extract([order.index(k) for k in range(len(order))], range(matrix.cols))
+
+
+def _without_fractions(column: sp.Matrix) -> sp.Matrix:
+    """A multiple of the column that has no denominators."""
+    denominators = [sp.fraction(sp.together(entry))[1] for entry in column]
+    return tidy(column * sp.lcm_list(denominators))
+
+
+def _explicit(m: Mechanics, K: sp.Matrix, k: sp.Matrix) -> sp.Matrix | None:
+    """K^-1 k if the system is small enough for the result to be read."""
+    return _solve(K, k) if m.M.rows + m.A.rows <= EXPLICIT else None
+
+
+def _solve(K: sp.Matrix, k: sp.Matrix) -> sp.Matrix | None:
+    """K^-1 k by elimination in a field of rational functions, where zero is recognised; None if K is singular."""
+    if K.rows == 0 or k.cols == 0:
+        return sp.zeros(K.cols, k.cols)
+    left, right = K.to_DM(), k.to_DM()
+    left, right = left.unify(right)
+    try:
+        return tidy(left.to_field().to_dense().lu_solve(right.to_field().to_dense()).to_Matrix())
+    except DMNonInvertibleMatrixError:
+        return None
+
+
+def _check_ideal(system: System, kind: str) -> None:
+    servos = [row.name for row in system.rows if row.servo is not None]
+    if servos:
+        raise PairingError(
+            f"{kind} needs ideal reactions, but `{servos[0]}` is enforced by an unknown; use NullSpace() or "
+            "LagrangeMultipliers()"
+        )

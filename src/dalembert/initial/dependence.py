@@ -1,0 +1,182 @@
+"""Rank, dependent rows and null spaces of constraints, in a metric in which units do not matter.
+
+Speeds are measured by the kinetic energy they carry, rows of A and W have length 1: singular values are then sines of
+angles between constraints, whatever the units. Where M is singular, M + A^T A takes its place: motions without inertia
+are measured by the constraints they meet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+DEPENDENT = 1e-9  # a singular value below this, with unit rows, is zero
+MASSLESS = 1e-9  # an eigenvalue of M, scaled to unit diagonal, below this is zero
+NEGLIGIBLE = 1e-8  # coefficients below this, for unit rows, are round-off
+OPEN = 1e-6  # a component of an orthonormal null vector above this is there
+CLEAR = 1e-5  # a unit row that sticks out this far from those before it is independent of them
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """M (nu, nu), A and W (nc, nu) for measured speeds w and unit rows, and the way back: u = back @ w.
+
+    `rows` (nc,) are the factors between the two: A = rows * stated A @ back.
+    """
+
+    M: np.ndarray
+    A: np.ndarray
+    W: np.ndarray
+    back: np.ndarray
+    rows: np.ndarray
+    regular_mass: bool
+
+    @cached_property
+    def decomposition(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Singular value decomposition of A, with all of both bases: left (nc, nc), values, right (nu, nu)."""
+        return np.linalg.svd(self.A)
+
+    @cached_property
+    def singular_values(self) -> np.ndarray:
+        """Singular values of A, largest first."""
+        return self.decomposition[1]
+
+    @cached_property
+    def rank(self) -> int:
+        """Number of independent constraints."""
+        return int((self.singular_values > DEPENDENT).sum())
+
+    @cached_property
+    def free(self) -> np.ndarray:
+        """An orthonormal basis of the motions that A leaves free, (nu, nu - rank)."""
+        return self.decomposition[2][self.rank :].T
+
+    def rank_of(self, rows: slice) -> int:
+        """Number of independent constraints among some."""
+        return rank_of(self.A[rows])
+
+    @cached_property
+    def massless(self) -> np.ndarray:
+        """Motions left free by A that carry no positive kinetic energy, a row each, (n, nu), in stated speeds."""
+        values, vectors = np.linalg.eigh(self.free.T @ self.M @ self.free)
+        return (self.back @ self.free @ vectors[:, values < MASSLESS]).T
+
+    @cached_property
+    def open_multipliers(self) -> np.ndarray:
+        """Orthonormal changes of the multipliers (of unit rows) that no equation forbids, (nc, n).
+
+        They are the solutions of M u' = W^T la with A u' = 0; for ideal constraints simply W^T la = 0.
+        """
+        return self._open[self.free.shape[1] :]
+
+    @cached_property
+    def determined(self) -> bool:
+        """Whether the accelerations are unique."""
+        return not np.linalg.norm(self._open[: self.free.shape[1]]) > OPEN
+
+    @cached_property
+    def _open(self) -> np.ndarray:
+        both = np.hstack([self.M @ self.free, -self.W.T])
+        _, values, right = np.linalg.svd(both)
+        return right[int((values > DEPENDENT).sum()) :].T
+
+
+def scale(M: np.ndarray, A: np.ndarray, W: np.ndarray) -> Scaled:
+    """The equations with measured speeds and unit rows; M (nu, nu), A and W (nc, nu) as stated."""
+    size = _speed_sizes(M, A)
+    inertia = M * size[:, None] * size
+    unit = A * size
+    unit = unit * _unit_factors(unit)[:, None]
+    lowest = np.linalg.eigvalsh(inertia).min(initial=1.0)
+    regular = bool(lowest > MASSLESS)
+    values, vectors = np.linalg.eigh(inertia if regular else inertia + unit.T @ unit)
+    values = np.abs(values)
+    values[values < MASSLESS * values.max(initial=1.0)] = 1.0  # neither inertia nor a constraint: any measure will do
+    back = size[:, None] * (vectors / np.sqrt(values)) @ vectors.T
+    rows = _unit_factors(A @ back)
+    measured = W @ back
+    return Scaled(
+        back.T @ M @ back,
+        A @ back * rows[:, None],
+        measured * _unit_factors(measured)[:, None],
+        back,
+        rows,
+        regular,
+    )
+
+
+def rank_of(A: np.ndarray) -> int:
+    """Number of independent rows of A, which have length 1 or 0."""
+    return int((np.linalg.svd(A, compute_uv=False) > DEPENDENT).sum())
+
+
+def combinations(scaled: Scaled) -> dict[int, dict[int, float]]:
+    """Each dependent row by the independent ones, `{row: {other row: coefficient}}`, for the rows as stated.
+
+    The rows that come first count as independent wherever that can be trusted. A row that vanishes has no terms.
+    """
+    kept = _independent_rows(scaled.A, scaled.rank)
+    left = [k for k in range(len(scaled.A)) if k not in set(kept)]
+    if not left:
+        return {}
+    factors = np.linalg.lstsq(scaled.A[kept].T, scaled.A[left].T, rcond=None)[0].T
+    return {
+        row: {
+            other: float(c * scaled.rows[other] / scaled.rows[row])
+            for other, c in zip(kept, terms, strict=True)
+            if abs(c) > NEGLIGIBLE
+        }
+        for row, terms in zip(left, factors, strict=True)
+    }
+
+
+def sparse_basis(vectors: np.ndarray) -> np.ndarray:
+    """A readable basis of the span of some rows (n, nu): a 1 in each row where all others have 0."""
+    if not len(vectors):
+        return vectors
+    from scipy.linalg import qr
+
+    sizes = np.abs(vectors).max(axis=0)
+    pivots = qr(vectors / np.where(sizes > 0.0, sizes, 1.0), pivoting=True, mode="r")[1][: len(vectors)]
+    return np.linalg.solve(vectors[:, pivots], vectors)
+
+
+def _speed_sizes(M: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """A size for each speed: that of unit energy, or for one without inertia that which meets its constraints."""
+    diagonal = np.abs(np.diag(M))
+    heavy = diagonal > 1e-24 * diagonal.max(initial=0.0)
+    size = np.ones(len(M))
+    size[heavy] = 1.0 / np.sqrt(diagonal[heavy])
+    if heavy.all() or not len(A):
+        return size
+    shares = np.abs(A) * _unit_factors(A * np.where(heavy, size, 0.0))[:, None]
+    largest = shares.max(axis=0)
+    light = ~heavy & (largest > 0.0)
+    size[light] = 1.0 / largest[light]
+    return size
+
+
+def _unit_factors(rows: np.ndarray) -> np.ndarray:
+    """Factors that give rows the length 1; 1 for rows that vanish."""
+    norms = np.linalg.norm(rows, axis=1)
+    return 1.0 / np.where(norms > 0.0, norms, 1.0)
+
+
+def _independent_rows(A: np.ndarray, rank: int) -> list[int]:
+    """Independent rows of A: the first ones if they are clearly so, else those a pivoted QR chooses."""
+    kept: list[int] = []
+    basis = np.zeros((0, A.shape[1]))
+    for k, row in enumerate(A):
+        rest = row - basis.T @ (basis @ row)
+        rest = rest - basis.T @ (basis @ rest)
+        length = np.linalg.norm(rest)
+        if length > CLEAR:
+            kept.append(k)
+            basis = np.vstack([basis, rest / length])
+    if len(kept) == rank:
+        return kept
+    from scipy.linalg import qr
+
+    return sorted(int(k) for k in qr(A.T, pivoting=True, mode="r")[1][:rank])

@@ -1,0 +1,304 @@
+"""`Diagnosis`: what the constraints of a system do in one state - freedom, rank, redundancy, conflict, uniqueness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.errors import PairingError
+from dalembert.initial.dependence import DEPENDENT, OPEN, Scaled, combinations, scale, sparse_basis
+from dalembert.reactions import groups_of
+from dalembert.state import State
+
+NEAR = 1e-4  # singular values below this are near zero: reactions are then large and the solver damps them
+LEVELS = ("position", "velocity", "acceleration")
+DISTANCE = 1e-8  # coordinates and speeds closer than this agree
+CONFLICT = 1e-6  # accelerations that agree to this fraction of the largest there is do not conflict
+SHARE = 1e-3  # part of an almost free motion that is worth naming
+SHOWN = 6  # entries of a list that are printed
+
+
+@dataclass(frozen=True)
+class Redundancy:
+    """A constraint whose gradient is the sum of `combination[other]` times the gradients of others."""
+
+    name: str
+    combination: Mapping[str, float]
+
+    def __str__(self) -> str:
+        return f"`{self.name}` = {_sum(self.combination)}" if self.combination else f"`{self.name}` has no gradient"
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A redundant constraint that asks for something else than the others imply.
+
+    At acceleration level `asked` and `implied` are the two values of A u'; at position and velocity level they are
+    what is left of the constraint and of the combination. `residual` is the difference.
+    """
+
+    name: str
+    combination: Mapping[str, float]
+    level: str
+    asked: float
+    implied: float
+
+    @property
+    def residual(self) -> float:
+        """What was asked minus what is implied."""
+        return self.asked - self.implied
+
+    def __str__(self) -> str:
+        if not self.combination:
+            what = f"`{self.name}` has no gradient"
+        elif list(self.combination.values()) == [1.0]:
+            what = f"`{self.name}` repeats `{next(iter(self.combination))}`"
+        else:
+            what = f"`{self.name}` repeats {_sum(self.combination)}"
+        if self.level == "acceleration":
+            return f"{what} but asks for {self.asked:.6g} instead of {self.implied:.6g}"
+        return f"{what} but its {self.level} residual is {self.asked:.6g} instead of {self.implied:.6g}"
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """The smallest singular value that is not zero, the constraints that are almost dependent, and the motion of unit
+    size they almost leave free.
+    """
+
+    value: float
+    constraints: Mapping[str, float]
+    motion: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What constraints do in one state, by name; printable.
+
+    `counts` are the constraints stated at each level, `ranks` those of them that are independent of the levels and
+    rows before: s_p, s_v, s_a. `singular_values` are those of A with unit rows in the mass metric, so that units do
+    not matter. `unique[name]` says whether the reaction of a constraint, or of a group of them stated in one list, is
+    unique (the generalised reactions of all together always are). `massless` are motions that no constraint stops
+    and that have no inertia; `determined` says whether accelerations are unique.
+    """
+
+    title: str
+    t: float
+    speeds: int
+    counts: Mapping[str, int]
+    ranks: Mapping[str, int]
+    singular_values: np.ndarray
+    redundant: tuple[Redundancy, ...]
+    conflicting: tuple[Conflict, ...]
+    unique: Mapping[str, bool]
+    nearest: Nearness | None
+    singular_mass: bool
+    massless: tuple[Mapping[str, float], ...]
+    determined: bool
+
+    @property
+    def rank(self) -> int:
+        """Number of independent constraints of all levels."""
+        return sum(self.ranks.values())
+
+    @property
+    def dof(self) -> int:
+        """Degrees of freedom: independent velocities, n_v = n - s_p - s_v."""
+        return self.speeds - self.ranks["position"] - self.ranks["velocity"]
+
+    @property
+    def position_dof(self) -> int:
+        """Independent changes of position, n_p = n - s_p."""
+        return self.speeds - self.ranks["position"]
+
+    @property
+    def near_singular(self) -> bool:
+        """Whether constraints are almost dependent."""
+        return self.nearest is not None and self.nearest.value < NEAR
+
+    @property
+    def ok(self) -> bool:
+        """Whether accelerations exist and are unique; redundant constraints are no obstacle."""
+        return self.determined and not (self.conflicting or self.massless)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [f"diagnosis of `{self.title}` at t = {self.t:g}: {'OK' if self.ok else 'NOT OK'}"]
+            + [f"  {'' if k else label:<22}{text}" for label, texts in self._lines() for k, text in enumerate(texts)]
+        )
+
+    __repr__ = __str__
+
+    def _lines(self) -> list[tuple[str, list[str]]]:
+        counts = ", ".join(f"{self.counts[level]} {level}" for level in LEVELS if self.counts[level]) or "none"
+        ranks = " + ".join(f"{self.ranks[level]} {level}" for level in LEVELS if self.counts[level])
+        lines = [
+            ("degrees of freedom", [f"{self.dof} ({self.position_dof} in position) of {self.speeds} speeds"]),
+            ("constraints", [counts + (f"; independent: {ranks}" if ranks else "")]),
+        ]
+        if self.rank or self.redundant:
+            lines += [
+                ("singular values", [f"{_values(self.singular_values)} (unit rows, mass metric)"]),
+                ("redundant", _listed([str(r) for r in self.redundant])),
+                ("conflicting", _listed([str(c) for c in self.conflicting])),
+                ("reactions not unique", [_names([n for n, unique in self.unique.items() if not unique])]),
+                ("near a singularity", self._nearness()),
+            ]
+        return [*lines, ("mass matrix", self._mass())]
+
+    def _nearness(self) -> list[str]:
+        if self.nearest is None:
+            return ["no"]
+        smallest = f"smallest nonzero singular value {self.nearest.value:.1e}, limit {NEAR:.0e}"
+        if not self.near_singular:
+            return [f"no ({smallest})"]
+        return [
+            f"yes ({smallest})",
+            f"almost dependent: {_sum(self.nearest.constraints)}",
+            f"almost free: {_sum(self.nearest.motion)}",
+        ]
+
+    def _mass(self) -> list[str]:
+        if not self.singular_mass:
+            return ["regular" if self.determined else "regular; the unknowns cannot enforce their constraints"]
+        if not self.massless:
+            return ["singular, but positive definite for every motion the constraints allow"]
+        return [f"singular; without inertia or constraint: {describe_motions(self.massless)}"]
+
+
+def diagnose(system: System, state: State) -> Diagnosis:
+    """What the constraints of `system` do in `state`, consistent or not."""
+    if state.system.speeds != system.speeds:
+        raise PairingError(f"the state belongs to `{state.system.name}`, not to `{system.name}`")
+    A, b, W = _linearised(system, state)
+    at = (state.t, state.q, state.u, state.parameters)
+    scaled = scale(system.mass_matrix(*at), A, W)
+    names = system.constraint_names
+    found = combinations(scaled)
+    counts = {level: system.count(level) for level in LEVELS}
+    ends = np.cumsum([counts[level] for level in LEVELS])
+    ranks = [scaled.rank_of(slice(0, int(end))) for end in ends[:2]] + [scaled.rank]
+    return Diagnosis(
+        title=system.name,
+        t=float(state.t),
+        speeds=system.nu,
+        counts=counts,
+        ranks=dict(zip(LEVELS, np.diff(ranks, prepend=0).tolist(), strict=True)),
+        singular_values=scaled.singular_values,
+        redundant=tuple(Redundancy(names[k], _named(names, terms)) for k, terms in found.items()),
+        conflicting=tuple(_conflicts(state, scaled, (A, b), found)),
+        unique=_uniqueness(names, scaled),
+        nearest=_nearest(system, scaled),
+        singular_mass=not scaled.regular_mass,
+        massless=tuple(_motion(system, row) for row in sparse_basis(scaled.massless)),
+        determined=scaled.determined,
+    )
+
+
+def _linearised(system: System, state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A (nc, nu), b (nc,) and W (nc, nu) in a state; constraints that are not linear in u' as they are at its u'."""
+    at = (state.t, state.q, state.u, state.parameters)
+    A, b = system.constraint_jacobian(*at), system.constraint_bias(*at)
+    W = system.directions(*at, udot=state.udot, multipliers=state.multipliers)
+    n = system.curved
+    if n:
+        more = np.concatenate([state.udot, state.multipliers[-n:]])
+        rows = system.evaluate("newton", *at, more=more)
+        A[-n:] = rows[: n * system.nu].reshape(n, system.nu)
+        b[-n:] = A[-n:] @ state.udot - rows[2 * n * system.nu :][:n]
+    return A, b, W
+
+
+def describe_motions(motions: Sequence[Mapping[str, float]]) -> str:
+    """Motions by their speeds, as sums."""
+    return "; ".join(_listed([_sum(motion) for motion in motions]))
+
+
+def _conflicts(
+    state: State, scaled: Scaled, rows: tuple[np.ndarray, np.ndarray], found: Mapping[int, Mapping[int, float]]
+) -> list[Conflict]:
+    """Dependent rows whose right-hand sides do not follow from the others, at the lowest level at which that shows."""
+    system, (A, b), (t, q, u, p) = state.system, rows, (state.t, state.q, state.u, state.parameters)
+    phi, psi, f = system.position_residual(t, q, p), system.velocity_residual(t, q, u, p), system.forces(t, q, u, p)
+    lengths = np.linalg.norm(A, axis=1)
+    scaled_b = np.abs(b * scaled.rows)
+    fastest = max(float(scaled_b.max(initial=0.0)), float(np.linalg.norm(scaled.back.T @ f)), DEPENDENT)
+    sides = [
+        ("position", phi, DISTANCE * lengths),
+        ("velocity", psi, DISTANCE * lengths),
+        ("acceleration", b, CONFLICT * fastest / scaled.rows),
+    ]
+    names, conflicts = system.constraint_names, []
+    for row, terms in found.items():
+        for level, values, allowed in sides:
+            if max([row, *terms]) >= len(values):
+                continue
+            implied = float(sum(c * values[k] for k, c in terms.items()))
+            if abs(values[row] - implied) > max(allowed[row], *(abs(c) * allowed[k] for k, c in terms.items()), 0.0):
+                conflicts.append(Conflict(names[row], _named(names, terms), level, float(values[row]), implied))
+                break
+    return conflicts
+
+
+def _uniqueness(names: Sequence[str], scaled: Scaled) -> dict[str, bool]:
+    """Whether the reaction of each constraint and of each group is unique."""
+    change = scaled.open_multipliers
+    unique = {name: bool(np.linalg.norm(change[k]) < OPEN) for k, name in enumerate(names)}
+    for name, rows in groups_of(names).items():
+        unique[name] = bool(np.linalg.norm(scaled.W[rows].T @ change[rows]) < OPEN)
+    return unique
+
+
+def _nearest(system: System, scaled: Scaled) -> Nearness | None:
+    if scaled.rank == 0:
+        return None
+    left, values, right = scaled.decomposition
+    k = scaled.rank - 1
+    shares = left[:, k] * np.sign(left[np.argmax(np.abs(left[:, k])), k])
+    return Nearness(
+        float(values[k]),
+        {system.constraint_names[j]: float(shares[j]) for j in range(system.nc) if abs(shares[j]) > SHARE},
+        _motion(system, scaled.back @ right[k], least=SHARE),
+    )
+
+
+def _motion(system: System, direction: np.ndarray, least: float = OPEN) -> dict[str, float]:
+    """Speeds of a motion by name, the largest 1; those below `least` are left out."""
+    relative = direction / direction[np.argmax(np.abs(direction))]
+    return {name: float(v) for name, v in zip(system.speeds, relative, strict=True) if abs(v) > least}
+
+
+def _named(names: Sequence[str], terms: Mapping[int, float]) -> dict[str, float]:
+    return {names[k]: _tidy(c) for k, c in terms.items()}
+
+
+def _tidy(c: float) -> float:
+    """A coefficient without its round-off, if it is a whole number."""
+    return float(round(c)) if abs(c) > 0.5 and abs(c - round(c)) < 1e-12 * abs(c) else c
+
+
+def _sum(terms: Mapping[str, float]) -> str:
+    """2 `base` - `side`."""
+    words: list[str] = []
+    for name, c in list(terms.items())[:SHOWN]:
+        size = "" if f"{abs(c):.4g}" == "1" else f"{abs(c):.4g} "
+        sign = "-" if c < 0 else ("+" if words else "")
+        words.append(f"{sign} {size}`{name}`" if words else f"{sign}{size}`{name}`")
+    return " ".join(words) + (f" + {len(terms) - SHOWN} more" if len(terms) > SHOWN else "")
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(f"`{name}`" for name in names[:SHOWN]) + more if names else "none"
+
+
+def _listed(lines: Sequence[str]) -> list[str]:
+    return [*lines[:SHOWN], f"and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else list(lines) or ["none"]
+
+
+def _values(values: np.ndarray) -> str:
+    shown = [f"{v:.3g}" for v in values]
+    return ", ".join(shown if len(shown) <= SHOWN else [*shown[:3], "...", *shown[-3:]])

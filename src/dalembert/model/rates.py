@@ -1,0 +1,64 @@
+"""Which coordinate rates have a kinematical equation, and which are still to be named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy as sp
+
+from dalembert.model.reading import Reader, listed
+from dalembert.model.statement import Statement
+
+
+class Rates:
+    """Adds kinematical equations to a statement and keeps account of the coordinates that have none yet."""
+
+    def __init__(self, statement: Statement, read: Reader) -> None:
+        self._statement = statement
+        self._read = read
+        self._free: list[sp.Expr] = []  # coordinates whose rate has no equation yet
+        self._spare = 0  # equations in excess of the rates they contain
+
+    def add(self, coordinates: tuple[sp.Expr, ...]) -> None:
+        """New coordinates, without an equation so far."""
+        self._free.extend(coordinates)
+
+    def name(self, speeds: tuple[sp.Expr, ...]) -> None:
+        """Let speeds be the rates of the next coordinates without an equation, in order."""
+        t = self._statement.time
+        for q, u in zip(self._free[: len(speeds)], speeds, strict=False):
+            self._statement.kinematics.append(q.diff(t) - u)
+        self._free = self._free[len(speeds) :]
+
+    def equations(self, equations: Any) -> bool:
+        """Take over equations that are zero; False after a fault."""
+        entries = listed(equations)
+        if entries is None:
+            self._read.fault(f"kinematics must be a mapping {{coordinate: rate}} or a list, got {equations!r}")
+            return False
+        read = [e for k, v in enumerate(entries) if (e := self._read.expression(v, f"kinematics [{k}]")) is not None]
+        if len(read) < len(entries):
+            return False
+        rates = set().union(*(e.atoms(sp.Derivative) for e in read))
+        left = [q for q in self._free if q.diff(self._statement.time) not in rates]
+        self._spare += len(read) - (len(self._free) - len(left))
+        self._statement.kinematics.extend(read)
+        self._free = left
+        return True
+
+    def equate(self, q: sp.Expr, rate: Any) -> None:
+        """Let one coordinate rate be an expression."""
+        if q not in self._statement.coordinates:
+            self._read.fault(f"kinematics: `{q}` is not a coordinate")
+            return
+        if q not in self._free:
+            self._read.fault(f"kinematics: the rate of `{q}` is given twice")
+            return
+        scalar = self._read.scalar(rate, f"rate of `{q}`")
+        self._statement.kinematics.append(q.diff(self._statement.time) - scalar)
+        self._free.remove(q)
+
+    def split(self) -> tuple[list[sp.Expr], list[sp.Expr]]:
+        """Coordinates that equations in excess fail to determine, and those that get default speeds."""
+        missing = self._free[: max(self._spare, 0)]
+        return missing, self._free[len(missing) :]

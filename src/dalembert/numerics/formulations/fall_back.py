@@ -1,0 +1,31 @@
+"""Unrolled right-hand sides with a static choice: used while the choice is good, flagged when it is not."""
+
+from __future__ import annotations
+
+from dalembert.errors import PairingError
+from dalembert.numerics.formulations.choice import RECHOOSE
+from dalembert.numerics.formulations.lagrange_multipliers import accelerate_pivoted
+from dalembert.numerics.layout import MOTION, QUALITY, RATES, STALE, Floats, Ints, X, call_kernel, i8
+from dalembert.numerics.linear.unrolled import TRUSTED
+from dalembert.numerics.native_cache import jit
+
+
+@jit(i8(Ints, Floats))
+def accelerate_rechosen(plan, mem):
+    """u' and la by the motion kernel; asks for another choice when its quality is low, pivots when it is lost."""
+    call_kernel(plan[MOTION], mem, plan[X], plan[RATES])
+    if not mem[plan[QUALITY]] > RECHOOSE and plan[STALE] == 0:
+        plan[STALE] = 1
+    if mem[plan[QUALITY]] > TRUSTED:
+        return 0
+    return accelerate_pivoted(plan, mem)
+
+
+def native_accelerator(formulation: object, *, ideal: bool, unrolled: bool) -> object:
+    """The native function of a formulation that eliminates the reactions, which must therefore be ideal."""
+    if not ideal:
+        raise PairingError(
+            f"{type(formulation).__name__} eliminates reactions that are normal to their constraints, but this system "
+            "has servo or friction reactions; use LagrangeMultipliers()"
+        )
+    return accelerate_rechosen if unrolled else accelerate_pivoted

@@ -1,0 +1,163 @@
+"""Reactions one can read: generalised ones by constraint, physical ones by particle and body, and their power.
+
+Each function takes a `source` with the fields of a `State` (values at one instant) or of a `Motion` (values over time,
+with a leading axis nt).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.errors import DalembertError, UnknownNameError
+from dalembert.model.statement import Constraint, Point
+
+SAMPLES = 200  # that the powers of constraints are looked up at
+POWERLESS = 1e-8  # power below this fraction of the power turned over is round-off
+
+
+class Source(Protocol):
+    """What a State and a Motion have in common."""
+
+    @property
+    def system(self) -> System: ...
+    @property
+    def t(self) -> Any: ...
+    @property
+    def q(self) -> np.ndarray: ...
+    @property
+    def u(self) -> np.ndarray: ...
+    @property
+    def udot(self) -> np.ndarray: ...
+    @property
+    def multipliers(self) -> np.ndarray: ...
+    @property
+    def unknowns(self) -> np.ndarray: ...
+    @property
+    def parameters(self) -> np.ndarray: ...
+
+
+class Wrench(NamedTuple):
+    """A force (..., 3) and a torque about the mass centre (..., 3), both in inertial axes."""
+
+    force: np.ndarray
+    torque: np.ndarray
+
+
+def constraint_reaction(source: Source, key: Any) -> np.ndarray:
+    """Generalised force (..., nu) of one constraint, or of all that were stated in one list under this name."""
+    rows = rows_of(source.system, key)
+    W = source.system.directions(
+        source.t, source.q, source.u, source.parameters, udot=source.udot, multipliers=source.multipliers
+    )
+    return np.einsum("...ki,...k->...i", W[..., rows, :], source.multipliers[..., rows])
+
+
+def constraint_power(source: Source, key: Any) -> np.ndarray:
+    """Power (...) of one constraint or group: la . W u. Ideal constraints that do not depend on time have none."""
+    return np.einsum("...i,...i->...", constraint_reaction(source, key), source.u)
+
+
+def largest_powers(motion: Source) -> list[tuple[str, float, float, str]]:
+    """Constraints that have power: name, largest |power|, its time, and why they may have it.
+
+    Looks at up to 200 samples. "rheonomic": a position constraint that depends on time; "acatastatic": a velocity
+    constraint that rest does not satisfy; "ideal": neither, so that there should be none.
+    """
+    system = motion.system
+    if not system.nc:
+        return []
+    some = np.unique(np.linspace(0, len(motion.t) - 1, SAMPLES).astype(int))
+    t, q, u = motion.t[some], motion.q[some], motion.u[some]
+    la, A = motion.multipliers[some], system.constraint_jacobian(t, q, u, motion.parameters)
+    W = system.directions(t, q, u, motion.parameters, udot=motion.udot[some], multipliers=la)
+    terms = la[..., None] * W * u[:, None, :]
+    power = np.abs(terms.sum(axis=-1))
+    turnover = np.abs(terms).sum(axis=-1).max(initial=0.0)
+    moving = _leading(A, u, system.velocity_residual(t, q, u, motion.parameters))
+    found = []
+    for k in np.flatnonzero(power.max(axis=0) > POWERLESS * turnover):
+        row, j = system.rows[k], int(np.argmax(power[:, k]))
+        if row.servo is not None or row.level == "acceleration":
+            kind = "servo" if row.servo is not None else "acceleration"
+        elif not np.array_equal(A[:, k], W[:, k]):
+            kind = "non-ideal"
+        elif moving[k]:
+            kind = "rheonomic" if row.level == "position" else "acatastatic"
+        else:
+            kind = "ideal"
+        found.append((row.name, float(power[j, k]), float(t[j]), kind))
+    return found
+
+
+def _leading(A: np.ndarray, u: np.ndarray, psi: np.ndarray) -> np.ndarray:
+    """Which position and velocity rows have psi other than A u: they move by themselves, and lead the system."""
+    terms = A[:, : psi.shape[1]] * u[:, None, :]
+    own = np.abs(terms.sum(axis=-1) - psi).max(axis=0)
+    return own > POWERLESS * np.abs(terms).sum(axis=-1).max(axis=0, initial=0.0)
+
+
+def reaction_on(source: Source, key: Any) -> Wrench:
+    """What constraints exert on a particle or body, by Newton's and Euler's laws: m a - m g - applied forces.
+
+    The applied forces and torques taken off are those stated at this very particle or body. Forces at other points,
+    generalised forces and energies cannot be told apart from what holds it, and are part of the answer; so are the
+    forces that keep it where its coordinates say it is. The torque on a particle is zero; that on a body of which
+    only an angular velocity was stated is in body axes.
+    """
+    system, name = source.system, label_of(key)
+    carriers = (*system.particles, *system.bodies)
+    if not carriers:
+        raise DalembertError(
+            f"`{system.name}` has neither particles nor bodies: its inertia was stated by energies or matrices. "
+            f"Ask for .reaction(name) of a constraint ({', '.join(system.constraint_names) or 'none'}), or .reactions"
+        )
+    if name not in carriers:
+        raise UnknownNameError(name, carriers, f"the particles and bodies of `{system.name}`")
+    k = carriers.index(name)
+    loads = _loads(source)
+    force = loads[..., k, :]
+    return Wrench(force, loads[..., k + len(system.bodies), :] if name in system.bodies else np.zeros_like(force))
+
+
+def rows_of(system: System, key: Any) -> list[int]:
+    """Rows of the constraint of this name, or of the group of constraints stated in one list."""
+    name, names = label_of(key), system.constraint_names
+    groups = groups_of(names)
+    if name in names:
+        return [names.index(name)]
+    if name in groups:
+        return groups[name]
+    raise UnknownNameError(name, (*names, *groups), f"the constraints of `{system.name}`")
+
+
+def groups_of(names: Sequence[str]) -> dict[str, list[int]]:
+    """Rows by the name their list was given: of `loop[0]`, `loop[1]` that is `loop`; single ones are left out."""
+    groups: dict[str, list[int]] = {}
+    for k, name in enumerate(names):
+        match = re.fullmatch(r"(.+)\[\d+\]", name)
+        if match:
+            groups.setdefault(match[1], []).append(k)
+    return groups
+
+
+def label_of(key: Any) -> str:
+    """The name of a particle, body or constraint, given by itself or by its name."""
+    if isinstance(key, tuple) and key and all(isinstance(c, Constraint) for c in key):
+        return key[0].name.rpartition("[")[0]
+    return key.name if isinstance(key, Point | Constraint) else str(key)
+
+
+def _loads(source: Source) -> np.ndarray:
+    """Forces on particles and bodies, then torques on bodies, (..., n, 3)."""
+    lead = source.q.shape[:-1]
+    p = np.broadcast_to(source.parameters, (*lead, source.parameters.shape[-1]))
+    t = np.broadcast_to(np.asarray(source.t, dtype=float), lead)[..., None]
+    x = np.concatenate([t, source.q, source.u, p, source.udot, source.unknowns], axis=-1)
+    function = source.system.functions["loads"]
+    columns = function(x.reshape(-1, x.shape[-1]).T).full()  # a column per sample
+    return columns.T.reshape(*lead, -1, 3)
