@@ -16,7 +16,16 @@ from pathlib import Path
 from benchmarks.measure import Figure
 
 HERE = Path(__file__).resolve().parent
-NAMES = ("kernel_vs_c", "time_in_kernels", "rk4_steps", "formulations", "compile_time", "import_time", "memory", "peers")
+NAMES = (
+    "kernel_vs_c",
+    "time_in_kernels",
+    "rk4_steps",
+    "formulations",
+    "compile_time",
+    "import_time",
+    "memory",
+    "peers",
+)
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 PACKAGES = ("dalembert", "numpy", "scipy", "sympy", "casadi", "numba", "llvmlite")
 

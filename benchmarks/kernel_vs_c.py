@@ -16,7 +16,8 @@ import numpy as np
 from benchmarks.measure import Figure, best_in_turns
 from benchmarks.models import Problem, appell_hamel, four_bar, pendulum
 
-from dalembert.equations.native import Kernel
+import dalembert as da
+from dalembert.equations.native import Kernel, compile_kernel
 
 ROWS = 512
 FLAGS = ["-O3", "-march=native", "-shared", "-fPIC", "-lm"]
@@ -40,17 +41,26 @@ def run() -> list[Figure]:
     if compiler is None:
         return [Figure("kernel_vs_c", "all", None, "x C", "<= 2", "no C compiler (cc) on this machine")]
     cases = [
-        (appell_hamel(), 10.0, ("dynamics", "motion")),
-        (four_bar(), 10.0, ("dynamics", "motion")),
-        (pendulum(10), 2.0, ("dynamics", "motion")),
+        (appell_hamel(), 10.0),
+        (four_bar(), 10.0),
+        (pendulum(10), 2.0),
     ]
     with tempfile.TemporaryDirectory() as directory:
         return [
-            _compare(compiler, Path(directory), problem, name, _inputs(problem, t_end))
-            for problem, t_end, names in cases
-            for name in names
-            if name in problem.system.functions
+            _compare(compiler, Path(directory), problem, function, _inputs(problem, t_end))
+            for problem, t_end in cases
+            for function in (problem.system.functions["dynamics"], _motion(problem))
         ]
+
+
+def _motion(problem: Problem) -> ca.Function:
+    """The whole right-hand side with its solve unrolled."""
+    from dalembert.numerics.equations import motion_function
+
+    formulation, system, state = da.LagrangeMultipliers(), problem.system, problem.state
+    at = (state.t, state.q, state.u)
+    choice = formulation.choose(system, system.mass_matrix(*at), system.constraint_jacobian(*at))
+    return motion_function(system, formulation.unroll, choice)
 
 
 def _inputs(problem: Problem, t_end: float) -> np.ndarray:
@@ -61,9 +71,9 @@ def _inputs(problem: Problem, t_end: float) -> np.ndarray:
     return np.ascontiguousarray(np.hstack([motion.t[:, None], motion.q, motion.u, parameters]))
 
 
-def _compare(compiler: str, directory: Path, problem: Problem, name: str, xs: np.ndarray) -> Figure:
-    system = problem.system
-    kernel, function = system.kernel(name), system.functions[name]
+def _compare(compiler: str, directory: Path, problem: Problem, function: ca.Function, xs: np.ndarray) -> Figure:
+    system, name = problem.system, function.name()
+    kernel = compile_kernel(function)
     library = _build(compiler, directory, f"{system.nu}_{name}", function)
     ours, theirs, out = np.zeros(kernel.n_out), np.zeros(function.nnz_out()), np.zeros(kernel.n_out)
     times = max(1, int(0.02 / (ROWS * 1e-10 * kernel.instructions)))

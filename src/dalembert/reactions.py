@@ -154,10 +154,6 @@ def label_of(key: Any) -> str:
 
 def _loads(source: Source) -> np.ndarray:
     """Forces on particles and bodies, then torques on bodies, (..., n, 3)."""
-    lead = source.q.shape[:-1]
-    p = np.broadcast_to(source.parameters, (*lead, source.parameters.shape[-1]))
-    t = np.broadcast_to(np.asarray(source.t, dtype=float), lead)[..., None]
-    x = np.concatenate([t, source.q, source.u, p, source.udot, source.unknowns], axis=-1)
-    function = source.system.functions["loads"]
-    columns = function(x.reshape(-1, x.shape[-1]).T).full()  # a column per sample
-    return columns.T.reshape(*lead, -1, 3)
+    more = np.concatenate([source.udot, source.unknowns], axis=-1)
+    out = source.system.evaluate("loads", source.t, source.q, source.u, source.parameters, more=more)
+    return out.reshape(*out.shape[:-1], -1, 3)

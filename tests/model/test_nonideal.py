@@ -100,7 +100,7 @@ def test_friction_on_a_servo_constraint(s):
 def test_friction_on_a_constraint_that_the_kinematics_keep():
     model = da.Model("spoiled")
     a, b = model.coordinates("a b")
-    (u,) = model.speeds("u", kinematics={a: sp.Function("u")(model.t), b: sp.Function("u")(model.t)})
+    model.speeds("u", kinematics={a: sp.Function("u")(model.t), b: sp.Function("u")(model.t)})
     P = model.particle("P", mass=1, position=[a, b])
     model.nonideal(model.constrain(a - b, name="kept"), friction=0.1, at=P)
     one_fault(model, "friction on `kept`", "no reaction")
