@@ -37,7 +37,7 @@ MESSAGES = {
     "position where it cannot move on, or the step is too large",
     Status.TOO_MANY_STEPS: "the allowed number of steps is used up; raise `max_steps` of the integrator",
     Status.JAMMED: "friction and rigid bodies contradict each other here (Painleve's paradox): whatever signs the "
-    "normal forces have, the equations give others; a smaller coefficient or some compliance at the contact resolves it",
+    "normal forces have, the equations give others; a smaller coefficient or some compliance at the contact helps",
     Status.UNREACHED: "no acceleration that satisfies the constraints not linear in the accelerations was found by "
     "Newton's method from the unconstrained one; they may have no real solution there",
     Status.INTERRUPTED: "interrupted from the keyboard; the samples up to there are kept",
