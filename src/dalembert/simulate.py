@@ -77,13 +77,14 @@ def simulate(
 
 def check_consistent(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> None:
     """Raise `InconsistentStateError` if a position or velocity constraint is violated at the start."""
-    phi, psi = system.position_residual(t, q, parameters), system.velocity_residual(t, q, u, parameters)
+    out = system.evaluate("residual", t, q, u, parameters)
+    if (np.abs(out) <= CONSISTENT).all():
+        return
     names = system.constraint_names
+    phi, psi = np.split(out, [system.count("position")])
     residuals = {("position", names[k]): float(v) for k, v in enumerate(phi)}
     residuals |= {("velocity", names[k]): float(v) for k, v in enumerate(psi)}
     bad = {key: value for key, value in residuals.items() if not abs(value) <= CONSISTENT}
-    if not bad:
-        return
     (level, name), worst = max(bad.items(), key=lambda item: abs(item[1]))
     raise InconsistentStateError(
         f"the state violates {len(bad)} of {len(residuals)} constraints of `{system.name}` at t = {t:g} "

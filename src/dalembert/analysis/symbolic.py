@@ -13,7 +13,7 @@ from typing import Any
 import sympy as sp
 from sympy.physics.vector.printing import VectorStrPrinter, vlatex
 
-from dalembert.analysis.symbolic_formulations import WRITERS
+from dalembert.analysis.symbolic_formulations import WRITERS, solve_motion
 from dalembert.analysis.symbolic_mechanics import Mechanics, derive_mechanics
 from dalembert.equations.system import System
 from dalembert.errors import PairingError, UnknownNameError
@@ -21,12 +21,14 @@ from dalembert.errors import PairingError, UnknownNameError
 MOST_SPEEDS = 12
 
 _LATEX = {
-    "udot": r"\dot{u}", "udot_I": r"\dot{u}_I", "udot_D": r"\dot{u}_D", "la": r"\lambda", "A1": "A_1", "A2": "A_2",
-    "J1": "J_1", "J2": "J_2", "Amatrix": r"\mathcal{A}", "A1T": "A_1^T", "A2T": "A_2^T", "DT": "D^T", "B": "B",
-    "unconstrained": "a", "constraint_force": "r", "feedback": r"r_{\mathrm{feedback}}", "qdot": r"\dot{q}",
-    "feed_forward": r"r_{\mathrm{feed\,forward}}", "saddle": "K", "x": "x", "rhs": "k", "u_I": "u_I", "u_D": "u_D",
-    "W": "W", "WT": "W^T", "c": r"\begin{bmatrix} 0 \\ B \end{bmatrix}", "u": "u", "y": "y", "E": "E",
+    "udot": r"\dot{u}", "udot_I": r"\dot{u}_I", "udot_D": r"\dot{u}_D", "la": r"\lambda", "saddle": "K", "rhs": "k",
+    "A1": "A_1", "A2": "A_2", "J1": "J_1", "J2": "J_2", "Amatrix": r"\mathcal{A}", "DTM": "D^T M", "DTf": "D^T f",
+    "DTE": "D^T E", "unconstrained": "a", "constraint_force": "r", "feedback": r"r_{\mathrm{feedback}}",
+    "feed_forward": r"r_{\mathrm{feed\,forward}}", "reduced_mass": "A_2 Q A_2^T",
+    "reduced_force": r"A_2 \left(P - Q \begin{bmatrix} 0 \\ B \end{bmatrix}\right)",
+    "split": r"\begin{bmatrix} \dot{u}_I \\ \dot{u}_D \end{bmatrix}",
 }  # fmt: skip
+_PLAIN = {"split": "[udot_I; udot_D]"}
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class SymbolicEquations:
 
     def __str__(self) -> str:
         lines = [f"equations of motion of `{self.name}`, {self.formulation}"]
-        lines += [f"  {left} = {right}" for left, right in self.relations]
+        lines += [f"  {_words(left)} = {_words(right)}" for left, right in self.relations]
         lines += [f"  {name} = {_plain(matrix)}" for name, matrix in self._shown().items()]
         lines.append(f"  q' = {_plain(self.qdot)}")
         lines.append("  u' is left implicit" if self.udot is None else f"  u' = {_plain(self.udot)}")
@@ -95,7 +97,7 @@ def write_equations(system: System, formulation: Any = None) -> SymbolicEquation
     if kind not in WRITERS:
         raise PairingError(f"there are no symbolic equations for {formulation!r}; use one of {', '.join(WRITERS)}")
     mechanics = mechanics_of(system)
-    written = WRITERS[kind](system, mechanics, formulation)
+    written, solution = WRITERS[kind](system, mechanics, formulation), solve_motion(mechanics)
     return SymbolicEquations(
         name=system.name,
         formulation=kind,
@@ -105,7 +107,7 @@ def write_equations(system: System, formulation: Any = None) -> SymbolicEquation
         qdot=mechanics.qdot,
         matrices=written.matrices,
         relations=written.relations,
-        udot=written.udot,
+        udot=None if solution is None else solution.udot,
     )
 
 
@@ -128,13 +130,19 @@ def mechanics_of(system: System) -> Mechanics:
         )
     mechanics = derive_mechanics(system.statement, system.rows)
     if mechanics.A.has(*mechanics.udot):
-        raise PairingError(f"`{system.name}` has constraints that are not linear in the accelerations: A u' = b does not exist")
+        raise PairingError(
+            f"`{system.name}` has constraints that are not linear in the accelerations: A u' = b does not exist"
+        )
     return mechanics
 
 
 def _factors(side: str) -> str:
     """A side such as "A2 Q udot" or "A udot_I + B" in LaTeX."""
     return r" \, ".join(_LATEX.get(word, word) for word in side.split())
+
+
+def _words(side: str) -> str:
+    return " ".join(_PLAIN.get(word, word) for word in side.split())
 
 
 def _plain(matrix: sp.Matrix) -> str:

@@ -15,16 +15,42 @@ from dalembert.equations.system import System
 from dalembert.errors import OptionError, PairingError, UnknownNameError
 
 EXPLICIT = 6  # nu + nc up to which u' is solved for; its length grows like a factorial
+LONGEST = 1000  # operations in an entry of the solution beyond which it is left out
 RANK = 1e-9
 
 
 @dataclass(frozen=True)
 class Written:
-    """Matrices by name, how they stand together, and u' (nu, 1) where it is explicit."""
+    """Matrices by name and how they stand together: pairs of sides, each a product of names."""
 
     matrices: Mapping[str, sp.Matrix]
     relations: tuple[tuple[str, str], ...]
-    udot: sp.Matrix | None
+
+
+@dataclass(frozen=True)
+class Solution:
+    """u' (nu, 1) and the multipliers (nc, 1) in closed form; these as what f and what b ask for."""
+
+    udot: sp.Matrix
+    feedback: sp.Matrix
+    feed_forward: sp.Matrix
+
+    @property
+    def multipliers(self) -> sp.Matrix:
+        """la (nc, 1), the unknowns for servo constraints."""
+        return tidy(self.feedback + self.feed_forward)
+
+
+def solve_motion(m: Mechanics) -> Solution | None:
+    """The accelerations and multipliers, the same for every formulation; None if too long to read or not unique."""
+    nu, nc = m.M.rows, m.A.rows
+    if nu + nc > EXPLICIT:
+        return None
+    sides = m.f.col_join(sp.zeros(nc, 1)).row_join(sp.zeros(nu, 1).col_join(m.b))
+    found = _solve(_saddle(m), sides)
+    if found is None or max(entry.count_ops() for entry in found) > LONGEST:
+        return None
+    return Solution(tidy(found[:nu, 0] + found[:nu, 1]), found[nu:, 0], found[nu:, 1])
 
 
 @dataclass(frozen=True)
@@ -38,16 +64,12 @@ class Partition:
 
 def write_lagrange(_: System, m: Mechanics, __: Any) -> Written:
     """K x = k with x = (u', la): M u' = f + W^T la, A u' = b ([P], eq. 2.42, 2.45)."""
-    nu, nc = m.M.rows, m.A.rows
-    K = m.M.row_join(-m.W.T).col_join(m.A.row_join(sp.zeros(nc, nc)))
-    k = m.f.col_join(m.b)
-    multipliers = [sp.Symbol(f"lambda_{r.name}") if r.servo is None else m.y[r.servo] for r in m.rows]
-    x = sp.Matrix([*m.udot, *multipliers])
-    solution = _explicit(m, K, k)
-    matrices = {"saddle": K, "x": x, "rhs": k, "M": m.M, "f": m.f, "A": m.A, "b": m.b}
+    matrices = {"saddle": _saddle(m), "x": sp.Matrix([*m.udot, *_multipliers(m)]), "rhs": m.f.col_join(m.b)}
+    solution = solve_motion(m)
     if solution is not None:
-        matrices["la"] = solution[nu:, :]
-    return Written(matrices, (("saddle x", "rhs"),), None if solution is None else solution[:nu, :])
+        matrices["la"] = solution.multipliers
+    matrices |= {"M": m.M, "f": m.f, "A": m.A, "b": m.b}
+    return Written(matrices, (("saddle x", "rhs"),))
 
 
 def write_udwadia_kalaba(system: System, m: Mechanics, _: Any) -> Written:
@@ -65,46 +87,36 @@ def write_udwadia_kalaba(system: System, m: Mechanics, _: Any) -> Written:
         ("feedback", "- A^T (A M^{-1} A^T)^{-1} A unconstrained"),
         ("feed_forward", "A^T (A M^{-1} A^T)^{-1} b"),
     )
-    solved = _explicit(m, m.M, m.f.row_join(m.A.T))
-    if solved is None:
-        return Written(matrices, relations, None)
-    a, Z = solved[:, :1], solved[:, 1:]
-    parts = _solve(m.A * Z, (m.A * a).row_join(m.b))
-    if parts is None:
-        return Written(matrices, relations, None)
-    feedback, forward = tidy(-m.A.T * parts[:, :1]), tidy(m.A.T * parts[:, 1:])
-    matrices |= {
-        "unconstrained": a,
-        "constraint_force": tidy(feedback + forward),
-        "feedback": feedback,
-        "feed_forward": forward,
-    }
-    return Written(matrices, relations, tidy(a + Z * (parts[:, 1:] - parts[:, :1])))
+    solution = solve_motion(m)
+    free = None if solution is None else _solve(m.M, m.f)
+    if solution is not None and free is not None:
+        matrices |= {
+            "unconstrained": free,
+            "constraint_force": tidy(m.A.T * solution.multipliers),
+            "feedback": tidy(m.A.T * solution.feedback),
+            "feed_forward": tidy(m.A.T * solution.feed_forward),
+        }
+    return Written(matrices, relations)
 
 
 def write_nonminimal_kane(system: System, m: Mechanics, formulation: Any) -> Written:
     """T u' = V with T = [A1; A2 Q], V = [B; A2 P] ([K], eq. 44); columns in the order (u_I, u_D)."""
-    p = _partition(system, m, formulation)
-    kane = _kane(m, p)
-    T = kane["A1"].col_join(kane["A2"] * kane["Q"])
-    V = kane["B"].col_join(kane["A2"] * kane["P"])
-    solution = _explicit(m, T, V)
-    relations = (("T udot", "V"), ("u", r"\begin{bmatrix} u_I \\ u_D \end{bmatrix}"))
-    return Written({**kane, "T": T, "V": V}, relations, _ordered(solution, p))
+    kane = _kane(m, _partition(system, m, formulation))
+    T = kane["A1"].col_join(tidy(kane["A2"] * kane["Q"]))
+    V = kane["B"].col_join(tidy(kane["A2"] * kane["P"]))
+    return Written({**kane, "T": T, "V": V}, (("T split", "V"), ("A1 split", "B"), ("A2 Q split", "A2 P")))
 
 
 def write_minimal_kane(system: System, m: Mechanics, formulation: Any) -> Written:
     """A2 Q A2^T u_I' = A2 (P - Q [0; B]) and u_D' = A u_I' + B ([K], eq. 20, 39 and 42)."""
     p = _partition(system, m, formulation)
     kane = _kane(m, p)
-    A2, Q, P, B = kane["A2"], kane["Q"], kane["P"], kane["B"]
-    left = tidy(A2 * Q * A2.T)
-    right = tidy(A2 * (P - Q * sp.zeros(len(p.independent), 1).col_join(B)))
-    fast = _explicit(m, left, right)
-    solution = None if fast is None else fast.col_join(tidy(kane["Amatrix"] * fast + B))
-    relations = (("A2 Q A2T udot_I", "A2 (P - Q c )"), ("udot_D", "Amatrix udot_I + B"))
-    matrices = {**kane, "reduced_mass": left, "reduced_force": right}
-    return Written(matrices, relations, _ordered(solution, p))
+    A2, Q, P = kane["A2"], kane["Q"], kane["P"]
+    padded = sp.zeros(len(p.independent), 1).col_join(kane["B"])
+    relations = (("reduced_mass udot_I", "reduced_force"), ("udot_D", "Amatrix udot_I + B"))
+    return Written(
+        {**kane, "reduced_mass": tidy(A2 * Q * A2.T), "reduced_force": tidy(A2 * (P - Q * padded))}, relations
+    )
 
 
 def write_null_space(_: System, m: Mechanics, __: Any) -> Written:
@@ -113,19 +125,14 @@ def write_null_space(_: System, m: Mechanics, __: Any) -> Written:
     Servo constraints have no reaction of their own: D belongs to the others, and D^T E y joins the forces, where E
     (nu, ny) is how the unknowns act ([P], eq. 2.46 and 3.10-3.11).
     """
-    ideal = [k for k, row in enumerate(m.rows) if row.servo is None]
-    D = _null_space(m, ideal)
+    D = _null_space(m, [k for k, row in enumerate(m.rows) if row.servo is None])
     matrices = {"D": D, "DTM": tidy(D.T * m.M), "DTf": tidy(D.T * m.f)}
-    K, k = matrices["DTM"].col_join(m.A), matrices["DTf"].col_join(m.b)
-    relation = ("DT M udot", "DT f")
+    relations = [("DTM udot", "DTf"), ("A udot", "b")]
     if m.y.rows:
         matrices["DTE"] = tidy(D.T * m.B)
-        K = K.row_join(-matrices["DTE"].col_join(sp.zeros(m.A.rows, m.y.rows)))
-        relation = ("DT M udot", "DT (f + E y )")
-    matrices |= {"M": m.M, "f": m.f, "A": m.A, "b": m.b, "E": m.B, "y": m.y}
-    square = K.rows == K.cols  # not with redundant constraints
-    solution = _explicit(m, K, k) if square else None
-    return Written(matrices, (relation, ("A udot", "b")), None if solution is None else solution[: m.M.rows, :])
+        relations[0] = ("DTM udot", "DTf + DTE y")
+    matrices |= {"A": m.A, "b": m.b, "M": m.M, "f": m.f, "E": m.B, "y": m.y}
+    return Written(matrices, tuple(relations))
 
 
 Writer: TypeAlias = Callable[[System, Mechanics, Any], Written]
@@ -152,12 +159,6 @@ def _kane(m: Mechanics, p: Partition) -> dict[str, sp.Matrix]:
         "Amatrix": A, "B": B, "A1": (-A).row_join(sp.eye(A.rows)), "A2": sp.eye(A.cols).row_join(A.T),
         "Q": m.M.extract(order, order), "P": m.f.extract(order, [0]),
     }  # fmt: skip
-
-
-def _ordered(solution: sp.Matrix | None, p: Partition) -> sp.Matrix | None:
-    """A column in the order (u_I, u_D) in the order of the speeds."""
-    order = p.independent + p.dependent
-    return None if solution is None else solution.extract([order.index(k) for k in range(len(order))], [0])
 
 
 def _partition(system: System, m: Mechanics, formulation: Any) -> Partition:
@@ -226,9 +227,12 @@ def _without_fractions(column: sp.Matrix) -> sp.Matrix:
     return tidy(column * sp.lcm_list(denominators))
 
 
-def _explicit(m: Mechanics, K: sp.Matrix, k: sp.Matrix) -> sp.Matrix | None:
-    """K^-1 k if the system is small enough for the result to be read."""
-    return _solve(K, k) if m.M.rows + m.A.rows <= EXPLICIT else None
+def _saddle(m: Mechanics) -> sp.Matrix:
+    return m.M.row_join(-m.W.T).col_join(m.A.row_join(sp.zeros(m.A.rows, m.A.rows)))
+
+
+def _multipliers(m: Mechanics) -> list[sp.Expr]:
+    return [sp.Symbol(f"lambda_{r.name}") if r.servo is None else m.y[r.servo] for r in m.rows]
 
 
 def _solve(K: sp.Matrix, k: sp.Matrix) -> sp.Matrix | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -164,11 +165,10 @@ class System:
         except ValueError:
             shapes = f"t {np.shape(t)}, q {q_.shape}, u {u_.shape}"
             raise ArrayError(f"the leading axes of t, q and u do not fit together: {shapes}") from None
-        t_ = np.broadcast_to(np.asarray(t, dtype=float), lead)[..., None]
-        x = np.concatenate(
-            [t_, np.broadcast_to(q_, (*lead, self.nq)), np.broadcast_to(u_, (*lead, self.nu)),
-             np.broadcast_to(p, (*lead, len(p))), np.broadcast_to(more, (*lead, np.shape(more)[-1]))], axis=-1,
-        )  # fmt: skip
+        pieces = [np.asarray(t, dtype=float)[..., None], q_, u_, p, np.asarray(more, dtype=float)]
+        if lead:
+            pieces = [np.broadcast_to(piece, (*lead, piece.shape[-1])) for piece in pieces]
+        x = np.concatenate(pieces, axis=-1)
         function = self.functions[name]
         rows = x.reshape(-1, x.shape[-1])
         if name in self._kernels or function.n_instructions() <= PROMPT:
@@ -246,7 +246,7 @@ class System:
         """Kinetic plus potential energy, (...)."""
         return self.evaluate("energy", t, q, u, parameters).sum(axis=-1)
 
-    @property
+    @cached_property
     def parts(self) -> dict[str, tuple[slice, tuple[int, ...]]]:
         """Where each quantity lies in the output of the "dynamics" kernel, and its shape.
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.numerics.equations import Equations
 from dalembert.numerics.evaluate import finish_rates
-from dalembert.numerics.formulations.choice import Choice, choose
+from dalembert.numerics.formulations.choice import RANK_TOLERANCE, Choice, choose, scaled
 from dalembert.numerics.layout import (
     DYNAMICS,
     FEEDBACK,
@@ -46,6 +47,9 @@ class LagrangeMultipliers:
 
     def choose(self, _system: System, M: Any, A: Any) -> Choice:
         """The independent constraints at a state; all of them where possible."""
+        values = np.linalg.svd(scaled(M, A), compute_uv=False)
+        if (values > RANK_TOLERANCE).all() and len(values) == len(A):
+            return Choice(tuple(range(len(A))), ())
         return Choice(tuple(sorted(choose(M, A).rows)), ())
 
     def unroll(self, equations: Equations, choice: Choice) -> tuple[ca.SX, ca.SX, ca.SX] | None:

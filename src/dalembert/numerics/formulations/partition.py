@@ -55,7 +55,7 @@ class Partition:
 
 
 def _moderation(M: ca.SX, A: ca.SX, dep: list[int], ind: list[int]) -> ca.SX:
-    """1 while no dependent speed moves faster than the independent ones, in the mass metric; small where one runs away."""
+    """1 while no dependent speed outruns the independent ones, in the mass metric; small where one does."""
     worst = ca.SX(1)
     for k, d in enumerate(dep):
         for j, i in enumerate(ind):

@@ -50,7 +50,8 @@ class UdwadiaKalaba:
     """u' = a + M^-1/2 (A M^-1/2)^+ (b - A a), with the Moore-Penrose inverse; singular mass matrices included.
 
     `g_inverse` and `least_squares_inverse`, functions from a matrix to its inverse that Numba can compile, switch to
-    the general form (30) with any D^- and any H^-_ls; their defining relations (20), (25), (26) are checked at the start.
+    the general form (30) with any D^- and any H^-_ls; their defining relations (20), (25), (26) are checked at the
+    start.
     """
 
     g_inverse: Inverse | None = None
