@@ -13,7 +13,7 @@ from typing import Any
 import sympy as sp
 from sympy.physics.vector.printing import VectorStrPrinter, vlatex
 
-from dalembert.analysis.symbolic_formulations import WRITERS, solve_motion
+from dalembert.analysis.symbolic_formulations import WRITERS, Case, solve_motion
 from dalembert.analysis.symbolic_mechanics import Mechanics, derive_mechanics
 from dalembert.equations.system import System
 from dalembert.errors import PairingError, UnknownNameError
@@ -97,7 +97,8 @@ def write_equations(system: System, formulation: Any = None) -> SymbolicEquation
     if kind not in WRITERS:
         raise PairingError(f"there are no symbolic equations for {formulation!r}; use one of {', '.join(WRITERS)}")
     mechanics = mechanics_of(system)
-    written, solution = WRITERS[kind](system, mechanics, formulation), solve_motion(mechanics)
+    solution = solve_motion(mechanics)
+    written = WRITERS[kind](Case(system, mechanics, solution, formulation))
     return SymbolicEquations(
         name=system.name,
         formulation=kind,

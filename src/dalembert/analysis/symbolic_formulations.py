@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import sympy as sp
 from sympy.polys.matrices.exceptions import DMNonInvertibleMatrixError
 
-from dalembert.analysis.symbolic_mechanics import Mechanics, tidy
+from dalembert.analysis.symbolic_mechanics import LEGIBLE, Mechanics, tidy
 from dalembert.equations.system import System
 from dalembert.errors import OptionError, PairingError, UnknownNameError
 
 EXPLICIT = 6  # nu + nc up to which u' is solved for; its length grows like a factorial
-LONGEST = 1000  # operations in an entry of the solution beyond which it is left out
+LONGEST = 600  # operations in an entry of the solution beyond which it is left out
 RANK = 1e-9
 
 
@@ -54,6 +54,16 @@ def solve_motion(m: Mechanics) -> Solution | None:
 
 
 @dataclass(frozen=True)
+class Case:
+    """What is to be written: a system, its matrices, their solution where it is readable, and the formulation."""
+
+    system: System
+    mechanics: Mechanics
+    solution: Solution | None
+    formulation: Any
+
+
+@dataclass(frozen=True)
 class Partition:
     """Independent constraint rows, dependent and independent speeds, as indices."""
 
@@ -62,23 +72,24 @@ class Partition:
     independent: list[int]
 
 
-def write_lagrange(_: System, m: Mechanics, __: Any) -> Written:
+def write_lagrange(case: Case) -> Written:
     """K x = k with x = (u', la): M u' = f + W^T la, A u' = b ([P], eq. 2.42, 2.45)."""
+    m = case.mechanics
     matrices = {"saddle": _saddle(m), "x": sp.Matrix([*m.udot, *_multipliers(m)]), "rhs": m.f.col_join(m.b)}
-    solution = solve_motion(m)
-    if solution is not None:
-        matrices["la"] = solution.multipliers
+    if case.solution is not None:
+        matrices["la"] = case.solution.multipliers
     matrices |= {"M": m.M, "f": m.f, "A": m.A, "b": m.b}
     return Written(matrices, (("saddle x", "rhs"),))
 
 
-def write_udwadia_kalaba(system: System, m: Mechanics, _: Any) -> Written:
+def write_udwadia_kalaba(case: Case) -> Written:
     """u' = a + M^-1 A^T (A M^-1 A^T)^-1 (b - A a) and the constraint force r, with its two parts ([G], eq. 30, 32).
 
     The parts are -A^T S^-1 A a, feedback, and A^T S^-1 b, feed-forward, with S = A M^-1 A^T and a = M^-1 f: what (32)
     becomes for independent constraints, whichever generalised inverses are used.
     """
-    _check_ideal(system, "UdwadiaKalaba")
+    m, solution = case.mechanics, case.solution
+    _check_ideal(case)
     matrices = {"M": m.M, "f": m.f, "A": m.A, "b": m.b}
     relations = (
         ("udot", "unconstrained + M^{-1} constraint_force"),
@@ -87,7 +98,6 @@ def write_udwadia_kalaba(system: System, m: Mechanics, _: Any) -> Written:
         ("feedback", "- A^T (A M^{-1} A^T)^{-1} A unconstrained"),
         ("feed_forward", "A^T (A M^{-1} A^T)^{-1} b"),
     )
-    solution = solve_motion(m)
     free = None if solution is None else _solve(m.M, m.f)
     if solution is not None and free is not None:
         matrices |= {
@@ -99,18 +109,18 @@ def write_udwadia_kalaba(system: System, m: Mechanics, _: Any) -> Written:
     return Written(matrices, relations)
 
 
-def write_nonminimal_kane(system: System, m: Mechanics, formulation: Any) -> Written:
+def write_nonminimal_kane(case: Case) -> Written:
     """T u' = V with T = [A1; A2 Q], V = [B; A2 P] ([K], eq. 44); columns in the order (u_I, u_D)."""
-    kane = _kane(m, _partition(system, m, formulation))
+    kane = _kane(case.mechanics, _partition(case))
     T = kane["A1"].col_join(tidy(kane["A2"] * kane["Q"]))
     V = kane["B"].col_join(tidy(kane["A2"] * kane["P"]))
     return Written({**kane, "T": T, "V": V}, (("T split", "V"), ("A1 split", "B"), ("A2 Q split", "A2 P")))
 
 
-def write_minimal_kane(system: System, m: Mechanics, formulation: Any) -> Written:
+def write_minimal_kane(case: Case) -> Written:
     """A2 Q A2^T u_I' = A2 (P - Q [0; B]) and u_D' = A u_I' + B ([K], eq. 20, 39 and 42)."""
-    p = _partition(system, m, formulation)
-    kane = _kane(m, p)
+    p = _partition(case)
+    kane = _kane(case.mechanics, p)
     A2, Q, P = kane["A2"], kane["Q"], kane["P"]
     padded = sp.zeros(len(p.independent), 1).col_join(kane["B"])
     relations = (("reduced_mass udot_I", "reduced_force"), ("udot_D", "Amatrix udot_I + B"))
@@ -119,12 +129,13 @@ def write_minimal_kane(system: System, m: Mechanics, formulation: Any) -> Writte
     )
 
 
-def write_null_space(_: System, m: Mechanics, __: Any) -> Written:
+def write_null_space(case: Case) -> Written:
     """D^T M u' = D^T f, A u' = b with A D = 0 ([P], eq. 2.1-2.3 without the reactions).
 
     Servo constraints have no reaction of their own: D belongs to the others, and D^T E y joins the forces, where E
     (nu, ny) is how the unknowns act ([P], eq. 2.46 and 3.10-3.11).
     """
+    m = case.mechanics
     D = _null_space(m, [k for k, row in enumerate(m.rows) if row.servo is None])
     matrices = {"D": D, "DTM": tidy(D.T * m.M), "DTf": tidy(D.T * m.f)}
     relations = [("DTM udot", "DTf"), ("A udot", "b")]
@@ -135,8 +146,7 @@ def write_null_space(_: System, m: Mechanics, __: Any) -> Written:
     return Written(matrices, tuple(relations))
 
 
-Writer: TypeAlias = Callable[[System, Mechanics, Any], Written]
-WRITERS: Mapping[str, Writer] = {
+WRITERS: Mapping[str, Callable[[Case], Written]] = {
     "LagrangeMultipliers": write_lagrange,
     "UdwadiaKalaba": write_udwadia_kalaba,
     "NonminimalKane": write_nonminimal_kane,
@@ -146,13 +156,14 @@ WRITERS: Mapping[str, Writer] = {
 
 
 def _kane(m: Mechanics, p: Partition) -> dict[str, sp.Matrix]:
-    """The matrices of [K], section 2, for a partition; `Amatrix` is its A, columns of the rest in the order u_I, u_D."""
+    """The matrices of [K], section 2, for a partition; `Amatrix` is its A. Columns are in the order (u_I, u_D)."""
     order = p.independent + p.dependent
     J1, J2 = m.A.extract(p.rows, p.independent), m.A.extract(p.rows, p.dependent)
     solved = _solve(J2, (-J1).row_join(m.b.extract(p.rows, [0])))
     if solved is None:
-        names = ", ".join(str(m.u[k]) for k in p.independent)
+        names = ", ".join(m.u[k].func.__name__ for k in p.independent)
         raise OptionError(f"u_ind = ({names}) cannot be independent: J2 is singular; choose other speeds or None")
+    solved = tidy(solved, LEGIBLE)
     A, B = solved[:, : J1.cols], solved[:, J1.cols :]
     return {
         "u_I": m.u.extract(p.independent, [0]), "u_D": m.u.extract(p.dependent, [0]), "J1": J1, "J2": J2,
@@ -161,10 +172,10 @@ def _kane(m: Mechanics, p: Partition) -> dict[str, sp.Matrix]:
     }  # fmt: skip
 
 
-def _partition(system: System, m: Mechanics, formulation: Any) -> Partition:
+def _partition(case: Case) -> Partition:
     """The speeds `u_ind` names, or those that a pivoted factorisation at a random state leaves."""
-    _check_ideal(system, type(formulation).__name__)
-    u_ind = getattr(formulation, "u_ind", None)
+    _check_ideal(case)
+    system, m, u_ind = case.system, case.mechanics, case.formulation.u_ind
     best = _choose(m, range(m.A.rows))
     if u_ind is None:
         return best
@@ -174,7 +185,8 @@ def _partition(system: System, m: Mechanics, formulation: Any) -> Partition:
     independent = [system.speeds.index(name) for name in u_ind]
     if len(set(independent)) != len(best.independent):
         raise OptionError(
-            f"u_ind has {len(set(independent))} speeds but `{system.name}` has {len(best.independent)} degrees of freedom"
+            f"u_ind has {len(set(independent))} speeds, but `{system.name}` has {len(best.independent)} degrees of "
+            "freedom; give as many"
         )
     return Partition(best.rows, [k for k in range(system.nu) if k not in independent], independent)
 
@@ -236,21 +248,37 @@ def _multipliers(m: Mechanics) -> list[sp.Expr]:
 
 
 def _solve(K: sp.Matrix, k: sp.Matrix) -> sp.Matrix | None:
-    """K^-1 k by elimination in a field of rational functions, where zero is recognised; None if K is singular."""
+    """K^-1 k by elimination in a field of rational functions, where zero is recognised; None if K is singular.
+
+    Whatever is not rational - q(t), sin(q), exp(t) - is a generator of that field, so only identities between those
+    (sin^2 + cos^2 = 1) can hide that K is singular everywhere.
+    """
     if K.rows == 0 or k.cols == 0:
         return sp.zeros(K.cols, k.cols)
-    left, right = K.to_DM(), k.to_DM()
-    left, right = left.unify(right)
+    forward = _generators(K.row_join(k))
+    left, right = K.xreplace(forward).to_DM().unify(k.xreplace(forward).to_DM())
     try:
-        return tidy(left.to_field().to_dense().lu_solve(right.to_field().to_dense()).to_Matrix())
+        found = left.to_field().to_dense().lu_solve(right.to_field().to_dense()).to_Matrix()
     except DMNonInvertibleMatrixError:
         return None
+    backward = {symbol: function for function, symbol in forward.items()}
+    return tidy(found.applyfunc(_factored).xreplace(backward))
 
 
-def _check_ideal(system: System, kind: str) -> None:
-    servos = [row.name for row in system.rows if row.servo is not None]
+def _factored(entry: sp.Expr) -> sp.Expr:
+    return sp.factor(entry) if entry.count_ops() <= LONGEST else entry
+
+
+def _generators(matrix: sp.Matrix) -> dict[sp.Expr, sp.Dummy]:
+    """A plain symbol for every function and every root in a matrix, outermost first."""
+    found = {e for e in matrix.atoms(sp.Function, sp.Pow) if not (e.is_Pow and e.exp.is_Integer)}
+    return {e: sp.Dummy(f"g{k}") for k, e in enumerate(sorted(found, key=sp.default_sort_key))}
+
+
+def _check_ideal(case: Case) -> None:
+    servos = [row.name for row in case.system.rows if row.servo is not None]
     if servos:
         raise PairingError(
-            f"{kind} needs ideal reactions, but `{servos[0]}` is enforced by an unknown; use NullSpace() or "
-            "LagrangeMultipliers()"
+            f"{type(case.formulation).__name__} needs ideal reactions, but `{servos[0]}` is enforced by an unknown; "
+            "use NullSpace() or LagrangeMultipliers()"
         )

@@ -15,16 +15,18 @@ import sympy as sp
 
 from dalembert.equations.system import Row
 from dalembert.model.quaternion import rotation_matrix
-from dalembert.model.statement import Attitude, Body, Energy, Level, Point, Statement
+from dalembert.model.statement import Attitude, Body, Energy, Level, Particle, Point, Statement
 
-READABLE = 60  # operations up to which an expression is worth simplifying; beyond, SymPy gains little and takes long
+READABLE = 60  # operations up to which SymPy simplifies a solution well and without taking long
+LEGIBLE = 200  # the same for what people look at first: the matrices themselves
 
 
 @dataclass(frozen=True)
 class Mechanics:
     """All matrices of a system in functions of time: q (nq, 1), u (nu, 1), y (ny, 1) and what DESIGN calls C ... b.
 
-    f includes what `Model.nonideal` prescribes of the reaction. `W` (nc, nu) holds the directions of the multipliers: rows of A, of B^T for servo constraints.
+    f includes what `Model.nonideal` prescribes of the reaction. W (nc, nu) holds the directions of the multipliers:
+    rows of A, of B^T for servo constraints.
     """
 
     time: sp.Symbol
@@ -67,13 +69,13 @@ def derive_mechanics(statement: Statement, rows: tuple[Row, ...]) -> Mechanics:
         _column(statement.speeds),
         _column(statement.unknowns),
         rows=rows,
-        **{name: s.restored(tidy(matrix)) for name, matrix in matrices.items()},
+        **{name: s.restored(tidy(matrix, LEGIBLE)) for name, matrix in matrices.items()},
     )
 
 
-def tidy(matrix: sp.Matrix) -> sp.Matrix:
-    """The matrix with every readable entry simplified."""
-    return matrix.applyfunc(lambda e: sp.simplify(e) if 0 < e.count_ops() <= READABLE else e)
+def tidy(matrix: sp.Matrix, most: int = READABLE) -> sp.Matrix:
+    """The matrix with its entries of at most so many operations simplified."""
+    return matrix.applyfunc(lambda e: sp.simplify(e) if 0 < e.count_ops() <= most else e)
 
 
 def rational(expression: sp.Expr) -> sp.Expr:
@@ -156,9 +158,10 @@ class Derivation:
 
     def _run(self) -> None:
         st, read = self.statement, self.kinematics.column
-        for item in [*st.particles, *st.bodies]:
-            self._translation(item, self.kinematics.read(item.mass))
+        for particle in st.particles:
+            self._translation(particle)
         for body in st.bodies:
+            self._translation(body)
             self._rotation(body)
         for force in st.forces:
             self._apply(self._velocity(force.at), read(force.vector))
@@ -208,8 +211,8 @@ class Derivation:
         spin = R.T * rate(_column(list(R))).reshape(3, 3)
         return tidy(_column([spin[2, 1], spin[0, 2], spin[1, 0]]))
 
-    def _translation(self, item: Point, mass: sp.Expr) -> None:
-        v = self._velocity(item)
+    def _translation(self, item: Particle | Body) -> None:
+        mass, v = self.kinematics.read(item.mass), self._velocity(item)
         V = v.jacobian(self.s.u)
         self.M += mass * V.T * V
         self.f += mass * V.T * (self._gravity - self.kinematics.rate(v))

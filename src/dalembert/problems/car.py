@@ -20,9 +20,12 @@ p' = 2 V h/cos(theta) with V the speed along the car. Md acts on h'', but not on
 h + p/R = 0, which keeps a car on the circle that starts there and would lead another one to it, p' = -2 V p/(R
 cos(theta)). Of x, y, phi, theta three remain free, as the paper counts, but with y instead of theta.
 
-On the circle the slip angle beta, tan(beta) = (b/L) tan(theta), follows from the arc s alone, beta_s = 1/R - sin(beta)/b:
-steering settles at sin(beta) = b/R, and then v' (m0 + (I0 + I)/R^2) = F0 cos(beta) - (k1 cos(beta) + k2/R^3) v^2. The
-manoeuvre starts from straight driving, phi = theta = 0, and goes once round.
+On the circle the slip angle beta, tan(beta) = (b/L) tan(theta), follows from the arc s alone,
+
+    d beta/ds = 1/R - sin(beta)/b,
+
+so steering settles at sin(beta) = b/R, and then (m0 + (I0 + I)/R^2) v' = F0 cos(beta) - (k1 cos(beta) + k2/R^3) v^2.
+The manoeuvre starts from straight driving, phi = theta = 0, and goes once round.
 
 Misprints: (3.7) has +b phi' in the paper, which contradicts (3.10); the sentence after (3.8) exchanges front and rear;
 (3.16) and (3.17) are garbled. No data are given; those here are of a small car.
@@ -78,5 +81,5 @@ PROBLEM = Problem(
     given={"x": 0.0, "y": 0.0, "phi": 0.0, "vx": SPEED},
     guess={"theta": 0.0},
     t_end=12.5,
-    note="The steering moment follows from the path: large while the car turns in, next to nothing once it rolls round.",
+    note="The steering moment follows from the path: large while it turns in, next to nothing once it rolls round.",
 )

@@ -39,8 +39,8 @@ def build() -> Model:
 PROBLEM = Problem(
     name="duffing_tracking",
     title="coupled Duffing oscillators held to a decaying relative oscillation",
-    source="R. E. Kalaba, F. E. Udwadia, Equations of motion for nonholonomic, constrained dynamical systems via Gauss's "
-    "principle, J. Appl. Mech. 60 (1993) 662-668, example 3",
+    source="R. E. Kalaba, F. E. Udwadia, Equations of motion for nonholonomic, constrained dynamical systems via "
+    "Gauss's principle, J. Appl. Mech. 60 (1993) 662-668, example 3",
     build=build,
     given={"x2": 1.0, "v2": 2.0},
     guess={"x1": 1.0},

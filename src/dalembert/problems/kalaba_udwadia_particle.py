@@ -53,8 +53,8 @@ def exact(t: np.ndarray) -> dict[str, np.ndarray]:
 PROBLEM = Problem(
     name="kalaba_udwadia_particle",
     title="particle whose direction of motion turns as it rises",
-    source="R. E. Kalaba, F. E. Udwadia, Equations of motion for nonholonomic, constrained dynamical systems via Gauss's "
-    "principle, J. Appl. Mech. 60 (1993) 662-668, example 1",
+    source="R. E. Kalaba, F. E. Udwadia, Equations of motion for nonholonomic, constrained dynamical systems via "
+    "Gauss's principle, J. Appl. Mech. 60 (1993) 662-668, example 1",
     build=build,
     given={"x": 0.0, "y": 0.0, "z": START, "vx": SPEED / float(np.sqrt(1 + START**2)), "vz": RISE},
     guess={},

@@ -39,8 +39,8 @@ def build() -> Model:
 PROBLEM = Problem(
     name="nonlinear_pendulum",
     title="pendulum whose length varies with its position",
-    source="R. E. Kalaba, F. E. Udwadia, Equations of motion for nonholonomic, constrained dynamical systems via Gauss's "
-    "principle, J. Appl. Mech. 60 (1993) 662-668, example 2",
+    source="R. E. Kalaba, F. E. Udwadia, Equations of motion for nonholonomic, constrained dynamical systems via "
+    "Gauss's principle, J. Appl. Mech. 60 (1993) 662-668, example 2",
     build=build,
     given={"x": 0.0, "vx": 4.0},
     guess={"y": LENGTH},
