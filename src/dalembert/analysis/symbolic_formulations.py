@@ -16,6 +16,7 @@ from dalembert.errors import OptionError, PairingError, UnknownNameError
 
 EXPLICIT = 6  # nu + nc up to which u' is solved for; its length grows like a factorial
 LONGEST = 600  # operations in an entry of the solution beyond which it is left out
+HOPELESS = 300  # operations in the matrices beyond which the solution would be longer than that
 RANK = 1e-9
 
 
@@ -46,8 +47,10 @@ def solve_motion(m: Mechanics) -> Solution | None:
     nu, nc = m.M.rows, m.A.rows
     if nu + nc > EXPLICIT:
         return None
-    sides = m.f.col_join(sp.zeros(nc, 1)).row_join(sp.zeros(nu, 1).col_join(m.b))
-    found = _solve(_saddle(m), sides)
+    K, sides = _saddle(m), m.f.col_join(sp.zeros(nc, 1)).row_join(sp.zeros(nu, 1).col_join(m.b))
+    if sum(entry.count_ops() for entry in K.row_join(sides)) > HOPELESS:
+        return None
+    found = _solve(K, sides)
     if found is None or max(entry.count_ops() for entry in found) > LONGEST:
         return None
     return Solution(tidy(found[:nu, 0] + found[:nu, 1]), found[nu:, 0], found[nu:, 1])
@@ -136,7 +139,7 @@ def write_null_space(case: Case) -> Written:
     (nu, ny) is how the unknowns act ([P], eq. 2.46 and 3.10-3.11).
     """
     m = case.mechanics
-    D = _null_space(m, [k for k, row in enumerate(m.rows) if row.servo is None])
+    D = _null_space(case, [k for k, row in enumerate(m.rows) if row.servo is None])
     matrices = {"D": D, "DTM": tidy(D.T * m.M), "DTf": tidy(D.T * m.f)}
     relations = [("DTM udot", "DTf"), ("A udot", "b")]
     if m.y.rows:
@@ -176,7 +179,7 @@ def _partition(case: Case) -> Partition:
     """The speeds `u_ind` names, or those that a pivoted factorisation at a random state leaves."""
     _check_ideal(case)
     system, m, u_ind = case.system, case.mechanics, case.formulation.u_ind
-    best = _choose(m, range(m.A.rows))
+    best = _choose(case, list(range(m.A.rows)))
     if u_ind is None:
         return best
     for name in u_ind:
@@ -191,34 +194,27 @@ def _partition(case: Case) -> Partition:
     return Partition(best.rows, [k for k in range(system.nu) if k not in independent], independent)
 
 
-def _choose(m: Mechanics, rows: Any) -> Partition:
+def _choose(case: Case, rows: list[int]) -> Partition:
     """Independent rows among `rows` and the speeds they determine best at a random state."""
     from scipy.linalg import qr
 
-    rows = list(rows)
-    A = _numbers(m, m.A.extract(rows, range(m.M.rows)) if rows else sp.zeros(0, m.M.rows))
+    system = case.system
     if not rows:
-        return Partition([], [], list(range(m.M.rows)))
+        return Partition([], [], list(range(system.nu)))
+    rng = np.random.default_rng(1743)
+    A = system.constraint_jacobian(0.7, rng.uniform(0.3, 1.3, system.nq), rng.uniform(0.3, 1.3, system.nu))[rows]
     _, R, order = qr(A.T, mode="economic", pivoting=True)
     size = np.abs(np.diag(R))
     rank = int(np.sum(size > RANK * size[0]))
     kept = sorted(int(k) for k in order[:rank])
     columns = qr(A[kept], mode="r", pivoting=True)[1]
     dependent = sorted(int(k) for k in columns[:rank])
-    return Partition([rows[k] for k in kept], dependent, [k for k in range(m.M.rows) if k not in dependent])
+    return Partition([rows[k] for k in kept], dependent, [k for k in range(system.nu) if k not in dependent])
 
 
-def _numbers(m: Mechanics, matrix: sp.Matrix) -> np.ndarray:
-    """The matrix at a random state and random parameters."""
-    rng = np.random.default_rng(1743)
-    names = sorted(matrix.free_symbols | matrix.atoms(sp.Function) & {*m.q, *m.u}, key=str)
-    values = {name: sp.Float(value) for name, value in zip(names, rng.uniform(0.3, 1.3, len(names)), strict=True)}
-    return np.array(matrix.xreplace(values).evalf(), dtype=float).reshape(matrix.shape)
-
-
-def _null_space(m: Mechanics, rows: list[int]) -> sp.Matrix:
+def _null_space(case: Case, rows: list[int]) -> sp.Matrix:
     """D (nu, nu - rank) with A D = 0 for these rows, free of fractions where that is possible."""
-    p = _choose(m, rows)
+    m, p = case.mechanics, _choose(case, rows)
     if not p.rows:
         return sp.eye(m.M.rows)
     A = _solve(m.A.extract(p.rows, p.dependent), -m.A.extract(p.rows, p.independent))
