@@ -15,7 +15,7 @@ from dalembert.analysis.symbolic import mechanics_of
 from dalembert.analysis.symbolic_formulations import WRITERS, Case, solve_motion
 
 SMALL = [problem.name for problem in problems.all() if problem.system().nu <= 12]
-IDEAL = [name for name in SMALL if name != "car"]
+IDEAL = [name for name in SMALL if name not in ("car", "n_four_bar")]  # a servo constraint; a long wait
 KINDS = (da.LagrangeMultipliers, da.UdwadiaKalaba, da.NonminimalKane, da.MinimalKane, da.NullSpace)
 
 
@@ -106,13 +106,14 @@ def arranged(system, m, kind):
 
 
 class TestFormulations:
-    @pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.__name__)
     @pytest.mark.parametrize("name", ["sliding_particle", "chaplygin_sleigh", "duffing_tracking", "spatial_four_bar"])
-    def test_explicit_accelerations_are_those_of_the_engine(self, kind, name):
+    def test_explicit_accelerations_are_those_of_the_engine(self, name):
         system, m = derived(name)
-        equations, state = system.equations(kind()), problems.get(name).state(system)
+        equations, state = system.equations(), problems.get(name).state(system)
         found = numbers(equations.udot, m, system, state.t, state.q, state.u).ravel()
         np.testing.assert_allclose(found, state.udot, rtol=1e-11, atol=1e-11)
+        la = numbers(equations["la"], m, system, state.t, state.q, state.u).ravel()
+        np.testing.assert_allclose(la, state.multipliers, rtol=1e-11, atol=1e-11)
 
     @pytest.mark.parametrize("name", IDEAL)
     def test_arrangements_hold_for_the_accelerations(self, name):
@@ -339,6 +340,24 @@ class TestRefusals:
     def test_servo_constraints(self, kind):
         with pytest.raises(da.PairingError, match="`path` is enforced by an unknown"):
             problems.get("car").system().equations(kind())
+
+    def test_friction(self):
+        model = da.Model("rubbing")
+        x, y = model.coordinates("x y")
+        P = model.particle("P", mass=1, position=[x, y])
+        floor = model.constrain(y, name="floor")
+        model.nonideal(floor, friction=0.3, at=P)
+        with pytest.raises(da.PairingError, match="friction on `floor`"):
+            model.compile().equations()
+
+    def test_constraints_not_linear_in_the_accelerations(self):
+        model = da.Model("curved")
+        x, y = model.coordinates("x y")
+        vx, vy = model.speeds("vx vy")
+        model.particle("P", mass=1, position=[x, y])
+        model.constrain(vx.diff() ** 2 + vy.diff() ** 2 - 1, name="thrust")
+        with pytest.raises(da.PairingError, match="not linear in the accelerations"):
+            model.compile().equations()
 
     def test_partitions_that_cannot_be(self):
         system = problems.get("chaplygin_sleigh").system()
