@@ -59,8 +59,8 @@ def compile_statement(statement: Statement) -> System:
         "displacement": [ca.mtimes(kinematics.C, s.u)],
         "invariant": _with_gradient(h, s),
         "energy": [dynamics.kinetic, dynamics.potential],
+        "drawing": drawn,
     }  # fmt: skip
-    functions["drawing"] = drawn
     graphs = {name: _function(name, s.x, columns) for name, columns in functions.items()}
     if curved:
         graphs["newton"] = linearise(constraints, dynamics.B, [row.servo for row in rows[-curved:]], s)

@@ -26,6 +26,6 @@ def native_accelerator(formulation: object, *, ideal: bool, unrolled: bool) -> o
     if not ideal:
         raise PairingError(
             f"{type(formulation).__name__} eliminates reactions that are normal to their constraints, but this system "
-            "has servo or friction reactions; use LagrangeMultipliers()"
+            "has servo or friction reactions, or constraints nonlinear in the accelerations; use LagrangeMultipliers()"
         )
     return accelerate_rechosen if unrolled else accelerate_pivoted

@@ -119,6 +119,17 @@ def _solve_upper(mem, L, n, x):
     return 0
 
 
+@jit(i8(Floats, i8, i8, i8, i8))
+def _turn_back(mem, V, n, x, target):
+    """target = V x, with V (n, n)."""
+    for j in range(n):
+        total = 0.0
+        for k in range(n):
+            total += mem[V + j * n + k] * mem[x + k]
+        mem[target + j] = total
+    return 1
+
+
 @jit(i8(Ints, Floats))
 def accelerate_regular(plan, mem):
     """M positive definite: G = L^-1 A^T, w = L^-1 f, u' = L^-T (w + G G^+ ...); returns 0 if M is not."""
@@ -155,12 +166,7 @@ def accelerate_regular(plan, mem):
             total += mem[G + i * nc + k] * mem[weights + k]
         mem[plan[UDOT] + i] = total
     _solve_upper(mem, L, nu, plan[UDOT])
-    for j in range(nc):  # least multipliers
-        total = 0.0
-        for k in range(nc):
-            total += mem[V + j * nc + k] * mem[weights + k]
-        mem[plan[MULTIPLIER] + j] = total
-    return 1
+    return _turn_back(mem, V, nc, weights, plan[MULTIPLIER])
 
 
 @jit(i8(Ints, Floats))
@@ -184,12 +190,7 @@ def _least_multipliers(plan, mem):
         for i in range(nu):
             total += mem[G + i * nc + k] * mem[r + i]
         mem[weights + k] *= total
-    for j in range(nc):
-        total = 0.0
-        for k in range(nc):
-            total += mem[V + j * nc + k] * mem[weights + k]
-        mem[plan[MULTIPLIER] + j] = total
-    return 1
+    return _turn_back(mem, V, nc, weights, plan[MULTIPLIER])
 
 
 @jit(i8(Ints, Floats))
@@ -235,11 +236,7 @@ def accelerate_singular(plan, mem):
         for i in range(m):
             total += mem[K + i * nu + k] * mem[rhs + i]
         mem[weights + k] *= total
-    for j in range(nu):
-        total = 0.0
-        for k in range(nu):
-            total += mem[V + j * nu + k] * mem[weights + k]
-        mem[plan[UDOT] + j] = total
+    _turn_back(mem, V, nu, weights, plan[UDOT])
     return _least_multipliers(plan, mem)
 
 
