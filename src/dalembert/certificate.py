@@ -75,6 +75,7 @@ class Certificate:
     span: tuple[float, float]
     powers: tuple[Power, ...] = ()
     not_unique: tuple[str, ...] = ()
+    least: bool = True  # multipliers that are not unique are the least ones
 
     @property
     def ok(self) -> bool:
@@ -118,19 +119,23 @@ class Certificate:
         ]
         return "\n".join(lines)
 
+    @property
+    def _given(self) -> str:
+        return "the least ones are" if self.least else "those of an independent set are"
+
     def _remarks(self) -> list[str]:
         if self.not_unique:
             names = ", ".join(f"`{name}`" for name in self.not_unique)
             return [
                 "  constraints are redundant throughout; the motion and the generalised reactions are unique,",
-                f"  multipliers of {names} are not unique; the least ones are given",
+                f"  multipliers of {names} are not unique; {self._given} given",
             ]
         if not self.dependent:
             return []
         where = f"{len(self.dependent)} samples, first at t = {self.dependent[0]:.6g}"
         return [
             f"  constraints were dependent (redundant, or a singular position) at {where}:",
-            "  reactions there are not unique; the least ones are given",
+            f"  multipliers there are not unique; {self._given} given",
         ]
 
     __repr__ = __str__

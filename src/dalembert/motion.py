@@ -159,6 +159,7 @@ class Motion:
             span=(float(self.t[0]), float(self.t[-1])),
             powers=tuple(Power(*values) for values in largest_powers(self)),
             not_unique=self._not_unique() if dependent.all() else (),
+            least=self.system.ideal,
         )
 
     def _not_unique(self) -> tuple[str, ...]:
