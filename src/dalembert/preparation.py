@@ -32,7 +32,7 @@ def prepare() -> None:
     if marker is None or not marker.exists():
         from rich.console import Console
 
-        Console(stderr=True).print("dalembert: preparing the engine, once per installation (about 20 s) ...")
+        Console(stderr=True).print("dalembert: preparing the engine, once per installation (about half a minute) ...")
     for part in PARTS:
         import_module(part)
     if marker is not None:

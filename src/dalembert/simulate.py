@@ -117,7 +117,9 @@ def _described(ingredient: Any) -> str:
 
 
 def _choices(system: System, engine: Engine) -> str:
-    """The independent speeds a partition used, and when it was made again."""
+    """The independent speeds a partition used, and when it was made again; or that another solve stood in."""
+    if engine.substituted:
+        return "; too large to unroll, solved by the pivoted saddle factorisation instead"
     made = [(t, c.independent(system.nu)) for t, c in engine.choices if c is not None and c.dependent]
     if not made:
         return ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -57,10 +57,6 @@ class State:
     def constraint_power(self, constraint: Any) -> float:
         """Power of one constraint, or of all stated in one list under this name."""
         return float(constraint_power(self, constraint))
-
-    def with_time(self, t: float) -> State:
-        """The same state at another time; accelerations and multipliers are kept as they are."""
-        return replace(self, t=float(t))
 
     def __repr__(self) -> str:
         s = self.system

@@ -7,7 +7,6 @@ import sympy as sp
 import dalembert as da
 from dalembert import problems
 from dalembert.numerics.engine import Engine
-from dalembert.numerics.formulations.g_inverses import split_force
 
 FORMULATIONS = [
     da.LagrangeMultipliers(),
@@ -159,10 +158,7 @@ def test_constraint_force_splits_into_feedback_and_feed_forward():
     problem = problems.get("appell_hamel")
     system = problem.system()
     state = problem.state(system)
-    at = (0.0, state.q, state.u)
-    parts = split_force(
-        system.mass_matrix(*at), system.forces(*at), system.constraint_jacobian(*at), system.constraint_bias(*at)
-    )
+    parts = da.UdwadiaKalaba().split_force(system, 0.0, state.q, state.u)
     np.testing.assert_allclose(parts[0] + parts[1], state.reactions, atol=1e-10)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,12 +13,13 @@ import numpy as np
 
 from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
+from dalembert.errors import OptionError
 from dalembert.numerics import layout
 from dalembert.numerics.drift.no_correction import leave
 from dalembert.numerics.equations import Equations, motion_function
 from dalembert.numerics.evaluate import rates, sample
 from dalembert.numerics.formulations.choice import Choice
-from dalembert.numerics.formulations.lagrange_multipliers import accelerate_pivoted
+from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers, accelerate_pivoted
 from dalembert.numerics.integrators import advance as loop
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.link import address_of
@@ -149,6 +151,12 @@ class Engine:
         )
 
     @property
+    def substituted(self) -> bool:
+        """Whether the formulation is too long to unroll here, so that the pivoted saddle solve stands in for it."""
+        pivoted = self.plan[layout.ACCELERATE] == address_of(accelerate_pivoted)
+        return bool(pivoted and not isinstance(self.formulation, LagrangeMultipliers))
+
+    @property
     def unsolved(self) -> Status:
         """Why the last evaluation found no accelerations; OK if it did."""
         return Status(int(self.plan[layout.UNSOLVED]))
@@ -209,7 +217,9 @@ class Engine:
             while status == MORE:
                 status = run.slice()
                 if self.plan[layout.STALE] > 0:
-                    self.choose(float(run.clock[loop.T]), run.z)
+                    # A partition given by the user may fail on the way: the pivoted solve carries on.
+                    with suppress(OptionError):
+                        self.choose(float(run.clock[loop.T]), run.z)
                 if progress is not None:
                     progress(float(run.clock[loop.T]))
         except KeyboardInterrupt:

@@ -19,7 +19,13 @@ from dalembert.numerics.equations import Equations
 from dalembert.numerics.evaluate import finish_rates
 from dalembert.numerics.formulations.choice import Choice
 from dalembert.numerics.formulations.fall_back import native_accelerator
-from dalembert.numerics.formulations.g_inverses import Inverse, accelerate_with, check_inverses, moore_penrose
+from dalembert.numerics.formulations.g_inverses import (
+    Inverse,
+    accelerate_with,
+    check_inverses,
+    moore_penrose,
+    split_force,
+)
 from dalembert.numerics.layout import (
     BIAS,
     DYNAMICS,
@@ -66,6 +72,14 @@ class UdwadiaKalaba:
     def unroll(self, _equations: Equations, _choice: Choice | None) -> tuple[ca.SX, ca.SX, ca.SX] | None:
         """Never: singular values need an iteration."""
         return None
+
+    def split_force(
+        self, system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: Any = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The constraint force (32) as its feedback and feed-forward parts, each (nu,); their sum is the reaction."""
+        at = (t, q, u, parameters)
+        M, f = system.mass_matrix(*at), system.forces(*at)
+        return split_force(M, f, system.constraint_jacobian(*at), system.constraint_bias(*at))
 
     def workspace(self, nu: int, nc: int) -> int:
         """Floats of workspace the native function needs."""
