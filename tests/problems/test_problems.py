@@ -33,6 +33,14 @@ def test_default_run_matches_exact_motion(problem):
         np.testing.assert_allclose(motion[name], values, rtol=0, atol=problem.tolerance, err_msg=name)
 
 
+@pytest.mark.parametrize("problem", [p for p in problems.all() if p.reference], ids=lambda p: p.name)
+def test_default_run_matches_reference(problem):
+    motion = problem.simulate(t_eval=list(problem.reference))
+    for row, values in enumerate(problem.reference.values()):
+        for name, value in values.items():
+            assert motion[name][row] == pytest.approx(value, rel=problem.tolerance, abs=problem.tolerance), name
+
+
 @EXACT
 def test_exact_motion_begins_at_the_initial_state(problem):
     state = problem.state(problem.system())
@@ -53,7 +61,7 @@ def test_says_what_it_is(problem):
     assert problem.note.endswith(".")
     assert problem.name in repr(problem)
     assert problems.get(problem.name) is problem
-    assert (problem.tolerance > 0) == (problem.exact is not None)
+    assert (problem.tolerance > 0) == (problem.exact is not None or bool(problem.reference))
 
 
 def test_names_are_unique():

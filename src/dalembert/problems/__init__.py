@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from dalembert.errors import UnknownNameError
 from dalembert.problems import (
+    andrews,
     appell_hamel,
     asymmetric_top,
     car,
+    car_axis,
     chaplygin_sleigh,
+    closed_chain,
     duffing_tracking,
     four_bar,
     kalaba_udwadia_particle,
@@ -43,6 +46,9 @@ _CATALOGUE = (
     duffing_tracking.PROBLEM,
     spatial_four_bar.PROBLEM,
     car.PROBLEM,
+    andrews.PROBLEM,
+    car_axis.PROBLEM,
+    closed_chain.PROBLEM,
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,8 @@ class Problem:
 
     `given` and `guess` are what `system.initial` takes. `exact` maps times (nt,) to values (nt,) by name - coordinates,
     speeds, multipliers by the name of their constraint - for the default parameters; None where no closed form is
-    known. `tolerance` bounds the absolute error of the default settings against it over 0 .. `t_end` (0 without it).
+    known. `reference` holds published or computed values by name at single times. `tolerance` bounds the absolute
+    error of the default settings against both over 0 .. `t_end` (0 without them).
     `note` says what to look at. Nothing is compiled before `system` is called.
     """
 
@@ -36,6 +37,7 @@ class Problem:
     guess: Mapping[str, float]
     t_end: float
     exact: Exact | None = None
+    reference: Mapping[float, Mapping[str, float]] = field(default_factory=dict)
     tolerance: float = 0.0
     note: str
 
