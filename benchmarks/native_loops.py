@@ -67,7 +67,7 @@ def record(
     engine.mem = np.concatenate([mem, np.zeros(rows * width)])
     engine.plan[what] = address_of(_record_then_accelerate if what == ACCELERATE else _record_then_correct)
     try:
-        engine.run(z, span, integrator, np.array([span[1]]))
+        integrator.run(engine, z, span, np.array([span[1]]))
         count = int(engine.plan[_COUNT])
         return engine.mem[len(mem) : len(mem) + count * width].reshape(count, width).copy()
     finally:

@@ -135,10 +135,10 @@ def test_ctrl_c_returns_what_was_computed(monkeypatch, pendulum, state):
             raise KeyboardInterrupt
         return original(self, *args, **kwargs)
 
-    from dalembert.numerics import engine
+    from dalembert.numerics.integrators import march
 
-    original = engine._Run.slice
-    monkeypatch.setattr(engine._Run, "slice", interrupt)
+    original = march._Run.slice
+    monkeypatch.setattr(march._Run, "slice", interrupt)
     motion = pendulum.simulate(state, 1e6, integrator=da.RK4(1e-3))
     assert not motion.success
     assert "interrupted" in motion.message

@@ -185,7 +185,7 @@ class Motion:
             z = np.concatenate([self.q[k], self.u[k]])
             work = self.work[k]
             if t > self.t[k]:
-                samples = self.engine.run(z, (float(self.t[k]), float(t)), self.integrator, np.array([t]))
+                samples = self.integrator.run(self.engine, z, (float(self.t[k]), float(t)), np.array([t]))
                 if samples.status != 0:
                     raise DalembertError(f"the motion cannot be continued to t = {t:g}: {samples.status.message}")
                 z = samples.z[-1]

@@ -43,19 +43,15 @@ def simulate(
     raise: the motion holds all samples up to it, `success` is False and `message` says why. Ctrl-C likewise.
     """
     prepare()
-    from dalembert.numerics.drift.projection import Projection
     from dalembert.numerics.engine import Engine
-    from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers
-    from dalembert.numerics.integrators.dop853 import DOP853
 
-    formulation, drift, integrator = formulation or LagrangeMultipliers(), drift or Projection(), integrator or DOP853()
-    _check_ingredients(formulation, drift, integrator)
+    formulation, drift, integrator = pair(formulation, drift, integrator)
     span, times = _times(state, t_end, t_eval)
     p = _parameters(system, state, parameters)
     check_consistent(system, span[0], state.q, state.u, p)
     engine = Engine(system, p, formulation, drift)
     with ExitStack() as stack:
-        samples = engine.run(state.z, span, integrator, times, _progress(stack, system.name, span))
+        samples = integrator.run(engine, state.z, span, times, _progress(stack, system.name, span))
     nq, size = system.nq, engine.size
     work = samples.z[:, size] if system.works else np.zeros(len(samples.t))
     return Motion(
@@ -93,14 +89,37 @@ def check_consistent(system: System, t: float, q: np.ndarray, u: np.ndarray, par
     )
 
 
-def _check_ingredients(formulation: Any, drift: Any, integrator: Any) -> None:
+def pair(
+    formulation: Formulation | None, drift: Drift | None, integrator: Integrator | None
+) -> tuple[Formulation, Drift, Integrator]:
+    """The ingredients of a run, chosen where nothing is said; raises `PairingError` if they do not fit together."""
+    from dalembert.numerics.drift.no_correction import NoCorrection
+    from dalembert.numerics.drift.projection import Projection
+    from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers
+    from dalembert.numerics.integrators.dop853 import DOP853
+
     for value, verb, what in (
         (formulation, "accelerator", "formulation"),
         (drift, "corrector", "drift"),
-        (integrator, "method", "integrator"),
+        (integrator, "run", "integrator"),
     ):
-        if isinstance(value, type) or not callable(getattr(value, verb, None)):
+        if value is not None and (isinstance(value, type) or not callable(getattr(value, verb, None))):
             raise PairingError(f"{what}={value!r} is not a {what}; pass a value such as {_EXAMPLES[what]}")
+    integrator = integrator or DOP853()
+    if integrator.explicit:
+        return formulation or LagrangeMultipliers(), drift or Projection(), integrator
+    name = type(integrator).__name__
+    if not isinstance(formulation, LagrangeMultipliers | None):
+        raise PairingError(
+            f"{name} solves the equations of motion with their multipliers itself and has no use for {formulation!r}; "
+            "leave `formulation` out, or take an explicit integrator such as DOP853()"
+        )
+    if not isinstance(drift, NoCorrection | Projection | None):
+        raise PairingError(
+            f"{name} keeps the constraints itself, {drift!r} would disturb it; leave `drift` out, or take an explicit "
+            "integrator such as DOP853()"
+        )
+    return formulation or LagrangeMultipliers(), drift or NoCorrection(), integrator
 
 
 _EXAMPLES = {"formulation": "LagrangeMultipliers()", "drift": "Projection()", "integrator": "DOP853()"}

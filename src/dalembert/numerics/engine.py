@@ -1,10 +1,8 @@
-"""Runs native loops for one system: lays out the arrays, composes the ingredients, hands chunks of output to Python."""
+"""One system ready for native code: the arrays laid out, a formulation and a drift control composed."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -13,22 +11,17 @@ import numpy as np
 
 from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
-from dalembert.errors import OptionError
 from dalembert.numerics import layout
 from dalembert.numerics.drift.no_correction import leave
 from dalembert.numerics.equations import Equations, motion_function
 from dalembert.numerics.evaluate import rates, sample
 from dalembert.numerics.formulations.choice import Choice
 from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers, accelerate_pivoted
-from dalembert.numerics.integrators import advance as loop
-from dalembert.numerics.integrators.method import Method
+from dalembert.numerics.integrators.march import Samples
 from dalembert.numerics.link import address_of
-from dalembert.numerics.status import MORE, OK, Status
+from dalembert.numerics.status import Status
 
-CHUNK = 4096  # samples per buffer when every step is stored
-MOST_STEPS = 10_000_000  # per slice, however fast they are
 PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
-SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctrl-C
 
 
 class Formulation(Protocol):
@@ -57,19 +50,22 @@ class Drift(Protocol):
 
 
 class Integrator(Protocol):
-    """A way of stepping through time."""
+    """A way through time. `explicit`: it integrates u' as any formulation gives it, with any drift control.
 
-    def method(self) -> Method: ...
+    Others solve the equations with their constraints by themselves and keep them; see `simulate.pair`.
+    """
 
+    @property
+    def explicit(self) -> bool: ...
 
-@dataclass
-class Samples:
-    """What a run leaves: times (nt,), states z = (q, u, work) (nt, nz), how it ended and what it cost."""
-
-    t: np.ndarray
-    z: np.ndarray
-    status: Status
-    stats: dict[str, int]
+    def run(
+        self,
+        engine: Engine,
+        z0: np.ndarray,
+        span: tuple[float, float],
+        t_eval: np.ndarray | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> Samples: ...
 
 
 @dataclass(frozen=True)
@@ -150,6 +146,15 @@ class Engine:
             self.formulation.accelerator(ideal=system.ideal, unrolled=motion is not None)
         )
 
+    def reserve(self, floats: int, ints: int) -> None:
+        """Make room at the ends of mem and plan for the workspace of an integrator: STEP_FLOATS, STEP_INTS."""
+        for key, count, name in ((layout.STEP_FLOATS, floats, "mem"), (layout.STEP_INTS, ints, "plan")):
+            array = getattr(self, name)
+            if not self.plan[key]:
+                self.plan[key] = len(array)
+            lacking = int(self.plan[key]) + count - len(array)
+            setattr(self, name, np.concatenate([array, np.zeros(max(lacking, 0), dtype=array.dtype)]))
+
     @property
     def substituted(self) -> bool:
         """Whether the formulation is too long to unroll here, so that the pivoted saddle solve stands in for it."""
@@ -191,117 +196,3 @@ class Engine:
         self.plan[layout.ACCELERATE] = used
         blocks = np.split(out, np.cumsum(widths)[:-1], axis=1)
         return Evaluation(*blocks[:5], *(b[:, 0] for b in blocks[5:]))
-
-    def run(
-        self,
-        z0: np.ndarray,
-        span: tuple[float, float],
-        integrator: Integrator,
-        t_eval: np.ndarray | None = None,
-        progress: Callable[[float], None] | None = None,
-    ) -> Samples:
-        """Integrate from z0 over `span`; stores `t_eval`, or every step. Ctrl-C keeps what is there."""
-        method = integrator.method()
-        if not self.choices:
-            self.choose(span[0], z0)
-        for key, function in (
-            (layout.STEP, method.step),
-            (layout.PREPARE, method.prepare),
-            (layout.INTERPOLATE, method.interpolate),
-        ):
-            self.plan[key] = address_of(function)
-        run = _Run(self, method, z0, span, t_eval)
-        self.plan[layout.UNSOLVED] = 0
-        status = run.start()
-        try:
-            while status == MORE:
-                status = run.slice()
-                if self.plan[layout.STALE] > 0:
-                    # A partition given by the user may fail on the way: the pivoted solve carries on.
-                    with suppress(OptionError):
-                        self.choose(float(run.clock[loop.T]), run.z)
-                if progress is not None:
-                    progress(float(run.clock[loop.T]))
-        except KeyboardInterrupt:
-            run.collect()
-            status = Status.INTERRUPTED
-        if status == Status.NOT_FINITE and self.unsolved:
-            status = self.unsolved
-        return run.finish(status)
-
-
-class _Run:
-    """The explicit state of one integration."""
-
-    def __init__(
-        self, engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, float], t_eval: np.ndarray | None
-    ) -> None:
-        self.engine, self.method = engine, method
-        self.z, self.znew, self.zdot, self.stages = (
-            np.zeros(columns * engine.nz + layout.LANES)[: columns * engine.nz] for columns in (1, 1, 1, method.stages)
-        )
-        self.z[: engine.size] = z0[: engine.size]  # the work done starts at zero
-        self.clock, self.count = np.zeros(loop.CLOCK_SIZE), np.zeros(loop.COUNT_SIZE, dtype=np.int64)
-        t0, t1 = span
-        self.clock[[loop.T, loop.T_START, loop.T_END]] = t0, t0, t1
-        self.clock[[loop.H, loop.RTOL, loop.ATOL]] = method.first_step, method.rtol, method.atol
-        self.clock[loop.H_MAX] = min(method.max_step, t1 - t0)
-        self.clock[loop.H_MIN] = 16.0 * np.finfo(float).eps * max(abs(t0), abs(t1))
-        self.clock[[loop.EXPONENT, loop.LAST_ERROR]] = 1.0 / method.order, 1.0
-        self.count[[loop.ALLOWED, loop.ADAPTIVE]] = method.max_steps, int(method.adaptive)
-        self.t_eval = np.zeros(0) if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
-        capacity = CHUNK if t_eval is None else len(self.t_eval)
-        self.ts, self.zs = np.zeros(capacity), np.zeros(capacity * engine.nz)
-        self.chunks: list[tuple[np.ndarray, np.ndarray]] = []
-        self.budget = 64
-        self._keep_start()
-
-    def _keep_start(self) -> None:
-        """The first sample is the given state itself, if it is asked for."""
-        wanted = len(self.t_eval) == 0
-        while self.count[loop.NEXT] < len(self.t_eval) and self.t_eval[self.count[loop.NEXT]] <= self.clock[loop.T]:
-            self.count[loop.NEXT] += 1
-            wanted = True
-        if wanted:
-            self.chunks.append((self.clock[[loop.T]].copy(), self.z[None].copy()))
-
-    def start(self) -> int:
-        """Rates at the start and the first step length; MORE if there is something to do."""
-        e = self.engine
-        e.plan[layout.NFEV] = 0
-        status = loop.start(
-            e.plan, e.mem, self.clock, self.count, self.z, self.znew, self.zdot, self.stages, e.size, self.method.order,
-        )  # fmt: skip
-        return MORE if status == OK else status
-
-    def slice(self) -> int:
-        """Advance for about `SLICE` seconds, or until the buffer is full; collects what was stored."""
-        e = self.engine
-        begin = time.perf_counter()
-        status = loop.advance(
-            e.plan, e.mem, self.clock, self.count, self.z, self.znew, self.zdot, self.stages, self.t_eval, self.ts,
-            self.zs, self.budget,
-        )  # fmt: skip
-        seconds = time.perf_counter() - begin
-        self.budget = int(np.clip(self.budget * SLICE / max(seconds, 1e-6), 16, min(4 * self.budget, MOST_STEPS)))
-        self.collect()
-        return int(status)
-
-    def collect(self) -> None:
-        """Copy stored samples out of the buffer."""
-        n = int(self.count[loop.STORED])
-        if n:
-            self.chunks.append((self.ts[:n].copy(), self.zs[: n * self.engine.nz].reshape(n, -1).copy()))
-        self.count[loop.STORED] = 0
-
-    def finish(self, status: int) -> Samples:
-        """All samples and the cost."""
-        stats = {
-            "steps": int(self.count[loop.ACCEPTED]),
-            "rejected": int(self.count[loop.REJECTED]),
-            "nfev": int(self.engine.plan[layout.NFEV]),
-        }
-        empty = (np.zeros(0), np.zeros((0, self.engine.nz)))
-        t, z = (np.concatenate(parts) for parts in zip(empty, *self.chunks, strict=True))
-        fresh = np.diff(t, prepend=-np.inf) > 0.0  # Ctrl-C can make a chunk be collected twice
-        return Samples(t[fresh], z[fresh], Status(status), stats)

@@ -38,7 +38,11 @@ NFEV, STALE, RANK, PERMUTATION, PIVOTS, WORK = range(48, 54)
 # tail of X, and writes LINEARISED; the directions W0 and the friction F as stated, in OUT; the signs of la last found;
 # a copy of M; and the status of an evaluation that has no solution, else 0.
 NEWTON, XUDOT, LINEARISED, STATED, FRICTION, SIGN, MASS_COPY, UNSOLVED = range(54, 62)
-PLAN_SIZE = 62
+# What an integrator brings: up to four kernels, and where its workspace starts in mem and in plan.
+STEP_KERNELS, STEP_FLOATS, STEP_INTS = 62, 66, 67
+# Event functions: their number, the kernel that evaluates them, where their values are kept in mem, which one occurred.
+EVENTS, EVENT_KERNEL, EVENT_VALUES, OCCURRED = range(68, 72)
+PLAN_SIZE = 72
 
 f8, i8 = types.float64, types.int64
 Floats = types.Array(f8, 1, "C")

@@ -101,5 +101,5 @@ PROBLEM = Problem(
     t_end=0.03,
     reference={0.03: REFERENCE},
     tolerance=1e-6,
-    note="Everything happens within 30 ms; rates reach 1400 rad/s, so absolute errors of rates are larger than of angles.",
+    note="All within 30 ms; rates reach 1400 rad/s, so that their absolute errors are larger than those of angles.",
 )

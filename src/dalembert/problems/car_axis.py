@@ -2,8 +2,7 @@
 
 Point masses (xl, yl) and (xr, yr), each of mass M eps^2 / 2, joined by an axle of length L. Springs of free length L0
 and stiffness 1 join the left one to the origin and the right one to (xb, yb), yb = r sin(w t), xb = sqrt(L^2 - yb^2);
-the left spring stays normal to the road between the wheels: xl xb + yl yb = 0. Both constraints hold position; the first
-depends on time.
+the left spring stays normal to the road between the wheels: xl xb + yl yb = 0, a constraint that depends on time.
 
 The Test Set for IVP Solvers gives values at t = 3 that differ from those in `REFERENCE`, computed with 32 digits, from
 the 11th digit on.

@@ -1,6 +1,6 @@
 """A closed chain of n uniform links hung between two ground pins, swinging under gravity.
 
-Link k has length l, mass m and the absolute angle `ak`; the chain starts at the origin and ends at the pin (span n l, 0).
+Link k has length l, mass m and absolute angle `ak`; the chain starts at the origin and ends at the pin (span n l, 0).
 Two constraints close it, so n - 2 degrees of freedom stay. It is released at rest from an uneven bow above the pins and
 tumbles; for n >= 5 the motion is chaotic, and what can be asked for is a closed loop and the energy kept.
 """

@@ -6,14 +6,22 @@ E. Hairer, S. P. Norsett, G. Wanner, "Solving Ordinary Differential Equations I"
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from dalembert.errors import OptionError
 from dalembert.numerics.evaluate import rates
 from dalembert.numerics.integrators.dop853_coefficients import E3, E5, A, B, C, D
+from dalembert.numerics.integrators.march import Samples, march
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.layout import NQ, NU, Floats, Ints, combination, f8, i8, move
 from dalembert.numerics.native_cache import jit
+
+if TYPE_CHECKING:
+    from dalembert.numerics.engine import Engine
 
 STAGES, EXTENDED, DENSE = 12, 16, 7
 ZERO = EXTENDED + DENSE + 1  # a column of `stages` that stays zero, after one that may be written into
@@ -38,6 +46,22 @@ class DOP853:
             raise OptionError(f"DOP853: first_step is {self.first_step}; it must be positive")
         if not self.max_step > 0.0:
             raise OptionError(f"DOP853: max_step is {self.max_step}; it must be positive")
+
+    @property
+    def explicit(self) -> bool:
+        """It integrates u' as any formulation gives it."""
+        return True
+
+    def run(
+        self,
+        engine: Engine,
+        z0: np.ndarray,
+        span: tuple[float, float],
+        t_eval: np.ndarray | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> Samples:
+        """Samples of the motion from z0 over `span`."""
+        return march(engine, self.method(), z0, span, t_eval, progress)
 
     def method(self) -> Method:
         """The native functions and the settings of the time loop."""

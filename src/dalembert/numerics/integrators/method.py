@@ -1,9 +1,23 @@
-"""What the time loop needs to know about an explicit one-step method."""
+"""What the time loop needs to know about a one-step method."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from dalembert.equations.native import Kernel
+from dalembert.equations.system import System
+
+
+def nothing(_system: System) -> Sequence[Kernel]:
+    """The kernels of an explicit method: none of its own."""
+    return ()
+
+
+def no_room(_system: System) -> tuple[int, int]:
+    """The workspace of an explicit method: none."""
+    return 0, 0
 
 
 @dataclass(frozen=True)
@@ -11,7 +25,9 @@ class Method:
     """Native functions and settings.
 
     To add a method: write `step`, `prepare` and `interpolate` with the signatures of `advance.py`; return them from the
-    `method` of a frozen dataclass that holds the options. `stages` counts the state-sized columns they work in.
+    `method` of a frozen dataclass that holds the options. `stages` counts the state-sized columns they work in. A
+    method that solves equations of its own brings `kernels` (at most four, found at plan[STEP_KERNELS + k]) and
+    `workspace` (numbers of floats and ints, found at mem[plan[STEP_FLOATS]] and plan[plan[STEP_INTS]]).
     """
 
     step: Any
@@ -25,3 +41,5 @@ class Method:
     atol: float = 0.0
     max_step: float = float("inf")
     max_steps: int = 1_000_000_000
+    kernels: Callable[[System], Sequence[Kernel]] = nothing
+    workspace: Callable[[System], tuple[int, int]] = no_room

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dalembert.errors import OptionError
 from dalembert.numerics.evaluate import is_finite, rates
+from dalembert.numerics.integrators.march import Samples, march
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.layout import Floats, Ints, combination, f8, i8, move
 from dalembert.numerics.native_cache import jit
+
+if TYPE_CHECKING:
+    from dalembert.numerics.engine import Engine
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,22 @@ class RK4:
     def __post_init__(self) -> None:
         if not (self.step > 0.0 and math.isfinite(self.step)):
             raise OptionError(f"RK4: step is {self.step}; it must be positive and finite")
+
+    @property
+    def explicit(self) -> bool:
+        """It integrates u' as any formulation gives it."""
+        return True
+
+    def run(
+        self,
+        engine: Engine,
+        z0: np.ndarray,
+        span: tuple[float, float],
+        t_eval: np.ndarray | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> Samples:
+        """Samples of the motion from z0 over `span`."""
+        return march(engine, self.method(), z0, span, t_eval, progress)
 
     def method(self) -> Method:
         """The native functions and the settings of the time loop."""

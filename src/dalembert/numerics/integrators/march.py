@@ -1,0 +1,152 @@
+"""Marching through time with a one-step method: native slices, output in chunks, Ctrl-C heard, choices made anew."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.errors import OptionError
+from dalembert.numerics import layout
+from dalembert.numerics.integrators import advance as loop
+from dalembert.numerics.integrators.method import Method
+from dalembert.numerics.link import address_of
+from dalembert.numerics.status import MORE, OK, Status
+
+if TYPE_CHECKING:
+    from dalembert.numerics.engine import Engine
+
+CHUNK = 4096  # samples per buffer when every step is stored
+MOST_STEPS = 10_000_000  # per slice, however fast they are
+SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctrl-C
+
+
+@dataclass
+class Samples:
+    """What a run leaves: times (nt,), states z = (q, u, work) (nt, nz), how it ended and what it cost."""
+
+    t: np.ndarray
+    z: np.ndarray
+    status: Status
+    stats: dict[str, int]
+
+
+def march(
+    engine: Engine,
+    method: Method,
+    z0: np.ndarray,
+    span: tuple[float, float],
+    t_eval: np.ndarray | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Samples:
+    """Integrate from z0 over `span`; stores `t_eval`, or every step. Ctrl-C keeps what is there."""
+    if not engine.choices:
+        engine.choose(span[0], z0)
+    engine.reserve(*method.workspace(engine.system))
+    for slot, kernel in enumerate(method.kernels(engine.system)):
+        engine.plan[layout.STEP_KERNELS + slot] = kernel.address
+    for key, function in (
+        (layout.STEP, method.step),
+        (layout.PREPARE, method.prepare),
+        (layout.INTERPOLATE, method.interpolate),
+    ):
+        engine.plan[key] = address_of(function)
+    run = _Run(engine, method, z0, span, t_eval)
+    engine.plan[layout.UNSOLVED] = 0
+    status = run.start()
+    try:
+        while status == MORE:
+            status = run.slice()
+            if engine.plan[layout.STALE] > 0:
+                # A partition given by the user may fail on the way: the pivoted solve carries on.
+                with suppress(OptionError):
+                    engine.choose(float(run.clock[loop.T]), run.z)
+            if progress is not None:
+                progress(float(run.clock[loop.T]))
+    except KeyboardInterrupt:
+        run.collect()
+        status = Status.INTERRUPTED
+    if status == Status.NOT_FINITE and engine.unsolved:
+        status = engine.unsolved
+    return run.finish(status)
+
+
+class _Run:
+    """The explicit state of one integration."""
+
+    def __init__(
+        self, engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, float], t_eval: np.ndarray | None
+    ) -> None:
+        self.engine, self.method = engine, method
+        self.z, self.znew, self.zdot, self.stages = (
+            np.zeros(columns * engine.nz + layout.LANES)[: columns * engine.nz] for columns in (1, 1, 1, method.stages)
+        )
+        self.z[: engine.size] = z0[: engine.size]  # the work done starts at zero
+        self.clock, self.count = np.zeros(loop.CLOCK_SIZE), np.zeros(loop.COUNT_SIZE, dtype=np.int64)
+        t0, t1 = span
+        self.clock[[loop.T, loop.T_START, loop.T_END]] = t0, t0, t1
+        self.clock[[loop.H, loop.RTOL, loop.ATOL]] = method.first_step, method.rtol, method.atol
+        self.clock[loop.H_MAX] = min(method.max_step, t1 - t0)
+        self.clock[loop.H_MIN] = 16.0 * np.finfo(float).eps * max(abs(t0), abs(t1))
+        self.clock[[loop.EXPONENT, loop.LAST_ERROR]] = 1.0 / method.order, 1.0
+        self.count[[loop.ALLOWED, loop.ADAPTIVE]] = method.max_steps, int(method.adaptive)
+        self.t_eval = np.zeros(0) if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
+        capacity = CHUNK if t_eval is None else len(self.t_eval)
+        self.ts, self.zs = np.zeros(capacity), np.zeros(capacity * engine.nz)
+        self.chunks: list[tuple[np.ndarray, np.ndarray]] = []
+        self.budget = 64
+        self._keep_start()
+
+    def _keep_start(self) -> None:
+        """The first sample is the given state itself, if it is asked for."""
+        wanted = len(self.t_eval) == 0
+        while self.count[loop.NEXT] < len(self.t_eval) and self.t_eval[self.count[loop.NEXT]] <= self.clock[loop.T]:
+            self.count[loop.NEXT] += 1
+            wanted = True
+        if wanted:
+            self.chunks.append((self.clock[[loop.T]].copy(), self.z[None].copy()))
+
+    def start(self) -> int:
+        """Rates at the start and the first step length; MORE if there is something to do."""
+        e = self.engine
+        e.plan[layout.NFEV] = 0
+        status = loop.start(
+            e.plan, e.mem, self.clock, self.count, self.z, self.znew, self.zdot, self.stages, e.size, self.method.order,
+        )  # fmt: skip
+        return MORE if status == OK else status
+
+    def slice(self) -> int:
+        """Advance for about `SLICE` seconds, or until the buffer is full; collects what was stored."""
+        e = self.engine
+        begin = time.perf_counter()
+        status = loop.advance(
+            e.plan, e.mem, self.clock, self.count, self.z, self.znew, self.zdot, self.stages, self.t_eval, self.ts,
+            self.zs, self.budget,
+        )  # fmt: skip
+        seconds = time.perf_counter() - begin
+        self.budget = int(np.clip(self.budget * SLICE / max(seconds, 1e-6), 16, min(4 * self.budget, MOST_STEPS)))
+        self.collect()
+        return int(status)
+
+    def collect(self) -> None:
+        """Copy stored samples out of the buffer."""
+        n = int(self.count[loop.STORED])
+        if n:
+            self.chunks.append((self.ts[:n].copy(), self.zs[: n * self.engine.nz].reshape(n, -1).copy()))
+        self.count[loop.STORED] = 0
+
+    def finish(self, status: int) -> Samples:
+        """All samples and the cost."""
+        stats = {
+            "steps": int(self.count[loop.ACCEPTED]),
+            "rejected": int(self.count[loop.REJECTED]),
+            "nfev": int(self.engine.plan[layout.NFEV]),
+        }
+        empty = (np.zeros(0), np.zeros((0, self.engine.nz)))
+        t, z = (np.concatenate(parts) for parts in zip(empty, *self.chunks, strict=True))
+        fresh = np.diff(t, prepend=-np.inf) > 0.0  # Ctrl-C can make a chunk be collected twice
+        return Samples(t[fresh], z[fresh], Status(status), stats)
