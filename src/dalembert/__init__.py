@@ -21,6 +21,7 @@ from dalembert.errors import (
     PairingError,
     UnknownNameError,
 )
+from dalembert.importers.sympy_mechanics import from_sympy
 from dalembert.initial.diagnosis import Diagnosis
 from dalembert.model.model import Model
 from dalembert.motion import Motion
@@ -64,6 +65,7 @@ __all__ = [
     "Tolerances",
     "UdwadiaKalaba",
     "UnknownNameError",
+    "from_sympy",
 ]
 
 # Ingredients whose modules hold native code: imported, and on first use compiled, when they are asked for.
