@@ -296,6 +296,6 @@ class _Import:
 
 def _free_name(name: str, taken: set[str]) -> str:
     """A body's name without blanks and quotes, and none that a symbol or another body has."""
-    name = re.sub(r"[\s'`]+", "_", name)
+    name = re.sub(r"[\s'`]+", "_", name) or "body"
     candidates = (name, f"{name}_body", *(f"{name}_body_{k}" for k in range(2, len(taken) + 3)))
     return next(c for c in candidates if c not in taken)
