@@ -2,7 +2,9 @@
 
 import re
 
+import joint_models
 import kane_models
+import lagrange_models
 import numpy as np
 import pytest
 import sympy as sm
@@ -75,3 +77,37 @@ def test_kanes_method(name):
     obj, options = kane_models.MODELS[name]()
     system, state = imported(obj, options)
     check(system, state, kane_accelerations(obj, system, state, options))
+
+
+def lagrange_accelerations(method, system, state, options):
+    """SymPy's second derivatives of the coordinates, by the names of our speeds, and its multipliers."""
+    method.form_lagranges_equations()
+    values, parameters = numbers(system, state)
+    functions = {q.diff(t): f"{q.func.__name__}_dot" for q in method.q} | {q: q.func.__name__ for q in method.q}
+    specified = options.get("specified", {})
+    matrices = [method.mass_matrix_full, method.forcing_full]
+    M, f = evaluated(matrices, functions, values, parameters, specified)
+    n = len(method.q)
+    found = np.linalg.solve(M, np.ravel(f))
+    return {f"{q.func.__name__}_dot": a for q, a in zip(method.q, found[n : 2 * n], strict=True)}, found[2 * n :]
+
+
+@pytest.mark.parametrize("name", lagrange_models.MODELS)
+def test_lagranges_method(name):
+    obj, options = lagrange_models.MODELS[name]()
+    system, state = imported(obj, options)
+    expected, multipliers = lagrange_accelerations(obj, system, state, options)
+    check(system, state, expected)
+    np.testing.assert_allclose(state.multipliers, multipliers, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", joint_models.MODELS)
+def test_system_of_joints(name):
+    obj, options, method = joint_models.MODELS[name]()
+    system, state = imported(obj, options)
+    obj.form_eoms(eom_method=method)
+    if method is me.LagrangesMethod:
+        expected, _ = lagrange_accelerations(obj.eom_method, system, state, options)
+    else:
+        expected = kane_accelerations(obj.eom_method, system, state, options)
+    check(system, state, expected)
