@@ -112,24 +112,31 @@ def four_bar():
 
 
 def arm():
-    """Spherical, cylindrical, planar and weld joints, default inertias, springs, dampers and a Duffing spring."""
-    l, k, c, beta, g = sm.symbols("l k c beta g")
-    ground, upper, lower, hand, plate = (me.RigidBody(name) for name in ("ground", "upper", "lower", "hand", "plate"))
+    """Spherical and weld joints, default inertias, a spring and a damper between points."""
+    l, k, c, g = sm.symbols("l k c g")
+    ground, upper, hand = (me.RigidBody(name) for name in ("ground", "upper", "hand"))
     system = me.System.from_newtonian(ground)
-    elbow = me.CylindricalJoint("elbow", upper, lower, joint_axis=upper.x, parent_point=l * upper.y)
     system.add_joints(
         me.SphericalJoint("shoulder", ground, upper, child_point=-l * upper.y),
-        elbow,
-        me.WeldJoint("wrist", lower, hand, parent_point=l * lower.z),
-        me.PlanarJoint("table", ground, plate, parent_point=l * ground.z),
+        me.WeldJoint("wrist", upper, hand, parent_point=l * upper.z),
     )
     system.apply_uniform_gravity(-g * ground.y)
     path = me.LinearPathway(ground.masscenter, hand.masscenter)
+    system.add_actuators(me.LinearSpring(k, path, equilibrium_length=l / 3), me.LinearDamper(c, path))
+    return system, {}, me.KanesMethod
+
+
+def press():
+    """Planar and cylindrical joints, a Duffing spring and a torque between two bodies."""
+    l, k, c, beta = sm.symbols("l k c beta")
+    ground, plate, ram = (me.RigidBody(name) for name in ("ground", "plate", "ram"))
+    system = me.System.from_newtonian(ground)
+    lead = me.CylindricalJoint("lead", plate, ram, joint_axis=plate.y, parent_point=l * plate.x)
+    system.add_joints(me.PlanarJoint("table", ground, plate, parent_point=l * ground.z), lead)
+    path = me.LinearPathway(ground.masscenter, ram.masscenter)
     system.add_actuators(
-        me.LinearSpring(k, path, equilibrium_length=l / 3),
-        me.LinearDamper(c, path),
-        me.DuffingSpring(beta, k, me.LinearPathway(plate.masscenter, upper.masscenter), equilibrium_length=l),
-        me.TorqueActuator(-c * elbow.speeds[0], upper.x, lower.frame, upper.frame),
+        me.DuffingSpring(beta, k, path, equilibrium_length=l),
+        me.TorqueActuator(-c * lead.speeds[0], plate.y, ram.frame, plate.frame),
     )
     return system, {}, me.KanesMethod
 
@@ -143,4 +150,5 @@ MODELS = {
     "double pendulum": double_pendulum,
     "four-bar": four_bar,
     "arm": arm,
+    "press": press,
 }

@@ -210,7 +210,9 @@ def tricycle(kind):
         if kind == "non-central":
             inertia += me.inertia_of_point_mass(mass, centre.pos_from(D), frame)  # noqa: PLW2901
             about = D
-        bodies.append(me.RigidBody("" if kind == "non-central" else f"rb{frame.name}", centre, frame, mass, (inertia, about)))
+        bodies.append(
+            me.RigidBody("" if kind == "non-central" else f"rb{frame.name}", centre, frame, mass, (inertia, about))
+        )
     loads = [(points["S*"], -M * g * F.x), (points["Q"], Q1 * A.x + Q2 * A.y + Q3 * A.z)]
     q = [q1, q2, q3]
     if kind == "kinematics":

@@ -11,6 +11,7 @@ import sympy as sm
 import sympy.physics.mechanics as me
 
 import dalembert as da
+from dalembert.problems.whipple_bicycle import state_bicycle
 
 t = me.dynamicsymbols._t
 
@@ -111,3 +112,72 @@ def test_system_of_joints(name):
     else:
         expected = kane_accelerations(obj.eom_method, system, state, options)
     check(system, state, expected)
+
+
+def test_bicycle():
+    """The Whipple bicycle of `test_kane3`, its wheels stated in axes that do not turn with them."""
+    bicycle = state_bicycle()
+    options = {"bodies": bicycle.bodies, "loads": bicycle.loads}
+    system = da.from_sympy(bicycle.kane, parameters=bicycle.parameters, **options).compile()
+    assert system.constraint_names == ("holonomic[0]", "velocity[0]", "velocity[1]")  # velocity[2] repeats the first
+    assert system.coordinates[-2:] == ("u3_integral", "u6_integral")
+    given = {"q1": 0.4, "q2": 0.1, "q5": -0.2, "u2": 0.3, "u3": -12.0, "u5": 0.5}
+    state = system.initial(given, t0=0.3)
+    check(system, state, kane_accelerations(bicycle.kane, system, state, options))
+
+
+def test_bicycle_leans_and_steers_as_published():
+    """The rates of lean and steer per lean and steer at 5 m/s; the entries of SymPy's linearised matrix."""
+    bicycle = state_bicycle()
+    system = da.from_sympy(
+        bicycle.kane, bodies=bicycle.bodies, loads=bicycle.loads, parameters=bicycle.parameters
+    ).compile()
+    v, h = 5.0, 1e-5
+    rolling = {"u3": v / 0.3, "q1": 0.0}
+
+    def rates(**given):
+        moved = {"q2": 0.0, "q5": 0.0, "u2": 0.0, "u5": 0.0, **rolling, **given}
+        state = system.initial(moved, guess={"u6": v / 0.35})
+        return np.array([state.udot[system.speeds.index(u)] for u in ("u2", "u5")])
+
+    columns = [(rates(**{name: h}) - rates(**{name: -h})) / (2 * h) for name in ("q2", "q5", "u2", "u5")]
+    published = [
+        [
+            9.48977444677355,
+            -0.891197738059089 * v**2 - 0.571523173729245,
+            -0.105522449805691 * v,
+            -0.330515398992311 * v,
+        ],
+        [11.7194768719633, -1.97171508499972 * v**2 + 30.9087533932407, 3.67680523332152 * v, -3.08486552743311 * v],
+    ]
+    np.testing.assert_allclose(np.array(columns).T, published, rtol=0, atol=1e-6)
+
+
+def test_disc_has_the_printed_rates():
+    """The numbers that `test_kane5` prints, q' and u' of a rolling disc."""
+    obj, _ = kane_models.disc_with_slip_constraints()
+    system = da.from_sympy(obj, parameters={"g": 9.81, "r": 0.26, "m": 3.43}).compile()
+    q = dict(zip(("q1", "q2", "q3", "q4", "q5"), (3.97, -0.28, 8.2, -0.35, 2.27), strict=True))
+    state = system.initial({**q, "u1": -0.25, "u2": -2.2, "u3": 0.62})
+    qdot = system.coordinate_rates(0.0, state.q, state.u)
+    printed = [0.0259159090798597, 0.668041660387416, -2.19283799213811, 0.385441810852219, 0.420109283790573]
+    np.testing.assert_allclose(qdot, printed, rtol=0, atol=1e-10)
+    printed = [1.45030568179066, -0.0110924422400793, -8.35617840186040, -0.154098542632173, -0.146102664410010]
+    np.testing.assert_allclose(state.udot, printed, rtol=0, atol=1e-10)
+
+
+def test_four_bar_has_the_printed_matrix():
+    """The state and mass matrix that SymPy's four-bar of joints is checked at."""
+    obj, _, _ = joint_models.four_bar()
+    lengths = dict(zip(("l1", "l2", "l3", "l4", "rho"), (0.13, 0.24, 0.21, 0.34, 997.0), strict=True))
+    system = da.from_sympy(obj, parameters=lengths).compile()
+    state = system.initial({"q1": 2.1, "u1": 0.2}, guess={"q2": 0.6, "q3": 2.5})
+    np.testing.assert_allclose(state.q, [2.1, 0.6655470375077588, 2.527408138024188], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(state.u, [0.2, -0.17963733938852067, 0.1309060540601612], rtol=0, atol=1e-12)
+    printed = [
+        [3.452709815256506e01, 7.003948798374735e00, -4.939690970641498e00],
+        [-2.203792703880936e-14, 2.071702479957077e-01, 2.842917573033711e-01],
+        [-1.300000000000123e-01, -8.836934896046506e-03, 1.864891330060847e-01],
+    ]
+    expected = np.linalg.solve(printed, [-0.031211821321648, -0.00066022608181, 0.001813559741243])
+    np.testing.assert_allclose(state.udot, expected, rtol=0, atol=1e-10)
