@@ -114,11 +114,11 @@ def four_bar():
 def arm():
     """Spherical and weld joints, default inertias, a spring and a damper between points."""
     l, k, c, g = sm.symbols("l k c g")
-    ground, upper, hand = (me.RigidBody(name) for name in ("ground", "upper", "hand"))
+    ground, upper, hand = me.RigidBody("ground"), me.RigidBody("upper"), me.Particle("hand")
     system = me.System.from_newtonian(ground)
     system.add_joints(
         me.SphericalJoint("shoulder", ground, upper, child_point=-l * upper.y),
-        me.WeldJoint("wrist", upper, hand, parent_point=l * upper.z),
+        me.WeldJoint("wrist", upper, hand, parent_point=l * upper.z, child_interframe=me.ReferenceFrame("H")),
     )
     system.apply_uniform_gravity(-g * ground.y)
     path = me.LinearPathway(ground.masscenter, hand.masscenter)

@@ -1,6 +1,7 @@
 """Models of SymPy's own tests and documentation: u' is that of SymPy's equations, at random consistent states."""
 
 import re
+from functools import cache
 
 import joint_models
 import kane_models
@@ -11,9 +12,12 @@ import sympy as sm
 import sympy.physics.mechanics as me
 
 import dalembert as da
-from dalembert.problems.whipple_bicycle import state_bicycle
+from dalembert.problems import whipple_bicycle
 
 t = me.dynamicsymbols._t
+
+
+state_bicycle = cache(whipple_bicycle.state_bicycle)
 
 
 def value_of(name):

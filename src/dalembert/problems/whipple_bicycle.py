@@ -1,9 +1,9 @@
 """The Whipple bicycle in the words of `sympy.physics.mechanics`, for `dalembert.from_sympy`; not in the catalogue.
 
 The bicycle that SymPy tests its Kane's method with, after Meijaard, Papadopoulos, Ruina and Schwab, Proc. R. Soc. A 463
-(2007) 1955-1982, with the benchmark's data. Yaw q1, lean q2, pitch q4 and steer q5 are coordinates; the wheels turn with
-speeds u3 (rear) and u6 (front) that no coordinate belongs to. The rear wheel rolls because its contact point has no
-velocity; the front wheel by three velocity constraints, of which one repeats the holonomic one, that it touches the ground.
+(2007) 1955-1982, with the benchmark's data. Yaw q1, lean q2, pitch q4 and steer q5 are coordinates; the wheels turn
+with speeds u3 (rear) and u6 (front) that no coordinate belongs to. The rear wheel rolls because its contact point has
+no velocity; the front wheel by three velocity constraints, one of which repeats the holonomic one, that it touches.
 """
 
 from __future__ import annotations
