@@ -95,6 +95,24 @@ def cart_with_hinged_inertia():
     }
 
 
+def shaken_pendulum():
+    """A support that is moved and turned as specified: first and second derivatives of the inputs appear."""
+    q, u, Y, A_ = me.dynamicsymbols("q u Y A")
+    m, l, g, d = sm.symbols("m l g d")
+    N, O = me.ReferenceFrame("N"), me.Point("O")
+    O.set_vel(N, 0)
+    table = N.orientnew("T", "Axis", [A_, N.x])
+    rod = table.orientnew("B", "Axis", [q, table.z])
+    pin = O.locatenew("pin", Y * N.y + d * table.y)
+    pin.set_vel(N, pin.pos_from(O).dt(N))
+    bob = pin.locatenew("bob", l * rod.x)
+    bob.set_vel(N, bob.pos_from(O).dt(N))
+    kane = me.KanesMethod(
+        N, [q], [u], [q.diff(t) - u], bodies=[me.Particle("P", bob, m)], forcelist=[(bob, m * g * N.x)]
+    )
+    return kane, {"specified": {Y: sm.sin(2 * t) / 5, A_: t**2}}
+
+
 def torques_on_frames(kind):
     """Torques on frames that carry no inertia, stated in coordinate rates; two choices of speeds."""
     q1, q2, u1, u2 = me.dynamicsymbols("q1 q2 u1 u2")
@@ -311,7 +329,7 @@ def nonminimal_pendulum():
     return kane, {}
 
 
-def aircraft():
+def aircraft(*, explicit=False):
     """`test_implicit_kinematics`: a unit quaternion with assumptions of its own, seven kinematical equations."""
     attitude, place = me.dynamicsymbols("lambda_0:4", real=True), me.dynamicsymbols("B_x:z")
     P, Q, R, U, V, W, T_z, F_z = me.dynamicsymbols("P Q R U V W T_z F_z")
@@ -327,6 +345,11 @@ def aircraft():
     axes = (B.x, B.y, B.z)
     kinematics = [(B.ang_vel_in(N) - spin).dot(b) for b in axes] + [(centre.vel(N) - moved).dot(b) for b in axes]
     kinematics.append(sum(e * e.diff(t) for e in attitude))
+    if explicit:
+        product = sm.Matrix([[0, -P, -Q, -R], [P, 0, R, -Q], [Q, -R, 0, P], [R, Q, -P, 0]]) * sm.Matrix(attitude) / 2
+        x, y, z = place
+        moved = sm.Matrix([U - Q * z + R * y, V - R * x + P * z, W - P * y + Q * x])
+        kinematics = [f.diff(t) - e for f, e in zip((*attitude, *place), (*product, *moved), strict=True)]
     kane = me.KanesMethod(
         N,
         [*attitude[1:], *place],
@@ -361,6 +384,7 @@ MODELS = {
     "rolling disc, auxiliary speeds": lambda: rolling_disc("auxiliary"),
     "rolling disc, speeds in excess": lambda: rolling_disc("free"),
     "cart with hinged inertia": cart_with_hinged_inertia,
+    "shaken pendulum": shaken_pendulum,
     "torques on frames, relative speeds": lambda: torques_on_frames("relative"),
     "torques on frames, absolute speeds": lambda: torques_on_frames("absolute"),
     "disc with slip constraints": disc_with_slip_constraints,
@@ -371,7 +395,6 @@ MODELS = {
     "disc in coordinate rates": disc_in_coordinate_rates,
     "disc in six coordinates": disc_in_six_coordinates,
     "non-minimal pendulum": nonminimal_pendulum,
-    "aircraft": aircraft,
     "masses in a row": masses_in_a_row,
     "pendulums on a cart": pendulums_on_a_cart,
 }

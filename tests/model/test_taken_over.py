@@ -63,14 +63,18 @@ def test_axes_of_their_own_give_the_same_motion():
 
 
 def test_axes_of_their_own_are_written_out():
-    """C (f' cos n + s')' = -c s, the integral of the symmetric top, in the symbolic equations too."""
-    system = gyroscope(resal=True)
-    equations = system.equations()
-    n, s, vf, vn = dynamicsymbols("n s vf vn")
-    C, c = sm.symbols("C c")
-    udot = equations["M"].LUsolve(equations["f"])
-    spin = udot[2] + udot[0] * cos(n) - vf * vn * sin(n)
-    assert sm.simplify(C * spin + c * s) == 0
+    """A top that precesses at a given rate, in symbols: A n'' = W sin n (A W cos n - C (W cos n + s'))."""
+    model = da.Model("top")
+    n, _ = model.coordinates("n s")
+    vn, vs = model.speeds("vn vs")
+    A, C, W = model.parameters(A=2.0, C=3.0, W=0.7)
+    turn = [vn, W * sin(n), W * cos(n)]
+    spin = [vn, W * sin(n), W * cos(n) + vs]
+    model.body("top", mass=1, inertia=[A, A, C], velocity=[0, 0], angular_velocity=spin, axes_angular_velocity=turn)
+    equations = model.compile().equations()
+    nutation, about = equations["M"].LUsolve(equations["f"])
+    assert sm.simplify(A * nutation - W * sin(n) * (A * W * cos(n) - C * (W * cos(n) + vs))) == 0
+    assert sm.simplify(about - W * sin(n) * vn) == 0
 
 
 def test_axes_need_an_angular_velocity_and_no_rotation():
@@ -81,3 +85,22 @@ def test_axes_need_an_angular_velocity_and_no_rotation():
     )
     with pytest.raises(da.ModelError, match="stated in axes of their own; give its angular velocity and no rotation"):
         model.compile()
+
+
+def test_expressions_are_walked_as_graphs():
+    """Forty planar rotations one after the other: two to the fortieth terms as a tree, two hundred as a graph."""
+    model = da.Model("deep")
+    (x,) = model.coordinates("x")
+    (v,) = model.speeds("v")
+    (m,) = model.parameters(m=3.0)
+    c, s = sm.S.One, sm.S.Zero
+    for k in range(40):
+        c, s = c * cos(x + k) - s * sin(x + k), s * cos(x + k) + c * sin(x + k)
+    model.particle("P", mass=m, velocity=[c * v, s * v])
+    model.force([-c * x, -s * x], at=model.statement.particles[0])
+    model.constrain(c * v - sm.Rational(1, 2), name="component")
+    system = model.compile()
+    angle = 40 * 0.2 + sum(range(40))
+    np.testing.assert_allclose(system.mass_matrix(0.0, [0.2], [1.0]), [[3.0]], rtol=1e-12)
+    np.testing.assert_allclose(system.velocity_residual(0.0, [0.2], [1.0]), [np.cos(angle) - 0.5], rtol=1e-10)
+    assert system.rows[0].level == "velocity"

@@ -39,10 +39,11 @@ class Agreement:
         return self._vanishes(self._kinematics.rate(self._low.vector(position)) - v, v)
 
     def of_rotation(self, rotation: sp.Matrix, angular_velocity: Vector) -> bool:
-        """Whether the rate of a rotation matrix is R [w], w in body axes."""
-        R, w = self._low.matrix(rotation), self._low.vector(angular_velocity)
-        rate = ca.reshape(self._kinematics.rate(ca.vec(ca.densify(R))), 3, 3)
-        return self._vanishes(ca.vec(rate - ca.mtimes(R, ca.skew(w))), w)
+        """Whether a matrix is a rotation everywhere, not only for unit quaternions, and its rate is R [w]."""
+        R, w = ca.densify(self._low.matrix(rotation)), self._low.vector(angular_velocity)
+        rate = ca.reshape(self._kinematics.rate(ca.vec(R)), 3, 3)
+        orthonormal = self._vanishes(ca.vec(ca.mtimes(R.T, R) - ca.DM.eye(3)), ca.SX(1))
+        return orthonormal and self._vanishes(ca.vec(rate - ca.mtimes(R, ca.skew(w))), w)
 
     def implied(
         self, position: Sequence[sp.Expr], velocity: Sequence[sp.Expr], acceleration: Sequence[sp.Expr]

@@ -100,7 +100,8 @@ class _Import:
         ]
         if missing := sorted(c.name for c in constants if c.name not in self.values):
             wanted = ", ".join(f"{name}: ..." for name in missing)
-            faults.append(f"{len(missing)} constants have no value; give parameters={{{wanted}}}")
+            count = "1 constant has" if len(missing) == 1 else f"{len(missing)} constants have"
+            faults.append(f"{count} no value; give parameters={{{wanted}}}")
         if faults:
             raise ModelError(self.model.name, faults)
         drawn = [c for c in undeclared([e for p in positions for e in p], self.state) if isinstance(c, sp.Symbol)]
