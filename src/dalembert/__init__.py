@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from dalembert.analysis.compare import Comparison, compare
 from dalembert.certificate import Certificate, Tolerances
 from dalembert.equations.system import System
 from dalembert.errors import (
@@ -45,6 +46,7 @@ __all__ = [
     "RK4",
     "ArrayError",
     "Certificate",
+    "Comparison",
     "DalembertError",
     "Diagnosis",
     "InconsistentStateError",
@@ -65,6 +67,7 @@ __all__ = [
     "Tolerances",
     "UdwadiaKalaba",
     "UnknownNameError",
+    "compare",
     "from_sympy",
 ]
 
