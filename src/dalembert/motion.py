@@ -14,7 +14,14 @@ from dalembert.certificate import Certificate, Power, Tolerances, worst_of
 from dalembert.equations.system import System
 from dalembert.errors import ArrayError, DalembertError
 from dalembert.initial.diagnosis import diagnose
-from dalembert.reactions import Wrench, constraint_power, constraint_reaction, largest_powers, reaction_on
+from dalembert.reactions import (
+    Wrench,
+    constraint_power,
+    constraint_reaction,
+    joint_reaction,
+    largest_powers,
+    reaction_on,
+)
 from dalembert.state import State, lookup, reactions_of, unknowns_of
 
 if TYPE_CHECKING:
@@ -89,6 +96,10 @@ class Motion:
         see `dalembert.reactions.reaction_on` for what cannot be told apart.
         """
         return reaction_on(self, item)
+
+    def joint_reaction(self, joint: Any) -> Wrench:
+        """Force (nt, 3) and torque (nt, 3) of a joint on its second body, at its marker, in inertial axes."""
+        return joint_reaction(self, joint)
 
     def constraint_power(self, constraint: Any) -> np.ndarray:
         """Power of one constraint, or of all stated in one list under this name, (nt,)."""

@@ -65,6 +65,8 @@ def compile_statement(statement: Statement) -> System:
     if curved:
         graphs["newton"] = linearise(constraints, dynamics.B, [row.servo for row in rows[-curved:]], s)
     graphs["loads"] = _function("loads", ca.vertcat(s.x, s.ud, s.y), [loads])
+    la = ca.SX.sym("la", len(rows))
+    graphs["joints"] = _function("joints", ca.vertcat(s.x, la), [_wrenches(statement, derivation, rows, la)])
     return System(
         name=statement.name,
         coordinates=tuple(q.func.__name__ for q in statement.coordinates),
@@ -82,6 +84,7 @@ def compile_statement(statement: Statement) -> System:
         drawing=drawing,
         particles=tuple(particle.name for particle in statement.particles),
         bodies=tuple(body.name for body in statement.bodies),
+        joints=tuple(joint.name for joint in statement.joints),
         functions=graphs,
         statement=statement.copy(),
     )
@@ -271,6 +274,19 @@ def _power(
     first = ca.mtimes(c.A[: c.psi.shape[0], :], u) - c.psi  # zero for scleronomic constraints linear in u
     silent = all(row.servo is None for row in rows) and c.gamma.shape[0] == 0 and _vanishes(probe(first), scale)
     return power, transport, not (silent and power.nnz() == 0 and transport.nnz() == 0)
+
+
+def _wrenches(statement: Statement, derivation: Derivation, rows: tuple[Row, ...], la: ca.SX) -> ca.SX:
+    """Force (3) and torque (3) that each joint exerts on its second body, at its marker, by the multipliers la."""
+    place = {row.name: k for k, row in enumerate(rows)}
+    columns = [ca.SX(0, 1)]
+    for joint in statement.joints:
+        for pushes in (joint.forces, joint.torques):
+            acting = [
+                (derivation.low.vector(p), la[place[n]]) for n, p in zip(joint.rows, pushes, strict=True) if n in place
+            ]
+            columns.append(sum((push * size for push, size in acting), ca.SX(3, 1)))
+    return ca.vertcat(*columns)
 
 
 def _directions(rows: tuple[Row, ...], A: ca.SX, dynamics: Dynamics, curved: int) -> ca.SX:
