@@ -13,6 +13,7 @@ from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive
 from dalembert.equations.friction import derive_friction
 from dalembert.equations.loads import derive_loads
 from dalembert.equations.lower import Lowering, LoweringError
+from dalembert.equations.plausible import check_inertias, check_velocities
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, solve_kinematics
 from dalembert.equations.sympy_rules import show
 from dalembert.equations.system import Drawing, Row, System
@@ -40,6 +41,7 @@ def compile_statement(statement: Statement) -> System:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
     faults = _check_motion(statement, derivation, probe) + _check_matrices(statement, derivation, probe)
     faults += _check_dynamics(statement, dynamics, s, probe) + _check_rows(rows, constraints, s, probe)
+    faults += check_inertias(derivation, probe) + check_velocities(derivation, constraints, probe)
     F, rubbing = derive_friction(derivation, constraints, rows, probe)
     if faults + rubbing:
         raise ModelError(statement.name, faults + rubbing)
@@ -282,10 +284,11 @@ def _wrenches(statement: Statement, derivation: Derivation, rows: tuple[Row, ...
     columns = [ca.SX(0, 1)]
     for joint in statement.joints:
         for pushes in (joint.forces, joint.torques):
-            acting = [
-                (derivation.low.vector(p), la[place[n]]) for n, p in zip(joint.rows, pushes, strict=True) if n in place
-            ]
-            columns.append(sum((push * size for push, size in acting), ca.SX(3, 1)))
+            total = ca.SX(3, 1)
+            for row, push in zip(joint.rows, pushes, strict=True):
+                if row in place:  # else the kinematics keep it by themselves, without a reaction
+                    total += derivation.low.vector(push) * la[place[row]]
+            columns.append(total)
     return ca.vertcat(*columns)
 
 

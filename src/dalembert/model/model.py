@@ -10,6 +10,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.errors import ModelError
+from dalembert.model.contacts import Contacts
 from dalembert.model.elements import Elements
 from dalembert.model.joints import Joints
 from dalembert.model.markers import EX, EY, EZ, GROUND, Marker, axes_along, mark
@@ -239,6 +240,11 @@ class Model:
     def joints(self) -> Joints:
         """Joints between bodies: `model.joints.revolute("A", first, second)` and others."""
         return Joints(self)
+
+    @property
+    def contacts(self) -> Contacts:
+        """Rolling and skating without slip: `model.contacts.disc("C", hub, radius=r)` and others."""
+        return Contacts(self)
 
     @property
     def elements(self) -> Elements:
