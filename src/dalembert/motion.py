@@ -153,7 +153,8 @@ class Motion:
         ]  # fmt: skip
         findings.append(worst_of("solve", "M u' - f - r", self.t, e.balance, allowed.solve))
         turned = np.ptp(e.kinetic) + np.ptp(e.potential) + np.ptp(self.work)
-        scale = max(turned, float(np.abs(e.kinetic).max()), np.finfo(float).tiny)
+        level = float(np.abs(e.potential).max(initial=0.0))  # a system at rest turns over only its round-off
+        scale = max(turned, float(np.abs(e.kinetic).max()), 1e-7 * level, np.finfo(float).tiny)
         findings.append(worst_of("energy", "E - E0 - W", self.t, self.energy_balance / scale, allowed.energy))
         k = int(np.argmin(e.condition))
         return Certificate(
