@@ -222,7 +222,7 @@ class TestContacts:
         model.contacts.disc("C", disc, radius=r, tube=tube)
         model.gravity([0, 0, -g])
         system = model.compile()
-        # Axes: a = (0, -sin, cos) from a rotation by theta about x; contact drop from hub: d = (0, -r cos, -r sin - tube).
+        # The axis a after a rotation by theta about x, and the way d from the hub to the contact.
         a = np.array([0.0, -np.sin(theta), np.cos(theta)])
         d = -r * (np.array([0, 0, 1.0]) - np.cos(theta) * a) / np.sin(theta) - np.array([0, 0, tube])
         w_axis = 4.0  # total spin about the disc axis
@@ -278,15 +278,15 @@ class TestBadInput:
             model.compile()
         text = str(error.value)
         for words in (
-            "joint `self` ties `B` to itself", "must have a length", "not be parallel", "needs bodies that move in space",
-            "joint `nothing` holds markers", "element `zero`", "contact `no blade`",
+            "joint `self` ties `B` to itself", "must have a length", "not be parallel",
+            "needs bodies that move in space", "joint `nothing` holds markers", "element `zero`", "contact `no blade`",
         ):  # fmt: skip
             assert words in text
 
     def test_inertia_that_no_body_has(self):
         model = da.Model("faulty")
         model.body("S", mass=-1, inertia=[1, 1, 9])
-        with pytest.raises(da.ModelError, match="(?s)mass of `S` is -1.*principal moments 1, 1, 9"):
+        with pytest.raises(da.ModelError, match=r"(?s)mass of `S` is -1.*principal moments 1, 1, 9"):
             model.compile()
 
     def test_velocity_that_does_not_fit(self):
