@@ -84,7 +84,7 @@ def compile_statement(statement: Statement) -> System:
         friction=bool(statement.frictions),
         singular_mass=_is_singular(dynamics.M, probe),
         drawing=drawing,
-        particles=tuple(particle.name for particle in statement.particles),
+        particles=tuple(particle.name for particle in statement.particles if not particle.part),
         bodies=tuple(body.name for body in statement.bodies),
         joints=tuple(joint.name for joint in statement.joints),
         functions=graphs,
@@ -305,7 +305,8 @@ def _directions(rows: tuple[Row, ...], A: ca.SX, dynamics: Dynamics, curved: int
 
 def _drawing(statement: Statement, derivation: Derivation) -> tuple[Drawing, list[ca.SX]]:
     """What can be drawn and the columns it is drawn from: positions (3 each), rotations (9 each), line points."""
-    drawn = [p for p in [*statement.particles, *statement.bodies] if p.position is not None]
+    whole = [p for p in statement.particles if not p.part]
+    drawn = [p for p in [*whole, *statement.bodies] if p.position is not None]
     bodies = [b for b in statement.bodies if b.position is not None]
     columns = [derivation.position(p) for p in drawn]
     columns += [_flat(derivation.attitude(b)) for b in bodies]

@@ -20,7 +20,7 @@ def derive_loads(derivation: Derivation) -> ca.SX:
     """
     st = derivation.statement
     gravity = derivation.low.vector(st.gravity)
-    carriers: list[Particle | Body] = [*st.particles, *st.bodies]
+    carriers: list[Particle | Body] = [*(p for p in st.particles if not p.part), *st.bodies]
     forces = [_force(derivation, item, gravity) for item in carriers]
     return ca.vertcat(ca.SX(0, 1), *forces, *[_torque(derivation, body) for body in st.bodies])
 

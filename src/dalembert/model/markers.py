@@ -64,9 +64,9 @@ def velocity_of(point: Point, t: sp.Symbol) -> sp.Matrix:
 
 
 def is_planar(point: Point) -> bool:
-    """Whether a point moves in the plane z = 0 with a body that turns about z, or is a point there without a body."""
+    """Whether a point moves in the plane z = 0: with a body that turns about z, or without attitude."""
     body = point.body if isinstance(point, Marker) else point
-    if isinstance(body, Body):
+    if isinstance(body, Body) and body.attitude is not Attitude.NONE:
         return body is GROUND or body.attitude is Attitude.ANGLE
     return point.position is not None and point.position[2] == 0
 

@@ -10,6 +10,7 @@ import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.errors import ModelError
+from dalembert.model.beams import Beams
 from dalembert.model.contacts import Contacts
 from dalembert.model.elements import Elements
 from dalembert.model.joints import Joints
@@ -245,6 +246,11 @@ class Model:
     def contacts(self) -> Contacts:
         """Rolling and skating without slip: `model.contacts.disc("C", hub, radius=r)` and others."""
         return Contacts(self)
+
+    @property
+    def beams(self) -> Beams:
+        """Flexible beams in the plane: `model.beams.cable("beam", start=, end=, elements=, ...)` and others."""
+        return Beams(self)
 
     @property
     def elements(self) -> Elements:

@@ -38,9 +38,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Particle(Point):
-    """A point with mass."""
+    """A point with mass; `part` of something larger, such as a beam, it is neither drawn nor asked for by name."""
 
     mass: sp.Expr = sp.S.Zero
+    part: bool = False
 
 
 class Attitude(enum.Enum):
