@@ -94,7 +94,7 @@ class Beams:
         length = float(np.linalg.norm(b - a))
         if elements < 1 or not length > 0.0:
             self._model.note(f"beam `{name}` needs at least one element and a length, got {elements} and {length:g}")
-            elements, length, b = 1, 1.0, a + [1.0, 0.0]
+            elements, length, b = 1, 1.0, a + np.array([1.0, 0.0])
         size = length / elements
         nodes = [self._node(name, k, a + (b - a) * k / elements, (b - a) / length) for k in range(elements + 1)]
         rho, EA, EI = (self._scalar(v, name) for v in (density, axial_stiffness, bending_stiffness))
@@ -181,7 +181,7 @@ def _gauss(n: int) -> list[tuple[float, float]]:
 
 
 def _hermite(left: Node, right: Node, size: float) -> Shape:
-    """shape(x, k): the k-th derivative by arc length of the cubic through two nodes, at the fraction x of an element."""
+    """shape(x, k): the k-th derivative by arc length of the cubic between two nodes, at a fraction x of the element."""
     cubics = ([1, 0, -3, 2], [0, size, -2 * size, size], [0, 0, 3, -2], [0, 0, -size, size])
 
     def shape(x: float, k: int) -> sp.Matrix:
