@@ -14,7 +14,14 @@ from dalembert.certificate import Certificate, Power, Tolerances, worst_of
 from dalembert.equations.system import System
 from dalembert.errors import ArrayError, DalembertError
 from dalembert.initial.diagnosis import diagnose
-from dalembert.reactions import Wrench, constraint_power, constraint_reaction, largest_powers, reaction_on
+from dalembert.reactions import (
+    Wrench,
+    constraint_power,
+    constraint_reaction,
+    joint_reaction,
+    largest_powers,
+    reaction_on,
+)
 from dalembert.state import State, lookup, reactions_of, unknowns_of
 
 if TYPE_CHECKING:
@@ -90,6 +97,10 @@ class Motion:
         """
         return reaction_on(self, item)
 
+    def joint_reaction(self, joint: Any) -> Wrench:
+        """Force (nt, 3) and torque (nt, 3) of a joint on its second body, at its marker, in inertial axes."""
+        return joint_reaction(self, joint)
+
     def constraint_power(self, constraint: Any) -> np.ndarray:
         """Power of one constraint, or of all stated in one list under this name, (nt,)."""
         return constraint_power(self, constraint)
@@ -142,7 +153,8 @@ class Motion:
         ]  # fmt: skip
         findings.append(worst_of("solve", "M u' - f - r", self.t, e.balance, allowed.solve))
         turned = np.ptp(e.kinetic) + np.ptp(e.potential) + np.ptp(self.work)
-        scale = max(turned, float(np.abs(e.kinetic).max()), np.finfo(float).tiny)
+        level = float(np.abs(e.potential).max(initial=0.0))  # a system at rest turns over only its round-off
+        scale = max(turned, float(np.abs(e.kinetic).max()), 1e-7 * level, np.finfo(float).tiny)
         findings.append(worst_of("energy", "E - E0 - W", self.t, self.energy_balance / scale, allowed.energy))
         k = int(np.argmin(e.condition))
         return Certificate(

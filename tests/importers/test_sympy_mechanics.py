@@ -22,8 +22,11 @@ state_bicycle = cache(whipple_bicycle.state_bicycle)
 
 
 def value_of(name):
-    """A positive number that belongs to a name."""
-    return 0.4 + (sum(k * ord(c) for k, c in enumerate(str(name), 1)) % 97) / 97
+    """A positive number that belongs to a name; default inertias are made ones that a body can have."""
+    part = (sum(k * ord(c) for k, c in enumerate(str(name), 1)) % 97) / 97
+    if re.search(r"_i(xx|yy|zz)$", str(name)):
+        return 1.0 + 0.3 * part
+    return 0.1 * part if re.search(r"_i(xy|yz|zx)$", str(name)) else 0.4 + part
 
 
 def wanted(obj, options):

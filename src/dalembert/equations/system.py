@@ -72,6 +72,7 @@ class System:
     drawing: Drawing
     particles: tuple[str, ...]
     bodies: tuple[str, ...]
+    joints: tuple[str, ...]
     functions: Mapping[str, ca.Function] = field(repr=False)
     statement: Statement | None = field(default=None, repr=False)  # for symbolic equations; not pickled
     _kernels: dict[str, Kernel] = field(default_factory=dict, repr=False)
