@@ -21,9 +21,11 @@ from dalembert.errors import (
     PairingError,
     UnknownNameError,
 )
+from dalembert.events import Event, Occurrence
 from dalembert.initial.diagnosis import Diagnosis
 from dalembert.model.model import Model
 from dalembert.motion import Motion
+from dalembert.sequence import MotionSequence
 from dalembert.state import State
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ __all__ = [
     "Certificate",
     "DalembertError",
     "Diagnosis",
+    "Event",
     "InconsistentStateError",
     "InitialStateError",
     "LagrangeMultipliers",
@@ -53,9 +56,11 @@ __all__ = [
     "Model",
     "ModelError",
     "Motion",
+    "MotionSequence",
     "NoCorrection",
     "NonminimalKane",
     "NullSpace",
+    "Occurrence",
     "OptionError",
     "PairingError",
     "Projection",
