@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.equations.observation import observe, observed
+from dalembert.equations.observation import observer_of
 from dalembert.equations.system import System, name_of
 from dalembert.errors import DalembertError, InconsistentStateError, InitialStateError
 from dalembert.events import Event, Occurrence
@@ -52,8 +52,8 @@ def _joined(before: State, system: System) -> tuple[State, dict[str, float]]:
 def _reset(event: Event, before: State, then: Mapping[Any, Any]) -> tuple[State, dict[str, float]]:
     """The state with new values of coordinates, speeds or parameters."""
     system = before.system
-    function = observe(system, list(then.values()), f"event `{event.name}`")
-    numbers = observed(function, before.t, (before.q, before.u), before.parameters, (before.udot, before.multipliers))
+    values = observer_of(system).observe(list(then.values()), f"event `{event.name}`")
+    numbers = values.at(before.t, before.q, before.u, before.parameters, before.udot, before.multipliers)
     if not np.isfinite(numbers).all():
         raise DalembertError("a new value is not finite")
     new = {name_of(key): float(value) for key, value in zip(then, numbers, strict=True)}

@@ -10,7 +10,7 @@ from typing import Any, overload
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
-from dalembert.equations.observation import check_known, lacking, symbol_of
+from dalembert.equations.observation import observer_of
 from dalembert.equations.system import System, name_of
 from dalembert.errors import OptionError, PairingError, UnknownNameError
 from dalembert.model.reading import Reader
@@ -76,11 +76,11 @@ class Event:
 
     def expression(self, system: System) -> sp.Expr:
         """What crosses zero, in the symbols of a system."""
-        return symbol_of(system, self.expr)
+        return observer_of(system).symbol(self.expr)
 
     def concerns(self, system: System) -> bool:
         """Whether it is looked out for while this system moves: not if it leads there, or if it cannot be evaluated."""
-        return self.then is not system and not lacking(system, [self.expression(system)])
+        return self.then is not system and not observer_of(system).lacking(self.expression(system))
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,9 +182,9 @@ def check_events(system: System, events: Iterable[Event]) -> tuple[Event, ...]:
 
 def _check_event(systems: Sequence[System], event: Event) -> None:
     where = f"event `{event.name}`"
-    able = [s for s in systems if not lacking(s, [event.expression(s)])]
+    able = [s for s in systems if not observer_of(s).lacking(event.expression(s))]
     if not able:
-        check_known(systems[0], [event.expression(systems[0])], f"{where} of `{systems[0].name}`")
+        observer_of(systems[0]).check_known(event.expression(systems[0]), f"{where} of `{systems[0].name}`")
     expression = event.expression(able[0])
     parameters = {sp.Symbol(name) for name in able[0].parameters}
     if not (expression.free_symbols | expression.atoms(AppliedUndef)) - parameters:
@@ -195,7 +195,7 @@ def _check_event(systems: Sequence[System], event: Event) -> None:
             changeable = (*able[0].coordinates, *able[0].speeds, *able[0].parameters)
             if name not in changeable:
                 raise UnknownNameError(name, changeable, f"what {where} changes")
-            check_known(able[0], [value], f"the new value of `{name}`, {where}")
+            observer_of(able[0]).check_known(value, f"the new value of `{name}`, {where}")
 
 
 def _check_same(system: System, other: System) -> None:

@@ -8,9 +8,8 @@ from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import sympy as sp
 
-from dalembert.equations.observation import observe, reads_rates
+from dalembert.equations.observation import observer_of
 from dalembert.equations.system import System
 from dalembert.events import Event, Occurrence, Occurrences
 from dalembert.motion import Motion
@@ -78,18 +77,17 @@ def _watch(system: System, events: Sequence[Event], fresh: Sequence[str]) -> Wat
     """The event functions of a run as native code."""
     from dalembert.numerics.integrators.crossing import Watch
 
-    expressions = [event.expression(system) for event in events]
-    kernel = system.derived_kernel(
-        f"events {[sp.srepr(e) for e in expressions]}",
-        lambda: observe(system, expressions, f"events of `{system.name}`"),
+    observation = observer_of(system).observe(
+        [event.expression(system) for event in events], f"events of `{system.name}`"
     )
-    assert kernel is not None  # `observe` always gives a function
+    kernel = system.derived_kernel(observation.name, lambda: observation.function)
+    assert kernel is not None  # there always is a function
     return Watch(
         kernel=kernel,
         directions=tuple(event.direction for event in events),
         stops=tuple(event.stops for event in events),
         fresh=tuple(event.name in fresh for event in events),
-        reads_rates=reads_rates(system, expressions),
+        reads_rates=observation.reads_rates,
     )
 
 

@@ -126,10 +126,11 @@ def is_crowded(plan):
 @jit(i8(Ints, Floats))
 def _gauge(plan, mem):
     """Event functions at the state evaluated last, into VALUES."""
-    ints = plan[OCCURRED]
-    start, n_x = plan[ints + INPUT], plan[ints + N_X]
-    move(mem, start, mem, plan[X], n_x)
-    move(mem, start + n_x, mem, plan[RATES], plan[ints + N_RATES])
+    ints, start = plan[OCCURRED], plan[X]
+    if plan[ints + READS_RATES]:  # x and the rates in one piece; without the rates x can be read where it is
+        start, n_x = plan[ints + INPUT], plan[ints + N_X]
+        move(mem, start, mem, plan[X], n_x)
+        move(mem, start + n_x, mem, plan[RATES], plan[ints + N_RATES])
     call_kernel(plan[EVENT_KERNEL], mem, start, plan[EVENT_VALUES] + VALUES * plan[EVENTS])
     return 0
 
