@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from dalembert.export import dataset_of, table_of
 from dalembert.initial.diagnosis import diagnose
 from dalembert.reactions import Wrench, constraint_power, constraint_reaction, largest_powers, reaction_on
 from dalembert.state import State, lookup, reactions_of, unknowns_of
-from dalembert.storage import packed, system_of, unpacked
+from dalembert.storage import identity, packed, system_of, unpacked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -258,12 +258,12 @@ class Motion:
     def load(path: str | Path, system: System) -> Motion:
         """A motion written by `save`, for the same system; it has samples and certificate but cannot be continued."""
         with np.load(path, allow_pickle=False) as data:
-            return Motion.restored(dict(data), {system.name: system}, str(path))
+            return Motion.restored(dict(data), [system], str(path))
 
     def stored(self) -> dict[str, np.ndarray]:
         """Everything a file needs, as arrays by name; the facts are JSON."""
         facts = {"success": self.success, "message": self.message, "stats": self.stats, "method": self.method}
-        facts |= {"system": self.system.name, "names": [*self.system.coordinates, *self.system.speeds]}
+        facts |= {"system": identity(self.system), "names": [*self.system.coordinates, *self.system.speeds]}
         facts |= {"events": packed(self.events)}
         arrays = {name: getattr(self, name) for name in ("parameters", "t", "q", "u", "work")}
         return {
@@ -273,18 +273,18 @@ class Motion:
         }
 
     @staticmethod
-    def restored(data: Mapping[str, np.ndarray], systems: Mapping[str, System], source: str) -> Motion:
-        """The motion of `stored` arrays, with the systems by name; `source` says where they come from."""
+    def restored(data: Mapping[str, np.ndarray], systems: Sequence[System], source: str) -> Motion:
+        """The motion of `stored` arrays, of one of the systems; `source` says where they come from."""
         from dalembert.numerics.engine import Evaluation
 
         facts = json.loads(str(data["facts"]))
-        system = next(iter(systems.values())) if len(systems) == 1 else system_of(facts["system"], systems)
+        system = system_of(facts["system"], systems)
         if facts["names"] != [*system.coordinates, *system.speeds]:
             raise DalembertError(
-                f"{source} holds a motion of `{facts['system']}` ({facts['names']}), not of `{system.name}`"
+                f"{source} holds a motion of `{facts['system'][0]}` ({facts['names']}), not of `{system.name}`"
             )
         evaluation = Evaluation(**{k[2:]: v for k, v in data.items() if k.startswith("e_")})
         keep: dict[str, Any] = {name: data[name] for name in ("parameters", "t", "q", "u", "work")}
         keep |= {name: facts[name] for name in ("success", "message", "stats", "method")}
-        events = unpacked(facts["events"], {facts["system"]: system, **systems})
+        events = unpacked(facts["events"], systems)
         return Motion(system=system, evaluation=evaluation, events=events, **keep)

@@ -261,7 +261,6 @@ class MotionSequence:
     @staticmethod
     def load(path: str | Path, *systems: System) -> MotionSequence:
         """A sequence written by `save`, for the same systems; it has samples and certificate, no way to continue."""
-        named = {system.name: system for system in systems}
         with np.load(path, allow_pickle=False) as data:
             if "sequence" not in data:
                 raise DalembertError(f"{path} holds a plain motion; read it by Motion.load")
@@ -270,9 +269,9 @@ class MotionSequence:
             {name.partition(" ")[2]: a for name, a in arrays.items() if name.startswith(f"{k} ")}
             for k in range(facts["segments"])
         ]
-        segments = tuple(Motion.restored(part, named, str(path)) for part in parts)
+        segments = tuple(Motion.restored(part, systems, str(path)) for part in parts)
         return MotionSequence(
-            segments, unpacked(facts["events"], named), tuple((float(w), float(e)) for w, e in before)
+            segments, unpacked(facts["events"], systems), tuple((float(w), float(e)) for w, e in before)
         )
 
     # -- inside ----------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,8 @@ def packed(events: Occurrences) -> dict[str, Any]:
     return {"watched": list(events.watched), "found": found}
 
 
-def unpacked(facts: Mapping[str, Any], systems: Mapping[str, System]) -> Occurrences:
-    """Occurrences from what `packed` made of them; `systems` by name."""
+def unpacked(facts: Mapping[str, Any], systems: Sequence[System]) -> Occurrences:
+    """Occurrences from what `packed` made of them."""
     found = [
         Occurrence(o["name"], o["state"]["t"], _unpacked(o["state"], systems),
                    o["after"] and _unpacked(o["after"], systems), o["impulses"])
@@ -34,20 +34,29 @@ def unpacked(facts: Mapping[str, Any], systems: Mapping[str, System]) -> Occurre
     return Occurrences(tuple(found), tuple(facts["watched"]))
 
 
-def system_of(name: str, systems: Mapping[str, System]) -> System:
-    """The system of a name; raises if the file tells of one that was not given."""
-    if name not in systems:
-        raise DalembertError(
-            f"the file holds a motion of `{name}`, which is not among {', '.join(systems)}; give it too"
-        )
-    return systems[name]
+def identity(system: System) -> list[Any]:
+    """What tells a system from others in a file: its name and those of its constraints."""
+    return [system.name, list(system.constraint_names)]
+
+
+def system_of(told: Sequence[Any], systems: Sequence[System]) -> System:
+    """The system a file tells of, if there are several; raises if it is not among them."""
+    if len(systems) == 1:
+        return systems[0]
+    for system in systems:
+        if identity(system) == list(told):
+            return system
+    raise DalembertError(
+        f"the file holds a motion of `{told[0]}` with the constraints {', '.join(told[1]) or 'none'}, which is not "
+        f"among the systems given ({', '.join(system.name for system in systems) or 'none'}); give it too"
+    )
 
 
 def _packed(state: State) -> dict[str, Any]:
     arrays = {name: getattr(state, name).tolist() for name in ARRAYS}
-    return {"system": state.system.name, "t": state.t, **arrays}
+    return {"system": identity(state.system), "t": state.t, **arrays}
 
 
-def _unpacked(facts: Mapping[str, Any], systems: Mapping[str, System]) -> State:
+def _unpacked(facts: Mapping[str, Any], systems: Sequence[System]) -> State:
     arrays = {name: np.array(facts[name], dtype=float) for name in ARRAYS}
     return State(system_of(facts["system"], systems), facts["t"], **arrays)

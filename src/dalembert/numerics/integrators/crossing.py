@@ -55,9 +55,10 @@ SLACK = 1e-12  # values this small are zero for a function that starts there, in
 ROOM = 256  # occurrences kept before the loop hands them over
 EPSILON = 2.0**-52
 
-# Ends of the pieces of a step; the first ones are looked at in a first step only, for functions that start at zero.
-PIECES = np.array([1e-9, 1e-6, 1e-3, 0.25, 0.5, 0.75, 1.0])
-NEAR = 3
+# Ends of the pieces of a step. Those before NEAR are looked at in a first step only: they find the sign of functions
+# that start at zero, however soon they come back to it.
+NEAR = 14
+PIECES = np.array([*(0.25 ** (NEAR + 1 - k) for k in range(NEAR)), 0.25, 0.5, 0.75, 1.0])
 
 # Integers at plan[OCCURRED]: occurrences kept; whether one ended the run; whether functions read the rates; whether no
 # step was made yet; sizes of x and of the rates; places in mem of the input, of a state and of the occurrences; then
