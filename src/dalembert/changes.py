@@ -61,7 +61,13 @@ def _reset(event: Event, before: State, then: Mapping[Any, Any]) -> tuple[State,
     p = system.parameter_values({**carried, **{name: new[name] for name in system.parameters if name in new}})
     q = np.array([new.get(name, value) for name, value in zip(system.coordinates, before.q, strict=True)])
     held = {name: new[name] for name in system.coordinates if name in new}
-    return _completed(system, before, q, held, p, {name: new[name] for name in system.speeds if name in new})
+    return _completed(system, before, q, held, p, _velocities(system, new))
+
+
+def _velocities(system: System, new: Mapping[str, float]) -> dict[str, float]:
+    """Those of the new values that are speeds or coordinate rates."""
+    names = (*system.speeds, *(f"{name}'" for name in system.coordinates))
+    return {name: new[name] for name in names if name in new}
 
 
 def _completed(

@@ -30,8 +30,9 @@ class Event:
 
     Without `then` an event is recorded; with `terminal=True` it ends the motion. `then` says what changes:
 
-    - a mapping {coordinate, speed or parameter: expression}, evaluated just before: `{vy: -e * vy}`, `{k: 0}`. What is
-      not in it stays as it is as far as the constraints allow, and takes the least change in the mass metric otherwise.
+    - a mapping {coordinate, its rate, speed or parameter: expression}, evaluated just before: `{vy: -e * vy}`,
+      `{k: 0}`. What is not in it stays as it is as far as the constraints allow, and takes the least change in the mass
+      metric otherwise.
     - another System with the same coordinates and speeds, such as the model compiled with one constraint more or less:
       the motion goes on as that. Its position constraints must hold already. Its velocity constraints are met by the
       impulse of its constraints alone, M (u+ - u-) = A^T Lambda: momentum is kept along every motion they allow, energy
@@ -107,11 +108,12 @@ class Occurrence:
     def __str__(self) -> str:
         if self.after is None:
             return f"`{self.name}` at t = {self.t:.6g}"
-        other = "" if self.after.system is self.state.system else f", on as `{self.after.system.name}`"
+        text = f"`{self.name}` at t = {self.t:.6g}: energy lost {self.energy_lost:.3g}"
         pushed = ", ".join(f"`{name}` {value:.3g}" for name, value in self.impulses.items() if value)
-        return f"`{self.name}` at t = {self.t:.6g}: energy lost {self.energy_lost:.3g}{other}" + (
-            f", impulses {pushed}" if pushed else ""
-        )
+        if self.after.system is self.state.system:
+            return text + (f", impulses {pushed}" if pushed else "")
+        how = f"after impulses that keep momentum: {pushed}" if pushed else "without impulses"
+        return f"{text}; on as `{self.after.system.name}` {how}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +194,8 @@ def _check_event(systems: Sequence[System], event: Event) -> None:
     if isinstance(event.then, Mapping):
         for key, value in event.then.items():
             name = name_of(key)
-            changeable = (*able[0].coordinates, *able[0].speeds, *able[0].parameters)
+            rates = (f"{q}'" for q in able[0].coordinates)
+            changeable = (*able[0].coordinates, *able[0].speeds, *able[0].parameters, *rates)
             if name not in changeable:
                 raise UnknownNameError(name, changeable, f"what {where} changes")
             observer_of(able[0]).check_known(value, f"the new value of `{name}`, {where}")

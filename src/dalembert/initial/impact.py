@@ -27,16 +27,17 @@ HELD = 1e-10  # what may be left of a velocity constraint
 def strike(
     system: System, t: float, q: np.ndarray, u: np.ndarray, p: np.ndarray, given: Mapping[str, float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Speeds (nu,) after an impact and the impulses (nc,) of the constraints; `given` are speeds after it, by name."""
+    """Speeds (nu,) after an impact and the impulses (nc,) of the constraints.
+
+    `given` are speeds after it, or coordinate rates such as `x'`, by name.
+    """
     n = system.count("position") + system.count("velocity")
     impulses = np.zeros(system.nc)
-    rows = [system.speeds.index(name) for name in given]
-    wanted = np.array([given[name] for name in given])
-    if not n and not rows:
+    E, wanted = _rows(system, t, q, p, given)
+    if not n and not given:
         return u.copy(), impulses
-    E = np.eye(system.nu)[rows]
     M = system.mass_matrix(t, q, u, p)
-    after, left = u.copy(), np.zeros(0)
+    after = u.copy()
     for _ in range(ITERATIONS):
         psi = system.velocity_residual(t, q, after, p)
         left = np.concatenate([psi, E @ after - wanted])
@@ -48,9 +49,27 @@ def strike(
         after, impulses[:n] = u + moved, Lambda[:n]
         if np.abs(step).max(initial=0.0) <= 1e-15 * (1.0 + np.abs(after).max(initial=0.0)):
             break
-    after[rows] = wanted
-    _check(system, np.concatenate([system.velocity_residual(t, q, after, p), left[n:]]), tuple(given))
+    after[[system.speeds.index(name) for name in given if name in system.speeds]] = [
+        value for name, value in given.items() if name in system.speeds
+    ]
+    _check(system, np.concatenate([system.velocity_residual(t, q, after, p), E @ after - wanted]), tuple(given))
     return after, impulses
+
+
+def _rows(
+    system: System, t: float, q: np.ndarray, p: np.ndarray, given: Mapping[str, float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """E (n, nu) and the values of E u+ that say what is given."""
+    drift = system.coordinate_rates(t, q, np.zeros(system.nu), p)
+    C = (system.coordinate_rates(t, q, np.eye(system.nu), p) - drift).T
+    E, wanted = np.zeros((len(given), system.nu)), np.array([*given.values()], dtype=float)
+    for k, name in enumerate(given):
+        if name in system.speeds:
+            E[k, system.speeds.index(name)] = 1.0
+        else:
+            j = system.coordinates.index(name.removesuffix("'"))
+            E[k], wanted[k] = C[j], wanted[k] - drift[j]
+    return E, wanted
 
 
 def _saddle(M: np.ndarray, A: np.ndarray, W: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
