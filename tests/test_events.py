@@ -475,6 +475,7 @@ def test_simultaneous_changes_all_happen():
     assert [o.name for o in first] == ["b", "a", "sum"]
     assert [o.t for o in first] == pytest.approx([np.sqrt(2 / G)] * 3, abs=1e-13)
     assert len({o.t for o in first}) == 1
+    assert first[2].state["va"] == first[0].state["va"] < 0.0  # recorded as it was before the changes
     after = motion.segments[1]
     assert len(after.t) > 1
     assert after["va"][0] == pytest.approx(np.sqrt(2 * G), rel=1e-12)
@@ -507,6 +508,13 @@ def test_changes_by_a_function():
     motion = system.simulate(state, 3.0, events=[da.Event(y, -1, then=elastic)], integrator=TIGHT)
     first = np.sqrt(2 / G)
     assert [o.t for o in motion.events] == pytest.approx(first * np.array([1, 3, 5]), abs=1e-11)
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    kept = system.simulate(state, 3.0, events=[da.Event(y, -1, then=interrupted)])
+    assert kept.message.startswith("interrupted from the keyboard")
+    assert kept.t[-1] == pytest.approx(first)
     wrong = system.simulate(state, 3.0, events=[da.Event(y, -1, then=lambda _: None)])
     assert not wrong.success
     assert "returned NoneType, not a State" in wrong.message
@@ -621,6 +629,18 @@ def test_events_that_do_not_fit_the_system():
             system.simulate(state, 1.0, events=events)
     with pytest.raises(da.DalembertError, match="no longer knows its symbols"):
         pickle.loads(pickle.dumps(system)).simulate(state, 1.0, events=[da.Event("x")])
+
+
+def test_multipliers_in_events_must_be_unique():
+    model = da.Model("two rods")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1.0, position=[x, y])
+    model.constrain([x**2 + y**2 - 1, 2 * (x**2 + y**2 - 1)], name="rod")
+    system = model.compile()
+    state = system.initial({x: 1, x.diff(): 0, y.diff(): 1})
+    assert len(system.simulate(state, 4.0, events=[da.Event(y)]).events) == 1
+    with pytest.raises(da.OptionError, match=r"the multiplier of `rod\[0\]` is not unique"):
+        system.simulate(state, 4.0, events=[da.Event("rod[0]")])
 
 
 def test_integrators_that_do_not_march_have_no_events():

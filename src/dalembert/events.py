@@ -162,8 +162,12 @@ class Occurrences(Sequence[Occurrence]):
         return tuple(lines)
 
 
-def check_events(system: System, events: Iterable[Event]) -> tuple[Event, ...]:
-    """The events, if every one of them can be evaluated in the system or in one that an event leads to."""
+def check_events(state: State, events: Iterable[Event]) -> tuple[Event, ...]:
+    """The events, if every one of them can be evaluated in the system or in one that an event leads to.
+
+    Multipliers in them must be unique in the state the motion starts from.
+    """
+    system = state.system
     if isinstance(events, Event):
         events = (events,)
     listed = tuple(events)
@@ -179,6 +183,7 @@ def check_events(system: System, events: Iterable[Event]) -> tuple[Event, ...]:
         _check_same(system, other)
     for event in listed:
         _check_event(systems, event)
+    _check_unique(state, [event for event in listed if event.concerns(system)])
     return listed
 
 
@@ -199,6 +204,23 @@ def _check_event(systems: Sequence[System], event: Event) -> None:
             if name not in changeable:
                 raise UnknownNameError(name, changeable, f"what {where} changes")
             observer_of(able[0]).check_known(value, f"the new value of `{name}`, {where}")
+
+
+def _check_unique(state: State, events: Sequence[Event]) -> None:
+    """Raise if an event contains a multiplier that redundant constraints leave open."""
+    system = state.system
+    named = {sp.Symbol(name): name for name in system.constraint_names}
+    asked = {event.name: [named[s] for s in event.expression(system).free_symbols if s in named] for event in events}
+    if not any(asked.values()):
+        return
+    unique = system.diagnose(state).unique
+    for event, names in asked.items():
+        for name in names:
+            if not unique[name]:
+                raise OptionError(
+                    f"event `{event}`: the multiplier of `{name}` is not unique, as constraints are redundant; remove "
+                    "those that repeat others (system.diagnose names them)"
+                )
 
 
 def _check_same(system: System, other: System) -> None:

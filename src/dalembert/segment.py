@@ -33,24 +33,23 @@ class Ingredients:
 
 def run_segment(
     made_with: Ingredients,
-    system: System,
-    p: np.ndarray,
-    z: np.ndarray,
+    state: State,
     span: tuple[float, float],
     t_eval: np.ndarray | None,
     events: Sequence[Event] = (),
     fresh: Sequence[str] = (),
 ) -> tuple[Motion, Status]:
-    """The motion of one system from z = (q, u) over `span`, as far as it gets, and how it ended.
+    """The motion of the system of `state` from there over `span`, as far as it gets, and how it ended.
 
     Events that do not concern the system are left out; those whose names are in `fresh` have just occurred.
     """
     from dalembert.numerics.engine import Engine
 
+    system, p = state.system, state.parameters
     engine = Engine(system, p, made_with.formulation, made_with.drift)
     watched = [event for event in events if event.concerns(system)]
     with _watch(system, watched, fresh).over(engine) if watched else nullcontext():
-        samples = made_with.integrator.run(engine, z, span, t_eval, made_with.progress)
+        samples = made_with.integrator.run(engine, state.z, span, t_eval, made_with.progress)
     nq, size, status = system.nq, engine.size, samples.status
     ended = f" (t = {samples.t[-1]:.6g})" if status and len(samples.t) else ""
     ingredients = (made_with.formulation, made_with.drift, made_with.integrator)

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,23 +47,23 @@ def simulate(
     changes values carried by the state. Defaults: LagrangeMultipliers, Projection, DOP853. Numerical failure does not
     raise: the motion holds all samples up to it, `success` is False and `message` says why. Ctrl-C likewise.
 
-    `events` are looked out for (see `Event`); what occurred is in `motion.events`. If one of them changed anything, the
-    result is a `MotionSequence`, which reads like a Motion; it has two samples, before and after, at each such time,
-    whether or not `t_eval` asks for them.
+    `events` are looked out for (see `Event`); what occurred is in `motion.events`. A motion that an event ends has its
+    last sample there. If one of them changed anything, the result is a `MotionSequence`, which reads like a Motion; it
+    has two samples, before and after, at each such time. Both whether or not `t_eval` asks for them.
     """
     prepare()
     formulation, drift, integrator = pair(formulation, drift, integrator)
     span, times = _times(state, t_end, t_eval)
-    p = _parameters(system, state, parameters)
-    check_consistent(system, span[0], state.q, state.u, p)
-    looked_for = check_events(system, events)
+    state = replace(state, system=system, parameters=_parameters(system, state, parameters))
+    check_consistent(system, span[0], state.q, state.u, state.parameters)
+    looked_for = check_events(state, events)
     if looked_for:
         check_locates(integrator)
     with ExitStack() as stack:
         made_with = Ingredients(formulation, drift, integrator, _progress(stack, system.name, span))
         if looked_for:
-            return follow_events(made_with, system, p, state.z, span, times, looked_for)
-        return run_segment(made_with, system, p, state.z, span, times)[0]
+            return follow_events(made_with, state, span, times, looked_for)
+        return run_segment(made_with, state, span, times)[0]
 
 
 def check_locates(integrator: Integrator) -> None:
