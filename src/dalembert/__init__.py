@@ -23,6 +23,7 @@ from dalembert.errors import (
     UnknownNameError,
 )
 from dalembert.events import Event, Occurrence
+from dalembert.importers.sympy_mechanics import from_sympy
 from dalembert.initial.diagnosis import Diagnosis
 from dalembert.model.model import Model
 from dalembert.motion import Motion
@@ -72,6 +73,7 @@ __all__ = [
     "UdwadiaKalaba",
     "UnknownNameError",
     "compare",
+    "from_sympy",
 ]
 
 # Ingredients whose modules hold native code: imported, and on first use compiled, when they are asked for.
