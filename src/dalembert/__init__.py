@@ -22,10 +22,12 @@ from dalembert.errors import (
     PairingError,
     UnknownNameError,
 )
+from dalembert.events import Event, Occurrence
 from dalembert.importers.sympy_mechanics import from_sympy
 from dalembert.initial.diagnosis import Diagnosis
 from dalembert.model.model import Model
 from dalembert.motion import Motion
+from dalembert.sequence import MotionSequence
 from dalembert.state import State
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ __all__ = [
     "Comparison",
     "DalembertError",
     "Diagnosis",
+    "Event",
     "InconsistentStateError",
     "InitialStateError",
     "LagrangeMultipliers",
@@ -56,9 +59,11 @@ __all__ = [
     "Model",
     "ModelError",
     "Motion",
+    "MotionSequence",
     "NoCorrection",
     "NonminimalKane",
     "NullSpace",
+    "Occurrence",
     "OptionError",
     "PairingError",
     "Projection",
