@@ -186,6 +186,19 @@ def test_bicycle_leans_and_steers_as_published():
     np.testing.assert_allclose(np.array(columns).T, published, rtol=0, atol=1e-6)
 
 
+def test_pushed_bicycle_rides_on():
+    """At 4.6 m/s it is stable: a push sideways dies out, and its energy ends up in a slightly greater speed."""
+    bicycle = state_bicycle()
+    options = {"bodies": bicycle.bodies, "loads": bicycle.loads, "parameters": bicycle.parameters}
+    system = da.from_sympy(bicycle.kane, **options).compile()
+    push = {"q1": 0.0, "q2": 0.0, "q5": 0.0, "u2": 0.5, "u5": 0.0, "u3": 4.6 / 0.3}
+    motion = system.simulate(system.initial(push, guess={"u6": 4.6 / 0.35}), 10.0)
+    assert motion.certificate.ok, motion.certificate
+    lean = np.abs(motion["q2"])
+    assert lean[motion.t > 9.0].max() < 0.05 * lean.max()
+    assert 4.6 < 0.3 * motion["u3"][-1] < 4.65
+
+
 def test_aircraft():
     """Seven implicit kinematical equations against SymPy's u' with four explicit ones for the quaternion."""
     obj, options = kane_models.aircraft()
