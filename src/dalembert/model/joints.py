@@ -58,8 +58,8 @@ class Joints:
     def revolute(self, name: str, first: Point, second: Point) -> Joint:
         """A hinge: common origin, common axis."""
         i, j, flat = self._ends("revolute", name, first, second)
-        self._standing(name, i, j)
         if flat:
+            self._standing(name, i, j)
             return self._join("revolute", name, i, j, _meeting(i, j)[:2])
         self._turning(name, i, j)
         return self._join("revolute", name, i, j, [*_meeting(i, j), *_parallel(i, j)])
@@ -68,7 +68,8 @@ class Joints:
         """A slide along the common axis, without rotation. In the plane the axis lies in the plane."""
         i, j, flat = self._ends("prismatic", name, first, second)
         self._turning(name, i, j)
-        self._lying(name, i, j)
+        if flat:
+            self._lying(name, i, j)
         rows = (
             [_on_line(i, j)[0], _parallel(i, j)[0]] if flat else [*_on_line(i, j), *_parallel(i, j), _untwisted(i, j)]
         )
@@ -98,7 +99,8 @@ class Joints:
         """Frames that coincide."""
         i, j, flat = self._ends("fixed", name, first, second)
         self._turning(name, i, j)
-        self._standing(name, i, j)
+        if flat:
+            self._standing(name, i, j)
         rows = (
             [*_meeting(i, j)[:2], _untwisted(i, j)] if flat else [*_meeting(i, j), *_parallel(i, j), _untwisted(i, j)]
         )
@@ -108,7 +110,8 @@ class Joints:
         """The second origin on the axis of the first. In the plane the axis lies in the plane."""
         i, j, flat = self._ends("point on line", name, first, second)
         self._turning(name, i)
-        self._lying(name, i)
+        if flat:
+            self._lying(name, i)
         return self._join("point on line", name, i, j, _on_line(i, j)[: 1 if flat else 2])
 
     def point_on_surface(
@@ -235,12 +238,12 @@ class Joints:
 
     def _standing(self, name: str, *markers: Marker) -> None:
         """In the plane, an axis of rotation is normal to it."""
-        if all(is_planar(m) for m in markers) and any(m.axes[2][0] != 0 or m.axes[2][1] != 0 for m in markers):
+        if any(m.axes[2][0] != 0 or m.axes[2][1] != 0 for m in markers):
             self._model.note(f"joint `{name}`: its axis must be normal to the plane in which its bodies move")
 
     def _lying(self, name: str, *markers: Marker) -> None:
         """In the plane, a line or slide lies in it."""
-        if all(is_planar(m) for m in markers) and any(m.axes[2][2] != 0 for m in markers):
+        if any(m.axes[2][2] != 0 for m in markers):
             self._model.note(
                 f"joint `{name}`: its axis must lie in the plane in which its bodies move; give markers an axis=[x, y]"
             )
