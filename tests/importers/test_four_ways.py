@@ -1,5 +1,7 @@
 """Mechanisms stated four ways - raw coordinates, bodies and joints, energy, SymPy: one motion, the same reactions."""
 
+from types import MappingProxyType
+
 import joint_models
 import kane_models
 import numpy as np
@@ -36,17 +38,19 @@ def same_force(first, second, name):
 class TestDoublePendulum:
     """Two particles at relative angles by SymPy's joints; elsewhere in Cartesian coordinates with two rods."""
 
-    VALUES = {"m": 0.7, "l": 1.1, "g": 9.81}
-    START = {
-        f"{axis}{k}{suffix}": value
-        for k, turns in ((1, [(1.0, 0.5)]), (2, [(1.0, 0.5), (0.6, 1.5)]))
-        for axis, suffix, value in (
-            ("x", "", sum(1.1 * np.cos(a) for a, _ in turns)),
-            ("y", "", sum(1.1 * np.sin(a) for a, _ in turns)),
-            ("x", "_dot", sum(-1.1 * w * np.sin(a) for a, w in turns)),
-            ("y", "_dot", sum(1.1 * w * np.cos(a) for a, w in turns)),
-        )
-    }
+    VALUES = MappingProxyType({"m": 0.7, "l": 1.1, "g": 9.81})
+    START = MappingProxyType(
+        {
+            f"{axis}{k}{suffix}": value
+            for k, turns in ((1, [(1.0, 0.5)]), (2, [(1.0, 0.5), (0.6, 1.5)]))
+            for axis, suffix, value in (
+                ("x", "", sum(1.1 * np.cos(a) for a, _ in turns)),
+                ("y", "", sum(1.1 * np.sin(a) for a, _ in turns)),
+                ("x", "_dot", sum(-1.1 * w * np.sin(a) for a, w in turns)),
+                ("y", "_dot", sum(1.1 * w * np.cos(a) for a, w in turns)),
+            )
+        }
+    )
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -134,8 +138,8 @@ def planar_link(model, name, mass, length, position, angle):
 class TestFourBar:
     """Relative angles with a closed loop by SymPy and raw, absolute coordinates by joints and by energy."""
 
-    VALUES = {"l1": 0.13, "l2": 0.24, "l3": 0.21, "l4": 0.34, "rho": 997.0}
-    GIVEN, GUESS = {"q1": 2.1, "u1": 3.0}, {"q2": 0.6, "q3": 2.5}
+    VALUES = MappingProxyType({"l1": 0.13, "l2": 0.24, "l3": 0.21, "l4": 0.34, "rho": 997.0})
+    GIVEN, GUESS = MappingProxyType({"q1": 2.1, "u1": 3.0}), MappingProxyType({"q2": 0.6, "q3": 2.5})
     NAMES = ("Link2", "Link3", "Link4")
 
     @pytest.fixture(scope="class")
@@ -207,7 +211,7 @@ class TestFourBar:
 class TestSliderCrank:
     """Crank, rod and slider under gravity: a loop of SymPy's joints against absolute coordinates of all three."""
 
-    VALUES = {"a": 0.3, "b": 0.8, "m1": 1.2, "m2": 0.9, "m3": 2.0, "g": 9.81}
+    VALUES = MappingProxyType({"a": 0.3, "b": 0.8, "m1": 1.2, "m2": 0.9, "m3": 2.0, "g": 9.81})
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -300,7 +304,7 @@ class TestSliderCrank:
 class TestRollingDisc:
     """A contact point of no velocity by SymPy; five coordinates and two velocity constraints; a body with a contact."""
 
-    VALUES = {"m": 2.0, "r": 0.5, "g": 9.81}
+    VALUES = MappingProxyType({"m": 2.0, "r": 0.5, "g": 9.81})
 
     @classmethod
     def roll(cls, kind):

@@ -197,6 +197,10 @@ class Joints:
     # -- inside ---------------------------------------------------------------------------------------------------
 
     def _join(self, kind: str, name: str, i: Marker, j: Marker, rows: Sequence[Row]) -> Joint:
+        rows = [row for row in rows if row.expression != 0]  # else the coordinates keep it, without a multiplier
+        if not rows:
+            self._model.note(f"joint `{name}` holds by the choice of coordinates already; leave it out")
+            return Joint(name, kind, i, j, (), (), ())
         expressions = [row.expression for row in rows]
         stated = self._model.constrain(expressions[0] if len(rows) == 1 else expressions, name=name)
         labels = (stated.name,) if isinstance(stated, Constraint) else tuple(c.name for c in stated)
