@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,7 +65,9 @@ def simulate(
         success=samples.status == 0,
         message=samples.status.message + ("" if samples.status == 0 else f" (t = {samples.t[-1]:.6g})"),
         stats=samples.stats,
-        method=", ".join(_described(value) for value in (formulation, drift, integrator)) + _choices(system, engine),
+        method=", ".join(_described(value) for value in (formulation, drift, integrator))
+        + drift.remark(system, engine.started, (samples.t[-1] - span[0]) / max(samples.stats.get("steps", 0), 1))
+        + _choices(system, engine),
         engine=engine,
         integrator=integrator,
     )
@@ -130,7 +132,8 @@ def _described(ingredient: Any) -> str:
     shown = [
         f
         for f in fields(ingredient)
-        if f.name in ("rtol", "atol", "tolerance") or f.default is MISSING or getattr(ingredient, f.name) != f.default
+        if getattr(ingredient, f.name) is not None
+        and (f.name in ("rtol", "atol", "tolerance") or getattr(ingredient, f.name) != f.default)
     ]
     return f"{type(ingredient).__name__}({', '.join(f'{f.name}={getattr(ingredient, f.name)!r}' for f in shown)})"
 

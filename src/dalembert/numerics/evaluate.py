@@ -9,6 +9,8 @@ from dalembert.numerics.layout import (
     DYNAMICS,
     ENERGIES,
     ENERGY,
+    FED_BACK,
+    FEEDBACK_KERNEL,
     FORCE,
     JACOBIAN,
     MASS,
@@ -49,6 +51,21 @@ def load_state(plan, mem, t, z):
     """Put (t, q, u) where kernels read them; z holds q, u and possibly the work done."""
     mem[plan[X]] = t
     move(mem, plan[XQ], z, 0, plan[NQ] + plan[NU])
+    return 0
+
+
+@jit(i8(Ints, Floats))
+def leave(_plan, _mem):
+    """No feedback: b stays as it is."""
+    return 0
+
+
+@jit(i8(Ints, Floats))
+def feed_back(plan, mem):
+    """Add the feedback of the drift control to b, before the accelerations are solved for."""
+    call_kernel(plan[FEEDBACK_KERNEL], mem, plan[X], plan[FED_BACK])
+    for k in range(plan[NC]):
+        mem[plan[BIAS] + k] += mem[plan[FED_BACK] + k]
     return 0
 
 

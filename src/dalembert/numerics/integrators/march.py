@@ -44,6 +44,8 @@ def march(
     progress: Callable[[float], None] | None = None,
 ) -> Samples:
     """Integrate from z0 over `span`; stores `t_eval`, or every step. Ctrl-C keeps what is there."""
+    step = None if method.adaptive else method.first_step
+    engine.begin(span[0], z0, integrator=method.name, step=step, stability=method.stability)
     if not engine.choices:
         engine.choose(span[0], z0)
     engine.reserve(*method.workspace(engine.system))
@@ -55,8 +57,8 @@ def march(
         (layout.INTERPOLATE, method.interpolate),
     ):
         engine.plan[key] = address_of(function)
+    engine.plan[layout.ESTIMATE] = address_of(method.estimate) if method.estimate and method.adaptive else 0
     run = _Run(engine, method, z0, span, t_eval)
-    engine.plan[layout.UNSOLVED] = 0
     status = run.start()
     try:
         while status == MORE:
