@@ -122,7 +122,8 @@ class Engine:
         self.formulation, self.drift = formulation, drift
         self.choice: Choice | None = None
         self.choices: list[tuple[float, Choice | None]] = []
-        self.correct, self.feedback, self.started = drift.corrector(), drift.feedback(system), None
+        self.correct, self.feedback = drift.corrector(), drift.feedback(system)
+        self.started: Start | None = None
         if self.feedback is not None:
             kernel = system.derived_kernel(f"feedback {self.feedback.name}", self._feedback_function)
             self.plan[layout.FEEDBACK_KERNEL] = 0 if kernel is None else kernel.address
@@ -136,10 +137,10 @@ class Engine:
     def _feedback_function(self) -> ca.Function | None:
         return None if self.feedback is None else feedback_function(self.system, self.feedback)
 
-    def begin(self, t: float, z: np.ndarray, *, integrator: str, step: float | None, stability: Any) -> None:
-        """Tell the drift control where and how a run starts; see `Start`. It may refuse."""
+    def begin(self, t: float, z: np.ndarray, **stepping: Any) -> None:
+        """Tell the drift control where and how a run starts, see `Start`; it may refuse."""
         q, u = z[: self.system.nq], z[self.system.nq : self.size]
-        self.started = Start(t, q, u, self.parameters, integrator, step, tuple(stability))
+        self.started = Start(t, q, u, self.parameters, **stepping)
         options = self.drift.options(self.system, self.started)
         first = self.plan[layout.OPTIONS]
         self.mem[first : first + len(options)] = options

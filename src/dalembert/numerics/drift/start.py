@@ -11,8 +11,9 @@ import numpy as np
 class Start:
     """The state (t, q, u) with parameter values a run starts from, and how the integrator steps.
 
-    `integrator` is its name; `step` its fixed step, None if steps are adapted. `stability` are the coefficients of its
-    stability polynomial R, lowest first: a step h multiplies the solution of y' = s y by R(h s).
+    `integrator` is its name, `order` its order; `step` its fixed step, None if steps are adapted to `tolerance`.
+    `stability` are the coefficients of its stability polynomial R, lowest first: a step h multiplies the solution of
+    y' = s y by R(h s).
     """
 
     t: float
@@ -20,5 +21,7 @@ class Start:
     u: np.ndarray
     parameters: np.ndarray
     integrator: str
+    order: int
     step: float | None
+    tolerance: float
     stability: tuple[float, ...]

@@ -44,8 +44,15 @@ def march(
     progress: Callable[[float], None] | None = None,
 ) -> Samples:
     """Integrate from z0 over `span`; stores `t_eval`, or every step. Ctrl-C keeps what is there."""
-    step = None if method.adaptive else method.first_step
-    engine.begin(span[0], z0, integrator=method.name, step=step, stability=method.stability)
+    engine.begin(
+        span[0],
+        z0,
+        integrator=method.name,
+        order=method.order,
+        step=None if method.adaptive else method.first_step,
+        tolerance=max(method.rtol, method.atol),
+        stability=method.stability,
+    )
     if not engine.choices:
         engine.choose(span[0], z0)
     engine.reserve(*method.workspace(engine.system))
