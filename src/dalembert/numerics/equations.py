@@ -88,8 +88,8 @@ def motion_function(system: System, unroll: Unroll, choice: Any, feedback: Feedb
 
 
 def feedback_function(system: System, feedback: Feedback) -> ca.Function:
-    """The change of b, for solves that are not unrolled; reads x, an estimate of u' if there is one, h, options."""
-    x, tail = ca.SX.sym("x", system.functions["dynamics"].size1_in(0)), feedback.tail()
+    """b with feedback, for solves that are not unrolled; reads x, an estimate of u' if there is one, h, options."""
+    e, tail = Equations.of(system), feedback.tail()
     between = ca.SX.sym("estimate", system.nu + system.curved if system.curved else 0)
-    change = ca.densify(feedback.change(x, tail[0], tail[1:]))
-    return ca.Function("feedback", [ca.vertcat(x, between, tail)], [change])
+    b = ca.densify(e.b + feedback.change(e.x, tail[0], tail[1:]))
+    return ca.Function("feedback", [ca.vertcat(e.x, between, tail)], [b])

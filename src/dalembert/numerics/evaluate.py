@@ -9,7 +9,6 @@ from dalembert.numerics.layout import (
     DYNAMICS,
     ENERGIES,
     ENERGY,
-    FED_BACK,
     FEEDBACK_KERNEL,
     FORCE,
     JACOBIAN,
@@ -62,10 +61,8 @@ def leave(_plan, _mem):
 
 @jit(i8(Ints, Floats))
 def feed_back(plan, mem):
-    """Add the feedback of the drift control to b, before the accelerations are solved for."""
-    call_kernel(plan[FEEDBACK_KERNEL], mem, plan[X], plan[FED_BACK])
-    for k in range(plan[NC]):
-        mem[plan[BIAS] + k] += mem[plan[FED_BACK] + k]
+    """Put b with the feedback of the drift control in the place of b, before the accelerations are solved for."""
+    call_kernel(plan[FEEDBACK_KERNEL], mem, plan[X], plan[BIAS])
     return 0
 
 
@@ -151,6 +148,8 @@ def sample(plan, mem, ts, zs, out):
         z = zs[row * from_state : (row + 1) * from_state]
         load_state(plan, mem, ts[row], z)
         call_accelerate(plan[ACCELERATE], (plan, mem))
+        for k in range(plan[NP] + plan[NV]):  # kernels do not write zeros; feedback may have
+            mem[plan[BIAS] + k] = 0.0
         call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
         at = row * width
         for i in range(nu):

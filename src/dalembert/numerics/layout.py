@@ -42,12 +42,12 @@ NEWTON, XUDOT, LINEARISED, STATED, FRICTION, SIGN, MASS_COPY, UNSOLVED = range(5
 STEP_KERNELS, STEP_FLOATS, STEP_INTS = 62, 66, 67
 # Event functions: their number, the kernel that evaluates them, where their values are kept in mem, which one occurred.
 EVENTS, EVENT_KERNEL, EVENT_VALUES, OCCURRED = range(68, 72)
-# Drift control and step: the kernel of the feedback into b (0 if there is none) and where its result goes; the length
-# of the step being made. STEP_LENGTH and OPTIONS stand behind x (and XUDOT), so that kernels can read them as its tail.
-# ESTIMATE is the function that estimates the error after the correction (0: `step` does so).
-# GRADIENTS is the kernel of the residuals and their gradients, for drift controls that work on the whole state.
-FEEDBACK_KERNEL, FED_BACK, STEP_LENGTH, ESTIMATE, GRADIENTS = range(72, 77)
-PLAN_SIZE = 77
+# Drift control and step: the kernel of b with feedback (0 if there is none); the length of the step being made.
+# STEP_LENGTH and OPTIONS stand behind x (and XUDOT), so that kernels can read them as its tail. ESTIMATE is the function
+# that estimates the error after the correction (0: `step` does so). GRADIENTS is the kernel of the residuals and their
+# gradients, for drift controls that work on the whole state.
+FEEDBACK_KERNEL, STEP_LENGTH, ESTIMATE, GRADIENTS = range(72, 76)
+PLAN_SIZE = 76
 
 f8, i8 = types.float64, types.int64
 Floats = types.Array(f8, 1, "C")
@@ -183,7 +183,6 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
         (RESIDUALS, nc + sizes["np"]), (INVARIANTS, ni * (1 + nq)),
         (ENERGIES, 2), (MATRIX, n * n), (SCALE, n), (RHS, n), (REMAINDER, n), (COLUMN, 2 * n), (SHIFT, nq + 1),
         (SIGN, nc), (LINEARISED, curved * (2 * nu + 1) + bent), (MASS_COPY, bent),
-        (FED_BACK, nc),
     ):  # fmt: skip
         reserve(key, count)
     plan[PERMUTATION], plan[PIVOTS] = PLAN_SIZE, PLAN_SIZE + n

@@ -4,10 +4,11 @@ Positions move by the least displacement s in the kinetic metric, min s^T M s wi
 du^T M du with psi(q, u + du) = 0. Both are Gauss-Newton iterations on the saddle-point matrix, factorised once and
 used again while they contract. Unit quaternions and other invariants of the kinematics are restored first.
 
-The error of a step is estimated before the projection, over all of the state. A projection moves the state by no more
-than the error of the step (the distance to a manifold the exact solution lies on), so order and step control stay as
-they are: E. Hairer, C. Lubich, G. Wanner, "Geometric Numerical Integration", IV.4. Leaving the normal part of the error
-out of the test would save little: steps grow with the 8th root of it.
+A projection moves the state by no more than the error of the step, as the exact solution lies on the constraints, so the
+order stays (E. Hairer, C. Lubich, G. Wanner, "Geometric Numerical Integration", IV.4). The error test is made over all
+of the state, although the part normal to the constraints is then removed: on the safe side, by a factor of 1 (closed
+chain) to 4 (four-bar) and 9 (Andrews), measured with DOP853; with its 8th root, that is steps 1 to 40 % shorter. A last
+stage that the estimate shares with the next step (Tsit5) is evaluated after the projection.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ of positions, velocities and total energy are removed by the shortest move of th
     d(q, u) = -G^T (G G^T)^-1 g,
 
 to first order and in the Euclidean metric of the state as it stands: coordinates and speeds of unlike units are weighed
-as their numbers say. E0 is the energy at the start and W the work done since. Departures from the paper: constraints may
-be nonlinear in the speeds; where the gradient of the energy depends on the others (an equilibrium), the energy is left
-alone; where constraints are redundant, the pseudo-inverse of G is taken.
+as their numbers say. E0 is the energy at the start and W the work done since. Departures from the paper: constraints
+may be nonlinear in the speeds; where the gradient of the energy depends on the others (an equilibrium), the energy is
+left alone; where constraints are redundant, the pseudo-inverse of G is taken.
 """
 
 from __future__ import annotations

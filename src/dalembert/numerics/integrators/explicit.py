@@ -85,6 +85,7 @@ class Adaptive(Explicit):
     def stepping(self) -> dict[str, Any]:
         """The settings of `Method` that follow from the options."""
         infinity = float("inf")
+        settings: dict[str, Any]
         if self.step is not None:  # with an endless tolerance every estimate is zero
             settings = {"adaptive": False, "first_step": self.step, "rtol": 0.0, "atol": infinity}
         else:

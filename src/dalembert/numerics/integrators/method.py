@@ -25,10 +25,11 @@ class Method:
     """Native functions and settings.
 
     To add a method: write `step`, `prepare` and `interpolate` with the signatures of `layout.py`; return them from the
-    `method` of a frozen dataclass that holds the options. `stages` counts the state-sized columns they work in. The
-    error of a step is O(h^order) as `step` estimates it. A method whose estimate needs the rates at the new state, which
-    are evaluated anyway, returns 0 from `step` and brings `estimate`, called after the drift correction with the rates
-    there. `stability` are the coefficients of the stability polynomial, lowest first (none: not a polynomial). A method that solves equations of its own brings `kernels` (at most four, found at plan[STEP_KERNELS + k]) and
+    `method` of a frozen dataclass that holds the options. `stages` counts the state-sized columns they work in; the
+    error of a step as estimated is O(h^order). A method whose estimate needs the rates at the new state, which are
+    evaluated anyway, returns 0 from `step` and brings `estimate`, called after the drift correction with the rates
+    there. `stability` are the coefficients of the stability polynomial, lowest first (none: it is not a polynomial). A
+    method that solves equations of its own brings `kernels` (at most four, found at plan[STEP_KERNELS + k]) and
     `workspace` (numbers of floats and ints, found at mem[plan[STEP_FLOATS]] and plan[plan[STEP_INTS]]).
     """
 

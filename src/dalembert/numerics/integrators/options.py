@@ -53,6 +53,6 @@ def check_span(name: str, step: float, span: tuple[float, float], max_steps: int
     steps = (t1 - t0) / step
     if steps > max_steps * (1.0 + 1e-9):
         raise OptionError(
-            f"{name}: steps of {step:g} from t = {t0:g} to {t1:g} are {steps:.4g}, more than max_steps = {max_steps:,}; "
+            f"{name}: {steps:.4g} steps of {step:g} from t = {t0:g} to {t1:g} are more than max_steps = {max_steps:,}; "
             f"use a step of at least {(t1 - t0) / max_steps:.4g}, or raise max_steps"
         )
