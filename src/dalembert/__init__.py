@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from dalembert.analysis.compare import Comparison, compare
 from dalembert.certificate import Certificate, Tolerances
 from dalembert.equations.system import System
 from dalembert.errors import (
@@ -21,6 +22,7 @@ from dalembert.errors import (
     PairingError,
     UnknownNameError,
 )
+from dalembert.importers.sympy_mechanics import from_sympy
 from dalembert.initial.diagnosis import Diagnosis
 from dalembert.model.model import Model
 from dalembert.motion import Motion
@@ -51,6 +53,7 @@ __all__ = [
     "Baumgarte",
     "Blajer",
     "Certificate",
+    "Comparison",
     "DalembertError",
     "Diagnosis",
     "InconsistentStateError",
@@ -74,6 +77,8 @@ __all__ = [
     "UdwadiaKalaba",
     "UnknownNameError",
     "Yoon",
+    "compare",
+    "from_sympy",
 ]
 
 # Ingredients whose modules hold native code: imported, and on first use compiled, when they are asked for.

@@ -43,9 +43,9 @@ STEP_KERNELS, STEP_FLOATS, STEP_INTS = 62, 66, 67
 # Event functions: their number, the kernel that evaluates them, where their values are kept in mem, which one occurred.
 EVENTS, EVENT_KERNEL, EVENT_VALUES, OCCURRED = range(68, 72)
 # Drift control and step: the kernel of b with feedback (0 if there is none); the length of the step being made.
-# STEP_LENGTH and OPTIONS stand behind x (and XUDOT), so that kernels can read them as its tail. ESTIMATE is the function
-# that estimates the error after the correction (0: `step` does so). GRADIENTS is the kernel of the residuals and their
-# gradients, for drift controls that work on the whole state.
+# STEP_LENGTH and OPTIONS stand behind x (and XUDOT), so that kernels can read them as its tail. ESTIMATE is the
+# function that estimates the error after the correction (0: `step` does so). GRADIENTS is the kernel of the residuals
+# and their gradients, for drift controls that work on the whole state.
 FEEDBACK_KERNEL, STEP_LENGTH, ESTIMATE, GRADIENTS = range(72, 76)
 PLAN_SIZE = 76
 

@@ -30,8 +30,8 @@ from dalembert.numerics.equations import Feedback
 # lie O(h^2) off the constraints, gains of 1/h^2 make accelerations of O(1) of it, and violations shrink with h^2 only.
 FIXED_RATE = 0.05  # measured: a smaller one lets violations grow at coarse steps, a larger one at fine steps
 # Adapted steps are close to tolerance^(1/order) over the rate of the motion, so s is that rate, whatever the tolerance;
-# measured: up to 5 % more evaluations, violations of the size of the tolerance. With s h fixed, the error estimate would
-# see the effect above and shrink the steps, which raises the gains, and so on.
+# measured: up to 5 % more evaluations, violations of the size of the tolerance. With s h fixed, the error estimate
+# would see the effect above and shrink the steps, which raises the gains, and so on.
 ADAPTED_RATE = 1.0  # times tolerance^(1/order)
 
 
@@ -41,8 +41,8 @@ class Baumgarte:
 
     Each gain is a number, a sequence or a mapping by name (one per constraint of its level), or a matrix. Gains that
     are not given follow the step h in use: gamma1 = 2 s and gamma2 = s^2 (critical damping), gamma = s, with
-    s = 0.05 / h for fixed steps and s = tolerance^(1/order) / h for adapted ones. Gains that are given keep the order of
-    the integrator; 0.05 / h does not, as it grows while h shrinks. Refused are gains that let violations grow (with
+    s = 0.05 / h for fixed steps and s = tolerance^(1/order) / h for adapted ones. Gains that are given keep the order
+    of the integrator; 0.05 / h does not, as it grows while h shrinks. Refused are gains that let violations grow (with
     their eigenvalues) and gains too stiff for a fixed step.
     """
 

@@ -59,9 +59,9 @@ def _next_step(clock, count):
     return left if left < h * (1.0 + 1e-9) else h
 
 
-# The controller aims at 0.8 of the step that would just pass. Against 0.9 and stronger gains (1, 0.3), 12 problems of the
-# catalogue need 12 % (DOP853), 7 % (Tsit5), 4 % (Kutta-Merson) fewer evaluations at equal error, and 7 % instead of 20 %
-# of the steps of DOP853 are rejected.
+# The controller aims at 0.8 of the step that would just pass. Against 0.9 and stronger gains (1, 0.3), 12 problems of
+# the catalogue need 12 % (DOP853), 7 % (Tsit5), 4 % (Kutta-Merson) fewer evaluations at equal error, and 7 % instead of
+# 20 % of the steps of DOP853 are rejected.
 SAFETY, INTEGRAL, PROPORTIONAL = 0.8, 0.8, 0.1  # gains times the order of the error estimate
 SHRINK, GROW = 0.2, 10.0
 
