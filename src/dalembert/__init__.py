@@ -31,15 +31,20 @@ from dalembert.sequence import MotionSequence
 from dalembert.state import State
 
 if TYPE_CHECKING:
+    from dalembert.numerics.drift.baumgarte import Baumgarte
+    from dalembert.numerics.drift.blajer import Blajer
     from dalembert.numerics.drift.no_correction import NoCorrection
     from dalembert.numerics.drift.projection import Projection
+    from dalembert.numerics.drift.yoon import Yoon
     from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers
     from dalembert.numerics.formulations.minimal_kane import MinimalKane
     from dalembert.numerics.formulations.nonminimal_kane import NonminimalKane
     from dalembert.numerics.formulations.null_space import NullSpace
     from dalembert.numerics.formulations.udwadia_kalaba import UdwadiaKalaba
     from dalembert.numerics.integrators.dop853 import DOP853
+    from dalembert.numerics.integrators.kutta_merson import KuttaMerson
     from dalembert.numerics.integrators.rk4 import RK4
+    from dalembert.numerics.integrators.tsit5 import Tsit5
 
 __version__ = version("dalembert")
 
@@ -47,6 +52,8 @@ __all__ = [
     "DOP853",
     "RK4",
     "ArrayError",
+    "Baumgarte",
+    "Blajer",
     "Certificate",
     "Comparison",
     "DalembertError",
@@ -54,6 +61,7 @@ __all__ = [
     "Event",
     "InconsistentStateError",
     "InitialStateError",
+    "KuttaMerson",
     "LagrangeMultipliers",
     "MinimalKane",
     "Model",
@@ -70,14 +78,21 @@ __all__ = [
     "State",
     "System",
     "Tolerances",
+    "Tsit5",
     "UdwadiaKalaba",
     "UnknownNameError",
+    "Yoon",
     "compare",
     "from_sympy",
 ]
 
 # Ingredients whose modules hold native code: imported, and on first use compiled, when they are asked for.
 _NATIVE = {
+    "Baumgarte": "dalembert.numerics.drift.baumgarte",
+    "Blajer": "dalembert.numerics.drift.blajer",
+    "KuttaMerson": "dalembert.numerics.integrators.kutta_merson",
+    "Tsit5": "dalembert.numerics.integrators.tsit5",
+    "Yoon": "dalembert.numerics.drift.yoon",
     "DOP853": "dalembert.numerics.integrators.dop853",
     "LagrangeMultipliers": "dalembert.numerics.formulations.lagrange_multipliers",
     "NoCorrection": "dalembert.numerics.drift.no_correction",

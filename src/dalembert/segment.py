@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from dalembert.state import State
 if TYPE_CHECKING:
     from dalembert.numerics.engine import Drift, Engine, Formulation, Integrator
     from dalembert.numerics.integrators.crossing import Watch
+    from dalembert.numerics.integrators.march import Samples
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,9 @@ def run_segment(
         success=status == 0,
         message=status.message + ended,
         stats=samples.stats,
-        method=", ".join(_described(value) for value in ingredients) + _choices(system, engine),
+        method=", ".join(_described(value) for value in ingredients)
+        + made_with.drift.remark(system, engine.started, _mean_step(samples, span[0]))
+        + _choices(system, engine),
         events=_occurrences(engine, watched, samples.events, tuple(event.name for event in events)),
         engine=engine,
         integrator=made_with.integrator,
@@ -108,12 +111,17 @@ def _occurrences(
     )
 
 
+def _mean_step(samples: Samples, start: float) -> float:
+    return (samples.t[-1] - start) / max(samples.stats.get("steps", 0), 1) if len(samples.t) else 0.0
+
+
 def _described(ingredient: Any) -> str:
     """The ingredient with its tolerances and every option that was changed."""
     shown = [
         f
         for f in fields(ingredient)
-        if f.name in ("rtol", "atol", "tolerance") or f.default is MISSING or getattr(ingredient, f.name) != f.default
+        if getattr(ingredient, f.name) is not None
+        and (f.name in ("rtol", "atol", "tolerance") or getattr(ingredient, f.name) != f.default)
     ]
     return f"{type(ingredient).__name__}({', '.join(f'{f.name}={getattr(ingredient, f.name)!r}' for f in shown)})"
 

@@ -52,6 +52,15 @@ def march(
 
     Event functions the engine watches are recorded; one that ends the run leaves the status EVENT and a last sample.
     """
+    engine.begin(
+        span[0],
+        z0,
+        integrator=method.name,
+        order=method.order,
+        step=None if method.adaptive else method.first_step,
+        tolerance=max(method.rtol, method.atol),
+        stability=method.stability,
+    )
     if not engine.choices:
         engine.choose(span[0], z0)
     engine.reserve(*method.workspace(engine.system))
@@ -63,8 +72,8 @@ def march(
         (layout.INTERPOLATE, method.interpolate),
     ):
         engine.plan[key] = address_of(function)
+    engine.plan[layout.ESTIMATE] = address_of(method.estimate) if method.estimate and method.adaptive else 0
     run = _Run(engine, method, z0, span, t_eval)
-    engine.plan[layout.UNSOLVED] = 0
     status = run.start()
     try:
         while status == MORE:
