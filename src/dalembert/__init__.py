@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from dalembert.analysis.compare import Comparison, compare
 from dalembert.certificate import Certificate, Tolerances
 from dalembert.equations.system import System
 from dalembert.errors import (
@@ -44,6 +45,7 @@ __all__ = [
     "RK4",
     "ArrayError",
     "Certificate",
+    "Comparison",
     "DalembertError",
     "Diagnosis",
     "InconsistentStateError",
@@ -64,6 +66,7 @@ __all__ = [
     "Tolerances",
     "UdwadiaKalaba",
     "UnknownNameError",
+    "compare",
 ]
 
 # Ingredients whose modules hold native code: imported, and on first use compiled, when they are asked for.
