@@ -47,7 +47,7 @@ def _prepare(case: Case) -> Solver:
 
 def _assemble(exu, mbs, tree: Tree, turns: np.ndarray) -> list[int]:
     """Bodies, joints, loads and a sensor for each absolute angle; returns the sensors."""
-    import exudyn.itemInterface as eii
+    from exudyn import itemInterface as eii  # noqa: N813 - its own name is a mixed one
 
     angles, pivots = tree.absolute(turns), tree.pivots(turns)
     ground = mbs.AddObject(eii.ObjectGround())

@@ -42,11 +42,13 @@ def _xml(tree: Tree, h: float) -> str:
     stiff = f'solref="{2 * h!r} 1" solimp="0.9999 0.9999 0.001 0.5 2"'
     equality = "".join(f'<connect site1="a{k}" site2="b{k}" {stiff}/>' for k in range(len(tree.closures)))
     tendons = "".join(
-        f'<spatial stiffness="{s.stiffness!r}" springlength="{s.length!r}"><site site="s{k}"/><site site="g{k}"/></spatial>'
+        f'<spatial stiffness="{s.stiffness!r}" springlength="{s.length!r}">'
+        f'<site site="s{k}"/><site site="g{k}"/></spatial>'
         for k, s in enumerate(tree.springs)
     )
     return f"""<mujoco><compiler angle="radian" autolimits="false" boundmass="0" boundinertia="0"/>
-<option timestep="{h!r}" integrator="RK4" gravity="0 {-tree.gravity!r} 0" tolerance="1e-14" iterations="2" solver="Newton"><flag contact="disable"/></option><size memory="1M"/>
+<option timestep="{h!r}" integrator="RK4" gravity="0 {-tree.gravity!r} 0" tolerance="1e-14" iterations="2"
+ solver="Newton"><flag contact="disable"/></option><size memory="1M"/>
 <worldbody>{_sites(tree, WORLD)}{_bodies(tree, WORLD)}</worldbody>
 <tendon>{tendons}</tendon><equality>{equality}</equality></mujoco>"""
 

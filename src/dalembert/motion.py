@@ -42,7 +42,6 @@ class Motion:
     q: np.ndarray
     u: np.ndarray
     work: np.ndarray
-    evaluation: Evaluation
     success: bool
     message: str
     stats: dict[str, int]
@@ -50,6 +49,7 @@ class Motion:
     engine: Engine | None = None
     integrator: Integrator | None = None
     tolerances: Tolerances = field(default_factory=Tolerances)
+    stored: Evaluation | None = None  # what a file holds; otherwise evaluated when first asked for
 
     # -- values ----------------------------------------------------------------------------------------------------
 
@@ -62,6 +62,16 @@ class Motion:
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:g} .. {self.t[-1]:g}"
         return f"Motion of {self.system.name!r}: {len(self.t)} samples, {span}; {self.certificate.verdict}"
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """Accelerations, multipliers, residuals and energies at the samples, computed when first asked for."""
+        if self.stored is not None:
+            return self.stored
+        if self.engine is None:
+            raise DalembertError("this motion has neither an engine nor a stored evaluation; load it with Motion.load")
+        columns = [self.q, self.u, self.work[:, None]]
+        return self.engine.evaluate(self.t, np.hstack(columns)[:, : self.engine.nz])
 
     @property
     def udot(self) -> np.ndarray:
@@ -198,7 +208,6 @@ class Motion:
             q=states[:, :nq],
             u=states[:, nq:size],
             work=states[:, size],
-            evaluation=self.engine.evaluate(ts, states[:, : self.engine.nz]),
         )
 
     # -- figures and files ------------------------------------------------------------------------------------------
@@ -276,4 +285,4 @@ class Motion:
             evaluation = Evaluation(**{k[2:]: data[k] for k in data.files if k.startswith("e_")})
             arrays = {name: data[name] for name in ("parameters", "t", "q", "u", "work")}
         keep = {name: facts[name] for name in ("success", "message", "stats", "method")}
-        return Motion(system=system, evaluation=evaluation, **arrays, **keep)
+        return Motion(system=system, stored=evaluation, **arrays, **keep)
