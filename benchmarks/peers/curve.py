@@ -13,14 +13,14 @@ from benchmarks.peers.cases import Case
 from benchmarks.peers.route import CannotStateError, Route, Solver
 
 ROUNDS = 3
-LONGEST = 4.0  # seconds; a ladder ends with the first run that is longer
+LONGEST = 2.5  # seconds; a ladder ends with the first run that is longer
 SHORT = 0.02  # seconds of repeats in each round for runs shorter than that
 ENOUGH = 20.0  # a ladder ends this far below the strictest bound
 
 
 @dataclass
 class Rung:
-    """One setting: best seconds of a run and its error."""
+    """One setting: least processor seconds of a run and its error."""
 
     setting: float
     seconds: float
@@ -33,7 +33,7 @@ class Curve:
 
     route: Route
     setting: str = ""
-    preparation: float = 0.0  # seconds to derive, compile and load
+    preparation: float = 0.0  # seconds on the clock to derive, compile (PyDy: in another process) and load
     rungs: list[Rung] = field(default_factory=list)
     note: str = ""
 
@@ -117,6 +117,7 @@ def _best(solver: Solver, rung: Rung) -> float:
 
 
 def _timed(action: Callable[[], np.ndarray]) -> tuple[float, np.ndarray]:
-    begin = time.perf_counter()
+    """Seconds of processor time, which other work on the machine does not lengthen as it does the time on the clock."""
+    begin = time.process_time()
     result = action()
-    return time.perf_counter() - begin, result
+    return time.process_time() - begin, result

@@ -10,6 +10,11 @@ from benchmarks.peers.cases import Case
 from benchmarks.peers.curve import Curve, Rung
 from benchmarks.peers.route import ENGINE, OURS, PYTHON
 
+COLOURS = (
+    "black", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown", "hotpink", "dimgrey", "tab:olive",
+    "tab:cyan", "tab:blue", "navy", "darkgoldenrod",
+)  # fmt: skip
+MARKS = "osD^v<>PXph*8d"
 TARGETS = {PYTHON: 20.0, ENGINE: 10.0}
 
 
@@ -56,8 +61,8 @@ def markdown(about: dict[str, str], results: list[tuple[Case, list[Curve]]]) -> 
         "# dalembert beside its peers",
         "",
         "Written by `python -m benchmarks.peers`; do not edit. One run, one thread; every route climbs a ladder of",
-        "tolerances or steps and each setting is timed in turns with all others, best of three rounds. How the peers",
-        "are set up is told in `benchmarks/README.md`.",
+        "tolerances or steps and each setting is timed in turns with all others, best of three rounds; processor time.",
+        "How the peers are set up is told in `benchmarks/README.md`.",
         "",
         f"{about['machine']}; {versions}; {about['date']}.",
         "",
@@ -144,13 +149,13 @@ def plot(case: Case, curves: list[Curve], path: Path) -> None:
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(9.5, 5.2), layout="constrained")
-    colours, marks = plt.get_cmap("tab20").colors, "osD^v<>PXph*8d"
-    shown = [curve for curve in curves if curve.rungs]
-    for k, curve in enumerate(shown):
+    for k, curve in enumerate(curves):  # missing ones are counted, so that a route looks the same in every plot
+        if not curve.rungs:
+            continue
         ours = curve.route.kind == OURS
         axes.loglog(
             [1e3 * rung.seconds for rung in curve.rungs], [rung.error for rung in curve.rungs], label=curve.route.name,
-            color="black" if ours else colours[(2 * k) % 20 + (k // 10)], marker=marks[k % len(marks)],
+            color=COLOURS[k % len(COLOURS)], marker=MARKS[k % len(MARKS)],
             markersize=6 if ours else 4.5, linewidth=2.4 if ours else 1.2, zorder=3 if ours else 2,
             linestyle="--" if curve.route.kind == ENGINE else "-",
         )  # fmt: skip
@@ -158,7 +163,7 @@ def plot(case: Case, curves: list[Curve], path: Path) -> None:
         axes.axhline(bound, color="grey", linewidth=0.8, linestyle=":", zorder=1)
         axes.annotate(f"bound {bound:.0e}", (1.0, bound), xycoords=("axes fraction", "data"), ha="right", va="bottom",
                       fontsize=8, color="dimgrey", xytext=(-4, 1), textcoords="offset points")  # fmt: skip
-    axes.set(xlabel="run time, ms (one thread)", ylabel="largest error of q", title=case.title)
+    axes.set(xlabel="processor time of a run, ms (one thread)", ylabel="largest error of q", title=case.title)
     axes.grid(visible=True, which="major", linewidth=0.4)
     figure.legend(loc="outside right upper", fontsize=8, title="dashed: compiled engine", title_fontsize=8)
     figure.savefig(path, dpi=120)
