@@ -161,8 +161,8 @@ def plot(case: Case, curves: list[Curve], path: Path) -> None:
         )  # fmt: skip
     for bound in case.bounds:
         axes.axhline(bound, color="grey", linewidth=0.8, linestyle=":", zorder=1)
-        axes.annotate(f"bound {bound:.0e}", (1.0, bound), xycoords=("axes fraction", "data"), ha="right", va="bottom",
-                      fontsize=8, color="dimgrey", xytext=(-4, 1), textcoords="offset points")  # fmt: skip
+        beside = {"ha": "left", "va": "center", "xytext": (3, 0), "textcoords": "offset points"}
+        axes.annotate(f"{bound:.0e}", (1.0, bound), xycoords=("axes fraction", "data"), fontsize=8, **beside)
     axes.set(xlabel="processor time of a run, ms (one thread)", ylabel="largest error of q", title=case.title)
     axes.grid(visible=True, which="major", linewidth=0.4)
     figure.legend(loc="outside right upper", fontsize=8, title="dashed: compiled engine", title_fontsize=8)
