@@ -22,9 +22,12 @@ from dalembert.errors import (
     PairingError,
     UnknownNameError,
 )
+from dalembert.events import Event, Occurrence
+from dalembert.importers.sympy_mechanics import from_sympy
 from dalembert.initial.diagnosis import Diagnosis
 from dalembert.model.model import Model
 from dalembert.motion import Motion
+from dalembert.sequence import MotionSequence
 from dalembert.state import State
 
 if TYPE_CHECKING:
@@ -48,6 +51,7 @@ __all__ = [
     "Comparison",
     "DalembertError",
     "Diagnosis",
+    "Event",
     "InconsistentStateError",
     "InitialStateError",
     "LagrangeMultipliers",
@@ -55,9 +59,11 @@ __all__ = [
     "Model",
     "ModelError",
     "Motion",
+    "MotionSequence",
     "NoCorrection",
     "NonminimalKane",
     "NullSpace",
+    "Occurrence",
     "OptionError",
     "PairingError",
     "Projection",
@@ -67,6 +73,7 @@ __all__ = [
     "UdwadiaKalaba",
     "UnknownNameError",
     "compare",
+    "from_sympy",
 ]
 
 # Ingredients whose modules hold native code: imported, and on first use compiled, when they are asked for.
