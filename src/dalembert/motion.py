@@ -54,7 +54,6 @@ class Motion:
     q: np.ndarray
     u: np.ndarray
     work: np.ndarray
-    evaluation: Evaluation
     success: bool
     message: str
     stats: dict[str, int]
@@ -63,6 +62,7 @@ class Motion:
     engine: Engine | None = None
     integrator: Integrator | None = None
     tolerances: Tolerances = field(default_factory=Tolerances)
+    known: Evaluation | None = None  # what a file or another motion holds; otherwise evaluated when first asked for
 
     # -- values ----------------------------------------------------------------------------------------------------
 
@@ -80,6 +80,16 @@ class Motion:
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:g} .. {self.t[-1]:g}"
         return f"Motion of {self.system.name!r}: {len(self.t)} samples, {span}; {self.certificate.verdict}"
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """Accelerations, multipliers, residuals and energies at the samples, computed when first asked for."""
+        if self.known is not None:
+            return self.known
+        if self.engine is None:
+            raise DalembertError("this motion has neither an engine nor an evaluation; load it with Motion.load")
+        columns = [self.q, self.u, self.work[:, None]]
+        return self.engine.evaluate(self.t, np.hstack(columns)[:, : self.engine.nz])
 
     @property
     def udot(self) -> np.ndarray:
@@ -222,7 +232,7 @@ class Motion:
             q=states[:, :nq],
             u=states[:, nq:size],
             work=states[:, size],
-            evaluation=self.engine.evaluate(ts, states[:, : self.engine.nz]),
+            known=None,
         )
 
     def only(self, samples: np.ndarray) -> Motion:
@@ -230,7 +240,7 @@ class Motion:
         kept = {name: getattr(self, name)[samples] for name in ("t", "q", "u", "work")}
         return replace(
             self,
-            evaluation=replace(self.evaluation, **{k: v[samples] for k, v in vars(self.evaluation).items()}),
+            known=replace(self.evaluation, **{k: v[samples] for k, v in vars(self.evaluation).items()}),
             **kept,
         )
 
@@ -299,4 +309,4 @@ class Motion:
         keep: dict[str, Any] = {name: data[name] for name in ("parameters", "t", "q", "u", "work")}
         keep |= {name: facts[name] for name in ("success", "message", "stats", "method")}
         events = unpacked(facts["events"], systems)
-        return Motion(system=system, evaluation=evaluation, events=events, **keep)
+        return Motion(system=system, known=evaluation, events=events, **keep)

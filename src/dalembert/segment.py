@@ -61,7 +61,6 @@ def run_segment(
         q=samples.z[:, :nq],
         u=samples.z[:, nq:size],
         work=samples.z[:, size] if system.works else np.zeros(len(samples.t)),
-        evaluation=engine.evaluate(samples.t, samples.z),
         success=status == 0,
         message=status.message + ended,
         stats=samples.stats,

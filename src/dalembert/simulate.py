@@ -146,7 +146,7 @@ def _times(
     times = np.asarray(t_eval, dtype=float)
     if times.ndim != 1 or times.size == 0 or not np.isfinite(times).all():
         raise ArrayError(f"t_eval must be a non-empty list of finite times, got shape {times.shape}")
-    if (np.diff(times) <= 0).any():
+    if (times[1:] <= times[:-1]).any():
         raise ArrayError("t_eval must be strictly increasing")
     if times[0] < t0 or times[-1] > t1:
         raise ArrayError(f"t_eval reaches from {times[0]:g} to {times[-1]:g}, beyond the interval {t0:g} .. {t1:g}")
@@ -156,6 +156,8 @@ def _times(
 def _parameters(system: System, state: State, changes: Mapping[Any, float] | None) -> np.ndarray:
     if state.system is not system and state.system.coordinates != system.coordinates:
         raise PairingError(f"the state belongs to `{state.system.name}`, not to `{system.name}`")
+    if state.system is system and not changes and np.isfinite(state.parameters).all():
+        return np.array(state.parameters, dtype=float)  # by name it takes 70 us for 40 parameters
     carried = dict(zip(system.parameters, state.parameters, strict=True))
     return system.parameter_values({**carried, **{str(k): v for k, v in (changes or {}).items()}})
 
