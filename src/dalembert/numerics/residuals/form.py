@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import casadi as ca
@@ -20,7 +20,8 @@ class Residual:
 
     `state` is z = (q, u, and the work done if anything does work) as a graph of t, y, p. `differential` (ny,) says
     whose rate occurs; `tested` (ny,) which variables an error test should look at: not multipliers, whose errors are
-    larger by the index of the equations and do not feed back.
+    larger by the index of the equations and do not feed back; `vanishing` (ny,) which are zero in every solution
+    (empty: none).
     """
 
     t: ca.SX
@@ -31,6 +32,7 @@ class Residual:
     state: ca.SX
     differential: np.ndarray
     tested: np.ndarray
+    vanishing: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     @property
     def size(self) -> int:

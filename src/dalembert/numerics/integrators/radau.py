@@ -1,0 +1,162 @@
+"""`Radau`: the implicit Runge-Kutta method RadauIIA of order 5, for stiff mechanisms and their constraints.
+
+E. Hairer, G. Wanner, "Solving Ordinary Differential Equations II", 2nd ed., sec. IV.8; E. Hairer, C. Lubich, M. Roche,
+"The numerical solution of differential-algebraic systems by Runge-Kutta methods" (1989).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations.native import Kernel
+from dalembert.equations.system import System
+from dalembert.errors import OptionError, PairingError
+from dalembert.numerics import layout
+from dalembert.numerics.integrators import radau_workspace as workspace
+from dalembert.numerics.integrators.march import Samples, march
+from dalembert.numerics.integrators.method import Method
+from dalembert.numerics.integrators.radau_step import COLUMNS, radau_interpolate, radau_prepare, radau_step
+from dalembert.numerics.linear.static_elimination import StaticElimination
+from dalembert.numerics.residuals.form import Residual, ResidualForm
+from dalembert.numerics.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
+from dalembert.numerics.residuals.linearisation import Linearisation
+
+if TYPE_CHECKING:
+    from dalembert.numerics.engine import Engine
+
+# Derivatives and order of elimination are found once for a system and a form.
+_PREPARED: WeakKeyDictionary[System, dict[ResidualForm, tuple[Linearisation, StaticElimination]]] = WeakKeyDictionary()
+EPS = float(np.finfo(float).eps)
+RELATIVE_NEWTON = 0.1  # iterate until what is left is this part of the tolerance asked for
+
+
+@dataclass(frozen=True)
+class Radau:
+    """Error per step about atol + rtol |z| (root mean square over coordinates and speeds), or fixed steps.
+
+    Position and velocity constraints hold to round-off at every step. `form` is the way of writing F(t, y, y') = 0; it
+    must carry z = (q, u, work) in front of its multipliers. `step` fixes the length of the steps. Coordinates and
+    speeds converge with order 5, multipliers within a step with order 3 (Hairer, Lubich and Roche, index 2).
+    """
+
+    rtol: float = 1e-8
+    atol: float = 1e-10
+    first_step: float | None = None
+    max_step: float = math.inf
+    max_steps: int = 1_000_000_000
+    step: float | None = None
+    form: ResidualForm = field(default_factory=GearGuptaLeimkuhler)
+
+    def __post_init__(self) -> None:
+        if not (10 * EPS <= self.rtol < 1.0 and 0.0 < self.atol < math.inf):
+            raise OptionError(f"Radau: rtol={self.rtol}, atol={self.atol}; need 2.3e-15 <= rtol < 1 and atol > 0")
+        for name in ("first_step", "max_step", "step"):
+            value = getattr(self, name)
+            if value is not None and not value > 0.0:
+                raise OptionError(f"Radau: {name} is {value}; it must be positive")
+        if self.step is not None and not (math.isfinite(self.step) and self.first_step is None):
+            raise OptionError(
+                f"Radau: step={self.step} with first_step={self.first_step}; fixed steps are finite and have no first one"
+            )
+        if isinstance(self.form, type) or not callable(getattr(self.form, "residual", None)):
+            raise PairingError(f"Radau: form={self.form!r} is not a residual form; pass one such as GearGuptaLeimkuhler()")
+
+    @property
+    def explicit(self) -> bool:
+        """It solves the equations of motion with their constraints itself."""
+        return False
+
+    def run(
+        self,
+        engine: Engine,
+        z0: np.ndarray,
+        span: tuple[float, float],
+        t_eval: np.ndarray | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> Samples:
+        """Samples of the motion from z0 over `span`; `stats` counts Jacobians (njev) and factorisations (nlu) too."""
+        method = self._method(engine)
+        samples = march(engine, method, z0, span, t_eval, progress)
+        at = int(engine.plan[layout.STEP_INTS])
+        samples.stats["njev"] = int(engine.plan[at + workspace.N_JACOBIANS])
+        samples.stats["nlu"] = int(engine.plan[at + workspace.N_FACTORS])
+        return samples
+
+    def _method(self, engine: Engine) -> Method:
+        """The native functions and settings, with the workspace laid out for the system of `engine`."""
+        system = engine.system
+        linearisation, elimination = self._prepared(system)
+        kernels = self._kernels(system, linearisation)
+        room = workspace.room(system, linearisation, elimination)
+        engine.reserve(*room)
+        workspace.lay_out(engine.plan, engine.mem, system, linearisation, elimination)
+        # The embedded formula is of order 3: with the tolerances as they stand, steps would be far shorter than the
+        # fifth order of the method needs (so do Hairer and Wanner in their code).
+        rtol = 0.1 * self.rtol ** (2.0 / 3.0)
+        atol = rtol * self.atol / self.rtol
+        numbers = int(engine.plan[engine.plan[layout.STEP_INTS] + workspace.NUMBERS])
+        for key, value in (
+            (workspace.NEWTON_TOLERANCE, max(10.0 * EPS, RELATIVE_NEWTON * self.rtol) / rtol),
+            (workspace.KEEP_JACOBIAN, _worth_keeping(kernels)),
+            (workspace.FIXED, float(self.step is not None)),
+            (workspace.RTOL, rtol),
+            (workspace.ATOL, atol),
+        ):
+            engine.mem[numbers + key] = value
+        return Method(
+            step=radau_step,
+            prepare=radau_prepare,
+            interpolate=radau_interpolate,
+            stages=COLUMNS,
+            order=4,  # of the error estimate: it is proportional to h^4
+            adaptive=self.step is None,
+            first_step=self.step or self.first_step or 0.0,
+            rtol=rtol,
+            atol=atol,
+            max_step=self.max_step,
+            max_steps=self.max_steps,
+            kernels=lambda _system: kernels,
+            workspace=lambda _system: room,
+        )
+
+    def _prepared(self, system: System) -> tuple[Linearisation, StaticElimination]:
+        forms = _PREPARED.setdefault(system, {})
+        if self.form not in forms:
+            residual = self.form.residual(system)
+            _check_form(self.form, residual, system)
+            linearisation = Linearisation.of(residual)
+            forms[self.form] = linearisation, StaticElimination.of(linearisation)
+        return forms[self.form]
+
+    def _kernels(self, system: System, linearisation: Linearisation) -> tuple[Kernel, Kernel]:
+        made = [
+            system.derived_kernel(f"{name} {self.form!r}", lambda f=function: f)
+            for name, function in (("residual", linearisation.residual), ("jacobian", linearisation.jacobian))
+        ]
+        return made[0], made[1]  # type: ignore[return-value]
+
+
+def _worth_keeping(kernels: tuple[Kernel, Kernel]) -> float:
+    """Rate of convergence up to which an old Jacobian serves: more if a new one costs many iterations."""
+    cost = [k.instructions * (1.0 if k.backend == "native" else 10.0) for k in kernels]
+    return 0.1 if cost[1] > 10.0 * cost[0] else 1e-3
+
+
+def _check_form(form: ResidualForm, residual: Residual, system: System) -> None:
+    """Raise `PairingError` if y does not start with z = (q, u, work), all of it differential, all else algebraic."""
+    nz = system.nq + system.nu + int(system.works)
+    leading = residual.state.shape[0] == nz and all(
+        ca.is_equal(residual.state[k], residual.y[k]) for k in range(nz)
+    )  # fmt: skip
+    if not (leading and (residual.differential == (np.arange(residual.size) < nz)).all()):
+        raise PairingError(
+            f"Radau cannot use form={form!r}: its variables are not (q, u, work) followed by multipliers; take "
+            "GearGuptaLeimkuhler(), or another integrator for this form"
+        )

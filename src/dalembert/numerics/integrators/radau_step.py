@@ -1,0 +1,255 @@
+"""One step of RadauIIA with three stages and order 5: stages, error estimate, constraints, dense output."""
+
+from __future__ import annotations
+
+import math
+
+from dalembert.numerics.integrators.radau_coefficients import ESTIMATE, INVERSE
+from dalembert.numerics.integrators.radau_stages import begin, factorise, iterate, linearise, predict
+from dalembert.numerics.integrators.radau_workspace import (
+    ATOL,
+    FIXED,
+    H_POLYNOMIAL,
+    INCREMENTS,
+    INPUT,
+    JACOBIAN_STATE,
+    KEEP_JACOBIAN,
+    NEWTON_MATRIX,
+    NUMBERS,
+    NY,
+    OUTPUT,
+    POLYNOMIAL,
+    PURE,
+    RATE,
+    RATE_AFTER,
+    RATE_BEFORE,
+    RTOL,
+    START,
+    T_JACOBIAN,
+    T_POLYNOMIAL,
+)
+from dalembert.numerics.layout import (
+    NFEV,
+    NQ,
+    NU,
+    NZ,
+    STEP_INTS,
+    STEP_KERNELS,
+    Floats,
+    Ints,
+    call_kernel,
+    f8,
+    i8,
+    move,
+)
+from dalembert.numerics.linear.newton_matrix import solve_newton
+from dalembert.numerics.native_cache import jit
+
+HALVE = 1.8**4  # an error norm for which the time loop halves the step
+POLISHED = 2e-14  # relative: constraints are as good as round-off allows
+POLISHINGS = 4
+# Columns of `stages`, for dense output: rates at the start, state and rates in the middle, rates at the end.
+COLUMNS = 5
+
+
+@jit(i8(Ints, Floats, i8, f8))
+def _end_rates(plan, mem, where, h):
+    """The rates of the collocation polynomial at the end of a step into mem[where : where + nz]."""
+    at = plan[STEP_INTS]
+    n, Z = plan[at + NY], plan[at + INCREMENTS]
+    for i in range(plan[NZ]):
+        total = INVERSE[2, 0] * mem[Z + i] + INVERSE[2, 1] * mem[Z + n + i] + INVERSE[2, 2] * mem[Z + 2 * n + i]
+        mem[where + i] = total / h
+    return 0
+
+
+@jit(i8(Ints, Floats, f8, f8, Floats))
+def _polish(plan, mem, t, h, znew):
+    """Move the end of the step onto the constraints it misses by the tolerance of the iterations."""
+    at, nz = plan[STEP_INTS], plan[NZ]
+    n, x, F, y, Z = plan[at + NY], plan[at + INPUT], plan[at + OUTPUT], plan[at + START], plan[at + INCREMENTS]
+    matrix, pure = plan[at + NEWTON_MATRIX], plan[at + PURE]
+    mem[x] = t + h
+    for i in range(nz, n):
+        mem[x + 1 + i] = mem[y + i] + mem[Z + 2 * n + i]
+    _end_rates(plan, mem, x + 1 + n, h)
+    last = math.inf
+    for _ in range(POLISHINGS):
+        move(mem, x + 1, znew, 0, nz)
+        call_kernel(plan[STEP_KERNELS], mem, x, F)
+        plan[NFEV] += 1
+        for i in range(n):
+            mem[F + i] = -mem[F + i] if plan[pure + i] else 0.0
+        solve_newton(plan, mem, matrix, F)
+        size = 0.0
+        for i in range(nz):
+            size = max(size, abs(mem[F + i]) / (1.0 + abs(znew[i])))
+        if not size < last:
+            return 0
+        for i in range(nz):
+            znew[i] += mem[F + i]
+        if size <= POLISHED:
+            return 0
+        last = size
+    return 0
+
+
+@jit(f8(Ints, Floats, f8, f8, Floats, f8, f8, i8))
+def _estimate(plan, mem, t, h, znew, rtol, atol, again):
+    """Root mean square of the error of the embedded formula, filtered by the real Newton matrix; eq. (8.19), (8.20).
+
+    With F(t, y, y' = -ESTIMATE Z / h) as right-hand side the multipliers drop out: F is linear in them, and they are
+    solved for along with the error.
+    """
+    at, tested = plan[STEP_INTS], plan[NQ] + plan[NU]
+    n, x, F, y, Z = plan[at + NY], plan[at + INPUT], plan[at + OUTPUT], plan[at + START], plan[at + INCREMENTS]
+    mem[x] = t
+    move(mem, x + 1, mem, y, n)
+    for i in range(n):
+        total = ESTIMATE[0] * mem[Z + i] + ESTIMATE[1] * mem[Z + n + i] + ESTIMATE[2] * mem[Z + 2 * n + i]
+        mem[x + 1 + n + i] = -total / h
+    norm = 0.0
+    for round_ in range(2):
+        call_kernel(plan[STEP_KERNELS], mem, x, F)
+        plan[NFEV] += 1
+        for i in range(n):
+            mem[F + i] = -mem[F + i]
+        solve_newton(plan, mem, plan[at + NEWTON_MATRIX], F)
+        total = 0.0
+        for i in range(tested):
+            total += (mem[F + i] / (atol + rtol * max(abs(mem[y + i]), abs(znew[i])))) ** 2
+        norm = math.sqrt(total / tested)
+        if round_ == 1 or not again or not norm >= 1.0:
+            break
+        for i in range(plan[NZ]):
+            mem[x + 1 + i] = mem[y + i] + mem[F + i]
+    return norm
+
+
+@jit(i8(Ints, Floats, f8, Floats, f8, f8))
+def _match(plan, mem, t, z, rtol, atol):
+    """1 if (t, z) is the start of the polynomial at hand (a step tried again), 2 if it is its end, else 0."""
+    at, tested = plan[STEP_INTS], plan[NQ] + plan[NU]
+    n, numbers, P = plan[at + NY], plan[at + NUMBERS], plan[at + POLYNOMIAL]
+    start, length = mem[numbers + T_POLYNOMIAL], mem[numbers + H_POLYNOMIAL]
+    if length == 0.0:
+        return 0
+    at_start = t == start
+    if not at_start and not abs(start + length - t) <= 1e-9 * length:
+        return 0
+    total = 0.0
+    for i in range(tested):
+        there = mem[P + i] if at_start else mem[P + i] + mem[P + 3 * n + i]
+        total += ((z[i] - there) / (atol + rtol * abs(z[i]))) ** 2
+    if not total <= tested:
+        return 0
+    return 1 if at_start else 2
+
+
+@jit(i8(Ints, Floats, f8, f8))
+def _remember(plan, mem, t, h):
+    """Keep the collocation polynomial and its rates at the end."""
+    at = plan[STEP_INTS]
+    n, numbers, P = plan[at + NY], plan[at + NUMBERS], plan[at + POLYNOMIAL]
+    move(mem, P, mem, plan[at + START], n)
+    move(mem, P + n, mem, plan[at + INCREMENTS], 3 * n)
+    mem[numbers + T_POLYNOMIAL], mem[numbers + H_POLYNOMIAL] = t, h
+    _end_rates(plan, mem, plan[at + RATE_AFTER], h)
+    return 0
+
+
+@jit(i8(Ints, Floats, f8, Floats))
+def _known(plan, mem, t, z):
+    """Whether the Jacobian at hand was taken at (t, z)."""
+    at = plan[STEP_INTS]
+    if mem[plan[at + NUMBERS] + T_JACOBIAN] != t:
+        return 0
+    for i in range(plan[NZ]):
+        if mem[plan[at + JACOBIAN_STATE] + i] != z[i]:
+            return 0
+    return 1
+
+
+@jit(i8(Ints, Floats, f8, f8, Floats, Floats, i8, f8, f8))
+def _solve_stages(plan, mem, t, h, z, zdot, match, rtol, atol):
+    """Stages of a step: 1 if they were found, 0 if the iterations do not converge, -1 if something is not finite.
+
+    A Jacobian from an earlier step is used as long as the iterations converge fast with it, and made anew if not.
+    """
+    at = plan[STEP_INTS]
+    numbers = plan[at + NUMBERS]
+    fresh = _known(plan, mem, t, z)
+    if not (fresh or (match == 2 and mem[numbers + RATE] <= mem[numbers + KEEP_JACOBIAN])):
+        linearise(plan, mem, t, z, zdot)
+        fresh = 1
+    while True:
+        found = 0
+        if factorise(plan, mem, h):
+            predict(plan, mem, h, match, 1.0 if match == 2 else 0.0, zdot)
+            found = iterate(plan, mem, t, h, rtol, atol)
+        if found == 1 or fresh:
+            return found
+        linearise(plan, mem, t, z, zdot)
+        fresh = 1
+
+
+@jit(f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
+def radau_step(plan, mem, t, h, z, stages, znew, rtol, atol):
+    """One step; returns the error norm (0 if steps are fixed), or NaN if something is not finite."""
+    at, nz = plan[STEP_INTS], plan[NZ]
+    n, Z, y = plan[at + NY], plan[at + INCREMENTS], plan[at + START]
+    match = _match(plan, mem, t, z, rtol, atol)
+    begin(plan, mem, t, z)
+    if match == 2:
+        move(mem, plan[at + RATE_BEFORE], mem, plan[at + RATE_AFTER], nz)
+    elif match == 0:
+        move(mem, plan[at + RATE_BEFORE], stages, 0, nz)
+    found = _solve_stages(plan, mem, t, h, z, stages, match, rtol, atol)
+    if found != 1:
+        return HALVE if found == 0 else math.nan
+    for i in range(nz):
+        znew[i] = mem[y + i] + mem[Z + 2 * n + i]
+    _polish(plan, mem, t, h, znew)
+    error = _estimate(plan, mem, t, h, znew, rtol, atol, match != 2)
+    if math.isfinite(error):
+        _remember(plan, mem, t, h)
+    return 0.0 if mem[plan[at + NUMBERS] + FIXED] and error >= 0.0 else error
+
+
+@jit(i8(Ints, Floats, f8, f8, Floats, Floats, Floats, Floats))
+def radau_prepare(plan, mem, t, h, z, stages, _znew, _zdot):
+    """A step of half the length gives the state and rates in the middle, to full order; rates into `stages`.
+
+    The collocation polynomial itself would be of order 3 only between the ends of a step.
+    """
+    at, nz = plan[STEP_INTS], plan[NZ]
+    n, Z, P = plan[at + NY], plan[at + INCREMENTS], plan[at + POLYNOMIAL]
+    numbers = plan[at + NUMBERS]
+    move(stages, nz, mem, plan[at + RATE_BEFORE], nz)
+    move(stages, 4 * nz, mem, plan[at + RATE_AFTER], nz)
+    move(mem, plan[at + START], mem, P, n)
+    found = _solve_stages(plan, mem, t, 0.5 * h, z, stages, 1, mem[numbers + RTOL], mem[numbers + ATOL])
+    middle = stages[2 * nz : 3 * nz]
+    if found != 1:
+        predict(plan, mem, 0.5 * h, 1, 0.0, stages)  # the polynomial at hand
+    for i in range(nz):
+        middle[i] = mem[P + i] + mem[Z + 2 * n + i]
+    if found == 1:
+        _polish(plan, mem, t, 0.5 * h, middle)
+    _end_rates(plan, mem, plan[at + OUTPUT], 0.5 * h)
+    move(stages, 3 * nz, mem, plan[at + OUTPUT], nz)
+    return 0
+
+
+@jit(i8(f8, f8, Floats, Floats, Floats, Floats))
+def radau_interpolate(theta, h, z, stages, znew, place):
+    """Quintic through states and rates at the start, the middle and the end, at t + theta h."""
+    n, x = z.size, 2.0 * theta - 1.0
+    inner, left, right = (1.0 - x * x) ** 2, 0.25 * (x * (x - 1.0)) ** 2, 0.25 * (x * (x + 1.0)) ** 2
+    half = 0.5 * h
+    for i in range(n):
+        first = z[i] * (4.0 + 3.0 * x) + half * stages[n + i] * (x + 1.0)
+        middle = stages[2 * n + i] + half * stages[3 * n + i] * x
+        last = znew[i] * (4.0 - 3.0 * x) + half * stages[4 * n + i] * (x - 1.0)
+        place[i] = left * first + inner * middle + right * last
+    return 0
