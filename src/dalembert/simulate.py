@@ -54,6 +54,7 @@ def simulate(
         samples = integrator.run(engine, state.z, span, times, _progress(stack, system.name, span))
     nq, size = system.nq, engine.size
     work = samples.z[:, size] if system.works else np.zeros(len(samples.t))
+    reached = float(samples.t[-1]) if len(samples.t) else span[0]
     return Motion(
         system=system,
         parameters=p,
@@ -63,7 +64,7 @@ def simulate(
         work=work,
         evaluation=engine.evaluate(samples.t, samples.z),
         success=samples.status == 0,
-        message=samples.status.message + ("" if samples.status == 0 else f" (t = {samples.t[-1]:.6g})"),
+        message=samples.status.message + ("" if samples.status == 0 else f" (t = {reached:.6g})"),
         stats=samples.stats,
         method=", ".join(_described(value) for value in (formulation, drift, integrator)) + _choices(system, engine),
         engine=engine,

@@ -106,6 +106,7 @@ class Radau:
             (workspace.NEWTON_TOLERANCE, max(10.0 * EPS, RELATIVE_NEWTON * self.rtol) / rtol),
             (workspace.KEEP_JACOBIAN, _worth_keeping(kernels)),
             (workspace.FIXED, float(self.step is not None)),
+            (workspace.ITERATIONS, 10.0 if self.step is None else 50.0),  # a fixed step cannot be cut instead
             (workspace.RTOL, rtol),
             (workspace.ATOL, atol),
         ):
@@ -135,15 +136,19 @@ class Radau:
             forms[self.form] = linearisation, StaticElimination.of(linearisation)
         return forms[self.form]
 
-    def _kernels(self, system: System, linearisation: Linearisation) -> tuple[Kernel, Kernel]:
+    def _kernels(self, system: System, linearisation: Linearisation) -> tuple[Kernel, Kernel, Kernel]:
         made = [
             system.derived_kernel(f"{name} {self.form!r}", lambda f=function: f)
-            for name, function in (("residual", linearisation.residual), ("jacobian", linearisation.jacobian))
+            for name, function in (
+                ("residual", linearisation.residual),
+                ("jacobian", linearisation.jacobian),
+                ("constraint rates", linearisation.constraint_rates),
+            )
         ]
-        return made[0], made[1]  # type: ignore[return-value]
+        return made[0], made[1], made[2]  # type: ignore[return-value]
 
 
-def _worth_keeping(kernels: tuple[Kernel, Kernel]) -> float:
+def _worth_keeping(kernels: tuple[Kernel, Kernel, Kernel]) -> float:
     """Rate of convergence up to which an old Jacobian serves: more if a new one costs many iterations."""
     cost = [k.instructions * (1.0 if k.backend == "native" else 10.0) for k in kernels]
     return 0.1 if cost[1] > 10.0 * cost[0] else 1e-3

@@ -15,6 +15,7 @@ from dalembert.numerics.integrators.radau_workspace import (
     H_POLYNOMIAL,
     INCREMENTS,
     INPUT,
+    ITERATIONS,
     JACOBIAN_STATE,
     N_FACTORS,
     N_JACOBIANS,
@@ -54,7 +55,6 @@ from dalembert.numerics.linear.newton_matrix import factor_newton, solve_newton
 from dalembert.numerics.linear.static_elimination import NONZEROS
 from dalembert.numerics.native_cache import jit
 
-ITERATIONS = 10
 CLOSE = 1e-12  # relative: steps for which one factorisation serves
 
 
@@ -183,7 +183,8 @@ def iterate(plan, mem, t, h, rtol, atol):
     tolerance = mem[numbers + NEWTON_TOLERANCE]
     remaining = max(mem[numbers + REMAINING], 1e-16) ** 0.8
     last = last_ratio = 0.0
-    for k in range(ITERATIONS):
+    most = int(mem[numbers + ITERATIONS])
+    for k in range(most):
         _residuals(plan, mem, t, h)
         solve_newton(plan, mem, matrix, R)
         solve_complex_newton(plan, mem, matrix, R + n, R + 2 * n)
@@ -195,11 +196,12 @@ def iterate(plan, mem, t, h, rtol, atol):
             rate = ratio if k == 1 else math.sqrt(ratio * last_ratio)
             last_ratio = ratio
             mem[numbers + RATE] = rate
-            if rate >= 0.99:
-                return 1 if size <= 1e-2 * tolerance else 0  # round-off, if the corrections are that small
-            remaining = rate / (1.0 - rate)
-            if remaining * size * rate ** (ITERATIONS - 1 - k) > tolerance:
-                return 0
+            remaining = rate / (1.0 - rate) if rate < 0.99 else math.inf
+            if k > 1:  # the second correction may be as large as the first, where constraints were met by none before
+                if rate >= 0.99:
+                    return 1 if size <= 1e-2 * tolerance else 0  # round-off, if the corrections are that small
+                if remaining * size * rate ** (most - 1 - k) > tolerance:
+                    return 0
         last = size
         if size == 0.0 or remaining * size <= tolerance:
             mem[numbers + REMAINING] = remaining

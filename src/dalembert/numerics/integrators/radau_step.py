@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
-from dalembert.numerics.integrators.radau_coefficients import ESTIMATE, INVERSE
+from dalembert.numerics.integrators.radau_coefficients import ESTIMATE, GAMMA, INVERSE
 from dalembert.numerics.integrators.radau_stages import begin, factorise, iterate, linearise, predict
 from dalembert.numerics.integrators.radau_workspace import (
     ATOL,
     FIXED,
+    H_FACTORS,
     H_POLYNOMIAL,
     INCREMENTS,
     INPUT,
@@ -211,33 +212,64 @@ def radau_step(plan, mem, t, h, z, stages, znew, rtol, atol):
         znew[i] = mem[y + i] + mem[Z + 2 * n + i]
     _polish(plan, mem, t, h, znew)
     error = _estimate(plan, mem, t, h, znew, rtol, atol, match != 2)
+    numbers = plan[at + NUMBERS]
     if math.isfinite(error):
         _remember(plan, mem, t, h)
-    return 0.0 if mem[plan[at + NUMBERS] + FIXED] and error >= 0.0 else error
+    return 0.0 if mem[numbers + FIXED] and error >= 0.0 else error
+
+
+@jit(i8(Ints, Floats, f8, Floats, Floats))
+def _constrain_rates(plan, mem, t, z, zdot):
+    """Move rates of a collocation polynomial so that constraints stay met: F_t + F_y y' = 0 for equations without y'.
+
+    The multipliers in a step, and with them u', are of order 3 only; this takes their error out. The equations of
+    motion would do so too, but amplify what is left of the Newton iterations where forces are stiff.
+    """
+    at, nz = plan[STEP_INTS], plan[NZ]
+    n, x, F, h = plan[at + NY], plan[at + INPUT], plan[at + OUTPUT], mem[plan[at + NUMBERS] + H_FACTORS]
+    if h == 0.0:
+        return 0
+    mem[x] = t
+    for i in range(n):
+        mem[x + 1 + i] = z[i] if i < nz else 0.0
+        mem[x + 1 + n + i] = 0.0
+    for _ in range(2):  # the matrix belongs to the start of the step
+        move(mem, x + 1 + n, zdot, 0, nz)
+        call_kernel(plan[STEP_KERNELS + 2], mem, x, F)
+        for i in range(n):
+            mem[F + i] *= -h / GAMMA
+        solve_newton(plan, mem, plan[at + NEWTON_MATRIX], F)
+        for i in range(nz):
+            zdot[i] += mem[F + i] * GAMMA / h
+    return 0
 
 
 @jit(i8(Ints, Floats, f8, f8, Floats, Floats, Floats, Floats))
-def radau_prepare(plan, mem, t, h, z, stages, _znew, _zdot):
-    """A step of half the length gives the state and rates in the middle, to full order; rates into `stages`.
+def radau_prepare(plan, mem, t, h, z, stages, znew, _zdot):
+    """States and rates at the start, the middle and the end of the step for `radau_interpolate`, into `stages`.
 
-    The collocation polynomial itself would be of order 3 only between the ends of a step.
+    The collocation polynomial is of order 3 only between the ends, so that a step of half the length gives the middle.
     """
     at, nz = plan[STEP_INTS], plan[NZ]
-    n, Z, P = plan[at + NY], plan[at + INCREMENTS], plan[at + POLYNOMIAL]
-    numbers = plan[at + NUMBERS]
-    move(stages, nz, mem, plan[at + RATE_BEFORE], nz)
-    move(stages, 4 * nz, mem, plan[at + RATE_AFTER], nz)
+    n, Z, P, numbers = plan[at + NY], plan[at + INCREMENTS], plan[at + POLYNOMIAL], plan[at + NUMBERS]
+    start, middle, half, end = (
+        stages[nz : 2 * nz], stages[2 * nz : 3 * nz], stages[3 * nz : 4 * nz], stages[4 * nz : 5 * nz],
+    )  # fmt: skip
+    move(start, 0, mem, plan[at + RATE_BEFORE], nz)
+    move(end, 0, mem, plan[at + RATE_AFTER], nz)
     move(mem, plan[at + START], mem, P, n)
     found = _solve_stages(plan, mem, t, 0.5 * h, z, stages, 1, mem[numbers + RTOL], mem[numbers + ATOL])
-    middle = stages[2 * nz : 3 * nz]
     if found != 1:
-        predict(plan, mem, 0.5 * h, 1, 0.0, stages)  # the polynomial at hand
+        predict(plan, mem, 0.5 * h, 1, 0.0, stages)  # the polynomial itself
     for i in range(nz):
-        middle[i] = mem[P + i] + mem[Z + 2 * n + i]
+        middle[i] = z[i] + mem[Z + 2 * n + i]
+    _end_rates(plan, mem, plan[at + OUTPUT], 0.5 * h)
+    move(half, 0, mem, plan[at + OUTPUT], nz)
     if found == 1:
         _polish(plan, mem, t, 0.5 * h, middle)
-    _end_rates(plan, mem, plan[at + OUTPUT], 0.5 * h)
-    move(stages, 3 * nz, mem, plan[at + OUTPUT], nz)
+        _constrain_rates(plan, mem, t + 0.5 * h, middle, half)
+    _constrain_rates(plan, mem, t, z, start)
+    _constrain_rates(plan, mem, t + h, znew, end)
     return 0
 
 

@@ -24,8 +24,8 @@ INTS = 17
 # Floats, relative to mem[plan[STEP_INTS + NUMBERS]]: start and length (0: none) of the polynomial; time of the Jacobian
 # (NaN: none); step of the factors (0: none); last rate of convergence and the bound on the error it gives; options.
 T_POLYNOMIAL, H_POLYNOMIAL, T_JACOBIAN, H_FACTORS, RATE, REMAINING, NEWTON_TOLERANCE, KEEP_JACOBIAN, FIXED = range(9)
-RTOL, ATOL = 9, 10
-FLOATS = 11
+RTOL, ATOL, ITERATIONS = range(9, 12)
+FLOATS = 12
 
 
 def room(system: System, linearisation: Linearisation, elimination: StaticElimination) -> tuple[int, int]:
