@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from dalembert.numerics.evaluate import rates
 from dalembert.numerics.integrators.radau_coefficients import ESTIMATE, GAMMA, INVERSE
 from dalembert.numerics.integrators.radau_stages import begin, factorise, iterate, linearise, predict
 from dalembert.numerics.integrators.radau_workspace import (
@@ -43,7 +44,7 @@ from dalembert.numerics.layout import (
     i8,
     move,
 )
-from dalembert.numerics.linear.newton_matrix import solve_newton
+from dalembert.numerics.linear.newton_matrix import factor_newton, solve_newton
 from dalembert.numerics.native_cache import jit
 
 HALVE = 1.8**4  # an error norm for which the time loop halves the step
@@ -64,31 +65,29 @@ def _end_rates(plan, mem, where, h):
     return 0
 
 
-@jit(i8(Ints, Floats, f8, f8, Floats))
-def _polish(plan, mem, t, h, znew):
-    """Move the end of the step onto the constraints it misses by the tolerance of the iterations."""
+@jit(i8(Ints, Floats, f8, Floats))
+def _polish(plan, mem, t, z):
+    """Move a state onto the constraints that Newton iterations or interpolation miss, with the real matrix at hand."""
     at, nz = plan[STEP_INTS], plan[NZ]
-    n, x, F, y, Z = plan[at + NY], plan[at + INPUT], plan[at + OUTPUT], plan[at + START], plan[at + INCREMENTS]
-    matrix, pure = plan[at + NEWTON_MATRIX], plan[at + PURE]
-    mem[x] = t + h
-    for i in range(nz, n):
-        mem[x + 1 + i] = mem[y + i] + mem[Z + 2 * n + i]
-    _end_rates(plan, mem, x + 1 + n, h)
+    n, x, F, pure = plan[at + NY], plan[at + INPUT], plan[at + OUTPUT], plan[at + PURE]
+    mem[x] = t
+    for i in range(2 * n):
+        mem[x + 1 + i] = 0.0  # neither multipliers nor rates enter the constraints
     last = math.inf
     for _ in range(POLISHINGS):
-        move(mem, x + 1, znew, 0, nz)
+        move(mem, x + 1, z, 0, nz)
         call_kernel(plan[STEP_KERNELS], mem, x, F)
         plan[NFEV] += 1
         for i in range(n):
             mem[F + i] = -mem[F + i] if plan[pure + i] else 0.0
-        solve_newton(plan, mem, matrix, F)
+        solve_newton(plan, mem, plan[at + NEWTON_MATRIX], F)
         size = 0.0
         for i in range(nz):
-            size = max(size, abs(mem[F + i]) / (1.0 + abs(znew[i])))
+            size = max(size, abs(mem[F + i]) / (1.0 + abs(z[i])))
         if not size < last:
             return 0
         for i in range(nz):
-            znew[i] += mem[F + i]
+            z[i] += mem[F + i]
         if size <= POLISHED:
             return 0
         last = size
@@ -210,7 +209,7 @@ def radau_step(plan, mem, t, h, z, stages, znew, rtol, atol):
         return HALVE if found == 0 else math.nan
     for i in range(nz):
         znew[i] = mem[y + i] + mem[Z + 2 * n + i]
-    _polish(plan, mem, t, h, znew)
+    _polish(plan, mem, t + h, znew)
     error = _estimate(plan, mem, t, h, znew, rtol, atol, match != 2)
     numbers = plan[at + NUMBERS]
     if math.isfinite(error):
@@ -266,7 +265,7 @@ def radau_prepare(plan, mem, t, h, z, stages, znew, _zdot):
     _end_rates(plan, mem, plan[at + OUTPUT], 0.5 * h)
     move(half, 0, mem, plan[at + OUTPUT], nz)
     if found == 1:
-        _polish(plan, mem, t, 0.5 * h, middle)
+        _polish(plan, mem, t + 0.5 * h, middle)
         _constrain_rates(plan, mem, t + 0.5 * h, middle, half)
     _constrain_rates(plan, mem, t, z, start)
     _constrain_rates(plan, mem, t + h, znew, end)
@@ -284,4 +283,18 @@ def radau_interpolate(theta, h, z, stages, znew, place):
         middle = stages[2 * n + i] + half * stages[3 * n + i] * x
         last = znew[i] * (4.0 - 3.0 * x) + half * stages[4 * n + i] * (x - 1.0)
         place[i] = left * first + inner * middle + right * last
+    return 0
+
+
+@jit(i8(Ints, Floats, f8, Floats, Floats, Floats))
+def settle(plan, mem, h, ts, zs, zdot):
+    """Move interpolated states zs (nt nz) at times ts onto the constraints, weighted as in a step of length h."""
+    at, nz = plan[STEP_INTS], plan[NZ]
+    for k in range(ts.size):
+        z = zs[k * nz : (k + 1) * nz]
+        rates(plan, mem, ts[k], z, zdot)
+        begin(plan, mem, ts[k], z)
+        linearise(plan, mem, ts[k], z, zdot)
+        if factor_newton(plan, mem, plan[at + NEWTON_MATRIX], GAMMA / h):
+            _polish(plan, mem, ts[k], z)
     return 0
