@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from dalembert.numerics.formulations.null_space import NullSpace
     from dalembert.numerics.formulations.udwadia_kalaba import UdwadiaKalaba
     from dalembert.numerics.integrators.dop853 import DOP853
+    from dalembert.numerics.integrators.radau import Radau
     from dalembert.numerics.integrators.rk4 import RK4
+    from dalembert.numerics.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
 
 __version__ = version("dalembert")
 
@@ -46,6 +48,7 @@ __all__ = [
     "Certificate",
     "DalembertError",
     "Diagnosis",
+    "GearGuptaLeimkuhler",
     "InconsistentStateError",
     "InitialStateError",
     "LagrangeMultipliers",
@@ -59,6 +62,7 @@ __all__ = [
     "OptionError",
     "PairingError",
     "Projection",
+    "Radau",
     "State",
     "System",
     "Tolerances",
@@ -77,6 +81,8 @@ _NATIVE = {
     "NullSpace": "dalembert.numerics.formulations.null_space",
     "UdwadiaKalaba": "dalembert.numerics.formulations.udwadia_kalaba",
     "RK4": "dalembert.numerics.integrators.rk4",
+    "Radau": "dalembert.numerics.integrators.radau",
+    "GearGuptaLeimkuhler": "dalembert.numerics.residuals.gear_gupta_leimkuhler",
 }
 
 

@@ -20,6 +20,7 @@ PARTS = (
     "dalembert.numerics.drift.projection",
     "dalembert.numerics.integrators.dop853",
     "dalembert.numerics.integrators.rk4",
+    "dalembert.numerics.integrators.radau",
 )
 
 

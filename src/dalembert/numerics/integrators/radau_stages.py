@@ -52,7 +52,7 @@ from dalembert.numerics.layout import (
 )
 from dalembert.numerics.linear.complex_newton_matrix import factor_complex_newton, solve_complex_newton
 from dalembert.numerics.linear.newton_matrix import factor_newton, solve_newton
-from dalembert.numerics.linear.static_elimination import NONZEROS
+from dalembert.numerics.linear.static_elimination import NONZEROS, REAL_PIVOTS, N
 from dalembert.numerics.native_cache import jit
 
 CLOSE = 1e-12  # relative: steps for which one factorisation serves
@@ -108,6 +108,8 @@ def predict(plan, mem, h, matched, shift, zdot):
     """Stages from the last collocation polynomial at shift + c h / H, or along the rates; into Z and W."""
     at, nz = plan[STEP_INTS], plan[NZ]
     n, Z, W, P, y = plan[at + NY], plan[at + INCREMENTS], plan[at + TRANSFORMED], plan[at + POLYNOMIAL], plan[at + START]
+    matrix = plan[at + NEWTON_MATRIX]
+    dependent = plan[plan[matrix + REAL_PIVOTS] + 2 * plan[matrix + N]] < n
     ratio = h / mem[plan[at + NUMBERS] + H_POLYNOMIAL] if matched else 0.0
     for k in range(3):
         if matched:
@@ -121,6 +123,10 @@ def predict(plan, mem, h, matched, shift, zdot):
         else:
             for i in range(nz):
                 mem[Z + k * n + i] = NODES[k] * h * zdot[i]
+            for i in range(nz, n):
+                mem[Z + k * n + i] = 0.0
+    if dependent:  # multipliers that are not solved for must not be extrapolated from step to step
+        for k in range(3):
             for i in range(nz, n):
                 mem[Z + k * n + i] = 0.0
     for i in range(n):

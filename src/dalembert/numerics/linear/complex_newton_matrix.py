@@ -5,8 +5,8 @@ A complex number is two entries `SHIFT` apart, so that rows are worked on in vec
 
 from __future__ import annotations
 
-from dalembert.numerics.layout import Floats, Ints, f8, i8
-from dalembert.numerics.linear.newton_matrix import PROXIMAL, SAFE
+from dalembert.numerics.layout import Floats, Ints, f8, i8, move
+from dalembert.numerics.linear.newton_matrix import DEPENDENT, SAFE
 from dalembert.numerics.linear.rows import complex_row_product, subtract_complex_row
 from dalembert.numerics.linear.static_elimination import (
     BELOW,
@@ -16,10 +16,9 @@ from dalembert.numerics.linear.static_elimination import (
     COMPLEX_SCALES,
     FIRST,
     NONZEROS,
-    OF_PAIRS,
+    OF_MULTIPLIERS,
     OF_RATES,
     OF_STATES,
-    PAIRS,
     PLACES,
     RIGHT,
     ROW_AT,
@@ -33,7 +32,7 @@ from dalembert.numerics.native_cache import jit
 
 @jit(i8(Ints, Floats, i8, f8, f8))
 def _assemble(plan, mem, at, re, im):
-    """K in its permuted places, with the proximal diagonal."""
+    """K in its permuted places."""
     n, ld, K, values, places = (
         plan[at + N], plan[at + STRIDE], plan[at + COMPLEX], plan[at + NONZEROS], plan[at + PLACES],
     )  # fmt: skip
@@ -48,22 +47,6 @@ def _assemble(plan, mem, at, re, im):
         j = plan[places + e]
         mem[K + j] += re * mem[values + e]
         mem[L + j] = im * mem[values + e]
-    p = plan[at + PAIRS]
-    for _ in range(plan[at + OF_PAIRS]):
-        here, count = plan[p], plan[p + 1]
-        p += 2
-        x = y = 0.0
-        for _i in range(count):
-            a, b, c = plan[p], plan[p + 1], plan[p + 2]
-            u = mem[K + a] * mem[K + b] - mem[L + a] * mem[L + b]
-            v = mem[K + a] * mem[L + b] + mem[L + a] * mem[K + b]
-            size = mem[K + c] * mem[K + c] + mem[L + c] * mem[L + c]
-            if size > 0.0:
-                x -= (u * mem[K + c] + v * mem[L + c]) / size
-                y -= (v * mem[K + c] - u * mem[L + c]) / size
-            p += 3
-        mem[K + here] += PROXIMAL * x
-        mem[L + here] += PROXIMAL * y
     return 0
 
 
@@ -133,12 +116,23 @@ def factor_complex_newton(plan, mem, at, re, im):
         return 0
     n, ld, first, K, shift = plan[at + N], plan[at + STRIDE], plan[at + FIRST], plan[at + COMPLEX], plan[at + SHIFT]
     pivots = plan[at + COMPLEX_PIVOTS]
-    for k in range(first, n):
+    order, rank, k = pivots + n, n, first
+    for j in range(n):
+        plan[order + j] = j
+    while k < rank:
         p, best = k, -1.0
         for i in range(k, n):
             size = abs(mem[K + i * ld + k]) + abs(mem[K + shift + i * ld + k])
             if size > best:
                 p, best = i, size
+        if not best > DEPENDENT and k >= n - plan[at + OF_MULTIPLIERS]:
+            rank -= 1
+            plan[order + k], plan[order + rank] = plan[order + rank], plan[order + k]
+            for i in range(first, n):
+                a, b = K + i * ld + k, K + i * ld + rank
+                mem[a], mem[b] = mem[b], mem[a]
+                mem[a + shift], mem[b + shift] = mem[b + shift], mem[a + shift]
+            continue
         if not best > 0.0:
             return 0
         plan[pivots + k] = p
@@ -159,6 +153,8 @@ def factor_complex_newton(plan, mem, at, re, im):
                 u, v = u * c - v * d, u * d + v * c
                 mem[row + k], mem[row + shift + k] = u, v
                 subtract_complex_row(mem, row + k + 1, top + k + 1, shift, u, v, n - k - 1)
+        k += 1
+    plan[order + n] = rank
     return 1
 
 
@@ -169,6 +165,7 @@ def solve_complex_newton(plan, mem, at, re, im):
     x, y = plan[at + VECTOR], plan[at + VECTOR] + ld
     below, right, pivots = plan[at + BELOW], plan[at + RIGHT], plan[at + COMPLEX_PIVOTS]
     rows, columns = plan[at + COMPLEX_SCALES], plan[at + COMPLEX_SCALES] + n
+    order, rank, spare = pivots + n, plan[pivots + 2 * n], plan[at + VECTOR] + 2 * ld
     for i in range(n):
         j = plan[plan[at + ROW_AT] + i]
         mem[x + j], mem[y + j] = mem[re + i], mem[im + i]
@@ -182,18 +179,25 @@ def solve_complex_newton(plan, mem, at, re, im):
     for i in range(first, n):
         mem[x + i] *= mem[rows + i]
         mem[y + i] *= mem[rows + i]
-    for k in range(first, n):
+    for k in range(first, rank):
         p = plan[pivots + k]
         mem[x + k], mem[x + p] = mem[x + p], mem[x + k]
         mem[y + k], mem[y + p] = mem[y + p], mem[y + k]
         u, v = complex_row_product(mem, K + k * ld + first, shift, x + first, ld, k - first)
         mem[x + k] -= u
         mem[y + k] -= v
-    for k in range(n - 1, first - 1, -1):
-        u, v = complex_row_product(mem, K + k * ld + k + 1, shift, x + k + 1, ld, n - k - 1)
+    for k in range(rank - 1, first - 1, -1):
+        u, v = complex_row_product(mem, K + k * ld + k + 1, shift, x + k + 1, ld, rank - k - 1)
         a, b = mem[x + k] - u, mem[y + k] - v
         c, d = mem[K + k * ld + k], mem[K + shift + k * ld + k]
         mem[x + k], mem[y + k] = a * c - b * d, a * d + b * c
+    for i in range(rank, n):
+        mem[x + i] = mem[y + i] = 0.0
+    if rank < n:  # undo the exchanges of columns
+        move(mem, spare, mem, x, 2 * ld)
+        for i in range(first, n):
+            j = plan[order + i]
+            mem[x + j], mem[y + j] = mem[spare + i], mem[spare + ld + i]
     for i in range(first, n):
         mem[x + i] *= mem[columns + i]
         mem[y + i] *= mem[columns + i]

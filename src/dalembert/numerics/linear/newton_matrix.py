@@ -1,24 +1,22 @@
 """LU of a Newton matrix K = F_y + s F_y' with real s: static pivots, then dense with partial pivoting.
 
 The dense part is brought to rows and columns of largest entry 1 first, so that pivots are comparable whatever the units.
-Constraints may be redundant, or become so on the way. To the zero diagonal of an algebraic equation k its would-be Schur
-complement -sum_i K_ki K_ik / K_ii is therefore added, times `PROXIMAL`: directions in which constraints are independent
-converge as fast as before (the Newton iteration refines), the others keep what they have instead of dividing by zero.
+Constraints may be redundant: then a column of their multipliers has no pivot left. It is put last and its unknown kept as
+it is, and as many equations, which say nothing new, are left out.
 """
 
 from __future__ import annotations
 
-from dalembert.numerics.layout import Floats, Ints, f8, i8
+from dalembert.numerics.layout import Floats, Ints, f8, i8, move
 from dalembert.numerics.linear.rows import row_product, subtract_row
 from dalembert.numerics.linear.static_elimination import (
     BELOW,
     COLUMN_AT,
     FIRST,
     NONZEROS,
-    OF_PAIRS,
+    OF_MULTIPLIERS,
     OF_RATES,
     OF_STATES,
-    PAIRS,
     PLACES,
     REAL,
     REAL_PIVOTS,
@@ -31,13 +29,13 @@ from dalembert.numerics.linear.static_elimination import (
 )
 from dalembert.numerics.native_cache import jit
 
-PROXIMAL = 1e-8  # constraints count as independent in directions with singular values above its root
+DEPENDENT = 1e-10  # a largest pivot below this, for a multiplier, means constraints that are not independent
 SAFE = 1e-3  # a static pivot smaller than this part of s calls for a smaller step
 
 
 @jit(i8(Ints, Floats, i8, f8))
 def _assemble(plan, mem, at, s):
-    """K in its permuted places, with the proximal diagonal."""
+    """K in its permuted places."""
     n, ld, K, values, places = plan[at + N], plan[at + STRIDE], plan[at + REAL], plan[at + NONZEROS], plan[at + PLACES]
     for e in range(n * ld):
         mem[K + e] = 0.0
@@ -46,17 +44,6 @@ def _assemble(plan, mem, at, s):
         mem[K + plan[places + e]] = mem[values + e]
     for e in range(states, states + plan[at + OF_RATES]):
         mem[K + plan[places + e]] += s * mem[values + e]
-    p = plan[at + PAIRS]
-    for _ in range(plan[at + OF_PAIRS]):
-        here, count = plan[p], plan[p + 1]
-        p += 2
-        total = 0.0
-        for _i in range(count):
-            middle = mem[K + plan[p + 2]]
-            if middle != 0.0:
-                total -= mem[K + plan[p]] * mem[K + plan[p + 1]] / middle
-            p += 3
-        mem[K + here] += PROXIMAL * total
     return 0
 
 
@@ -114,18 +101,27 @@ def factor_newton(plan, mem, at, s):
     _assemble(plan, mem, at, s)
     if not (_eliminate(plan, mem, at, s) and _equilibrate(plan, mem, at)):
         return 0
-    n, ld, K, pivots = plan[at + N], plan[at + STRIDE], plan[at + REAL], plan[at + REAL_PIVOTS]
-    for k in range(plan[at + FIRST], n):
+    n, ld, first, K, pivots = plan[at + N], plan[at + STRIDE], plan[at + FIRST], plan[at + REAL], plan[at + REAL_PIVOTS]
+    order, rank, k = pivots + n, n, first
+    for j in range(n):
+        plan[order + j] = j
+    while k < rank:
         p, top = k, abs(mem[K + k * ld + k])
         for i in range(k + 1, n):
             size = abs(mem[K + i * ld + k])
             if size > top:
                 p, top = i, size
+        if not top > DEPENDENT and k >= n - plan[at + OF_MULTIPLIERS]:
+            rank -= 1
+            plan[order + k], plan[order + rank] = plan[order + rank], plan[order + k]
+            for i in range(first, n):
+                mem[K + i * ld + k], mem[K + i * ld + rank] = mem[K + i * ld + rank], mem[K + i * ld + k]
+            continue
         if not top > 0.0:
             return 0
         plan[pivots + k] = p
         if p != k:
-            for j in range(plan[at + FIRST], n):
+            for j in range(first, n):
                 mem[K + k * ld + j], mem[K + p * ld + j] = mem[K + p * ld + j], mem[K + k * ld + j]
         d = 1.0 / mem[K + k * ld + k]
         mem[K + k * ld + k] = d
@@ -134,6 +130,8 @@ def factor_newton(plan, mem, at, s):
                 l = mem[K + i * ld + k] * d
                 mem[K + i * ld + k] = l
                 subtract_row(mem, K + i * ld + k + 1, K + k * ld + k + 1, l, n - k - 1)
+        k += 1
+    plan[order + n] = rank
     return 1
 
 
@@ -142,7 +140,7 @@ def solve_newton(plan, mem, at, where):
     """Solve in place for the right-hand side mem[where : where + ny], with the factors of `factor_newton`."""
     n, ld, first, K, x = plan[at + N], plan[at + STRIDE], plan[at + FIRST], plan[at + REAL], plan[at + VECTOR]
     below, right, pivots = plan[at + BELOW], plan[at + RIGHT], plan[at + REAL_PIVOTS]
-    rows, columns = plan[at + REAL_SCALES], plan[at + REAL_SCALES] + n
+    rows, columns, order, rank = plan[at + REAL_SCALES], plan[at + REAL_SCALES] + n, pivots + n, plan[pivots + 2 * n]
     for i in range(n):
         mem[x + plan[plan[at + ROW_AT] + i]] = mem[where + i]
     for k in range(first):
@@ -151,13 +149,19 @@ def solve_newton(plan, mem, at, where):
             mem[x + i] -= mem[K + i * ld + k] * mem[x + k]
     for i in range(first, n):
         mem[x + i] *= mem[rows + i]
-    for k in range(first, n):
+    for k in range(first, rank):
         p = plan[pivots + k]
         mem[x + k], mem[x + p] = mem[x + p], mem[x + k]
         mem[x + k] -= row_product(mem, K + k * ld + first, x + first, k - first)
-    for k in range(n - 1, first - 1, -1):
-        rest = row_product(mem, K + k * ld + k + 1, x + k + 1, n - k - 1)
+    for k in range(rank - 1, first - 1, -1):
+        rest = row_product(mem, K + k * ld + k + 1, x + k + 1, rank - k - 1)
         mem[x + k] = (mem[x + k] - rest) * mem[K + k * ld + k]
+    for i in range(rank, n):
+        mem[x + i] = 0.0
+    if rank < n:  # undo the exchanges of columns
+        move(mem, x + ld, mem, x, n)
+        for i in range(first, n):
+            mem[x + plan[order + i]] = mem[x + ld + i]
     for i in range(first, n):
         mem[x + i] *= mem[columns + i]
     for k in range(first - 1, -1, -1):

@@ -15,22 +15,22 @@ from dalembert.numerics.layout import LANES
 from dalembert.numerics.residuals.linearisation import Linearisation
 
 # Header, relative to where it starts in plan. Sizes: equations, static pivots, distance of rows, distance of imaginary
-# from real parts, nonzeros of F_y and of F_y', algebraic equations.
-N, FIRST, STRIDE, SHIFT, OF_STATES, OF_RATES, OF_PAIRS = range(7)
-# Offsets into mem: the nonzeros, the real and the complex matrix, their row and column scales, and two vectors.
+# from real parts, nonzeros of F_y and of F_y', variables without rates (the last ones).
+N, FIRST, STRIDE, SHIFT, OF_STATES, OF_RATES, OF_MULTIPLIERS = range(7)
+# Offsets into mem: the nonzeros, the real and the complex matrix, their row and column scales, and four vectors.
 NONZEROS, REAL, COMPLEX, REAL_SCALES, COMPLEX_SCALES, VECTOR = range(7, 13)
 # Offsets into plan: where nonzeros go; where rows and columns go; entries below and right of the static pivots, by
-# pointers; algebraic diagonals with the products that make up their Schur complement; pivot rows.
-PLACES, ROW_AT, COLUMN_AT, BELOW, RIGHT, PAIRS, REAL_PIVOTS, COMPLEX_PIVOTS = range(13, 21)
-HEADER = 21
+# pointers; pivot rows and the order of columns, behind them the rank.
+PLACES, ROW_AT, COLUMN_AT, BELOW, RIGHT, REAL_PIVOTS, COMPLEX_PIVOTS = range(13, 20)
+HEADER = 20
 
 
 @dataclass(frozen=True)
 class StaticElimination:
     """Where rows and columns go (ny,), and per static pivot the rows below and the columns to its right that it meets.
 
-    `places` (nnz,) are positions of the nonzeros of F_y, then of F_y', in a matrix with rows `stride` apart. `pairs`
-    holds for every algebraic equation k the position of K_kk, a count, and positions of K_ki, K_ik, K_ii.
+    `places` (nnz,) are positions of the nonzeros of F_y, then of F_y', in a matrix with rows `stride` apart.
+    `multipliers` counts the variables without rates, which must be the last ones.
     """
 
     row_at: np.ndarray
@@ -39,7 +39,7 @@ class StaticElimination:
     right: tuple[np.ndarray, ...]
     places: np.ndarray
     counts: tuple[int, int]
-    pairs: tuple[np.ndarray, ...]
+    multipliers: int
     stride: int
 
     @classmethod
@@ -54,23 +54,18 @@ class StaticElimination:
         stride = (n + 2 * LANES - 2) // LANES * LANES
         position = row_at[:, None] * stride + column_at[None, :]
         below, right = _fill(pattern[np.argsort(row_at)][:, np.argsort(column_at)], len(pivots))
-        differential = ~linearisation.algebraic & pattern.diagonal()
-        pairs = []
-        for k in np.flatnonzero(linearisation.algebraic):
-            i = np.flatnonzero(differential & pattern[k] & pattern[:, k])
-            triples = np.column_stack([position[k, i], position[i, k], position[i, i]])
-            pairs.append(np.concatenate([[position[k, k], len(i)], triples.ravel()]).astype(np.int64))
         counts = len(linearisation.state_places), len(linearisation.rate_places)
         places = position[entries[:, 0], entries[:, 1]]
-        return cls(row_at, column_at, below, right, places, counts, tuple(pairs), stride)
+        multipliers = n - 1 - int(linearisation.rate_places[:, 1].max(initial=-1))
+        return cls(row_at, column_at, below, right, places, counts, multipliers, stride)
 
     @property
     def room(self) -> tuple[int, int]:
         """Floats and ints the factorisations work in, the header included."""
         n = len(self.row_at)
-        floats = len(self.places) + 3 * self._matrix + 6 * n + 2 * self.stride
-        lists = sum(len(x) + 1 for x in (*self.below, *self.right)) + 2 + sum(len(x) for x in self.pairs)
-        return floats, HEADER + len(self.places) + 4 * n + lists
+        floats = len(self.places) + 3 * self._matrix + 6 * n + 4 * self.stride
+        lists = sum(len(x) + 1 for x in (*self.below, *self.right)) + 2
+        return floats, HEADER + len(self.places) + 2 * n + lists + 2 * (2 * n + 1)
 
     @property
     def _matrix(self) -> int:
@@ -80,7 +75,7 @@ class StaticElimination:
         """Put header and lists at plan[at:], for floats that start at mem[start]."""
         n = len(self.row_at)
         plan[at + np.arange(7)] = (
-            n, len(self.below), self.stride, self._matrix, *self.counts, len(self.pairs),
+            n, len(self.below), self.stride, self._matrix, *self.counts, self.multipliers,
         )  # fmt: skip
         sizes = [len(self.places), self._matrix, 2 * self._matrix, 2 * n, 4 * n]
         plan[at + NONZEROS : at + VECTOR + 1] = start + np.cumsum([0, *sizes])
@@ -100,9 +95,8 @@ class StaticElimination:
             plan[at + key] = put(values)
         for key, lists in ((BELOW, self.below), (RIGHT, self.right)):
             plan[at + key] = put_lists(lists)
-        plan[at + PAIRS] = put(np.concatenate([np.zeros(0, dtype=np.int64), *self.pairs]))
         for key in (REAL_PIVOTS, COMPLEX_PIVOTS):
-            plan[at + key] = put(np.zeros(n, dtype=np.int64))
+            plan[at + key] = put(np.zeros(2 * n + 1, dtype=np.int64))
 
 
 def _choose(pattern: np.ndarray, eliminable: np.ndarray) -> np.ndarray:
