@@ -50,6 +50,7 @@ from dalembert.numerics.native_cache import jit
 HALVE = 1.8**4  # an error norm for which the time loop halves the step
 POLISHED = 2e-14  # relative: constraints are as good as round-off allows
 POLISHINGS = 4
+SLOW = 0.3  # rate of convergence at which the step stops growing
 # Columns of `stages`, for dense output: rates at the start, state and rates in the middle, rates at the end.
 COLUMNS = 5
 
@@ -214,7 +215,10 @@ def radau_step(plan, mem, t, h, z, stages, znew, rtol, atol):
     numbers = plan[at + NUMBERS]
     if math.isfinite(error):
         _remember(plan, mem, t, h)
-    return 0.0 if mem[numbers + FIXED] and error >= 0.0 else error
+    if mem[numbers + FIXED] and error >= 0.0:
+        return 0.0
+    # A step that would only just pass the iterations must not grow: its rate of convergence counts as an error.
+    return max(error, min(0.9, (0.9 * mem[numbers + RATE] / SLOW) ** 4)) if error <= 1.0 else error
 
 
 @jit(i8(Ints, Floats, f8, Floats, Floats))
