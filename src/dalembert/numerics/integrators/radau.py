@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -63,10 +64,12 @@ class Radau:
                 raise OptionError(f"Radau: {name} is {value}; it must be positive")
         if self.step is not None and not (math.isfinite(self.step) and self.first_step is None):
             raise OptionError(
-                f"Radau: step={self.step} with first_step={self.first_step}; fixed steps are finite and have no first one"
+                f"Radau: step={self.step}, first_step={self.first_step}; fixed steps are finite and have no first one"
             )
         if isinstance(self.form, type) or not callable(getattr(self.form, "residual", None)):
-            raise PairingError(f"Radau: form={self.form!r} is not a residual form; pass one such as GearGuptaLeimkuhler()")
+            raise PairingError(
+                f"Radau: form={self.form!r} is not a residual form; pass one such as GearGuptaLeimkuhler()"
+            )
 
     @property
     def explicit(self) -> bool:
@@ -142,19 +145,18 @@ class Radau:
             forms[self.form] = linearisation, StaticElimination.of(linearisation)
         return forms[self.form]
 
-    def _kernels(self, system: System, linearisation: Linearisation) -> tuple[Kernel, Kernel, Kernel]:
-        made = [
-            system.derived_kernel(f"{name} {self.form!r}", lambda f=function: f)
-            for name, function in (
-                ("residual", linearisation.residual),
-                ("jacobian", linearisation.jacobian),
-                ("constraint rates", linearisation.constraint_rates),
-            )
-        ]
-        return made[0], made[1], made[2]  # type: ignore[return-value]
+    def _kernels(self, system: System, linearisation: Linearisation) -> tuple[Kernel, ...]:
+        return tuple(
+            system.derived_kernel(f"{function.name()} {self.form!r}", partial(_itself, function))  # type: ignore[misc]
+            for function in (linearisation.residual, linearisation.jacobian, linearisation.constraint_rates)
+        )
 
 
-def _worth_keeping(kernels: tuple[Kernel, Kernel, Kernel]) -> float:
+def _itself(function: ca.Function) -> ca.Function:
+    return function
+
+
+def _worth_keeping(kernels: tuple[Kernel, ...]) -> float:
     """Rate of convergence up to which an old Jacobian serves: more if a new one costs many iterations."""
     cost = [k.instructions * (1.0 if k.backend == "native" else 10.0) for k in kernels]
     return 0.1 if cost[1] > 10.0 * cost[0] else 1e-3

@@ -106,7 +106,13 @@ def factorise(plan, mem, h):
 def predict(plan, mem, h, matched, shift, zdot):
     """Stages from the last collocation polynomial at shift + c h / H, or along the rates; into Z and W."""
     at, nz = plan[STEP_INTS], plan[NZ]
-    n, Z, W, P, y = plan[at + NY], plan[at + INCREMENTS], plan[at + TRANSFORMED], plan[at + POLYNOMIAL], plan[at + START]
+    n, Z, W, P, y = (
+        plan[at + NY],
+        plan[at + INCREMENTS],
+        plan[at + TRANSFORMED],
+        plan[at + POLYNOMIAL],
+        plan[at + START],
+    )
     matrix = plan[at + NEWTON_MATRIX]
     dependent = plan[plan[matrix + REAL_PIVOTS] + 2 * plan[matrix + N]] < n
     ratio = h / mem[plan[at + NUMBERS] + H_POLYNOMIAL] if matched else 0.0

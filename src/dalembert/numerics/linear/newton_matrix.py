@@ -1,8 +1,8 @@
 """LU of a Newton matrix K = F_y + s F_y' with real s: static pivots, then dense with partial pivoting.
 
-The dense part is brought to rows and columns of largest entry 1 first, so that pivots are comparable whatever the units.
-Constraints may be redundant: then a column of their multipliers has no pivot left. It is put last and its unknown kept as
-it is, and as many equations, which say nothing new, are left out.
+The dense part is brought to rows and columns of largest entry 1 first, so that pivots are comparable whatever the
+units. Constraints may be redundant: then a column of their multipliers has no pivot left. It is put last and its
+unknown kept as it is, and as many equations, which say nothing new, are left out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an implicit method needs of F(t, y, y') = 0: F itself, the nonzeros of F_y and F_y', and rates of constraints."""
+"""What an implicit method needs of F(t, y, y') = 0: F, the nonzeros of F_y and F_y', and the rates of constraints."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ from dalembert.numerics.residuals.form import Residual
 class Linearisation:
     """`residual` maps x = (t, y, y', p) to F; `jacobian` maps x to the nonzeros of F_y, then of F_y'.
 
-    `constraint_rates` maps x to F_t + F_y y' for equations without rates, and to zero for others.
-
-    `state_places` and `rate_places` (nnz, 2) are the rows and columns of these nonzeros. `eliminable` (k, 2) are entries
-    of F_y' that are constant, as in q' = ...: pivots that only grow as the step shrinks. `algebraic` (ny,) marks
-    equations without rates.
+    `constraint_rates` maps x to F_t + F_y y' for equations without rates, and to zero for others. `state_places` and
+    `rate_places` (nnz, 2) are the rows and columns of the nonzeros. `eliminable` (k, 2) are entries of F_y' that are
+    constant, as in q' = ...: pivots that only grow as the step shrinks. `algebraic` (ny,) marks equations without y'.
     """
 
     residual: ca.Function
