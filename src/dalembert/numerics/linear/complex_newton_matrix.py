@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from dalembert.numerics.layout import Floats, Ints, f8, i8, move
 from dalembert.numerics.linear.newton_matrix import DEPENDENT, SAFE
-from dalembert.numerics.linear.rows import complex_row_product, subtract_complex_row
+from dalembert.numerics.linear.rows import (
+    clear_row,
+    complex_row_product,
+    largest_in_row,
+    multiply_row,
+    raise_row,
+    scale_row,
+    subtract_complex_row,
+    swap_rows,
+)
 from dalembert.numerics.linear.static_elimination import (
     BELOW,
     COLUMN_AT,
@@ -37,9 +46,8 @@ def _assemble(plan, mem, at, re, im):
         plan[at + N], plan[at + STRIDE], plan[at + COMPLEX], plan[at + NONZEROS], plan[at + PLACES],
     )  # fmt: skip
     L = K + plan[at + SHIFT]
-    for e in range(n * ld):
-        mem[K + e] = 0.0
-        mem[L + e] = 0.0
+    clear_row(mem, K, n * ld)
+    clear_row(mem, L, n * ld)
     states = plan[at + OF_STATES]
     for e in range(states):
         mem[K + plan[places + e]] = mem[values + e]
@@ -81,30 +89,25 @@ def _eliminate(plan, mem, at, s):
 def _equilibrate(plan, mem, at):
     """Scale rows, then columns, of the dense part to largest entry about 1; 0 if one is empty or not finite."""
     n, ld, first, K, shift = plan[at + N], plan[at + STRIDE], plan[at + FIRST], plan[at + COMPLEX], plan[at + SHIFT]
-    rows, columns = plan[at + COMPLEX_SCALES], plan[at + COMPLEX_SCALES] + n
-    for j in range(first, n):
-        mem[columns + j] = 0.0
+    rows, columns, m = plan[at + COMPLEX_SCALES], plan[at + COMPLEX_SCALES] + ld, n - first
+    clear_row(mem, columns, ld)
     for i in range(first, n):
-        top, row = 0.0, K + i * ld
-        for j in range(first, n):
-            top = max(top, abs(mem[row + j]) + abs(mem[row + shift + j]))
+        row = K + i * ld + first
+        top = max(largest_in_row(mem, row, m), largest_in_row(mem, row + shift, m))
         if not 0.0 < top < 1e300:
             return 0
-        scale = 1.0 / top
-        mem[rows + i] = scale
-        for j in range(first, n):
-            mem[row + j] *= scale
-            mem[row + shift + j] *= scale
-            mem[columns + j] = max(mem[columns + j], abs(mem[row + j]) + abs(mem[row + shift + j]))
+        mem[rows + i] = 1.0 / top
+        scale_row(mem, row, 1.0 / top, m)
+        scale_row(mem, row + shift, 1.0 / top, m)
+        raise_row(mem, columns + first, row, m)
+        raise_row(mem, columns + first, row + shift, m)
     for j in range(first, n):
         if not mem[columns + j] > 0.0:
             return 0
         mem[columns + j] = 1.0 / mem[columns + j]
     for i in range(first, n):
-        row = K + i * ld
-        for j in range(first, n):
-            mem[row + j] *= mem[columns + j]
-            mem[row + shift + j] *= mem[columns + j]
+        multiply_row(mem, K + i * ld + first, columns + first, m)
+        multiply_row(mem, K + i * ld + first + shift, columns + first, m)
     return 1
 
 
@@ -137,10 +140,9 @@ def factor_complex_newton(plan, mem, at, re, im):
             return 0
         plan[pivots + k] = p
         if p != k:
-            for j in range(first, n):
-                a, b = K + k * ld + j, K + p * ld + j
-                mem[a], mem[b] = mem[b], mem[a]
-                mem[a + shift], mem[b + shift] = mem[b + shift], mem[a + shift]
+            a, b = K + k * ld + first, K + p * ld + first
+            swap_rows(mem, a, b, n - first)
+            swap_rows(mem, a + shift, b + shift, n - first)
         top = K + k * ld
         c, d = mem[top + k], mem[top + shift + k]
         size = c * c + d * d
@@ -164,7 +166,7 @@ def solve_complex_newton(plan, mem, at, re, im):
     n, ld, first, K, shift = plan[at + N], plan[at + STRIDE], plan[at + FIRST], plan[at + COMPLEX], plan[at + SHIFT]
     x, y = plan[at + VECTOR], plan[at + VECTOR] + ld
     below, right, pivots = plan[at + BELOW], plan[at + RIGHT], plan[at + COMPLEX_PIVOTS]
-    rows, columns = plan[at + COMPLEX_SCALES], plan[at + COMPLEX_SCALES] + n
+    rows, columns = plan[at + COMPLEX_SCALES], plan[at + COMPLEX_SCALES] + ld
     order, rank, spare = pivots + n, plan[pivots + 2 * n], plan[at + VECTOR] + 2 * ld
     for i in range(n):
         j = plan[plan[at + ROW_AT] + i]

@@ -8,7 +8,16 @@ unknown kept as it is, and as many equations, which say nothing new, are left ou
 from __future__ import annotations
 
 from dalembert.numerics.layout import Floats, Ints, f8, i8, move
-from dalembert.numerics.linear.rows import row_product, subtract_row
+from dalembert.numerics.linear.rows import (
+    clear_row,
+    largest_in_row,
+    multiply_row,
+    raise_row,
+    row_product,
+    scale_row,
+    subtract_row,
+    swap_rows,
+)
 from dalembert.numerics.linear.static_elimination import (
     BELOW,
     COLUMN_AT,
@@ -37,8 +46,7 @@ SAFE = 1e-3  # a static pivot smaller than this part of s calls for a smaller st
 def _assemble(plan, mem, at, s):
     """K in its permuted places."""
     n, ld, K, values, places = plan[at + N], plan[at + STRIDE], plan[at + REAL], plan[at + NONZEROS], plan[at + PLACES]
-    for e in range(n * ld):
-        mem[K + e] = 0.0
+    clear_row(mem, K, n * ld)
     states = plan[at + OF_STATES]
     for e in range(states):
         mem[K + plan[places + e]] = mem[values + e]
@@ -71,27 +79,22 @@ def _eliminate(plan, mem, at, s):
 def _equilibrate(plan, mem, at):
     """Scale rows, then columns, of the dense part to largest entry 1; 0 if a row or column is empty or not finite."""
     n, ld, first, K = plan[at + N], plan[at + STRIDE], plan[at + FIRST], plan[at + REAL]
-    rows, columns = plan[at + REAL_SCALES], plan[at + REAL_SCALES] + n
-    for j in range(first, n):
-        mem[columns + j] = 0.0
+    rows, columns, m = plan[at + REAL_SCALES], plan[at + REAL_SCALES] + ld, n - first
+    clear_row(mem, columns, ld)
     for i in range(first, n):
-        top = 0.0
-        for j in range(first, n):
-            top = max(top, abs(mem[K + i * ld + j]))
+        row = K + i * ld + first
+        top = largest_in_row(mem, row, m)
         if not 0.0 < top < 1e300:
             return 0
-        scale = 1.0 / top
-        mem[rows + i] = scale
-        for j in range(first, n):
-            mem[K + i * ld + j] *= scale
-            mem[columns + j] = max(mem[columns + j], abs(mem[K + i * ld + j]))
+        mem[rows + i] = 1.0 / top
+        scale_row(mem, row, 1.0 / top, m)
+        raise_row(mem, columns + first, row, m)
     for j in range(first, n):
         if not mem[columns + j] > 0.0:
             return 0
         mem[columns + j] = 1.0 / mem[columns + j]
     for i in range(first, n):
-        for j in range(first, n):
-            mem[K + i * ld + j] *= mem[columns + j]
+        multiply_row(mem, K + i * ld + first, columns + first, m)
     return 1
 
 
@@ -121,8 +124,7 @@ def factor_newton(plan, mem, at, s):
             return 0
         plan[pivots + k] = p
         if p != k:
-            for j in range(first, n):
-                mem[K + k * ld + j], mem[K + p * ld + j] = mem[K + p * ld + j], mem[K + k * ld + j]
+            swap_rows(mem, K + k * ld + first, K + p * ld + first, n - first)
         d = 1.0 / mem[K + k * ld + k]
         mem[K + k * ld + k] = d
         for i in range(k + 1, n):
@@ -140,7 +142,7 @@ def solve_newton(plan, mem, at, where):
     """Solve in place for the right-hand side mem[where : where + ny], with the factors of `factor_newton`."""
     n, ld, first, K, x = plan[at + N], plan[at + STRIDE], plan[at + FIRST], plan[at + REAL], plan[at + VECTOR]
     below, right, pivots = plan[at + BELOW], plan[at + RIGHT], plan[at + REAL_PIVOTS]
-    rows, columns, order, rank = plan[at + REAL_SCALES], plan[at + REAL_SCALES] + n, pivots + n, plan[pivots + 2 * n]
+    rows, columns, order, rank = plan[at + REAL_SCALES], plan[at + REAL_SCALES] + ld, pivots + n, plan[pivots + 2 * n]
     for i in range(n):
         mem[x + plan[plan[at + ROW_AT] + i]] = mem[where + i]
     for k in range(first):

@@ -1,6 +1,6 @@
-"""Rows of matrices in `mem`: a multiple of one subtracted from another, and products of two, in vectors of `LANES`.
+"""Rows of matrices in `mem`: cleared, exchanged, scaled, subtracted, multiplied, in vectors of `LANES`.
 
-What is subtracted may reach `LANES - 1` entries beyond `count`, so that rows need as many entries of padding. Complex
+What is written may reach `LANES - 1` entries beyond `count`, so that rows need as many entries of padding. Complex
 rows are two real ones, the imaginary part `shift` entries behind the real part.
 """
 
@@ -44,6 +44,108 @@ def _total(builder: Any, vector: Any) -> Any:
 def _fma(builder: Any, total: Any, a: Any, b: Any, *, minus: bool = False) -> Any:
     product = builder.fmul(a, b, FUSE)
     return builder.fsub(total, product, FUSE) if minus else builder.fadd(total, product, FUSE)
+
+
+def _larger(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+
+
+def _magnitude(builder: Any, vector: Any) -> Any:
+    return _larger(builder, vector, builder.fsub(ir.Constant(_VECTOR, [0.0] * LANES), vector))
+
+
+@intrinsic
+def clear_row(_context: Any, mem: Any, at: Any, count: Any) -> Any:
+    """mem[at + j] = 0 for j < count."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        array, target, size = args
+        data = context.make_array(Floats)(context, builder, array).data
+        place = builder.bitcast(builder.gep(data, [target]), ir.IntType(8).as_pointer())
+        cgutils.memset(builder, place, builder.mul(size, size.type(8)), 0)
+        return context.get_dummy_value()
+
+    return types.void(Floats, i8, i8), codegen
+
+
+@intrinsic
+def swap_rows(_context: Any, mem: Any, one: Any, other: Any, count: Any) -> Any:
+    """Exchange mem[one + j] and mem[other + j] for j < count."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        array, first, second, size = args
+        data = context.make_array(Floats)(context, builder, array).data
+        with cgutils.for_range_slice(builder, size.type(0), size, size.type(LANES)) as (j, _):
+            a, b = _load(builder, data, first, j), _load(builder, data, second, j)
+            _store(builder, b, data, first, j)
+            _store(builder, a, data, second, j)
+        return context.get_dummy_value()
+
+    return types.void(Floats, i8, i8, i8), codegen
+
+
+@intrinsic
+def largest_in_row(_context: Any, mem: Any, at: Any, count: Any) -> Any:
+    """The largest |mem[at + j]| over j < count, padding included."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        array, target, size = args
+        data = context.make_array(Floats)(context, builder, array).data
+        top = cgutils.alloca_once_value(builder, ir.Constant(_VECTOR, [0.0] * LANES))
+        with cgutils.for_range_slice(builder, size.type(0), size, size.type(LANES)) as (j, _):
+            value = _magnitude(builder, _load(builder, data, target, j))
+            builder.store(_larger(builder, value, builder.load(top)), top)
+        lanes = [builder.extract_element(builder.load(top), ir.Constant(ir.IntType(32), k)) for k in range(LANES)]
+        while len(lanes) > 1:
+            lanes = [_larger(builder, a, b) for a, b in zip(lanes[::2], lanes[1::2], strict=True)]
+        return lanes[0]
+
+    return f8(Floats, i8, i8), codegen
+
+
+@intrinsic
+def scale_row(_context: Any, mem: Any, at: Any, factor: Any, count: Any) -> Any:
+    """mem[at + j] *= factor for j < count."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        array, target, scale, size = args
+        data = context.make_array(Floats)(context, builder, array).data
+        scale = _spread(builder, scale)
+        with cgutils.for_range_slice(builder, size.type(0), size, size.type(LANES)) as (j, _):
+            _store(builder, builder.fmul(_load(builder, data, target, j), scale), data, target, j)
+        return context.get_dummy_value()
+
+    return types.void(Floats, i8, f8, i8), codegen
+
+
+@intrinsic
+def raise_row(_context: Any, mem: Any, to: Any, source: Any, count: Any) -> Any:
+    """mem[to + j] = max(mem[to + j], |mem[source + j]|) for j < count."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        array, target, origin, size = args
+        data = context.make_array(Floats)(context, builder, array).data
+        with cgutils.for_range_slice(builder, size.type(0), size, size.type(LANES)) as (j, _):
+            value = _magnitude(builder, _load(builder, data, origin, j))
+            _store(builder, _larger(builder, value, _load(builder, data, target, j)), data, target, j)
+        return context.get_dummy_value()
+
+    return types.void(Floats, i8, i8, i8), codegen
+
+
+@intrinsic
+def multiply_row(_context: Any, mem: Any, to: Any, source: Any, count: Any) -> Any:
+    """mem[to + j] *= mem[source + j] for j < count."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        array, target, origin, size = args
+        data = context.make_array(Floats)(context, builder, array).data
+        with cgutils.for_range_slice(builder, size.type(0), size, size.type(LANES)) as (j, _):
+            product = builder.fmul(_load(builder, data, target, j), _load(builder, data, origin, j))
+            _store(builder, product, data, target, j)
+        return context.get_dummy_value()
+
+    return types.void(Floats, i8, i8, i8), codegen
 
 
 @intrinsic

@@ -63,7 +63,7 @@ class StaticElimination:
     def room(self) -> tuple[int, int]:
         """Floats and ints the factorisations work in, the header included."""
         n = len(self.row_at)
-        floats = len(self.places) + 3 * self._matrix + 6 * n + 4 * self.stride
+        floats = len(self.places) + 3 * self._matrix + 8 * self.stride
         lists = sum(len(x) + 1 for x in (*self.below, *self.right)) + 2
         return floats, HEADER + len(self.places) + 2 * n + lists + 2 * (2 * n + 1)
 
@@ -77,7 +77,7 @@ class StaticElimination:
         plan[at + np.arange(7)] = (
             n, len(self.below), self.stride, self._matrix, *self.counts, self.multipliers,
         )  # fmt: skip
-        sizes = [len(self.places), self._matrix, 2 * self._matrix, 2 * n, 4 * n]
+        sizes = [len(self.places), self._matrix, 2 * self._matrix, 2 * self.stride, 2 * self.stride]
         plan[at + NONZEROS : at + VECTOR + 1] = start + np.cumsum([0, *sizes])
         free = at + HEADER
 
