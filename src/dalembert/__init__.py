@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from dalembert.analysis.compare import Comparison, compare
 from dalembert.certificate import Certificate, Tolerances
 from dalembert.equations.system import System
 from dalembert.errors import (
@@ -21,6 +22,7 @@ from dalembert.errors import (
     PairingError,
     UnknownNameError,
 )
+from dalembert.importers.sympy_mechanics import from_sympy
 from dalembert.initial.diagnosis import Diagnosis
 from dalembert.model.model import Model
 from dalembert.motion import Motion
@@ -46,6 +48,7 @@ __all__ = [
     "RK4",
     "ArrayError",
     "Certificate",
+    "Comparison",
     "DalembertError",
     "Diagnosis",
     "GearGuptaLeimkuhler",
@@ -68,6 +71,8 @@ __all__ = [
     "Tolerances",
     "UdwadiaKalaba",
     "UnknownNameError",
+    "compare",
+    "from_sympy",
 ]
 
 # Ingredients whose modules hold native code: imported, and on first use compiled, when they are asked for.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import casadi as ca
 import numpy as np
@@ -13,13 +13,12 @@ from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive
 from dalembert.equations.friction import derive_friction
 from dalembert.equations.loads import derive_loads
 from dalembert.equations.lower import Lowering, LoweringError
+from dalembert.equations.probe import Probe, probe_at_random, vanishes
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, solve_kinematics
 from dalembert.equations.sympy_rules import show
 from dalembert.equations.system import Drawing, Row, System
 from dalembert.errors import ModelError
 from dalembert.model.statement import Constraint, Level, Point, Statement
-
-Probe = Callable[[ca.SX], np.ndarray]
 
 
 def compile_statement(statement: Statement) -> System:
@@ -28,7 +27,7 @@ def compile_statement(statement: Statement) -> System:
     if faults:
         raise ModelError(statement.name, faults)
     s = Symbols.of(statement)
-    probe = _probe(statement, s)
+    probe = probe_at_random(statement, s)
     try:
         kinematics = _kinematics(statement, s, probe)
         derivation = Derivation(statement, kinematics)
@@ -112,29 +111,6 @@ def _flat(matrix: ca.SX) -> ca.SX:
     return ca.vec(matrix.T)
 
 
-def _probe(statement: Statement, s: Symbols) -> Probe:
-    """Evaluates an expression at three random points, (3, size); NaN where it is not defined."""
-    rng = np.random.default_rng(1743)
-    nq, nu = s.q.shape[0], s.u.shape[0]
-    defaults = [list(statement.parameters.values())] * 3
-    arguments = [
-        rng.uniform(0.1, 1.0, (3, 1)), rng.uniform(0.2, 1.2, (3, nq)), rng.uniform(-1.0, 1.0, (3, nq)),
-        rng.uniform(0.3, 1.3, (3, nu)), rng.uniform(-1.0, 1.0, (3, nu)), np.reshape(defaults, (3, -1)),
-        rng.uniform(-1.0, 1.0, (3, s.y.shape[0])),
-    ]  # fmt: skip
-    variables = [s.t, s.q, s.qd, s.u, s.ud, s.p, s.y]
-
-    def evaluate(expression: ca.SX) -> np.ndarray:
-        f = ca.Function("probe", variables, [ca.densify(ca.vec(expression))])
-        return np.array([np.array(f(*[a[k] for a in arguments])).ravel() for k in range(3)])
-
-    return evaluate
-
-
-def _vanishes(values: np.ndarray, scale: float = 1.0) -> bool:
-    return bool(np.all(np.isfinite(values)) and np.all(np.abs(values) <= 1e-10 * (1.0 + scale)))
-
-
 def _kinematics(statement: Statement, s: Symbols, probe: Probe) -> Kinematics:
     low = Lowering(atoms_of(statement, s))
     equations = [low(e) for e in statement.kinematics]
@@ -171,7 +147,7 @@ def _constraints(
     for k in sorted_constraints(statement):
         constraint = statement.constraints[k]
         e = low(constraint.expression)
-        if constraint.level is Level.POSITION and _vanishes(probe(kinematics.rate(e)), float(np.abs(probe(e)).max())):
+        if constraint.level is Level.POSITION and vanishes(probe(kinematics.rate(e)), float(np.abs(probe(e)).max())):
             invariants.append((constraint.name, e))
             continue
         kept.append(constraint)
@@ -263,13 +239,13 @@ def _power(
     left = kinematics.rate(T) + ca.dot(u, d.inertial)
     transport = ca.gradient(T, u) - ca.mtimes(d.M, u)
     scale = float(np.nan_to_num(np.abs(probe(T))).max())
-    if _vanishes(probe(left), scale) and _vanishes(probe(transport), scale):
+    if vanishes(probe(left), scale) and vanishes(probe(transport), scale):
         transport = ca.SX(*u.shape)
     else:
         power += left
     power = ca.sparsify(power)
     first = ca.mtimes(c.A[: c.psi.shape[0], :], u) - c.psi  # zero for scleronomic constraints linear in u
-    silent = all(row.servo is None for row in rows) and c.gamma.shape[0] == 0 and _vanishes(probe(first), scale)
+    silent = all(row.servo is None for row in rows) and c.gamma.shape[0] == 0 and vanishes(probe(first), scale)
     return power, transport, not (silent and power.nnz() == 0 and transport.nnz() == 0)
 
 

@@ -113,6 +113,12 @@ class Derivation:
         W = ca.mtimes(R.T, ca.reshape(self.kinematics.rate(ca.vec(R)), 3, 3))
         return ca.vertcat(W[2, 1], W[0, 2], W[1, 0])
 
+    def axes_angular_velocity(self, body: Body) -> ca.SX:
+        """Angular velocity (3, 1) of the axes in which inertia and angular velocity are stated, in these axes."""
+        if body.axes_angular_velocity is None:
+            return self.angular_velocity(body)
+        return self.low.vector(body.axes_angular_velocity)
+
     # -- contributions ---------------------------------------------------------------------------------------------
 
     def _translation(self, item: Point, mass: ca.SX, gravity: ca.SX) -> None:
@@ -136,7 +142,8 @@ class Derivation:
         W = ca.jacobian(w, s.u)
         d.M += ca.mtimes([W.T, J, W])
         momentum = ca.mtimes(J, w)
-        d.inertial -= ca.mtimes(W.T, ca.mtimes(J, self.kinematics.rate(w)) + ca.cross(w, momentum))
+        turn = self.axes_angular_velocity(body)
+        d.inertial -= ca.mtimes(W.T, ca.mtimes(J, self.kinematics.rate(w)) + ca.cross(turn, momentum))
         d.kinetic += ca.dot(w, momentum) / 2
 
     def _project(self, velocity: ca.SX, force: ca.SX) -> ca.SX:

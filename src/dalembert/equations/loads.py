@@ -13,9 +13,9 @@ def derive_loads(derivation: Derivation) -> ca.SX:
     """m a - m g - applied forces (3 each) of particles, then of bodies, then the torques (3 each) of bodies.
 
     In terms of (t, q, u, u', y). Torques are about mass centres and in inertial axes, I w' + w x I w minus the applied
-    ones; in body axes where only an angular velocity was stated. Forces and torques applied to the particle or body
-    itself are taken off; what was stated otherwise (forces elsewhere, generalised forces, energies) cannot be told
-    apart and stays in.
+    ones; in the axes of the angular velocity where no rotation was stated. Forces and torques applied to the particle
+    or body itself are taken off; what was stated otherwise (forces elsewhere, generalised forces, energies) cannot be
+    told apart and stays in.
     """
     st = derivation.statement
     gravity = derivation.low.vector(st.gravity)
@@ -37,7 +37,8 @@ def _force(derivation: Derivation, item: Particle | Body, gravity: ca.SX) -> ca.
 def _torque(derivation: Derivation, body: Body) -> ca.SX:
     low, w = derivation.low, derivation.angular_velocity(body)
     J = low.matrix(sp.diag(0, 0, *body.inertia) if len(body.inertia) == 1 else sp.Matrix(3, 3, body.inertia))
-    rate = ca.mtimes(J, derivation.kinematics.total_rate(w)) + ca.cross(w, ca.mtimes(J, w))
+    turn = derivation.axes_angular_velocity(body)
+    rate = ca.mtimes(J, derivation.kinematics.total_rate(w)) + ca.cross(turn, ca.mtimes(J, w))
     torque = ca.mtimes(derivation.attitude(body), rate)
     for applied in derivation.statement.torques:
         if applied.on is body:

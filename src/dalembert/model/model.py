@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
+from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.errors import ModelError
@@ -66,8 +67,11 @@ class Model:
 
     # -- symbols -------------------------------------------------------------------------------------------------
 
-    def coordinates(self, names: str) -> tuple[sp.Expr, ...]:
-        """New coordinates q, as functions of time; `names` are separated by blanks or commas, or a range `q1:4`."""
+    def coordinates(self, names: str | Sequence[sp.Expr]) -> tuple[sp.Expr, ...]:
+        """New coordinates q, as functions of time; `names` are separated by blanks or commas, or a range `q1:4`.
+
+        A list of functions of time that exist already (`dynamicsymbols`) is taken over as it is; so for speeds.
+        """
         new = self._declare(names, "coordinate")
         self.statement.coordinates.extend(new)
         self._rates.add(new)
@@ -75,7 +79,7 @@ class Model:
 
     def speeds(
         self,
-        names: str,
+        names: str | Sequence[sp.Expr],
         *,
         kinematics: Mapping[sp.Expr, Expression] | Sequence[Expression] | None = None,
     ) -> tuple[sp.Expr, ...]:
@@ -96,13 +100,16 @@ class Model:
             self._rates.name(new)  # a stand-in for what could not be read, so that no further faults follow
         return new
 
-    def parameters(self, **defaults: float) -> tuple[sp.Symbol, ...]:
-        """New constants with their default values, in the order given."""
-        new = []
-        for name, value in defaults.items():
-            self._names.claim(name, "parameter")
-            new.append(sp.Symbol(name))
-            self.statement.parameters[new[-1]] = self._read.number(value, f"parameter `{name}`")
+    def parameters(
+        self, symbols: Mapping[sp.Symbol, float] | None = None, /, **defaults: float
+    ) -> tuple[sp.Symbol, ...]:
+        """New constants with their default values, in the order given; a mapping takes over existing `symbols`."""
+        new = {**(symbols or {}), **{sp.Symbol(name): value for name, value in defaults.items()}}
+        for symbol, value in new.items():
+            if not isinstance(symbol, sp.Symbol):
+                raise ModelError(self.name, [f"parameters are symbols or names, got {symbol!r}"])
+            self._names.claim(symbol.name, "parameter")
+            self.statement.parameters[symbol] = self._read.number(value, f"parameter `{symbol.name}`")
         return tuple(new)
 
     def unknowns(self, names: str) -> tuple[sp.Expr, ...]:
@@ -162,6 +169,7 @@ class Model:
         rotation: Any = None,
         velocity: Components | None = None,
         angular_velocity: Components | None = None,
+        axes_angular_velocity: Components | None = None,
     ) -> Body:
         """A rigid body with its mass centre at `position`.
 
@@ -169,6 +177,9 @@ class Model:
         (four entries, scalar first, or a `Quaternion`). `inertia` is central, in body axes: a number about z, three
         principal moments, or a symmetric 3x3 matrix. `angular_velocity` (three components in body axes, or a number
         about z) may stand for `rotation`.
+
+        If inertia and angular velocity are stated in axes that are not fixed in the body, as those of a fork may serve
+        for its wheel, `axes_angular_velocity` is that of the axes; there is no `rotation` then.
         """
         self._names.claim(name, "body")
         what = f"body `{name}`"
@@ -184,7 +195,14 @@ class Model:
             angular_velocity=(
                 None if angular_velocity is None else self._read.axial(angular_velocity, f"angular velocity of {what}")
             ),
+            axes_angular_velocity=(
+                None
+                if axes_angular_velocity is None
+                else self._read.axial(axes_angular_velocity, f"angular velocity of the axes of {what}")
+            ),
         )
+        if axes_angular_velocity is not None and (rotation is not None or angular_velocity is None):
+            self._read.fault(f"{what} is stated in axes of their own; give its angular velocity and no rotation")
         if position is None and velocity is None:
             self._read.fault(f"{what} has neither position nor velocity; give one of them")
         if rotation is None and angular_velocity is None:
@@ -366,11 +384,15 @@ class Model:
             raise ModelError(self.name, [f"{kind}s need names in one string, such as 'a b c', got {names!r}"])
         return found
 
-    def _declare(self, names: str, kind: str) -> tuple[sp.Expr, ...]:
-        found = self._split(names, kind)
-        for name in found:
-            self._names.claim(name, kind)
-        return tuple(dynamicsymbols(name) for name in found)
+    def _declare(self, names: str | Sequence[sp.Expr], kind: str) -> tuple[sp.Expr, ...]:
+        symbols = listed(names)
+        if symbols is None:
+            symbols = [dynamicsymbols(name) for name in self._split(names, kind)]
+        if not symbols or not all(isinstance(s, AppliedUndef) and s.args == (self.t,) for s in symbols):
+            raise ModelError(self.name, [f"{kind}s need names in one string or functions of time, got {names!r}"])
+        for symbol in symbols:
+            self._names.claim(symbol.func.__name__, kind)
+        return tuple(symbols)
 
     def _constrain_one(self, expression: Any, name: str, servo: Any) -> Constraint:
         self._names.claim(name, "constraint")

@@ -53,7 +53,8 @@ class Body(Point):
     """A rigid body: `position` is that of its mass centre, `inertia` is central and in body axes.
 
     `rotation` holds 1, 9 (row by row) or 4 entries, as `attitude` says. `angular_velocity`, if given, is in body
-    axes; otherwise it follows from the rotation.
+    axes; otherwise it follows from the rotation. `axes_angular_velocity` is that of the axes themselves, in these axes,
+    where they are not fixed in the body (Resal's axes: a wheel stated in the axes of its fork).
     """
 
     mass: sp.Expr = sp.S.Zero
@@ -61,6 +62,7 @@ class Body(Point):
     attitude: Attitude = Attitude.NONE
     rotation: tuple[sp.Expr, ...] = ()
     angular_velocity: Vector | None = None
+    axes_angular_velocity: Vector | None = None
 
 
 @dataclass(frozen=True)
