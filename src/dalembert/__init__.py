@@ -22,10 +22,12 @@ from dalembert.errors import (
     PairingError,
     UnknownNameError,
 )
+from dalembert.events import Event, Occurrence
 from dalembert.importers.sympy_mechanics import from_sympy
 from dalembert.initial.diagnosis import Diagnosis
 from dalembert.model.model import Model
 from dalembert.motion import Motion
+from dalembert.sequence import MotionSequence
 from dalembert.state import State
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ __all__ = [
     "Comparison",
     "DalembertError",
     "Diagnosis",
+    "Event",
     "GearGuptaLeimkuhler",
     "InconsistentStateError",
     "InitialStateError",
@@ -59,9 +62,11 @@ __all__ = [
     "Model",
     "ModelError",
     "Motion",
+    "MotionSequence",
     "NoCorrection",
     "NonminimalKane",
     "NullSpace",
+    "Occurrence",
     "OptionError",
     "PairingError",
     "Projection",

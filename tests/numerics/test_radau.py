@@ -362,3 +362,16 @@ def test_pairings_that_make_no_sense_are_refused():
         da.Radau(form=da.GearGuptaLeimkuhler)
     with pytest.raises(da.PairingError, match="leave `formulation` out"):
         system.simulate(state, 1.0, integrator=da.Radau(), formulation=da.MinimalKane())
+
+
+def test_events_are_found_on_the_dense_output():
+    system, state = pendulum()
+    lowest = da.Event("x", name="lowest")
+    motion = system.simulate(state, 2.0, integrator=da.Radau(rtol=1e-10, atol=1e-12), events=lowest)
+    usual = system.simulate(state, 2.0, events=lowest)
+    times = [[o.t for o in m.events["lowest"]] for m in (motion, usual)]
+    assert len(times[0]) == 2
+    np.testing.assert_allclose(times[0], times[1], atol=1e-8)
+    last = system.simulate(state, 2.0, integrator=da.Radau(), events=da.Event("x", terminal=True))
+    assert abs(last["x"][-1]) < 1e-9
+    assert np.abs(last.evaluation.phi[-1]).max() < 1e-12

@@ -137,11 +137,16 @@ def compare(
 
     def measure(combination: tuple[Any, Any, Any]) -> Entry:
         formulation, drift, integrator = combination
-        options = {"formulation": formulation, "drift": drift, "integrator": integrator}
         entry = Entry(_name(formulation), _name(drift), _name(integrator))
         if report is not None:
             report(f"{entry.formulation}, {entry.drift}, {entry.integrator}")
-        return _filled(entry, lambda: simulate(system, state, t_end, t_eval=times, **options), reference)
+
+        def run() -> Motion:
+            return system.simulate(
+                state, t_end, t_eval=times, formulation=formulation, drift=drift, integrator=integrator
+            )
+
+        return _filled(entry, run, reference)
 
     entries = [measure(combination) for combination in _combinations(ways, controls, steppers)]
     entries.sort(key=lambda e: (not e.ok, e.seconds))

@@ -13,6 +13,7 @@ from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive
 from dalembert.equations.friction import derive_friction
 from dalembert.equations.loads import derive_loads
 from dalembert.equations.lower import Lowering, LoweringError
+from dalembert.equations.plausible import check_inertias, check_velocities
 from dalembert.equations.probe import Probe, probe_at_random, vanishes
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, solve_kinematics
 from dalembert.equations.sympy_rules import show
@@ -39,6 +40,7 @@ def compile_statement(statement: Statement) -> System:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
     faults = _check_motion(statement, derivation, probe) + _check_matrices(statement, derivation, probe)
     faults += _check_dynamics(statement, dynamics, s, probe) + _check_rows(rows, constraints, s, probe)
+    faults += check_inertias(derivation, probe) + check_velocities(derivation, constraints, probe)
     F, rubbing = derive_friction(derivation, constraints, rows, probe)
     if faults + rubbing:
         raise ModelError(statement.name, faults + rubbing)
@@ -64,6 +66,8 @@ def compile_statement(statement: Statement) -> System:
     if curved:
         graphs["newton"] = linearise(constraints, dynamics.B, [row.servo for row in rows[-curved:]], s)
     graphs["loads"] = _function("loads", ca.vertcat(s.x, s.ud, s.y), [loads])
+    la = ca.SX.sym("la", len(rows))
+    graphs["joints"] = _function("joints", ca.vertcat(s.x, la), [_wrenches(statement, derivation, rows, la)])
     return System(
         name=statement.name,
         coordinates=tuple(q.func.__name__ for q in statement.coordinates),
@@ -79,8 +83,9 @@ def compile_statement(statement: Statement) -> System:
         friction=bool(statement.frictions),
         singular_mass=_is_singular(dynamics.M, probe),
         drawing=drawing,
-        particles=tuple(particle.name for particle in statement.particles),
+        particles=tuple(particle.name for particle in statement.particles if not particle.part),
         bodies=tuple(body.name for body in statement.bodies),
+        joints=tuple(joint.name for joint in statement.joints),
         functions=graphs,
         statement=statement.copy(),
     )
@@ -249,6 +254,20 @@ def _power(
     return power, transport, not (silent and power.nnz() == 0 and transport.nnz() == 0)
 
 
+def _wrenches(statement: Statement, derivation: Derivation, rows: tuple[Row, ...], la: ca.SX) -> ca.SX:
+    """Force (3) and torque (3) that each joint exerts on its second body, at its marker, by the multipliers la."""
+    place = {row.name: k for k, row in enumerate(rows)}
+    columns = [ca.SX(0, 1)]
+    for joint in statement.joints:
+        for pushes in (joint.forces, joint.torques):
+            total = ca.SX(3, 1)
+            for row, push in zip(joint.rows, pushes, strict=True):
+                if row in place:  # else the kinematics keep it by themselves, without a reaction
+                    total += derivation.low.vector(push) * la[place[row]]
+            columns.append(total)
+    return ca.vertcat(*columns)
+
+
 def _directions(rows: tuple[Row, ...], A: ca.SX, dynamics: Dynamics, curved: int) -> ca.SX:
     """Directions in which the multipliers act, (nc, nu): rows of A, of B^T for servo constraints.
 
@@ -262,7 +281,8 @@ def _directions(rows: tuple[Row, ...], A: ca.SX, dynamics: Dynamics, curved: int
 
 def _drawing(statement: Statement, derivation: Derivation) -> tuple[Drawing, list[ca.SX]]:
     """What can be drawn and the columns it is drawn from: positions (3 each), rotations (9 each), line points."""
-    drawn = [p for p in [*statement.particles, *statement.bodies] if p.position is not None]
+    whole = [p for p in statement.particles if not p.part]
+    drawn = [p for p in [*whole, *statement.bodies] if p.position is not None]
     bodies = [b for b in statement.bodies if b.position is not None]
     columns = [derivation.position(p) for p in drawn]
     columns += [_flat(derivation.attitude(b)) for b in bodies]

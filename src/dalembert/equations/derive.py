@@ -104,6 +104,10 @@ class Derivation:
         """Angular velocity (3, 1) in body axes."""
         if body.angular_velocity is not None:
             return self.low.vector(body.angular_velocity)
+        return self.turning_rate(body)
+
+    def turning_rate(self, body: Body) -> ca.SX:
+        """Angular velocity (3, 1) in body axes as it follows from the rotation."""
         if body.attitude is Attitude.ANGLE:
             return ca.vertcat(0, 0, self.kinematics.rate(self.low(body.rotation[0])))
         if body.attitude is Attitude.QUATERNION:

@@ -6,7 +6,8 @@ import casadi as ca
 import sympy as sp
 
 from dalembert.equations.derive import Derivation
-from dalembert.model.statement import Body, Particle
+from dalembert.model.markers import Marker
+from dalembert.model.statement import Body, Particle, Point
 
 
 def derive_loads(derivation: Derivation) -> ca.SX:
@@ -19,7 +20,7 @@ def derive_loads(derivation: Derivation) -> ca.SX:
     """
     st = derivation.statement
     gravity = derivation.low.vector(st.gravity)
-    carriers: list[Particle | Body] = [*st.particles, *st.bodies]
+    carriers: list[Particle | Body] = [*(p for p in st.particles if not p.part), *st.bodies]
     forces = [_force(derivation, item, gravity) for item in carriers]
     return ca.vertcat(ca.SX(0, 1), *forces, *[_torque(derivation, body) for body in st.bodies])
 
@@ -29,7 +30,7 @@ def _force(derivation: Derivation, item: Particle | Body, gravity: ca.SX) -> ca.
     acceleration = derivation.kinematics.total_rate(derivation.velocity(item))
     force = low(item.mass) * (acceleration - gravity)
     for applied in derivation.statement.forces:
-        if applied.at is item:
+        if _acts_on(applied.at, item):
             force -= low.vector(applied.vector)
     return force
 
@@ -43,4 +44,13 @@ def _torque(derivation: Derivation, body: Body) -> ca.SX:
     for applied in derivation.statement.torques:
         if applied.on is body:
             torque -= low.vector(applied.vector)
+    for force in derivation.statement.forces:
+        if isinstance(force.at, Marker) and force.at.body is body:
+            arm = ca.mtimes(derivation.attitude(body), low.vector(force.at.place))
+            torque -= ca.cross(arm, low.vector(force.vector))
     return torque
+
+
+def _acts_on(point: Point, item: Particle | Body) -> bool:
+    """Whether a point is the item itself or a marker on it."""
+    return point is item or (isinstance(point, Marker) and point.body is item)

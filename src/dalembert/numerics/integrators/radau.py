@@ -28,6 +28,7 @@ from dalembert.numerics.linear.static_elimination import StaticElimination
 from dalembert.numerics.residuals.form import Residual, ResidualForm
 from dalembert.numerics.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
 from dalembert.numerics.residuals.linearisation import Linearisation
+from dalembert.numerics.status import Status
 
 if TYPE_CHECKING:
     from dalembert.numerics.engine import Engine
@@ -85,41 +86,17 @@ class Radau:
         progress: Callable[[float], None] | None = None,
     ) -> Samples:
         """Samples of the motion from z0 over `span`; `stats` counts Jacobians (njev) and factorisations (nlu) too."""
-        method = self._method(engine)
-        samples = march(engine, method, z0, span, t_eval, progress)
+        self._lay_out(engine)
+        samples = march(engine, self.method(), z0, span, t_eval, progress)
         at = int(engine.plan[layout.STEP_INTS])
         samples.stats["njev"] = int(engine.plan[at + workspace.N_JACOBIANS])
         samples.stats["nlu"] = int(engine.plan[at + workspace.N_FACTORS])
-        if t_eval is not None and samples.stats["steps"]:  # between steps the constraints hold to the tolerance only
-            inside = samples.t > span[0]
-            states = np.ascontiguousarray(samples.z[inside])
-            step = (float(samples.t[-1]) - span[0]) / samples.stats["steps"]
-            settle(engine.plan, engine.mem, step, samples.t[inside], states.reshape(-1), np.zeros(engine.nz))
-            samples.z[inside] = states
+        _settle(engine, samples, span[0], every=t_eval is not None)
         return samples
 
-    def _method(self, engine: Engine) -> Method:
-        """The native functions and settings, with the workspace laid out for the system of `engine`."""
-        system = engine.system
-        linearisation, elimination = self._prepared(system)
-        kernels = self._kernels(system, linearisation)
-        room = workspace.room(system, linearisation, elimination)
-        engine.reserve(*room)
-        workspace.lay_out(engine.plan, engine.mem, system, linearisation, elimination)
-        # The embedded formula is of order 3: with the tolerances as they stand, steps would be far shorter than the
-        # fifth order of the method needs (so do Hairer and Wanner in their code).
-        rtol = 0.1 * self.rtol ** (2.0 / 3.0)
-        atol = rtol * self.atol / self.rtol
-        numbers = int(engine.plan[engine.plan[layout.STEP_INTS] + workspace.NUMBERS])
-        for key, value in (
-            (workspace.NEWTON_TOLERANCE, max(10.0 * EPS, RELATIVE_NEWTON * self.rtol) / rtol),
-            (workspace.KEEP_JACOBIAN, _worth_keeping(kernels)),
-            (workspace.FIXED, float(self.step is not None)),
-            (workspace.ITERATIONS, 10.0 if self.step is None else 50.0),  # a fixed step cannot be cut instead
-            (workspace.RTOL, rtol),
-            (workspace.ATOL, atol),
-        ):
-            engine.mem[numbers + key] = value
+    def method(self) -> Method:
+        """The native functions and the settings of the time loop; `run` lays the workspace out that they need."""
+        rtol, atol = self._tolerances
         return Method(
             step=radau_step,
             prepare=radau_prepare,
@@ -132,9 +109,36 @@ class Radau:
             atol=atol,
             max_step=self.max_step,
             max_steps=self.max_steps,
-            kernels=lambda _system: kernels,
-            workspace=lambda _system: room,
+            kernels=self._kernels,
+            workspace=lambda system: workspace.room(system, *self._prepared(system)),
         )
+
+    @property
+    def _tolerances(self) -> tuple[float, float]:
+        """What the error estimate is compared with.
+
+        It is of order 3: with the tolerances as they stand, steps would be far shorter than the fifth order of the
+        method needs (Hairer and Wanner change them likewise in their code).
+        """
+        rtol = 0.1 * self.rtol ** (2.0 / 3.0)
+        return rtol, rtol * self.atol / self.rtol
+
+    def _lay_out(self, engine: Engine) -> None:
+        """Lists and settings where the native functions find them."""
+        system = engine.system
+        engine.reserve(*workspace.room(system, *self._prepared(system)))
+        workspace.lay_out(engine.plan, engine.mem, system, *self._prepared(system))
+        rtol, atol = self._tolerances
+        numbers = int(engine.plan[engine.plan[layout.STEP_INTS] + workspace.NUMBERS])
+        for key, value in (
+            (workspace.NEWTON_TOLERANCE, max(10.0 * EPS, RELATIVE_NEWTON * self.rtol) / rtol),
+            (workspace.KEEP_JACOBIAN, _worth_keeping(self._kernels(system))),
+            (workspace.FIXED, float(self.step is not None)),
+            (workspace.ITERATIONS, 10.0 if self.step is None else 50.0),  # a fixed step cannot be cut instead
+            (workspace.RTOL, rtol),
+            (workspace.ATOL, atol),
+        ):
+            engine.mem[numbers + key] = value
 
     def _prepared(self, system: System) -> tuple[Linearisation, StaticElimination]:
         forms = _PREPARED.setdefault(system, {})
@@ -145,11 +149,32 @@ class Radau:
             forms[self.form] = linearisation, StaticElimination.of(linearisation)
         return forms[self.form]
 
-    def _kernels(self, system: System, linearisation: Linearisation) -> tuple[Kernel, ...]:
+    def _kernels(self, system: System) -> tuple[Kernel, ...]:
+        linearisation, _ = self._prepared(system)
         return tuple(
             system.derived_kernel(f"{function.name()} {self.form!r}", partial(_itself, function))  # type: ignore[misc]
             for function in (linearisation.residual, linearisation.jacobian, linearisation.constraint_rates)
         )
+
+
+def _settle(engine: Engine, samples: Samples, t0: float, *, every: bool) -> None:
+    """Move interpolated states onto the constraints, which hold to the tolerance only between steps.
+
+    These are the samples at times asked for, and the states where events occurred.
+    """
+    steps = max(samples.stats["steps"], 1)
+    length = float(samples.t[-1]) - t0 if len(samples.t) else 0.0
+    if not length > 0.0:
+        return
+    inside = np.flatnonzero(samples.t > t0)
+    if not every:
+        inside = inside[-1:] if samples.status == Status.EVENT else inside[:0]
+    zdot = np.zeros(engine.nz)
+    states = np.ascontiguousarray(samples.z[inside])
+    settle(engine.plan, engine.mem, length / steps, samples.t[inside], states.reshape(-1), zdot)
+    samples.z[inside] = states
+    for _, t, z in samples.events:
+        settle(engine.plan, engine.mem, length / steps, np.array([t]), z, zdot)
 
 
 def _itself(function: ca.Function) -> ca.Function:
