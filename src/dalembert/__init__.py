@@ -43,8 +43,10 @@ if TYPE_CHECKING:
     from dalembert.numerics.formulations.udwadia_kalaba import UdwadiaKalaba
     from dalembert.numerics.integrators.dop853 import DOP853
     from dalembert.numerics.integrators.kutta_merson import KuttaMerson
+    from dalembert.numerics.integrators.radau import Radau
     from dalembert.numerics.integrators.rk4 import RK4
     from dalembert.numerics.integrators.tsit5 import Tsit5
+    from dalembert.numerics.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
 
 __version__ = version("dalembert")
 
@@ -59,6 +61,7 @@ __all__ = [
     "DalembertError",
     "Diagnosis",
     "Event",
+    "GearGuptaLeimkuhler",
     "InconsistentStateError",
     "InitialStateError",
     "KuttaMerson",
@@ -75,6 +78,7 @@ __all__ = [
     "OptionError",
     "PairingError",
     "Projection",
+    "Radau",
     "State",
     "System",
     "Tolerances",
@@ -102,6 +106,8 @@ _NATIVE = {
     "NullSpace": "dalembert.numerics.formulations.null_space",
     "UdwadiaKalaba": "dalembert.numerics.formulations.udwadia_kalaba",
     "RK4": "dalembert.numerics.integrators.rk4",
+    "Radau": "dalembert.numerics.integrators.radau",
+    "GearGuptaLeimkuhler": "dalembert.numerics.residuals.gear_gupta_leimkuhler",
 }
 
 

@@ -23,6 +23,7 @@ PARTS = (
     "dalembert.numerics.integrators.dop853",
     "dalembert.numerics.integrators.kutta_merson",
     "dalembert.numerics.integrators.rk4",
+    "dalembert.numerics.integrators.radau",
     "dalembert.numerics.integrators.tsit5",
 )
 
