@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from dalembert.numerics.formulations.null_space import NullSpace
     from dalembert.numerics.formulations.udwadia_kalaba import UdwadiaKalaba
     from dalembert.numerics.integrators.dop853 import DOP853
+    from dalembert.numerics.integrators.generalized_alpha import GeneralizedAlpha
     from dalembert.numerics.integrators.rk4 import RK4
+    from dalembert.numerics.integrators.state_space_svd import StateSpaceSVD
 
 __version__ = version("dalembert")
 
@@ -46,6 +48,7 @@ __all__ = [
     "Certificate",
     "DalembertError",
     "Diagnosis",
+    "GeneralizedAlpha",
     "InconsistentStateError",
     "InitialStateError",
     "LagrangeMultipliers",
@@ -60,6 +63,7 @@ __all__ = [
     "PairingError",
     "Projection",
     "State",
+    "StateSpaceSVD",
     "System",
     "Tolerances",
     "UdwadiaKalaba",
@@ -69,6 +73,7 @@ __all__ = [
 # Ingredients whose modules hold native code: imported, and on first use compiled, when they are asked for.
 _NATIVE = {
     "DOP853": "dalembert.numerics.integrators.dop853",
+    "GeneralizedAlpha": "dalembert.numerics.integrators.generalized_alpha",
     "LagrangeMultipliers": "dalembert.numerics.formulations.lagrange_multipliers",
     "NoCorrection": "dalembert.numerics.drift.no_correction",
     "Projection": "dalembert.numerics.drift.projection",
@@ -77,6 +82,7 @@ _NATIVE = {
     "NullSpace": "dalembert.numerics.formulations.null_space",
     "UdwadiaKalaba": "dalembert.numerics.formulations.udwadia_kalaba",
     "RK4": "dalembert.numerics.integrators.rk4",
+    "StateSpaceSVD": "dalembert.numerics.integrators.state_space_svd",
 }
 
 

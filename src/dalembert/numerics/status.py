@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-OK, MORE, NOT_FINITE, STEP_COLLAPSE, DRIFT_STUCK, TOO_MANY_STEPS, INTERRUPTED, JAMMED, UNREACHED = range(9)
+OK, MORE, NOT_FINITE, STEP_COLLAPSE, DRIFT_STUCK, TOO_MANY_STEPS, INTERRUPTED, JAMMED, UNREACHED, NOT_CONVERGED = range(10)
 
 
 class Status(enum.IntEnum):
@@ -19,6 +19,7 @@ class Status(enum.IntEnum):
     INTERRUPTED = INTERRUPTED
     JAMMED = JAMMED
     UNREACHED = UNREACHED
+    NOT_CONVERGED = NOT_CONVERGED
 
     @property
     def message(self) -> str:
@@ -40,5 +41,7 @@ MESSAGES = {
     "normal forces have, the equations give others; a smaller coefficient or some compliance at the contact helps",
     Status.UNREACHED: "no acceleration that satisfies the constraints not linear in the accelerations was found by "
     "Newton's method from the unconstrained one; they may have no real solution there",
+    Status.NOT_CONVERGED: "Newton's iteration of the implicit integrator did not converge; the step may be too large (make "
+    "it smaller, or let the integrator choose it), or the mechanism has reached a position where it cannot move on",
     Status.INTERRUPTED: "interrupted from the keyboard; the samples up to there are kept",
 }

@@ -1,0 +1,31 @@
+"""The workspace of an implicit integrator: named blocks of floats, whose places stand in its integer workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from dalembert.numerics.layout import STEP_FLOATS, STEP_INTS
+
+if TYPE_CHECKING:
+    from dalembert.numerics.engine import Engine
+
+
+def totals(blocks: Mapping[int, int], ints: int) -> tuple[int, int]:
+    """Floats and ints in all, for `Method.workspace`."""
+    return sum(blocks.values()), ints
+
+
+def place(engine: Engine, blocks: Mapping[int, int], ints: int) -> int:
+    """Reserve and empty the workspace; plan[STEP_INTS + key] becomes where each block starts in mem. Returns STEP_INTS.
+
+    Kernels write structural nonzeros only, so that blocks must be zero to begin with.
+    """
+    engine.reserve(*totals(blocks, ints))
+    first, at = int(engine.plan[STEP_INTS]), int(engine.plan[STEP_FLOATS])
+    engine.mem[at:] = 0.0
+    engine.plan[first:] = 0
+    for key, count in blocks.items():
+        engine.plan[first + key] = at
+        at += count
+    return first
