@@ -63,14 +63,19 @@ class ImplicitEquations:
         return cls(
             x=x, a=a, la=la, q=x[1 : 1 + nq], u=x[1 + nq : 1 + nq + nu], qdot=part["coordinate_rates"],
             dynamics=ca.mtimes(matrix("mass_matrix", nu), a) - part["forces"] - reaction,
-            acceleration=acceleration, phi=residual[:n], h=system.functions["invariant"](x)[: len(system.invariants)],
-            psi=residual[n:],
+            acceleration=acceleration, phi=_column(residual[:n]), psi=_column(residual[n:]),
+            h=_column(system.functions["invariant"](x)[: len(system.invariants)]),
         )  # fmt: skip
 
     @property
     def y(self) -> ca.SX:
         """What functions of accelerations and multipliers read."""
         return ca.vertcat(self.x, self.a, self.la)
+
+
+def _column(values: ca.SX) -> ca.SX:
+    """The same values, (n, 1): CasADi makes an empty slice of a single value a row."""
+    return ca.reshape(values, values.numel(), 1)
 
 
 Build = Callable[[ImplicitEquations], tuple[ca.SX, list[ca.SX]]]
@@ -129,4 +134,4 @@ def balance_jacobian(e: ImplicitEquations) -> tuple[ca.SX, list[ca.SX]]:
 
 
 def _balance(e: ImplicitEquations) -> ca.SX:
-    return ca.vertcat(e.dynamics, e.phi, e.psi, e.acceleration[e.psi.shape[0] :])
+    return ca.vertcat(e.dynamics, e.phi, e.psi, _column(e.acceleration[e.psi.shape[0] :]))
