@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 
+from dalembert.numerics.integrators.blocks import FIRST
 from dalembert.numerics.layout import (
     NC,
     NFEV,
@@ -45,11 +46,12 @@ KINEMATICS_KERNEL, BALANCE_KERNEL, JACOBIAN_KERNEL = range(STEP_KERNELS, STEP_KE
 # Blocks of floats: the argument (x, u', la) at the end of the step; x at its middle; q', q'_q, C there; residuals and
 # their Jacobian; the matrix of q1; dq for increments (p, eta); Y; the Newton matrix, its right-hand side and the scales
 # of its rows and columns; residual of q1; s; a, u', la at the start and at the end; what the step starts and ended from;
-# rates at the start and one step before; times and step lengths; the parameters of the method.
+# u' of the index-1 equations at the start and one step before; times and step lengths; the parameters of the method;
+# errors of position and of u.
 (
     ARGUMENT, MIDDLE, KINEMATICS, BALANCE, DERIVATIVE, FOLD, SLOPE, NORMALS, MATRIX, RIGHT, ROW_SCALE, COLUMN_SCALE, GAP,
-    AVERAGE, A_OLD, V_OLD, LA_OLD, A_START, A_NEW, V_NEW, LA_NEW, Z_OLD, Z_NEW, RATE, RATE_BEFORE, CLOCK, NUMBERS, BLOCKS,
-) = range(28)  # fmt: skip
+    AVERAGE, A_OLD, V_OLD, LA_OLD, A_START, A_NEW, V_NEW, LA_NEW, Z_OLD, Z_NEW, RATE, RATE_BEFORE, CLOCK, NUMBERS, ERRORS, BLOCKS,
+) = range(FIRST, FIRST + 29)  # fmt: skip
 # In CLOCK: times the stored vectors belong to, the steps they were made with, the step of the matrix at hand (0: none).
 T_OLD, T_NEW, H_OLD, H_NEW, H_MATRIX, CLOCK_SIZE = range(6)
 # In NUMBERS.
@@ -244,6 +246,26 @@ def improve(plan, mem, h, znew, rtol, atol):
     for k in range(nc):
         mem[plan[I + LA_NEW] + k] += ratio * to_a * mem[p + nu + k]
     return math.sqrt(size / (nq + nu))
+
+
+@jit(i8(Ints, Floats, i8))
+def damp(plan, mem, e):
+    """Put an error e (nu) of position or velocity through the Newton matrix: (M + .. h^2 K)^-1 M e, along the constraints.
+
+    Leaves the error of slow motions as it is; in stiff directions, where the method does not follow the motion but damps
+    it, takes away what is not there.
+    """
+    I = plan[STEP_INTS]
+    nq, nu = plan[NQ], plan[NU]
+    size, width, J, x = nu + plan[NC] + plan[NP], nq + 2 * nu + plan[NC], plan[I + DERIVATIVE], plan[I + RIGHT]
+    for i in range(size):
+        mem[x + i] = 0.0
+    for i in range(nu):
+        mem[x + i] = mem[plan[I + ROW_SCALE] + i] * times(mem, J + i * width + nq + nu, nu, 0, e)
+    solve_lu(plan, mem, plan[I + MATRIX], size, I + ORDER, x)
+    for i in range(nu):
+        mem[e + i] = mem[x + i] * mem[plan[I + COLUMN_SCALE] + i]
+    return 0
 
 
 @jit(f8(Ints, Floats))

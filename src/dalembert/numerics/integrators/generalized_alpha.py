@@ -27,6 +27,7 @@ from dalembert.numerics.integrators.alpha import (
     CLOCK,
     ERROR_Q,
     ERROR_U,
+    ERRORS,
     GAMMA,
     H_NEW,
     H_OLD,
@@ -39,32 +40,36 @@ from dalembert.numerics.integrators.alpha import (
     NUMBERS,
     RATE,
     RATE_BEFORE,
+    SLOPE,
     T_NEW,
     T_OLD,
     V_NEW,
     V_OLD,
     Z_NEW,
     Z_OLD,
+    damp,
     solve_step,
 )
+from dalembert.numerics.integrators.divided import columns, divided_step
 from dalembert.numerics.integrators.march import Samples, march
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.integrators.rk4 import hermite, rk4_prepare
 from dalembert.numerics.layout import (
     MULTIPLIER,
     NC,
+    NP,
     NQ,
     NU,
     STEP_INTS,
     UNSOLVED,
     Floats,
     Ints,
-    X,
     call_kernel,
     f8,
     i8,
     move,
 )
+from dalembert.numerics.linear.separation import times
 from dalembert.numerics.native_cache import jit
 from dalembert.numerics.status import NOT_CONVERGED, OK
 
@@ -73,6 +78,7 @@ if TYPE_CHECKING:
 
 NEWTON = 1e-2  # share of the tolerated error that may be left by Newton's iteration
 FIXED = 1e-10  # what takes the place of the tolerances when the step is fixed
+COLUMNS = 5  # of `stages`; `hermite` reads the last
 SAME = 1e-9  # a state further from the one stored, relative to its size, is another: a new start
 
 
@@ -134,7 +140,7 @@ class GeneralizedAlpha:
     ) -> Samples:
         """Samples of the motion from z0 over `span`."""
         system, plan, size = engine.system, engine.plan, engine.size
-        first = blocks.place(engine, _blocks(system), _ints(system))
+        first = blocks.place(engine, _blocks(system), _ints(system), alpha_step, COLUMNS)
         plan, mem = engine.plan, engine.mem
         plan[first + LENGTH] = 1 + size + len(engine.parameters)
         for key in (MIDDLE, ARGUMENT):
@@ -149,10 +155,10 @@ class GeneralizedAlpha:
         """The native functions and the settings of the time loop."""
         fixed = self.step is not None
         return Method(
-            step=alpha_fixed_step if fixed else alpha_step,
+            step=divided_step if fixed else alpha_step,
             prepare=rk4_prepare,
             interpolate=hermite,
-            stages=5,
+            stages=columns(COLUMNS) if fixed else COLUMNS,
             order=3,
             adaptive=not fixed,
             first_step=self.step or 0.0,
@@ -194,8 +200,10 @@ def _blocks(system: System) -> dict[int, int]:
         alpha.CLOCK: alpha.CLOCK_SIZE,
         alpha.NUMBERS: alpha.NUMBERS_SIZE,
     }
-    sizes |= dict.fromkeys((A_OLD, V_OLD, A_START, A_NEW, V_NEW), nu) | dict.fromkeys((LA_OLD, LA_NEW), nc)
-    return sizes | dict.fromkeys((Z_OLD, Z_NEW, RATE, RATE_BEFORE), nq + nu)
+    sizes |= dict.fromkeys((A_OLD, V_OLD, A_START, A_NEW, V_NEW, RATE, RATE_BEFORE), nu) | dict.fromkeys(
+        (LA_OLD, LA_NEW), nc
+    )
+    return sizes | dict.fromkeys((Z_OLD, Z_NEW), nq + nu) | {ERRORS: 2 * nu}
 
 
 def _ints(system: System) -> int:
@@ -226,7 +234,7 @@ def _recall(plan, mem, t, z, stages):
         move(mem, plan[I + A_OLD], mem, plan[I + A_NEW], nu)
         move(mem, plan[I + V_OLD], mem, plan[I + V_NEW], nu)
         move(mem, plan[I + LA_OLD], mem, plan[I + LA_NEW], nc)
-        move(mem, plan[I + RATE_BEFORE], mem, plan[I + RATE], nq + nu)
+        move(mem, plan[I + RATE_BEFORE], mem, plan[I + RATE], nu)
         mem[clock + H_OLD] = mem[clock + H_NEW]
     elif _is_of(plan, mem, t, z, plan[I + Z_OLD], mem[clock + T_OLD]):
         return 0
@@ -236,7 +244,7 @@ def _recall(plan, mem, t, z, stages):
         move(mem, plan[I + V_OLD], stages, nq, nu)
         move(mem, plan[I + LA_OLD], mem, plan[MULTIPLIER], nc)
         mem[clock + H_OLD] = 0.0
-    move(mem, plan[I + RATE], stages, 0, nq + nu)
+    move(mem, plan[I + RATE], stages, nq, nu)
     move(mem, plan[I + Z_OLD], z, 0, nq + nu)
     mem[clock + T_OLD], mem[clock + T_NEW] = t, math.nan
     return 0
@@ -270,21 +278,29 @@ def _predict(plan, mem, t, h, z, stages, znew):
 
 @jit(f8(Ints, Floats, f8, Floats, Floats, f8, f8))
 def _error(plan, mem, h, z, znew, rtol, atol):
-    """Norm of the local error, from the distance to an extrapolation of second order (Milne's device)."""
+    """Norm of the local error, from the distance to extrapolations of second order (Milne's device)."""
     I = plan[STEP_INTS]
-    nq, n, c = plan[NQ], plan[NQ] + plan[NU], plan[I + NUMBERS]
-    rate, before, h_old = plan[I + RATE], plan[I + RATE_BEFORE], mem[plan[I + CLOCK] + H_OLD]
-    total = 0.0
-    for i in range(n):
-        constant = mem[c + ERROR_Q] if i < nq else mem[c + ERROR_U]
-        guess = z[i] + h * mem[rate + i]
+    nq, nu, c, clock = plan[NQ], plan[NU], plan[I + NUMBERS], plan[I + CLOCK]
+    width, S = nu + plan[NP], plan[I + SLOPE]
+    rate, before, h_old, e = plan[I + RATE], plan[I + RATE_BEFORE], mem[clock + H_OLD], plan[I + ERRORS]
+    c_q, c_u = mem[c + ERROR_Q], mem[c + ERROR_U]
+    for i in range(nu):
+        guess = z[nq + i] + 0.5 * h * mem[rate + i]  # of s; the true one is larger by h^2 u'' / 6
+        mem[e + i] = h * (mem[plan[I + AVERAGE] + i] - guess) * c_q / (c_q + 1.0 / 6.0)
+        guess, share = z[nq + i] + h * mem[rate + i], c_u  # of u, of first order: on the safe side
         if h_old > 0.0:
             guess += 0.5 * h * h / h_old * (mem[rate + i] - mem[before + i])
-            share = constant / (constant + 1.0 / 6.0 + 0.25 * h_old / h)
-        else:
-            share = constant  # an extrapolation of first order only: on the safe side
-        total += (share * (znew[i] - guess) / (atol + rtol * max(abs(z[i]), abs(znew[i])))) ** 2
-    return math.sqrt(total / n)
+            share = c_u / (c_u + 1.0 / 6.0 + 0.25 * h_old / h)
+        mem[e + nu + i] = share * (znew[nq + i] - guess)
+    damp(plan, mem, e)
+    damp(plan, mem, e + nu)
+    total = 0.0
+    for i in range(nq):
+        wrong = times(mem, S + i * width, nu, 0, e)
+        total += (wrong / (atol + rtol * max(abs(z[i]), abs(znew[i])))) ** 2
+    for i in range(nu):
+        total += (mem[e + nu + i] / (atol + rtol * max(abs(z[nq + i]), abs(znew[nq + i])))) ** 2
+    return math.sqrt(total / (nq + nu))
 
 
 @jit(f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
@@ -305,9 +321,3 @@ def alpha_step(plan, mem, t, h, z, stages, znew, rtol, atol):
         rates(plan, mem, t + h, znew, zdot)
         znew[size] = z[size] + 0.5 * h * (stages[size] + zdot[size])
     return _error(plan, mem, h, z, znew, rtol, atol)
-
-
-@jit(f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
-def alpha_fixed_step(plan, mem, t, h, z, stages, znew, rtol, atol):
-    """One step that is taken whatever its error; returns 0, or NaN if Newton's method did not converge."""
-    return 0.0 * alpha_step(plan, mem, t, h, z, stages, znew, rtol, atol)

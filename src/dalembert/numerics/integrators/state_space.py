@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 
 from dalembert.numerics.evaluate import load_state, rates
+from dalembert.numerics.integrators.blocks import FIRST
 from dalembert.numerics.layout import (
     DIRECTION,
     DYNAMICS,
@@ -50,11 +51,12 @@ from dalembert.numerics.native_cache import jit
 LEVELS_KERNEL, GRADIENTS_KERNEL, SENSITIVITY_KERNEL = range(STEP_KERNELS, STEP_KERNELS + 3)
 # Blocks of floats: the argument (x, a, la); phi, h, psi; their gradients; dF/d(q, u); z'_z; orthonormal bases at the
 # start of the step (V) and where the matrix was last made (N), dependent columns first; pseudo-inverses; T; the matrix
-# and its right-hand side; d; a vector; the known part z*; workspace of the decompositions.
+# and its right-hand side; d; a vector; the known part z*; workspace of the decompositions and of
+# a row of products.
 (
     ARGUMENT, LEVELS, GRADIENTS, SENSITIVITY, RATE_JACOBIAN, V_Q, V_U, N_Q, N_U, INVERSE_Q, INVERSE_U, TANGENT, REDUCED,
-    UNKNOWN, NORMAL, VECTOR, KNOWN, DECOMPOSITION, BLOCKS,
-) = range(19)  # fmt: skip
+    UNKNOWN, NORMAL, VECTOR, KNOWN, DECOMPOSITION, PRODUCT, BLOCKS,
+) = range(FIRST, FIRST + 20)  # fmt: skip
 # Ints behind the places of the blocks: length of x; whether one decomposition serves positions and velocities; ranks of
 # both; row order of the reduced matrix.
 LENGTH, SHARED, RANK_Q, RANK_U, ORDER = range(BLOCKS, BLOCKS + 5)
@@ -169,6 +171,32 @@ def _onto_independent(plan, mem, vector, result):
     return 0
 
 
+@jit(i8(Ints, Floats, f8, i8))
+def _reduce(plan, mem, hg, m):
+    """V^T (1 - hg z'_z) T, (m, m), into REDUCED; loops run along rows."""
+    I = plan[STEP_INTS]
+    nq, nu = plan[NQ], plan[NU]
+    n, J, T, E, S = nq + nu, plan[I + RATE_JACOBIAN], plan[I + TANGENT], plan[I + REDUCED], plan[I + PRODUCT]
+    free = nq - plan[I + RANK_Q]
+    for i in range(m * m):
+        mem[E + i] = 0.0
+    for i in range(n):
+        for j in range(m):
+            mem[S + j] = mem[T + i * m + j]
+        for k in range(n):
+            factor = hg * mem[J + i * n + k]
+            if factor != 0.0:
+                for j in range(m):
+                    mem[S + j] -= factor * mem[T + k * m + j]
+        first, count = (0, free) if i < nq else (free, m - free)
+        row = plan[I + V_Q] + i * nq + plan[I + RANK_Q] if i < nq else plan[I + V_U] + (i - nq) * nu + plan[I + RANK_U]
+        for c in range(count):
+            factor = mem[row + c]
+            for j in range(m):
+                mem[E + (first + c) * m + j] += factor * mem[S + j]
+    return 0
+
+
 @jit(i8(Ints, Floats, f8, f8, Floats, Floats, i8))
 def linearise(plan, mem, t, hg, z, zdot, start):
     """Make the reduced matrix V^T (1 - hg z'_z) T at (t, z) and factorise it; returns whether it is regular.
@@ -176,24 +204,13 @@ def linearise(plan, mem, t, hg, z, zdot, start):
     `zdot` is overwritten by the rates. At the `start` of a step the independent coordinates are chosen anew.
     """
     I = plan[STEP_INTS]
-    nq, nu = plan[NQ], plan[NU]
-    n, J, T, E = nq + nu, plan[I + RATE_JACOBIAN], plan[I + TANGENT], plan[I + REDUCED]
-    v, c = plan[I + VECTOR], plan[I + UNKNOWN]
     rates(plan, mem, t, z, zdot)
     call_kernel(plan[GRADIENTS_KERNEL], mem, plan[X], plan[I + GRADIENTS])
     _rate_jacobian(plan, mem)
     _separate(plan, mem, start)
     m = _span(plan, mem)
-    for j in range(m):
-        for i in range(n):
-            total = 0.0
-            for k in range(n):
-                total += mem[J + i * n + k] * mem[T + k * m + j]
-            mem[v + i] = mem[T + i * m + j] - hg * total
-        _onto_independent(plan, mem, v, c)
-        for i in range(m):
-            mem[E + i * m + j] = mem[c + i]
-    return m == 0 or factor_lu(plan, mem, E, m, I + ORDER) > 0.0
+    _reduce(plan, mem, hg, m)
+    return m == 0 or factor_lu(plan, mem, plan[I + REDUCED], m, I + ORDER) > 0.0
 
 
 @jit(f8(Ints, Floats))

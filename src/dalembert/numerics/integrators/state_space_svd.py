@@ -18,6 +18,7 @@ from dalembert.equations.system import System
 from dalembert.errors import OptionError
 from dalembert.numerics import implicit_equations as equations
 from dalembert.numerics.integrators import blocks, state_space
+from dalembert.numerics.integrators.divided import columns, divided_step
 from dalembert.numerics.integrators.esdirk import ERROR, GAMMA, GUESS, STAGES, A, C
 from dalembert.numerics.integrators.march import Samples, march
 from dalembert.numerics.integrators.method import Method
@@ -71,7 +72,7 @@ class StateSpaceSVD:
     ) -> Samples:
         """Samples of the motion from z0 over `span`."""
         system = engine.system
-        first = blocks.place(engine, _blocks(system), _ints(system))
+        first = blocks.place(engine, _blocks(system), _ints(system), svd_step, STAGES)
         engine.plan[first + state_space.LENGTH] = 1 + engine.size + len(engine.parameters)
         holonomic = system.count("velocity") == 0 and not system.invariants
         engine.plan[first + state_space.SHARED] = holonomic and equations.trivial_kinematics(system)
@@ -81,10 +82,10 @@ class StateSpaceSVD:
         """The native functions and the settings of the time loop."""
         fixed = self.step is not None
         return Method(
-            step=svd_fixed_step if fixed else svd_step,
+            step=divided_step if fixed else svd_step,
             prepare=rk4_prepare,
             interpolate=hermite,
-            stages=STAGES,
+            stages=columns(STAGES) if fixed else STAGES,
             order=4,
             adaptive=not fixed,
             first_step=self.step or 0.0,
@@ -128,6 +129,7 @@ def _blocks(system: System) -> dict[int, int]:
         s.NORMAL: n,
         s.VECTOR: n + m_u,
         s.KNOWN: n + 1,
+        s.PRODUCT: n,
         s.DECOMPOSITION: max(room(m_q, nq), room(m_u, nu)),
     }
 
@@ -171,9 +173,3 @@ def svd_step(plan, mem, t, h, z, stages, znew, rtol, atol):
             total += ERROR[j] * stages[j * n + i]
         mem[e + i] = h * total
     return error_norm(plan, mem, z, znew, rtol, atol)
-
-
-@jit(f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
-def svd_fixed_step(plan, mem, t, h, z, stages, znew, rtol, atol):
-    """One step that is taken whatever its error; returns 0, or NaN if a stage could not be solved."""
-    return 0.0 * svd_step(plan, mem, t, h, z, stages, znew, rtol, atol)
