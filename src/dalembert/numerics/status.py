@@ -43,7 +43,8 @@ MESSAGES = {
     "normal forces have, the equations give others; a smaller coefficient or some compliance at the contact helps",
     Status.UNREACHED: "no acceleration that satisfies the constraints not linear in the accelerations was found by "
     "Newton's method from the unconstrained one; they may have no real solution there",
-    Status.NOT_CONVERGED: "Newton's iteration of the implicit integrator did not converge; the step may be too large (make "
-    "it smaller, or let the integrator choose it), or the mechanism has reached a position where it cannot move on",
+    Status.NOT_CONVERGED: "Newton's iteration of the implicit integrator did not converge; the step may be too large "
+    "(make it smaller, or let the integrator choose it), or the mechanism has reached a position where it cannot "
+    "move on",
     Status.INTERRUPTED: "interrupted from the keyboard; the samples up to there are kept",
 }

@@ -3,14 +3,15 @@
 With acceleration-like a and the averages of Chung and Hulbert,
 
     s  = u0 + h (1/2 - beta) a0 + h beta a1 + Y eta        q1 = q0 + h q'(t + h/2, (q0 + q1)/2, s)
-    u1 = u0 + h (1 - gamma) a0 + h gamma a1                (1 - alpha_m) a1 + alpha_m a0 = (1 - alpha_f) u1' + alpha_f u0'
+    u1 = u0 + h (1 - gamma) a0 + h gamma a1
+    (1 - alpha_m) a1 + alpha_m a0 = (1 - alpha_f) u1' + alpha_f u0'
     M u1' = f + W^T la                                     phi(q1) = 0, psi(q1, u1) = 0, A u1' = b for acceleration rows
 
-which is the stabilised index-2 form of Arnold, Bruels and Cardona (2015): eta, with Y = diag(1/M_ii) A^T, keeps positions
-while la keeps velocities. For q' = u the second equation is q1 = q0 + h s; in general the midpoint takes the place of
-their exponential map, and keeps the length of quaternions.
+which is the stabilised index-2 form of Arnold, Bruels and Cardona (2015): eta, with Y = diag(1/M_ii) A^T, keeps
+positions while la keeps velocities. For q' = u the second equation is q1 = q0 + h s; in general the midpoint takes the
+place of their exponential map, and keeps the length of quaternions.
 
-Unknowns are scaled by powers of h to increments of position size, p = beta h^2 da, (Bottasso, Dopico and Trainelli 2008)
+Unknowns are scaled by powers of h to increments of position size, p = beta h^2 da (Bottasso, Dopico, Trainelli 2008),
 and by the masses, so that the matrix does not depend on h as h becomes small. Constraints may be redundant: a small
 multiple of 1, as in `linear.symmetric`, stands for their zero block; Newton's iteration takes its effect away wherever
 constraints are independent.
@@ -45,12 +46,13 @@ from dalembert.numerics.native_cache import jit
 KINEMATICS_KERNEL, BALANCE_KERNEL, JACOBIAN_KERNEL = range(STEP_KERNELS, STEP_KERNELS + 3)
 # Blocks of floats: the argument (x, u', la) at the end of the step; x at its middle; q', q'_q, C there; residuals and
 # their Jacobian; the matrix of q1; dq for increments (p, eta); Y; the Newton matrix, its right-hand side and the scales
-# of its rows and columns; residual of q1; s; a, u', la at the start and at the end; what the step starts and ended from;
+# of its rows and columns; residual of q1; s; a, u', la at the start and at the end; the states these belong to;
 # u' of the index-1 equations at the start and one step before; times and step lengths; the parameters of the method;
 # errors of position and of u.
 (
-    ARGUMENT, MIDDLE, KINEMATICS, BALANCE, DERIVATIVE, FOLD, SLOPE, NORMALS, MATRIX, RIGHT, ROW_SCALE, COLUMN_SCALE, GAP,
-    AVERAGE, A_OLD, V_OLD, LA_OLD, A_START, A_NEW, V_NEW, LA_NEW, Z_OLD, Z_NEW, RATE, RATE_BEFORE, CLOCK, NUMBERS, ERRORS, BLOCKS,
+    ARGUMENT, MIDDLE, KINEMATICS, BALANCE, DERIVATIVE, FOLD, SLOPE, NORMALS, MATRIX, RIGHT, ROW_SCALE, COLUMN_SCALE,
+    GAP, AVERAGE, A_OLD, V_OLD, LA_OLD, A_START, A_NEW, V_NEW, LA_NEW, Z_OLD, Z_NEW, RATE, RATE_BEFORE, CLOCK, NUMBERS,
+    ERRORS, BLOCKS,
 ) = range(FIRST, FIRST + 29)  # fmt: skip
 # In CLOCK: times the stored vectors belong to, the steps they were made with, the step of the matrix at hand (0: none).
 T_OLD, T_NEW, H_OLD, H_NEW, H_MATRIX, CLOCK_SIZE = range(6)
@@ -250,10 +252,10 @@ def improve(plan, mem, h, znew, rtol, atol):
 
 @jit(i8(Ints, Floats, i8))
 def damp(plan, mem, e):
-    """Put an error e (nu) of position or velocity through the Newton matrix: (M + .. h^2 K)^-1 M e, along the constraints.
+    """Put an error e (nu) of position or velocity through the Newton matrix: (M + .. h^2 K)^-1 M e, constraints kept.
 
-    Leaves the error of slow motions as it is; in stiff directions, where the method does not follow the motion but damps
-    it, takes away what is not there.
+    Leaves the error of slow motions as it is; in stiff directions, where the method does not follow the motion but
+    damps it, takes away what is not there.
     """
     I = plan[STEP_INTS]
     nq, nu = plan[NQ], plan[NU]
@@ -280,7 +282,7 @@ def _constraint_residual(plan, mem):
 
 @jit(i8(Ints, Floats, f8, f8, Floats, Floats, f8, f8))
 def solve_step(plan, mem, t, h, z, znew, rtol, atol):
-    """Newton's method from the prediction at hand, with the old matrix while it serves; returns whether it converged."""
+    """Newton's method from the prediction at hand, with the old matrix while it serves; whether it converged."""
     clock = plan[plan[STEP_INTS] + CLOCK]
     made = abs(mem[clock + H_MATRIX] - h) <= 1e-6 * h
     mem[clock + H_MATRIX] = 0.0  # no matrix to go on with, should this fail

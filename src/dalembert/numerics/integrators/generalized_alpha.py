@@ -20,15 +20,12 @@ from dalembert.numerics.integrators.alpha import (
     A_OLD,
     A_START,
     ALPHA_F,
-    ALPHA_M,
     ARGUMENT,
     AVERAGE,
-    BETA,
     CLOCK,
     ERROR_Q,
     ERROR_U,
     ERRORS,
-    GAMMA,
     H_NEW,
     H_OLD,
     KINEMATICS,
@@ -54,6 +51,7 @@ from dalembert.numerics.integrators.divided import columns, divided_step
 from dalembert.numerics.integrators.march import Samples, march
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.integrators.rk4 import hermite, rk4_prepare
+from dalembert.numerics.integrators.work import work_error
 from dalembert.numerics.layout import (
     MULTIPLIER,
     NC,
@@ -84,7 +82,7 @@ SAME = 1e-9  # a state further from the one stored, relative to its size, is ano
 
 @dataclass(frozen=True)
 class GeneralizedAlpha:
-    """Order 2, with high frequencies damped to `rho_inf` per step (1: none, 0: at once); stiff systems, all constraints.
+    """Order 2, high frequencies damped to `rho_inf` per step (1: not at all, 0: at once); for stiff systems.
 
     With `step` the steps are fixed, otherwise the error per step is kept below atol + rtol |z|. Positions and
     velocities keep their constraints to round-off at every step, also without drift control.
@@ -200,10 +198,10 @@ def _blocks(system: System) -> dict[int, int]:
         alpha.CLOCK: alpha.CLOCK_SIZE,
         alpha.NUMBERS: alpha.NUMBERS_SIZE,
     }
-    sizes |= dict.fromkeys((A_OLD, V_OLD, A_START, A_NEW, V_NEW, RATE, RATE_BEFORE), nu) | dict.fromkeys(
-        (LA_OLD, LA_NEW), nc
+    sizes |= dict.fromkeys((A_OLD, V_OLD, A_START, A_NEW, V_NEW), nu) | dict.fromkeys((LA_OLD, LA_NEW), nc)
+    return (
+        sizes | dict.fromkeys((Z_OLD, Z_NEW), nq + nu) | dict.fromkeys((RATE, RATE_BEFORE), nu + 1) | {ERRORS: 2 * nu}
     )
-    return sizes | dict.fromkeys((Z_OLD, Z_NEW), nq + nu) | {ERRORS: 2 * nu}
 
 
 def _ints(system: System) -> int:
@@ -234,7 +232,7 @@ def _recall(plan, mem, t, z, stages):
         move(mem, plan[I + A_OLD], mem, plan[I + A_NEW], nu)
         move(mem, plan[I + V_OLD], mem, plan[I + V_NEW], nu)
         move(mem, plan[I + LA_OLD], mem, plan[I + LA_NEW], nc)
-        move(mem, plan[I + RATE_BEFORE], mem, plan[I + RATE], nu)
+        move(mem, plan[I + RATE_BEFORE], mem, plan[I + RATE], nu + 1)
         mem[clock + H_OLD] = mem[clock + H_NEW]
     elif _is_of(plan, mem, t, z, plan[I + Z_OLD], mem[clock + T_OLD]):
         return 0
@@ -244,7 +242,7 @@ def _recall(plan, mem, t, z, stages):
         move(mem, plan[I + V_OLD], stages, nq, nu)
         move(mem, plan[I + LA_OLD], mem, plan[MULTIPLIER], nc)
         mem[clock + H_OLD] = 0.0
-    move(mem, plan[I + RATE], stages, nq, nu)
+    move(mem, plan[I + RATE], stages, nq, z.size - nq)
     move(mem, plan[I + Z_OLD], z, 0, nq + nu)
     mem[clock + T_OLD], mem[clock + T_NEW] = t, math.nan
     return 0
@@ -256,7 +254,7 @@ def _predict(plan, mem, t, h, z, stages, znew):
     I = plan[STEP_INTS]
     nq, nu, c, x, k = plan[NQ], plan[NU], plan[I + NUMBERS], plan[I + MIDDLE], plan[I + KINEMATICS]
     a, a0, v0, h_old = plan[I + A_OLD], plan[I + A_START], plan[I + V_OLD], mem[plan[I + CLOCK] + H_OLD]
-    alpha_m, alpha_f = mem[c + ALPHA_M], mem[c + ALPHA_F]
+    alpha_f = mem[c + ALPHA_F]
     ratio = h / h_old if h_old > 0.0 else 1.0
     for i in range(nu):
         # a belongs to a time proportional to the step it was made with
@@ -303,6 +301,20 @@ def _error(plan, mem, h, z, znew, rtol, atol):
     return math.sqrt(total / (nq + nu))
 
 
+@jit(f8(Ints, Floats, f8, Floats, Floats, f8, f8))
+def _work_error(plan, mem, h, z, znew, rtol, atol):
+    """The same for the work, integrated by the trapezoidal rule."""
+    I, nu, size = plan[STEP_INTS], plan[NU], plan[NQ] + plan[NU]
+    if z.size == size:
+        return 0.0
+    power, before, h_old = mem[plan[I + RATE] + nu], mem[plan[I + RATE_BEFORE] + nu], mem[plan[I + CLOCK] + H_OLD]
+    guess, share = z[size] + h * power, 1.0 / 12.0
+    if h_old > 0.0:
+        guess += 0.5 * h * h / h_old * (power - before)
+        share = 1.0 / (3.0 + 3.0 * h_old / h)
+    return work_error(plan, mem, z, znew, share * (znew[size] - guess), rtol, atol)
+
+
 @jit(f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
 def alpha_step(plan, mem, t, h, z, stages, znew, rtol, atol):
     """One step; returns the error norm, or NaN if Newton's method did not converge."""
@@ -320,4 +332,4 @@ def alpha_step(plan, mem, t, h, z, stages, znew, rtol, atol):
         zdot = stages[n : 2 * n]
         rates(plan, mem, t + h, znew, zdot)
         znew[size] = z[size] + 0.5 * h * (stages[size] + zdot[size])
-    return _error(plan, mem, h, z, znew, rtol, atol)
+    return math.hypot(_error(plan, mem, h, z, znew, rtol, atol), _work_error(plan, mem, h, z, znew, rtol, atol))

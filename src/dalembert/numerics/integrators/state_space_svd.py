@@ -17,14 +17,17 @@ from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
 from dalembert.errors import OptionError
 from dalembert.numerics import implicit_equations as equations
-from dalembert.numerics.integrators import blocks, state_space
+from dalembert.numerics.integrators import blocks
+from dalembert.numerics.integrators import state_space_matrix as layout
 from dalembert.numerics.integrators.divided import columns, divided_step
 from dalembert.numerics.integrators.esdirk import ERROR, GAMMA, GUESS, STAGES, A, C
 from dalembert.numerics.integrators.march import Samples, march
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.integrators.rk4 import hermite, rk4_prepare
-from dalembert.numerics.integrators.state_space import KNOWN, NORMAL, error_norm, linearise, solve_stage
-from dalembert.numerics.layout import NQ, NU, STEP_INTS, UNSOLVED, Floats, Ints, f8
+from dalembert.numerics.integrators.state_space import error_norm, solve_stage
+from dalembert.numerics.integrators.state_space_matrix import KNOWN, NORMAL, RANK_Q, RANK_U, linearise
+from dalembert.numerics.integrators.work import work_error
+from dalembert.numerics.layout import NQ, NU, STEP_INTS, UNSOLVED, Floats, Ints, f8, i8
 from dalembert.numerics.linear.separation import room
 from dalembert.numerics.native_cache import jit
 from dalembert.numerics.status import NOT_CONVERGED, OK
@@ -73,9 +76,9 @@ class StateSpaceSVD:
         """Samples of the motion from z0 over `span`."""
         system = engine.system
         first = blocks.place(engine, _blocks(system), _ints(system), svd_step, STAGES)
-        engine.plan[first + state_space.LENGTH] = 1 + engine.size + len(engine.parameters)
+        engine.plan[first + layout.LENGTH] = 1 + engine.size + len(engine.parameters)
         holonomic = system.count("velocity") == 0 and not system.invariants
-        engine.plan[first + state_space.SHARED] = holonomic and equations.trivial_kinematics(system)
+        engine.plan[first + layout.SHARED] = holonomic and equations.trivial_kinematics(system)
         return march(engine, self.method(), z0, span, t_eval, progress)
 
     def method(self) -> Method:
@@ -110,7 +113,7 @@ def _blocks(system: System) -> dict[int, int]:
     nq, nu, nc = system.nq, system.nu, system.nc
     n, position = nq + nu, system.count("position")
     m_q, m_u = position + len(system.invariants), position + system.count("velocity")
-    s = state_space
+    s = layout
     return {
         s.ARGUMENT: 1 + n + len(system.parameters) + nu + nc,
         s.LEVELS: m_q + m_u,
@@ -135,23 +138,19 @@ def _blocks(system: System) -> dict[int, int]:
 
 
 def _ints(system: System) -> int:
-    return state_space.ORDER + system.nq + system.nu
+    return layout.ORDER + system.nq + system.nu
 
 
 def _workspace(system: System) -> tuple[int, int]:
     return blocks.totals(_blocks(system), _ints(system))
 
 
-@jit(f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
-def svd_step(plan, mem, t, h, z, stages, znew, rtol, atol):
-    """One step; returns the error norm, or NaN if a stage could not be solved."""
-    I = plan[STEP_INTS]
-    n, size, known, e = z.size, plan[NQ] + plan[NU], plan[I + KNOWN], plan[I + NORMAL]
-    hg = h * GAMMA
-    plan[UNSOLVED] = OK
-    if not linearise(plan, mem, t, hg, z, znew, 1):
-        plan[UNSOLVED] = NOT_CONVERGED
-        return math.nan
+@jit(i8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8, i8))
+def _stages(plan, mem, t, h, z, stages, znew, rtol, atol, start):
+    """All stages of a step, with the matrix of its `start`; returns whether they could be solved."""
+    n, size, known, hg = z.size, plan[NQ] + plan[NU], plan[plan[STEP_INTS] + KNOWN], h * GAMMA
+    if not linearise(plan, mem, t, hg, z, znew, start):
+        return 0
     for s in range(1, STAGES):
         for i in range(n):
             total = guess = 0.0
@@ -162,14 +161,34 @@ def svd_step(plan, mem, t, h, z, stages, znew, rtol, atol):
             znew[i] = mem[known + i] + hg * guess
         zdot = stages[s * n : (s + 1) * n]
         if not solve_stage(plan, mem, t + C[s] * h, hg, znew, zdot, NEWTON * rtol, NEWTON * atol, s == STAGES - 1):
-            if plan[UNSOLVED] == OK:
-                plan[UNSOLVED] = NOT_CONVERGED
-            return math.nan
+            return 0
         if n > size:
             znew[size] = mem[known + size] + hg * zdot[size]
-    for i in range(size):
+    return 1
+
+
+@jit(f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
+def svd_step(plan, mem, t, h, z, stages, znew, rtol, atol):
+    """One step; returns the error norm, or NaN if a stage could not be solved."""
+    I = plan[STEP_INTS]
+    n, size, e = z.size, plan[NQ] + plan[NU], plan[I + NORMAL]
+    plan[UNSOLVED] = OK
+    if not _stages(plan, mem, t, h, z, stages, znew, rtol, atol, 1):
+        # Next to a singular position the constraints hardly hold some direction: it is integrated like a free one.
+        ranks, failed = plan[I + RANK_Q] + plan[I + RANK_U], plan[UNSOLVED]
+        plan[UNSOLVED] = OK
+        linearise(plan, mem, t, h * GAMMA, z, znew, 2)
+        weak = plan[I + RANK_Q] + plan[I + RANK_U] < ranks
+        if not (weak and _stages(plan, mem, t, h, z, stages, znew, rtol, atol, 2)):
+            plan[UNSOLVED] = NOT_CONVERGED if failed == OK else failed
+            return math.nan
+    wrong = 0.0
+    for i in range(n):
         total = 0.0
         for j in range(STAGES):
-            total += ERROR[j] * stages[j * n + i]
-        mem[e + i] = h * total
-    return error_norm(plan, mem, z, znew, rtol, atol)
+            total += h * ERROR[j] * stages[j * n + i]
+        if i < size:
+            mem[e + i] = total
+        else:
+            wrong = total
+    return math.hypot(error_norm(plan, mem, z, znew, rtol, atol), work_error(plan, mem, z, znew, wrong, rtol, atol))

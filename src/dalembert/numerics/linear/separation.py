@@ -15,6 +15,8 @@ from dalembert.numerics.linear.pseudo_inverse import orthogonalise
 from dalembert.numerics.native_cache import jit
 
 RANK_TOLERANCE = 1e-6  # singular values below this, relative to the largest, count as zero: their direction is free
+GENEROUS = 3e-2  # the same where that is asked for, to pass a singular position
+FEEBLE = 1e-4  # singular values around this, relative to the largest, are inverted with restraint
 
 
 def room(m: int, n: int) -> int:
@@ -71,7 +73,8 @@ def _append(mem, basis, n, count, left):
 def separate(mem, P, m, n, basis, inverse, work, wanted):
     """Orthonormal `basis` (n, n), its dependent columns first, and pseudo-`inverse` (n, m) of P; returns the rank.
 
-    `wanted` is the rank to keep, or -1 to find it. A rank kept may include directions that have become dependent.
+    `wanted` is the rank to keep, or -1 to find it, or -2 to find it generously. A rank kept may include directions that
+    have become dependent.
     """
     G = work
     V = G + m * n
@@ -84,21 +87,22 @@ def separate(mem, P, m, n, basis, inverse, work, wanted):
         mem[inverse + i] = 0.0
     for i in range(n):
         mem[left + i] = 1.0
-    rank = 0
+    rank, tolerance = 0, GENEROUS if wanted == -2 else RANK_TOLERANCE
     while rank < min(m, n) and (wanted < 0 or rank < wanted):
         best = 0
         for k in range(m):
             if mem[values + k] > mem[values + best]:
                 best = k
         s = mem[values + best]
-        if not s > (RANK_TOLERANCE * largest if wanted < 0 else 1e-14):
+        if not s > (tolerance * largest if wanted < 0 else 1e-14):
             break
+        weight = s / (s * s + (FEEBLE * largest) ** 2)
         for i in range(n):
             u = mem[G + i * m + best] / s
             mem[basis + i * n + rank] = u
             mem[left + i] -= u * u
             for j in range(m):
-                mem[inverse + i * m + j] += u / s * mem[V + j * m + best] * mem[lengths + j]
+                mem[inverse + i * m + j] += u * weight * mem[V + j * m + best] * mem[lengths + j]
         mem[values + best] = -1.0
         rank += 1
     kept = rank if wanted < 0 else wanted
