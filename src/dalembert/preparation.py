@@ -19,7 +19,9 @@ PARTS = (
     "dalembert.numerics.formulations.udwadia_kalaba",
     "dalembert.numerics.drift.projection",
     "dalembert.numerics.integrators.dop853",
+    "dalembert.numerics.integrators.generalized_alpha",
     "dalembert.numerics.integrators.rk4",
+    "dalembert.numerics.integrators.state_space_svd",
 )
 
 

@@ -57,7 +57,7 @@ class ImplicitEquations:
             bent = system.curved
             rows = system.functions["newton"](ca.vertcat(x, a, la[nc - bent :]))
             W = ca.vertcat(W[: nc - bent, :], ca.reshape(rows[bent * nu : 2 * bent * nu], nu, bent).T)
-            acceleration = ca.vertcat(acceleration[: nc - bent], rows[2 * bent * nu : 2 * bent * nu + bent])
+            acceleration = ca.vertcat(_column(acceleration[: nc - bent]), rows[2 * bent * nu : 2 * bent * nu + bent])
         reaction = ca.mtimes(W.T, la)
         if system.friction:
             reaction -= ca.mtimes(matrix("friction", nc).T, ca.fabs(la))

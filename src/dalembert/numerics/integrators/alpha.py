@@ -65,6 +65,7 @@ ITERATIONS = 25
 SLOW = 0.3  # contraction at which a new matrix is worth its price
 PROMPT = 4  # iterations up to which a matrix is good for the next step too
 TIGHT = 1e-13  # residual of constraints that is always good enough
+FLOOR = 1e-7  # relative size of increments that can be due to round-off
 STUCK = 1e-6  # residual of constraints that is never good enough
 
 
@@ -304,5 +305,7 @@ def solve_step(plan, mem, t, h, z, znew, rtol, atol):
         if not math.isfinite(size) or (size > 2.0 * before and age == 0 and k > 3):
             return 0
         small = size <= 1e-3 or (k > 0 and size < before and size * size <= before - size)
+        # Next to singular positions round-off is amplified, and a fresh matrix cannot do better than that.
+        small = small or (age == 0 and k > 2 and size > SLOW * before and size * rtol <= FLOOR)
         made = small or k == 0 or size <= SLOW * before
     return 0

@@ -26,6 +26,7 @@ from dalembert.numerics.integrators.alpha import (
     ERROR_Q,
     ERROR_U,
     ERRORS,
+    H_MATRIX,
     H_NEW,
     H_OLD,
     KINEMATICS,
@@ -45,8 +46,10 @@ from dalembert.numerics.integrators.alpha import (
     Z_NEW,
     Z_OLD,
     damp,
+    make_matrix,
     solve_step,
 )
+from dalembert.numerics.integrators.blocks import INNER
 from dalembert.numerics.integrators.divided import columns, divided_step
 from dalembert.numerics.integrators.march import Samples, march
 from dalembert.numerics.integrators.method import Method
@@ -58,6 +61,7 @@ from dalembert.numerics.layout import (
     NP,
     NQ,
     NU,
+    STEP,
     STEP_INTS,
     UNSOLVED,
     Floats,
@@ -74,7 +78,7 @@ from dalembert.numerics.status import NOT_CONVERGED, OK
 if TYPE_CHECKING:
     from dalembert.numerics.engine import Engine
 
-NEWTON = 1e-2  # share of the tolerated error that may be left by Newton's iteration
+NEWTON = 1e-3  # share of the tolerated error that may be left by Newton's iteration
 FIXED = 1e-10  # what takes the place of the tolerances when the step is fixed
 COLUMNS = 5  # of `stages`; `hermite` reads the last
 SAME = 1e-9  # a state further from the one stored, relative to its size, is another: a new start
@@ -255,9 +259,9 @@ def _predict(plan, mem, t, h, z, stages, znew):
     nq, nu, c, x, k = plan[NQ], plan[NU], plan[I + NUMBERS], plan[I + MIDDLE], plan[I + KINEMATICS]
     a, a0, v0, h_old = plan[I + A_OLD], plan[I + A_START], plan[I + V_OLD], mem[plan[I + CLOCK] + H_OLD]
     alpha_f = mem[c + ALPHA_F]
-    ratio = h / h_old if h_old > 0.0 else 1.0
+    ratio = min(1.0, h / h_old) if h_old > 0.0 else 1.0
     for i in range(nu):
-        # a belongs to a time proportional to the step it was made with
+        # a belongs to a time proportional to the step it was made with; longer steps must not amplify stiff motions
         start = mem[v0 + i] + ratio * (mem[a + i] - mem[v0 + i])
         mem[a0 + i], mem[plan[I + A_NEW] + i] = start, start
         mem[plan[I + V_NEW] + i] = (start - alpha_f * mem[v0 + i]) / (1.0 - alpha_f)
@@ -290,6 +294,9 @@ def _error(plan, mem, h, z, znew, rtol, atol):
             guess += 0.5 * h * h / h_old * (mem[rate + i] - mem[before + i])
             share = c_u / (c_u + 1.0 / 6.0 + 0.25 * h_old / h)
         mem[e + nu + i] = share * (znew[nq + i] - guess)
+    if not make_matrix(plan, mem, h):  # the one at hand was made where the step was guessed to end
+        return math.inf
+    mem[clock + H_MATRIX] = h
     damp(plan, mem, e)
     damp(plan, mem, e + nu)
     total = 0.0
@@ -332,4 +339,6 @@ def alpha_step(plan, mem, t, h, z, stages, znew, rtol, atol):
         zdot = stages[n : 2 * n]
         rates(plan, mem, t + h, znew, zdot)
         znew[size] = z[size] + 0.5 * h * (stages[size] + zdot[size])
+    if plan[STEP] != plan[I + INNER]:  # a fixed step: nobody asks
+        return 0.0
     return math.hypot(_error(plan, mem, h, z, znew, rtol, atol), _work_error(plan, mem, h, z, znew, rtol, atol))
