@@ -62,6 +62,7 @@ ALPHA_M, ALPHA_F, BETA, GAMMA, ERROR_Q, ERROR_U, NUMBERS_SIZE = range(7)
 LENGTH, ORDER = BLOCKS, BLOCKS + 1
 
 ITERATIONS = 25
+NEAR = 10.0  # size of increments, in units of the tolerances, from which on their contraction can be trusted
 SLOW = 0.3  # contraction at which a new matrix is worth its price
 PROMPT = 4  # iterations up to which a matrix is good for the next step too
 TIGHT = 1e-13  # residual of constraints that is always good enough
@@ -304,7 +305,8 @@ def solve_step(plan, mem, t, h, z, znew, rtol, atol):
         before, size = size, improve(plan, mem, h, znew, rtol, atol)
         if not math.isfinite(size) or (size > 2.0 * before and age == 0 and k > 3):
             return 0
-        small = size <= 1e-3 or (k > 0 and size < before and size * size <= before - size)
+        # What is left is size^2 / (before - size) by the rate of contraction, which far away means nothing.
+        small = size <= 1e-3 or (k > 0 and size < min(before, NEAR) and size * size <= before - size)
         # Next to singular positions round-off is amplified, and a fresh matrix cannot do better than that.
         small = small or (age == 0 and k > 2 and size > SLOW * before and size * rtol <= FLOOR)
         made = small or k == 0 or size <= SLOW * before

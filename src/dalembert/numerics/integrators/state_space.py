@@ -45,6 +45,7 @@ from dalembert.numerics.native_cache import jit
 
 ITERATIONS = 12  # per matrix
 REFRESHES = 2  # of the matrix within a stage
+NEAR = 10.0  # size of increments, in units of the tolerances, from which on their contraction can be trusted
 SLOW = 0.4  # contraction at which a new matrix is worth its price
 TIGHT = 1e-13  # residual of constraints that is always good enough
 LOOSE = 1e-11  # residual of constraints for which a new matrix is worth its price
@@ -150,7 +151,7 @@ def _iterate(plan, mem, t, hg, z, zdot, rtol, atol):
         if not math.isfinite(size):
             return -1
         rate = size / before if k else 1.0
-        if size <= 1e-3 or (rate < 1.0 and size * rate <= 1.0 - rate):
+        if size <= 1e-3 or (rate < 1.0 and size < NEAR and size * rate <= 1.0 - rate):
             return 1
         if k and rate > SLOW and (rate > 1.0 or k > 2):
             return 0
