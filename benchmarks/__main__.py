@@ -22,6 +22,7 @@ NAMES = (
     "rk4_steps",
     "formulations",
     "compile_time",
+    "from_sympy",
     "import_time",
     "memory",
     "peers",

@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from dalembert.analysis.compare import Comparison, compare
 from dalembert.certificate import Certificate, Tolerances
 from dalembert.equations.system import System
 from dalembert.errors import (
@@ -21,9 +22,12 @@ from dalembert.errors import (
     PairingError,
     UnknownNameError,
 )
+from dalembert.events import Event, Occurrence
+from dalembert.importers.sympy_mechanics import from_sympy
 from dalembert.initial.diagnosis import Diagnosis
 from dalembert.model.model import Model
 from dalembert.motion import Motion
+from dalembert.sequence import MotionSequence
 from dalembert.state import State
 
 if TYPE_CHECKING:
@@ -46,8 +50,10 @@ __all__ = [
     "RK4",
     "ArrayError",
     "Certificate",
+    "Comparison",
     "DalembertError",
     "Diagnosis",
+    "Event",
     "GeneralizedAlpha",
     "InconsistentStateError",
     "InitialStateError",
@@ -56,9 +62,11 @@ __all__ = [
     "Model",
     "ModelError",
     "Motion",
+    "MotionSequence",
     "NoCorrection",
     "NonminimalKane",
     "NullSpace",
+    "Occurrence",
     "OptionError",
     "PairingError",
     "Projection",
@@ -68,6 +76,8 @@ __all__ = [
     "Tolerances",
     "UdwadiaKalaba",
     "UnknownNameError",
+    "compare",
+    "from_sympy",
 ]
 
 # Ingredients whose modules hold native code: imported, and on first use compiled, when they are asked for.

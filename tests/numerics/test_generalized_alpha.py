@@ -188,3 +188,18 @@ def test_the_error_of_the_slow_motion_is_seen_beside_a_stiff_spring(rtol):
     motion = system.simulate(state, 2.0, integrator=da.GeneralizedAlpha(rtol=rtol, atol=rtol / 100, rho_inf=0.3))
     assert np.abs(motion.q[-1] - true.q[-1]).max() < 100 * rtol
     assert motion.stats["nfev"] < 0.1 * true.stats["nfev"]
+
+
+@pytest.mark.parametrize("integrator", [da.GeneralizedAlpha(step=1e-3), da.StateSpaceSVD(rtol=1e-7, atol=1e-9)])
+def test_events_are_found_and_passed(integrator):
+    problem = problems.get("pendulum")
+    system = problem.system()
+    state = problem.state(system)
+    bottom = da.Event("x", name="bottom")
+    motion, true = (
+        system.simulate(state, 3.0, integrator=chosen, events=[bottom]) for chosen in (integrator, da.DOP853())
+    )
+    assert motion.success, motion.message
+    found, expected = ([at.t for at in m.events] for m in (motion, true))
+    assert len(found) == len(expected) > 1
+    np.testing.assert_allclose(found, expected, atol=1e-4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import casadi as ca
 import numpy as np
@@ -18,6 +18,7 @@ from dalembert.numerics.evaluate import rates, sample
 from dalembert.numerics.formulations.choice import Choice
 from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers, accelerate_pivoted
 from dalembert.numerics.integrators.march import Samples
+from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.link import address_of
 from dalembert.numerics.status import Status
 
@@ -66,6 +67,13 @@ class Integrator(Protocol):
         t_eval: np.ndarray | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> Samples: ...
+
+
+@runtime_checkable
+class OneStep(Integrator, Protocol):
+    """An integrator whose `run` is `march` with its `method`; only these look out for events."""
+
+    def method(self) -> Method: ...
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,8 @@ NFEV, STALE, RANK, PERMUTATION, PIVOTS, WORK = range(48, 54)
 NEWTON, XUDOT, LINEARISED, STATED, FRICTION, SIGN, MASS_COPY, UNSOLVED = range(54, 62)
 # What an integrator brings: up to four kernels, and where its workspace starts in mem and in plan.
 STEP_KERNELS, STEP_FLOATS, STEP_INTS = 62, 66, 67
-# Event functions: their number, the kernel that evaluates them, where their values are kept in mem, which one occurred.
+# Event functions: their number (0: none), the kernel that evaluates them, and where what `crossing` keeps about them
+# starts in mem and in plan.
 EVENTS, EVENT_KERNEL, EVENT_VALUES, OCCURRED = range(68, 72)
 PLAN_SIZE = 72
 

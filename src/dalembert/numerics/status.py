@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import enum
 
-OK, MORE, NOT_FINITE, STEP_COLLAPSE, DRIFT_STUCK, TOO_MANY_STEPS, INTERRUPTED, JAMMED, UNREACHED, NOT_CONVERGED = range(
-    10
-)
+OK, MORE, NOT_FINITE, STEP_COLLAPSE, DRIFT_STUCK, TOO_MANY_STEPS, INTERRUPTED, JAMMED, UNREACHED = range(9)
+EVENT, ZENO, NOT_CONVERGED = range(9, 12)
 
 
 class Status(enum.IntEnum):
@@ -21,6 +20,8 @@ class Status(enum.IntEnum):
     INTERRUPTED = INTERRUPTED
     JAMMED = JAMMED
     UNREACHED = UNREACHED
+    EVENT = EVENT
+    ZENO = ZENO
     NOT_CONVERGED = NOT_CONVERGED
 
     @property
@@ -43,6 +44,9 @@ MESSAGES = {
     "normal forces have, the equations give others; a smaller coefficient or some compliance at the contact helps",
     Status.UNREACHED: "no acceleration that satisfies the constraints not linear in the accelerations was found by "
     "Newton's method from the unconstrained one; they may have no real solution there",
+    Status.EVENT: "an event ended the run",
+    Status.ZENO: "changes follow each other ever faster, without end in a finite time (as a ball comes to rest); let "
+    "the last of them be terminal, or go on as a system in which contact is a constraint",
     Status.NOT_CONVERGED: "Newton's iteration of the implicit integrator did not converge; the step may be too large "
     "(make it smaller, or let the integrator choose it), or the mechanism has reached a position where it cannot "
     "move on",

@@ -10,9 +10,12 @@ from __future__ import annotations
 import math
 
 from dalembert.numerics.evaluate import is_finite, rates
+from dalembert.numerics.integrators.crossing import PLACE, is_crowded, watch
 from dalembert.numerics.layout import (
     CORRECT,
+    EVENTS,
     INTERPOLATE,
+    OCCURRED,
     PREPARE,
     STALE,
     STEP,
@@ -27,7 +30,7 @@ from dalembert.numerics.layout import (
     move,
 )
 from dalembert.numerics.native_cache import jit
-from dalembert.numerics.status import MORE, NOT_FINITE, OK, STEP_COLLAPSE, TOO_MANY_STEPS
+from dalembert.numerics.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, TOO_MANY_STEPS
 
 # clock: time, step, start, end, tolerances, bounds on the step, exponent of the controller, error and length of the
 # last step
@@ -106,12 +109,13 @@ def advance(
     """Integrate until the end, until `budget` steps are done, or until the buffer `ts` is full; returns a status.
 
     `t_eval` empty: every accepted step is stored. Otherwise samples are taken from the dense output and corrected.
+    Event functions are looked at after each step (`crossing`); one that ends the run is the last sample.
     """
     n = z.size
     count[STORED] = 0
     done = 0
     while clock[T] < clock[T_END]:
-        if done >= budget or (t_eval.size == 0 and count[STORED] >= ts.size) or plan[STALE] > 0:
+        if done >= budget or (t_eval.size == 0 and count[STORED] >= ts.size) or plan[STALE] > 0 or is_crowded(plan):
             return MORE
         if plan[STALE] < 0:
             plan[STALE] += 1
@@ -125,11 +129,13 @@ def advance(
         rates(plan, mem, t_new, znew, zdot)
         if not is_finite(zdot):
             return NOT_FINITE
+        stop = watch(plan, mem, t, h, t_new, z, stages, znew, zdot) if plan[EVENTS] > 0 else math.inf
         if t_eval.size == 0:
-            _store(clock, count, t_new, znew, ts, zs)
+            if stop == math.inf:
+                _store(clock, count, t_new, znew, ts, zs)
         elif count[NEXT] < t_eval.size and t_eval[count[NEXT]] <= t_new:
             call_prepare(plan[PREPARE], (plan, mem, t, h, z, stages, znew, zdot))
-            while count[NEXT] < t_eval.size and t_eval[count[NEXT]] <= t_new:
+            while count[NEXT] < t_eval.size and t_eval[count[NEXT]] <= t_new and t_eval[count[NEXT]] < stop:
                 at = t_eval[count[NEXT]]
                 place = zs[count[STORED] * n : (count[STORED] + 1) * n]
                 if at == t_new:
@@ -140,6 +146,12 @@ def advance(
                 ts[count[STORED]] = at
                 count[STORED] += 1
                 count[NEXT] += 1
+        if stop < math.inf:  # the last sample is the state there, asked for or not
+            move(znew, 0, mem, plan[plan[OCCURRED] + PLACE], n)
+            _store(clock, count, stop, znew, ts, zs)
+            clock[T] = stop
+            count[ACCEPTED] += 1
+            return EVENT
         move(z, 0, znew, 0, n)
         move(stages, 0, zdot, 0, n)
         clock[T] = t_new

@@ -27,10 +27,11 @@ def place(engine: Engine, blocks: Mapping[int, int], ints: int, step: Any, width
 
     Kernels write structural nonzeros only, so that blocks must be zero to begin with.
     """
-    engine.reserve(*totals(blocks, ints))
+    floats, _ = totals(blocks, ints)
+    engine.reserve(floats, ints)
     first, at = int(engine.plan[STEP_INTS]), int(engine.plan[STEP_FLOATS])
-    engine.mem[at:] = 0.0
-    engine.plan[first:] = 0
+    engine.mem[at : at + floats] = 0.0
+    engine.plan[first : first + ints] = 0
     engine.plan[first + INNER], engine.plan[first + WIDTH] = address_of(step), width
     for key, count in blocks.items():
         engine.plan[first + key] = at
