@@ -21,9 +21,11 @@ PARTS = (
     "dalembert.numerics.drift.blajer",
     "dalembert.numerics.drift.yoon",
     "dalembert.numerics.integrators.dop853",
+    "dalembert.numerics.integrators.generalized_alpha",
     "dalembert.numerics.integrators.kutta_merson",
-    "dalembert.numerics.integrators.rk4",
     "dalembert.numerics.integrators.radau",
+    "dalembert.numerics.integrators.rk4",
+    "dalembert.numerics.integrators.state_space_svd",
     "dalembert.numerics.integrators.tsit5",
 )
 

@@ -125,7 +125,7 @@ def pair(
             f"{name} keeps the constraints itself, {drift!r} would disturb it; leave `drift` out, or take an explicit "
             "integrator such as DOP853()"
         )
-    return formulation or LagrangeMultipliers(), drift or NoCorrection(), integrator
+    return formulation or LagrangeMultipliers(), drift or Projection(), integrator
 
 
 _EXAMPLES = {"formulation": "LagrangeMultipliers()", "drift": "Projection()", "integrator": "DOP853()"}
