@@ -1,9 +1,12 @@
-"""Both examples of Dinh Van Phong: consistent initial conditions of a spatial four-bar mechanism and of a car.
+"""Consistent initial conditions
+=============================
+
+Both examples of Dinh Van Phong: consistent initial conditions of a spatial four-bar mechanism and of a car.
 
 The first prints the states that go with q1 (3.1)-(3.6) and shows the mechanism falling about its lowest position. The
 second solves (3.7)-(3.17) for the unknown steering moment and drives once round the circle.
 
-Run `python examples/consistent_starts.py [folder]`; figures and animations are saved there (default: out).
+Run ``python examples/consistent_starts.py [folder]``; figures and animations are saved there (default: out).
 """
 
 import sys

@@ -1,11 +1,14 @@
-"""Figures 1-5 and equation (38) of Kalaba and Udwadia: constrained motion by Gauss's principle.
+"""Gauss's principle
+=================
+
+Figures 1-5 and equation (38) of Kalaba and Udwadia: constrained motion by Gauss's principle.
 
 Example 1 prints the explicit acceleration of a particle with y' = z x'. Example 2 is a pendulum, plain (figure 1) and with
 a length that varies with x (figures 2 and 3): it starts on a hill between two valleys; as in the paper nothing holds
 the constraint, so that its error grows and the certificate says NOT OK at 1e-7. Example 3 makes two Duffing
 oscillators track a relative motion; the reactions are the control forces (4), and the error stays near 1e-9 (5).
 
-Run `python examples/gauss_principle.py [folder]`; the figures are saved there (default: out).
+Run ``python examples/gauss_principle.py [folder]``; the figures are saved there (default: out).
 """
 
 import sys
