@@ -31,15 +31,24 @@ from dalembert.sequence import MotionSequence
 from dalembert.state import State
 
 if TYPE_CHECKING:
+    from dalembert.numerics.drift.baumgarte import Baumgarte
+    from dalembert.numerics.drift.blajer import Blajer
     from dalembert.numerics.drift.no_correction import NoCorrection
     from dalembert.numerics.drift.projection import Projection
+    from dalembert.numerics.drift.yoon import Yoon
     from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers
     from dalembert.numerics.formulations.minimal_kane import MinimalKane
     from dalembert.numerics.formulations.nonminimal_kane import NonminimalKane
     from dalembert.numerics.formulations.null_space import NullSpace
     from dalembert.numerics.formulations.udwadia_kalaba import UdwadiaKalaba
     from dalembert.numerics.integrators.dop853 import DOP853
+    from dalembert.numerics.integrators.generalized_alpha import GeneralizedAlpha
+    from dalembert.numerics.integrators.kutta_merson import KuttaMerson
+    from dalembert.numerics.integrators.radau import Radau
     from dalembert.numerics.integrators.rk4 import RK4
+    from dalembert.numerics.integrators.state_space_svd import StateSpaceSVD
+    from dalembert.numerics.integrators.tsit5 import Tsit5
+    from dalembert.numerics.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
 
 __version__ = version("dalembert")
 
@@ -47,13 +56,18 @@ __all__ = [
     "DOP853",
     "RK4",
     "ArrayError",
+    "Baumgarte",
+    "Blajer",
     "Certificate",
     "Comparison",
     "DalembertError",
     "Diagnosis",
     "Event",
+    "GearGuptaLeimkuhler",
+    "GeneralizedAlpha",
     "InconsistentStateError",
     "InitialStateError",
+    "KuttaMerson",
     "LagrangeMultipliers",
     "MinimalKane",
     "Model",
@@ -67,18 +81,28 @@ __all__ = [
     "OptionError",
     "PairingError",
     "Projection",
+    "Radau",
     "State",
+    "StateSpaceSVD",
     "System",
     "Tolerances",
+    "Tsit5",
     "UdwadiaKalaba",
     "UnknownNameError",
+    "Yoon",
     "compare",
     "from_sympy",
 ]
 
 # Ingredients whose modules hold native code: imported, and on first use compiled, when they are asked for.
 _NATIVE = {
+    "Baumgarte": "dalembert.numerics.drift.baumgarte",
+    "Blajer": "dalembert.numerics.drift.blajer",
+    "KuttaMerson": "dalembert.numerics.integrators.kutta_merson",
+    "Tsit5": "dalembert.numerics.integrators.tsit5",
+    "Yoon": "dalembert.numerics.drift.yoon",
     "DOP853": "dalembert.numerics.integrators.dop853",
+    "GeneralizedAlpha": "dalembert.numerics.integrators.generalized_alpha",
     "LagrangeMultipliers": "dalembert.numerics.formulations.lagrange_multipliers",
     "NoCorrection": "dalembert.numerics.drift.no_correction",
     "Projection": "dalembert.numerics.drift.projection",
@@ -87,6 +111,9 @@ _NATIVE = {
     "NullSpace": "dalembert.numerics.formulations.null_space",
     "UdwadiaKalaba": "dalembert.numerics.formulations.udwadia_kalaba",
     "RK4": "dalembert.numerics.integrators.rk4",
+    "GearGuptaLeimkuhler": "dalembert.numerics.residuals.gear_gupta_leimkuhler",
+    "Radau": "dalembert.numerics.integrators.radau",
+    "StateSpaceSVD": "dalembert.numerics.integrators.state_space_svd",
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -54,15 +54,15 @@ class Motion:
     q: np.ndarray
     u: np.ndarray
     work: np.ndarray
-    evaluation: Evaluation
     success: bool
     message: str
     stats: dict[str, int]
-    method: str
+    told: str | Callable[[], str]  # what made it, in words that are put together when asked for
     events: Occurrences = field(default_factory=Occurrences)
     engine: Engine | None = None
     integrator: Integrator | None = None
     tolerances: Tolerances = field(default_factory=Tolerances)
+    known: Evaluation | None = None  # what a file or another motion holds; otherwise evaluated when first asked for
 
     # -- values ----------------------------------------------------------------------------------------------------
 
@@ -81,6 +81,16 @@ class Motion:
         span = f"t = {self.t[0]:g} .. {self.t[-1]:g}"
         return f"Motion of {self.system.name!r}: {len(self.t)} samples, {span}; {self.certificate.verdict}"
 
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """Accelerations, multipliers, residuals and energies at the samples, computed when first asked for."""
+        if self.known is not None:
+            return self.known
+        if self.engine is None:
+            raise DalembertError("this motion has neither an engine nor an evaluation; load it with Motion.load")
+        columns = [self.q, self.u, self.work[:, None]]
+        return self.engine.evaluate(self.t, np.hstack(columns)[:, : self.engine.nz])
+
     @property
     def udot(self) -> np.ndarray:
         """Accelerations u', (nt, nu)."""
@@ -90,6 +100,11 @@ class Motion:
     def multipliers(self) -> np.ndarray:
         """Lagrange multipliers, (nt, nc), in the order of `system.constraint_names`."""
         return self.evaluation.multipliers
+
+    @cached_property
+    def method(self) -> str:
+        """Formulation, drift control and integrator with their options, and what they chose."""
+        return self.told if isinstance(self.told, str) else self.told()
 
     @cached_property
     def reactions(self) -> np.ndarray:
@@ -222,7 +237,7 @@ class Motion:
             q=states[:, :nq],
             u=states[:, nq:size],
             work=states[:, size],
-            evaluation=self.engine.evaluate(ts, states[:, : self.engine.nz]),
+            known=None,
         )
 
     def only(self, samples: np.ndarray) -> Motion:
@@ -230,7 +245,7 @@ class Motion:
         kept = {name: getattr(self, name)[samples] for name in ("t", "q", "u", "work")}
         return replace(
             self,
-            evaluation=replace(self.evaluation, **{k: v[samples] for k, v in vars(self.evaluation).items()}),
+            known=replace(self.evaluation, **{k: v[samples] for k, v in vars(self.evaluation).items()}),
             **kept,
         )
 
@@ -297,6 +312,6 @@ class Motion:
             )
         evaluation = Evaluation(**{k[2:]: v for k, v in data.items() if k.startswith("e_")})
         keep: dict[str, Any] = {name: data[name] for name in ("parameters", "t", "q", "u", "work")}
-        keep |= {name: facts[name] for name in ("success", "message", "stats", "method")}
+        keep |= {name: facts[name] for name in ("success", "message", "stats")} | {"told": facts["method"]}
         events = unpacked(facts["events"], systems)
-        return Motion(system=system, evaluation=evaluation, events=events, **keep)
+        return Motion(system=system, known=evaluation, events=events, **keep)

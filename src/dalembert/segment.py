@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from dalembert.state import State
 if TYPE_CHECKING:
     from dalembert.numerics.engine import Drift, Engine, Formulation, Integrator
     from dalembert.numerics.integrators.crossing import Watch
+    from dalembert.numerics.integrators.march import Samples
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,6 @@ def run_segment(
         samples = made_with.integrator.run(engine, state.z, span, t_eval, made_with.progress)
     nq, size, status = system.nq, engine.size, samples.status
     ended = f" (t = {samples.t[-1]:.6g})" if status and len(samples.t) else ""
-    ingredients = (made_with.formulation, made_with.drift, made_with.integrator)
     motion = Motion(
         system=system,
         parameters=p,
@@ -60,11 +61,10 @@ def run_segment(
         q=samples.z[:, :nq],
         u=samples.z[:, nq:size],
         work=samples.z[:, size] if system.works else np.zeros(len(samples.t)),
-        evaluation=engine.evaluate(samples.t, samples.z),
         success=status == 0,
         message=status.message + ended,
         stats=samples.stats,
-        method=", ".join(_described(value) for value in ingredients) + _choices(system, engine),
+        told=partial(_tell, made_with, engine, _mean_step(samples, span[0])),
         events=_occurrences(engine, watched, samples.events, tuple(event.name for event in events)),
         engine=engine,
         integrator=made_with.integrator,
@@ -108,12 +108,24 @@ def _occurrences(
     )
 
 
+def _mean_step(samples: Samples, start: float) -> float:
+    return (samples.t[-1] - start) / max(samples.stats.get("steps", 0), 1) if len(samples.t) else 0.0
+
+
+def _tell(made_with: Ingredients, engine: Engine, mean_step: float) -> str:
+    """The ingredients, what the drift control has to say, and the choices of the formulation."""
+    ingredients = (made_with.formulation, made_with.drift, made_with.integrator)
+    remark = made_with.drift.remark(engine.system, engine.started, mean_step)
+    return ", ".join(_described(value) for value in ingredients) + remark + _choices(engine.system, engine)
+
+
 def _described(ingredient: Any) -> str:
     """The ingredient with its tolerances and every option that was changed."""
     shown = [
         f
         for f in fields(ingredient)
-        if f.name in ("rtol", "atol", "tolerance") or f.default is MISSING or getattr(ingredient, f.name) != f.default
+        if getattr(ingredient, f.name) is not None
+        and (f.name in ("rtol", "atol", "tolerance") or getattr(ingredient, f.name) != f.default)
     ]
     return f"{type(ingredient).__name__}({', '.join(f'{f.name}={getattr(ingredient, f.name)!r}' for f in shown)})"
 

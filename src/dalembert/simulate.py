@@ -56,7 +56,7 @@ def simulate(
     span, times = _times(state, t_end, t_eval)
     state = replace(state, system=system, parameters=_parameters(system, state, parameters))
     check_consistent(system, span[0], state.q, state.u, state.parameters)
-    looked_for = check_events(state, events)
+    looked_for = check_events(state, events) if events else ()
     if looked_for:
         check_locates(integrator)
     with ExitStack() as stack:
@@ -125,7 +125,7 @@ def pair(
             f"{name} keeps the constraints itself, {drift!r} would disturb it; leave `drift` out, or take an explicit "
             "integrator such as DOP853()"
         )
-    return formulation or LagrangeMultipliers(), drift or NoCorrection(), integrator
+    return formulation or LagrangeMultipliers(), drift or Projection(), integrator
 
 
 _EXAMPLES = {"formulation": "LagrangeMultipliers()", "drift": "Projection()", "integrator": "DOP853()"}
@@ -146,7 +146,7 @@ def _times(
     times = np.asarray(t_eval, dtype=float)
     if times.ndim != 1 or times.size == 0 or not np.isfinite(times).all():
         raise ArrayError(f"t_eval must be a non-empty list of finite times, got shape {times.shape}")
-    if (np.diff(times) <= 0).any():
+    if (times[1:] <= times[:-1]).any():
         raise ArrayError("t_eval must be strictly increasing")
     if times[0] < t0 or times[-1] > t1:
         raise ArrayError(f"t_eval reaches from {times[0]:g} to {times[-1]:g}, beyond the interval {t0:g} .. {t1:g}")
@@ -156,6 +156,8 @@ def _times(
 def _parameters(system: System, state: State, changes: Mapping[Any, float] | None) -> np.ndarray:
     if state.system is not system and state.system.coordinates != system.coordinates:
         raise PairingError(f"the state belongs to `{state.system.name}`, not to `{system.name}`")
+    if state.system is system and not changes and np.isfinite(state.parameters).all():
+        return np.array(state.parameters, dtype=float)  # by name it takes 70 us for 40 parameters
     carried = dict(zip(system.parameters, state.parameters, strict=True))
     return system.parameter_values({**carried, **{str(k): v for k, v in (changes or {}).items()}})
 

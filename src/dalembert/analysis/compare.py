@@ -175,7 +175,7 @@ def every_drift() -> list[Any]:
     """All drift controls, with their defaults."""
     import dalembert as da
 
-    return [da.Projection(), da.NoCorrection()]
+    return [da.Projection(), da.Baumgarte(), da.Blajer(), da.Yoon(), da.NoCorrection()]
 
 
 def every_integrator(span: float) -> list[Any]:
@@ -183,7 +183,8 @@ def every_integrator(span: float) -> list[Any]:
     import dalembert as da
 
     step = span / 3000.0
-    return [da.DOP853(), da.RK4(step)]
+    explicit = [da.DOP853(), da.Tsit5(), da.KuttaMerson(rtol=1e-8), da.RK4(step)]
+    return [*explicit, da.Radau(), da.StateSpaceSVD(), da.GeneralizedAlpha()]
 
 
 def _combinations(formulations: list[Any], drifts: list[Any], integrators: list[Any]) -> list[tuple[Any, Any, Any]]:

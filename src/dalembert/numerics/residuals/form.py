@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import casadi as ca
@@ -20,7 +20,8 @@ class Residual:
 
     `state` is z = (q, u, and the work done if anything does work) as a graph of t, y, p. `differential` (ny,) says
     whose rate occurs; `tested` (ny,) which variables an error test should look at: not multipliers, whose errors are
-    larger by the index of the equations and do not feed back.
+    larger by the index of the equations and do not feed back; `vanishing` (ny,) which are zero in every solution
+    (empty: none).
     """
 
     t: ca.SX
@@ -31,6 +32,7 @@ class Residual:
     state: ca.SX
     differential: np.ndarray
     tested: np.ndarray
+    vanishing: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
     @property
     def size(self) -> int:
@@ -81,9 +83,10 @@ class Mechanics:
         residual = system.functions["residual"](x)
         A = ca.reshape(part["constraint_jacobian"], nu, nc).T
         W = A if system.ideal else ca.reshape(part["directions"], nu, nc).T
-        bent = (ca.mtimes(A, udot) - part["constraint_bias"])[n_p + n_v :]
+        # [k:, 0], not [k:]: CasADi takes a slice beyond the end of a 1x1 matrix for a row
+        bent = (ca.mtimes(A, udot) - part["constraint_bias"])[n_p + n_v :, 0]
         if system.curved:
-            newton = system.functions["newton"](ca.vertcat(x, udot, la[nc - n_a :]))
+            newton = system.functions["newton"](ca.vertcat(x, udot, la[nc - n_a :, 0]))
             rows = ca.reshape(newton[: n_a * nu], nu, n_a).T
             A = ca.vertcat(A[: nc - n_a, :], rows)
             W = ca.vertcat(W[: nc - n_a, :], ca.reshape(newton[n_a * nu : 2 * n_a * nu], nu, n_a).T)
@@ -95,12 +98,12 @@ class Mechanics:
         return cls(
             t=t, q=q, u=u, udot=udot, la=la, p=p,
             qdot=part["coordinate_rates"],
-            phi=residual[:n_p],
+            phi=residual[:n_p, 0],
             A=A,
             balance=ca.mtimes(M, udot) - part["forces"] - reaction,
-            constraints=ca.vertcat(residual[n_p:], bent),
+            constraints=ca.vertcat(residual[n_p:, 0], bent),
             power=part["power"] + ca.dot(part["transport"], udot) + ca.dot(reaction, u),
-            invariants=system.functions["invariant"](x)[:ni],
+            invariants=system.functions["invariant"](x)[:ni, 0],
         )  # fmt: skip
 
     def displacement(self, system: System, s: ca.SX) -> ca.SX:

@@ -43,7 +43,9 @@ class GearGuptaLeimkuhler:
         ydot = ca.vertcat(qdot, m.udot, workdot, ca.SX.sym("algebraic", system.nc + n_p + ni))
         differential = np.arange(y.shape[0]) < system.nq + system.nu + works
         tested = np.arange(y.shape[0]) < system.nq + system.nu
-        return Residual(m.t, y, ydot, m.p, ca.densify(F), ca.vertcat(m.q, m.u, work), differential, tested)
+        vanishing = np.arange(y.shape[0]) >= system.nq + system.nu + works + system.nc
+        state = ca.vertcat(m.q, m.u, work)
+        return Residual(m.t, y, ydot, m.p, ca.densify(F), state, differential, tested, vanishing)
 
     def start(self, engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """y and y' at a consistent state z: la from the accelerations, mu = nu = 0."""
