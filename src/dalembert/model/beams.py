@@ -25,7 +25,7 @@ Plane = tuple[sp.Expr, sp.Expr]
 Node = tuple[Plane, Plane]  # position and slope
 Shape = Callable[[float, int], Plane]
 POINTS = 4  # Gauss points for masses: exact to degree 7, squares of cubics have degree 6
-AXIAL, BENDING = 5, 3  # Gauss points for the strain energy of an element
+AXIAL, BENDING = 3, 3  # Gauss points for the strain energy of an element; more of the axial ones would lock it
 SLOPES = 12  # Gauss points for the shortening of a deflected beam
 DRAWN = 4  # strokes per element
 ROOTS = (1.8751040687119611664, 4.6940911329741745764, 7.8547574382376125649, 10.995540734875466991)
@@ -33,25 +33,31 @@ ROOTS = (1.8751040687119611664, 4.6940911329741745764, 7.8547574382376125649, 10
 
 @dataclass(frozen=True)
 class Cable:
-    """A chain of ANCF elements; `nodes` are its cross-sections from the start to the end.
+    """A chain of ANCF elements.
 
     `at` gives the cross-section at an arc length as a body without mass, with x along the tangent: to be held by
     joints, marked, pushed and twisted like any other.
     """
 
     name: str
-    nodes: tuple[Body, ...]
+    length: float
+    elements: int
     at: Callable[[float], Body]
 
     @property
     def start(self) -> Body:
         """The cross-section at arc length zero."""
-        return self.nodes[0]
+        return self.at(0.0)
 
     @property
     def end(self) -> Body:
         """The cross-section at the end."""
-        return self.nodes[-1]
+        return self.at(self.length)
+
+    @property
+    def nodes(self) -> tuple[Body, ...]:
+        """The cross-sections between elements and at both ends."""
+        return tuple(self.at(self.length * k / self.elements) for k in range(self.elements + 1))
 
 
 @dataclass(frozen=True)
@@ -101,10 +107,10 @@ class Beams:
             shape = _hermite(nodes[k], nodes[k + 1], size)
             self._masses(f"{name}_{k}", [((*shape(x, 0), sp.S.Zero), rho * (size * w)) for x, w in _gauss(POINTS)])
             self._model.energy(potential=_strain(shape, EA * size, EI * size))
-        at = _along(name, nodes, size)
-        strokes = [at(size * k / DRAWN).position or ORIGIN for k in range(DRAWN * elements + 1)]
+        place, at = _along(name, nodes, size)
+        strokes = [place(size * k / DRAWN) for k in range(DRAWN * elements + 1)]
         self._model.statement.shapes.append(Line(name, tuple(strokes)))
-        return Cable(name, tuple(at(size * k) for k in range(elements + 1)), at)
+        return Cable(name, length, elements, at)
 
     def floating(
         self,
@@ -134,7 +140,7 @@ class Beams:
         x, y = (self._scalar(c, name) for c in place[:2])
         frame = Body(f"{name}_frame", (x, y, sp.S.Zero), attitude=Attitude.ANGLE, rotation=(angle,))
         shape = _Modes(L, d, stiffening=stiffening)
-        self._masses(name, [(_carried(frame, shape.place(x)), rho * L * w) for x, w in _gauss(4 + 2 * modes)])
+        self._masses(name, [(_carried(frame, shape.place(x)), rho * L * w) for x, w in _gauss(8 + 2 * modes)])
         self._model.energy(potential=EI / L**3 * shape.bending() / 2)
 
         def at(s: Expression) -> Body:
@@ -189,27 +195,45 @@ def _hermite(left: Node, right: Node, size: float) -> Shape:
 
 
 def _strain(shape: Shape, EA: sp.Expr, EI: sp.Expr) -> sp.Expr:
-    """Strain energy of an element, EA and EI times its length."""
+    """Strain energy of an element, EA and EI times its length.
+
+    Powers are left as they stand: SymPy's search for simpler ones takes longer than the rest of the beam.
+    """
     terms = []
     for x, w in _gauss(AXIAL):
         a, b = shape(x, 1)
-        terms.append(w / 2 * EA * (sp.sqrt(a**2 + b**2) - 1) ** 2)
+        stretch = _power(_power(a, 2) + _power(b, 2), sp.S.Half) - 1
+        terms.append(w / 2 * EA * _power(stretch, 2))
     for x, w in _gauss(BENDING):
         (a, b), (c, d) = shape(x, 1), shape(x, 2)
-        terms.append(w / 2 * EI * ((a * d - b * c) / (a**2 + b**2)) ** 2)
+        bent = (a * d - b * c) * _power(_power(a, 2) + _power(b, 2), -1)
+        terms.append(w / 2 * EI * _power(bent, 2))
     return sp.Add(*terms)
 
 
-def _along(name: str, nodes: Sequence[Node], size: float) -> Callable[[float], Body]:
-    def at(s: float) -> Body:
-        k = min(max(int(float(s) / size + 1e-12), 0), len(nodes) - 2)
-        shape, x = _hermite(nodes[k], nodes[k + 1], size), float(s) / size - k
-        x = round(x) if abs(x - round(x)) < 1e-12 else x  # at a node, what the node says
-        a, b = shape(x, 1)
-        place = (*shape(x, 0), sp.S.Zero)
-        return Body(f"{name}({s:g})", place, attitude=Attitude.ANGLE, rotation=(sp.atan2(b, a),))
+def _power(base: sp.Expr, exponent: Any) -> sp.Expr:
+    return sp.Pow(base, exponent, evaluate=False)
 
-    return at
+
+def _along(name: str, nodes: Sequence[Node], size: float) -> tuple[Callable[[float], Vector], Callable[[float], Body]]:
+    """Place and cross-section at an arc length."""
+
+    def find(s: float) -> tuple[Shape, float]:
+        k = min(max(int(float(s) / size + 1e-12), 0), len(nodes) - 2)
+        x = float(s) / size - k
+        # At a node, what the node says.
+        return _hermite(nodes[k], nodes[k + 1], size), round(x) if abs(x - round(x)) < 1e-12 else x
+
+    def place(s: float) -> Vector:
+        shape, x = find(s)
+        return (*shape(x, 0), sp.S.Zero)
+
+    def at(s: float) -> Body:
+        shape, x = find(s)
+        a, b = shape(x, 1)
+        return Body(f"{name}({s:g})", place(s), attitude=Attitude.ANGLE, rotation=(sp.atan2(b, a),))
+
+    return place, at
 
 
 class _Modes:
