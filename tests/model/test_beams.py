@@ -1,5 +1,7 @@
 """Flexible beams: beam theory at rest, natural frequencies, exact large rotations, convergence, stiffness."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.linalg import eigh, null_space
@@ -170,7 +172,7 @@ class TestFlexiblePendulum:
             )
             for n in (2, 4, 8, 16)
         ]
-        gaps = np.array([np.abs(a - b).max() for a, b in zip(ends, ends[1:], strict=False)])
+        gaps = np.array([np.abs(a - b).max() for a, b in pairwise(ends)])
         orders = np.log2(gaps[:-1] / gaps[1:])
         assert gaps[-1] < 2e-3
         assert orders[0] > 1.5

@@ -1,10 +1,10 @@
 """Flexible pendulum: a slender beam, pinned at one end, falls from horizontal rest in the plane.
 
-The example of Wu, Zhang, Guo and Li (their figures 2-4: motion of the end point over 1.2 s, an explicit Runge-Kutta method
-beside their state-space method). They give no data of the beam. Those here are commonly quoted from Escalona, Hussien and
-Shabana for the very flexible pendulum: length 1.2 m, area 0.0018 m^2, second moment 1.215e-8 m^4, density 5540 kg/m^3,
-E = 0.7e6 Pa. With E = 0.7e11 Pa (the parameter `E`) it bends by a few millimetres only: then the floating frame with
-assumed modes is valid too, and the axial vibrations of the cable elements make the equations stiff.
+The example of Wu, Zhang, Guo and Li (their figures 2-4: motion of the end point over 1.2 s, an explicit Runge-Kutta
+method beside their state-space method). They give no data of the beam. Those here are commonly quoted from Escalona,
+Hussien and Shabana for the very flexible pendulum: length 1.2 m, area 0.0018 m^2, second moment 1.215e-8 m^4, density
+5540 kg/m^3, E = 0.7e6 Pa. With E = 0.7e11 Pa (the parameter `E`) it bends by a few millimetres only: then the floating
+frame with assumed modes is valid too, and the axial vibrations of the cable elements make the equations stiff.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dalembert.problems.problem import Problem
 LENGTH, AREA, MOMENT, DENSITY = 1.2, 0.0018, 1.215e-8, 5540.0
 SOFT, STIFF = 0.7e6, 0.7e11
 SOURCE = (
-    "J. Wu, D. Zhang, X. Guo, L. Li, A state space method for solving differential algebraic equations with nonholonomic "
-    "constraints; data: J. L. Escalona, H. A. Hussien, A. A. Shabana, J. Sound Vib. 214 (1998) 833-851"
+    "J. Wu, D. Zhang, X. Guo, L. Li, A state space method for solving differential algebraic equations with "
+    "nonholonomic constraints; data: J. L. Escalona, H. A. Hussien, A. A. Shabana, J. Sound Vib. 214 (1998) 833-851"
 )
 
 
