@@ -31,7 +31,7 @@ def links_of(statement: Statement) -> list[Line]:
             places.append(places[0])
         places = list(dict.fromkeys(places)) if len(places) == 2 else places
         if len(places) > 1:
-            lines.append(Line(f"{body.name} link", tuple(_at(body, place) for place in places)))
+            lines.append(Line(body.name, tuple(_at(body, place) for place in places)))
     return lines
 
 
@@ -44,13 +44,15 @@ def disc_of(name: str, marker: Marker, radius: sp.Expr) -> Line:
 
 def wheel_of(name: str, marker: Marker, radius: sp.Expr) -> Line:
     """A wheel from above: as long as it is high along the x axis of a marker, and a third as wide."""
-    corners = ((1, 1), (1, -1), (-1, -1), (-1, 1), (1, 1))
-    return _path(name, marker, [_place(marker, a * radius, b * radius / 3) for a, b in corners])
+    corner = [(1.0, 0.0), (1.0, 0.7), (0.9, 1.0), (0.0, 1.0)]  # a rounded one; the others mirror it
+    outline = [(sx * a, sy * b) for sx, sy in ((1, 1), (-1, 1), (-1, -1), (1, -1))
+               for a, b in (corner if sx * sy > 0 else corner[::-1])]  # fmt: skip
+    return _path(name, marker, [_place(marker, a * radius, b * radius / 3) for a, b in (*outline, outline[0])])
 
 
 def blade_of(name: str, marker: Marker, length: sp.Expr) -> Line:
     """A short stroke along the x axis of a marker: a skate or knife edge."""
-    return _path(name, marker, [_place(marker, side * length / 2, sp.S.Zero) for side in (-1, 1)])
+    return _path(name, marker, [_place(marker, length * sp.Rational(k, 16), sp.S.Zero) for k in range(-8, 9, 2)])
 
 
 def coil_of(name: str, start: Vector, gap: Vector) -> Line:
