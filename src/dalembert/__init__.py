@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from dalembert.numerics.formulations.nonminimal_kane import NonminimalKane
     from dalembert.numerics.formulations.null_space import NullSpace
     from dalembert.numerics.formulations.udwadia_kalaba import UdwadiaKalaba
+    from dalembert.numerics.integrators.automatic import Automatic
     from dalembert.numerics.integrators.dop853 import DOP853
     from dalembert.numerics.integrators.generalized_alpha import GeneralizedAlpha
     from dalembert.numerics.integrators.kutta_merson import KuttaMerson
@@ -56,6 +57,7 @@ __all__ = [
     "DOP853",
     "RK4",
     "ArrayError",
+    "Automatic",
     "Baumgarte",
     "Blajer",
     "Certificate",
@@ -96,6 +98,7 @@ __all__ = [
 
 # Ingredients whose modules hold native code: imported, and on first use compiled, when they are asked for.
 _NATIVE = {
+    "Automatic": "dalembert.numerics.integrators.automatic",
     "Baumgarte": "dalembert.numerics.drift.baumgarte",
     "Blajer": "dalembert.numerics.drift.blajer",
     "KuttaMerson": "dalembert.numerics.integrators.kutta_merson",

@@ -21,6 +21,7 @@ PARTS = (
     "dalembert.numerics.drift.projection",
     "dalembert.numerics.drift.blajer",
     "dalembert.numerics.drift.yoon",
+    "dalembert.numerics.integrators.automatic",
     "dalembert.numerics.integrators.dop853",
     "dalembert.numerics.integrators.generalized_alpha",
     "dalembert.numerics.integrators.kutta_merson",

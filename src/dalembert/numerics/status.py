@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 
 OK, MORE, NOT_FINITE, STEP_COLLAPSE, DRIFT_STUCK, TOO_MANY_STEPS, INTERRUPTED, JAMMED, UNREACHED = range(9)
-EVENT, ZENO, NOT_CONVERGED = range(9, 12)
+EVENT, ZENO, NOT_CONVERGED, PAUSED = range(9, 13)
 
 
 class Status(enum.IntEnum):
@@ -23,6 +23,7 @@ class Status(enum.IntEnum):
     EVENT = EVENT
     ZENO = ZENO
     NOT_CONVERGED = NOT_CONVERGED
+    PAUSED = PAUSED
 
     @property
     def message(self) -> str:
@@ -33,6 +34,7 @@ class Status(enum.IntEnum):
 MESSAGES = {
     Status.OK: "reached the end of the interval",
     Status.MORE: "the run has not ended yet",
+    Status.PAUSED: "the run waits for another integrator to go on",
     Status.NOT_FINITE: "the equations gave a value that is not finite (NaN or infinity); the model is undefined there: "
     "look at the last sample for a division by zero or a root of a negative number",
     Status.STEP_COLLAPSE: "the step size collapsed: the error test cannot be met; the motion may be singular or stiff "
