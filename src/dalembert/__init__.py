@@ -35,17 +35,24 @@ if TYPE_CHECKING:
     from dalembert.numerics.formulations.null_space import NullSpace
     from dalembert.numerics.formulations.udwadia_kalaba import UdwadiaKalaba
     from dalembert.numerics.integrators.dop853 import DOP853
+    from dalembert.numerics.integrators.ida import IDA
     from dalembert.numerics.integrators.rk4 import RK4
+    from dalembert.numerics.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
+    from dalembert.numerics.residuals.hiller_anantharaman import HillerAnantharaman
+    from dalembert.numerics.residuals.pseudo_speeds import PseudoSpeeds
 
 __version__ = version("dalembert")
 
 __all__ = [
     "DOP853",
+    "IDA",
     "RK4",
     "ArrayError",
     "Certificate",
     "DalembertError",
     "Diagnosis",
+    "GearGuptaLeimkuhler",
+    "HillerAnantharaman",
     "InconsistentStateError",
     "InitialStateError",
     "LagrangeMultipliers",
@@ -59,6 +66,7 @@ __all__ = [
     "OptionError",
     "PairingError",
     "Projection",
+    "PseudoSpeeds",
     "State",
     "System",
     "Tolerances",
@@ -69,6 +77,10 @@ __all__ = [
 # Ingredients whose modules hold native code: imported, and on first use compiled, when they are asked for.
 _NATIVE = {
     "DOP853": "dalembert.numerics.integrators.dop853",
+    "GearGuptaLeimkuhler": "dalembert.numerics.residuals.gear_gupta_leimkuhler",
+    "HillerAnantharaman": "dalembert.numerics.residuals.hiller_anantharaman",
+    "IDA": "dalembert.numerics.integrators.ida",
+    "PseudoSpeeds": "dalembert.numerics.residuals.pseudo_speeds",
     "LagrangeMultipliers": "dalembert.numerics.formulations.lagrange_multipliers",
     "NoCorrection": "dalembert.numerics.drift.no_correction",
     "Projection": "dalembert.numerics.drift.projection",

@@ -98,6 +98,12 @@ def pair(
     from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers
     from dalembert.numerics.integrators.dop853 import DOP853
 
+    if callable(getattr(formulation, "settled", None)):
+        raise PairingError(
+            f"formulation={formulation!r} is a residual form F(t, y, y') = 0, not a formulation of accelerations; a residual "
+            f"form is for a DAE solver: leave `formulation` out and pass integrator=IDA(form={formulation!r}) or "
+            "Radau(form=...)"
+        )
     for value, verb, what in (
         (formulation, "accelerator", "formulation"),
         (drift, "corrector", "drift"),
@@ -130,7 +136,7 @@ def _described(ingredient: Any) -> str:
     shown = [
         f
         for f in fields(ingredient)
-        if f.name in ("rtol", "atol", "tolerance") or f.default is MISSING or getattr(ingredient, f.name) != f.default
+        if f.name in ("rtol", "atol", "tolerance", "form") or f.default is MISSING or getattr(ingredient, f.name) != f.default
     ]
     return f"{type(ingredient).__name__}({', '.join(f'{f.name}={getattr(ingredient, f.name)!r}' for f in shown)})"
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import casadi as ca
 import numpy as np
 
 from dalembert.equations.system import System
+from dalembert.numerics.formulations.choice import Choice, choose
 
 if TYPE_CHECKING:
     from dalembert.numerics.engine import Engine
+
+POOR = 1e-2  # quality below which static choices are made anew
+DEPENDENT = 1e-9  # part of a constraint that others do not contain, below which it repeats them
 
 
 @dataclass(frozen=True)
@@ -20,7 +25,8 @@ class Residual:
 
     `state` is z = (q, u, and the work done if anything does work) as a graph of t, y, p. `differential` (ny,) says
     whose rate occurs; `tested` (ny,) which variables an error test should look at: not multipliers, whose errors are
-    larger by the index of the equations and do not feed back.
+    larger by the index of the equations and do not feed back. `quality` is 1 where the static choices of the form are
+    good and falls towards 0 where they fail; None if it makes none that could.
     """
 
     t: ca.SX
@@ -31,6 +37,7 @@ class Residual:
     state: ca.SX
     differential: np.ndarray
     tested: np.ndarray
+    quality: ca.SX | None = None
 
     @property
     def size(self) -> int:
@@ -38,20 +45,42 @@ class Residual:
         return int(self.y.shape[0])
 
 
-class ResidualForm(Protocol):
-    """A way of writing F(t, y, y') = 0: the graph, and y, y' at a consistent state."""
+class SettledForm(Protocol):
+    """F(t, y, y') = 0 with every static choice made: the graph, and y, y' at a consistent state.
+
+    Forms with equal `key` have the same graph; what differs is in `parameters`, the values of `Residual.p`. `choices`
+    are equal if and only if the choices are; `partition` names the dependent speeds, if there are any.
+    """
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def choices(self) -> tuple[Any, ...]: ...
+
+    @property
+    def partition(self) -> Choice | None: ...
 
     def residual(self, system: System) -> Residual: ...
 
+    def parameters(self, engine: Engine) -> np.ndarray: ...
+
     def start(self, engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
+
+
+class ResidualForm(Protocol):
+    """A way of writing F(t, y, y') = 0, which makes its static choices - constraints, partitions - at a state."""
+
+    def settled(self, engine: Engine, t: float, z: np.ndarray) -> SettledForm: ...
 
 
 @dataclass(frozen=True)
 class Mechanics:
     """Graphs of t, q, u, p that every form is made of, and of u', la where these enter.
 
-    `balance` (nu, 1) is M u' - f - W^T la + F^T |la|; `constraints` (nc, 1) are psi - the rates of the position
-    constraints and the velocity constraints - then the acceleration constraints; `power` (1, 1) changes the energy.
+    la, phi, A, b and the constraints are those of the kept rows. `balance` (nu, 1) is M u' - f - W^T la + F^T |la|;
+    `constraints` (nc, 1) are psi - the rates of the position constraints and the velocity constraints - then the
+    acceleration constraints; `power` (1, 1) changes the energy.
     """
 
     t: ca.SX
@@ -63,18 +92,21 @@ class Mechanics:
     qdot: ca.SX
     phi: ca.SX
     A: ca.SX
+    b: ca.SX
     balance: ca.SX
     constraints: ca.SX
     power: ca.SX
     invariants: ca.SX
 
     @classmethod
-    def of(cls, system: System) -> Mechanics:
-        """The pieces of a system, from its functions."""
+    def of(cls, system: System, kept: Sequence[int] | None = None) -> Mechanics:
+        """The pieces of a system, from its functions; with the constraints `kept` only, if some repeat others."""
         nq, nu, nc, ni = system.nq, system.nu, system.nc, len(system.invariants)
+        rows = list(range(nc)) if kept is None else list(kept)
         n_p, n_v, n_a = system.count("position"), system.count("velocity"), system.count("acceleration")
         t, q, u, p = (ca.SX.sym(n, k) for n, k in (("t", 1), ("q", nq), ("u", nu), ("p", len(system.parameters))))
-        udot, la = ca.SX.sym("udot", nu), ca.SX.sym("la", nc)
+        udot, carried, la = ca.SX.sym("udot", nu), ca.SX.sym("la", len(rows)), ca.SX(nc, 1)
+        la[rows] = carried
         x = ca.vertcat(t, q, u, p)
         out = system.functions["dynamics"](x)
         part = {name: out[where] for name, (where, _) in system.parts.items()}
@@ -84,8 +116,7 @@ class Mechanics:
         bent = (ca.mtimes(A, udot) - part["constraint_bias"])[n_p + n_v :]
         if system.curved:
             newton = system.functions["newton"](ca.vertcat(x, udot, la[nc - n_a :]))
-            rows = ca.reshape(newton[: n_a * nu], nu, n_a).T
-            A = ca.vertcat(A[: nc - n_a, :], rows)
+            A = ca.vertcat(A[: nc - n_a, :], ca.reshape(newton[: n_a * nu], nu, n_a).T)
             W = ca.vertcat(W[: nc - n_a, :], ca.reshape(newton[n_a * nu : 2 * n_a * nu], nu, n_a).T)
             bent = newton[2 * n_a * nu : 2 * n_a * nu + n_a]
         reaction = ca.mtimes(W.T, la)
@@ -93,12 +124,13 @@ class Mechanics:
             reaction -= ca.mtimes(ca.reshape(part["friction"], nu, nc), ca.fabs(la))
         M = ca.reshape(part["mass_matrix"], nu, nu).T
         return cls(
-            t=t, q=q, u=u, udot=udot, la=la, p=p,
+            t=t, q=q, u=u, udot=udot, la=carried, p=p,
             qdot=part["coordinate_rates"],
-            phi=residual[:n_p],
-            A=A,
+            phi=_rows(residual, [row for row in rows if row < n_p]),
+            A=_rows(A, rows),
+            b=_rows(part["constraint_bias"], rows),
             balance=ca.mtimes(M, udot) - part["forces"] - reaction,
-            constraints=ca.vertcat(residual[n_p:], bent),
+            constraints=_rows(ca.vertcat(residual[n_p:], bent), rows),
             power=part["power"] + ca.dot(part["transport"], udot) + ca.dot(reaction, u),
             invariants=system.functions["invariant"](x)[:ni],
         )  # fmt: skip
@@ -106,3 +138,75 @@ class Mechanics:
     def displacement(self, system: System, s: ca.SX) -> ca.SX:
         """C s (nq, 1): the change of q that goes with a change s of the integrated speeds."""
         return system.functions["displacement"](ca.vertcat(self.t, self.q, s, self.p))
+
+    def shift(self, system: System, mu: ca.SX, nu: ca.SX) -> ca.SX:
+        """C A_p^T mu + (grad of the invariants)^T nu (nq, 1): what keeps phi and the invariants, zero in exact motion."""
+        out = ca.SX(system.nq, 1)
+        if mu.shape[0]:
+            out += self.displacement(system, ca.mtimes(self.A[: mu.shape[0], :].T, mu))
+        if nu.shape[0]:
+            out += ca.mtimes(ca.jacobian(self.invariants, self.q).T, nu)
+        return out
+
+
+def _rows(matrix: ca.SX, rows: list[int]) -> ca.SX:
+    """Rows of a matrix; without any, CasADi would lose its width."""
+    return matrix[rows, :] if rows else ca.SX(0, matrix.shape[1])
+
+
+def matrices(engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """M (nu, nu) and A (nc, nu) at a state."""
+    system = engine.system
+    out = system.evaluate("dynamics", t, z[: system.nq], z[system.nq : engine.size], engine.parameters)
+    M, A = (
+        out[where].reshape(shape)
+        for where, shape in (system.parts[name] for name in ("mass_matrix", "constraint_jacobian"))
+    )
+    return M, A
+
+
+def independent_rows(system: System, M: np.ndarray, A: np.ndarray) -> tuple[int, ...]:
+    """Constraints that do not repeat others; where levels repeat one another, positions are kept before velocities.
+
+    Rows that are not linear in u' are all kept: their A is not known beforehand.
+    """
+    n_p, linear = system.count("position"), system.nc - system.curved
+    kept: list[int] = []
+    for level in (range(n_p), range(n_p, linear)):
+        if not level:
+            continue
+        free = A[list(level)]
+        if kept:  # what the kept rows leave of the others, in the mass metric
+            mass = np.sqrt(np.maximum(np.abs(np.diag(M)), 1e-14 * np.abs(np.diag(M)).max()))
+            basis = np.linalg.svd(A[kept] / mass, full_matrices=False)[2]
+            rest = free / mass
+            rest = rest - rest @ basis.T @ basis
+            small = np.linalg.norm(rest, axis=1) < DEPENDENT * np.linalg.norm(free / mass, axis=1)
+            free = np.where(small[:, None], 0.0, rest * mass)
+        kept += [level[row] for row in choose(M, free).rows]
+    return (*sorted(kept), *range(linear, system.nc))
+
+
+def kept_rows(engine: Engine, t: float, z: np.ndarray) -> tuple[int, ...] | None:
+    """The independent constraints at a state; None if all are."""
+    rows = independent_rows(engine.system, *matrices(engine, t, z))
+    return None if len(rows) == engine.system.nc else rows
+
+
+def positions(system: System, kept: Sequence[int] | None) -> int:
+    """Number of position constraints among the kept ones."""
+    n_p = system.count("position")
+    return n_p if kept is None else sum(row < n_p for row in kept)
+
+
+def carried_multipliers(
+    engine: Engine, t: float, z: np.ndarray, udot: np.ndarray, kept: Sequence[int] | None
+) -> np.ndarray:
+    """Multipliers of the kept constraints that give the same reaction as the least ones of all."""
+    system = engine.system
+    la = engine.evaluate(np.array([t]), z[None]).multipliers[0]
+    if kept is None:
+        return la
+    q, u = z[: system.nq], z[system.nq : engine.size]
+    W = system.directions(t, q, u, engine.parameters, udot=udot, multipliers=la)
+    return np.linalg.lstsq(W[list(kept)].T, W.T @ la, rcond=None)[0]

@@ -1,0 +1,247 @@
+"""The lecture's equations: pseudo generalised speeds u_r eliminated, constraints as algebraic rows; 2n + M equations.
+
+J. K. Moore, "Learn Multibody Dynamics", Equations of Motion with Holonomic Constraints: with n independent and M
+dependent coordinates q, q_r, the unknowns are y = (q, q_r, u); u_r and u_r' follow from the differentiated
+constraints. Velocity constraints are eliminated in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.errors import OptionError, PairingError
+from dalembert.numerics.formulations.choice import Choice, choose
+from dalembert.numerics.formulations.partition import check_names, choose_partition
+from dalembert.numerics.linear.elimination import solve_in_order
+from dalembert.numerics.residuals.form import Mechanics, Residual, carried_multipliers, independent_rows, matrices
+
+if TYPE_CHECKING:
+    from dalembert.numerics.engine import Engine
+
+MOST = 40  # eliminated speeds above which the unrolled elimination and its derivatives are too long
+
+
+@dataclass(frozen=True)
+class PseudoSpeeds:
+    """f_k: q' = C u + D of the independent coordinates, f_d: n projected dynamic equations, f_h: phi = 0.
+
+    `u_ind` names the independent speeds (the same coordinates are then independent, if every speed is the rate of
+    one), and they stay so: a run ends where they fail. None chooses them by pivoting, and again when they degrade.
+    """
+
+    u_ind: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "u_ind", check_names(self.u_ind))
+
+    def settled(self, engine: Engine, t: float, z: np.ndarray) -> Partitioned:
+        """The equations for one partition, the best at this state or the given one."""
+        system = engine.system
+        M, A = matrices(engine, t, z)
+        rows = [row for row in independent_rows(system, M, A) if system.rows[row].level != "acceleration"]
+        if len(rows) > MOST:
+            raise PairingError(
+                f"PseudoSpeeds would eliminate {len(rows)} speeds of `{system.name}` symbolically, the limit is {MOST}; "
+                "use HillerAnantharaman() or GearGuptaLeimkuhler()"
+            )
+        speeds = choose_partition(system, M, A[rows], check_names(self.u_ind))
+        mass = _positive(np.sqrt(np.abs(np.diag(M))))
+        C, phi_q = _geometry(engine, t, z)
+        held = [k for k, row in enumerate(range(system.count("position"))) if row in rows]
+        phi_q = phi_q[held + list(range(system.count("position"), len(phi_q)))]
+        inertia = _positive(np.linalg.norm(mass[:, None] * np.linalg.pinv(C), axis=0))
+        allowed = None
+        if self.u_ind is not None and _plain(C):
+            tied = [k for k in range(system.nq) if np.flatnonzero(C[k])[0] in speeds.dependent]
+            allowed = tied if len(tied) >= len(phi_q) else None
+        coordinates = choose(np.diag(inertia**2), phi_q, allowed)
+        if len(coordinates.rows) < len(phi_q):
+            raise OptionError(
+                f"u_ind = ({', '.join(self.u_ind or ())}): the position constraints do not determine the other "
+                f"coordinates of `{system.name}` in this state; leave u_ind out or choose others"
+            )
+        later = tuple(row for row in independent_rows(system, M, A) if system.rows[row].level == "acceleration")
+        return Partitioned(system, tuple(rows), later, speeds, coordinates, tuple(mass), tuple(inertia))
+
+
+@dataclass(frozen=True, eq=False)
+class Partitioned:
+    """The equations of `PseudoSpeeds` for one partition, y = (q, q_r, u, work).
+
+    The partition enters the graph as data - permutations of speeds and coordinates - so that another one needs no
+    other machine code. `rows` are the eliminated constraints, `later` those on accelerations, whose multipliers stay
+    in y. So do those of all constraints if reactions are not ideal, and u_r if a velocity constraint is not linear.
+    """
+
+    system: System
+    rows: tuple[int, ...]
+    later: tuple[int, ...]
+    speeds: Choice
+    coordinates: Choice
+    mass: tuple[float, ...]
+    inertia: tuple[float, ...]
+
+    @property
+    def key(self) -> str:
+        """Name of the graph, which is the same for all partitions of one size."""
+        return f"PseudoSpeeds rows={self.rows} later={self.later}"
+
+    @property
+    def choices(self) -> tuple[Choice, Choice]:
+        """The eliminated speeds and coordinates."""
+        return self.speeds, self.coordinates
+
+    @property
+    def partition(self) -> Choice:
+        """The eliminated constraints and the dependent speeds."""
+        return Choice(tuple(self.rows[k] for k in self.speeds.rows), self.speeds.dependent)
+
+    def parameters(self, engine: Engine) -> np.ndarray:
+        """Those of the system, the permutations and the weights."""
+        s = self.system
+        orders = (
+            _selection(self.speeds.dependent + self.speeds.independent(s.nu), s.nu),
+            _selection(self.speeds.rows, len(self.rows)),
+            _selection(self.coordinates.dependent + self.coordinates.independent(s.nq), s.nq),
+            _selection(self.coordinates.rows, len(self.coordinates.rows)),
+        )
+        return np.concatenate([engine.parameters, *(order.ravel(order="F") for order in orders), self.mass, self.inertia])
+
+    def residual(self, system: System) -> Residual:
+        """F(t, y, y') and its variables."""
+        m = Mechanics.of(system, self.rows + self.later)
+        r, h, later = len(self.rows), len(self.coordinates.rows), len(self.later)
+        nq, nu, n = system.nq, system.nu, system.nu - len(self.rows)
+        P, R, Pq, Rq = (ca.SX.sym(s, k, k) for s, k in (("P", nu), ("R", r), ("Pq", nq), ("Rq", h)))
+        mass, inertia = ca.SX.sym("mass", nu), ca.SX.sym("inertia", nq)
+        psi, A = m.constraints[:r], m.A[:r, :]
+        linear = not ca.depends_on(ca.jacobian(psi, m.u), m.u) if r else True
+
+        # y and y': dependent parts of q and u come after the independent ones; `kept` are multipliers that stay.
+        symbol = {name: ca.SX.sym(name, size) for name, size in (
+            ("q", nq - h), ("qr", h), ("u", n), ("ur", 0 if linear else r), ("work", int(system.works)),
+            ("kept", later if system.ideal else r + later),
+        )}  # fmt: skip
+        y, ydot = ca.vertcat(*symbol.values()), ca.SX.sym("ydot", sum(v.shape[0] for v in symbol.values()))
+        ends = np.cumsum([0, *(v.shape[0] for v in symbol.values())])
+        rate = {name: ydot[int(a) : int(b)] for name, a, b in zip(symbol, ends[:-1], ends[1:], strict=True)}
+
+        q = ca.mtimes(Pq.T, ca.vertcat(symbol["qr"], symbol["q"]))
+        given = (m.t, q, m.p)
+        J = _call([A], m, given, u=ca.SX(nu, 1))[0] if linear else None
+        u = self._speeds(m, given, symbol, P, R, J)
+        J, b, qdot, held, psi = _call([A, m.b[:r], m.qdot, ca.vertcat(m.phi, m.invariants), psi], m, given, u=u)
+        J = ca.mtimes([R, J, P.T])
+        udot_r, quality = solve_in_order(J[:, :r], ca.mtimes(R, b) - ca.mtimes(J[:, r:], rate["u"]))
+        udot = ca.mtimes(P.T, ca.vertcat(udot_r, rate["u"]))
+        la = symbol["kept"]
+        if system.ideal:  # reactions of the eliminated constraints do no work along u: (M u' - f)_r = J_r^T la
+            balance = _call([m.balance], m, given, u=u, udot=udot, la=ca.vertcat(ca.SX(r, 1), la))[0]
+            found, _ = solve_in_order(J[:, :r].T, ca.mtimes(P[:r, :], balance))
+            la = ca.vertcat(ca.mtimes(R.T, found), la)
+        balance, power, bent = _call([m.balance, m.power, m.constraints[r:]], m, given, u=u, udot=udot, la=la)
+        F = ca.vertcat(
+            rate["q"] - ca.mtimes(Pq[h:, :], qdot),
+            ca.mtimes(Rq, held),
+            ca.mtimes(P[r:, :], balance) if system.ideal else balance,
+            *([] if linear else [ca.mtimes(R, psi)]),
+            *([rate["work"] - power] if system.works else []),
+            bent,
+        )
+        held_q = ca.mtimes([Rq, _call([ca.jacobian(ca.vertcat(m.phi, m.invariants), m.q)], m, given, u=u)[0], Pq.T])
+        quality = ca.fmin(quality, _moderation(J, ca.mtimes(P, mass), r))
+        quality = ca.fmin(quality, _moderation(held_q, ca.mtimes(Pq, inertia), h))
+        p = ca.vertcat(m.p, *(ca.vec(order) for order in (P, R, Pq, Rq)), mass, inertia)
+        where = {name: np.arange(a, b) for name, a, b in zip(symbol, ends[:-1], ends[1:], strict=True)}
+        differential, tested = np.zeros(y.shape[0], dtype=bool), np.zeros(y.shape[0], dtype=bool)
+        differential[np.concatenate([where[name] for name in ("q", "u", "work")])] = True
+        tested[np.concatenate([where[name] for name in ("q", "qr", "u", "ur")])] = True
+        state = ca.densify(ca.vertcat(q, u, symbol["work"]))
+        return Residual(m.t, y, ydot, p, ca.densify(F), state, differential, tested, quality)
+
+    def _speeds(self, m: Mechanics, given: tuple, symbol: dict[str, ca.SX], P: ca.SX, R: ca.SX, J: ca.SX | None) -> ca.SX:
+        """u (nu, 1): the dependent ones from psi = 0 if that is linear in u, else unknowns."""
+        r = len(self.rows)
+        if J is None:
+            return ca.mtimes(P.T, ca.vertcat(symbol["ur"], symbol["u"]))
+        alone = ca.mtimes(P[r:, :].T, symbol["u"])
+        left = _call([m.constraints[:r]], m, given, u=alone)[0]
+        ur, _ = solve_in_order(ca.mtimes([R, J, P[:r, :].T]), -ca.mtimes(R, left))
+        return alone + ca.mtimes(P[:r, :].T, ur)
+
+    def start(self, engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """y and y' at a consistent state z."""
+        s = self.system
+        zdot = engine.rates(t, z)
+        kept = self.later if s.ideal else self.rows + self.later
+        la = carried_multipliers(engine, t, z, zdot[s.nq : engine.size], self.rows + self.later)
+        la = la[len(self.rows) + len(self.later) - len(kept) :]
+        c, u = list(self.coordinates.dependent), list(self.speeds.dependent)
+        order = [*self.coordinates.independent(s.nq), *c]
+        order += [s.nq + k for k in (*self.speeds.independent(s.nu), *(u if self._curved_speeds() else ()))]
+        order += [engine.size] * int(s.works)
+        return np.concatenate([z[order], la]), np.concatenate([zdot[order], np.zeros(len(la))])
+
+    def _curved_speeds(self) -> bool:
+        """Whether an eliminated constraint is not linear in the speeds."""
+        m = Mechanics.of(self.system, self.rows)
+        return bool(self.rows) and ca.depends_on(ca.jacobian(m.constraints, m.u), m.u)
+
+
+def _call(outputs: list[ca.SX], m: Mechanics, given: tuple, **values: ca.SX) -> list[ca.SX]:
+    """Graphs of the mechanics with q and whatever is given put in."""
+    names = [name for name in ("u", "udot", "la") if name in values]
+    function = ca.Function("pieces", [m.t, m.q, m.p, *(getattr(m, name) for name in names)], outputs)
+    out = function(*given, *(values[name] for name in names))
+    return list(out) if isinstance(out, tuple | list) else [out]
+
+
+def _moderation(J: ca.SX, weight: ca.SX, r: int) -> ca.SX:
+    """1 while no dependent variable outruns the independent ones, in the metric of the weights; small where one does."""
+    if r == 0 or r == J.shape[1]:
+        return ca.SX(1)
+    ratio, quality = solve_in_order(J[:, :r], J[:, r:])
+    ratio = ca.fabs(ratio) * ca.mtimes(weight[:r], 1 / weight[r:].T)
+    return ca.fmin(quality, 1 / ca.fmax(1, ca.mmax(ratio)))
+
+
+def _selection(order: Sequence[int], size: int) -> np.ndarray:
+    """The matrix that puts entries into this order, (size, size)."""
+    return np.eye(size)[list(order)]
+
+
+def _positive(weights: np.ndarray) -> np.ndarray:
+    """Weights with those that vanish - no inertia - replaced by the largest."""
+    largest = weights.max(initial=0.0) or 1.0
+    return np.where(weights > 1e-7 * largest, weights, largest)
+
+
+def _plain(C: np.ndarray) -> bool:
+    """Whether every coordinate rate is one speed, up to a factor."""
+    return C.shape[0] == C.shape[1] and bool((np.count_nonzero(C, axis=0) == 1).all() and (np.count_nonzero(C, axis=1) == 1).all())
+
+
+def _geometry(engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """C (nq, nu) of q' = C u + D, and the gradients (n, nq) of position constraints and invariants."""
+    system = engine.system
+    nq, nu = system.nq, system.nu
+    n = system.count("position") + len(system.invariants)
+
+    def build() -> ca.Function:
+        m = Mechanics.of(system)
+        s = ca.SX.sym("s", nu)
+        C = ca.jacobian(m.displacement(system, s), s)
+        phi_q = ca.jacobian(ca.vertcat(m.phi, m.invariants), m.q)
+        out = ca.vertcat(ca.vec(C), ca.vec(phi_q))
+        return ca.Function("geometry", [ca.vertcat(m.t, m.q, m.p)], [ca.densify(out)])
+
+    kernel = system.derived_kernel("geometry", build)
+    assert kernel is not None
+    out = kernel(np.concatenate([[t], z[:nq], engine.parameters]))
+    return out[: nq * nu].reshape(nu, nq).T, out[nq * nu :].reshape(nq, n).T
