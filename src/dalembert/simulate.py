@@ -100,9 +100,8 @@ def pair(
 
     if callable(getattr(formulation, "settled", None)):
         raise PairingError(
-            f"formulation={formulation!r} is a residual form F(t, y, y') = 0, not a formulation of accelerations; a residual "
-            f"form is for a DAE solver: leave `formulation` out and pass integrator=IDA(form={formulation!r}) or "
-            "Radau(form=...)"
+            f"formulation={formulation!r} is a residual form F(t, y, y') = 0, not a formulation of accelerations; it is "
+            f"for a DAE solver: leave `formulation` out and pass integrator=IDA(form={formulation!r}) or Radau(form=...)"
         )
     for value, verb, what in (
         (formulation, "accelerator", "formulation"),
@@ -136,7 +135,9 @@ def _described(ingredient: Any) -> str:
     shown = [
         f
         for f in fields(ingredient)
-        if f.name in ("rtol", "atol", "tolerance", "form") or f.default is MISSING or getattr(ingredient, f.name) != f.default
+        if f.name in ("rtol", "atol", "tolerance", "form")
+        or f.default is MISSING
+        or getattr(ingredient, f.name) != f.default
     ]
     return f"{type(ingredient).__name__}({', '.join(f'{f.name}={getattr(ingredient, f.name)!r}' for f in shown)})"
 

@@ -46,14 +46,14 @@ MESSAGES = {
     "normal forces have, the equations give others; a smaller coefficient or some compliance at the contact helps",
     Status.UNREACHED: "no acceleration that satisfies the constraints not linear in the accelerations was found by "
     "Newton's method from the unconstrained one; they may have no real solution there",
-    Status.NOT_CONVERGED: "the implicit equations of a step could not be solved, however small the step; the mechanism may "
-    "be at a singular position, or the tolerances too tight for its scales: loosen `rtol` and `atol`, try another `form`, "
-    "or an explicit integrator with Projection()",
-    Status.SINGULAR: "the matrix of the implicit equations is singular there; constraints may have become dependent: look at "
-    "system.diagnose(motion.at(t)) near the end, or take an explicit integrator with Projection()",
+    Status.NOT_CONVERGED: "the implicit equations of a step could not be solved, however small the step; the "
+    "mechanism may be at a singular position, or the tolerances too tight for its scales: loosen `rtol` and `atol`, "
+    "try another `form`, or an explicit integrator with Projection()",
+    Status.SINGULAR: "the matrix of the implicit equations is singular there; constraints may have become dependent: "
+    "look at system.diagnose(motion.at(t)) near the end, or take an explicit integrator with Projection()",
     Status.TOO_ACCURATE: "the tolerances ask for more than double precision can give; raise `rtol` or `atol`",
-    Status.PARTITION: "the chosen independent speeds are no longer independent there; leave `u_ind` out, so that others are "
-    "chosen on the way, or use HillerAnantharaman()",
+    Status.PARTITION: "the chosen independent speeds are no longer independent there; leave `u_ind` out, so that others "
+    "are chosen on the way, or use HillerAnantharaman()",
     Status.REFUSED: "the solver refused the problem; please report it with the model",
     Status.INTERRUPTED: "interrupted from the keyboard; the samples up to there are kept",
 }

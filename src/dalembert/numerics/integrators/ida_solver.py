@@ -11,11 +11,12 @@ from __future__ import annotations
 import ctypes
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
-from sksundae.ida import IDA as Sundials
+from sksundae import ida as sundials
 
 from dalembert.equations.native import Kernel
 from dalembert.numerics.residuals.form import Residual, SettledForm
@@ -51,10 +52,11 @@ class Solver:
         self.x = np.zeros(1 + 2 * self.n + residual.p.shape[0] + 1)
         self.F, self.z = np.zeros(self.n), np.zeros(engine.nz + 1)
         self.kernels = tuple(_kernel(system, form.key, residual, name) for name in ("residual", "jacobian", "output"))
+        self.emit = partial(_CALL(self.kernels[2].address), *(ctypes.c_void_p(a.ctypes.data) for a in (self.x, self.z)))
         tested = residual.tested
         # The norm is a mean over all variables: its sum over the tested ones is to mean the same.
         share = np.sqrt(max(tested.sum(), 1) / self.n)
-        self.solver = Sundials(
+        self.solver = sundials.IDA(
             self._residual_callback(),
             jacfn=self._jacobian_callback(),
             rtol=share * options.pop("rtol"),
@@ -81,7 +83,7 @@ class Solver:
     def output(self, point: Point) -> tuple[np.ndarray, float]:
         """z = (q, u, work) and the quality of the form's choices at a point."""
         self.x[0], self.x[1 : 1 + self.n] = point.t, point.y
-        _CALL(self.kernels[2].address)(self.x.ctypes.data, self.z.ctypes.data)
+        self.emit()
         return self.z[:-1].copy(), float(self.z[-1])
 
     def _point(self, result: Any) -> Point:
@@ -91,7 +93,11 @@ class Solver:
     def _residual_callback(self) -> Any:
         x, F, n = self.x, self.F, self.n
         y_place, rate_place = x[1 : 1 + n], x[1 + n : 1 + 2 * n]
-        call, here, there = _CALL(self.kernels[0].address), ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(F.ctypes.data)
+        call, here, there = (
+            _CALL(self.kernels[0].address),
+            ctypes.c_void_p(x.ctypes.data),
+            ctypes.c_void_p(F.ctypes.data),
+        )
 
         def residual(t: float, y: np.ndarray, ydot: np.ndarray, out: np.ndarray) -> None:
             x[0] = t
@@ -126,8 +132,7 @@ def _kernel(system: System, key: str, r: Residual, name: str) -> Kernel:
         if name == "residual":
             out = r.F
         elif name == "jacobian":
-            J = ca.jacobian(r.F, r.y) + cj * ca.jacobian(r.F, r.ydot)
-            out = ca.reshape(J.T, r.size**2, 1)
+            out = ca.reshape(r.jacobian(cj).T, r.size**2, 1)
         else:
             out = ca.vertcat(ca.densify(r.state), ca.SX(1) if r.quality is None else r.quality)
         return ca.Function(name, [x], [ca.cse(out)])

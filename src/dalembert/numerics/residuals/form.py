@@ -10,13 +10,12 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.numerics.formulations.choice import Choice, choose
+from dalembert.numerics.formulations.choice import Choice
 
 if TYPE_CHECKING:
     from dalembert.numerics.engine import Engine
 
 POOR = 1e-2  # quality below which static choices are made anew
-DEPENDENT = 1e-9  # part of a constraint that others do not contain, below which it repeats them
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,9 @@ class Residual:
     `state` is z = (q, u, and the work done if anything does work) as a graph of t, y, p. `differential` (ny,) says
     whose rate occurs; `tested` (ny,) which variables an error test should look at: not multipliers, whose errors are
     larger by the index of the equations and do not feed back. `quality` is 1 where the static choices of the form are
-    good and falls towards 0 where they fail; None if it makes none that could.
+    good and falls towards 0 where they fail; None if it makes none that could. `stages` may name intermediate values,
+    (symbols, graph of what comes before), and `staged` be F in terms of them: derivatives then follow by the chain
+    rule, with far fewer operations than those of F at once.
     """
 
     t: ca.SX
@@ -38,11 +39,34 @@ class Residual:
     differential: np.ndarray
     tested: np.ndarray
     quality: ca.SX | None = None
+    stages: tuple[tuple[ca.SX, ca.SX], ...] = ()
+    staged: ca.SX | None = None
 
     @property
     def size(self) -> int:
         """Number of equations."""
         return int(self.y.shape[0])
+
+    def jacobian(self, cj: ca.SX | float) -> ca.SX:
+        """dF/dy + cj dF/dy', (ny, ny)."""
+        found: list[ca.SX] = []
+
+        def derivative(graph: ca.SX) -> ca.SX:
+            out = ca.jacobian(graph, self.y) + cj * ca.jacobian(graph, self.ydot)
+            for (symbols, _), inner in zip(self.stages, found, strict=False):
+                out += ca.mtimes(ca.jacobian(graph, symbols), inner)
+            return out
+
+        for _, graph in self.stages:
+            found.append(derivative(graph))
+        return resolve(derivative(self.F if self.staged is None else self.staged), self.stages)
+
+
+def resolve(graph: ca.SX, stages: tuple[tuple[ca.SX, ca.SX], ...]) -> ca.SX:
+    """The graph with the values of the stages put in, the last first."""
+    for symbols, value in reversed(stages):
+        graph = ca.substitute(graph, symbols, value)
+    return graph
 
 
 class SettledForm(Protocol):
@@ -152,61 +176,3 @@ class Mechanics:
 def _rows(matrix: ca.SX, rows: list[int]) -> ca.SX:
     """Rows of a matrix; without any, CasADi would lose its width."""
     return matrix[rows, :] if rows else ca.SX(0, matrix.shape[1])
-
-
-def matrices(engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """M (nu, nu) and A (nc, nu) at a state."""
-    system = engine.system
-    out = system.evaluate("dynamics", t, z[: system.nq], z[system.nq : engine.size], engine.parameters)
-    M, A = (
-        out[where].reshape(shape)
-        for where, shape in (system.parts[name] for name in ("mass_matrix", "constraint_jacobian"))
-    )
-    return M, A
-
-
-def independent_rows(system: System, M: np.ndarray, A: np.ndarray) -> tuple[int, ...]:
-    """Constraints that do not repeat others; where levels repeat one another, positions are kept before velocities.
-
-    Rows that are not linear in u' are all kept: their A is not known beforehand.
-    """
-    n_p, linear = system.count("position"), system.nc - system.curved
-    kept: list[int] = []
-    for level in (range(n_p), range(n_p, linear)):
-        if not level:
-            continue
-        free = A[list(level)]
-        if kept:  # what the kept rows leave of the others, in the mass metric
-            mass = np.sqrt(np.maximum(np.abs(np.diag(M)), 1e-14 * np.abs(np.diag(M)).max()))
-            basis = np.linalg.svd(A[kept] / mass, full_matrices=False)[2]
-            rest = free / mass
-            rest = rest - rest @ basis.T @ basis
-            small = np.linalg.norm(rest, axis=1) < DEPENDENT * np.linalg.norm(free / mass, axis=1)
-            free = np.where(small[:, None], 0.0, rest * mass)
-        kept += [level[row] for row in choose(M, free).rows]
-    return (*sorted(kept), *range(linear, system.nc))
-
-
-def kept_rows(engine: Engine, t: float, z: np.ndarray) -> tuple[int, ...] | None:
-    """The independent constraints at a state; None if all are."""
-    rows = independent_rows(engine.system, *matrices(engine, t, z))
-    return None if len(rows) == engine.system.nc else rows
-
-
-def positions(system: System, kept: Sequence[int] | None) -> int:
-    """Number of position constraints among the kept ones."""
-    n_p = system.count("position")
-    return n_p if kept is None else sum(row < n_p for row in kept)
-
-
-def carried_multipliers(
-    engine: Engine, t: float, z: np.ndarray, udot: np.ndarray, kept: Sequence[int] | None
-) -> np.ndarray:
-    """Multipliers of the kept constraints that give the same reaction as the least ones of all."""
-    system = engine.system
-    la = engine.evaluate(np.array([t]), z[None]).multipliers[0]
-    if kept is None:
-        return la
-    q, u = z[: system.nq], z[system.nq : engine.size]
-    W = system.directions(t, q, u, engine.parameters, udot=udot, multipliers=la)
-    return np.linalg.lstsq(W[list(kept)].T, W.T @ la, rcond=None)[0]

@@ -9,7 +9,8 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.numerics.residuals.form import Mechanics, Residual, carried_multipliers, kept_rows, positions
+from dalembert.numerics.residuals.consistency import carried_multipliers, consistent, kept_rows, positions
+from dalembert.numerics.residuals.form import Mechanics, Residual
 
 if TYPE_CHECKING:
     from dalembert.numerics.engine import Engine
@@ -70,6 +71,7 @@ class GearGuptaLeimkuhler:
 
     def start(self, engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """y and y' at a consistent state z: la from the accelerations, mu = nu = 0."""
+        z = consistent(engine, t, z)
         zdot = engine.rates(t, z)
         la = carried_multipliers(engine, t, z, zdot[engine.system.nq : engine.size], self.kept)
         rest = np.zeros(positions(engine.system, self.kept) + len(engine.system.invariants))

@@ -9,7 +9,8 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.numerics.residuals.form import Residual, kept_rows
+from dalembert.numerics.residuals.consistency import kept_rows
+from dalembert.numerics.residuals.form import Residual
 from dalembert.numerics.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
 
 if TYPE_CHECKING:
@@ -62,4 +63,4 @@ class HillerAnantharaman:
         """y and y' at a consistent state z: the integrals begin at zero, La' = la from the accelerations."""
         y, ydot = GearGuptaLeimkuhler(self.kept).start(engine, t, z)
         n = len(z)
-        return np.concatenate([z, np.zeros(len(y) - n)]), np.concatenate([ydot[:n], y[n:]])
+        return np.concatenate([y[:n], np.zeros(len(y) - n)]), np.concatenate([ydot[:n], y[n:]])

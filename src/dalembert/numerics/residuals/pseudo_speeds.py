@@ -19,7 +19,15 @@ from dalembert.errors import OptionError, PairingError
 from dalembert.numerics.formulations.choice import Choice, choose
 from dalembert.numerics.formulations.partition import check_names, choose_partition
 from dalembert.numerics.linear.elimination import solve_in_order
-from dalembert.numerics.residuals.form import Mechanics, Residual, carried_multipliers, independent_rows, matrices
+from dalembert.numerics.residuals.consistency import (
+    carried_multipliers,
+    consistent,
+    geometry,
+    independent_rows,
+    matrices,
+    weights,
+)
+from dalembert.numerics.residuals.form import Mechanics, Residual, resolve
 
 if TYPE_CHECKING:
     from dalembert.numerics.engine import Engine
@@ -51,11 +59,10 @@ class PseudoSpeeds:
                 "use HillerAnantharaman() or GearGuptaLeimkuhler()"
             )
         speeds = choose_partition(system, M, A[rows], check_names(self.u_ind))
-        mass = _positive(np.sqrt(np.abs(np.diag(M))))
-        C, phi_q = _geometry(engine, t, z)
+        C, phi_q = geometry(engine, t, z)
+        mass, inertia = weights(M, C)
         held = [k for k, row in enumerate(range(system.count("position"))) if row in rows]
         phi_q = phi_q[held + list(range(system.count("position"), len(phi_q)))]
-        inertia = _positive(np.linalg.norm(mass[:, None] * np.linalg.pinv(C), axis=0))
         allowed = None
         if self.u_ind is not None and _plain(C):
             tied = [k for k in range(system.nq) if np.flatnonzero(C[k])[0] in speeds.dependent]
@@ -111,7 +118,9 @@ class Partitioned:
             _selection(self.coordinates.dependent + self.coordinates.independent(s.nq), s.nq),
             _selection(self.coordinates.rows, len(self.coordinates.rows)),
         )
-        return np.concatenate([engine.parameters, *(order.ravel(order="F") for order in orders), self.mass, self.inertia])
+        return np.concatenate(
+            [engine.parameters, *(order.ravel(order="F") for order in orders), self.mass, self.inertia]
+        )
 
     def residual(self, system: System) -> Residual:
         """F(t, y, y') and its variables."""
@@ -132,52 +141,63 @@ class Partitioned:
         ends = np.cumsum([0, *(v.shape[0] for v in symbol.values())])
         rate = {name: ydot[int(a) : int(b)] for name, a, b in zip(symbol, ends[:-1], ends[1:], strict=True)}
 
-        q = ca.mtimes(Pq.T, ca.vertcat(symbol["qr"], symbol["q"]))
-        given = (m.t, q, m.p)
-        J = _call([A], m, given, u=ca.SX(nu, 1))[0] if linear else None
-        u = self._speeds(m, given, symbol, P, R, J)
-        J, b, qdot, held, psi = _call([A, m.b[:r], m.qdot, ca.vertcat(m.phi, m.invariants), psi], m, given, u=u)
-        J = ca.mtimes([R, J, P.T])
-        udot_r, quality = solve_in_order(J[:, :r], ca.mtimes(R, b) - ca.mtimes(J[:, r:], rate["u"]))
-        udot = ca.mtimes(P.T, ca.vertcat(udot_r, rate["u"]))
-        la = symbol["kept"]
-        if system.ideal:  # reactions of the eliminated constraints do no work along u: (M u' - f)_r = J_r^T la
-            balance = _call([m.balance], m, given, u=u, udot=udot, la=ca.vertcat(ca.SX(r, 1), la))[0]
-            found, _ = solve_in_order(J[:, :r].T, ca.mtimes(P[:r, :], balance))
-            la = ca.vertcat(ca.mtimes(R.T, found), la)
-        balance, power, bent = _call([m.balance, m.power, m.constraints[r:]], m, given, u=u, udot=udot, la=la)
-        F = ca.vertcat(
-            rate["q"] - ca.mtimes(Pq[h:, :], qdot),
+        # Mechanics is a graph of q, u, u', la; each follows from y, y' and those before it.
+        A_r = ca.mtimes([R, A, P[:r, :].T])
+        alone, alone_dot = (ca.mtimes(P[r:, :].T, part) for part in (symbol["u"], rate["u"]))
+        if linear:
+            ur, _ = solve_in_order(A_r, -ca.mtimes(R, ca.substitute(psi, m.u, ca.densify(alone))))
+        else:
+            ur = symbol["ur"]
+        udot_r, quality = solve_in_order(A_r, ca.mtimes(R, m.b[:r] - ca.mtimes(A, alone_dot)))
+        stages = [
+            (m.q, ca.mtimes(Pq.T, ca.vertcat(symbol["qr"], symbol["q"]))),
+            (m.u, alone + ca.mtimes(P[:r, :].T, ur)),
+            (m.udot, alone_dot + ca.mtimes(P[:r, :].T, udot_r)),
+        ]
+        free = ca.SX.sym("free", nu)  # M u' - f without the reactions of the eliminated constraints, if they are ideal
+        if system.ideal:  # those follow: free_r = A_r^T la
+            la = ca.vertcat(ca.SX.zeros(r), symbol["kept"])
+            found, _ = solve_in_order(A_r.T, ca.mtimes(P[:r, :], free))
+            stages.append((free, ca.substitute(m.balance, m.la, la)))
+            stages.append((m.la, ca.vertcat(ca.mtimes(R.T, found), symbol["kept"])))
+            projected = ca.mtimes(P[r:, :], free - ca.mtimes(A.T, m.la[:r]))
+        else:
+            stages += [(m.la, symbol["kept"]), (free, m.balance)]
+            projected = free
+        stages = [(symbols, ca.densify(value)) for symbols, value in stages if symbols.shape[0]]
+        held = ca.vertcat(m.phi, m.invariants)
+        staged = ca.vertcat(
+            rate["q"] - ca.mtimes(Pq[h:, :], m.qdot),
             ca.mtimes(Rq, held),
-            ca.mtimes(P[r:, :], balance) if system.ideal else balance,
+            projected,
             *([] if linear else [ca.mtimes(R, psi)]),
-            *([rate["work"] - power] if system.works else []),
-            bent,
+            *([rate["work"] - m.power] if system.works else []),
+            m.constraints[r:],
         )
-        held_q = ca.mtimes([Rq, _call([ca.jacobian(ca.vertcat(m.phi, m.invariants), m.q)], m, given, u=u)[0], Pq.T])
-        quality = ca.fmin(quality, _moderation(J, ca.mtimes(P, mass), r))
+        quality = ca.fmin(quality, _moderation(ca.mtimes([R, A, P.T]), ca.mtimes(P, mass), r))
+        held_q = ca.mtimes([Rq, ca.jacobian(held, m.q), Pq.T])
         quality = ca.fmin(quality, _moderation(held_q, ca.mtimes(Pq, inertia), h))
-        p = ca.vertcat(m.p, *(ca.vec(order) for order in (P, R, Pq, Rq)), mass, inertia)
         where = {name: np.arange(a, b) for name, a, b in zip(symbol, ends[:-1], ends[1:], strict=True)}
         differential, tested = np.zeros(y.shape[0], dtype=bool), np.zeros(y.shape[0], dtype=bool)
         differential[np.concatenate([where[name] for name in ("q", "u", "work")])] = True
         tested[np.concatenate([where[name] for name in ("q", "qr", "u", "ur")])] = True
-        state = ca.densify(ca.vertcat(q, u, symbol["work"]))
-        return Residual(m.t, y, ydot, p, ca.densify(F), state, differential, tested, quality)
-
-    def _speeds(self, m: Mechanics, given: tuple, symbol: dict[str, ca.SX], P: ca.SX, R: ca.SX, J: ca.SX | None) -> ca.SX:
-        """u (nu, 1): the dependent ones from psi = 0 if that is linear in u, else unknowns."""
-        r = len(self.rows)
-        if J is None:
-            return ca.mtimes(P.T, ca.vertcat(symbol["ur"], symbol["u"]))
-        alone = ca.mtimes(P[r:, :].T, symbol["u"])
-        left = _call([m.constraints[:r]], m, given, u=alone)[0]
-        ur, _ = solve_in_order(ca.mtimes([R, J, P[:r, :].T]), -ca.mtimes(R, left))
-        return alone + ca.mtimes(P[:r, :].T, ur)
+        settled = tuple(stages)
+        return Residual(
+            m.t, y, ydot,
+            p=ca.vertcat(m.p, *(ca.vec(order) for order in (P, R, Pq, Rq)), mass, inertia),
+            F=ca.densify(resolve(staged, settled)),
+            state=ca.densify(resolve(ca.vertcat(m.q, m.u, symbol["work"]), settled)),
+            differential=differential,
+            tested=tested,
+            quality=resolve(quality, settled),
+            stages=settled,
+            staged=staged,
+        )  # fmt: skip
 
     def start(self, engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """y and y' at a consistent state z."""
         s = self.system
+        z = consistent(engine, t, z)
         zdot = engine.rates(t, z)
         kept = self.later if s.ideal else self.rows + self.later
         la = carried_multipliers(engine, t, z, zdot[s.nq : engine.size], self.rows + self.later)
@@ -194,14 +214,6 @@ class Partitioned:
         return bool(self.rows) and ca.depends_on(ca.jacobian(m.constraints, m.u), m.u)
 
 
-def _call(outputs: list[ca.SX], m: Mechanics, given: tuple, **values: ca.SX) -> list[ca.SX]:
-    """Graphs of the mechanics with q and whatever is given put in."""
-    names = [name for name in ("u", "udot", "la") if name in values]
-    function = ca.Function("pieces", [m.t, m.q, m.p, *(getattr(m, name) for name in names)], outputs)
-    out = function(*given, *(values[name] for name in names))
-    return list(out) if isinstance(out, tuple | list) else [out]
-
-
 def _moderation(J: ca.SX, weight: ca.SX, r: int) -> ca.SX:
     """1 while no dependent variable outruns the independent ones, in the metric of the weights; small where one does."""
     if r == 0 or r == J.shape[1]:
@@ -216,32 +228,8 @@ def _selection(order: Sequence[int], size: int) -> np.ndarray:
     return np.eye(size)[list(order)]
 
 
-def _positive(weights: np.ndarray) -> np.ndarray:
-    """Weights with those that vanish - no inertia - replaced by the largest."""
-    largest = weights.max(initial=0.0) or 1.0
-    return np.where(weights > 1e-7 * largest, weights, largest)
-
-
 def _plain(C: np.ndarray) -> bool:
     """Whether every coordinate rate is one speed, up to a factor."""
-    return C.shape[0] == C.shape[1] and bool((np.count_nonzero(C, axis=0) == 1).all() and (np.count_nonzero(C, axis=1) == 1).all())
-
-
-def _geometry(engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """C (nq, nu) of q' = C u + D, and the gradients (n, nq) of position constraints and invariants."""
-    system = engine.system
-    nq, nu = system.nq, system.nu
-    n = system.count("position") + len(system.invariants)
-
-    def build() -> ca.Function:
-        m = Mechanics.of(system)
-        s = ca.SX.sym("s", nu)
-        C = ca.jacobian(m.displacement(system, s), s)
-        phi_q = ca.jacobian(ca.vertcat(m.phi, m.invariants), m.q)
-        out = ca.vertcat(ca.vec(C), ca.vec(phi_q))
-        return ca.Function("geometry", [ca.vertcat(m.t, m.q, m.p)], [ca.densify(out)])
-
-    kernel = system.derived_kernel("geometry", build)
-    assert kernel is not None
-    out = kernel(np.concatenate([[t], z[:nq], engine.parameters]))
-    return out[: nq * nu].reshape(nu, nq).T, out[nq * nu :].reshape(nq, n).T
+    return C.shape[0] == C.shape[1] and bool(
+        (np.count_nonzero(C, axis=0) == 1).all() and (np.count_nonzero(C, axis=1) == 1).all()
+    )
