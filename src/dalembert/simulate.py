@@ -100,8 +100,9 @@ def pair(
 
     if callable(getattr(formulation, "settled", None)):
         raise PairingError(
-            f"formulation={formulation!r} is a residual form F(t, y, y') = 0, not a formulation of accelerations; it is "
-            f"for a DAE solver: leave `formulation` out and pass integrator=IDA(form={formulation!r}) or Radau(form=...)"
+            f"formulation={formulation!r} is a residual form F(t, y, y') = 0, not a formulation of accelerations; it "
+            f"is for a DAE solver: leave `formulation` out and pass integrator=IDA(form={formulation!r}) or "
+            "Radau(form=...)"
         )
     for value, verb, what in (
         (formulation, "accelerator", "formulation"),

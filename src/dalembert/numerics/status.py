@@ -52,8 +52,8 @@ MESSAGES = {
     Status.SINGULAR: "the matrix of the implicit equations is singular there; constraints may have become dependent: "
     "look at system.diagnose(motion.at(t)) near the end, or take an explicit integrator with Projection()",
     Status.TOO_ACCURATE: "the tolerances ask for more than double precision can give; raise `rtol` or `atol`",
-    Status.PARTITION: "the chosen independent speeds are no longer independent there; leave `u_ind` out, so that others "
-    "are chosen on the way, or use HillerAnantharaman()",
+    Status.PARTITION: "the independent speeds given by `u_ind` are no longer independent there; leave it out, so that "
+    "others are chosen on the way, or use HillerAnantharaman()",
     Status.REFUSED: "the solver refused the problem; please report it with the model",
     Status.INTERRUPTED: "interrupted from the keyboard; the samples up to there are kept",
 }

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 50  # steps before static choices are questioned again: the order has then recovered from a new beginning
 
+LOST = 1e-4  # quality at which a partition that was given and cannot change is given up
+
 # What SUNDIALS' flags mean here; Newton's method fails (-4) also where values are not finite.
 FLAGS = {
     -2: Status.TOO_ACCURATE,
@@ -118,7 +120,7 @@ class _Run:
         self.solvers: dict[str, Solver] = {}
         self.form: SettledForm | None = None
         self.steps = self.since = self.next = 0
-        self.quality = 1.0
+        self.quality, self.away = 1.0, False
         self.ts: list[float] = []
         self.zs: list[np.ndarray] = []
         asked = t_eval is None
@@ -158,7 +160,7 @@ class _Run:
         """Begin at the present state with a form whose choices were made there."""
         if form.key not in self.solvers:
             self.solvers[form.key] = Solver(self.engine, form, self.ida.options())
-        self.form, self.solver, self.since = form, self.solvers[form.key], 0
+        self.form, self.solver, self.since, self.away = form, self.solvers[form.key], 0, False
         self.solver.begin(form, self.t, self.z)
         if form.partition is not None:
             self.engine.choices.append((self.t, form.partition))
@@ -168,16 +170,19 @@ class _Run:
         point = self.solver.step(self.t_end)
         if point.flag < 0:
             return self._failure(point.flag)
-        if point.t <= self.t:  # back from an interpolated sample
+        if self.away and point.t == self.t:  # back from an interpolated sample
+            self.away = False
             return Status.OK
+        if point.t <= self.t:  # t + h = t: the error test has failed for good
+            return self._failure(-3)
         z, self.quality = self.solver.output(point)
         if not math.isfinite(z.sum()):
             return Status.NOT_FINITE
         self.steps, self.since = self.steps + 1, self.since + 1
         self._sample(point, z)
         self.t, self.z = point.t, z
-        if self.quality < POOR and self.since >= PATIENCE:
-            self._choose_anew()
+        if self.quality < POOR and self.since >= PATIENCE and not self._choose_anew() and self._lost():
+            return Status.PARTITION
         return Status.OK
 
     def _sample(self, point: Point, z: np.ndarray) -> None:
@@ -187,6 +192,7 @@ class _Run:
             return
         while self.next < len(self.wanted) and self.wanted[self.next] <= point.t:
             t = float(self.wanted[self.next])
+            self.away = self.away or t != point.t
             self._keep(t, z if t == point.t else self.solver.output(self.solver.at(t))[0])
             self.next += 1
 
@@ -206,12 +212,20 @@ class _Run:
         self._begin(form)
         return True
 
+    def _fixed(self) -> bool:
+        return self.form is not None and self.form.fixed
+
+    def _lost(self) -> bool:
+        """Whether a partition that must not change has become so bad that steps are wasted on it."""
+        return self.quality < LOST and self._fixed()
+
     def _failure(self, flag: int) -> Status:
         """OK if the run goes on with other choices, else why the solver gave up."""
         if self.quality < POOR and self.since > 0:
             if self._choose_anew():
                 return Status.OK
-            return Status.PARTITION
+            if self._fixed():
+                return Status.PARTITION
         zdot = self.engine.rates(self.t, self.z)
         if not np.isfinite(zdot).all():
             return self.engine.unsolved or Status.NOT_FINITE

@@ -73,7 +73,7 @@ class SettledForm(Protocol):
     """F(t, y, y') = 0 with every static choice made: the graph, and y, y' at a consistent state.
 
     Forms with equal `key` have the same graph; what differs is in `parameters`, the values of `Residual.p`. `choices`
-    are equal if and only if the choices are; `partition` names the dependent speeds, if there are any.
+    are equal if and only if the choices are, `fixed` if the user made them; `partition` names the dependent speeds.
     """
 
     @property
@@ -81,6 +81,9 @@ class SettledForm(Protocol):
 
     @property
     def choices(self) -> tuple[Any, ...]: ...
+
+    @property
+    def fixed(self) -> bool: ...
 
     @property
     def partition(self) -> Choice | None: ...
@@ -164,7 +167,7 @@ class Mechanics:
         return system.functions["displacement"](ca.vertcat(self.t, self.q, s, self.p))
 
     def shift(self, system: System, mu: ca.SX, nu: ca.SX) -> ca.SX:
-        """C A_p^T mu + (grad of the invariants)^T nu (nq, 1): what keeps phi and the invariants, zero in exact motion."""
+        """C A_p^T mu + (gradients of the invariants)^T nu, (nq, 1): keeps both levels, zero in exact motion."""
         out = ca.SX(system.nq, 1)
         if mu.shape[0]:
             out += self.displacement(system, ca.mtimes(self.A[: mu.shape[0], :].T, mu))

@@ -40,6 +40,11 @@ class HillerAnantharaman:
         return (self.kept,)
 
     @property
+    def fixed(self) -> bool:
+        """Nothing is chosen that could go bad."""
+        return False
+
+    @property
     def partition(self) -> None:
         """All speeds are alike."""
         return

@@ -55,8 +55,8 @@ class PseudoSpeeds:
         rows = [row for row in independent_rows(system, M, A) if system.rows[row].level != "acceleration"]
         if len(rows) > MOST:
             raise PairingError(
-                f"PseudoSpeeds would eliminate {len(rows)} speeds of `{system.name}` symbolically, the limit is {MOST}; "
-                "use HillerAnantharaman() or GearGuptaLeimkuhler()"
+                f"PseudoSpeeds would eliminate {len(rows)} speeds of `{system.name}` symbolically, the limit is "
+                f"{MOST}; use HillerAnantharaman() or GearGuptaLeimkuhler()"
             )
         speeds = choose_partition(system, M, A[rows], check_names(self.u_ind))
         C, phi_q = geometry(engine, t, z)
@@ -74,7 +74,9 @@ class PseudoSpeeds:
                 f"coordinates of `{system.name}` in this state; leave u_ind out or choose others"
             )
         later = tuple(row for row in independent_rows(system, M, A) if system.rows[row].level == "acceleration")
-        return Partitioned(system, tuple(rows), later, speeds, coordinates, tuple(mass), tuple(inertia))
+        return Partitioned(
+            system, tuple(rows), later, speeds, coordinates, tuple(mass), tuple(inertia), self.u_ind is not None
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +95,7 @@ class Partitioned:
     coordinates: Choice
     mass: tuple[float, ...]
     inertia: tuple[float, ...]
+    fixed: bool
 
     @property
     def key(self) -> str:
@@ -215,7 +218,7 @@ class Partitioned:
 
 
 def _moderation(J: ca.SX, weight: ca.SX, r: int) -> ca.SX:
-    """1 while no dependent variable outruns the independent ones, in the metric of the weights; small where one does."""
+    """1 while no dependent variable outruns the independent ones, by their weights; small where one does."""
     if r == 0 or r == J.shape[1]:
         return ca.SX(1)
     ratio, quality = solve_in_order(J[:, :r], J[:, r:])
