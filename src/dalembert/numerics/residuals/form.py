@@ -140,7 +140,7 @@ class Mechanics:
         residual = system.functions["residual"](x)
         A = ca.reshape(part["constraint_jacobian"], nu, nc).T
         W = A if system.ideal else ca.reshape(part["directions"], nu, nc).T
-        bent = (ca.mtimes(A, udot) - part["constraint_bias"])[n_p + n_v :]
+        bent = (ca.mtimes(A, udot) - part["constraint_bias"])[n_p + n_v :, :]
         if system.curved:
             newton = system.functions["newton"](ca.vertcat(x, udot, la[nc - n_a :]))
             A = ca.vertcat(A[: nc - n_a, :], ca.reshape(newton[: n_a * nu], nu, n_a).T)
@@ -157,9 +157,9 @@ class Mechanics:
             A=_rows(A, rows),
             b=_rows(part["constraint_bias"], rows),
             balance=ca.mtimes(M, udot) - part["forces"] - reaction,
-            constraints=_rows(ca.vertcat(residual[n_p:], bent), rows),
+            constraints=_rows(ca.vertcat(residual[n_p:, :], bent), rows),
             power=part["power"] + ca.dot(part["transport"], udot) + ca.dot(reaction, u),
-            invariants=system.functions["invariant"](x)[:ni],
+            invariants=system.functions["invariant"](x)[:ni, :],
         )  # fmt: skip
 
     def displacement(self, system: System, s: ca.SX) -> ca.SX:

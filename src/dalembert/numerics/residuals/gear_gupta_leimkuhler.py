@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -24,12 +24,12 @@ class GearGuptaLeimkuhler:
     `kept` are the constraints that act (None: all); those that repeat others are left out when a run begins.
     """
 
-    kept: tuple[int, ...] | None = None
+    kept: tuple[int, ...] | None = field(default=None, repr=False)
 
     @property
     def key(self) -> str:
         """Name of the graph."""
-        return repr(self)
+        return f"GearGuptaLeimkuhler {self.kept}"
 
     @property
     def choices(self) -> tuple[tuple[int, ...] | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -27,12 +27,12 @@ class HillerAnantharaman:
     when a run begins.
     """
 
-    kept: tuple[int, ...] | None = None
+    kept: tuple[int, ...] | None = field(default=None, repr=False)
 
     @property
     def key(self) -> str:
         """Name of the graph."""
-        return repr(self)
+        return f"HillerAnantharaman {self.kept}"
 
     @property
     def choices(self) -> tuple[tuple[int, ...] | None]:

@@ -132,7 +132,7 @@ class Partitioned:
         nq, nu, n = system.nq, system.nu, system.nu - len(self.rows)
         P, R, Pq, Rq = (ca.SX.sym(s, k, k) for s, k in (("P", nu), ("R", r), ("Pq", nq), ("Rq", h)))
         mass, inertia = ca.SX.sym("mass", nu), ca.SX.sym("inertia", nq)
-        psi, A = m.constraints[:r], m.A[:r, :]
+        psi, A = m.constraints[:r, :], m.A[:r, :]
         linear = not ca.depends_on(ca.jacobian(psi, m.u), m.u) if r else True
 
         # y and y': dependent parts of q and u come after the independent ones; `kept` are multipliers that stay.
@@ -151,7 +151,7 @@ class Partitioned:
             ur, _ = solve_in_order(A_r, -ca.mtimes(R, ca.substitute(psi, m.u, ca.densify(alone))))
         else:
             ur = symbol["ur"]
-        udot_r, quality = solve_in_order(A_r, ca.mtimes(R, m.b[:r] - ca.mtimes(A, alone_dot)))
+        udot_r, quality = solve_in_order(A_r, ca.mtimes(R, m.b[:r, :] - ca.mtimes(A, alone_dot)))
         stages = [
             (m.q, ca.mtimes(Pq.T, ca.vertcat(symbol["qr"], symbol["q"]))),
             (m.u, alone + ca.mtimes(P[:r, :].T, ur)),
@@ -163,7 +163,7 @@ class Partitioned:
             found, _ = solve_in_order(A_r.T, ca.mtimes(P[:r, :], free))
             stages.append((free, ca.substitute(m.balance, m.la, la)))
             stages.append((m.la, ca.vertcat(ca.mtimes(R.T, found), symbol["kept"])))
-            projected = ca.mtimes(P[r:, :], free - ca.mtimes(A.T, m.la[:r]))
+            projected = ca.mtimes(P[r:, :], free - ca.mtimes(A.T, m.la[:r, :]))
         else:
             stages += [(m.la, symbol["kept"]), (free, m.balance)]
             projected = free
@@ -175,7 +175,7 @@ class Partitioned:
             projected,
             *([] if linear else [ca.mtimes(R, psi)]),
             *([rate["work"] - m.power] if system.works else []),
-            m.constraints[r:],
+            m.constraints[r:, :],
         )
         quality = ca.fmin(quality, _moderation(ca.mtimes([R, A, P.T]), ca.mtimes(P, mass), r))
         held_q = ca.mtimes([Rq, ca.jacobian(held, m.q), Pq.T])
