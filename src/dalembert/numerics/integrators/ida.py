@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 50  # steps before static choices are questioned again: the order has then recovered from a new beginning
 
+CRAWL = 10  # steps of round-off size in a row after which the run has come to its end
 LOST = 1e-4  # quality at which a partition that was given and cannot change is given up
 
 # What SUNDIALS' flags mean here; Newton's method fails (-4) also where values are not finite.
@@ -120,7 +121,8 @@ class _Run:
         self.solvers: dict[str, Solver] = {}
         self.form: SettledForm | None = None
         self.steps = self.since = self.next = 0
-        self.quality, self.away = 1.0, False
+        self.quality, self.away, self.tiny = 1.0, False, 0
+        self.h_min = 16.0 * np.finfo(float).eps * max(abs(span[0]), abs(span[1]))
         self.ts: list[float] = []
         self.zs: list[np.ndarray] = []
         asked = t_eval is None
@@ -131,7 +133,7 @@ class _Run:
 
     def march(self, progress: Callable[[float], None] | None) -> Status:
         """Step to the end, making static choices anew where they degrade; how it ended."""
-        if self.t_end - self.t <= 16.0 * np.finfo(float).eps * max(abs(self.t), abs(self.t_end)):
+        if self.t_end - self.t <= self.h_min:
             return self._hop()
         shown = time.perf_counter()
         try:
@@ -173,7 +175,8 @@ class _Run:
         if self.away and point.t == self.t:  # back from an interpolated sample
             self.away = False
             return Status.OK
-        if point.t <= self.t:  # t + h = t: the error test has failed for good
+        self.tiny = self.tiny + 1 if point.t - self.t < self.h_min else 0
+        if self.tiny > CRAWL:  # steps of round-off size: the error test has failed for good
             return self._failure(-3)
         z, self.quality = self.solver.output(point)
         if not math.isfinite(z.sum()):
@@ -234,6 +237,8 @@ class _Run:
     def finish(self, status: Status) -> Samples:
         """All samples - moved onto the constraints if that is asked for - and the cost."""
         ts, zs = np.array(self.ts), np.array(self.zs).reshape(-1, self.engine.nz)
+        fresh = np.diff(ts, prepend=-np.inf) > 0.0  # steps of round-off size may not move t
+        ts, zs = ts[fresh], zs[fresh]
         for k in range(1, len(ts)):
             zs[k], how = self.engine.corrected(ts[k], zs[k])
             if how != Status.OK:
