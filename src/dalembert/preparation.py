@@ -18,8 +18,15 @@ PARTS = (
     "dalembert.numerics.formulations.fall_back",
     "dalembert.numerics.formulations.udwadia_kalaba",
     "dalembert.numerics.drift.projection",
+    "dalembert.numerics.drift.blajer",
+    "dalembert.numerics.drift.yoon",
     "dalembert.numerics.integrators.dop853",
+    "dalembert.numerics.integrators.generalized_alpha",
+    "dalembert.numerics.integrators.kutta_merson",
+    "dalembert.numerics.integrators.radau",
     "dalembert.numerics.integrators.rk4",
+    "dalembert.numerics.integrators.state_space_svd",
+    "dalembert.numerics.integrators.tsit5",
 )
 
 

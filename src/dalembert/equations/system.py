@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import casadi as ca
 import numpy as np
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dalembert.analysis.symbolic import SymbolicEquations
+    from dalembert.events import Event
     from dalembert.initial.diagnosis import Diagnosis
     from dalembert.motion import Motion
+    from dalembert.sequence import MotionSequence
     from dalembert.state import State
 
 Named = Mapping[Any, float]
@@ -72,6 +74,7 @@ class System:
     drawing: Drawing
     particles: tuple[str, ...]
     bodies: tuple[str, ...]
+    joints: tuple[str, ...]
     functions: Mapping[str, ca.Function] = field(repr=False)
     statement: Statement | None = field(default=None, repr=False)  # for symbolic equations; not pickled
     _kernels: dict[str, Kernel] = field(default_factory=dict, repr=False)
@@ -280,7 +283,13 @@ class System:
 
         return find_state(self, given or {}, **options)
 
-    def simulate(self, state: State, t_end: float | tuple[float, float], **options: Any) -> Motion:
+    @overload
+    def simulate(
+        self, state: State, t_end: float | tuple[float, float], *, events: Iterable[Event], **options: Any
+    ) -> Motion | MotionSequence: ...
+    @overload
+    def simulate(self, state: State, t_end: float | tuple[float, float], **options: Any) -> Motion: ...
+    def simulate(self, state: State, t_end: float | tuple[float, float], **options: Any) -> Motion | MotionSequence:
         """The motion from `state`; see `dalembert.simulate.simulate` for the options."""
         from dalembert.simulate import simulate
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 
 OK, MORE, NOT_FINITE, STEP_COLLAPSE, DRIFT_STUCK, TOO_MANY_STEPS, INTERRUPTED, JAMMED, UNREACHED = range(9)
+EVENT, ZENO, NOT_CONVERGED = range(9, 12)
 
 
 class Status(enum.IntEnum):
@@ -19,8 +20,10 @@ class Status(enum.IntEnum):
     INTERRUPTED = INTERRUPTED
     JAMMED = JAMMED
     UNREACHED = UNREACHED
+    EVENT = EVENT
+    ZENO = ZENO
+    NOT_CONVERGED = NOT_CONVERGED
     # Of solvers that native code does not know.
-    NOT_CONVERGED = 40
     SINGULAR = 41
     TOO_ACCURATE = 42
     PARTITION = 43
@@ -46,9 +49,13 @@ MESSAGES = {
     "normal forces have, the equations give others; a smaller coefficient or some compliance at the contact helps",
     Status.UNREACHED: "no acceleration that satisfies the constraints not linear in the accelerations was found by "
     "Newton's method from the unconstrained one; they may have no real solution there",
-    Status.NOT_CONVERGED: "the implicit equations of a step could not be solved, however small the step; the "
-    "mechanism may be at a singular position, or the tolerances too tight for its scales: loosen `rtol` and `atol`, "
-    "try another `form`, or an explicit integrator with Projection()",
+    Status.EVENT: "an event ended the run",
+    Status.ZENO: "changes follow each other ever faster, without end in a finite time (as a ball comes to rest); let "
+    "the last of them be terminal, or go on as a system in which contact is a constraint",
+    Status.NOT_CONVERGED: "Newton's iteration of the implicit integrator did not converge; the step may be too large "
+    "(make it smaller, or let the integrator choose it), the tolerances too tight for the scales of the model (loosen "
+    "`rtol` and `atol`), or the mechanism has reached a singular position, where it cannot move on: an explicit "
+    "integrator with Projection() may pass it",
     Status.SINGULAR: "the matrix of the implicit equations is singular there; constraints may have become dependent: "
     "look at system.diagnose(motion.at(t)) near the end, or take an explicit integrator with Projection()",
     Status.TOO_ACCURATE: "the tolerances ask for more than double precision can give; raise `rtol` or `atol`",

@@ -47,8 +47,8 @@ class IDA:
     Constraints pass the errors of large values on to small ones, so `atol` should not be far below rtol times the usual
     size of coordinates and speeds: the step of a chain of ten links collapses to 1e-6 s with atol = rtol / 100.
     `form` says how constraints enter: `HillerAnantharaman()`, `PseudoSpeeds()` or `GearGuptaLeimkuhler()`. Multipliers
-    are kept out of the error test. The constraints hold to about the tolerances; `drift=Projection()` moves the samples
-    - not the integration - onto them.
+    are kept out of the error test. The constraints hold to about the tolerances; `drift=Projection()`, the default,
+    moves the samples - not the integration - onto them, `NoCorrection()` leaves them as they are.
     """
 
     rtol: float = 1e-8

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 import casadi as ca
@@ -24,10 +24,11 @@ class Residual:
 
     `state` is z = (q, u, and the work done if anything does work) as a graph of t, y, p. `differential` (ny,) says
     whose rate occurs; `tested` (ny,) which variables an error test should look at: not multipliers, whose errors are
-    larger by the index of the equations and do not feed back. `quality` is 1 where the static choices of the form are
-    good and falls towards 0 where they fail; None if it makes none that could. `stages` may name intermediate values,
-    (symbols, graph of what comes before), and `staged` be F in terms of them: derivatives then follow by the chain
-    rule, with far fewer operations than those of F at once.
+    larger by the index of the equations and do not feed back; `vanishing` (ny,) which are zero in every solution
+    (empty: none). `quality` is 1 where the static choices of the form are good and falls towards 0 where they fail;
+    None if it makes none that could. `stages` may name intermediate values, (symbols, graph of what comes before), and
+    `staged` be F in terms of them: derivatives then follow by the chain rule, with far fewer operations than those of F
+    at once.
     """
 
     t: ca.SX
@@ -38,6 +39,7 @@ class Residual:
     state: ca.SX
     differential: np.ndarray
     tested: np.ndarray
+    vanishing: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
     quality: ca.SX | None = None
     stages: tuple[tuple[ca.SX, ca.SX], ...] = ()
     staged: ca.SX | None = None
@@ -140,9 +142,10 @@ class Mechanics:
         residual = system.functions["residual"](x)
         A = ca.reshape(part["constraint_jacobian"], nu, nc).T
         W = A if system.ideal else ca.reshape(part["directions"], nu, nc).T
+        # [k:, :], not [k:]: CasADi takes a slice beyond the end of a 1x1 matrix for a row
         bent = (ca.mtimes(A, udot) - part["constraint_bias"])[n_p + n_v :, :]
         if system.curved:
-            newton = system.functions["newton"](ca.vertcat(x, udot, la[nc - n_a :]))
+            newton = system.functions["newton"](ca.vertcat(x, udot, la[nc - n_a :, :]))
             A = ca.vertcat(A[: nc - n_a, :], ca.reshape(newton[: n_a * nu], nu, n_a).T)
             W = ca.vertcat(W[: nc - n_a, :], ca.reshape(newton[n_a * nu : 2 * n_a * nu], nu, n_a).T)
             bent = newton[2 * n_a * nu : 2 * n_a * nu + n_a]

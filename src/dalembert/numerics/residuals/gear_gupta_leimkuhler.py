@@ -68,7 +68,9 @@ class GearGuptaLeimkuhler:
         ydot = ca.vertcat(qdot, m.udot, workdot, ca.SX.sym("algebraic", m.la.shape[0] + n_p + ni))
         differential = np.arange(y.shape[0]) < system.nq + system.nu + works
         tested = np.arange(y.shape[0]) < system.nq + system.nu
-        return Residual(m.t, y, ydot, m.p, ca.densify(F), ca.vertcat(m.q, m.u, work), differential, tested)
+        vanishing = np.arange(y.shape[0]) >= system.nq + system.nu + works + m.la.shape[0]
+        state = ca.vertcat(m.q, m.u, work)
+        return Residual(m.t, y, ydot, m.p, ca.densify(F), state, differential, tested, vanishing)
 
     def parameters(self, engine: Engine) -> np.ndarray:
         """Those of the system."""

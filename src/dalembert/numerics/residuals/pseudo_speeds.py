@@ -32,7 +32,7 @@ from dalembert.numerics.residuals.form import Mechanics, Residual, resolve
 if TYPE_CHECKING:
     from dalembert.numerics.engine import Engine
 
-MOST = 40  # eliminated speeds above which the unrolled elimination and its derivatives are too long
+MOST = 16  # eliminated speeds; twenty make a million operations and take twenty seconds to derive
 
 
 @dataclass(frozen=True)
