@@ -1,6 +1,10 @@
-"""The four-bar of Moore's lecture with IDA and pseudo speeds: tolerance against constraint residual.
+"""Four-bar of the lecture with IDA
+=================================
 
-python examples/lecture_four_bar.py [folder for the figures, by default out/]
+Moore's lecture: dependent speeds eliminated, F(t, y, y') = 0 for SUNDIALS IDA. What to see: the constraint residual
+follows the tolerance; projection removes it from the samples and leaves the error of the motion as it is.
+
+Run ``python examples/lecture_four_bar.py [folder]``; the figures are saved there (default: out).
 """
 
 from __future__ import annotations
@@ -8,8 +12,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import Figure
 
 import dalembert as da
 from dalembert import problems
@@ -46,7 +50,8 @@ def main(folder: Path) -> None:
     for r in rows:
         print(f"{r['rtol']:7.0e} {r['raw']:12.1e} {r['projected']:16.1e} {r['error raw']:11.1e}"
               f" {r['error projected']:16.1e} {r['steps']:7.0f}")  # fmt: skip
-    figure, axes = plt.subplots()
+    figure = Figure()
+    axes = figure.subplots()
     for name in ("raw", "projected", "error raw"):
         axes.loglog(TOLERANCES, [r[name] for r in rows], "o-", label=name if "error" in name else f"|phi| {name}")
     axes.set(xlabel="rtol = atol", ylabel="m, rad", title="Lecture four-bar, 30 s, IDA with pseudo speeds")
