@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import sys
 from contextlib import suppress
@@ -30,8 +31,9 @@ PARTS = (
 )
 
 
+@functools.cache
 def prepare() -> None:
-    """Import the native engine; if it was never compiled here, announce that it is being compiled."""
+    """Import the native engine, once; if it was never compiled here, announce that it is being compiled."""
     if all(part in sys.modules for part in PARTS):
         return
     directory = default_directory()

@@ -56,7 +56,7 @@ def simulate(
     span, times = _times(state, t_end, t_eval)
     state = replace(state, system=system, parameters=_parameters(system, state, parameters))
     check_consistent(system, span[0], state.q, state.u, state.parameters)
-    looked_for = check_events(state, events)
+    looked_for = check_events(state, events) if events else ()
     if looked_for:
         check_locates(integrator)
     with ExitStack() as stack:

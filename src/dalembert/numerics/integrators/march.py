@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 CHUNK = 4096  # samples per buffer when every step is stored
 MOST_STEPS = 10_000_000  # per slice, however fast they are
+EPS = float(np.finfo(float).eps)
 SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctrl-C
 
 
@@ -105,12 +106,14 @@ class _Run:
         self.z[: engine.size] = z0[: engine.size]  # the work done starts at zero
         self.clock, self.count = np.zeros(loop.CLOCK_SIZE), np.zeros(loop.COUNT_SIZE, dtype=np.int64)
         t0, t1 = span
-        self.clock[[loop.T, loop.T_START, loop.T_END]] = t0, t0, t1
-        self.clock[[loop.H, loop.RTOL, loop.ATOL]] = method.first_step, method.rtol, method.atol
-        self.clock[loop.H_MAX] = min(method.max_step, t1 - t0)
-        self.clock[loop.H_MIN] = 16.0 * np.finfo(float).eps * max(abs(t0), abs(t1))
-        self.clock[[loop.EXPONENT, loop.LAST_ERROR]] = 1.0 / method.order, 1.0
-        self.count[[loop.ALLOWED, loop.ADAPTIVE]] = method.max_steps, int(method.adaptive)
+        for key, value in (  # one by one: assigning by a list of indices takes ten times as long
+            (loop.T, t0), (loop.T_START, t0), (loop.T_END, t1),
+            (loop.H, method.first_step), (loop.RTOL, method.rtol), (loop.ATOL, method.atol),
+            (loop.H_MAX, min(method.max_step, t1 - t0)), (loop.H_MIN, 16.0 * EPS * max(abs(t0), abs(t1))),
+            (loop.EXPONENT, 1.0 / method.order), (loop.LAST_ERROR, 1.0),
+        ):  # fmt: skip
+            self.clock[key] = value
+        self.count[loop.ALLOWED], self.count[loop.ADAPTIVE] = method.max_steps, int(method.adaptive)
         self.t_eval = np.zeros(0) if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
         capacity = CHUNK if t_eval is None else len(self.t_eval) + 1  # an event may add one
         self.ts, self.zs = np.zeros(capacity), np.zeros(capacity * engine.nz)
@@ -148,7 +151,8 @@ class _Run:
             self.zs, self.budget,
         )  # fmt: skip
         seconds = time.perf_counter() - begin
-        self.budget = int(np.clip(self.budget * SLICE / max(seconds, 1e-6), 16, min(4 * self.budget, MOST_STEPS)))
+        most = min(4 * self.budget, MOST_STEPS)
+        self.budget = max(16, min(int(self.budget * SLICE / max(seconds, 1e-6)), most))
         self.collect()
         return int(status)
 
@@ -167,7 +171,10 @@ class _Run:
             "rejected": int(self.count[loop.REJECTED]),
             "nfev": int(self.engine.plan[layout.NFEV]),
         }
-        empty = (np.zeros(0), np.zeros((0, self.engine.nz)))
-        t, z = (np.concatenate(parts) for parts in zip(empty, *self.chunks, strict=True))
-        fresh = np.diff(t, prepend=-np.inf) > 0.0  # Ctrl-C can make a chunk be collected twice
-        return Samples(t[fresh], z[fresh], Status(status), stats, self.events)
+        if not self.chunks:
+            return Samples(np.zeros(0), np.zeros((0, self.engine.nz)), Status(status), stats, self.events)
+        t, z = (np.concatenate(parts) for parts in zip(*self.chunks, strict=True))
+        fresh = t[1:] > t[:-1]
+        if not fresh.all():  # Ctrl-C can make a chunk be collected twice
+            t, z = t[np.r_[True, fresh]], z[np.r_[True, fresh]]
+        return Samples(t, z, Status(status), stats, self.events)
