@@ -2,9 +2,7 @@
 =================================
 
 Moore's lecture: dependent speeds eliminated, F(t, y, y') = 0 for SUNDIALS IDA. What to see: the constraint residual
-follows the tolerance; projection removes it from the samples and leaves the error of the motion as it is.
-
-Run ``python examples/lecture_four_bar.py [folder]``; the figures are saved there (default: out).
+follows the tolerance; projection removes it from the samples and leaves the error of the motion as it is. Run ``python examples/lecture_four_bar.py [folder]``; the figures are saved there (default: out).
 """
 
 import sys
@@ -47,8 +45,7 @@ def main(folder: Path) -> None:
     print(" ".join(f"{name:>16}" for name in rows[0]))
     for r in rows:
         print(" ".join(f"{value:16.2g}" for value in r.values()))
-    figure = Figure()
-    axes = figure.subplots()
+    axes = (figure := Figure()).subplots()
     for name in ("|phi| raw", "|phi| projected", "error raw"):
         axes.loglog(TOLERANCES, [r[name] for r in rows], "o-", label=name)
     axes.set(xlabel="rtol = atol", ylabel="|phi| in m, error in rad")
