@@ -2,7 +2,8 @@
 =================================
 
 Moore's lecture: dependent speeds eliminated, F(t, y, y') = 0 for SUNDIALS IDA. What to see: the constraint residual
-follows the tolerance; projection removes it from the samples and leaves the error of the motion as it is. Run ``python examples/lecture_four_bar.py [folder]``; the figures are saved there (default: out).
+follows the tolerance; projection removes it from the samples and leaves the error of the motion as it is.
+Run ``python examples/lecture_four_bar.py [folder]``; the figures are saved there (default: out).
 """
 
 import sys
