@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import dalembert as da
 from dalembert import problems
@@ -234,3 +235,34 @@ def test_code_of_the_how_to_page():
     for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
         exec(compile(block, str(page), "exec"), names)
     assert names["motion"].success
+
+
+def stated(kind):
+    """A particle with friction on a wavy track, or with a constraint on its accelerations."""
+    model = da.Model(kind)
+    x, y = model.coordinates("x y")
+    vx, vy = model.speeds("vx vy")
+    P = model.particle("P", mass=1.3, position=[x, y])
+    model.gravity([0, -9.81])
+    if kind == "friction":
+        track = model.constrain(y - sp.sin(2 * x) / 2, name="track")
+        model.nonideal(track, friction=0.1, at=P, regularisation=1e-2)
+        return model, {"x": 0.0, "vx": 3.0}
+    ax, ay = vx.diff(model.t), vy.diff(model.t)
+    law = ay - 0.3 * ax + 0.1 * sp.sin(x) if kind == "linear" else ax**2 + (ay + x) ** 2 - 25
+    model.constrain(law, name="law")
+    return model, {"x": 0.2, "y": 0.0, "vx": 1.0, "vy": 0.0}
+
+
+@EACH
+@pytest.mark.parametrize("kind", ["friction", "linear", "curved"])
+def test_friction_and_acceleration_constraints(kind, form):
+    model, given = stated(kind)
+    system = model.compile()
+    state, times = system.initial(given), np.linspace(0.0, 1.0, 6)
+    motion = system.simulate(state, 1.0, t_eval=times, integrator=da.IDA(1e-10, 1e-10, form))
+    reference = system.simulate(state, 1.0, t_eval=times)
+    assert reference.success
+    assert motion.success
+    np.testing.assert_allclose(motion.q, reference.q, atol=1e-6)
+    np.testing.assert_allclose(motion.work, reference.work, atol=1e-5)

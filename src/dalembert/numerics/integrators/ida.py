@@ -42,7 +42,7 @@ FLAGS = {
 
 @dataclass(frozen=True)
 class IDA:
-    """BDF of order 1 to `max_order`; error per step below atol + rtol |y| (root mean square over q and u).
+    """BDF of order 1 to `max_order`; error per step below atol + rtol |y| (root mean square over q, u and work).
 
     Constraints pass the errors of large values on to small ones, so `atol` should not be far below rtol times the usual
     size of coordinates and speeds: the step of a chain of ten links collapses to 1e-6 s with atol = rtol / 100.
