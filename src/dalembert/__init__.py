@@ -44,17 +44,21 @@ if TYPE_CHECKING:
     from dalembert.numerics.integrators.automatic import Automatic
     from dalembert.numerics.integrators.dop853 import DOP853
     from dalembert.numerics.integrators.generalized_alpha import GeneralizedAlpha
+    from dalembert.numerics.integrators.ida import IDA
     from dalembert.numerics.integrators.kutta_merson import KuttaMerson
     from dalembert.numerics.integrators.radau import Radau
     from dalembert.numerics.integrators.rk4 import RK4
     from dalembert.numerics.integrators.state_space_svd import StateSpaceSVD
     from dalembert.numerics.integrators.tsit5 import Tsit5
     from dalembert.numerics.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
+    from dalembert.numerics.residuals.hiller_anantharaman import HillerAnantharaman
+    from dalembert.numerics.residuals.pseudo_speeds import PseudoSpeeds
 
 __version__ = version("dalembert")
 
 __all__ = [
     "DOP853",
+    "IDA",
     "RK4",
     "ArrayError",
     "Automatic",
@@ -67,6 +71,7 @@ __all__ = [
     "Event",
     "GearGuptaLeimkuhler",
     "GeneralizedAlpha",
+    "HillerAnantharaman",
     "InconsistentStateError",
     "InitialStateError",
     "KuttaMerson",
@@ -83,6 +88,7 @@ __all__ = [
     "OptionError",
     "PairingError",
     "Projection",
+    "PseudoSpeeds",
     "Radau",
     "State",
     "StateSpaceSVD",
@@ -106,6 +112,9 @@ _NATIVE = {
     "Yoon": "dalembert.numerics.drift.yoon",
     "DOP853": "dalembert.numerics.integrators.dop853",
     "GeneralizedAlpha": "dalembert.numerics.integrators.generalized_alpha",
+    "HillerAnantharaman": "dalembert.numerics.residuals.hiller_anantharaman",
+    "IDA": "dalembert.numerics.integrators.ida",
+    "PseudoSpeeds": "dalembert.numerics.residuals.pseudo_speeds",
     "LagrangeMultipliers": "dalembert.numerics.formulations.lagrange_multipliers",
     "NoCorrection": "dalembert.numerics.drift.no_correction",
     "Projection": "dalembert.numerics.drift.projection",

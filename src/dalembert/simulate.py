@@ -105,6 +105,12 @@ def pair(
     from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers
     from dalembert.numerics.integrators.automatic import Automatic
 
+    if callable(getattr(formulation, "settled", None)):
+        raise PairingError(
+            f"formulation={formulation!r} is a residual form F(t, y, y') = 0, not a formulation of accelerations; it "
+            f"is for a DAE solver: leave `formulation` out and pass integrator=IDA(form={formulation!r}) or "
+            "Radau(form=...)"
+        )
     for value, verb, what in (
         (formulation, "accelerator", "formulation"),
         (drift, "corrector", "drift"),
