@@ -18,6 +18,8 @@ PARTS = (
     "dalembert.numerics.formulations.fall_back",
     "dalembert.numerics.formulations.udwadia_kalaba",
     "dalembert.numerics.drift.projection",
+    "dalembert.numerics.instant",
+    "dalembert.numerics.nearest",
     "dalembert.numerics.integrators.dop853",
     "dalembert.numerics.integrators.rk4",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import casadi as ca
 import numpy as np
@@ -19,21 +19,24 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dalembert.analysis.symbolic import SymbolicEquations
+    from dalembert.initial.choice import Independent
     from dalembert.initial.diagnosis import Diagnosis
     from dalembert.motion import Motion
     from dalembert.state import State
 
 Named = Mapping[Any, float]
+Bounds = Mapping[Any, tuple[float, float]]
 PROMPT = 1500  # instructions that compile in an unnoticeable time
 
 
 @dataclass(frozen=True)
 class Row:
-    """One constraint row: its name, level, and which unknown enforces it (None: an ideal reaction)."""
+    """One constraint row: its name, level, which unknown enforces it (None: an ideal reaction), and its unit."""
 
     name: str
     level: str
     servo: int | None = None
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -274,11 +277,45 @@ class System:
 
     # -- the next stages -------------------------------------------------------------------------------------------
 
-    def initial(self, given: Named | None = None, **options: Any) -> State:
-        """A consistent state; see `dalembert.initial.consistent.find_state` for the options."""
+    @overload
+    def initial(
+        self, given: Named | None = ..., *, guess: Named | State | None = ..., weights: Named | None = ...,
+        hold: Any = ..., bounds: Bounds | None = ..., t0: float | None = ..., parameters: Named | None = ...,
+        all_branches: Literal[False] = ...,
+    ) -> State: ...
+
+    @overload
+    def initial(
+        self, given: Named | None = ..., *, guess: Named | State | None = ..., weights: Named | None = ...,
+        hold: Any = ..., bounds: Bounds | None = ..., t0: float | None = ..., parameters: Named | None = ...,
+        all_branches: Literal[True],
+    ) -> tuple[State, ...]: ...
+
+    def initial(
+        self, given: Named | None = None, *, guess: Named | State | None = None, weights: Named | None = None,
+        hold: Any = None, bounds: Bounds | None = None, t0: float | None = None, parameters: Named | None = None,
+        all_branches: bool = False,
+    ) -> State | tuple[State, ...]:
+        """A state that satisfies every constraint at every level and has the `given` values, nearest to the `guess`.
+
+        `given`, by symbol or name: coordinates, speeds, rates `x.diff()`, accelerations `vx.diff()` or "x''",
+        multipliers by constraint, unknowns, generalised reactions "reaction(vx)". With values at acceleration level all
+        levels are solved together. The rest minimises d^T M d, d the change against the guess (zero where nothing is
+        said) and M the mass matrix there; a local minimum. `weights={x: 10}` count a change of x tenfold, `hold` names
+        what stays at its guess, `bounds={x: (lo, hi)}` limit coordinates and speeds. A `State` as guess brings its
+        time and parameter values along. `all_branches` gives all states that are locally nearest, by distance.
+        Raises `InitialStateError` saying what is in the way and which change would help.
+        """  # fmt: skip
         from dalembert.initial.consistent import find_state
 
-        return find_state(self, given or {}, **options)
+        options = {"guess": guess, "weights": weights, "hold": hold, "bounds": bounds, "t0": t0}
+        return find_state(self, given, parameters=parameters, all_branches=all_branches, **options)
+
+    def suggest_independent(self, state: State) -> Independent:
+        """The n_p coordinates and n_v speeds that are best given together in a state, by name."""
+        from dalembert.initial.choice import suggest_independent
+
+        return suggest_independent(self, state)
 
     def simulate(self, state: State, t_end: float | tuple[float, float], **options: Any) -> Motion:
         """The motion from `state`; see `dalembert.simulate.simulate` for the options."""
