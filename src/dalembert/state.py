@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.equations.levels import second_rates
-from dalembert.equations.system import System, name_of
+from dalembert.equations.naming import name_of
+from dalembert.equations.system import System
 from dalembert.errors import DalembertError, InconsistentStateError, UnknownNameError
 from dalembert.model.statement import Constraint
 from dalembert.reactions import Source, Wrench, constraint_power, constraint_reaction, reaction_on
@@ -113,6 +114,7 @@ class State:
         """Tables: column titles and rows of texts."""
         s = self.system
         rates, seconds = rates_of(self), second_rates_of(self)
+        blocks: list[tuple[tuple[str, ...], list[tuple[str, ...]]]]
         blocks = [(("coordinate", "value", "rate", "acceleration"), _rows(s.coordinates, self.q, rates, seconds))]
         if len(self.u) != len(rates) or not np.array_equal(rates, self.u):
             blocks.append((("speed", "value", "rate"), _rows(s.speeds, self.u, self.udot)))
@@ -191,8 +193,8 @@ def _check_loaded(path: str | Path, state: State) -> None:
     if bad:
         (level, name), worst = max(bad.items(), key=lambda item: abs(item[1]))
         raise InconsistentStateError(
-            f"the state in {path} violates {len(bad)} constraints of `{state.system.name}` (worst: {level} of `{name}`, "
-            f"{worst:.3g}): it was saved for other equations",
+            f"the state in {path} violates {len(bad)} constraints of `{state.system.name}` (worst: {level} of "
+            f"`{name}`, {worst:.3g}): it was saved for other equations",
             bad,
         )
 

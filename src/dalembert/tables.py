@@ -18,7 +18,10 @@ def text_table(blocks: Sequence[Block]) -> str:
             widths += [0] * (len(row) - len(widths))
             widths = [max(w, len(row[k]) if k < len(row) else 0) for k, w in enumerate(widths)]
     lines = [
-        "  " + "  ".join(f"{cell:>{w}}" if k else f"{cell:<{w}}" for k, (cell, w) in enumerate(zip(row, widths)))
+        "  "
+        + "  ".join(
+            f"{cell:>{w}}" if k else f"{cell:<{w}}" for k, (cell, w) in enumerate(zip(row, widths, strict=False))
+        )
         for titles, rows in cut
         for row in (titles, *rows)
     ]

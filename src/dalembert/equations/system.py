@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import casadi as ca
 import numpy as np
-import sympy as sp
 
+from dalembert.equations.naming import finite_number, name_of
 from dalembert.equations.native import Kernel, compile_kernel
 from dalembert.errors import ArrayError, UnknownNameError
 from dalembert.model.statement import Statement
@@ -277,25 +277,19 @@ class System:
 
     # -- the next stages -------------------------------------------------------------------------------------------
 
+    # fmt: off
     @overload
-    def initial(
-        self, given: Named | None = ..., *, guess: Named | State | None = ..., weights: Named | None = ...,
-        hold: Any = ..., bounds: Bounds | None = ..., t0: float | None = ..., parameters: Named | None = ...,
-        all_branches: Literal[False] = ...,
-    ) -> State: ...
-
+    def initial(self, given: Named | None = ..., *, guess: Named | State | None = ..., weights: Named | None = ...,
+                hold: Any = ..., bounds: Bounds | None = ..., t0: float | None = ..., parameters: Named | None = ...,
+                all_branches: Literal[False] = ...) -> State: ...
     @overload
-    def initial(
-        self, given: Named | None = ..., *, guess: Named | State | None = ..., weights: Named | None = ...,
-        hold: Any = ..., bounds: Bounds | None = ..., t0: float | None = ..., parameters: Named | None = ...,
-        all_branches: Literal[True],
-    ) -> tuple[State, ...]: ...
-
-    def initial(
-        self, given: Named | None = None, *, guess: Named | State | None = None, weights: Named | None = None,
-        hold: Any = None, bounds: Bounds | None = None, t0: float | None = None, parameters: Named | None = None,
-        all_branches: bool = False,
-    ) -> State | tuple[State, ...]:
+    def initial(self, given: Named | None = ..., *, guess: Named | State | None = ..., weights: Named | None = ...,
+                hold: Any = ..., bounds: Bounds | None = ..., t0: float | None = ..., parameters: Named | None = ...,
+                all_branches: Literal[True]) -> tuple[State, ...]: ...
+    def initial(self, given: Named | None = None, *, guess: Named | State | None = None, weights: Named | None = None,
+                hold: Any = None, bounds: Bounds | None = None, t0: float | None = None,
+                parameters: Named | None = None, all_branches: bool = False) -> State | tuple[State, ...]:
+        # fmt: on
         """A state that satisfies every constraint at every level and has the `given` values, nearest to the `guess`.
 
         `given`, by symbol or name: coordinates, speeds, rates `x.diff()`, accelerations `vx.diff()` or "x''",
@@ -305,7 +299,7 @@ class System:
         what stays at its guess, `bounds={x: (lo, hi)}` limit coordinates and speeds. A `State` as guess brings its
         time and parameter values along. `all_branches` gives all states that are locally nearest, by distance.
         Raises `InitialStateError` saying what is in the way and which change would help.
-        """  # fmt: skip
+        """
         from dalembert.initial.consistent import find_state
 
         options = {"guess": guess, "weights": weights, "hold": hold, "bounds": bounds, "t0": t0}
@@ -362,25 +356,3 @@ class System:
     def __setstate__(self, state: dict[str, Any]) -> None:
         state["functions"] = {name: ca.Function.deserialize(text) for name, text in state["functions"].items()}
         self.__dict__.update(state)
-
-
-def finite_number(value: Any, what: str) -> float:
-    """The value as a float; raises `ArrayError` naming `what` if it is not a finite real number."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ArrayError(f"{what} must be a real number, got {value!r}") from None
-    if not np.isfinite(number):
-        raise ArrayError(f"{what} is {number}; it must be finite")
-    return number
-
-
-def name_of(key: Any) -> str:
-    """The name a symbol or string stands for; rates read x' and x''."""
-    if isinstance(key, str):
-        return key
-    if isinstance(key, sp.Derivative):
-        return f"{name_of(key.expr)}{chr(39) * int(key.derivative_count)}"
-    if isinstance(key, sp.Function):
-        return str(key.func.__name__)
-    return str(key)

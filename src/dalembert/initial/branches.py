@@ -62,8 +62,8 @@ def _distinct(task: Task, stage: Stage, q: np.ndarray | None) -> list[Found]:
     if open_ways and len(found) > MOST:
         names = ", ".join(np.array(stage.level.variables)[stage.free])
         raise InitialStateError(
-            f"`{task.system.name}`: the {stage.level.name} constraints leave a continuum of solutions equally near to the "
-            f"guess, not separate branches; give {open_ways} more of {names}, or another guess"
+            f"`{task.system.name}`: the {stage.level.name} constraints leave a continuum of solutions equally near to "
+            f"the guess, not separate branches; give {open_ways} more of {names}, or another guess"
         )
     return found
 
@@ -96,7 +96,6 @@ def _freedom(stage: Stage, found: Found) -> int:
     rows = (found.gradients / np.sqrt(np.diag(stage.G)))[:, stage.free]
     rows = rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None]
     return int(stage.free.sum()) - int((np.linalg.svd(rows, compute_uv=False) > SAME).sum())
-
 
 
 def _same(a: np.ndarray, b: np.ndarray) -> bool:

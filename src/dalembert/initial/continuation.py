@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.equations.system import finite_number
+from dalembert.equations.naming import finite_number
 from dalembert.errors import InitialStateError
 from dalembert.initial.solution import solve_task
 from dalembert.initial.task import key_name, read_task
@@ -28,7 +28,7 @@ def follow(state: State, key: Any, values: Iterable[float], *, hold: Any = None)
     """
     name = "t" if key_name(key) == "t" else key_name(key)
     asked = [finite_number(value, f"value of `{name}` to follow") for value in values]
-    at, states = _value(state, name), []
+    at, states = _value(state, name), list[State]()
     for value in asked:
         try:
             state = _reach(state, name, at, value, hold)
@@ -89,8 +89,8 @@ def _reach(state: State, name: str, start: float, end: float, hold: Any) -> Stat
         if abs(step) < LEAST * max(abs(whole), abs(at) * 1e-3):
             residuals = {} if cause is None else cause.residuals
             raise InitialStateError(
-                f"`{state.system.name}`: the branch cannot be followed along `{name}` beyond {at:.9g} towards {end:.6g}: "
-                "it turns back there, or jumps; the mechanism is at a limit (dead point). Ask for values before it, or "
+                f"`{state.system.name}`: the branch cannot be followed along `{name}` beyond {at:.9g} towards "
+                f"{end:.6g}: it turns back there, or jumps; the mechanism is at a limit (dead point). Ask for values before it, or "
                 "follow another coordinate through it",
                 residuals,
                 closest=None if cause is None else cause.closest,

@@ -75,7 +75,7 @@ def explain(task: Task, stage: Stage, found: Found, *, q: np.ndarray | None = No
     )
 
 
-# -- what is in conflict ------------------------------------------------------------------------------------------------
+# -- what is in conflict -----------------------------------------------------------------------------------------------
 
 
 def _blamed_rows(stage: Stage, found: Found) -> list[int]:
@@ -130,7 +130,7 @@ def _rank(rows: np.ndarray) -> int:
     return int((np.linalg.svd(rows, compute_uv=False) > RANK).sum()) if rows.size else 0
 
 
-# -- what would help ----------------------------------------------------------------------------------------------------
+# -- what would help ---------------------------------------------------------------------------------------------------
 
 
 def _release(stage: Stage, found: Found, j: int) -> Remedy | None:
@@ -222,11 +222,11 @@ def _with_diagonal(G: np.ndarray, more: np.ndarray) -> np.ndarray:
     return wide
 
 
-# -- words --------------------------------------------------------------------------------------------------------------
+# -- words -------------------------------------------------------------------------------------------------------------
 
 
 def _said(stage: Stage, found: Found) -> str:
-    """ with q1 held at 0: the given values that matter here."""
+    """with q1 held at 0: the given values that matter here."""
     blamed = _blamed_values(stage, found) if np.isfinite(found.worst) else [int(j) for j in np.flatnonzero(~stage.free)]
     texts = [f"{stage.level.variables[j]} held at {stage.target[j]:.6g}" for j in sorted(blamed)]
     texts += [f"{stage.labels[k]} = {stage.wanted[k]:.6g}" for k in np.flatnonzero(_is_asked(stage))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -28,6 +28,7 @@ class Level:
     units: tuple[str, ...]
     place: np.ndarray
     turns: np.ndarray  # which variables are angles: a full turn leaves the equations as they are
+    plans: dict[int, tuple[np.ndarray, int]] = field(default_factory=dict, repr=False)  # native layouts by equations
 
 
 def level(system: System, name: str, *, parameters: bool = False) -> Level:

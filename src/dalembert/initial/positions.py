@@ -1,4 +1,4 @@
-"""Positions: phi(q, t) = 0 and the invariants of the kinematics, for the coordinates that are not given (A.1, step 5)."""
+"""Positions: phi(q, t) = 0 and the invariants of the kinematics, for coordinates that are not given (A.1, step 5)."""
 
 from __future__ import annotations
 

@@ -67,37 +67,34 @@ class Stage:
 
     def solve(self, start: np.ndarray | None = None, *, walk: int = WALK) -> Found:
         """The point nearest to the target that a descent from `start` (the target if None) leads to."""
-        nearest = _native()
+        steps, find_nearest = _native()
         n, m, total = len(self.target), len(self.pick), len(self.level.rows)
-        plan, size = nearest.lay_out((n, m, total, self.level.kernel.n_in))
-        mem = np.zeros(size)
-        plan[nearest.KERNEL], plan[nearest.BOUNDED] = self.level.kernel.address, int(self.bounded)
-        for key, values in (
-            (nearest.PLACE, self.level.place), (nearest.FREEDOM, self.free), (nearest.TURN, self.level.turns),
-            (nearest.PICK, self.pick),
-        ):  # fmt: skip
-            first = plan[key]
-            plan[first : first + len(values)] = values
-        for key, values in (
-            (nearest.INPUT, self.x), (nearest.TARGET, self.target), (nearest.LOW, self.low), (nearest.HIGH, self.high),
-            (nearest.WANTED, self.wanted), (nearest.VALUE, self.target if start is None else start),
-        ):  # fmt: skip
-            first = plan[key]
-            mem[first : first + len(values)] = values
-        worst = nearest.evaluate(plan, mem)
+        if m not in self.level.plans:
+            self.level.plans[m] = steps.lay_out((n, m, total, self.level.kernel.n_in))
+        template, size = self.level.plans[m]
+        plan, mem = template.copy(), np.zeros(size)
+        plan[steps.KERNEL], plan[steps.BOUNDED] = self.level.kernel.address, int(self.bounded)
+        first = steps.PLAN_SIZE
+        plan[first:] = np.concatenate([self.level.place, self.free, self.level.turns, self.pick])
+        first = plan[steps.INPUT]
+        mem[first : first + len(self.x)] = self.x
+        first = plan[steps.TARGET]
+        value = self.target if start is None else start
+        mem[first : first + 4 * n + m] = np.concatenate([self.target, value, self.low, self.high, self.wanted])
+        worst = steps.evaluate(plan, mem)
         if m and self.free.any() and not (start is None and worst <= CONSISTENT):
-            first = plan[nearest.METRIC]
+            first = plan[steps.METRIC]
             mem[first : first + n * n] = self.G.ravel()
-            worst = nearest.find_nearest(plan, mem, LIMIT, walk)
-        value, residual = int(plan[nearest.VALUE]), int(plan[nearest.RESIDUAL])
-        rows = mem[plan[nearest.OUTPUT] + total :][: total * n].reshape(total, n)
+            worst = find_nearest(plan, mem, LIMIT, walk)
+        at, residual = int(plan[steps.VALUE]), int(plan[steps.RESIDUAL])
+        rows = mem[plan[steps.OUTPUT] + total :][: total * n].reshape(total, n)
         return Found(
-            v=mem[value : value + n].copy(),
+            v=mem[at : at + n].copy(),
             residual=mem[residual : residual + m].copy(),
             gradients=rows[self.pick],
             worst=float(worst),
-            met=bool(worst <= nearest.HELD),
-            steps=int(plan[nearest.STEPS]),
+            met=bool(worst <= steps.HELD),
+            steps=int(plan[steps.STEPS]),
         )
 
     def at(self, point: np.ndarray) -> Found:
@@ -114,7 +111,7 @@ class Stage:
         if met:
             return min(met, key=lambda found: self.distance(found.v))
         finite = [found for found in tries if np.isfinite(found.worst)]
-        return min(finite, key=lambda found: self.cost(found)) if finite else first
+        return min(finite, key=self.cost) if finite else first
 
     def cost(self, found: Found) -> float:
         """Sum of squares of the residuals, each as a way in the metric."""
@@ -144,8 +141,9 @@ class Stage:
         return found
 
 
-def _native() -> Any:
+def _native() -> tuple[Any, Any]:
     prepare()
-    from dalembert.numerics import nearest
+    from dalembert.numerics import least_steps
+    from dalembert.numerics.nearest import find_nearest
 
-    return nearest
+    return least_steps, find_nearest

@@ -1,20 +1,23 @@
-"""What is asked for: values to meet, a guess, weights and bounds, read by name and checked before anything is solved."""
+"""What is asked for: values to meet, a guess, weights and bounds, read by name and checked before anything happens."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from dalembert.equations.system import System, finite_number, name_of
+from dalembert.equations.naming import finite_number, name_of
+from dalembert.equations.system import System
 from dalembert.errors import InitialStateError, OptionError, PairingError, UnknownNameError
 from dalembert.initial.levels import has_plain_rates
 from dalembert.model.statement import Constraint
 from dalembert.state import State
 
 Values = Mapping[Any, float]
+_PLACES: WeakKeyDictionary[System, dict[str, tuple[str, int]]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ def read_task(
     udot, la = np.zeros(system.nu), np.zeros(system.nc)
     if state is not None:
         near, udot, la, parameters = _carry(system, state, parameters)
-    elif guess is not None:
+    elif isinstance(guess, Mapping):
         rough = read_wishes(system, guess, "guess")
         if rough.rates or rough.second_rates or rough.reactions:
             raise OptionError(
@@ -89,6 +92,8 @@ def read_task(
         for array, values in ((near, rough.q), (near[system.nq :], rough.u), (udot, rough.udot), (la, rough.la)):
             for k, value in values.items():
                 array[k] = value
+    elif guess is not None:
+        raise PairingError(f"guess must be a mapping of values or a State, got {type(guess).__name__}")
     wishes = read_wishes(system, given or {}, "given")
     _hold(system, wishes, near, hold)
     target = near.copy()
@@ -114,7 +119,7 @@ def read_task(
 
 def read_wishes(system: System, values: Values, what: str) -> Wishes:
     """Values by kind and index; every name declared, every number finite, nothing said twice."""
-    wishes, said = Wishes(), {}
+    wishes, said = Wishes(), dict[tuple[str, int], str]()
     for key, value in values.items():
         name = key_name(key)
         kind, index = find_name(system, name, what)
@@ -122,8 +127,8 @@ def read_wishes(system: System, values: Values, what: str) -> Wishes:
         place: dict[int, float] = getattr(wishes, kind)
         if place.get(index, number) != number:
             raise InitialStateError(
-                f"`{system.name}`: {what} values `{said[kind, index]}` = {place[index]:g} and `{name}` = {number:g} are "
-                "of the same quantity; give one of them"
+                f"`{system.name}`: {what} values `{said[kind, index]}` = {place[index]:g} and `{name}` = {number:g} "
+                "are of the same quantity; give one of them"
             )
         place[index] = number
         said[kind, index] = name
@@ -137,23 +142,30 @@ def key_name(key: Any) -> str:
 
 def find_name(system: System, name: str, what: str) -> tuple[str, int]:
     """The field of `Wishes` and the index a name stands for."""
+    places = _PLACES.get(system)
+    if places is None:
+        places = _PLACES[system] = _name_places(system)
+    if name not in places:
+        known = (*system.coordinates, *system.speeds, *system.unknowns, *system.constraint_names)
+        raise UnknownNameError(name, known, f"the {what} values of `{system.name}`")
+    return places[name]
+
+
+def _name_places(system: System) -> dict[str, tuple[str, int]]:
     plain = has_plain_rates(system)
+    servos = {row.servo: k for k, row in enumerate(system.rows) if row.servo is not None}
+    places = {name: ("la", servos[k]) for k, name in enumerate(system.unknowns) if k in servos}
     for kind, names in (
-        ("q", system.coordinates),
-        ("u", system.speeds),
-        ("la", system.constraint_names),
-        ("udot", [f"{u}'" for u in system.speeds]),
-        ("u" if plain else "rates", [f"{q}'" for q in system.coordinates]),
-        ("udot" if plain else "second_rates", [f"{q}''" for q in system.coordinates]),
         ("reactions", [f"reaction({u})" for u in system.speeds]),
+        ("udot" if plain else "second_rates", [f"{q}''" for q in system.coordinates]),
+        ("u" if plain else "rates", [f"{q}'" for q in system.coordinates]),
+        ("udot", [f"{u}'" for u in system.speeds]),
+        ("la", system.constraint_names),
+        ("u", system.speeds),
+        ("q", system.coordinates),
     ):
-        if name in names:
-            return kind, list(names).index(name)
-    if name in system.unknowns:
-        servos = [row.servo for row in system.rows]
-        return "la", servos.index(system.unknowns.index(name))
-    known = (*system.coordinates, *system.speeds, *system.unknowns, *system.constraint_names)
-    raise UnknownNameError(name, known, f"the {what} values of `{system.name}`")
+        places.update({name: (kind, k) for k, name in enumerate(names)})
+    return places
 
 
 def _carry(
@@ -190,7 +202,7 @@ def _hold(system: System, wishes: Wishes, near: np.ndarray, hold: Any) -> None:
         place: dict[int, float] = getattr(wishes, kind)
         if place.setdefault(index, value) != value:
             raise InitialStateError(
-                f"`{system.name}`: `{name}` is given as {place[index]:g} and held at its guess {value:g}; say one of them"
+                f"`{system.name}`: `{name}` is given as {place[index]:g} and held at its guess {value:g}; say one"
             )
 
 
