@@ -90,8 +90,8 @@ def _reach(state: State, name: str, start: float, end: float, hold: Any) -> Stat
             residuals = {} if cause is None else cause.residuals
             raise InitialStateError(
                 f"`{state.system.name}`: the branch cannot be followed along `{name}` beyond {at:.9g} towards "
-                f"{end:.6g}: it turns back there, or jumps; the mechanism is at a limit (dead point). Ask for values before it, or "
-                "follow another coordinate through it",
+                f"{end:.6g}: it turns back there, or jumps; the mechanism is at a limit (dead point). Ask for "
+                "values before it, or follow another coordinate through it",
                 residuals,
                 closest=None if cause is None else cause.closest,
                 conflicting=() if cause is None else cause.conflicting,

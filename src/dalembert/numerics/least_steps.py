@@ -1,8 +1,8 @@
 """Equations met by least steps: Levenberg-Marquardt in a metric, with bounds.
 
 Variables v (n,) of which some are free, equations r(v) = 0 (m,) from a kernel that gives r and then its gradients, row
-by row. Steps are the least ones in a constant metric G, -B J^T (J B J^T + mu)^-1 r with B the inverse of G among the free
-variables and rows scaled to unit length, so that dependent rows and singular positions only slow it down.
+by row. Steps are the least ones in a constant metric G, -B J^T (J B J^T + mu)^-1 r with B the inverse of G among the
+free variables and rows scaled to unit length, so that dependent rows and singular positions only slow it down.
 
 All numbers lie in two arrays as elsewhere in the numerics: `plan` (sizes, offsets, indices) and `mem`.
 """
@@ -17,7 +17,7 @@ from dalembert.numerics.layout import Floats, Ints, call_kernel, f8, i8, move
 from dalembert.numerics.native_cache import jit
 
 # Sizes, the kernel and where its input and output lie in mem; index lists in plan: place of a variable in the input,
-# row of the kernel behind an equation, freedom of a variable (FIXED, LOOSE or STOPPED at a bound), whether it is an angle.
+# row of the kernel behind an equation, freedom of a variable (FIXED, LOOSE, STOPPED at a bound), whether it is an angle.
 N, M, TOTAL, KERNEL, INPUT, OUTPUT, PLACE, PICK, FREEDOM, TURN, BOUNDED, STEPS, CALLS = range(13)
 # Offsets in mem.
 TARGET, VALUE, LOW, HIGH, WANTED, METRIC, INVERSE, SPREAD, GRAM, FACTOR, NORM = range(13, 24)
