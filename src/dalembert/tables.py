@@ -18,10 +18,7 @@ def text_table(blocks: Sequence[Block]) -> str:
             widths += [0] * (len(row) - len(widths))
             widths = [max(w, len(row[k]) if k < len(row) else 0) for k, w in enumerate(widths)]
     lines = [
-        "  "
-        + "  ".join(
-            f"{cell:>{w}}" if k else f"{cell:<{w}}" for k, (cell, w) in enumerate(zip(row, widths, strict=False))
-        )
+        "  " + "  ".join(f"{cell:>{widths[k]}}" if k else f"{cell:<{widths[0]}}" for k, cell in enumerate(row))
         for titles, rows in cut
         for row in (titles, *rows)
     ]

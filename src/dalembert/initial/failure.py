@@ -1,7 +1,7 @@
 """Why there is no consistent state: the constraints in conflict, the closest state, and the change that would help.
 
-At the closest point the residuals y = r / |row|^2 satisfy y^T J = 0 for every free variable. Rows with y = 0 are not to
-blame; given values with (y^T J)_j = 0 could not help either. The others are released one by one, and the value nearest
+At the closest point, that of the least sum of squares, r^T J = 0 for every free variable. Rows with r = 0 are not to
+blame; given values with (r^T J)_j = 0 could not help either. The others are released one by one, and the value nearest
 to the wish at which the equations can be met is looked for. If no given value helps, parameters are tried.
 """
 
@@ -41,7 +41,7 @@ class Remedy:
 
 def explain(task: Task, stage: Stage, found: Found, *, q: np.ndarray | None = None) -> InitialStateError:
     """The error for a stage that could not be solved; `q` are the positions of a velocity stage."""
-    rows = _blamed_rows(stage, found)
+    rows = _blamed_rows(found)
     names = [stage.labels[k] for k in rows]
     residuals = {stage.labels[k]: float(abs(found.residual[k])) for k in rows}
     closest = _closest(task, stage, found, q)
@@ -78,9 +78,9 @@ def explain(task: Task, stage: Stage, found: Found, *, q: np.ndarray | None = No
 # -- what is in conflict -----------------------------------------------------------------------------------------------
 
 
-def _blamed_rows(stage: Stage, found: Found) -> list[int]:
-    """Equations with a residual, the largest (as a way) first."""
-    size = np.abs(found.residual) / stage.lengths(found)
+def _blamed_rows(found: Found) -> list[int]:
+    """Equations with a residual, the largest first."""
+    size = np.abs(found.residual)
     size = np.where(np.isfinite(size), size, np.inf)
     order = [int(k) for k in np.argsort(-size, kind="stable")]
     return [k for k in order if not size[k] <= BLAME * size.max(initial=0.0)] if size.max(initial=0.0) else []
@@ -88,9 +88,8 @@ def _blamed_rows(stage: Stage, found: Found) -> list[int]:
 
 def _blamed_values(stage: Stage, found: Found) -> list[int]:
     """Given variables that the residuals pull at, the most influential first."""
-    weights = found.residual / stage.lengths(found) ** 2
-    terms = np.abs(weights[:, None] * found.gradients)
-    pull = np.abs(weights @ found.gradients) / np.sqrt(np.diag(stage.G))
+    terms = np.abs(found.residual[:, None] * found.gradients)
+    pull = np.abs(found.residual @ found.gradients) / np.sqrt(np.diag(stage.G))
     scale = (terms.max(axis=0, initial=0.0) / np.sqrt(np.diag(stage.G))).max(initial=0.0)
     held = [j for j in np.flatnonzero(~stage.free) if pull[j] > BLAME * scale]
     return [int(j) for j in sorted(held, key=lambda j: -pull[j])][:TRIED]

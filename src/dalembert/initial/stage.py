@@ -11,9 +11,10 @@ import numpy as np
 from dalembert.initial.levels import Level
 from dalembert.preparation import prepare
 
-LIMIT = 150  # steps of one descent
+LIMIT = 300  # steps of one descent
 WALK = 60  # steps along the equations towards the guess
 RESTARTS = 12
+SETTLED = 4  # of the tries, the best, that are worth a descent to the closest point
 CONSISTENT = 1e-14  # a guess with smaller residuals is taken as it is
 
 
@@ -65,8 +66,11 @@ class Stage:
         d = np.where(self.free, v - self.target, 0.0)
         return float(np.sqrt(max(d @ self.G @ d, 0.0)))
 
-    def solve(self, start: np.ndarray | None = None, *, walk: int = WALK) -> Found:
-        """The point nearest to the target that a descent from `start` (the target if None) leads to."""
+    def solve(self, start: np.ndarray | None = None, *, walk: int = WALK, alike: bool = False) -> Found:
+        """The point nearest to the target that a descent from `start` (the target if None) leads to.
+
+        Residuals are weighed by their gradients or, with `alike`, count as they are stated.
+        """
         steps, find_nearest = _native()
         n, m, total = len(self.target), len(self.pick), len(self.level.rows)
         if m not in self.level.plans:
@@ -74,6 +78,7 @@ class Stage:
         template, size = self.level.plans[m]
         plan, mem = template.copy(), np.zeros(size)
         plan[steps.KERNEL], plan[steps.BOUNDED] = self.level.kernel.address, int(self.bounded)
+        plan[steps.UNIFORM] = int(alike)
         first = steps.PLAN_SIZE
         plan[first:] = np.concatenate([self.level.place, self.free, self.level.turns, self.pick])
         first = plan[steps.INPUT]
@@ -102,7 +107,10 @@ class Stage:
         return replace(self, free=np.zeros_like(self.free), target=point).solve()
 
     def seek(self, attempts: int = RESTARTS) -> Found:
-        """The nearest point found from the target or, if there is none, from perturbed starts; else the best try."""
+        """The nearest point found from the target or, if there is none, from perturbed starts.
+
+        If there is none at all, a point with the least sum of squares of the residuals as they are stated.
+        """
         first = self.solve()
         if first.met or not self.free.any():
             return first
@@ -111,17 +119,13 @@ class Stage:
         if met:
             return min(met, key=lambda found: self.distance(found.v))
         finite = [found for found in tries if np.isfinite(found.worst)]
-        return min(finite, key=self.cost) if finite else first
+        settled = [self.solve(found.v, alike=True) for found in sorted(finite, key=self.cost)[:SETTLED]]
+        return min(settled, key=self.cost) if settled else first
 
-    def cost(self, found: Found) -> float:
-        """Sum of squares of the residuals, each as a way in the metric."""
-        return float(np.sum((found.residual / self.lengths(found)) ** 2))
-
-    def lengths(self, found: Found) -> np.ndarray:
-        """Lengths of the gradients in the metric, over all variables, (m,); 1 where they vanish."""
-        size = 1.0 / np.sqrt(np.diag(self.G))
-        norms = np.linalg.norm(found.gradients * size, axis=1)
-        return np.where(norms > 0.0, norms, 1.0)
+    @staticmethod
+    def cost(found: Found) -> float:
+        """Sum of squares of the residuals."""
+        return float(found.residual @ found.residual)
 
     def starts(self, count: int) -> list[np.ndarray]:
         """Points around the target, further and further out, the same on every call; angles anywhere on the circle."""

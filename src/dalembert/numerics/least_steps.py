@@ -18,20 +18,23 @@ from dalembert.numerics.native_cache import jit
 
 # Sizes, the kernel and where its input and output lie in mem; index lists in plan: place of a variable in the input,
 # row of the kernel behind an equation, freedom of a variable (FIXED, LOOSE, STOPPED at a bound), whether it is an angle.
-N, M, TOTAL, KERNEL, INPUT, OUTPUT, PLACE, PICK, FREEDOM, TURN, BOUNDED, STEPS, CALLS = range(13)
+N, M, TOTAL, KERNEL, INPUT, OUTPUT, PLACE, PICK, FREEDOM, TURN, BOUNDED, STEPS, UNIFORM = range(13)
 # Offsets in mem.
 TARGET, VALUE, LOW, HIGH, WANTED, METRIC, INVERSE, SPREAD, GRAM, FACTOR, NORM = range(13, 24)
 RESIDUAL, RESIDUAL_OLD, WEIGHT, STEP, VALUE_OLD, BEST, TANGENT, TANGENT_OLD = range(24, 32)
 MULTIPLIER, CG_R, CG_Z, CG_P, CG_H, CG_BASE = range(32, 38)
 PLAN_SIZE = 38
 FIXED, LOOSE, STOPPED = 0, 1, 2
+# UNIFORM: rows count by the length of their gradients (0), or all alike, as for a least sum of squares of residuals.
+TO_WEIGHT_ALIKE, WEIGHTED_ALIKE = 1, 2
 
 HELD = 1e-12  # residuals below this, relative to the largest term if that exceeds 1, are met
 ROUND_OFF = 1e-16
 FLOOR = 1e-14  # least damping, for rows of unit length: directions with singular values below its root are damped
 FIRST = 1.0  # damping at the start
 STEEPEST = 1e10  # damping at which no step helps
-FLAT = 8  # steps without a gain worth the name before a point counts as stationary
+FLAT = 1e-12  # relative gain of a step that is none
+PATIENCE = 8  # steps without a gain before a point counts as stationary
 
 
 def lay_out(sizes: tuple[int, int, int, int]) -> tuple[np.ndarray, int]:
@@ -60,7 +63,6 @@ def evaluate(plan, mem):
     for j in range(n):
         mem[x + plan[plan[PLACE] + j]] = mem[v + j]
     call_kernel(plan[KERNEL], mem, x, out)
-    plan[CALLS] += 1
     worst = 0.0
     for k in range(plan[M]):
         row = plan[plan[PICK] + k]
@@ -133,7 +135,15 @@ def linearise(plan, mem):
                 total += mem[S + k * n + j] * mem[other + j]
             mem[K + k * m + l] = total
         # The longest a row has been: one that vanishes at a singular position must not be blown up there.
-        mem[plan[NORM] + k] = max(mem[plan[NORM] + k], math.sqrt(max(mem[K + k * m + k], 0.0)))
+        if plan[UNIFORM] != WEIGHTED_ALIKE:
+            mem[plan[NORM] + k] = max(mem[plan[NORM] + k], math.sqrt(max(mem[K + k * m + k], 0.0)))
+    if plan[UNIFORM] == TO_WEIGHT_ALIKE:
+        longest = 0.0
+        for k in range(m):
+            longest = max(longest, mem[plan[NORM] + k])
+        for k in range(m):
+            mem[plan[NORM] + k] = longest
+        plan[UNIFORM] = WEIGHTED_ALIKE
     return 0
 
 
@@ -237,7 +247,7 @@ def meet(plan, mem, first, goal, limit):
     linearise(plan, mem)
     for _ in range(limit):
         cost = _cost(plan, mem)
-        if worst <= goal or mu > STEEPEST or flat > FLAT or cost == 0.0:
+        if worst <= goal or mu > STEEPEST or flat > PATIENCE or cost == 0.0:
             break
         factor_rows(plan, mem, mu)
         left = mu * mu * solve_rows(plan, mem, r)
@@ -252,7 +262,7 @@ def meet(plan, mem, first, goal, limit):
         new = evaluate(plan, mem)
         if math.isfinite(new) and _cost(plan, mem) < cost:
             gain = (cost - _cost(plan, mem)) / max(cost - left, 1e-300)
-            flat = flat + 1 if _cost(plan, mem) > (1.0 - 1e-7) * cost else 0
+            flat = flat + 1 if _cost(plan, mem) > (1.0 - FLAT) * cost else 0
             mu = max(FLOOR, mu * (0.01 if gain > 0.75 else (0.2 if gain > 0.25 else 4.0)))
             worst = new
             release_bounds(plan, mem)
