@@ -24,6 +24,7 @@ NAMES = (
     "compile_time",
     "import_time",
     "memory",
+    "initial_states",
     "peers",
 )
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")

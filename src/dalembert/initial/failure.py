@@ -14,12 +14,15 @@ import numpy as np
 
 from dalembert.errors import Closest, InitialStateError
 from dalembert.initial.levels import ALL, POSITION, level
+from dalembert.initial.metric import weighted
 from dalembert.initial.stage import Found, Stage
 from dalembert.initial.task import Task
 
 BLAME = 1e-5  # share of the largest at which a row or a value takes part in a conflict
 TRIED = 12  # values or parameters that are released, the most influential ones
 HALVINGS = 22  # of the interval between a value that works and the one asked for
+ELSEWHERE = 10  # starts from which a released value is looked for on other branches
+STIFF = 1e4  # weight of a released value in the distance: it is to change as little as possible
 SHOWN = 5
 RANK = 1e-8  # singular value, for unit rows, below which rows are dependent
 
@@ -134,13 +137,16 @@ def _rank(rows: np.ndarray) -> int:
 
 def _release(stage: Stage, found: Found, j: int) -> Remedy | None:
     """The value of a given variable nearest to the one asked for with which the equations can be met."""
-    free = stage.free.copy()
-    free[j] = True
-    loose = replace(stage, free=free).solve(found.v)
-    if not loose.met:
-        loose = replace(stage, free=free).seek(4)
-    if not loose.met:
+    free, stiff, asked = stage.free.copy(), np.ones(len(stage.free)), float(stage.target[j])
+    free[j], stiff[j] = True, STIFF
+    released = replace(stage, free=free)
+    tries = [released.solve(start) for start in (found.v, stage.target, *released.starts(ELSEWHERE))]
+    stiffened = replace(released, _metric=[weighted(stage.G, stiff)])
+    tries += [stiffened.solve(tried.v) for tried in tries if tried.met]
+    met = [tried for tried in tries if tried.met]
+    if not met:
         return None
+    loose = min(met, key=lambda tried: abs(tried.v[j] - asked))
 
     def attempt(value: float, start: np.ndarray) -> Found:
         point = stage.target.copy()
@@ -149,7 +155,6 @@ def _release(stage: Stage, found: Found, j: int) -> Remedy | None:
         start[j] = value
         return replace(stage, target=point).solve(start, walk=0)
 
-    asked = float(stage.target[j])
     return _nearest_value(stage.level.variables[j], asked, float(loose.v[j]), loose.v, attempt)
 
 
@@ -239,7 +244,7 @@ def _untie(stage: Stage, blamed: list[int], rows: list[int], best: Remedy) -> st
     names = [stage.level.variables[j] for j in blamed] + [stage.labels[k] for k in asked]
     order = {name: k for k, name in enumerate((*stage.level.variables, *stage.level.rows))}
     names = sorted(names, key=lambda name: order[name])
-    ties = ", ".join(f"`{stage.labels[k]}`" for k in rows if k not in asked) or "the equations of motion"
+    ties = ", ".join(f"`{stage.labels[k]}`" for k in sorted(rows) if k not in asked) or "the equations of motion"
     others = [name for name in names if name != best.name]
     give = "one of them" if len(names) == 2 else f"{len(others)} of them"
     return (

@@ -17,7 +17,7 @@ from dalembert.numerics.layout import Floats, Ints, call_kernel, f8, i8, move
 from dalembert.numerics.native_cache import jit
 
 # Sizes, the kernel and where its input and output lie in mem; index lists in plan: place of a variable in the input,
-# row of the kernel behind an equation, freedom of a variable (FIXED, LOOSE, STOPPED at a bound), whether it is an angle.
+# row of the kernel behind an equation, freedom of a variable (FIXED, LOOSE, STOPPED at a bound), whether an angle.
 N, M, TOTAL, KERNEL, INPUT, OUTPUT, PLACE, PICK, FREEDOM, TURN, BOUNDED, STEPS, UNIFORM = range(13)
 # Offsets in mem.
 TARGET, VALUE, LOW, HIGH, WANTED, METRIC, INVERSE, SPREAD, GRAM, FACTOR, NORM = range(13, 24)
@@ -25,6 +25,7 @@ RESIDUAL, RESIDUAL_OLD, WEIGHT, STEP, VALUE_OLD, BEST, TANGENT, TANGENT_OLD = ra
 MULTIPLIER, CG_R, CG_Z, CG_P, CG_H, CG_BASE = range(32, 38)
 PLAN_SIZE = 38
 FIXED, LOOSE, STOPPED = 0, 1, 2
+KEPT = 2  # BOUNDED: there are no bounds (0), there are (1), and what is stopped at one stays so (2)
 # UNIFORM: rows count by the length of their gradients (0), or all alike, as for a least sum of squares of residuals.
 TO_WEIGHT_ALIKE, WEIGHTED_ALIKE = 1, 2
 
@@ -217,7 +218,7 @@ def stop_at_bounds(plan, mem, way, factor):
 def release_bounds(plan, mem):
     """Let variables at a bound move again."""
     stopped = 0
-    for j in range(plan[N] if plan[BOUNDED] else 0):
+    for j in range(plan[N] if plan[BOUNDED] == 1 else 0):
         if plan[plan[FREEDOM] + j] == STOPPED:
             plan[plan[FREEDOM] + j] = LOOSE
             stopped += 1

@@ -12,6 +12,7 @@ import math
 from dalembert.numerics.layout import Floats, Ints, f8, i8, move
 from dalembert.numerics.least_steps import (
     BEST,
+    BOUNDED,
     CG_BASE,
     CG_H,
     CG_P,
@@ -24,6 +25,7 @@ from dalembert.numerics.least_steps import (
     HELD,
     HIGH,
     INVERSE,
+    KEPT,
     LOOSE,
     LOW,
     METRIC,
@@ -251,8 +253,14 @@ def approach(plan, mem, limit):
         while length > 1e-3:
             advance(plan, mem, t, -length)
             plan[STEPS] += 1
-            if meet(plan, mem, FLOOR, HELD, 12) <= HELD and _distance(plan, mem) < distance:
+            if stop_at_bounds(plan, mem, t, -length):
+                invert_metric(plan, mem)
+                plan[BOUNDED] = KEPT  # what ran into its bound stays there, or meeting the equations would lead it off
+            met = meet(plan, mem, FLOOR, HELD, 12)
+            plan[BOUNDED] = min(plan[BOUNDED], 1)
+            if met <= HELD and _distance(plan, mem) < distance:
                 break
+            release_bounds(plan, mem)
             move(mem, v, mem, plan[BEST], n)
             length *= 0.25
         if not length > 1e-3:
