@@ -2,7 +2,8 @@
 
 Both start from the same rough guess and find the same kind of state: positions, velocities, accelerations and
 multipliers, one level after the other, to round-off. SciPy's side gets its residuals and Jacobians from SymPy's
-`lambdify(cse=True)`; its accelerations are one least-squares problem in (u', la).
+`lambdify(cse=True)`; its accelerations are one least-squares problem in (u', la) or, in a figure of their own, one call
+of `numpy.linalg.solve`, as the equations are linear in them.
 """
 
 from __future__ import annotations
@@ -30,31 +31,27 @@ def _compare(problem) -> list[Figure]:
     system = problem.system()
     rng = np.random.default_rng(0)
     guess = {name: value + ROUGH * rng.standard_normal() for name, value in problem.guess.items()}
-    still = {speed: 0.0 for speed in system.speeds}
-    given = {**problem.given, **still} if len(problem.given) < len(system.speeds) else dict(problem.given)
-    given = {name: value for name, value in given.items() if not name.endswith("'")}
+    given = dict(problem.given)
     begin = time.perf_counter()
     state = system.initial(given, guess=guess)
     cold = time.perf_counter() - begin
-    positions, whole = _by_scipy(system, given, guess)
-    left = np.abs(positions(system)).max()
-    ours, first, all_levels = best_in_turns(
-        [lambda: system.initial(given, guess=guess), lambda: positions(system), whole], repeats=7
-    )
+    whole, direct = _by_scipy(system, given, guess)
+    left = np.abs(whole()).max()
+    ours, all_levels, first = best_in_turns([lambda: system.initial(given, guess=guess), whole, direct], repeats=7)
     residual = max(abs(v) for v in state.residuals["position"].values())
     detail = (
         f"{ours * 1e6:.0f} us (residual {residual:.0e}; {cold:.2f} s for the first) against {all_levels * 1e3:.1f} ms "
         f"(residual {left:.0e})"
     )
-    part = f"whole state in {ours * 1e6:.0f} us against positions alone in {first * 1e3:.1f} ms"
+    part = f"{ours * 1e6:.0f} us against {first * 1e3:.2f} ms"
     return [
         Figure("initial_states", f"{problem.name}, whole state", all_levels / ours, "x faster", ">= 20", detail),
-        Figure("initial_states", f"{problem.name}, SciPy positions only", first / ours, "x faster", None, part),
+        Figure("initial_states", f"{problem.name}, accelerations by linalg.solve", first / ours, "x faster", None, part),
     ]
 
 
 def _by_scipy(system, given, guess):
-    """Two actions: positions by least squares, and the whole state; both return the position residual."""
+    """Two actions that find the whole state: all levels by least squares, and accelerations directly."""
     st = system.statement
     t, p = st.time, list(st.parameters)
     values = np.array(list(st.parameters.values()))
@@ -74,52 +71,55 @@ def _by_scipy(system, given, guess):
     speeds = np.array([given.get(x.func.__name__, 0.0) for x in u])
     nu, nc = len(u), len(st.constraints)
     place = [q.index(x) for x in free_q]
+    known = {name.removesuffix("'") for name in given if name.endswith("'")} | {n for n in given if n in system.speeds}
+    free_u = [k for k, x in enumerate(u) if not {x.func.__name__, q[k].func.__name__} & known]
 
     def solve_positions():
         return least_squares(lambda x: residual(x, values), start, lambda x: np.array(gradient(x, values)), **TIGHT)
 
-    def positions(_):
-        return solve_positions().fun
-
-    def whole():
+    def find(direct):
         found = solve_positions()
         at = np.array([float(held.get(x, 0.0)) for x in q])
         at[place] = found.x
         rows = np.array(rates(at, values), dtype=float)
-        free_u = [k for k, x in enumerate(u) if x.func.__name__ not in given]
         v = speeds.copy()
         if free_u:
             linear = least_squares(lambda x: rows[:, free_u] @ x + rows @ speeds, v[free_u], lambda _: rows[:, free_u])
             v[free_u] = linear.x
         K = np.block([[M(at, values), -rows.T], [rows, np.zeros((nc, nc))]])
         side = np.concatenate([f(at, v, values), bias(at, v, values)])
-        least_squares(lambda x: K @ x - side, np.zeros(nu + nc), lambda _: K, x_scale="jac", **TIGHT)
+        if direct:
+            np.linalg.solve(K, side)
+        else:
+            least_squares(lambda x: K @ x - side, np.zeros(nu + nc), lambda _: K, x_scale="jac", **TIGHT)
         return found.fun
 
-    return positions, whole
+    return lambda: find(False), lambda: find(True)
 
 
 def _dynamics(system):
-    """M (nu, nu) and f (nu,) as lambdified functions, by Lagrange's equations in SymPy."""
+    """M (nu, nu) and f (nu,) from lambdified partial velocities, summed over the bodies by NumPy."""
     st = system.statement
-    t, p = st.time, list(st.parameters)
-    q, u = list(st.coordinates), list(st.speeds)
-    plain = dict(zip([x.diff(t) for x in q], u, strict=True))
-    T, V = sp.S.Zero, sum((e.potential for e in st.energies), sp.S.Zero)
-    for body in st.bodies:
-        velocity = [e.diff(t).subs(plain) for e in body.position[:2]]
-        T += body.mass * sum(v**2 for v in velocity) / 2 + body.inertia[0] * body.rotation[0].diff(t).subs(plain) ** 2 / 2
-        V -= body.mass * sum(g * x for g, x in zip(st.gravity, body.position, strict=True))
-    momentum = sp.Matrix([T.diff(v) for v in u])
-    mass = momentum.jacobian(u)
-    # The states measured are at rest: quadratic terms of the speeds vanish, and SciPy is spared them.
-    force = sp.Matrix([-V.diff(x) for x in q])
+    p, q = list(st.parameters), list(st.coordinates)
+    moves = sp.Matrix([e for body in st.bodies for e in (*body.position[:2], body.rotation[0])])
+    weights = [w for body in st.bodies for w in (body.mass, body.mass, body.inertia[0])]
+    pulls = [w for body in st.bodies for w in (body.mass * st.gravity[0], body.mass * st.gravity[1], 0)]
+    potential = sum((e.potential for e in st.energies), sp.S.Zero)
+    more = [-potential.diff(x) for x in q]
     for forces in st.generalized_forces:
         for key, value in forces.items():
-            force[q.index(key)] += value
-    M = sp.lambdify([q, p], mass.tolist(), cse=True)
-    f = sp.lambdify([q, p], list(force), cse=True)
-    return (
-        lambda at, values: np.array(M(at, values), dtype=float),
-        lambda at, _, values: np.array(f(at, values), dtype=float),
-    )
+            more[q.index(key)] += value
+    # The states measured are at rest: quadratic terms of the speeds vanish, and SciPy is spared them.
+    J = sp.lambdify([q, p], moves.jacobian(q).tolist(), cse=True)
+    rest = sp.lambdify([q, p], [weights, pulls], cse=True)
+    own = sp.lambdify([q, p], more, cse=True)
+
+    def mass(at, values):
+        rows = np.array(J(at, values), dtype=float)
+        return rows.T @ (np.array(rest(at, values)[0], dtype=float)[:, None] * rows)
+
+    def force(at, _, values):
+        rows = np.array(J(at, values), dtype=float)
+        return rows.T @ np.array(rest(at, values)[1], dtype=float) + np.array(own(at, values), dtype=float)
+
+    return mass, force

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -145,6 +146,7 @@ class Stage:
         return found
 
 
+@functools.cache
 def _native() -> tuple[Any, Any]:
     prepare()
     from dalembert.numerics import least_steps
