@@ -12,9 +12,9 @@ import time
 
 import numpy as np
 import sympy as sp
+from benchmarks.measure import Figure, best_in_turns
 from scipy.optimize import least_squares
 
-from benchmarks.measure import Figure, best_in_turns
 from dalembert.problems import andrews
 from dalembert.problems.closed_chain import closed_chain
 
@@ -46,7 +46,7 @@ def _compare(problem) -> list[Figure]:
     part = f"{ours * 1e6:.0f} us against {first * 1e3:.2f} ms"
     return [
         Figure("initial_states", f"{problem.name}, whole state", all_levels / ours, "x faster", ">= 20", detail),
-        Figure("initial_states", f"{problem.name}, accelerations by linalg.solve", first / ours, "x faster", None, part),
+        Figure("initial_states", f"{problem.name}, SciPy with linalg.solve", first / ours, "x faster", None, part),
     ]
 
 

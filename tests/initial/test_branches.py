@@ -48,7 +48,7 @@ def test_four_modes_of_two_dyads(checked):
 
 def test_the_crank_is_followed_through_a_revolution(four_bar, checked):
     """la = 0.8 is the shortest link and Grashof's rule holds for 0.8, 2, 1, 2: 0.8 + 2 <= 1 + 2."""
-    system, state = four_bar
+    _system, state = four_bar
     values = state["q1"] + np.linspace(0.0, 2 * np.pi, 41)[1:]
     states = state.follow("q1", values)
     for s, value in zip(states, values, strict=True):
@@ -70,7 +70,7 @@ def test_a_limit_is_reported_with_the_states_before_it(four_bar):
 
 
 def test_parameters_and_time_are_followed(four_bar, checked):
-    system, state = four_bar
+    _system, state = four_bar
     states = state.follow("ln", [2.2, 2.5, 2.2, 2.0], hold=["q1"])
     assert [checked(s).parameters[3] for s in states] == [2.2, 2.5, 2.2, 2.0]
     np.testing.assert_allclose(states[-1].q, state.q, atol=1e-12)

@@ -16,7 +16,7 @@ EXAMPLES = settings(max_examples=50, deadline=None, derandomize=True, database=N
 
 @functools.cache
 def loop(n, copies):
-    """n links in a loop, closed by gx, gy; a redundant copy of its closure; and a pendulum that is none of its concern."""
+    """n links in a loop closed by gx, gy, a redundant copy of that, and a pendulum that has nothing to do with it."""
     model = da.Model(f"loop of {n}")
     angles = model.coordinates(" ".join(f"a{k}" for k in range(n)))
     px, py = model.coordinates("px py")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -100,7 +101,7 @@ def read_task(
     for array, values in ((target, wishes.q), (target[system.nq :], wishes.u), (udot, wishes.udot), (la, wishes.la)):
         for k, value in values.items():
             array[k] = value
-    low, high = _read_bounds(system, bounds or {}, target, wishes)
+    low, high = _read_bounds(system, bounds, target, wishes) if bounds else _no_bounds(n)
     return Task(
         system=system,
         t=float(t),
@@ -218,6 +219,13 @@ def _read_weights(system: System, weights: Values | None) -> np.ndarray | None:
             raise OptionError(f"weight of `{name}` is {number:g}; weights are positive and for coordinates and speeds")
         read[index + (system.nq if kind == "u" else 0)] = number
     return read
+
+
+@functools.cache
+def _no_bounds(n: int) -> tuple[np.ndarray, np.ndarray]:
+    low, high = np.full(n, -np.inf), np.full(n, np.inf)
+    low.flags.writeable = high.flags.writeable = False
+    return low, high
 
 
 def _read_bounds(
