@@ -3,10 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports unit warmup format bench clean
+.PHONY: help demo test lint types imports unit warmup format bench bench-peers clean
 
 help:            ## this list
-	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
 
 demo: .venv/ready    ## the Appell-Hamel mechanism and the planar four-bar: certificates, figures and animations in out/
 	@$(BIN)/dalembert run appell_hamel four_bar --out out
@@ -36,6 +36,9 @@ format: .venv/ready    ## rewrite the sources in the project's format
 bench: .venv/ready    ## measure; writes benchmarks/RESULTS.md
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
+bench-peers: .venv/peers    ## measure beside other packages (optional group `peers`); writes benchmarks/peers/RESULTS.md
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.peers
+
 clean:    ## remove what the other verbs made
 	rm -rf .venv out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
@@ -43,4 +46,8 @@ clean:    ## remove what the other verbs made
 	@$(PYTHON) -c 'import sys; sys.exit("dalembert needs Python 3.11 or newer; set PYTHON=/path/to/it") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable ".[dev]"
+	@touch $@
+
+.venv/peers: .venv/ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable ".[peers]"
 	@touch $@

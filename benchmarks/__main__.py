@@ -6,14 +6,13 @@ import argparse
 import importlib
 import json
 import os
-import platform
 import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.measure import Figure
+from benchmarks.measure import Figure, machine
 
 HERE = Path(__file__).resolve().parent
 NAMES = (
@@ -22,10 +21,10 @@ NAMES = (
     "rk4_steps",
     "formulations",
     "compile_time",
+    "from_sympy",
     "import_time",
     "memory",
     "initial_states",
-    "peers",
 )
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 PACKAGES = ("dalembert", "numpy", "scipy", "sympy", "casadi", "numba", "llvmlite")
@@ -39,7 +38,7 @@ def main() -> int:
     os.environ.update(dict.fromkeys(THREADS, "1"))  # NumPy is not loaded yet: one thread on every side of a comparison
     store = HERE / "results.json"
     kept = json.loads(store.read_text())["figures"] if store.exists() else []
-    figures = [Figure(**{key: f[key] for key in Figure.__dataclass_fields__}) for f in kept]
+    figures = [Figure(**{key: f[key] for key in Figure.__dataclass_fields__}) for f in kept if f["benchmark"] in NAMES]
     failed = False
     for name in chosen:
         print(f"{name} ...", file=sys.stderr, flush=True)
@@ -63,18 +62,9 @@ def main() -> int:
 def _about() -> dict[str, str]:
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "machine": f"{_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
+        **machine(),
         **{package: version(package) for package in PACKAGES},
     }
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or "unknown processor"
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
 def _row(figure: Figure) -> str:

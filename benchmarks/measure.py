@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import subprocess
 import sys
 import time
@@ -65,3 +67,17 @@ def run_apart(module: str, *arguments: str, environment: dict[str, str]) -> str:
         said = done.stderr.strip().splitlines()[-1:] or ["no message"]
         raise RuntimeError(f"benchmarks.{module} {' '.join(arguments)} ended with {done.returncode}: {said[0]}")
     return done.stdout
+
+
+def machine() -> dict[str, str]:
+    """What the figures were measured on: `machine` and `python`."""
+    where = f"{_processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"
+    return {"machine": where, "python": platform.python_version()}
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or "unknown processor"
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())

@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from dalembert.analysis.compare import Comparison, compare
 from dalembert.certificate import Certificate, Tolerances
 from dalembert.equations.system import System
 from dalembert.errors import (
@@ -21,21 +22,31 @@ from dalembert.errors import (
     PairingError,
     UnknownNameError,
 )
+from dalembert.events import Event, Occurrence
+from dalembert.importers.sympy_mechanics import from_sympy
 from dalembert.initial.diagnosis import Diagnosis
 from dalembert.model.model import Model
 from dalembert.motion import Motion
+from dalembert.sequence import MotionSequence
 from dalembert.state import State
 
 if TYPE_CHECKING:
+    from dalembert.numerics.drift.baumgarte import Baumgarte
+    from dalembert.numerics.drift.blajer import Blajer
     from dalembert.numerics.drift.no_correction import NoCorrection
     from dalembert.numerics.drift.projection import Projection
+    from dalembert.numerics.drift.yoon import Yoon
     from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers
     from dalembert.numerics.formulations.minimal_kane import MinimalKane
     from dalembert.numerics.formulations.nonminimal_kane import NonminimalKane
     from dalembert.numerics.formulations.null_space import NullSpace
     from dalembert.numerics.formulations.udwadia_kalaba import UdwadiaKalaba
     from dalembert.numerics.integrators.dop853 import DOP853
+    from dalembert.numerics.integrators.kutta_merson import KuttaMerson
+    from dalembert.numerics.integrators.radau import Radau
     from dalembert.numerics.integrators.rk4 import RK4
+    from dalembert.numerics.integrators.tsit5 import Tsit5
+    from dalembert.numerics.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
 
 __version__ = version("dalembert")
 
@@ -43,31 +54,49 @@ __all__ = [
     "DOP853",
     "RK4",
     "ArrayError",
+    "Baumgarte",
+    "Blajer",
     "Certificate",
+    "Comparison",
     "DalembertError",
     "Diagnosis",
+    "Event",
+    "GearGuptaLeimkuhler",
     "InconsistentStateError",
     "InitialStateError",
+    "KuttaMerson",
     "LagrangeMultipliers",
     "MinimalKane",
     "Model",
     "ModelError",
     "Motion",
+    "MotionSequence",
     "NoCorrection",
     "NonminimalKane",
     "NullSpace",
+    "Occurrence",
     "OptionError",
     "PairingError",
     "Projection",
+    "Radau",
     "State",
     "System",
     "Tolerances",
+    "Tsit5",
     "UdwadiaKalaba",
     "UnknownNameError",
+    "Yoon",
+    "compare",
+    "from_sympy",
 ]
 
 # Ingredients whose modules hold native code: imported, and on first use compiled, when they are asked for.
 _NATIVE = {
+    "Baumgarte": "dalembert.numerics.drift.baumgarte",
+    "Blajer": "dalembert.numerics.drift.blajer",
+    "KuttaMerson": "dalembert.numerics.integrators.kutta_merson",
+    "Tsit5": "dalembert.numerics.integrators.tsit5",
+    "Yoon": "dalembert.numerics.drift.yoon",
     "DOP853": "dalembert.numerics.integrators.dop853",
     "LagrangeMultipliers": "dalembert.numerics.formulations.lagrange_multipliers",
     "NoCorrection": "dalembert.numerics.drift.no_correction",
@@ -77,6 +106,8 @@ _NATIVE = {
     "NullSpace": "dalembert.numerics.formulations.null_space",
     "UdwadiaKalaba": "dalembert.numerics.formulations.udwadia_kalaba",
     "RK4": "dalembert.numerics.integrators.rk4",
+    "Radau": "dalembert.numerics.integrators.radau",
+    "GearGuptaLeimkuhler": "dalembert.numerics.residuals.gear_gupta_leimkuhler",
 }
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
+
+LEVELS = ("position", "velocity", "acceleration", "solve", "energy")  # in the order they are shown
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class Certificate:
     minus work done, relative to the energy turned over). `condition` is the smallest reciprocal condition met in the
     constraint solve (1 is perfect, 0 singular); `dependent` are the sample times at which it was practically zero.
     `powers` are the constraints that exchange energy, at up to 200 of the samples; they inform and are not judged.
+    `events` has a line per event that was looked out for; events inform and are not judged.
     `not_unique` names the constraints whose multipliers are not unique because constraints are redundant throughout.
     `ok` needs every finding to hold and the run to reach its end.
     """
@@ -76,6 +81,7 @@ class Certificate:
     powers: tuple[Power, ...] = ()
     not_unique: tuple[str, ...] = ()
     least: bool = True  # multipliers that are not unique are the least ones
+    events: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -113,6 +119,7 @@ class Certificate:
             f"  power of constraints: {', '.join(map(str, self.powers)) or 'none'}",
             f"  conditioning of the constraint solve: at worst {self.condition:.1e} at t = {self.condition_t:.4g}",
             *self._remarks(),
+            *(f"  {line}" for line in self.events),
             f"  {self.method}",
             "  " + ", ".join(f"{count:,} {what}" for what, count in self.stats.items()) + f"; {self.message}",
             f"  {versions()}",
@@ -139,6 +146,37 @@ class Certificate:
         ]
 
     __repr__ = __str__
+
+
+def combine(parts: Sequence[Certificate], **whole: Any) -> Certificate:
+    """One certificate of several, over time: the worst of every finding, and `whole` for what is not a worst value."""
+    findings: dict[tuple[str, str], Finding] = {}
+    powers: dict[tuple[str, str], Power] = {}
+    for part in parts:
+        for f in part.findings:
+            held = findings.setdefault((f.level, f.name), f)
+            findings[f.level, f.name] = held if held.worst >= f.worst or held.worst != held.worst else f
+        for p in part.powers:
+            powers[p.name, p.kind] = max(powers.get((p.name, p.kind), p), p, key=lambda one: one.worst)
+    tightest = min(parts, key=lambda part: part.condition)
+    counts = {what: sum(part.stats.get(what, 0) for part in parts) for what in parts[0].stats}
+    combined = Certificate(
+        title=" -> ".join(dict.fromkeys(part.title for part in parts)),
+        findings=tuple(sorted(findings.values(), key=lambda f: LEVELS.index(f.level))),
+        energy_error=max(part.energy_error for part in parts),
+        condition=tightest.condition,
+        condition_t=tightest.condition_t,
+        dependent=tuple(t for part in parts for t in part.dependent),
+        success=parts[-1].success,
+        message=parts[-1].message,
+        method="; then ".join(dict.fromkeys(part.method for part in parts)),
+        stats=counts,
+        span=(parts[0].span[0], parts[-1].span[1]),
+        powers=tuple(powers.values()),
+        not_unique=tuple(dict.fromkeys(name for part in parts for name in part.not_unique)),
+        least=all(part.least for part in parts),
+    )
+    return replace(combined, **whole)
 
 
 def versions() -> str:

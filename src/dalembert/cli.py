@@ -1,4 +1,4 @@
-"""The command line: `dalembert examples`, `dalembert run EXAMPLE`, `dalembert warmup`."""
+"""The command line: `dalembert examples`, `run EXAMPLE`, `compare EXAMPLE`, `warmup`."""
 
 from __future__ import annotations
 
@@ -59,6 +59,42 @@ def run(
         raise typer.Exit(2) from error
     if not all(results):
         raise typer.Exit(1)
+
+
+@app.command()
+def compare(
+    name: Annotated[str, typer.Argument(metavar="EXAMPLE", help="A name from `dalembert examples`.")],
+    t_end: Annotated[
+        float | None, typer.Option(help="End of the motion in seconds; default: the example's own.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; may be repeated.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the work-precision diagram there.")] = None,
+) -> None:
+    """Run an example through every formulation, drift control and integrator; a table of time, drift and error.
+
+    The difference is that of coordinates and speeds from the tightest run; |phi| and |psi| are the largest violations
+    of constraints on positions and velocities; the energy error is relative to the energy turned over.
+    """
+    from dalembert.analysis.compare import compare as run_all
+
+    try:
+        problem = problems.get(name)
+        system = problem.system()
+        state = problem.state(system, _parse(settings or []))
+        with Console(stderr=True).status("") as status:
+            result = run_all(system, state, problem.t_end if t_end is None else t_end, report=status.update)
+    except DalembertError as error:
+        Console(stderr=True).print(f"[bold red]error:[/] {error}", highlight=False)
+        raise typer.Exit(2) from error
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(str(result), markup=False)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        target = out / f"{name}_work_precision.png"
+        result.save(target)
+        console.print(f"  wrote {target}")
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,9 +14,19 @@ import numpy as np
 from dalembert.certificate import Certificate, Power, Tolerances, worst_of
 from dalembert.equations.system import System
 from dalembert.errors import ArrayError, DalembertError
+from dalembert.events import Occurrences
+from dalembert.export import dataset_of, table_of
 from dalembert.initial.diagnosis import diagnose
-from dalembert.reactions import Wrench, constraint_power, constraint_reaction, largest_powers, reaction_on
+from dalembert.reactions import (
+    Wrench,
+    constraint_power,
+    constraint_reaction,
+    joint_reaction,
+    largest_powers,
+    reaction_on,
+)
 from dalembert.state import State, lookup, reactions_of, unknowns_of
+from dalembert.storage import identity, packed, system_of, unpacked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +44,7 @@ DEPENDENT = 1e-6  # reciprocal condition below which constraints count as depend
 class Motion:
     """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), work (nt,) done on the system, and what follows.
 
+    `events` are the occurrences of what was looked out for, in order; `events["bounce"]` those of one name.
     `motion["x"]` or `motion[x]` is one coordinate, speed, unknown or multiplier over time, (nt,).
     """
 
@@ -42,14 +54,15 @@ class Motion:
     q: np.ndarray
     u: np.ndarray
     work: np.ndarray
-    evaluation: Evaluation
     success: bool
     message: str
     stats: dict[str, int]
     method: str
+    events: Occurrences = field(default_factory=Occurrences)
     engine: Engine | None = None
     integrator: Integrator | None = None
     tolerances: Tolerances = field(default_factory=Tolerances)
+    known: Evaluation | None = None  # what a file or another motion holds; otherwise evaluated when first asked for
 
     # -- values ----------------------------------------------------------------------------------------------------
 
@@ -59,9 +72,24 @@ class Motion:
     def __len__(self) -> int:
         return len(self.t)
 
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        """Names of the constraints, in the order of the multipliers."""
+        return self.system.constraint_names
+
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:g} .. {self.t[-1]:g}"
         return f"Motion of {self.system.name!r}: {len(self.t)} samples, {span}; {self.certificate.verdict}"
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """Accelerations, multipliers, residuals and energies at the samples, computed when first asked for."""
+        if self.known is not None:
+            return self.known
+        if self.engine is None:
+            raise DalembertError("this motion has neither an engine nor an evaluation; load it with Motion.load")
+        columns = [self.q, self.u, self.work[:, None]]
+        return self.engine.evaluate(self.t, np.hstack(columns)[:, : self.engine.nz])
 
     @property
     def udot(self) -> np.ndarray:
@@ -89,6 +117,10 @@ class Motion:
         see `dalembert.reactions.reaction_on` for what cannot be told apart.
         """
         return reaction_on(self, item)
+
+    def joint_reaction(self, joint: Any) -> Wrench:
+        """Force (nt, 3) and torque (nt, 3) of a joint on its second body, at its marker, in inertial axes."""
+        return joint_reaction(self, joint)
 
     def constraint_power(self, constraint: Any) -> np.ndarray:
         """Power of one constraint, or of all stated in one list under this name, (nt,)."""
@@ -142,7 +174,8 @@ class Motion:
         ]  # fmt: skip
         findings.append(worst_of("solve", "M u' - f - r", self.t, e.balance, allowed.solve))
         turned = np.ptp(e.kinetic) + np.ptp(e.potential) + np.ptp(self.work)
-        scale = max(turned, float(np.abs(e.kinetic).max()), np.finfo(float).tiny)
+        level = float(np.abs(e.potential).max(initial=0.0))  # a system at rest turns over only its round-off
+        scale = max(turned, float(np.abs(e.kinetic).max()), 1e-7 * level, np.finfo(float).tiny)
         findings.append(worst_of("energy", "E - E0 - W", self.t, self.energy_balance / scale, allowed.energy))
         k = int(np.argmin(e.condition))
         return Certificate(
@@ -160,6 +193,7 @@ class Motion:
             powers=tuple(Power(*values) for values in largest_powers(self)),
             not_unique=self._not_unique() if dependent.all() else (),
             least=self.system.ideal,
+            events=self.events.remarks,
         )
 
     def _not_unique(self) -> tuple[str, ...]:
@@ -198,7 +232,16 @@ class Motion:
             q=states[:, :nq],
             u=states[:, nq:size],
             work=states[:, size],
-            evaluation=self.engine.evaluate(ts, states[:, : self.engine.nz]),
+            known=None,
+        )
+
+    def only(self, samples: np.ndarray) -> Motion:
+        """The motion with some of its samples, chosen by a mask or indices (nt,)."""
+        kept = {name: getattr(self, name)[samples] for name in ("t", "q", "u", "work")}
+        return replace(
+            self,
+            known=replace(self.evaluation, **{k: v[samples] for k, v in vars(self.evaluation).items()}),
+            **kept,
         )
 
     # -- figures and files ------------------------------------------------------------------------------------------
@@ -220,60 +263,50 @@ class Motion:
 
     def to_pandas(self) -> pd.DataFrame:
         """Coordinates, speeds, multipliers and energy by column, indexed by time."""
-        import pandas as pd
-
-        s = self.system
-        columns = dict(zip(s.coordinates, self.q.T, strict=True)) | dict(zip(s.speeds, self.u.T, strict=True))
-        columns |= {f"la({name})": values for name, values in zip(s.constraint_names, self.multipliers.T, strict=True)}
-        return pd.DataFrame(columns | {"energy": self.energy}, index=pd.Index(self.t, name="t"))
+        return table_of(self)
 
     def to_xarray(self) -> xr.Dataset:
         """q, u, udot, multipliers, reactions and energy with named axes."""
-        import xarray as xr
-
-        s = self.system
-        return xr.Dataset(
-            {
-                "q": (("t", "coordinate"), self.q),
-                "u": (("t", "speed"), self.u),
-                "udot": (("t", "speed"), self.udot),
-                "multipliers": (("t", "constraint"), self.multipliers),
-                "reactions": (("t", "speed"), self.reactions),
-                "energy": (("t",), self.energy),
-            },
-            coords={
-                "t": self.t,
-                "coordinate": list(s.coordinates),
-                "speed": list(s.speeds),
-                "constraint": list(s.constraint_names),
-            },
-            attrs={"system": s.name, "certificate": self.certificate.verdict},
-        )
+        return dataset_of(self)
 
     def save(self, path: str | Path) -> Path:
         """Write all arrays and the facts of the run to an .npz file; `Motion.load` reads it back."""
-        facts = {"success": self.success, "message": self.message, "stats": self.stats, "method": self.method}
-        facts |= {"system": self.system.name, "names": [*self.system.coordinates, *self.system.speeds]}
         target = Path(path)
         with target.open("wb") as file:
-            np.savez_compressed(
-                file, parameters=self.parameters, t=self.t, q=self.q, u=self.u, work=self.work,
-                facts=np.array(json.dumps(facts)), **{f"e_{k}": v for k, v in vars(self.evaluation).items()},
-            )  # fmt: skip
+            np.savez_compressed(file, allow_pickle=False, **self.stored())
         return target
 
     @staticmethod
     def load(path: str | Path, system: System) -> Motion:
         """A motion written by `save`, for the same system; it has samples and certificate but cannot be continued."""
+        with np.load(path, allow_pickle=False) as data:
+            return Motion.restored(dict(data), [system], str(path))
+
+    def stored(self) -> dict[str, np.ndarray]:
+        """Everything a file needs, as arrays by name; the facts are JSON."""
+        facts = {"success": self.success, "message": self.message, "stats": self.stats, "method": self.method}
+        facts |= {"system": identity(self.system), "names": [*self.system.coordinates, *self.system.speeds]}
+        facts |= {"events": packed(self.events)}
+        arrays = {name: getattr(self, name) for name in ("parameters", "t", "q", "u", "work")}
+        return {
+            **arrays,
+            "facts": np.array(json.dumps(facts)),
+            **{f"e_{k}": v for k, v in vars(self.evaluation).items()},
+        }
+
+    @staticmethod
+    def restored(data: Mapping[str, np.ndarray], systems: Sequence[System], source: str) -> Motion:
+        """The motion of `stored` arrays, of one of the systems; `source` says where they come from."""
         from dalembert.numerics.engine import Evaluation
 
-        with np.load(path, allow_pickle=False) as data:
-            facts = json.loads(str(data["facts"]))
-            if facts["names"] != [*system.coordinates, *system.speeds]:
-                raise DalembertError(
-                    f"{path} holds a motion of `{facts['system']}` ({facts['names']}), not of `{system.name}`"
-                )
-            evaluation = Evaluation(**{k[2:]: data[k] for k in data.files if k.startswith("e_")})
-            arrays = {name: data[name] for name in ("parameters", "t", "q", "u", "work")}
-        keep = {name: facts[name] for name in ("success", "message", "stats", "method")}
-        return Motion(system=system, evaluation=evaluation, **arrays, **keep)
+        facts = json.loads(str(data["facts"]))
+        system = system_of(facts["system"], systems)
+        if facts["names"] != [*system.coordinates, *system.speeds]:
+            raise DalembertError(
+                f"{source} holds a motion of `{facts['system'][0]}` ({facts['names']}), not of `{system.name}`"
+            )
+        evaluation = Evaluation(**{k[2:]: v for k, v in data.items() if k.startswith("e_")})
+        keep: dict[str, Any] = {name: data[name] for name in ("parameters", "t", "q", "u", "work")}
+        keep |= {name: facts[name] for name in ("success", "message", "stats", "method")}
+        events = unpacked(facts["events"], systems)
+        return Motion(system=system, known=evaluation, events=events, **keep)

@@ -20,8 +20,13 @@ PARTS = (
     "dalembert.numerics.drift.projection",
     "dalembert.numerics.instant",
     "dalembert.numerics.nearest",
+    "dalembert.numerics.drift.blajer",
+    "dalembert.numerics.drift.yoon",
     "dalembert.numerics.integrators.dop853",
+    "dalembert.numerics.integrators.kutta_merson",
     "dalembert.numerics.integrators.rk4",
+    "dalembert.numerics.integrators.radau",
+    "dalembert.numerics.integrators.tsit5",
 )
 
 

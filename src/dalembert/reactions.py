@@ -6,15 +6,13 @@ with a leading axis nt).
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from dalembert.equations.labels import label_of, rows_of
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, UnknownNameError
-from dalembert.model.statement import Constraint, Point
 
 SAMPLES = 200  # that the powers of constraints are looked up at
 POWERLESS = 1e-8  # power below this fraction of the power turned over is round-off
@@ -124,32 +122,17 @@ def reaction_on(source: Source, key: Any) -> Wrench:
     return Wrench(force, loads[..., k + len(system.bodies), :] if name in system.bodies else np.zeros_like(force))
 
 
-def rows_of(system: System, key: Any) -> list[int]:
-    """Rows of the constraint of this name, or of the group of constraints stated in one list."""
-    name, names = label_of(key), system.constraint_names
-    groups = groups_of(names)
-    if name in names:
-        return [names.index(name)]
-    if name in groups:
-        return groups[name]
-    raise UnknownNameError(name, (*names, *groups), f"the constraints of `{system.name}`")
+def joint_reaction(source: Source, key: Any) -> Wrench:
+    """Force (..., 3) and torque (..., 3) that a joint exerts on its second body, at its marker there, in inertial axes.
 
-
-def groups_of(names: Sequence[str]) -> dict[str, list[int]]:
-    """Rows by the name their list was given: of `loop[0]`, `loop[1]` that is `loop`; single ones are left out."""
-    groups: dict[str, list[int]] = {}
-    for k, name in enumerate(names):
-        match = re.fullmatch(r"(.+)\[\d+\]", name)
-        if match:
-            groups.setdefault(match[1], []).append(k)
-    return groups
-
-
-def label_of(key: Any) -> str:
-    """The name of a particle, body or constraint, given by itself or by its name."""
-    if isinstance(key, tuple) and key and all(isinstance(c, Constraint) for c in key):
-        return key[0].name.rpartition("[")[0]
-    return key.name if isinstance(key, Point | Constraint) else str(key)
+    What it exerts on the first body is the opposite, about the same point.
+    """
+    system, name = source.system, label_of(key)
+    if name not in system.joints:
+        raise UnknownNameError(name, system.joints, f"the joints of `{system.name}`")
+    out = system.evaluate("joints", source.t, source.q, source.u, source.parameters, more=source.multipliers)
+    k = 6 * system.joints.index(name)
+    return Wrench(out[..., k : k + 3], out[..., k + 3 : k + 6])
 
 
 def _loads(source: Source) -> np.ndarray:

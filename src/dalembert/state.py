@@ -15,7 +15,7 @@ from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, InconsistentStateError, UnknownNameError
 from dalembert.model.statement import Constraint
-from dalembert.reactions import Source, Wrench, constraint_power, constraint_reaction, reaction_on
+from dalembert.reactions import Source, Wrench, constraint_power, constraint_reaction, joint_reaction, reaction_on
 from dalembert.tables import html_table, text_table
 
 if TYPE_CHECKING:
@@ -68,6 +68,10 @@ class State:
     def reaction_on(self, item: Any) -> Wrench:
         """Force (3,) and torque (3,) that constraints exert on a particle or body; see `reactions.reaction_on`."""
         return reaction_on(self, item)
+
+    def joint_reaction(self, joint: Any) -> Wrench:
+        """Force (3,) and torque (3,) of a joint on its second body, at its marker, in inertial axes."""
+        return joint_reaction(self, joint)
 
     def constraint_power(self, constraint: Any) -> float:
         """Power of one constraint, or of all stated in one list under this name."""

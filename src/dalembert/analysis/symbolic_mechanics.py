@@ -223,7 +223,9 @@ class Derivation:
         J = sp.Matrix(3, 3, entries).applyfunc(self.kinematics.read)
         W = w.jacobian(self.s.u)
         self.M += W.T * J * W
-        self.f -= W.T * (J * self.kinematics.rate(w) + w.cross(J * w))
+        axes = body.axes_angular_velocity
+        turn = w if axes is None else self.kinematics.column(axes)
+        self.f -= W.T * (J * self.kinematics.rate(w) + turn.cross(J * w))
 
     def _apply(self, velocity: sp.Matrix, force: sp.Matrix) -> None:
         self.f += velocity.jacobian(self.s.u).T * force

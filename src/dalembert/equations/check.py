@@ -11,7 +11,7 @@ import casadi as ca
 import sympy as sp
 
 from dalembert.equations.lower import Lowering, LoweringError, undeclared
-from dalembert.model.reading import level_of
+from dalembert.model.reading import level_of, nodes
 from dalembert.model.statement import Body, Level, Particle, Point, Statement
 
 
@@ -115,6 +115,7 @@ def _point_items(point: Point, kind: str) -> Iterator[Item]:
         yield Item(f"inertia of {name}", point.inertia, -1)
         yield Item(f"rotation of {name}", point.rotation, 0)
         yield Item(f"angular velocity of {name}", point.angular_velocity or (), 1)
+        yield Item(f"angular velocity of the axes of {name}", point.axes_angular_velocity or (), 1)
 
 
 def _declared(statement: Statement) -> dict[int, set[sp.Basic]]:
@@ -169,7 +170,7 @@ def _check_sizes(statement: Statement) -> list[str]:
         faults.append("there are no coordinates; declare some by model.coordinates")
     elif nk != nq:
         faults.append(f"there are {nk} kinematical equations for {nq} coordinates; each coordinate needs one")
-    used = set().union(*(e.atoms(sp.Function) for e in statement.kinematics))
+    used = {node for e in statement.kinematics for node in nodes(e)}
     unused = [u for u in statement.speeds if u not in used]
     faults += [
         f"speed `{u}` does not appear in the kinematics ({nu} speeds, {nq} coordinates); "
@@ -229,7 +230,9 @@ def _check_unknowns(statement: Statement) -> list[str]:
         if y not in servos
     ]
     faults += [f"unknown `{y}` serves {n} constraints; it can enforce one" for y, n in servos.items() if n > 1]
-    acting = {a for item in items(statement) if item.unknowns for e in item.expressions for a in e.atoms(sp.Function)}
+    if not statement.unknowns:
+        return faults
+    acting = {node for item in items(statement) if item.unknowns for e in item.expressions for node in nodes(e)}
     faults += [
         f"unknown `{y}` acts nowhere; let it appear in a force or torque" for y in statement.unknowns if y not in acting
     ]

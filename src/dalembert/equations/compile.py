@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import casadi as ca
 import numpy as np
@@ -13,13 +13,13 @@ from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive
 from dalembert.equations.friction import derive_friction
 from dalembert.equations.loads import derive_loads
 from dalembert.equations.lower import Lowering, LoweringError
+from dalembert.equations.plausible import check_inertias, check_velocities
+from dalembert.equations.probe import Probe, probe_at_random, vanishes
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, solve_kinematics
 from dalembert.equations.sympy_rules import show
 from dalembert.equations.system import Drawing, Row, System
 from dalembert.errors import ModelError
 from dalembert.model.statement import Constraint, Level, Point, Statement
-
-Probe = Callable[[ca.SX], np.ndarray]
 
 
 def compile_statement(statement: Statement) -> System:
@@ -28,7 +28,7 @@ def compile_statement(statement: Statement) -> System:
     if faults:
         raise ModelError(statement.name, faults)
     s = Symbols.of(statement)
-    probe = _probe(statement, s)
+    probe = probe_at_random(statement, s)
     try:
         kinematics = _kinematics(statement, s, probe)
         derivation = Derivation(statement, kinematics)
@@ -40,6 +40,7 @@ def compile_statement(statement: Statement) -> System:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
     faults = _check_motion(statement, derivation, probe) + _check_matrices(statement, derivation, probe)
     faults += _check_dynamics(statement, dynamics, s, probe) + _check_rows(rows, constraints, s, probe)
+    faults += check_inertias(derivation, probe) + check_velocities(derivation, constraints, probe)
     F, rubbing = derive_friction(derivation, constraints, rows, probe)
     if faults + rubbing:
         raise ModelError(statement.name, faults + rubbing)
@@ -66,6 +67,8 @@ def compile_statement(statement: Statement) -> System:
     if curved:
         graphs["newton"] = linearise(constraints, dynamics.B, [row.servo for row in rows[-curved:]], s)
     graphs["loads"] = _function("loads", ca.vertcat(s.x, s.ud, s.y), [loads])
+    la = ca.SX.sym("la", len(rows))
+    graphs["joints"] = _function("joints", ca.vertcat(s.x, la), [_wrenches(statement, derivation, rows, la)])
     return System(
         name=statement.name,
         coordinates=tuple(q.func.__name__ for q in statement.coordinates),
@@ -81,8 +84,9 @@ def compile_statement(statement: Statement) -> System:
         friction=bool(statement.frictions),
         singular_mass=_is_singular(dynamics.M, probe),
         drawing=drawing,
-        particles=tuple(particle.name for particle in statement.particles),
+        particles=tuple(particle.name for particle in statement.particles if not particle.part),
         bodies=tuple(body.name for body in statement.bodies),
+        joints=tuple(joint.name for joint in statement.joints),
         functions=graphs,
         statement=statement.copy(),
     )
@@ -111,29 +115,6 @@ def _is_singular(M: ca.SX, probe: Probe) -> bool:
 def _flat(matrix: ca.SX) -> ca.SX:
     """Row-major column of a matrix (CasADi is column-major)."""
     return ca.vec(matrix.T)
-
-
-def _probe(statement: Statement, s: Symbols) -> Probe:
-    """Evaluates an expression at three random points, (3, size); NaN where it is not defined."""
-    rng = np.random.default_rng(1743)
-    nq, nu = s.q.shape[0], s.u.shape[0]
-    defaults = [list(statement.parameters.values())] * 3
-    arguments = [
-        rng.uniform(0.1, 1.0, (3, 1)), rng.uniform(0.2, 1.2, (3, nq)), rng.uniform(-1.0, 1.0, (3, nq)),
-        rng.uniform(0.3, 1.3, (3, nu)), rng.uniform(-1.0, 1.0, (3, nu)), np.reshape(defaults, (3, -1)),
-        rng.uniform(-1.0, 1.0, (3, s.y.shape[0])),
-    ]  # fmt: skip
-    variables = [s.t, s.q, s.qd, s.u, s.ud, s.p, s.y]
-
-    def evaluate(expression: ca.SX) -> np.ndarray:
-        f = ca.Function("probe", variables, [ca.densify(ca.vec(expression))])
-        return np.array([np.array(f(*[a[k] for a in arguments])).ravel() for k in range(3)])
-
-    return evaluate
-
-
-def _vanishes(values: np.ndarray, scale: float = 1.0) -> bool:
-    return bool(np.all(np.isfinite(values)) and np.all(np.abs(values) <= 1e-10 * (1.0 + scale)))
 
 
 def _kinematics(statement: Statement, s: Symbols, probe: Probe) -> Kinematics:
@@ -172,7 +153,7 @@ def _constraints(
     for k in sorted_constraints(statement):
         constraint = statement.constraints[k]
         e = low(constraint.expression)
-        if constraint.level is Level.POSITION and _vanishes(probe(kinematics.rate(e)), float(np.abs(probe(e)).max())):
+        if constraint.level is Level.POSITION and vanishes(probe(kinematics.rate(e)), float(np.abs(probe(e)).max())):
             invariants.append((constraint.name, e))
             continue
         kept.append(constraint)
@@ -264,14 +245,28 @@ def _power(
     left = kinematics.rate(T) + ca.dot(u, d.inertial)
     transport = ca.gradient(T, u) - ca.mtimes(d.M, u)
     scale = float(np.nan_to_num(np.abs(probe(T))).max())
-    if _vanishes(probe(left), scale) and _vanishes(probe(transport), scale):
+    if vanishes(probe(left), scale) and vanishes(probe(transport), scale):
         transport = ca.SX(*u.shape)
     else:
         power += left
     power = ca.sparsify(power)
     first = ca.mtimes(c.A[: c.psi.shape[0], :], u) - c.psi  # zero for scleronomic constraints linear in u
-    silent = all(row.servo is None for row in rows) and c.gamma.shape[0] == 0 and _vanishes(probe(first), scale)
+    silent = all(row.servo is None for row in rows) and c.gamma.shape[0] == 0 and vanishes(probe(first), scale)
     return power, transport, not (silent and power.nnz() == 0 and transport.nnz() == 0)
+
+
+def _wrenches(statement: Statement, derivation: Derivation, rows: tuple[Row, ...], la: ca.SX) -> ca.SX:
+    """Force (3) and torque (3) that each joint exerts on its second body, at its marker, by the multipliers la."""
+    place = {row.name: k for k, row in enumerate(rows)}
+    columns = [ca.SX(0, 1)]
+    for joint in statement.joints:
+        for pushes in (joint.forces, joint.torques):
+            total = ca.SX(3, 1)
+            for row, push in zip(joint.rows, pushes, strict=True):
+                if row in place:  # else the kinematics keep it by themselves, without a reaction
+                    total += derivation.low.vector(push) * la[place[row]]
+            columns.append(total)
+    return ca.vertcat(*columns)
 
 
 def _directions(rows: tuple[Row, ...], A: ca.SX, dynamics: Dynamics, curved: int) -> ca.SX:
@@ -287,7 +282,8 @@ def _directions(rows: tuple[Row, ...], A: ca.SX, dynamics: Dynamics, curved: int
 
 def _drawing(statement: Statement, derivation: Derivation) -> tuple[Drawing, list[ca.SX]]:
     """What can be drawn and the columns it is drawn from: positions (3 each), rotations (9 each), line points."""
-    drawn = [p for p in [*statement.particles, *statement.bodies] if p.position is not None]
+    whole = [p for p in statement.particles if not p.part]
+    drawn = [p for p in [*whole, *statement.bodies] if p.position is not None]
     bodies = [b for b in statement.bodies if b.position is not None]
     columns = [derivation.position(p) for p in drawn]
     columns += [_flat(derivation.attitude(b)) for b in bodies]

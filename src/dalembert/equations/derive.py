@@ -106,6 +106,10 @@ class Derivation:
         """Angular velocity (3, 1) in body axes."""
         if body.angular_velocity is not None:
             return self.low.vector(body.angular_velocity)
+        return self.turning_rate(body)
+
+    def turning_rate(self, body: Body) -> ca.SX:
+        """Angular velocity (3, 1) in body axes as it follows from the rotation."""
         if body.attitude is Attitude.ANGLE:
             return ca.vertcat(0, 0, self.kinematics.rate(self.low(body.rotation[0])))
         if body.attitude is Attitude.QUATERNION:
@@ -114,6 +118,12 @@ class Derivation:
         R = self.attitude(body)
         W = ca.mtimes(R.T, ca.reshape(self.kinematics.rate(ca.vec(R)), 3, 3))
         return ca.vertcat(W[2, 1], W[0, 2], W[1, 0])
+
+    def axes_angular_velocity(self, body: Body) -> ca.SX:
+        """Angular velocity (3, 1) of the axes in which inertia and angular velocity are stated, in these axes."""
+        if body.axes_angular_velocity is None:
+            return self.angular_velocity(body)
+        return self.low.vector(body.axes_angular_velocity)
 
     # -- contributions ---------------------------------------------------------------------------------------------
 
@@ -138,7 +148,8 @@ class Derivation:
         W = ca.jacobian(w, s.u)
         d.M += ca.mtimes([W.T, J, W])
         momentum = ca.mtimes(J, w)
-        d.inertial -= ca.mtimes(W.T, ca.mtimes(J, self.kinematics.rate(w)) + ca.cross(w, momentum))
+        turn = self.axes_angular_velocity(body)
+        d.inertial -= ca.mtimes(W.T, ca.mtimes(J, self.kinematics.rate(w)) + ca.cross(turn, momentum))
         d.kinetic += ca.dot(w, momentum) / 2
 
     def _project(self, velocity: ca.SX, force: ca.SX) -> ca.SX:

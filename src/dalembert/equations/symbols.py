@@ -78,8 +78,8 @@ class Kinematics:
         """Total derivative, with u' in it."""
         return self.rate(expression) + ca.jtimes(expression, self.symbols.u, self.symbols.ud)
 
-    def lowering(self, statement: Statement) -> Lowering:
-        """A lowering in which coordinate rates are replaced by C u + D, and second rates by their derivative."""
+    def atoms(self, statement: Statement) -> dict[sp.Basic, ca.SX]:
+        """What each SymPy symbol stands for: coordinate rates are C u + D, and second rates their derivative."""
         s, t = self.symbols, statement.time
         atoms = atoms_of(statement, s)
         second = self.total_rate(self.qdot)
@@ -89,7 +89,11 @@ class Kinematics:
             atoms[u.diff(t)] = s.ud[k]
         for k, y in enumerate(statement.unknowns):
             atoms[y] = s.y[k]
-        return Lowering(atoms)
+        return atoms
+
+    def lowering(self, statement: Statement) -> Lowering:
+        """A lowering that knows the kinematics."""
+        return Lowering(self.atoms(statement))
 
 
 def solve_kinematics(equations: Sequence[ca.SX], s: Symbols) -> Kinematics:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dalembert.analysis.symbolic import SymbolicEquations
+    from dalembert.events import Event
     from dalembert.initial.choice import Independent
     from dalembert.initial.diagnosis import Diagnosis
     from dalembert.motion import Motion
+    from dalembert.sequence import MotionSequence
     from dalembert.state import State
 
 Named = Mapping[Any, float]
@@ -75,6 +77,7 @@ class System:
     drawing: Drawing
     particles: tuple[str, ...]
     bodies: tuple[str, ...]
+    joints: tuple[str, ...]
     functions: Mapping[str, ca.Function] = field(repr=False)
     statement: Statement | None = field(default=None, repr=False)  # for symbolic equations; not pickled
     _kernels: dict[str, Kernel] = field(default_factory=dict, repr=False)
@@ -311,7 +314,13 @@ class System:
 
         return suggest_independent(self, state)
 
-    def simulate(self, state: State, t_end: float | tuple[float, float], **options: Any) -> Motion:
+    @overload
+    def simulate(
+        self, state: State, t_end: float | tuple[float, float], *, events: Iterable[Event], **options: Any
+    ) -> Motion | MotionSequence: ...
+    @overload
+    def simulate(self, state: State, t_end: float | tuple[float, float], **options: Any) -> Motion: ...
+    def simulate(self, state: State, t_end: float | tuple[float, float], **options: Any) -> Motion | MotionSequence:
         """The motion from `state`; see `dalembert.simulate.simulate` for the options."""
         from dalembert.simulate import simulate
 

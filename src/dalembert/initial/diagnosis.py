@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.equations.labels import groups_of
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.initial.dependence import DEPENDENT, OPEN, Scaled, combinations, scale, sparse_basis
-from dalembert.reactions import groups_of
 from dalembert.state import State
 
 NEAR = 1e-4  # singular values below this are near zero: reactions are then large and the solver damps them

@@ -7,14 +7,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
+from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.errors import ModelError
+from dalembert.model.beams import Beams
+from dalembert.model.contacts import Contacts
+from dalembert.model.elements import Elements
+from dalembert.model.joints import Joints
+from dalembert.model.markers import EX, EY, EZ, GROUND, Marker, axes_along, mark
 from dalembert.model.names import Names, split_names
 from dalembert.model.nonideal import NonidealReader
 from dalembert.model.quaternion import Quaternion
 from dalembert.model.rates import Rates
 from dalembert.model.reading import Reader, level_of, listed
+from dalembert.model.shapes import links_of
 from dalembert.model.statement import (
     Attitude,
     Body,
@@ -66,8 +73,11 @@ class Model:
 
     # -- symbols -------------------------------------------------------------------------------------------------
 
-    def coordinates(self, names: str) -> tuple[sp.Expr, ...]:
-        """New coordinates q, as functions of time; `names` are separated by blanks or commas, or a range `q1:4`."""
+    def coordinates(self, names: str | Sequence[sp.Expr]) -> tuple[sp.Expr, ...]:
+        """New coordinates q, as functions of time; `names` are separated by blanks or commas, or a range `q1:4`.
+
+        A list of functions of time that exist already (`dynamicsymbols`) is taken over as it is; so for speeds.
+        """
         new = self._declare(names, "coordinate")
         self.statement.coordinates.extend(new)
         self._rates.add(new)
@@ -75,7 +85,7 @@ class Model:
 
     def speeds(
         self,
-        names: str,
+        names: str | Sequence[sp.Expr],
         *,
         kinematics: Mapping[sp.Expr, Expression] | Sequence[Expression] | None = None,
     ) -> tuple[sp.Expr, ...]:
@@ -96,13 +106,16 @@ class Model:
             self._rates.name(new)  # a stand-in for what could not be read, so that no further faults follow
         return new
 
-    def parameters(self, **defaults: float) -> tuple[sp.Symbol, ...]:
-        """New constants with their default values, in the order given."""
-        new = []
-        for name, value in defaults.items():
-            self._names.claim(name, "parameter")
-            new.append(sp.Symbol(name))
-            self.statement.parameters[new[-1]] = self._read.number(value, f"parameter `{name}`")
+    def parameters(
+        self, symbols: Mapping[sp.Symbol, float] | None = None, /, **defaults: float
+    ) -> tuple[sp.Symbol, ...]:
+        """New constants with their default values, in the order given; a mapping takes over existing `symbols`."""
+        new = {**(symbols or {}), **{sp.Symbol(name): value for name, value in defaults.items()}}
+        for symbol, value in new.items():
+            if not isinstance(symbol, sp.Symbol):
+                raise ModelError(self.name, [f"parameters are symbols or names, got {symbol!r}"])
+            self._names.claim(symbol.name, "parameter")
+            self.statement.parameters[symbol] = self._read.number(value, f"parameter `{symbol.name}`")
         return tuple(new)
 
     def unknowns(self, names: str) -> tuple[sp.Expr, ...]:
@@ -162,17 +175,30 @@ class Model:
         rotation: Any = None,
         velocity: Components | None = None,
         angular_velocity: Components | None = None,
+        axes_angular_velocity: Components | None = None,
     ) -> Body:
         """A rigid body with its mass centre at `position`.
+
+        If nothing is said about its motion it gets absolute coordinates: `name`_x, `name`_y and the angle `name`_a with
+        speeds `name`_vx, `name`_vy, `name`_w where the inertia is one number (planar); otherwise `name`_x, _y, _z and a
+        unit quaternion `name`_e0.._e3 with speeds `name`_vx, _vy, _vz and the angular velocity _wx, _wy, _wz in body
+        axes.
 
         `rotation` is an angle about z (planar), a 3x3 matrix whose columns are the body axes, or a unit quaternion
         (four entries, scalar first, or a `Quaternion`). `inertia` is central, in body axes: a number about z, three
         principal moments, or a symmetric 3x3 matrix. `angular_velocity` (three components in body axes, or a number
         about z) may stand for `rotation`.
+
+        If inertia and angular velocity are stated in axes that are not fixed in the body, as those of a fork may serve
+        for its wheel, `axes_angular_velocity` is that of the axes; there is no `rotation` then.
         """
         self._names.claim(name, "body")
         what = f"body `{name}`"
+        if all(value is None for value in (position, rotation, velocity, angular_velocity)):
+            position, rotation = self._absolute(name, planar=listed(inertia) is None)
         attitude, entries = self._read.rotation(rotation, what)
+        if isinstance(rotation, Quaternion) and angular_velocity is None:
+            angular_velocity = rotation.angular_velocity
         body = Body(
             name,
             self._read.optional_vector(position, f"position of {what}"),
@@ -184,7 +210,14 @@ class Model:
             angular_velocity=(
                 None if angular_velocity is None else self._read.axial(angular_velocity, f"angular velocity of {what}")
             ),
+            axes_angular_velocity=(
+                None
+                if axes_angular_velocity is None
+                else self._read.axial(axes_angular_velocity, f"angular velocity of the axes of {what}")
+            ),
         )
+        if axes_angular_velocity is not None and (rotation is not None or angular_velocity is None):
+            self._read.fault(f"{what} is stated in axes of their own; give its angular velocity and no rotation")
         if position is None and velocity is None:
             self._read.fault(f"{what} has neither position nor velocity; give one of them")
         if rotation is None and angular_velocity is None:
@@ -195,6 +228,52 @@ class Model:
                 self.constrain(norm, name=f"|{name}|")
         self.statement.bodies.append(body)
         return body
+
+    @property
+    def ground(self) -> Body:
+        """The inertial frame, to hold joints and springs."""
+        return GROUND
+
+    def marker(
+        self, body: Body, place: Components, *, axis: Components | None = None, across: Components | None = None
+    ) -> Marker:
+        """A point fixed in a body (or in `model.ground`) with axes: z along `axis`, x towards `across`, in body axes.
+
+        The default axis is z. Without `across`, x is normal to z within the plane of the first two body axes.
+        """
+        if not isinstance(body, Body):
+            self._read.fault(f"a marker belongs to a body or to model.ground, not to {body!r}")
+            body = GROUND
+        what = f"marker on `{body.name}`"
+        along = sp.Matrix(EZ if axis is None else self._read.vector(axis, f"axis of the {what}"))
+        aside = None if across is None else sp.Matrix(self._read.vector(across, f"`across` of the {what}"))
+        axes = axes_along(along, aside)
+        if axes is None:
+            self._read.fault(
+                f"{what}: axis {tuple(along)} and across {None if aside is None else tuple(aside)} must have a length "
+                "and not be parallel"
+            )
+        return mark(body.name, body, self._read.vector(place, f"place of the {what}"), axes or (EX, EY, EZ), self.t)
+
+    @property
+    def joints(self) -> Joints:
+        """Joints between bodies: `model.joints.revolute("A", first, second)` and others."""
+        return Joints(self)
+
+    @property
+    def contacts(self) -> Contacts:
+        """Rolling and skating without slip: `model.contacts.disc("C", hub, radius=r)` and others."""
+        return Contacts(self)
+
+    @property
+    def beams(self) -> Beams:
+        """Flexible beams in the plane: `model.beams.cable("beam", start=, end=, elements=, ...)` and others."""
+        return Beams(self)
+
+    @property
+    def elements(self) -> Elements:
+        """Springs, dampers and actuators: `model.elements.spring("s", P, Q, stiffness=k)` and others."""
+        return Elements(self)
 
     def gravity(self, acceleration: Components) -> None:
         """Uniform gravity on every particle and body, as an acceleration vector."""
@@ -357,10 +436,33 @@ class Model:
             speeds=[*s.speeds, *new],
             kinematics=[*s.kinematics, *rates],
             constraints=constraints,
+            lines=[*(s.lines or links_of(s)), *s.shapes],
             faults=[*s.faults, *faults],
         )
 
+    # -- for what builds on the model ---------------------------------------------------------------------------------
+
+    def note(self, fault: str) -> None:
+        """Note a fault, to be raised by `compile` with the others."""
+        self._read.fault(fault)
+
+    def scalar(self, value: Any, what: str) -> sp.Expr:
+        """A scalar expression, read and checked; zero after a fault."""
+        return self._read.scalar(value, what)
+
     # -- inside ---------------------------------------------------------------------------------------------------
+
+    def _absolute(self, name: str, *, planar: bool) -> tuple[Any, Any]:
+        """Position and rotation of a body by coordinates of its own."""
+        axes = "xy" if planar else "xyz"
+        place = self.coordinates(" ".join(f"{name}_{axis}" for axis in axes))
+        rates = [dynamicsymbols(f"{name}_v{axis}") for axis in axes]
+        self.speeds(" ".join(f"{name}_v{axis}" for axis in axes), kinematics=dict(zip(place, rates, strict=True)))
+        if not planar:
+            return place, self.quaternion(f"{name}_e", speeds=" ".join(f"{name}_w{axis}" for axis in axes))
+        (angle,) = self.coordinates(f"{name}_a")
+        self.speeds(f"{name}_w", kinematics={angle: dynamicsymbols(f"{name}_w")})
+        return place, angle
 
     def _split(self, names: Any, kind: str) -> list[str]:
         found = split_names(names)
@@ -368,11 +470,15 @@ class Model:
             raise ModelError(self.name, [f"{kind}s need names in one string, such as 'a b c', got {names!r}"])
         return found
 
-    def _declare(self, names: str, kind: str) -> tuple[sp.Expr, ...]:
-        found = self._split(names, kind)
-        for name in found:
-            self._names.claim(name, kind)
-        return tuple(dynamicsymbols(name) for name in found)
+    def _declare(self, names: str | Sequence[sp.Expr], kind: str) -> tuple[sp.Expr, ...]:
+        symbols = listed(names)
+        if symbols is None:
+            symbols = [dynamicsymbols(name) for name in self._split(names, kind)]
+        if not symbols or not all(isinstance(s, AppliedUndef) and s.args == (self.t,) for s in symbols):
+            raise ModelError(self.name, [f"{kind}s need names in one string or functions of time, got {names!r}"])
+        for symbol in symbols:
+            self._names.claim(symbol.func.__name__, kind)
+        return tuple(symbols)
 
     def _constrain_one(self, expression: Any, name: str, servo: Any, unit: str) -> Constraint:
         self._names.claim(name, "constraint")

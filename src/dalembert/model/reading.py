@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
 import sympy as sp
+from sympy.core.function import AppliedUndef
 from sympy.physics.vector import Dyadic
 from sympy.physics.vector import Vector as FrameVector
 
@@ -16,6 +17,7 @@ from dalembert.model.quaternion import Quaternion
 from dalembert.model.statement import Attitude, Level, Vector
 
 ZERO: Vector = (sp.S.Zero, sp.S.Zero, sp.S.Zero)
+INFINITE = frozenset({sp.nan, sp.zoo, sp.oo, -sp.oo})
 
 
 def listed(value: Any) -> list[Any] | None:
@@ -29,10 +31,24 @@ def listed(value: Any) -> list[Any] | None:
     return None
 
 
+def nodes(expression: sp.Basic) -> Iterator[sp.Basic]:
+    """Every subexpression once: products of rotations share so much that the tree may be too large to walk."""
+    seen: dict[int, sp.Basic] = {}
+    stack = [expression]
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen:
+            seen[id(node)] = node  # kept alive, or its id could be used again
+            stack.extend(node.args)
+            yield node
+
+
 def level_of(expression: sp.Expr, coordinates: Collection[sp.Expr], speeds: Collection[sp.Expr]) -> Level | None:
     """The level of a constraint, by the highest derivative in it; None if it contains no coordinate or speed."""
     order = -1
-    for atom in expression.atoms(sp.Derivative, sp.Function):
+    for atom in nodes(expression):
+        if not isinstance(atom, sp.Derivative | AppliedUndef):
+            continue
         base, count = (atom.expr, atom.derivative_count) if isinstance(atom, sp.Derivative) else (atom, 0)
         if base in coordinates:
             order = max(order, count)
@@ -78,7 +94,7 @@ class Reader:
             need = f"a SymPy expression or a number, got {type(value).__name__}"
         elif not isinstance(expr, sp.Expr) or isinstance(expr, sp.MatrixExpr):
             need = f"a scalar expression, got {type(value).__name__} {_brief(value)}"
-        elif expr.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
+        elif any(node in INFINITE for node in nodes(expr)):
             need = f"finite, got {expr}"
         else:
             return expr

@@ -9,8 +9,12 @@ import enum
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING
 
 import sympy as sp
+
+if TYPE_CHECKING:
+    from dalembert.model.markers import Marker
 
 Vector = tuple[sp.Expr, sp.Expr, sp.Expr]
 
@@ -34,9 +38,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Particle(Point):
-    """A point with mass."""
+    """A point with mass; `part` of something larger, such as a beam, it is neither drawn nor asked for by name."""
 
     mass: sp.Expr = sp.S.Zero
+    part: bool = False
 
 
 class Attitude(enum.Enum):
@@ -53,7 +58,8 @@ class Body(Point):
     """A rigid body: `position` is that of its mass centre, `inertia` is central and in body axes.
 
     `rotation` holds 1, 9 (row by row) or 4 entries, as `attitude` says. `angular_velocity`, if given, is in body
-    axes; otherwise it follows from the rotation.
+    axes; otherwise it follows from the rotation. `axes_angular_velocity` is that of the axes themselves, in these axes,
+    where they are not fixed in the body (Resal's axes: a wheel stated in the axes of its fork).
     """
 
     mass: sp.Expr = sp.S.Zero
@@ -61,6 +67,7 @@ class Body(Point):
     attitude: Attitude = Attitude.NONE
     rotation: tuple[sp.Expr, ...] = ()
     angular_velocity: Vector | None = None
+    axes_angular_velocity: Vector | None = None
 
 
 @dataclass(frozen=True)
@@ -104,6 +111,23 @@ class Constraint:
     level: Level
     servo: sp.Expr | None = None
     unit: str = ""  # of the expression, for messages
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint between two markers: the constraints it consists of, and what their multipliers exert.
+
+    `forces` and `torques` hold, for each of `rows` (names of constraints), the force on the second body at its marker
+    and the torque about it per unit of the multiplier, in inertial components.
+    """
+
+    name: str
+    kind: str
+    first: Marker
+    second: Marker
+    rows: tuple[str, ...]
+    forces: tuple[tuple[sp.Expr, ...], ...]
+    torques: tuple[tuple[sp.Expr, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -159,7 +183,9 @@ class Statement:
     nonideal_forces: list[Force] = field(default_factory=list)  # prescribed parts of the reaction
     nonideal_generalized: list[Mapping[sp.Expr, sp.Expr]] = field(default_factory=list)
     frictions: list[Friction] = field(default_factory=list)
+    joints: list[Joint] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
+    shapes: list[Line] = field(default_factory=list)  # of springs, wheels and the like
     faults: list[str] = field(default_factory=list)
 
     def copy(self) -> Statement:

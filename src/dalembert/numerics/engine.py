@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import casadi as ca
 import numpy as np
@@ -12,12 +12,13 @@ import numpy as np
 from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
 from dalembert.numerics import layout
-from dalembert.numerics.drift.no_correction import leave
-from dalembert.numerics.equations import Equations, motion_function
-from dalembert.numerics.evaluate import rates, sample
+from dalembert.numerics.drift.start import Start
+from dalembert.numerics.equations import Equations, Feedback, feedback_function, motion_function
+from dalembert.numerics.evaluate import feed_back, leave, rates, sample
 from dalembert.numerics.formulations.choice import Choice
 from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers, accelerate_pivoted
 from dalembert.numerics.integrators.march import Samples
+from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.link import address_of
 from dalembert.numerics.status import Status
 
@@ -37,16 +38,25 @@ class Formulation(Protocol):
 
 
 class Drift(Protocol):
-    """A way of keeping the constraints: feedback into b before a solve, correction of a state after a step."""
+    """A way of keeping the constraints: feedback into b before a solve, correction of a state after a step.
 
-    @property
-    def options(self) -> np.ndarray: ...
+    `options` are numbers for native code, always as many; `start` is None before a run is known. `kernels` go to their
+    places in plan, `workspace` floats are found at plan[WORK]. `feedback` is a graph, made part of the motion kernel
+    and of a kernel for solves that are not unrolled. `corrector` is a native function. `remark` is what the
+    certificate should add to the options given by the user, such as numbers chosen by itself.
+    """
+
+    def options(self, system: System, start: Start | None) -> np.ndarray: ...
 
     def kernels(self, system: System) -> dict[int, Kernel | None]: ...
 
-    def feedback(self) -> Any: ...
+    def workspace(self, system: System) -> int: ...
+
+    def feedback(self, system: System) -> Feedback | None: ...
 
     def corrector(self) -> Any: ...
+
+    def remark(self, system: System, start: Start | None, mean_step: float) -> str: ...
 
 
 class Integrator(Protocol):
@@ -66,6 +76,13 @@ class Integrator(Protocol):
         t_eval: np.ndarray | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> Samples: ...
+
+
+@runtime_checkable
+class OneStep(Integrator, Protocol):
+    """An integrator whose `run` is `march` with its `method`; only these look out for events."""
+
+    def method(self) -> Method: ...
 
 
 @dataclass(frozen=True)
@@ -95,7 +112,8 @@ class Engine:
             "nc": system.nc, "ni": len(system.invariants), "works": int(system.works), "ideal": int(system.ideal),
             "friction": int(system.friction), "curved": system.curved,
         }  # fmt: skip
-        self.plan, self.mem = layout.lay_out(sizes, len(parameters), system.kernel("dynamics").n_out, drift.options)
+        options = drift.options(system, None)
+        self.plan, self.mem = layout.lay_out(sizes, len(parameters), system.kernel("dynamics").n_out, options)
         for key, name in (
             (layout.DYNAMICS, "dynamics"), (layout.RESIDUAL, "residual"), (layout.DISPLACEMENT, "displacement"),
             (layout.INVARIANT, "invariant"), (layout.ENERGY, "energy"),
@@ -103,7 +121,8 @@ class Engine:
             self.plan[key] = system.kernel(name).address
         self.plan[layout.NEWTON] = system.kernel("newton").address if system.curved else 0
         self.plan[layout.WORK] = len(self.mem)
-        self.mem = np.concatenate([self.mem, np.zeros(formulation.workspace(system.nu, system.nc))])
+        room = max(formulation.workspace(system.nu, system.nc), drift.workspace(system))  # never in use together
+        self.mem = np.concatenate([self.mem, np.zeros(room)])
         for key, kernel in drift.kernels(system).items():
             self.plan[key] = 0 if kernel is None else kernel.address
         first = self.plan[layout.XU] + system.nu
@@ -111,13 +130,29 @@ class Engine:
         self.formulation, self.drift = formulation, drift
         self.choice: Choice | None = None
         self.choices: list[tuple[float, Choice | None]] = []
-        self.correct = drift.corrector()
+        self.correct, self.feedback = drift.corrector(), drift.feedback(system)
+        self.started: Start | None = None
+        if self.feedback is not None:
+            kernel = system.derived_kernel(f"feedback {self.feedback.name}", self._feedback_function)
+            self.plan[layout.FEEDBACK_KERNEL] = 0 if kernel is None else kernel.address
         for key, function in (
             (layout.ACCELERATE, formulation.accelerator(ideal=system.ideal, unrolled=False)),
-            (layout.FEEDBACK, drift.feedback()),
+            (layout.FEEDBACK, leave if self.feedback is None else feed_back),
             (layout.CORRECT, self.correct),
         ):
             self.plan[key] = address_of(function)
+
+    def _feedback_function(self) -> ca.Function | None:
+        return None if self.feedback is None else feedback_function(self.system, self.feedback)
+
+    def begin(self, t: float, z: np.ndarray, **stepping: Any) -> None:
+        """Tell the drift control where and how a run starts, see `Start`; it may refuse."""
+        q, u = z[: self.system.nq], z[self.system.nq : self.size]
+        self.started = Start(t, q, u, self.parameters, **stepping)
+        options = self.drift.options(self.system, self.started)
+        first = self.plan[layout.OPTIONS]
+        self.mem[first : first + len(options)] = options
+        self.plan[layout.UNSOLVED] = 0
 
     def choose(self, t: float, z: np.ndarray) -> None:
         """Make the static choices of the formulation at a state, and the motion kernel that goes with them."""
@@ -135,12 +170,11 @@ class Engine:
             return
         self.plan[layout.STALE], self.choice = 0, choice
         self.choices.append((t, choice))
-        motion = None
-        if self.drift.feedback() is leave:
-            motion = system.derived_kernel(
-                f"motion {self.formulation!r} {choice!r}",
-                lambda: motion_function(system, self.formulation.unroll, choice),
-            )
+        with_feedback = "" if self.feedback is None else f" {self.feedback.name}"
+        motion = system.derived_kernel(
+            f"motion {self.formulation!r} {choice!r}{with_feedback}",
+            lambda: motion_function(system, self.formulation.unroll, choice, self.feedback),
+        )
         self.plan[layout.MOTION] = 0 if motion is None else motion.address
         self.plan[layout.ACCELERATE] = address_of(
             self.formulation.accelerator(ideal=system.ideal, unrolled=motion is not None)

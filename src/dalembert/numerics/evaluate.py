@@ -9,6 +9,7 @@ from dalembert.numerics.layout import (
     DYNAMICS,
     ENERGIES,
     ENERGY,
+    FEEDBACK_KERNEL,
     FORCE,
     JACOBIAN,
     MASS,
@@ -49,6 +50,19 @@ def load_state(plan, mem, t, z):
     """Put (t, q, u) where kernels read them; z holds q, u and possibly the work done."""
     mem[plan[X]] = t
     move(mem, plan[XQ], z, 0, plan[NQ] + plan[NU])
+    return 0
+
+
+@jit(i8(Ints, Floats))
+def leave(_plan, _mem):
+    """No feedback: b stays as it is."""
+    return 0
+
+
+@jit(i8(Ints, Floats))
+def feed_back(plan, mem):
+    """Put b with the feedback of the drift control in the place of b, before the accelerations are solved for."""
+    call_kernel(plan[FEEDBACK_KERNEL], mem, plan[X], plan[BIAS])
     return 0
 
 
@@ -134,6 +148,8 @@ def sample(plan, mem, ts, zs, out):
         z = zs[row * from_state : (row + 1) * from_state]
         load_state(plan, mem, ts[row], z)
         call_accelerate(plan[ACCELERATE], (plan, mem))
+        for k in range(plan[NP] + plan[NV]):  # kernels do not write zeros; feedback may have
+            mem[plan[BIAS] + k] = 0.0
         call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
         at = row * width
         for i in range(nu):

@@ -40,9 +40,15 @@ NFEV, STALE, RANK, PERMUTATION, PIVOTS, WORK = range(48, 54)
 NEWTON, XUDOT, LINEARISED, STATED, FRICTION, SIGN, MASS_COPY, UNSOLVED = range(54, 62)
 # What an integrator brings: up to four kernels, and where its workspace starts in mem and in plan.
 STEP_KERNELS, STEP_FLOATS, STEP_INTS = 62, 66, 67
-# Event functions: their number, the kernel that evaluates them, where their values are kept in mem, which one occurred.
+# Event functions: their number (0: none), the kernel that evaluates them, and where what `crossing` keeps about them
+# starts in mem and in plan.
 EVENTS, EVENT_KERNEL, EVENT_VALUES, OCCURRED = range(68, 72)
-PLAN_SIZE = 72
+# Drift control and step: the kernel of b with feedback (0 if there is none); the length of the step being made.
+# STEP_LENGTH and OPTIONS stand behind x (and XUDOT), so that kernels can read them as its tail. ESTIMATE is the
+# function that estimates the error after the correction (0: `step` does so). GRADIENTS is the kernel of the residuals
+# and their gradients, for drift controls that work on the whole state.
+FEEDBACK_KERNEL, STEP_LENGTH, ESTIMATE, GRADIENTS = range(72, 76)
+PLAN_SIZE = 76
 
 f8, i8 = types.float64, types.int64
 Floats = types.Array(f8, 1, "C")
@@ -55,6 +61,7 @@ correct_type = i8(Ints, Floats, f8, Floats)  # moves a state (t, z) onto the con
 step_type = f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8)  # t, h, z, stages, znew, rtol, atol -> error norm
 prepare_type = i8(Ints, Floats, f8, f8, Floats, Floats, Floats, Floats)  # t, h, z, stages, znew, rates at the new state
 interpolate_type = i8(f8, f8, Floats, Floats, Floats, Floats)  # theta, h, z, stages, znew, state to fill
+estimate_type = f8(Ints, f8, Floats, Floats, Floats, Floats, f8, f8)  # h, z, stages, znew, rates there, rtol, atol
 
 call_accelerate = caller(accelerate_type)
 call_feedback = caller(feedback_type)
@@ -62,6 +69,7 @@ call_correct = caller(correct_type)
 call_step = caller(step_type)
 call_prepare = caller(prepare_type)
 call_interpolate = caller(interpolate_type)
+call_estimate = caller(estimate_type)
 
 
 @intrinsic
@@ -143,7 +151,7 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
     """A fresh `plan` and a zeroed `mem` for a system of these sizes (keys nq nu np nv nc ni works ideal).
 
     Optional keys: friction (0 or 1), curved (number of acceleration rows if one of them is not linear in u').
-    `options` are the numbers of the drift control, copied to mem[OPTIONS].
+    `options` are the numbers of the drift control, kept at mem[OPTIONS].
     """
     nq, nu, nc, ni = sizes["nq"], sizes["nu"], sizes["nc"], sizes["ni"]
     curved, stated = sizes.get("curved", 0), 0 if sizes["ideal"] else nc * nu
@@ -160,6 +168,8 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
     reserve(X, 1 + nq + nu + n_parameters)
     plan[XQ], plan[XU] = plan[X] + 1, plan[X] + 1 + nq
     reserve(XUDOT, nu + curved if curved else 0)
+    reserve(STEP_LENGTH, 1)
+    reserve(OPTIONS, len(options))
     reserve(OUT, n_out)
     lengths = [nq, nu * nu, nu, nc * nu, nc, stated, stated * sizes.get("friction", 0), 1, nu]
     starts = plan[OUT] + np.cumsum([0, *lengths[:-1]])
@@ -174,10 +184,9 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
         (RESIDUALS, nc + sizes["np"]), (INVARIANTS, ni * (1 + nq)),
         (ENERGIES, 2), (MATRIX, n * n), (SCALE, n), (RHS, n), (REMAINDER, n), (COLUMN, 2 * n), (SHIFT, nq + 1),
         (SIGN, nc), (LINEARISED, curved * (2 * nu + 1) + bent), (MASS_COPY, bent),
-        (OPTIONS, len(options)),
     ):  # fmt: skip
         reserve(key, count)
     plan[PERMUTATION], plan[PIVOTS] = PLAN_SIZE, PLAN_SIZE + n
     mem = np.zeros(size)
-    mem[plan[OPTIONS] :] = options
+    mem[plan[OPTIONS] : plan[OPTIONS] + len(options)] = options
     return plan, mem

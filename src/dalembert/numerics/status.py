@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import enum
 
-OK, MORE, NOT_FINITE, STEP_COLLAPSE, DRIFT_STUCK, TOO_MANY_STEPS, INTERRUPTED, JAMMED, UNREACHED = range(9)
+OK, MORE, NOT_FINITE, STEP_COLLAPSE, DRIFT_STUCK, TOO_MANY_STEPS, INTERRUPTED, JAMMED, UNREACHED, EVENT, ZENO = range(
+    11
+)
 
 
 class Status(enum.IntEnum):
@@ -19,6 +21,8 @@ class Status(enum.IntEnum):
     INTERRUPTED = INTERRUPTED
     JAMMED = JAMMED
     UNREACHED = UNREACHED
+    EVENT = EVENT
+    ZENO = ZENO
 
     @property
     def message(self) -> str:
@@ -40,5 +44,8 @@ MESSAGES = {
     "normal forces have, the equations give others; a smaller coefficient or some compliance at the contact helps",
     Status.UNREACHED: "no acceleration that satisfies the constraints not linear in the accelerations was found by "
     "Newton's method from the unconstrained one; they may have no real solution there",
+    Status.EVENT: "an event ended the run",
+    Status.ZENO: "changes follow each other ever faster, without end in a finite time (as a ball comes to rest); let "
+    "the last of them be terminal, or go on as a system in which contact is a constraint",
     Status.INTERRUPTED: "interrupted from the keyboard; the samples up to there are kept",
 }

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.errors import DalembertError
 from dalembert.motion import Motion
+from dalembert.sequence import MotionSequence
 from dalembert.view.animation import Line, Scene, Trace, Track, write_animation
 from dalembert.view.plots import plot_motion
 
@@ -18,13 +20,13 @@ SMOOTH = 400  # samples that make a smooth curve
 FRAMES_PER_SECOND, FRAMES = 30, 1500
 
 
-def plot_overview(motion: Motion) -> Figure:
+def plot_overview(motion: Motion | MotionSequence) -> Figure:
     """Coordinates, speeds, multipliers, violation and energy balance over time."""
     s, fine = motion.system, _refined(motion)
     groups = {
         "coordinates": dict(zip(s.coordinates, fine.q.T, strict=True)),
         "speeds": dict(zip(s.speeds, fine.u.T, strict=True)),
-        "multipliers": dict(zip(s.constraint_names, fine.multipliers.T, strict=True)),
+        "multipliers": dict(zip(fine.constraint_names, fine.multipliers.T, strict=True)),
     }
     held = {
         f"{name} ({level})": values
@@ -35,19 +37,18 @@ def plot_overview(motion: Motion) -> Figure:
     return plot_motion(fine.t, groups, held, fine.energy_balance, motion.system.name)
 
 
-def animate_motion(motion: Motion, path: str | Path) -> Path:
+def animate_motion(motion: Motion | MotionSequence, path: str | Path) -> Path:
     """Write the HTML animation of a motion."""
     return write_animation(path, scene_of(motion))
 
 
-def scene_of(motion: Motion) -> Scene:
+def scene_of(motion: Motion | MotionSequence) -> Scene:
     """Points, bodies and lines of a motion at frame times, with energy balance and violation as traces."""
-    s = motion.system
-    count = int(np.clip((motion.t[-1] - motion.t[0]) * FRAMES_PER_SECOND, 200, FRAMES))
-    times = np.linspace(motion.t[0], motion.t[-1], count)
-    frames = motion.resampled(times) if motion.engine is not None else motion
-    data = s.evaluate("drawing", frames.t, frames.q, frames.u, motion.parameters)
-    d, n = s.drawing, len(frames.t)
+    parts = _frames(motion)
+    d, n = parts[0].system.drawing, sum(map(len, parts))
+    if any(part.system.drawing != d for part in parts):
+        raise DalembertError("the systems of this sequence draw different things; animate its segments one by one")
+    data = np.concatenate([p.system.evaluate("drawing", p.t, p.q, p.u, p.parameters) for p in parts])
     ends = np.cumsum([3] * len(d.points) + [9] * len(d.bodies) + [3 * k for _, k in d.lines])
     blocks = np.split(data, ends[:-1], axis=1) if len(ends) else []
     first, second = len(d.points), len(d.points) + len(d.bodies)
@@ -57,18 +58,41 @@ def scene_of(motion: Motion) -> Scene:
         for name, block in zip(d.points, blocks[:first], strict=True)
     ]
     lines = [Line(name, b.reshape(n, k, 3)) for (name, k), b in zip(d.lines, blocks[second:], strict=True)]
-    traces = [Trace("energy balance", frames.energy_balance)]
-    if frames.evaluation.phi.shape[1] + frames.evaluation.psi.shape[1]:
-        held = np.abs(np.hstack([frames.evaluation.phi, frames.evaluation.psi])).max(axis=1)
-        traces.append(Trace("violation", held))
+    traces = [Trace("energy balance", np.concatenate([part.energy_balance for part in parts]))]
+    held = [np.hstack([part.evaluation.phi, part.evaluation.psi]) for part in parts]
+    if any(values.shape[1] for values in held):
+        worst = np.concatenate([np.abs(values).max(axis=1, initial=0.0) for values in held])
+        traces.append(Trace("violation", worst))
     return Scene(
-        title=s.name, t=frames.t, planar=d.planar, tracks=tuple(tracks), lines=tuple(lines), traces=tuple(traces),
-        caption=motion.certificate.verdict,
+        title=motion.system.name, t=np.concatenate([part.t for part in parts]), planar=d.planar, tracks=tuple(tracks),
+        lines=tuple(lines), traces=tuple(traces), caption=motion.certificate.verdict,
     )  # fmt: skip
 
 
-def _refined(motion: Motion) -> Motion:
-    """The motion with enough samples for smooth curves."""
-    if motion.engine is None or len(motion) >= SMOOTH:
+def _frames(motion: Motion | MotionSequence) -> tuple[Motion, ...]:
+    """The motion at frame times, in one piece per segment; as it is if it cannot be continued between its samples."""
+    count = int(np.clip((motion.t[-1] - motion.t[0]) * FRAMES_PER_SECOND, 200, FRAMES))
+    times = np.linspace(motion.t[0], motion.t[-1], count)
+    if isinstance(motion, Motion):
+        return (motion if motion.engine is None else motion.resampled(times),)
+    if all(part.engine is not None for part in motion.segments):
+        return motion.resampled(times).segments
+    once = np.diff(motion.t, prepend=-np.inf) > 0.0  # an animation has one picture at a time
+    starts = np.cumsum([0, *map(len, motion.segments)])
+    parts = [part.only(once[a:b]) for part, a, b in zip(motion.segments, starts[:-1], starts[1:], strict=True)]
+    return tuple(part for part in parts if len(part))
+
+
+def _refined(motion: Motion | MotionSequence) -> Motion | MotionSequence:
+    """The motion with enough samples for smooth curves; a sequence keeps both states at every change."""
+    if isinstance(motion, MotionSequence):
+        span = motion.t[-1] - motion.t[0]
+        parts = [_filled(part, int(SMOOTH * (part.t[-1] - part.t[0]) / span) + 2) for part in motion.segments]
+        return MotionSequence(tuple(parts), motion.events, motion.before)
+    return _filled(motion, SMOOTH)
+
+
+def _filled(motion: Motion, count: int) -> Motion:
+    if motion.engine is None or len(motion) >= count:
         return motion
-    return motion.resampled(np.union1d(motion.t, np.linspace(motion.t[0], motion.t[-1], SMOOTH)))
+    return motion.resampled(np.union1d(motion.t, np.linspace(motion.t[0], motion.t[-1], count)))

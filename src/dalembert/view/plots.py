@@ -22,6 +22,7 @@ LEGEND_LIMIT = 8  # more curves than this cannot be told apart by colour; a note
 VIOLATION_FLOOR = 1e-18  # a logarithmic axis has no zero; this is far below rounding of anything of order one
 
 PALETTE = ("#2f6db3", "#c8553d", "#3c8d6e", "#7a5ea8", "#b8862b", "#2a8c9c", "#b04a7e", "#6b7785")
+MARKERS = ("o", "s", "^", "D")
 STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": "#8a95a1",
@@ -69,6 +70,23 @@ def plot_series(t: np.ndarray, columns: Columns, *, title: str, ylabel: str = ""
         _draw_series(target, t, columns, title, ylabel)
         _draw_legend(target, list(columns), outside=axes is None)
         target.set_xlabel("t [s]")
+    return target
+
+
+def plot_work_precision(curves: Columns, *, title: str, axes: Axes | None = None) -> Axes:
+    """Axes with the error over the seconds taken, both logarithmic; each curve (n, 2) holds seconds and errors."""
+    with mpl.rc_context(STYLE):
+        target = _new_axes() if axes is None else axes
+        for k, (name, points) in enumerate(curves.items()):
+            color, marker = PALETTE[k % len(PALETTE)], MARKERS[k // len(PALETTE) % len(MARKERS)]
+            target.loglog(
+                points[:, 0], np.maximum(points[:, 1], VIOLATION_FLOOR), color=color, marker=marker, label=name
+            )
+        target.set_title(title)
+        target.set_xlabel("time taken [s]")
+        target.set_ylabel("difference from the tightest run")
+        target.margins(x=0.05)
+        target.legend(loc="center left", bbox_to_anchor=(1.01, 0.5))
     return target
 
 

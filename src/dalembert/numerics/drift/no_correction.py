@@ -9,6 +9,8 @@ import numpy as np
 
 from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
+from dalembert.numerics.drift.start import Start
+from dalembert.numerics.equations import Feedback
 from dalembert.numerics.layout import Floats, Ints, f8, i8
 from dalembert.numerics.native_cache import jit
 
@@ -17,8 +19,7 @@ from dalembert.numerics.native_cache import jit
 class NoCorrection:
     """Integrates A u' = b and lets the constraints drift; for comparison."""
 
-    @property
-    def options(self) -> np.ndarray:
+    def options(self, _system: System, _start: Start | None) -> np.ndarray:
         """Numbers for native code: none."""
         return np.zeros(0)
 
@@ -26,19 +27,21 @@ class NoCorrection:
         """Kernels of its own: none."""
         return {}
 
-    def feedback(self) -> Any:
-        """Native feedback: none."""
-        return leave
+    def workspace(self, _system: System) -> int:
+        """Floats of workspace: none."""
+        return 0
+
+    def feedback(self, _system: System) -> Feedback | None:
+        """Feedback into b: none."""
+        return None
 
     def corrector(self) -> Any:
         """Native correction: none."""
         return keep
 
-
-@jit(i8(Ints, Floats))
-def leave(_plan, _mem):
-    """b stays as it is."""
-    return 0
+    def remark(self, _system: System, _start: Start | None, _mean_step: float) -> str:
+        """What its options do not say: nothing."""
+        return ""
 
 
 @jit(i8(Ints, Floats, f8, Floats))

@@ -10,15 +10,21 @@ from __future__ import annotations
 import math
 
 from dalembert.numerics.evaluate import is_finite, rates
+from dalembert.numerics.integrators.crossing import PLACE, is_crowded, watch
 from dalembert.numerics.layout import (
     CORRECT,
+    ESTIMATE,
+    EVENTS,
     INTERPOLATE,
+    OCCURRED,
     PREPARE,
     STALE,
     STEP,
+    STEP_LENGTH,
     Floats,
     Ints,
     call_correct,
+    call_estimate,
     call_interpolate,
     call_prepare,
     call_step,
@@ -27,7 +33,7 @@ from dalembert.numerics.layout import (
     move,
 )
 from dalembert.numerics.native_cache import jit
-from dalembert.numerics.status import MORE, NOT_FINITE, OK, STEP_COLLAPSE, TOO_MANY_STEPS
+from dalembert.numerics.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, TOO_MANY_STEPS
 
 # clock: time, step, start, end, tolerances, bounds on the step, exponent of the controller, error and length of the
 # last step
@@ -56,32 +62,48 @@ def _next_step(clock, count):
     return left if left < h * (1.0 + 1e-9) else h
 
 
+# The controller aims at 0.8 of the step that would just pass. Against 0.9 and stronger gains (1, 0.3), 12 problems of
+# the catalogue need 12 % (DOP853), 7 % (Tsit5), 4 % (Kutta-Merson) fewer evaluations at equal error, and 7 % instead of
+# 20 % of the steps of DOP853 are rejected.
+SAFETY, INTEGRAL, PROPORTIONAL = 0.8, 0.8, 0.1  # gains times the order of the error estimate
+SHRINK, GROW = 0.2, 10.0
+
+
 @jit(f8(f8, f8, f8))
 def _factor(error, last, exponent):
     """Factor on the step by a PI controller (Gustafsson), bounded."""
     if error == 0.0:
-        return 10.0
-    factor = 0.9 * error ** (-exponent) * (max(last, 1e-4) / max(error, 1e-4)) ** (0.3 * exponent)
-    return min(10.0, max(0.2, factor))
+        return GROW
+    now = error ** (-(INTEGRAL + PROPORTIONAL) * exponent)
+    factor = SAFETY * now * max(last, 1e-4) ** (PROPORTIONAL * exponent)
+    return min(GROW, max(SHRINK, factor))
 
 
-@jit(i8(Ints, Floats, Floats, Ints, Floats, Floats, Floats))
-def _accept(plan, mem, clock, count, z, znew, stages):
-    """Try steps until one passes the error test and can be corrected; leaves its length in clock[TAKEN]."""
+@jit(i8(Ints, Floats, Floats, Ints, Floats, Floats, Floats, Floats))
+def _accept(plan, mem, clock, count, z, znew, zdot, stages):
+    """Try steps until one passes the error test and can be corrected; leaves its length in clock[TAKEN].
+
+    With an `estimate` the rates at the new state are left in zdot. They are taken after the correction: it changes
+    the estimate by O(h^(p+2)), less than it tells, and saves an evaluation per step.
+    """
     t = clock[T]
     h = _next_step(clock, count)
     shrunk = False
     while True:
         if count[ADAPTIVE] and h < clock[H_MIN]:
             return STEP_COLLAPSE
+        mem[plan[STEP_LENGTH]] = h
         error = call_step(plan[STEP], (plan, mem, t, h, z, stages, znew, clock[RTOL], clock[ATOL]))
-        status = OK
+        status, factor = OK, 0.5
+        if error <= 1.0:
+            status = call_correct(plan[CORRECT], (plan, mem, t + h, znew))
+            if status == OK and plan[ESTIMATE]:
+                rates(plan, mem, t + h, znew, zdot)
+                error = call_estimate(plan[ESTIMATE], (plan, h, z, stages, znew, zdot, clock[RTOL], clock[ATOL]))
         if not math.isfinite(error):
             status, factor = NOT_FINITE, 0.25
         elif error > 1.0:
-            status, factor = STEP_COLLAPSE, max(0.2, 0.9 * error ** (-clock[EXPONENT]))
-        else:
-            status, factor = call_correct(plan[CORRECT], (plan, mem, t + h, znew)), 0.5
+            status, factor = STEP_COLLAPSE, max(SHRINK, 0.9 * error ** (-clock[EXPONENT]))
         if status == OK:
             break
         if not count[ADAPTIVE] or (h * factor < clock[H_MIN]):
@@ -106,30 +128,34 @@ def advance(
     """Integrate until the end, until `budget` steps are done, or until the buffer `ts` is full; returns a status.
 
     `t_eval` empty: every accepted step is stored. Otherwise samples are taken from the dense output and corrected.
+    Event functions are looked at after each step (`crossing`); one that ends the run is the last sample.
     """
     n = z.size
     count[STORED] = 0
     done = 0
     while clock[T] < clock[T_END]:
-        if done >= budget or (t_eval.size == 0 and count[STORED] >= ts.size) or plan[STALE] > 0:
+        if done >= budget or (t_eval.size == 0 and count[STORED] >= ts.size) or plan[STALE] > 0 or is_crowded(plan):
             return MORE
         if plan[STALE] < 0:
             plan[STALE] += 1
         if count[ACCEPTED] >= count[ALLOWED]:
             return TOO_MANY_STEPS
-        status = _accept(plan, mem, clock, count, z, znew, stages)
+        status = _accept(plan, mem, clock, count, z, znew, zdot, stages)
         if status != OK:
             return status
         t, h = clock[T], clock[TAKEN]
         t_new = clock[T_END] if t + h >= clock[T_END] * (1.0 - 1e-15) and h == clock[T_END] - t else t + h
-        rates(plan, mem, t_new, znew, zdot)
+        if not plan[ESTIMATE]:
+            rates(plan, mem, t_new, znew, zdot)
         if not is_finite(zdot):
             return NOT_FINITE
+        stop = watch(plan, mem, t, h, t_new, z, stages, znew, zdot) if plan[EVENTS] > 0 else math.inf
         if t_eval.size == 0:
-            _store(clock, count, t_new, znew, ts, zs)
+            if stop == math.inf:
+                _store(clock, count, t_new, znew, ts, zs)
         elif count[NEXT] < t_eval.size and t_eval[count[NEXT]] <= t_new:
             call_prepare(plan[PREPARE], (plan, mem, t, h, z, stages, znew, zdot))
-            while count[NEXT] < t_eval.size and t_eval[count[NEXT]] <= t_new:
+            while count[NEXT] < t_eval.size and t_eval[count[NEXT]] <= t_new and t_eval[count[NEXT]] < stop:
                 at = t_eval[count[NEXT]]
                 place = zs[count[STORED] * n : (count[STORED] + 1) * n]
                 if at == t_new:
@@ -140,6 +166,12 @@ def advance(
                 ts[count[STORED]] = at
                 count[STORED] += 1
                 count[NEXT] += 1
+        if stop < math.inf:  # the last sample is the state there, asked for or not
+            move(znew, 0, mem, plan[plan[OCCURRED] + PLACE], n)
+            _store(clock, count, stop, znew, ts, zs)
+            clock[T] = stop
+            count[ACCEPTED] += 1
+            return EVENT
         move(z, 0, znew, 0, n)
         move(stages, 0, zdot, 0, n)
         clock[T] = t_new

@@ -6,62 +6,29 @@ E. Hairer, S. P. Norsett, G. Wanner, "Solving Ordinary Differential Equations I"
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-import numpy as np
-
-from dalembert.errors import OptionError
 from dalembert.numerics.evaluate import rates
 from dalembert.numerics.integrators.dop853_coefficients import E3, E5, A, B, C, D
-from dalembert.numerics.integrators.march import Samples, march
+from dalembert.numerics.integrators.explicit import Adaptive
 from dalembert.numerics.integrators.method import Method
+from dalembert.numerics.integrators.tableau import stability_polynomial
 from dalembert.numerics.layout import NQ, NU, Floats, Ints, combination, f8, i8, move
 from dalembert.numerics.native_cache import jit
-
-if TYPE_CHECKING:
-    from dalembert.numerics.engine import Engine
 
 STAGES, EXTENDED, DENSE = 12, 16, 7
 ZERO = EXTENDED + DENSE + 1  # a column of `stages` that stays zero, after one that may be written into
 
+STABILITY = stability_polynomial(A, B)
 
-@dataclass(frozen=True)
-class DOP853:
-    """Error per step below atol + rtol |z| (root mean square over coordinates and speeds)."""
 
-    rtol: float = 1e-10
-    atol: float = 1e-12
-    first_step: float | None = None
-    max_step: float = math.inf
-    max_steps: int = 1_000_000_000
+@dataclass(frozen=True, kw_only=True)
+class DOP853(Adaptive):
+    """`DOP853(rtol=, atol=)`, or `DOP853(step=1e-2)` for fixed steps; between steps, an interpolant of order 7.
 
-    def __post_init__(self) -> None:
-        if not (0.0 <= self.rtol < 1.0 and self.atol > 0.0 and math.isfinite(self.atol)):
-            raise OptionError(f"DOP853: rtol={self.rtol}, atol={self.atol}; need 0 <= rtol < 1 and atol > 0")
-        if self.rtol < 5e-16:
-            raise OptionError(f"DOP853: rtol={self.rtol} is below round-off; use at least 1e-15")
-        if self.first_step is not None and not self.first_step > 0.0:
-            raise OptionError(f"DOP853: first_step is {self.first_step}; it must be positive")
-        if not self.max_step > 0.0:
-            raise OptionError(f"DOP853: max_step is {self.max_step}; it must be positive")
-
-    @property
-    def explicit(self) -> bool:
-        """It integrates u' as any formulation gives it."""
-        return True
-
-    def run(
-        self,
-        engine: Engine,
-        z0: np.ndarray,
-        span: tuple[float, float],
-        t_eval: np.ndarray | None = None,
-        progress: Callable[[float], None] | None = None,
-    ) -> Samples:
-        """Samples of the motion from z0 over `span`."""
-        return march(engine, self.method(), z0, span, t_eval, progress)
+    Without `step`, steps keep the error per step below atol + rtol |z| (root mean square over coordinates and speeds;
+    1e-10 and 1e-12 where nothing is said).
+    """
 
     def method(self) -> Method:
         """The native functions and the settings of the time loop."""
@@ -71,12 +38,8 @@ class DOP853:
             interpolate=dop853_interpolate,
             stages=ZERO + 1,
             order=8,
-            adaptive=True,
-            first_step=self.first_step or 0.0,
-            rtol=self.rtol,
-            atol=self.atol,
-            max_step=self.max_step,
-            max_steps=self.max_steps,
+            stability=STABILITY,
+            **self.stepping(),
         )
 
 

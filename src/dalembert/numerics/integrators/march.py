@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from dalembert.errors import OptionError
 from dalembert.numerics import layout
 from dalembert.numerics.integrators import advance as loop
+from dalembert.numerics.integrators import crossing
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.link import address_of
 from dalembert.numerics.status import MORE, OK, Status
@@ -27,12 +28,16 @@ SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctr
 
 @dataclass
 class Samples:
-    """What a run leaves: times (nt,), states z = (q, u, work) (nt, nz), how it ended and what it cost."""
+    """What a run leaves: times (nt,), states z = (q, u, work) (nt, nz), how it ended and what it cost.
+
+    `events` are the occurrences of event functions in their order: which, when, and the state (nz,) there.
+    """
 
     t: np.ndarray
     z: np.ndarray
     status: Status
     stats: dict[str, int]
+    events: list[tuple[int, float, np.ndarray]] = field(default_factory=list)
 
 
 def march(
@@ -43,7 +48,19 @@ def march(
     t_eval: np.ndarray | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Samples:
-    """Integrate from z0 over `span`; stores `t_eval`, or every step. Ctrl-C keeps what is there."""
+    """Integrate from z0 over `span`; stores `t_eval`, or every step. Ctrl-C keeps what is there.
+
+    Event functions the engine watches are recorded; one that ends the run leaves the status EVENT and a last sample.
+    """
+    engine.begin(
+        span[0],
+        z0,
+        integrator=method.name,
+        order=method.order,
+        step=None if method.adaptive else method.first_step,
+        tolerance=max(method.rtol, method.atol),
+        stability=method.stability,
+    )
     if not engine.choices:
         engine.choose(span[0], z0)
     engine.reserve(*method.workspace(engine.system))
@@ -55,8 +72,8 @@ def march(
         (layout.INTERPOLATE, method.interpolate),
     ):
         engine.plan[key] = address_of(function)
+    engine.plan[layout.ESTIMATE] = address_of(method.estimate) if method.estimate and method.adaptive else 0
     run = _Run(engine, method, z0, span, t_eval)
-    engine.plan[layout.UNSOLVED] = 0
     status = run.start()
     try:
         while status == MORE:
@@ -95,9 +112,10 @@ class _Run:
         self.clock[[loop.EXPONENT, loop.LAST_ERROR]] = 1.0 / method.order, 1.0
         self.count[[loop.ALLOWED, loop.ADAPTIVE]] = method.max_steps, int(method.adaptive)
         self.t_eval = np.zeros(0) if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
-        capacity = CHUNK if t_eval is None else len(self.t_eval)
+        capacity = CHUNK if t_eval is None else len(self.t_eval) + 1  # an event may add one
         self.ts, self.zs = np.zeros(capacity), np.zeros(capacity * engine.nz)
         self.chunks: list[tuple[np.ndarray, np.ndarray]] = []
+        self.events: list[tuple[int, float, np.ndarray]] = []
         self.budget = 64
         self._keep_start()
 
@@ -117,6 +135,8 @@ class _Run:
         status = loop.start(
             e.plan, e.mem, self.clock, self.count, self.z, self.znew, self.zdot, self.stages, e.size, self.method.order,
         )  # fmt: skip
+        if e.plan[layout.EVENTS]:
+            crossing.begin(e.plan, e.mem, self.clock[loop.T], self.z)
         return MORE if status == OK else status
 
     def slice(self) -> int:
@@ -133,7 +153,8 @@ class _Run:
         return int(status)
 
     def collect(self) -> None:
-        """Copy stored samples out of the buffer."""
+        """Copy stored samples and occurrences out of their buffers."""
+        self.events += crossing.occurrences(self.engine)
         n = int(self.count[loop.STORED])
         if n:
             self.chunks.append((self.ts[:n].copy(), self.zs[: n * self.engine.nz].reshape(n, -1).copy()))
@@ -149,4 +170,4 @@ class _Run:
         empty = (np.zeros(0), np.zeros((0, self.engine.nz)))
         t, z = (np.concatenate(parts) for parts in zip(empty, *self.chunks, strict=True))
         fresh = np.diff(t, prepend=-np.inf) > 0.0  # Ctrl-C can make a chunk be collected twice
-        return Samples(t[fresh], z[fresh], Status(status), stats)
+        return Samples(t[fresh], z[fresh], Status(status), stats, self.events)

@@ -24,8 +24,11 @@ def no_room(_system: System) -> tuple[int, int]:
 class Method:
     """Native functions and settings.
 
-    To add a method: write `step`, `prepare` and `interpolate` with the signatures of `advance.py`; return them from the
-    `method` of a frozen dataclass that holds the options. `stages` counts the state-sized columns they work in. A
+    To add a method: write `step`, `prepare` and `interpolate` with the signatures of `layout.py`; return them from the
+    `method` of a frozen dataclass that holds the options. `stages` counts the state-sized columns they work in; the
+    error of a step as estimated is O(h^order). A method whose estimate needs the rates at the new state, which are
+    evaluated anyway, returns 0 from `step` and brings `estimate`, called after the drift correction with the rates
+    there. `stability` are the coefficients of the stability polynomial, lowest first (none: it is not a polynomial). A
     method that solves equations of its own brings `kernels` (at most four, found at plan[STEP_KERNELS + k]) and
     `workspace` (numbers of floats and ints, found at mem[plan[STEP_FLOATS]] and plan[plan[STEP_INTS]]).
     """
@@ -41,5 +44,8 @@ class Method:
     atol: float = 0.0
     max_step: float = float("inf")
     max_steps: int = 1_000_000_000
+    estimate: Any = None
+    stability: Sequence[float] = ()
+    name: str = "the integrator"
     kernels: Callable[[System], Sequence[Kernel]] = nothing
     workspace: Callable[[System], tuple[int, int]] = no_room

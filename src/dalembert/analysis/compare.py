@@ -1,0 +1,245 @@
+"""`compare`: one model through every formulation, drift control and integrator, side by side.
+
+Each combination runs the same motion; its samples are compared with those of the tightest run, an explicit integration
+of order 8 at round-off. Combinations that do not fit together are listed with the reason instead of a number.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.errors import DalembertError
+from dalembert.motion import Motion
+from dalembert.preparation import prepare
+from dalembert.simulate import simulate
+from dalembert.state import State
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from dalembert.numerics.engine import Drift, Formulation, Integrator
+
+SAMPLES = 51  # times at which motions are compared
+REPEATS = 3  # a run is timed as often, the best counts, unless it takes long
+LONG = 0.5  # seconds
+TIGHTEST = 1e-13
+TOLERANCES = tuple(10.0**-k for k in range(4, 13, 2))  # of a work-precision diagram
+COUNTS = tuple(int(300 * 10.0 ** (k / 2)) for k in range(5))  # and numbers of fixed steps over the span
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What one combination took and gave; `reason` says why it did not fit or did not finish, else it is empty.
+
+    `seconds` is the best of a few runs; `position`, `velocity` are the largest violations of constraints at the
+    samples, `energy` the largest energy error relative to the energy turned over, `difference` the largest difference
+    in q and u from the tightest run.
+    """
+
+    formulation: str
+    drift: str
+    integrator: str
+    seconds: float = np.nan
+    evaluations: int = 0
+    position: float = np.nan
+    velocity: float = np.nan
+    energy: float = np.nan
+    difference: float = np.nan
+    reason: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ran to the end."""
+        return not self.reason
+
+
+HEADINGS = ("formulation", "drift", "integrator", "ms", "evaluations", "|phi|", "|psi|", "energy", "difference")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Entries, the fastest first among those that ran; printable, and as a table or a work-precision diagram.
+
+    `ladder` are the integrators at various tolerances or steps, each with the first formulation and drift control.
+    """
+
+    title: str
+    t_end: float
+    entries: tuple[Entry, ...]
+    ladder: tuple[Entry, ...]
+    tightest: str
+
+    def __str__(self) -> str:
+        rows = [HEADINGS, *(_cells(e) for e in self.entries if e.ok)]
+        widths = [max(len(row[k]) for row in rows) for k in range(len(HEADINGS))]
+        lines = [f"`{self.title}` to t = {self.t_end:g}, compared with {self.tightest}"]
+        form = "  " + "  ".join(f"{{:{'<' if k < 3 else '>'}{width}}}" for k, width in enumerate(widths))
+        lines += [form.format(*row) for row in rows]
+        lines += [f"  {e.formulation}, {e.drift}, {e.integrator}: {e.reason}" for e in self.entries if not e.ok]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per entry."""
+        import pandas as pd
+
+        return pd.DataFrame([vars(e) for e in self.entries])
+
+    def save(self, path: str | Path) -> None:
+        """Write the work-precision diagram to an image file."""
+        figure = self.plot().get_figure(root=True)
+        if figure is not None:
+            figure.savefig(path)
+
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """A work-precision diagram: difference from the tightest run over time taken, a curve per combination."""
+        from dalembert.view.plots import plot_work_precision
+
+        curves: dict[str, list[tuple[float, float]]] = {}
+        for e in self.ladder:
+            if e.ok:
+                name = e.integrator.partition("(")[0] + ("" if e.drift == "-" else f", {e.drift}")
+                curves.setdefault(name, []).append((e.seconds, e.difference))
+        return plot_work_precision({k: np.array(v) for k, v in curves.items()}, title=self.title, axes=axes)
+
+
+def compare(
+    system: System,
+    state: State,
+    t_end: float,
+    *,
+    formulations: Iterable[Formulation] | None = None,
+    drifts: Iterable[Drift] | None = None,
+    integrators: Iterable[Integrator] | None = None,
+    report: Callable[[str], None] | None = None,
+) -> Comparison:
+    """Every combination of the ingredients (all there are where nothing is said), run from `state` to `t_end`.
+
+    Integrators that keep the constraints themselves run once each. `report` is told what runs next.
+    """
+    prepare()
+    span = t_end - state.t
+    ways = list(formulations or every_formulation())
+    controls = list(drifts or every_drift())
+    steppers = list(integrators or every_integrator(span))
+    times = np.linspace(state.t, t_end, SAMPLES)[1:]
+    reference, tightest = _tightest(system, state, t_end, times)
+
+    def measure(combination: tuple[Any, Any, Any]) -> Entry:
+        formulation, drift, integrator = combination
+        entry = Entry(_name(formulation), _name(drift), _name(integrator))
+        if report is not None:
+            report(f"{entry.formulation}, {entry.drift}, {entry.integrator}")
+
+        def run() -> Motion:
+            return system.simulate(
+                state, t_end, t_eval=times, formulation=formulation, drift=drift, integrator=integrator
+            )
+
+        return _filled(entry, run, reference)
+
+    entries = [measure(combination) for combination in _combinations(ways, controls, steppers)]
+    entries.sort(key=lambda e: (not e.ok, e.seconds))
+    rungs = [sharper for integrator in steppers for sharper in _ladder(integrator, span)]
+    ladder = [measure(combination) for combination in _combinations(ways[:1], controls[:1], rungs)]
+    return Comparison(system.name, t_end, tuple(entries), tuple(ladder), tightest)
+
+
+def _ladder(integrator: Any, span: float) -> list[Any]:
+    """The integrator at a ladder of tolerances, or of steps if it has a fixed one; itself if it has neither."""
+    if getattr(integrator, "step", None) is not None:
+        return [replace(integrator, step=span / count) for count in COUNTS]
+    if hasattr(integrator, "rtol"):
+        return [replace(integrator, rtol=rtol, atol=rtol) for rtol in TOLERANCES]
+    return [integrator]
+
+
+def every_formulation() -> list[Any]:
+    """All formulations, with their defaults."""
+    import dalembert as da
+
+    return [da.LagrangeMultipliers(), da.NonminimalKane(), da.MinimalKane(), da.NullSpace(), da.UdwadiaKalaba()]
+
+
+def every_drift() -> list[Any]:
+    """All drift controls, with their defaults."""
+    import dalembert as da
+
+    return [da.Projection(), da.Baumgarte(), da.Blajer(), da.Yoon(), da.NoCorrection()]
+
+
+def every_integrator(span: float) -> list[Any]:
+    """All integrators; those with fixed steps take 3000 over the span."""
+    import dalembert as da
+
+    step = span / 3000.0
+    return [da.DOP853(), da.Tsit5(), da.KuttaMerson(rtol=1e-8), da.RK4(step), da.Radau()]
+
+
+def _combinations(formulations: list[Any], drifts: list[Any], integrators: list[Any]) -> list[tuple[Any, Any, Any]]:
+    """Explicit integrators with everything, the others once each: they keep the constraints themselves."""
+    explicit = [i for i in integrators if i.explicit]
+    return [*product(formulations, drifts, explicit), *((None, None, i) for i in integrators if not i.explicit)]
+
+
+def _tightest(system: System, state: State, t_end: float, times: np.ndarray) -> tuple[np.ndarray, str]:
+    import dalembert as da
+
+    best = da.DOP853(rtol=TIGHTEST, atol=TIGHTEST)
+    motion = simulate(system, state, t_end, t_eval=times, integrator=best)
+    if not motion.success:
+        raise DalembertError(f"the tightest run of `{system.name}` did not reach its end: {motion.message}")
+    return np.hstack([motion.q, motion.u]), f"DOP853(rtol={TIGHTEST:g}, atol={TIGHTEST:g})"
+
+
+def _filled(entry: Entry, run: Callable[[], Motion], reference: np.ndarray) -> Entry:
+    """The entry with what `run` took and gave."""
+    try:
+        motion = run()  # compiles what it needs
+    except DalembertError as error:
+        return replace(entry, reason=str(error))
+    if not motion.success:
+        return replace(entry, reason=motion.message)
+    begin = time.perf_counter()
+    run()
+    seconds = time.perf_counter() - begin
+    for _ in range(0 if seconds > LONG else REPEATS - 1):
+        begin = time.perf_counter()
+        run()
+        seconds = min(seconds, time.perf_counter() - begin)
+    e, turned = motion.evaluation, np.ptp(motion.evaluation.kinetic) + np.ptp(motion.evaluation.potential)
+    return replace(
+        entry,
+        seconds=seconds,
+        evaluations=motion.stats["nfev"],
+        position=float(np.abs(e.phi).max(initial=0.0)),
+        velocity=float(np.abs(e.psi).max(initial=0.0)),
+        energy=float(np.abs(motion.energy_balance).max() / max(turned, np.finfo(float).tiny)),
+        difference=float(np.abs(np.hstack([motion.q, motion.u]) - reference).max()),
+    )
+
+
+def _name(value: Any) -> str:
+    if value is None:
+        return "-"
+    shown = {k: getattr(value, k) for k in ("step", "rtol") if getattr(value, k, None)}
+    inside = ", ".join(f"{k}={v:g}" for k, v in shown.items())
+    return type(value).__name__ + (f"({inside})" if inside else "")
+
+
+def _cells(e: Entry) -> tuple[str, ...]:
+    errors = (e.position, e.velocity, e.energy, e.difference)
+    return (
+        e.formulation, e.drift, e.integrator, f"{1e3 * e.seconds:.2f}", f"{e.evaluations:,}",
+        *(f"{error:.1e}" for error in errors),
+    )  # fmt: skip

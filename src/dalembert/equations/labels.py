@@ -1,0 +1,39 @@
+"""Which constraint, or group of them, is meant by a name or by what `Model.constrain` returned."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from dalembert.equations.system import System
+from dalembert.errors import UnknownNameError
+from dalembert.model.statement import Constraint, Joint, Point
+
+
+def rows_of(system: System, key: Any) -> list[int]:
+    """Rows of the constraint of this name, or of the group of constraints stated in one list."""
+    name, names = label_of(key), system.constraint_names
+    groups = groups_of(names)
+    if name in names:
+        return [names.index(name)]
+    if name in groups:
+        return groups[name]
+    raise UnknownNameError(name, (*names, *groups), f"the constraints of `{system.name}`")
+
+
+def groups_of(names: Sequence[str]) -> dict[str, list[int]]:
+    """Rows by the name their list was given: of `loop[0]`, `loop[1]` that is `loop`; single ones are left out."""
+    groups: dict[str, list[int]] = {}
+    for k, name in enumerate(names):
+        match = re.fullmatch(r"(.+)\[\d+\]", name)
+        if match:
+            groups.setdefault(match[1], []).append(k)
+    return groups
+
+
+def label_of(key: Any) -> str:
+    """The name of a particle, body, constraint or joint, given by itself or by its name."""
+    if isinstance(key, tuple) and key and all(isinstance(c, Constraint) for c in key):
+        return key[0].name.rpartition("[")[0]
+    return key.name if isinstance(key, Point | Constraint | Joint) else str(key)

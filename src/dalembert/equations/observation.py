@@ -1,0 +1,119 @@
+"""Expressions in the symbols of a system, as functions of what is known along its motion.
+
+They read one column w = (t, q, u, p, q', u', power, la): what every kernel reads, and what an evaluation of the rates
+leaves. The symbol of a constraint's name stands for its multiplier, an unknown for that of the constraint it enforces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+import sympy as sp
+
+from dalembert.equations.lower import Lowering, LoweringError, undeclared
+from dalembert.equations.symbols import Symbols, atoms_of, solve_kinematics
+from dalembert.equations.system import System, name_of
+from dalembert.errors import DalembertError, OptionError, UnknownNameError
+from dalembert.model.statement import Constraint, Statement
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """Expressions as a `function` of w, under a name that tells them from others of the system.
+
+    `reads_rates` says whether they contain accelerations, multipliers or unknowns: what evaluating the rates gives.
+    """
+
+    name: str
+    function: ca.Function
+    reads_rates: bool
+
+    def at(self, t: float, q: np.ndarray, u: np.ndarray, p: np.ndarray, udot: np.ndarray, la: np.ndarray) -> np.ndarray:
+        """Values at one state, (n,)."""
+        return self.function(np.concatenate([[t], q, u, p, np.zeros_like(q), udot, [0.0], la])).full().ravel()
+
+
+class Observer:
+    """Reads expressions in the symbols of one system; what it has read it knows."""
+
+    def __init__(self, system: System) -> None:
+        if system.statement is None:
+            raise DalembertError(
+                f"`{system.name}` was unpickled and no longer knows its symbols; compile its model here to use "
+                "expressions of them"
+            )
+        s = self._statement = system.statement
+        self._known = (*system.coordinates, *system.speeds, *system.parameters, *system.unknowns)
+        self._known += (*system.constraint_names, str(s.time))
+        self._atoms, self._w, self._solved = _atoms(system, s)
+        self._functions = {f.func.__name__: f for f in (*s.coordinates, *s.speeds, *s.unknowns)}
+        self._lacking: dict[sp.Expr, tuple[str, ...]] = {}
+        self._made: dict[tuple[sp.Expr, ...], Observation] = {}
+
+    def symbol(self, key: Any) -> Any:
+        """The SymPy symbol that a name or a constraint stands for; anything else is left as it is."""
+        if isinstance(key, Constraint):
+            return sp.Symbol(key.name)
+        if not isinstance(key, str):
+            return key
+        base = key.rstrip("'")
+        if base in self._functions:
+            f, rates = self._functions[base], len(key) - len(base)
+            return f.diff(self._statement.time, rates) if rates else f
+        return self._statement.time if key == str(self._statement.time) else sp.Symbol(key)
+
+    def lacking(self, expression: sp.Expr) -> tuple[str, ...]:
+        """Names of the symbols in an expression that have no value here, sorted."""
+        if expression not in self._lacking:
+            self._lacking[expression] = tuple(name_of(symbol) for symbol in undeclared([expression], self._atoms))
+        return self._lacking[expression]
+
+    def check_known(self, expression: sp.Expr, where: str) -> None:
+        """Raise `UnknownNameError` if a symbol in an expression has no value here."""
+        if self.lacking(expression):
+            raise UnknownNameError(self.lacking(expression)[0], self._known, where)
+
+    def observe(self, expressions: Sequence[sp.Expr], where: str) -> Observation:
+        """Column of the expressions as a function of w; raises what is wrong with them, saying `where`."""
+        key = tuple(expressions)
+        if key not in self._made:
+            for expression in key:
+                self.check_known(expression, where)
+            try:
+                values = Lowering(self._atoms).vector(key)
+            except LoweringError as error:
+                raise OptionError(f"{where}: {error}") from error
+            function = ca.Function("observe", [self._w], [ca.densify(values)])
+            reads_rates = bool(ca.depends_on(values, self._solved))
+            self._made[key] = Observation(f"observe {sp.srepr(key)}", function, reads_rates)
+        return self._made[key]
+
+
+_OBSERVERS: WeakKeyDictionary[System, Observer] = WeakKeyDictionary()
+
+
+def observer_of(system: System) -> Observer:
+    """The observer of a system, made once: reading its symbols takes longer than a short run."""
+    if system not in _OBSERVERS:
+        _OBSERVERS[system] = Observer(system)
+    return _OBSERVERS[system]
+
+
+def _atoms(system: System, statement: Statement) -> tuple[dict[sp.Basic, ca.SX], ca.SX, ca.SX]:
+    """What each SymPy symbol stands for in the column w; w; and the part of it that evaluating the rates gives."""
+    nq, nu, nc, n_p = system.nq, system.nu, system.nc, len(system.parameters)
+    sizes = np.cumsum([0, 1, nq, nu, n_p, nq, nu, 1, nc])
+    w = ca.SX.sym("w", int(sizes[-1]))
+    t, q, u, p, _, ud, _, la = (w[int(a) : int(b)] for a, b in pairwise(sizes))
+    servos = {row.servo: k for k, row in enumerate(system.rows) if row.servo is not None}
+    y = ca.vertcat(ca.SX(0, 1), *(la[servos[j]] for j in range(len(system.unknowns))))
+    s = Symbols(t, q, ca.SX.sym("qd", nq), u, ud, p, y)
+    kinematics = solve_kinematics([*map(Lowering(atoms_of(statement, s)), statement.kinematics)], s)
+    named = {sp.Symbol(name): la[k] for k, name in enumerate(system.constraint_names)}
+    return {**named, **kinematics.atoms(statement)}, w, w[int(sizes[4]) :]

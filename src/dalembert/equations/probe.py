@@ -1,0 +1,37 @@
+"""Graph expressions at a few random points: what holds there, to rounding, is taken to hold everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations.symbols import Symbols
+from dalembert.model.statement import Statement
+
+Probe = Callable[[ca.SX], np.ndarray]
+
+
+def probe_at_random(statement: Statement, s: Symbols) -> Probe:
+    """Evaluates an expression at three random points, (3, size); NaN where it is not defined."""
+    rng = np.random.default_rng(1743)
+    nq, nu = s.q.shape[0], s.u.shape[0]
+    defaults = [list(statement.parameters.values())] * 3
+    arguments = [
+        rng.uniform(0.1, 1.0, (3, 1)), rng.uniform(0.2, 1.2, (3, nq)), rng.uniform(-1.0, 1.0, (3, nq)),
+        rng.uniform(0.3, 1.3, (3, nu)), rng.uniform(-1.0, 1.0, (3, nu)), np.reshape(defaults, (3, -1)),
+        rng.uniform(-1.0, 1.0, (3, s.y.shape[0])),
+    ]  # fmt: skip
+    variables = [s.t, s.q, s.qd, s.u, s.ud, s.p, s.y]
+
+    def evaluate(expression: ca.SX) -> np.ndarray:
+        f = ca.Function("probe", variables, [ca.densify(ca.vec(expression))])
+        return np.array([np.array(f(*[a[k] for a in arguments])).ravel() for k in range(3)])
+
+    return evaluate
+
+
+def vanishes(values: np.ndarray, scale: float = 1.0) -> bool:
+    """Whether probed values are zero to rounding, for quantities of about `scale`."""
+    return bool(np.all(np.isfinite(values)) and np.all(np.abs(values) <= 1e-10 * (1.0 + scale)))

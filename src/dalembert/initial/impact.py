@@ -1,0 +1,101 @@
+"""Sudden changes of velocity: the impulse that makes speeds satisfy constraints they did not satisfy before.
+
+Within an impact positions stand still and every force but those of the constraints is negligible:
+
+    M (u+ - u-) = W^T Lambda + E^T J,     psi(q, u+, t) = 0,     E u+ = the speeds that are given,
+
+with the directions W of the reactions (A, if they are ideal). It is d'Alembert's principle integrated over the instant:
+the momentum along every motion the constraints allow is kept, and so is the angular momentum about a free axis. For
+ideal constraints u+ is the velocity nearest to u- in the mass metric, and the kinetic energy lost is that of the
+velocity lost (Carnot). Velocity constraints that are not linear in u take the impulse along their gradient at u+;
+friction has no part in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.errors import InitialStateError
+
+ITERATIONS = 30
+HELD = 1e-10  # what may be left of a velocity constraint
+
+
+def strike(
+    system: System, t: float, q: np.ndarray, u: np.ndarray, p: np.ndarray, given: Mapping[str, float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Speeds (nu,) after an impact and the impulses (nc,) of the constraints.
+
+    `given` are speeds after it, or coordinate rates such as `x'`, by name.
+    """
+    n = system.count("position") + system.count("velocity")
+    impulses = np.zeros(system.nc)
+    E, wanted = _rows(system, t, q, p, given)
+    if not n and not given:
+        return u.copy(), impulses
+    M = system.mass_matrix(t, q, u, p)
+    after = u.copy()
+    for _ in range(ITERATIONS):
+        psi = system.velocity_residual(t, q, after, p)
+        left = np.concatenate([psi, E @ after - wanted])
+        A = np.vstack([system.constraint_jacobian(t, q, after, p)[:n], E])
+        W = np.vstack([system.directions(t, q, after, p)[:n], E])
+        # A u+ = A u - left to first order, with M (u+ - u-) = W^T Lambda.
+        moved, Lambda = _saddle(M, A, W, A @ (after - u) - left)
+        step = u + moved - after
+        after, impulses[:n] = u + moved, Lambda[:n]
+        if np.abs(step).max(initial=0.0) <= 1e-15 * (1.0 + np.abs(after).max(initial=0.0)):
+            break
+    after[[system.speeds.index(name) for name in given if name in system.speeds]] = [
+        value for name, value in given.items() if name in system.speeds
+    ]
+    _check(system, np.concatenate([system.velocity_residual(t, q, after, p), E @ after - wanted]), tuple(given))
+    return after, impulses
+
+
+def _rows(
+    system: System, t: float, q: np.ndarray, p: np.ndarray, given: Mapping[str, float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """E (n, nu) and the values of E u+ that say what is given."""
+    drift = system.coordinate_rates(t, q, np.zeros(system.nu), p)
+    C = (system.coordinate_rates(t, q, np.eye(system.nu), p) - drift).T
+    E, wanted = np.zeros((len(given), system.nu)), np.array([*given.values()], dtype=float)
+    for k, name in enumerate(given):
+        if name in system.speeds:
+            E[k, system.speeds.index(name)] = 1.0
+        else:
+            j = system.coordinates.index(name.removesuffix("'"))
+            E[k], wanted[k] = C[j], wanted[k] - drift[j]
+    return E, wanted
+
+
+def _saddle(M: np.ndarray, A: np.ndarray, W: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """v and the least Lambda with M v = W^T Lambda, A v = b, scaled so that units do not matter."""
+    nu, n = len(M), len(A)
+    size = np.sqrt(np.abs(np.diag(M)))
+    d = 1.0 / np.where(size > 1e-8 * size.max(initial=0.0), size, max(size.max(initial=0.0), 1e-300))
+    rows = np.linalg.norm(A * d, axis=1)
+    rows = 1.0 / np.where(rows > 0.0, rows, 1.0)
+    K = np.zeros((nu + n, nu + n))
+    K[:nu, :nu] = M * d[:, None] * d
+    K[:nu, nu:] = -(W * d * rows[:, None]).T
+    K[nu:, :nu] = A * d * rows[:, None]
+    x = np.linalg.lstsq(K, np.concatenate([np.zeros(nu), b * rows]), rcond=1e-11)[0]
+    return x[:nu] * d, x[nu:] * rows
+
+
+def _check(system: System, left: np.ndarray, given: tuple[str, ...]) -> None:
+    names = [row.name for row in system.rows if row.level != "acceleration"] + [f"given {name}" for name in given]
+    size = np.abs(left)
+    if np.isfinite(size).all() and size.max(initial=0.0) <= HELD * 10:
+        return
+    bad = {names[k]: float(size[k]) for k in np.argsort(-size) if not size[k] <= HELD}
+    listed = ", ".join(f"`{name}` {value:.3g}" for name, value in bad.items())
+    raise InitialStateError(
+        f"`{system.name}`: no impulse brings the speeds onto all velocity constraints; left over: "
+        f"{listed}. Change or release a given speed",
+        bad,
+    )

@@ -1,0 +1,27 @@
+"""What a drift control is told about a run before it starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """The state (t, q, u) with parameter values a run starts from, and how the integrator steps.
+
+    `integrator` is its name, `order` its order; `step` its fixed step, None if steps are adapted to `tolerance`.
+    `stability` are the coefficients of its stability polynomial R, lowest first: a step h multiplies the solution of
+    y' = s y by R(h s).
+    """
+
+    t: float
+    q: np.ndarray
+    u: np.ndarray
+    parameters: np.ndarray
+    integrator: str
+    order: int
+    step: float | None
+    tolerance: float
+    stability: tuple[float, ...]

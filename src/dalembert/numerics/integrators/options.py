@@ -1,0 +1,58 @@
+"""What options of integrators may be: every check, in one place, with the numbers and the remedy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dalembert.errors import OptionError
+
+ROUND_OFF = float(np.finfo(float).eps)
+SMALLEST_RTOL = 5e-16
+
+
+def check_tolerances(name: str, rtol: float, atol: float) -> None:
+    """Raise OptionError unless 0 <= rtol < 1 and atol > 0, both large enough to be met."""
+    if not (0.0 <= rtol < 1.0 and atol > 0.0 and math.isfinite(atol)):
+        raise OptionError(f"{name}: rtol={rtol}, atol={atol}; need 0 <= rtol < 1 and atol > 0")
+    if rtol < SMALLEST_RTOL:
+        raise OptionError(f"{name}: rtol={rtol} is below round-off; use at least 1e-15")
+
+
+def check_length(name: str, option: str, value: float, *, endless: bool = False) -> None:
+    """Raise OptionError unless a step length is positive and, if not `endless`, finite."""
+    if not (value > 0.0 and (endless or math.isfinite(value))):
+        raise OptionError(f"{name}: {option} is {value}; it must be positive{'' if endless else ' and finite'}")
+
+
+def check_count(name: str, value: int) -> None:
+    """Raise OptionError unless the number of allowed steps is a positive integer."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise OptionError(f"{name}: max_steps is {value!r}; it must be a positive integer")
+
+
+def check_fixed(name: str, **others: object) -> None:
+    """Raise OptionError if options of adaptive steps are given together with a fixed step."""
+    given = [f"{option}={value!r}" for option, value in others.items() if value is not None]
+    if given:
+        raise OptionError(
+            f"{name}: step= makes steps of fixed length, {', '.join(given)} adapts them; give one of them"
+        )
+
+
+def check_span(name: str, step: float, span: tuple[float, float], max_steps: int) -> None:
+    """Raise OptionError if fixed steps cannot cross the interval: lost in round-off, or too many of them."""
+    t0, t1 = span
+    least = 16.0 * ROUND_OFF * max(abs(t0), abs(t1))
+    if step < least:
+        raise OptionError(
+            f"{name}: step is {step:g}, which t = {t0:g} .. {t1:g} cannot resolve in double precision; "
+            f"use at least {least:.2g}"
+        )
+    steps = (t1 - t0) / step
+    if steps > max_steps * (1.0 + 1e-9):
+        raise OptionError(
+            f"{name}: {steps:.4g} steps of {step:g} from t = {t0:g} to {t1:g} are more than max_steps = {max_steps:,}; "
+            f"use a step of at least {(t1 - t0) / max_steps:.4g}, or raise max_steps"
+        )

@@ -1,0 +1,200 @@
+"""`Radau`: the implicit Runge-Kutta method RadauIIA of order 5, for stiff mechanisms and their constraints.
+
+E. Hairer, G. Wanner, "Solving Ordinary Differential Equations II", 2nd ed., sec. IV.8; E. Hairer, C. Lubich, M. Roche,
+"The numerical solution of differential-algebraic systems by Runge-Kutta methods" (1989).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations.native import Kernel
+from dalembert.equations.system import System
+from dalembert.errors import OptionError, PairingError
+from dalembert.numerics import layout
+from dalembert.numerics.integrators import radau_workspace as workspace
+from dalembert.numerics.integrators.march import Samples, march
+from dalembert.numerics.integrators.method import Method
+from dalembert.numerics.integrators.radau_step import COLUMNS, radau_interpolate, radau_prepare, radau_step, settle
+from dalembert.numerics.linear.static_elimination import StaticElimination
+from dalembert.numerics.residuals.form import Residual, ResidualForm
+from dalembert.numerics.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
+from dalembert.numerics.residuals.linearisation import Linearisation
+from dalembert.numerics.status import Status
+
+if TYPE_CHECKING:
+    from dalembert.numerics.engine import Engine
+
+# Derivatives and order of elimination are found once for a system and a form.
+_PREPARED: WeakKeyDictionary[System, dict[ResidualForm, tuple[Linearisation, StaticElimination]]] = WeakKeyDictionary()
+EPS = float(np.finfo(float).eps)
+RELATIVE_NEWTON = 0.1  # iterate until what is left is this part of the tolerance asked for
+
+
+@dataclass(frozen=True)
+class Radau:
+    """Error per step about atol + rtol |z| (root mean square over coordinates and speeds), or fixed steps.
+
+    Position and velocity constraints hold to round-off at every step. `form` is the way of writing F(t, y, y') = 0; it
+    must carry z = (q, u, work) in front of its multipliers. `step` fixes the length of the steps. Coordinates and
+    speeds converge with order 5, multipliers within a step with order 3 (Hairer, Lubich and Roche, index 2).
+    """
+
+    rtol: float = 1e-8
+    atol: float = 1e-10
+    first_step: float | None = None
+    max_step: float = math.inf
+    max_steps: int = 1_000_000_000
+    step: float | None = None
+    form: ResidualForm = field(default_factory=GearGuptaLeimkuhler)
+
+    def __post_init__(self) -> None:
+        if not (10 * EPS <= self.rtol < 1.0 and 0.0 < self.atol < math.inf):
+            raise OptionError(f"Radau: rtol={self.rtol}, atol={self.atol}; need 2.3e-15 <= rtol < 1 and atol > 0")
+        for name in ("first_step", "max_step", "step"):
+            value = getattr(self, name)
+            if value is not None and not value > 0.0:
+                raise OptionError(f"Radau: {name} is {value}; it must be positive")
+        if self.step is not None and not (math.isfinite(self.step) and self.first_step is None):
+            raise OptionError(
+                f"Radau: step={self.step}, first_step={self.first_step}; fixed steps are finite and have no first one"
+            )
+        if isinstance(self.form, type) or not callable(getattr(self.form, "residual", None)):
+            raise PairingError(
+                f"Radau: form={self.form!r} is not a residual form; pass one such as GearGuptaLeimkuhler()"
+            )
+
+    @property
+    def explicit(self) -> bool:
+        """It solves the equations of motion with their constraints itself."""
+        return False
+
+    def run(
+        self,
+        engine: Engine,
+        z0: np.ndarray,
+        span: tuple[float, float],
+        t_eval: np.ndarray | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> Samples:
+        """Samples of the motion from z0 over `span`; `stats` counts Jacobians (njev) and factorisations (nlu) too."""
+        self._lay_out(engine)
+        samples = march(engine, self.method(), z0, span, t_eval, progress)
+        at = int(engine.plan[layout.STEP_INTS])
+        samples.stats["njev"] = int(engine.plan[at + workspace.N_JACOBIANS])
+        samples.stats["nlu"] = int(engine.plan[at + workspace.N_FACTORS])
+        _settle(engine, samples, span[0], every=t_eval is not None)
+        return samples
+
+    def method(self) -> Method:
+        """The native functions and the settings of the time loop; `run` lays the workspace out that they need."""
+        rtol, atol = self._tolerances
+        return Method(
+            step=radau_step,
+            prepare=radau_prepare,
+            interpolate=radau_interpolate,
+            stages=COLUMNS,
+            order=4,  # of the error estimate: it is proportional to h^4
+            adaptive=self.step is None,
+            first_step=self.step or self.first_step or 0.0,
+            rtol=rtol,
+            atol=atol,
+            max_step=self.max_step,
+            max_steps=self.max_steps,
+            kernels=self._kernels,
+            workspace=lambda system: workspace.room(system, *self._prepared(system)),
+        )
+
+    @property
+    def _tolerances(self) -> tuple[float, float]:
+        """What the error estimate is compared with.
+
+        It is of order 3: with the tolerances as they stand, steps would be far shorter than the fifth order of the
+        method needs (Hairer and Wanner change them likewise in their code).
+        """
+        rtol = 0.1 * self.rtol ** (2.0 / 3.0)
+        return rtol, rtol * self.atol / self.rtol
+
+    def _lay_out(self, engine: Engine) -> None:
+        """Lists and settings where the native functions find them."""
+        system = engine.system
+        engine.reserve(*workspace.room(system, *self._prepared(system)))
+        workspace.lay_out(engine.plan, engine.mem, system, *self._prepared(system))
+        rtol, atol = self._tolerances
+        numbers = int(engine.plan[engine.plan[layout.STEP_INTS] + workspace.NUMBERS])
+        for key, value in (
+            (workspace.NEWTON_TOLERANCE, max(10.0 * EPS, RELATIVE_NEWTON * self.rtol) / rtol),
+            (workspace.KEEP_JACOBIAN, _worth_keeping(self._kernels(system))),
+            (workspace.FIXED, float(self.step is not None)),
+            (workspace.ITERATIONS, 10.0 if self.step is None else 50.0),  # a fixed step cannot be cut instead
+            (workspace.RTOL, rtol),
+            (workspace.ATOL, atol),
+        ):
+            engine.mem[numbers + key] = value
+
+    def _prepared(self, system: System) -> tuple[Linearisation, StaticElimination]:
+        forms = _PREPARED.setdefault(system, {})
+        if self.form not in forms:
+            residual = self.form.residual(system)
+            _check_form(self.form, residual, system)
+            linearisation = Linearisation.of(residual)
+            forms[self.form] = linearisation, StaticElimination.of(linearisation)
+        return forms[self.form]
+
+    def _kernels(self, system: System) -> tuple[Kernel, ...]:
+        linearisation, _ = self._prepared(system)
+        return tuple(
+            system.derived_kernel(f"{function.name()} {self.form!r}", partial(_itself, function))  # type: ignore[misc]
+            for function in (linearisation.residual, linearisation.jacobian, linearisation.constraint_rates)
+        )
+
+
+def _settle(engine: Engine, samples: Samples, t0: float, *, every: bool) -> None:
+    """Move interpolated states onto the constraints, which hold to the tolerance only between steps.
+
+    These are the samples at times asked for, and the states where events occurred.
+    """
+    steps = max(samples.stats["steps"], 1)
+    length = float(samples.t[-1]) - t0 if len(samples.t) else 0.0
+    if not length > 0.0:
+        return
+    inside = np.flatnonzero(samples.t > t0)
+    if not every:
+        inside = inside[-1:] if samples.status == Status.EVENT else inside[:0]
+    zdot = np.zeros(engine.nz)
+    states = np.ascontiguousarray(samples.z[inside])
+    settle(engine.plan, engine.mem, length / steps, samples.t[inside], states.reshape(-1), zdot)
+    samples.z[inside] = states
+    for _, t, z in samples.events:
+        settle(engine.plan, engine.mem, length / steps, np.array([t]), z, zdot)
+
+
+def _itself(function: ca.Function) -> ca.Function:
+    return function
+
+
+def _worth_keeping(kernels: tuple[Kernel, ...]) -> float:
+    """Rate of convergence up to which an old Jacobian serves: more if a new one costs many iterations."""
+    cost = [k.instructions * (1.0 if k.backend == "native" else 10.0) for k in kernels]
+    return 0.1 if cost[1] > 10.0 * cost[0] else 1e-3
+
+
+def _check_form(form: ResidualForm, residual: Residual, system: System) -> None:
+    """Raise `PairingError` if y does not start with z = (q, u, work), all of it differential, all else algebraic."""
+    nz = system.nq + system.nu + int(system.works)
+    leading = residual.state.shape[0] == nz and all(
+        ca.is_equal(residual.state[k], residual.y[k]) for k in range(nz)
+    )  # fmt: skip
+    if not (leading and (residual.differential == (np.arange(residual.size) < nz)).all()):
+        raise PairingError(
+            f"Radau cannot use form={form!r}: its variables are not (q, u, work) followed by multipliers; take "
+            "GearGuptaLeimkuhler(), or another integrator for this form"
+        )

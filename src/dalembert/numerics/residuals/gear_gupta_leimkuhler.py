@@ -1,0 +1,56 @@
+"""The stabilised index-2 equations of Gear, Gupta and Leimkuhler (1985), for position and velocity constraints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.numerics.residuals.form import Mechanics, Residual
+
+if TYPE_CHECKING:
+    from dalembert.numerics.engine import Engine
+
+
+@dataclass(frozen=True)
+class GearGuptaLeimkuhler:
+    """q' = C (u + A_p^T mu) + D and M u' = f + W^T la with phi = 0 AND psi = 0: both levels hold, mu vanishes.
+
+    y = (q, u, work, la, mu, nu): mu (number of position constraints) keeps phi, nu the invariants of the kinematics.
+    """
+
+    def residual(self, system: System) -> Residual:
+        """F(t, y, y') and its variables."""
+        m = Mechanics.of(system)
+        n_p, ni = system.count("position"), len(system.invariants)
+        works = int(system.works)
+        qdot, work, workdot = ca.SX.sym("qdot", system.nq), ca.SX.sym("work", works), ca.SX.sym("power", works)
+        mu, nu = ca.SX.sym("mu", n_p), ca.SX.sym("nu", ni)
+        along = ca.mtimes(ca.jacobian(m.invariants, m.q).T, nu) if ni else ca.SX(system.nq, 1)
+        shift = m.displacement(system, ca.mtimes(m.A[:n_p, :].T, mu)) if n_p else ca.SX(system.nq, 1)
+        F = ca.vertcat(
+            qdot - m.qdot - shift - along,
+            m.balance,
+            *([workdot - m.power] if works else []),
+            m.constraints,
+            m.phi,
+            m.invariants,
+        )
+        y = ca.vertcat(m.q, m.u, work, m.la, mu, nu)
+        ydot = ca.vertcat(qdot, m.udot, workdot, ca.SX.sym("algebraic", system.nc + n_p + ni))
+        differential = np.arange(y.shape[0]) < system.nq + system.nu + works
+        tested = np.arange(y.shape[0]) < system.nq + system.nu
+        vanishing = np.arange(y.shape[0]) >= system.nq + system.nu + works + system.nc
+        state = ca.vertcat(m.q, m.u, work)
+        return Residual(m.t, y, ydot, m.p, ca.densify(F), state, differential, tested, vanishing)
+
+    def start(self, engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """y and y' at a consistent state z: la from the accelerations, mu = nu = 0."""
+        system = engine.system
+        zdot = engine.rates(t, z)
+        la = engine.evaluate(np.array([t]), z[None]).multipliers[0]
+        rest = system.count("position") + len(system.invariants)
+        return np.concatenate([z, la, np.zeros(rest)]), np.concatenate([zdot, np.zeros(system.nc + rest)])

@@ -1,0 +1,137 @@
+"""One system moving for a while: from a state and chosen ingredients to a `Motion`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.equations.observation import observer_of
+from dalembert.equations.system import System
+from dalembert.events import Event, Occurrence, Occurrences
+from dalembert.motion import Motion
+from dalembert.numerics.status import Status
+from dalembert.state import State
+
+if TYPE_CHECKING:
+    from dalembert.numerics.engine import Drift, Engine, Formulation, Integrator
+    from dalembert.numerics.integrators.crossing import Watch
+    from dalembert.numerics.integrators.march import Samples
+
+
+@dataclass(frozen=True)
+class Ingredients:
+    """What a run is made with, and who is told how far it has come."""
+
+    formulation: Formulation
+    drift: Drift
+    integrator: Integrator
+    progress: Callable[[float], None] | None = None
+
+
+def run_segment(
+    made_with: Ingredients,
+    state: State,
+    span: tuple[float, float],
+    t_eval: np.ndarray | None,
+    events: Sequence[Event] = (),
+    fresh: Sequence[str] = (),
+) -> tuple[Motion, Status]:
+    """The motion of the system of `state` from there over `span`, as far as it gets, and how it ended.
+
+    Events that do not concern the system are left out; those whose names are in `fresh` have just occurred.
+    """
+    from dalembert.numerics.engine import Engine
+
+    system, p = state.system, state.parameters
+    engine = Engine(system, p, made_with.formulation, made_with.drift)
+    watched = [event for event in events if event.concerns(system)]
+    with _watch(system, watched, fresh).over(engine) if watched else nullcontext():
+        samples = made_with.integrator.run(engine, state.z, span, t_eval, made_with.progress)
+    nq, size, status = system.nq, engine.size, samples.status
+    ended = f" (t = {samples.t[-1]:.6g})" if status and len(samples.t) else ""
+    ingredients = (made_with.formulation, made_with.drift, made_with.integrator)
+    motion = Motion(
+        system=system,
+        parameters=p,
+        t=samples.t,
+        q=samples.z[:, :nq],
+        u=samples.z[:, nq:size],
+        work=samples.z[:, size] if system.works else np.zeros(len(samples.t)),
+        success=status == 0,
+        message=status.message + ended,
+        stats=samples.stats,
+        method=", ".join(_described(value) for value in ingredients)
+        + made_with.drift.remark(system, engine.started, _mean_step(samples, span[0]))
+        + _choices(system, engine),
+        events=_occurrences(engine, watched, samples.events, tuple(event.name for event in events)),
+        engine=engine,
+        integrator=made_with.integrator,
+    )
+    return motion, status
+
+
+def _watch(system: System, events: Sequence[Event], fresh: Sequence[str]) -> Watch:
+    """The event functions of a run as native code."""
+    from dalembert.numerics.integrators.crossing import Watch
+
+    observation = observer_of(system).observe(
+        [event.expression(system) for event in events], f"events of `{system.name}`"
+    )
+    kernel = system.derived_kernel(observation.name, lambda: observation.function)
+    assert kernel is not None  # there always is a function
+    return Watch(
+        kernel=kernel,
+        directions=tuple(event.direction for event in events),
+        stops=tuple(event.stops for event in events),
+        fresh=tuple(event.name in fresh for event in events),
+        reads_rates=observation.reads_rates,
+    )
+
+
+def _occurrences(
+    engine: Engine, events: Sequence[Event], found: list[tuple[int, float, np.ndarray]], names: tuple[str, ...]
+) -> Occurrences:
+    """Occurrences with complete states."""
+    if not found:
+        return Occurrences((), names)
+    times, z = np.array([t for _, t, _ in found]), np.array([state for _, _, state in found])
+    e, system = engine.evaluate(times, z), engine.system
+    states = [
+        State(system, float(t), row[: system.nq], row[system.nq : engine.size], e.udot[k], e.multipliers[k],
+              engine.parameters)
+        for k, (t, row) in enumerate(zip(times, z, strict=True))
+    ]  # fmt: skip
+    return Occurrences(
+        tuple(Occurrence(events[which].name, s.t, s) for (which, _, _), s in zip(found, states, strict=True)), names
+    )
+
+
+def _mean_step(samples: Samples, start: float) -> float:
+    return (samples.t[-1] - start) / max(samples.stats.get("steps", 0), 1) if len(samples.t) else 0.0
+
+
+def _described(ingredient: Any) -> str:
+    """The ingredient with its tolerances and every option that was changed."""
+    shown = [
+        f
+        for f in fields(ingredient)
+        if getattr(ingredient, f.name) is not None
+        and (f.name in ("rtol", "atol", "tolerance") or getattr(ingredient, f.name) != f.default)
+    ]
+    return f"{type(ingredient).__name__}({', '.join(f'{f.name}={getattr(ingredient, f.name)!r}' for f in shown)})"
+
+
+def _choices(system: System, engine: Engine) -> str:
+    """The independent speeds a partition used, and when it was made again; or that another solve stood in."""
+    if engine.substituted:
+        return "; too large to unroll, solved by the pivoted saddle factorisation instead"
+    made = [(t, c.independent(system.nu)) for t, c in engine.choices if c is not None and c.dependent]
+    if not made:
+        return ""
+    parts = [f"{', '.join(system.speeds[k] for k in chosen)} (from t = {t:.4g})" for t, chosen in made[:4]]
+    more = f" and {len(made) - 4} more" if len(made) > 4 else ""
+    return f"; independent speeds {'; '.join(parts)}{more}"

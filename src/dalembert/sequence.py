@@ -1,0 +1,294 @@
+"""`MotionSequence`: a motion in which events changed something, read like one motion."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.certificate import Certificate, combine, worst_of
+from dalembert.equations.system import System
+from dalembert.errors import ArrayError, DalembertError, UnknownNameError
+from dalembert.events import Occurrences
+from dalembert.export import dataset_of, table_of
+from dalembert.motion import Motion
+from dalembert.reactions import Wrench
+from dalembert.state import State
+from dalembert.storage import packed, unpacked
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True, eq=False)
+class MotionSequence:
+    """Motions one after the other, `segments`, joined where `events` changed state, parameters or system.
+
+    Reads like a `Motion`: arrays over all samples, values by name. The time of a change has two samples, the last of
+    one segment and the first of the next. Where a constraint does not exist its multiplier, reaction and violation are
+    zero.
+    `system` is the first one; systems and parameters of the others are in `segments`.
+    """
+
+    segments: tuple[Motion, ...]
+    events: Occurrences
+    before: tuple[tuple[float, float], ...] = ()  # work done and energy lost before each segment; found if not given
+
+    def __post_init__(self) -> None:
+        if self.before:
+            return
+        work, lost, carried = 0.0, 0.0, [(0.0, 0.0)]
+        for one, other in zip(self.segments, self.segments[1:], strict=False):
+            work, lost = work + float(one.work[-1]), lost + float(one.energy[-1] - other.energy[0])
+            carried.append((work, lost))
+        object.__setattr__(self, "before", tuple(carried))
+
+    # -- values ----------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        return self._where_known(lambda motion: motion[key], ())
+
+    def __len__(self) -> int:
+        return sum(map(len, self.segments))
+
+    def __repr__(self) -> str:
+        span = f"t = {self.t[0]:g} .. {self.t[-1]:g}"
+        return (
+            f"MotionSequence of {self.system.name!r}: {len(self.segments)} segments, {len(self)} samples, {span}; "
+            f"{self.certificate.verdict}"
+        )
+
+    @property
+    def system(self) -> System:
+        """The system at the start."""
+        return self.segments[0].system
+
+    @cached_property
+    def t(self) -> np.ndarray:
+        """Times, (nt,), not decreasing: the time of a change is there twice."""
+        return self._joined(lambda motion: motion.t)
+
+    @cached_property
+    def q(self) -> np.ndarray:
+        """Coordinates, (nt, nq)."""
+        return self._joined(lambda motion: motion.q)
+
+    @cached_property
+    def u(self) -> np.ndarray:
+        """Speeds, (nt, nu)."""
+        return self._joined(lambda motion: motion.u)
+
+    @cached_property
+    def udot(self) -> np.ndarray:
+        """Accelerations, (nt, nu)."""
+        return self._joined(lambda motion: motion.udot)
+
+    @cached_property
+    def constraint_names(self) -> tuple[str, ...]:
+        """Names of the constraints of all systems, in the order of the multipliers."""
+        return tuple(dict.fromkeys(name for motion in self.segments for name in motion.constraint_names))
+
+    @cached_property
+    def multipliers(self) -> np.ndarray:
+        """Lagrange multipliers, (nt, nc), in the order of `constraint_names`; zero where one does not exist."""
+        columns = [self[name] for name in self.constraint_names]
+        return np.stack(columns, axis=-1) if columns else np.zeros((len(self), 0))
+
+    @cached_property
+    def unknowns(self) -> np.ndarray:
+        """Values of the unknowns of all systems, (nt, ny); zero where one does not exist."""
+        names = dict.fromkeys(name for motion in self.segments for name in motion.system.unknowns)
+        return np.stack([self[name] for name in names], axis=-1) if names else np.zeros((len(self), 0))
+
+    @cached_property
+    def reactions(self) -> np.ndarray:
+        """Generalised reactions, (nt, nu)."""
+        return self._joined(lambda motion: motion.reactions)
+
+    def reaction(self, constraint: Any) -> np.ndarray:
+        """Generalised force of one constraint or group, (nt, nu); zero where it does not exist."""
+        return self._where_known(lambda motion: motion.reaction(constraint), (self.system.nu,))
+
+    def reaction_on(self, item: Any) -> Wrench:
+        """Force (nt, 3) and torque (nt, 3) that constraints exert on a particle or body; impulses are not in it."""
+        parts = [motion.reaction_on(item) for motion in self.segments]
+        return Wrench(np.concatenate([w.force for w in parts]), np.concatenate([w.torque for w in parts]))
+
+    def constraint_power(self, constraint: Any) -> np.ndarray:
+        """Power of one constraint or group, (nt,); zero where it does not exist."""
+        return self._where_known(lambda motion: motion.constraint_power(constraint), ())
+
+    @cached_property
+    def energy(self) -> np.ndarray:
+        """Kinetic plus potential energy, (nt,)."""
+        return self._joined(lambda motion: motion.energy)
+
+    @cached_property
+    def work(self) -> np.ndarray:
+        """Work done on the system since the start, (nt,), without what changes did."""
+        return np.concatenate([m.work + work for m, (work, _) in zip(self.segments, self.before, strict=True)])
+
+    @cached_property
+    def energy_lost(self) -> np.ndarray:
+        """Energy lost in changes since the start, (nt,)."""
+        return np.concatenate([np.full(len(m), lost) for m, (_, lost) in zip(self.segments, self.before, strict=True)])
+
+    @property
+    def energy_balance(self) -> np.ndarray:
+        """Change of energy minus the work done plus the energy lost in changes, (nt,); zero for an exact motion."""
+        kept = self.energy - self.work + self.energy_lost
+        return kept - kept[0]
+
+    @cached_property
+    def violation(self) -> dict[str, dict[str, np.ndarray]]:
+        """Residuals over time by level and constraint, (nt,) each; zero where a constraint does not exist."""
+        parts = [motion.violation for motion in self.segments]
+        levels = {level: None for part in parts for level in part}
+        return {
+            level: {
+                name: np.concatenate(
+                    [
+                        part.get(level, {}).get(name, np.zeros(len(m)))
+                        for part, m in zip(parts, self.segments, strict=True)
+                    ]
+                )
+                for name in dict.fromkeys(name for part in parts for name in part.get(level, {}))
+            }
+            for level in levels
+        }
+
+    # -- how it went -----------------------------------------------------------------------------------------------
+
+    @property
+    def success(self) -> bool:
+        """Whether it reached its end, or an event that ends it."""
+        return self.segments[-1].success
+
+    @property
+    def message(self) -> str:
+        """How it ended, in words."""
+        return self.segments[-1].message
+
+    @property
+    def stats(self) -> dict[str, int]:
+        """What it cost, all segments together."""
+        return self.certificate.stats
+
+    @property
+    def method(self) -> str:
+        """Formulation, drift control and integrator."""
+        return self.certificate.method
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """The worst of all segments; the energy is judged as a whole, with what changes took out of it."""
+        parts = [motion.certificate for motion in self.segments]
+        evaluations = [motion.evaluation for motion in self.segments]
+        kinetic = np.concatenate([e.kinetic for e in evaluations])
+        potential = np.concatenate([e.potential for e in evaluations])
+        turned = np.ptp(kinetic) + np.ptp(potential) + np.ptp(self.work)
+        scale = max(turned, float(np.abs(kinetic).max()), np.finfo(float).tiny)
+        allowed = self.segments[0].tolerances.energy
+        energy = worst_of("energy", "E - E0 - W + lost", self.t, self.energy_balance / scale, allowed)
+        combined = combine(parts, energy_error=float(np.abs(self.energy_balance).max()), events=self.events.remarks)
+        return replace(combined, findings=(*(f for f in combined.findings if f.level != "energy"), energy))
+
+    # -- other times -----------------------------------------------------------------------------------------------
+
+    def at(self, t: float) -> State:
+        """The state at any time of the motion; at the time of a change, the state after it."""
+        later = [motion for motion in self.segments if motion.t[0] <= t]
+        return (later[-1] if later else self.segments[0]).at(t)
+
+    def resampled(self, times: ArrayLike) -> MotionSequence:
+        """The same motion at other times (increasing); at the time of a change, after it."""
+        ts = np.atleast_1d(np.asarray(times, dtype=float))
+        if not (np.isfinite(ts).all() and ts.min() >= self.t[0] and ts.max() <= self.t[-1]):
+            raise ArrayError(f"times must lie within the motion, t = {self.t[0]:g} .. {self.t[-1]:g}")
+        starts = np.array([motion.t[0] for motion in self.segments])
+        which = np.searchsorted(starts, ts, side="right") - 1
+        kept = [k for k in range(len(starts)) if (which == k).any()]
+        return MotionSequence(
+            tuple(self.segments[k].resampled(ts[which == k]) for k in kept),
+            self.events,
+            tuple(self.before[k] for k in kept),
+        )
+
+    # -- figures and files ------------------------------------------------------------------------------------------
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """An overview figure: coordinates, speeds, multipliers, violation, energy balance; saved if `path` is given."""
+        from dalembert.view.overview import plot_overview
+
+        figure = plot_overview(self)
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
+    def animate(self, path: str | Path) -> Path:
+        """A self-contained HTML animation of points, bodies and lines."""
+        from dalembert.view.overview import animate_motion
+
+        return animate_motion(self, path)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Coordinates, speeds, multipliers and energy by column, indexed by time."""
+        return table_of(self)
+
+    def to_xarray(self) -> xr.Dataset:
+        """q, u, udot, multipliers, reactions and energy with named axes."""
+        return dataset_of(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write all segments and events to an .npz file; `MotionSequence.load` reads it back."""
+        target = Path(path)
+        arrays = {f"{k} {name}": a for k, motion in enumerate(self.segments) for name, a in motion.stored().items()}
+        facts = {"segments": len(self.segments), "events": packed(self.events)}
+        with target.open("wb") as file:
+            np.savez_compressed(
+                file, allow_pickle=False, sequence=np.array(json.dumps(facts)), before=np.array(self.before), **arrays
+            )
+        return target
+
+    @staticmethod
+    def load(path: str | Path, *systems: System) -> MotionSequence:
+        """A sequence written by `save`, for the same systems; it has samples and certificate, no way to continue."""
+        with np.load(path, allow_pickle=False) as data:
+            if "sequence" not in data:
+                raise DalembertError(f"{path} holds a plain motion; read it by Motion.load")
+            facts, arrays, before = json.loads(str(data["sequence"])), dict(data), data["before"]
+        parts = [
+            {name.partition(" ")[2]: a for name, a in arrays.items() if name.startswith(f"{k} ")}
+            for k in range(facts["segments"])
+        ]
+        segments = tuple(Motion.restored(part, systems, str(path)) for part in parts)
+        return MotionSequence(
+            segments, unpacked(facts["events"], systems), tuple((float(w), float(e)) for w, e in before)
+        )
+
+    # -- inside ----------------------------------------------------------------------------------------------------
+
+    def _joined(self, values: Callable[[Motion], np.ndarray]) -> np.ndarray:
+        return np.concatenate([values(motion) for motion in self.segments])
+
+    def _where_known(self, values: Callable[[Motion], np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+        """Values of all segments, zero in those that do not know what is asked for; raises if none does."""
+        parts: list[np.ndarray] = []
+        errors: list[UnknownNameError] = []
+        for motion in self.segments:
+            try:
+                parts.append(values(motion))
+            except UnknownNameError as error:
+                errors.append(error)
+                parts.append(np.zeros((len(motion), *shape)))
+        if len(errors) == len(self.segments):
+            raise errors[0]
+        return np.concatenate(parts)

@@ -1,0 +1,222 @@
+"""Explicit Runge-Kutta methods: order conditions, orders measured with every drift control, dense output, steps."""
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert import problems
+from dalembert.numerics.integrators import dop853_coefficients, kutta_merson, rk4, tsit5
+from dalembert.numerics.integrators.tableau import stability_polynomial
+
+ADAPTIVE = [da.KuttaMerson, da.Tsit5, da.DOP853]
+
+
+def conditions(A, b, c, order):
+    """Residuals of all order conditions (rooted trees) up to order 5, from the textbook's table II.2.1."""
+    ac, ac2, aac = A @ c, A @ c**2, A @ (A @ c)
+    trees = {
+        1: [b.sum() - 1],
+        2: [b @ c - 1 / 2],
+        3: [b @ c**2 - 1 / 3, b @ ac - 1 / 6],
+        4: [b @ c**3 - 1 / 4, b @ (c * ac) - 1 / 8, b @ ac2 - 1 / 12, b @ aac - 1 / 24],
+        5: [
+            b @ c**4 - 1 / 5,
+            b @ (c**2 * ac) - 1 / 10,
+            b @ (c * ac2) - 1 / 15,
+            b @ (c * aac) - 1 / 30,
+            b @ ac**2 - 1 / 20,
+            b @ (A @ c**3) - 1 / 20,
+            b @ (A @ (c * ac)) - 1 / 40,
+            b @ (A @ ac2) - 1 / 60,
+            b @ (A @ aac) - 1 / 120,
+        ],
+    }
+    return np.array([r for k in range(1, order + 1) for r in trees[k]])
+
+
+def test_kutta_merson_meets_the_conditions_of_order_four_and_no_more():
+    A, b, c = kutta_merson.A, kutta_merson.B, kutta_merson.C
+    np.testing.assert_allclose(A.sum(axis=1), c, atol=1e-15)
+    assert np.abs(conditions(A, b, c, 4)).max() < 1e-15
+    assert np.abs(conditions(A, b, c, 5)).max() > 1e-4
+    # Merson's comparison solution is of order 3 and differs by five times the estimate.
+    assert np.abs(conditions(A, b + 5 * kutta_merson.E, c, 3)).max() < 1e-15
+
+
+def test_tsit5_meets_the_conditions_of_its_pair_and_of_its_interpolant():
+    A, c = tsit5.A[:6, :6], tsit5.C[:6]
+    np.testing.assert_allclose(tsit5.A.sum(axis=1), tsit5.C, atol=1e-14)
+    assert np.abs(conditions(A, tsit5.B, c, 5)).max() < 1e-14
+    embedded = np.append(tsit5.B, 0.0) + tsit5.E
+    assert np.abs(conditions(tsit5.A, embedded, tsit5.C, 4)).max() < 1e-13
+    powers = np.arange(5)
+    np.testing.assert_allclose(tsit5.DENSE.sum(axis=1), [*tsit5.B, 0.0], atol=1e-13)  # theta = 1
+    for theta in (0.37, 0.5, 0.8):  # smaller ones magnify round-off
+        weights, A, c = tsit5.DENSE @ theta**powers / theta, tsit5.A / theta, tsit5.C / theta
+        assert np.abs(conditions(A, weights, c, 4)).max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("A", "b", "order"),
+    [(rk4.A, rk4.B, 4), (kutta_merson.A, kutta_merson.B, 4), (tsit5.A, tsit5.B, 5),
+     (dop853_coefficients.A, dop853_coefficients.B, 8)],
+)  # fmt: skip
+def test_stability_polynomials_start_as_the_exponential_does(A, b, order):
+    exact = 1 / np.cumprod([1, *range(1, order + 1)])
+    np.testing.assert_allclose(stability_polynomial(A, b)[: order + 1], exact, rtol=1e-9)
+
+
+def test_kutta_merson_has_merson_s_stability_polynomial():
+    np.testing.assert_allclose(kutta_merson.STABILITY, [1, 1, 1 / 2, 1 / 6, 1 / 24, 1 / 144], rtol=1e-14)
+
+
+# -- orders measured on mechanisms ------------------------------------------------------------------------------------
+
+STEPS = {
+    da.RK4: (4, 0.005),
+    da.KuttaMerson: (4, 0.005),
+    da.Tsit5: (5, 0.02),
+    da.DOP853: (8, 0.08),
+}
+DRIFTS = ["NoCorrection", "Baumgarte", "Projection", "Blajer", "Yoon"]
+
+
+@pytest.fixture(scope="module", params=[("pendulum", 2.0, 1.0), ("knife_edge", 4.0, 4.0), ("four_bar", 2.0, 1.0)])
+def mechanism(request):
+    name, t_end, scale = request.param
+    problem = problems.get(name)
+    system = problem.system()
+    state, times = problem.state(system), np.linspace(0, t_end, 26)[1:]
+    fine = system.simulate(state, t_end, t_eval=times, integrator=da.DOP853(rtol=1e-14, atol=1e-15))
+    return system, state, fine, scale
+
+
+@pytest.mark.parametrize("drift", DRIFTS)
+@pytest.mark.parametrize("integrator", STEPS)
+def test_every_drift_control_keeps_the_order(mechanism, integrator, drift):
+    system, state, fine, scale = mechanism
+    order, step = STEPS[integrator]
+    if drift == "Baumgarte":
+        control = da.Baumgarte(20, 100) if system.count("position") else da.Baumgarte(gamma=5)
+    else:
+        control = getattr(da, drift)()
+    errors = []
+    for h in (step * scale, step * scale / 2):
+        motion = system.simulate(state, fine.t[-1], t_eval=fine.t, integrator=integrator(step=h), drift=control)
+        errors.append(np.abs(motion.q - fine.q).max())
+    measured = np.log2(errors[0] / errors[1])
+    assert measured > order - 0.35
+    if order == 4:
+        assert measured < order + 0.35
+
+
+@pytest.fixture(scope="module")
+def pendulum():
+    problem = problems.get("pendulum")
+    system = problem.system()
+    return system, problem.state(system)
+
+
+@pytest.mark.parametrize(
+    ("integrator", "order", "step"),
+    [(da.RK4, 3, 0.01), (da.KuttaMerson, 3, 0.01), (da.Tsit5, 4, 0.02), (da.DOP853, 7, 0.1)],
+)
+def test_dense_output_has_the_order_it_claims(pendulum, integrator, order, step):
+    system, state = pendulum
+    errors = []
+    for h in (step, step / 2):
+        times = h * (np.arange(int(1.0 / h)) + 0.4)
+        fine = system.simulate(state, 1.0, t_eval=times, integrator=da.DOP853(rtol=1e-14, atol=1e-15))
+        motion = system.simulate(state, 1.0, t_eval=times, integrator=integrator(step=h), drift=da.NoCorrection())
+        errors.append(np.abs(motion.q - fine.q).max())
+    assert np.log2(errors[0] / errors[1]) > order + 1 - 0.4  # the error of an interpolant of order p is O(h^(p+1))
+
+
+# -- step control ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("integrator", ADAPTIVE)
+@pytest.mark.parametrize(
+    "drift", [da.Projection(), da.Baumgarte(), da.Blajer(), da.Yoon()], ids=lambda d: type(d).__name__
+)
+def test_error_follows_the_tolerance(pendulum, integrator, drift):
+    system, state = pendulum
+    exact = problems.get("pendulum").exact(np.array([3.0]))
+    errors = []
+    for rtol in (1e-5, 1e-7, 1e-9):
+        motion = system.simulate(state, 3.0, t_eval=[3.0], drift=drift, integrator=integrator(rtol=rtol, atol=rtol))
+        errors.append(max(abs(motion[name][-1] - values[0]) for name, values in exact.items() if name in ("x", "y")))
+        assert errors[-1] < 100 * rtol
+    assert errors[0] > 30 * errors[2]
+
+
+def test_few_steps_are_rejected():
+    problem = problems.get("four_bar")
+    for integrator, share in ((da.DOP853(), 0.12), (da.Tsit5(), 0.06), (da.KuttaMerson(rtol=1e-8), 0.06)):
+        stats = problem.simulate(t_end=10.0, integrator=integrator).stats
+        assert stats["rejected"] < share * stats["steps"]
+
+
+@pytest.mark.parametrize("drift", [da.Projection(), da.NoCorrection(), da.Blajer()])
+def test_the_last_stage_of_tsit5_is_the_first_of_the_next_step(drift):
+    stats = problems.get("four_bar").simulate(t_end=5.0, drift=drift, integrator=da.Tsit5(rtol=1e-8)).stats
+    assert stats["nfev"] <= 6 * (stats["steps"] + stats["rejected"]) + 2
+
+
+def test_fixed_and_adapted_steps_of_one_method_agree(pendulum):
+    system, state = pendulum
+    for integrator in ADAPTIVE:
+        adapted = system.simulate(state, 1.0, t_eval=[1.0], integrator=integrator(rtol=1e-11))
+        fixed = system.simulate(state, 1.0, t_eval=[1.0], integrator=integrator(step=1e-3))
+        assert fixed.stats["steps"] == 1000
+        assert fixed.stats["rejected"] == 0
+        np.testing.assert_allclose(fixed.q, adapted.q, atol=1e-9)
+
+
+# -- options -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("integrator", ADAPTIVE)
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rtol": -1e-6}, "rtol=-1e-06"),
+        ({"rtol": 1e-18}, "below round-off"),
+        ({"atol": -1.0}, "atol > 0"),
+        ({"atol": float("nan")}, "atol > 0"),
+        ({"rtol": 1.5}, "rtol < 1"),
+        ({"step": 0.0}, "step is 0.0"),
+        ({"step": float("inf")}, "positive and finite"),
+        ({"step": 1e-3, "rtol": 1e-6}, "give one of them"),
+        ({"step": 1e-3, "max_step": 1.0}, "max_step=1.0 adapts"),
+        ({"first_step": -1.0}, "first_step is -1.0"),
+        ({"max_step": 0.0}, "max_step is 0.0"),
+        ({"max_steps": 0}, "max_steps is 0"),
+        ({"max_steps": 2.5}, "positive integer"),
+    ],
+)
+def test_options_that_cannot_work_are_refused(integrator, options, words):
+    with pytest.raises(da.OptionError, match=words) as caught:
+        integrator(**options)
+    assert integrator.__name__ in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (1e-17, "cannot resolve in double precision; use at least 3.6e-15"),
+        (1e-11, "more than max_steps = 1,000,000,000"),
+    ],
+)
+def test_fixed_steps_too_small_for_the_interval_are_refused(pendulum, step, words):
+    system, state = pendulum
+    for integrator in (da.RK4(step), da.KuttaMerson(step=step), da.DOP853(step=step)):
+        with pytest.raises(da.OptionError, match=words):
+            system.simulate(state, 1.0, integrator=integrator)
+
+
+def test_the_certificate_shows_the_options_in_use(pendulum):
+    system, state = pendulum
+    shown = system.simulate(state, 0.1, integrator=da.KuttaMerson(step=1e-3)).method
+    assert "KuttaMerson(step=0.001)" in shown
+    assert "Tsit5(rtol=1e-08, atol=1e-12)" in system.simulate(state, 0.1, integrator=da.Tsit5(rtol=1e-8)).method
