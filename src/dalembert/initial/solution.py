@@ -17,7 +17,7 @@ from dalembert.initial.positions import position_stage
 from dalembert.initial.report import Report
 from dalembert.initial.stage import RESTARTS, Found
 from dalembert.initial.task import Task
-from dalembert.initial.velocities import velocity_stage
+from dalembert.initial.velocities import agreeing_speeds, velocity_stage
 from dalembert.state import State
 
 __all__ = ["complete_state", "solve_task"]
@@ -34,6 +34,9 @@ def solve_task(task: Task, *, attempts: int = RESTARTS) -> State:
 
 def solve_velocities(task: Task, positions: Found, *, attempts: int = RESTARTS) -> State:
     """The state with positions that were found already."""
+    at_once = agreeing_speeds(task, positions.v)
+    if at_once is not None:
+        return finish(task, positions, at_once, attempts=attempts)
     velocities = velocity_stage(task, positions.v)
     found = velocities.seek(attempts)
     if not found.met and not task.wishes.of_accelerations:

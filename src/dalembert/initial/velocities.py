@@ -6,8 +6,17 @@ import numpy as np
 
 from dalembert.initial.levels import VELOCITY, level
 from dalembert.initial.metric import speed_metric, weighted
-from dalembert.initial.stage import Stage
+from dalembert.initial.stage import CONSISTENT, Found, Stage
 from dalembert.initial.task import Task
+
+
+def agreeing_speeds(task: Task, q: np.ndarray) -> Found | None:
+    """The guess of the speeds if it satisfies the constraints at positions q as it is, as rest often does; or None."""
+    s, u = task.system, task.target[task.system.nq :]
+    psi = s.kernel("speeds")(task.x(q, u))[: s.count("position") + s.count("velocity")]
+    if task.wishes.rates or not np.abs(psi).max(initial=0.0) <= CONSISTENT:
+        return None
+    return Found(u, psi, np.zeros((0, s.nu)), float(np.abs(psi).max(initial=0.0)), met=True, steps=0)
 
 
 def velocity_stage(task: Task, q: np.ndarray) -> Stage:
