@@ -41,10 +41,13 @@ if TYPE_CHECKING:
     from dalembert.numerics.formulations.nonminimal_kane import NonminimalKane
     from dalembert.numerics.formulations.null_space import NullSpace
     from dalembert.numerics.formulations.udwadia_kalaba import UdwadiaKalaba
+    from dalembert.numerics.integrators.automatic import Automatic
     from dalembert.numerics.integrators.dop853 import DOP853
+    from dalembert.numerics.integrators.generalized_alpha import GeneralizedAlpha
     from dalembert.numerics.integrators.kutta_merson import KuttaMerson
     from dalembert.numerics.integrators.radau import Radau
     from dalembert.numerics.integrators.rk4 import RK4
+    from dalembert.numerics.integrators.state_space_svd import StateSpaceSVD
     from dalembert.numerics.integrators.tsit5 import Tsit5
     from dalembert.numerics.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
 
@@ -54,6 +57,7 @@ __all__ = [
     "DOP853",
     "RK4",
     "ArrayError",
+    "Automatic",
     "Baumgarte",
     "Blajer",
     "Certificate",
@@ -62,6 +66,7 @@ __all__ = [
     "Diagnosis",
     "Event",
     "GearGuptaLeimkuhler",
+    "GeneralizedAlpha",
     "InconsistentStateError",
     "InitialStateError",
     "KuttaMerson",
@@ -80,6 +85,7 @@ __all__ = [
     "Projection",
     "Radau",
     "State",
+    "StateSpaceSVD",
     "System",
     "Tolerances",
     "Tsit5",
@@ -92,12 +98,14 @@ __all__ = [
 
 # Ingredients whose modules hold native code: imported, and on first use compiled, when they are asked for.
 _NATIVE = {
+    "Automatic": "dalembert.numerics.integrators.automatic",
     "Baumgarte": "dalembert.numerics.drift.baumgarte",
     "Blajer": "dalembert.numerics.drift.blajer",
     "KuttaMerson": "dalembert.numerics.integrators.kutta_merson",
     "Tsit5": "dalembert.numerics.integrators.tsit5",
     "Yoon": "dalembert.numerics.drift.yoon",
     "DOP853": "dalembert.numerics.integrators.dop853",
+    "GeneralizedAlpha": "dalembert.numerics.integrators.generalized_alpha",
     "LagrangeMultipliers": "dalembert.numerics.formulations.lagrange_multipliers",
     "NoCorrection": "dalembert.numerics.drift.no_correction",
     "Projection": "dalembert.numerics.drift.projection",
@@ -106,8 +114,9 @@ _NATIVE = {
     "NullSpace": "dalembert.numerics.formulations.null_space",
     "UdwadiaKalaba": "dalembert.numerics.formulations.udwadia_kalaba",
     "RK4": "dalembert.numerics.integrators.rk4",
-    "Radau": "dalembert.numerics.integrators.radau",
     "GearGuptaLeimkuhler": "dalembert.numerics.residuals.gear_gupta_leimkuhler",
+    "Radau": "dalembert.numerics.integrators.radau",
+    "StateSpaceSVD": "dalembert.numerics.integrators.state_space_svd",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import sys
 from contextlib import suppress
@@ -22,16 +23,20 @@ PARTS = (
     "dalembert.numerics.nearest",
     "dalembert.numerics.drift.blajer",
     "dalembert.numerics.drift.yoon",
+    "dalembert.numerics.integrators.automatic",
     "dalembert.numerics.integrators.dop853",
+    "dalembert.numerics.integrators.generalized_alpha",
     "dalembert.numerics.integrators.kutta_merson",
-    "dalembert.numerics.integrators.rk4",
     "dalembert.numerics.integrators.radau",
+    "dalembert.numerics.integrators.rk4",
+    "dalembert.numerics.integrators.state_space_svd",
     "dalembert.numerics.integrators.tsit5",
 )
 
 
+@functools.cache
 def prepare() -> None:
-    """Import the native engine; if it was never compiled here, announce that it is being compiled."""
+    """Import the native engine, once; if it was never compiled here, announce that it is being compiled."""
     if all(part in sys.modules for part in PARTS):
         return
     directory = default_directory()

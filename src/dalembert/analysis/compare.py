@@ -183,7 +183,8 @@ def every_integrator(span: float) -> list[Any]:
     import dalembert as da
 
     step = span / 3000.0
-    return [da.DOP853(), da.Tsit5(), da.KuttaMerson(rtol=1e-8), da.RK4(step), da.Radau()]
+    explicit = [da.DOP853(), da.Tsit5(), da.KuttaMerson(rtol=1e-8), da.RK4(step)]
+    return [*explicit, da.Radau(), da.StateSpaceSVD(), da.GeneralizedAlpha()]
 
 
 def _combinations(formulations: list[Any], drifts: list[Any], integrators: list[Any]) -> list[tuple[Any, Any, Any]]:

@@ -161,6 +161,8 @@ class System:
 
         `more` (..., n) is what a kernel reads besides x = (t, q, u, p).
         """
+        if type(t) is float and isinstance(parameters, np.ndarray) and np.ndim(q) == np.ndim(u) == np.ndim(more) == 1:
+            return self._value(name, np.concatenate([(t,), q, u, parameters, more]))
         q_, u_ = self._checked(q, self.nq, "q"), self._checked(u, self.nu, "u")
         if isinstance(parameters, np.ndarray):
             p = self._checked(parameters, len(self.parameters), "parameters")
@@ -175,13 +177,17 @@ class System:
         if lead:
             pieces = [np.broadcast_to(piece, (*lead, piece.shape[-1])) for piece in pieces]
         x = np.concatenate(pieces, axis=-1)
+        out = np.array([self._value(name, row) for row in x.reshape(-1, x.shape[-1])])
+        return out.reshape(*lead, self.functions[name].size1_out(0))
+
+    def _value(self, name: str, x: np.ndarray) -> np.ndarray:
+        """One of `functions` at one point."""
+        if name in self._kernels:
+            return self._kernels[name](x)
         function = self.functions[name]
-        rows = x.reshape(-1, x.shape[-1])
-        if name in self._kernels or function.n_instructions() <= PROMPT:
-            out = np.array([self.kernel(name)(row) for row in rows])
-        else:  # a few evaluations are not worth the wait for machine code; a simulation is
-            out = np.array([function(row).full().ravel() for row in rows])
-        return out.reshape(*lead, function.size1_out(0))
+        if function.n_instructions() <= PROMPT:
+            return self.kernel(name)(x)
+        return np.array(function(x).full().ravel())  # a few values are not worth the wait for machine code
 
     def mass_matrix(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
         """M, (..., nu, nu)."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import enum
 
-OK, MORE, NOT_FINITE, STEP_COLLAPSE, DRIFT_STUCK, TOO_MANY_STEPS, INTERRUPTED, JAMMED, UNREACHED, EVENT, ZENO = range(
-    11
-)
+OK, MORE, NOT_FINITE, STEP_COLLAPSE, DRIFT_STUCK, TOO_MANY_STEPS, INTERRUPTED, JAMMED, UNREACHED = range(9)
+EVENT, ZENO, NOT_CONVERGED, PAUSED = range(9, 13)
 
 
 class Status(enum.IntEnum):
@@ -23,6 +22,8 @@ class Status(enum.IntEnum):
     UNREACHED = UNREACHED
     EVENT = EVENT
     ZENO = ZENO
+    NOT_CONVERGED = NOT_CONVERGED
+    PAUSED = PAUSED
 
     @property
     def message(self) -> str:
@@ -33,6 +34,7 @@ class Status(enum.IntEnum):
 MESSAGES = {
     Status.OK: "reached the end of the interval",
     Status.MORE: "the run has not ended yet",
+    Status.PAUSED: "the run waits for another integrator to go on",
     Status.NOT_FINITE: "the equations gave a value that is not finite (NaN or infinity); the model is undefined there: "
     "look at the last sample for a division by zero or a root of a negative number",
     Status.STEP_COLLAPSE: "the step size collapsed: the error test cannot be met; the motion may be singular or stiff "
@@ -47,5 +49,8 @@ MESSAGES = {
     Status.EVENT: "an event ended the run",
     Status.ZENO: "changes follow each other ever faster, without end in a finite time (as a ball comes to rest); let "
     "the last of them be terminal, or go on as a system in which contact is a constraint",
+    Status.NOT_CONVERGED: "Newton's iteration of the implicit integrator did not converge; the step may be too large "
+    "(make it smaller, or let the integrator choose it), or the mechanism has reached a position where it cannot "
+    "move on",
     Status.INTERRUPTED: "interrupted from the keyboard; the samples up to there are kept",
 }

@@ -1,0 +1,68 @@
+"""Sphinx: `make docs` builds docs/_build/html, warnings as errors, without network; examples are executed into it."""
+
+from __future__ import annotations
+
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path.insert(0, str(HERE))  # out_folder and mathml are found by their names
+
+project = "dalembert"
+author = "The dalembert developers"
+copyright = "the dalembert developers, BSD-3-Clause"  # noqa: A001 - Sphinx's name
+release = metadata.version("dalembert")
+
+extensions = [
+    "mathml",
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.viewcode",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "images"]
+
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 3
+
+autodoc_default_options = {"members": True, "member-order": "bysource"}
+autodoc_typehints = "description"
+autodoc_typehints_format = "short"
+
+html_theme = "furo"
+html_title = "dalembert"
+html_static_path = ["_static"]
+html_theme_options = {"source_repository": "", "navigation_with_keys": True}
+html_math_renderer = "mathml"
+
+
+sphinx_gallery_conf = {
+    "examples_dirs": [str(ROOT / "examples")],
+    "gallery_dirs": ["gallery"],
+    "filename_pattern": r"\.py$",
+    "image_scrapers": ("out_folder",),
+    "reset_modules": (),
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "abort_on_example_error": True,
+    "min_reported_time": 0,
+    "plot_gallery": "True",
+}
+
+
+def setup(app: Any) -> None:
+    """Write the animation of the start page when the build begins."""
+    app.connect("builder-inited", animate_start_page)
+
+
+def animate_start_page(_app: Any) -> None:
+    """The four-bar linkage of the start page, as the library itself draws it."""
+    from dalembert import problems
+
+    target = HERE / "_static"
+    target.mkdir(exist_ok=True)
+    problems.get("four_bar").simulate(t_end=10.0).animate(target / "four_bar.html")

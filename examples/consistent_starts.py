@@ -1,0 +1,53 @@
+"""Consistent initial conditions
+=============================
+
+Both examples of Dinh Van Phong: consistent initial conditions of a spatial four-bar mechanism and of a car.
+
+The first prints the states that go with q1 (3.1)-(3.6) and shows the mechanism falling about its lowest position. The
+second solves (3.7)-(3.17) for the unknown steering moment and drives once round the circle.
+
+Run ``python examples/consistent_starts.py [folder]``; figures and animations are saved there (default: out).
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import dalembert as da
+from dalembert import problems
+
+
+def main(folder: Path) -> dict[str, da.Motion]:
+    """Draw the motions into `folder`; returns them by name."""
+    bars, car = problems.get("spatial_four_bar"), problems.get("car")
+    runs = {}
+    for problem in (bars, car):
+        system = problem.system()
+        state = problem.state(system)
+        print(state)
+        runs[problem.name] = system.simulate(state, problem.t_end, t_eval=np.linspace(0.0, problem.t_end, 601))
+    folder.mkdir(parents=True, exist_ok=True)
+    figure = Figure(figsize=(10, 6), layout="constrained")
+    top, bottom = figure.subplots(2, 3)
+    m = runs["spatial_four_bar"]
+    for axes, names in zip(top, (["q1", "q2"], ["u1", "u2"], [m.system.constraint_names[0]]), strict=True):
+        axes.plot(m.t, np.stack([m[name] for name in names], axis=1))
+        axes.set(title="spatial four-bar", xlabel="t [s]", ylabel=", ".join(names))
+    m = runs["car"]
+    bottom[0].plot(m["x"], m["y"])
+    bottom[0].set(title="car: path", xlabel="x [m]", ylabel="y [m]", aspect="equal")
+    bottom[1].plot(m.t, m["theta"])
+    bottom[1].set(title="steering angle", xlabel="t [s]", ylabel="theta [rad]")
+    bottom[2].plot(m.t, m["Md"])
+    bottom[2].set(title="steering moment", xlabel="t [s]", ylabel="Md [N m]")
+    figure.savefig(folder / "consistent_starts.png", dpi=110)
+    return runs
+
+
+if __name__ == "__main__":
+    out = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
+    for label, motion in main(out).items():
+        print(motion.certificate)
+        motion.animate(out / f"{label}.html")

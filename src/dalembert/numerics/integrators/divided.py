@@ -1,0 +1,52 @@
+"""Fixed steps of implicit methods: a step that cannot be solved as a whole is taken in parts.
+
+Newton's iteration converges for steps that are short compared with how fast the equations change; when a mechanism
+whips through a narrow passage, a fixed step may be too long for it once in ten thousand times. Giving up there would
+lose the whole run, and the parts are more accurate than the step they stand for.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dalembert.numerics.evaluate import is_finite, rates
+from dalembert.numerics.integrators.blocks import INNER, WIDTH
+from dalembert.numerics.layout import STEP_INTS, Floats, Ints, call_step, f8, i8, move
+from dalembert.numerics.native_cache import jit
+
+PARTS = 256  # at most
+
+
+def columns(width: int) -> int:
+    """Columns of `stages` for a method that needs `width` of its own."""
+    return 2 * width + 1
+
+
+@jit(i8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8, i8))
+def _in_parts(plan, mem, t, h, z, stages, znew, rtol, atol, parts):
+    """The step in equal parts; returns whether all of them succeeded."""
+    I, n = plan[STEP_INTS], z.size
+    width = plan[I + WIDTH]
+    own, state = stages[width * n : 2 * width * n], stages[2 * width * n : (2 * width + 1) * n]
+    zdot = own[:n]
+    move(state, 0, z, 0, n)
+    for k in range(parts):
+        start = t + k * h / parts
+        rates(plan, mem, start, state, zdot)
+        error = call_step(plan[I + INNER], (plan, mem, start, h / parts, state, own, znew, rtol, atol))
+        if not (math.isfinite(error) and is_finite(zdot)):
+            return 0
+        move(state, 0, znew, 0, n)
+    return 1
+
+
+@jit(f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
+def divided_step(plan, mem, t, h, z, stages, znew, rtol, atol):
+    """One step, taken whatever its error; returns 0, or NaN if it failed even in parts."""
+    error = call_step(plan[plan[STEP_INTS] + INNER], (plan, mem, t, h, z, stages, znew, rtol, atol))
+    parts = 1
+    while not math.isfinite(error) and parts < PARTS:
+        parts *= 4
+        if _in_parts(plan, mem, t, h, z, stages, znew, rtol, atol, parts):
+            error = 0.0
+    return 0.0 * error

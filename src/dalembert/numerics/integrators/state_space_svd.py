@@ -1,0 +1,194 @@
+"""State-space method by singular value decomposition: constraints solved inside the implicit integration.
+
+J. Wu, D. Zhang, X. Guo, L. Li, "A state space method for solving differential algebraic equations with nonholonomic
+constraints". Their flow chart leaves the implicit formula open; here it is the L-stable ESDIRK method of `esdirk`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.equations.native import Kernel
+from dalembert.equations.system import System
+from dalembert.errors import OptionError
+from dalembert.numerics import implicit_equations as equations
+from dalembert.numerics.integrators import blocks
+from dalembert.numerics.integrators import state_space_matrix as layout
+from dalembert.numerics.integrators.divided import columns, divided_step
+from dalembert.numerics.integrators.esdirk import ERROR, GAMMA, GUESS, STAGES, A, C
+from dalembert.numerics.integrators.hermite import hermite, keep_end_rates
+from dalembert.numerics.integrators.march import Samples, march
+from dalembert.numerics.integrators.method import Method
+from dalembert.numerics.integrators.state_space import error_norm, solve_stage
+from dalembert.numerics.integrators.state_space_matrix import KNOWN, NORMAL, RANK_Q, RANK_U, linearise
+from dalembert.numerics.integrators.work import work_error
+from dalembert.numerics.layout import NQ, NU, STEP_INTS, UNSOLVED, Floats, Ints, f8, i8
+from dalembert.numerics.linear.separation import room
+from dalembert.numerics.native_cache import jit
+from dalembert.numerics.status import NOT_CONVERGED, OK
+
+if TYPE_CHECKING:
+    from dalembert.numerics.engine import Engine
+
+NEWTON = 1e-2  # share of the tolerated error that may be left by Newton's iteration
+FIXED = 1e-10  # what takes the place of the tolerances when the step is fixed
+
+
+@dataclass(frozen=True)
+class StateSpaceSVD:
+    """Order 4, L-stable, for every kind of constraint; with `step` fixed steps, otherwise error below atol + rtol |z|.
+
+    Positions and velocities keep their constraints to round-off at every step, also without drift control.
+    """
+
+    step: float | None = None
+    rtol: float = 1e-6
+    atol: float = 1e-8
+    max_step: float = math.inf
+    max_steps: int = 1_000_000_000
+
+    def __post_init__(self) -> None:
+        if self.step is not None and not (self.step > 0.0 and math.isfinite(self.step)):
+            raise OptionError(f"StateSpaceSVD: step is {self.step}; it must be positive and finite")
+        if not (1e-13 <= self.rtol < 1.0 and self.atol > 0.0 and math.isfinite(self.atol)):
+            raise OptionError(f"StateSpaceSVD: rtol={self.rtol}, atol={self.atol}; need 1e-13 <= rtol < 1 and atol > 0")
+        if not self.max_step > 0.0:
+            raise OptionError(f"StateSpaceSVD: max_step is {self.max_step}; it must be positive")
+
+    @property
+    def explicit(self) -> bool:
+        """It keeps the constraints itself."""
+        return False
+
+    def run(
+        self,
+        engine: Engine,
+        z0: np.ndarray,
+        span: tuple[float, float],
+        t_eval: np.ndarray | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> Samples:
+        """Samples of the motion from z0 over `span`."""
+        system = engine.system
+        first = blocks.place(engine, _blocks(system), _ints(system), svd_step, STAGES)
+        engine.plan[first + layout.LENGTH] = 1 + engine.size + len(engine.parameters)
+        holonomic = system.count("velocity") == 0 and not system.invariants
+        engine.plan[first + layout.SHARED] = holonomic and equations.trivial_kinematics(system)
+        return march(engine, self.method(), z0, span, t_eval, progress)
+
+    def method(self) -> Method:
+        """The native functions and the settings of the time loop."""
+        fixed = self.step is not None
+        return Method(
+            step=divided_step if fixed else svd_step,
+            prepare=keep_end_rates,
+            interpolate=hermite,
+            stages=columns(STAGES) if fixed else STAGES,
+            order=4,
+            adaptive=not fixed,
+            first_step=self.step or 0.0,
+            rtol=FIXED if fixed else self.rtol,
+            atol=FIXED if fixed else self.atol,
+            max_step=self.max_step,
+            max_steps=self.max_steps,
+            kernels=_kernels,
+            workspace=_workspace,
+        )
+
+
+def _kernels(system: System) -> Sequence[Kernel]:
+    return [
+        equations.kernel(system, "levels", equations.levels),
+        equations.kernel(system, "gradients", equations.gradients),
+        equations.kernel(system, "sensitivity", equations.sensitivity),
+    ]
+
+
+def _blocks(system: System) -> dict[int, int]:
+    nq, nu, nc = system.nq, system.nu, system.nc
+    n, position = nq + nu, system.count("position")
+    m_q, m_u = position + len(system.invariants), position + system.count("velocity")
+    s = layout
+    return {
+        s.ARGUMENT: 1 + n + len(system.parameters) + nu + nc,
+        s.LEVELS: m_q + m_u,
+        s.GRADIENTS: nq * n + m_q * nq + m_u * n,
+        s.SENSITIVITY: (nu + nc) * n,
+        s.RATE_JACOBIAN: n * n,
+        s.V_Q: nq * nq,
+        s.V_U: nu * nu,
+        s.N_Q: nq * nq,
+        s.N_U: nu * nu,
+        s.INVERSE_Q: nq * m_q,
+        s.INVERSE_U: nu * m_u,
+        s.TANGENT: n * n,
+        s.REDUCED: n * n,
+        s.UNKNOWN: n,
+        s.NORMAL: n,
+        s.VECTOR: n + m_u,
+        s.KNOWN: n + 1,
+        s.PRODUCT: n,
+        s.DECOMPOSITION: max(room(m_q, nq), room(m_u, nu)),
+    }
+
+
+def _ints(system: System) -> int:
+    return layout.ORDER + system.nq + system.nu
+
+
+def _workspace(system: System) -> tuple[int, int]:
+    return blocks.totals(_blocks(system), _ints(system))
+
+
+@jit(i8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8, i8))
+def _stages(plan, mem, t, h, z, stages, znew, rtol, atol, start):
+    """All stages of a step, with the matrix of its `start`; returns whether they could be solved."""
+    n, size, known, hg = z.size, plan[NQ] + plan[NU], plan[plan[STEP_INTS] + KNOWN], h * GAMMA
+    if not linearise(plan, mem, t, hg, z, znew, start):
+        return 0
+    for s in range(1, STAGES):
+        for i in range(n):
+            total = guess = 0.0
+            for j in range(s):
+                total += A[s, j] * stages[j * n + i]
+                guess += GUESS[s, j] * stages[j * n + i]
+            mem[known + i] = z[i] + h * total
+            znew[i] = mem[known + i] + hg * guess
+        zdot = stages[s * n : (s + 1) * n]
+        if not solve_stage(plan, mem, t + C[s] * h, hg, znew, zdot, NEWTON * rtol, NEWTON * atol, s == STAGES - 1):
+            return 0
+        if n > size:
+            znew[size] = mem[known + size] + hg * zdot[size]
+    return 1
+
+
+@jit(f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
+def svd_step(plan, mem, t, h, z, stages, znew, rtol, atol):
+    """One step; returns the error norm, or NaN if a stage could not be solved."""
+    I = plan[STEP_INTS]
+    n, size, e = z.size, plan[NQ] + plan[NU], plan[I + NORMAL]
+    plan[UNSOLVED] = OK
+    if not _stages(plan, mem, t, h, z, stages, znew, rtol, atol, 1):
+        # Next to a singular position the constraints hardly hold some direction: it is integrated like a free one.
+        ranks, failed = plan[I + RANK_Q] + plan[I + RANK_U], plan[UNSOLVED]
+        plan[UNSOLVED] = OK
+        linearise(plan, mem, t, h * GAMMA, z, znew, 2)
+        weak = plan[I + RANK_Q] + plan[I + RANK_U] < ranks
+        if not (weak and _stages(plan, mem, t, h, z, stages, znew, rtol, atol, 2)):
+            plan[UNSOLVED] = NOT_CONVERGED if failed == OK else failed
+            return math.nan
+    wrong = 0.0
+    for i in range(n):
+        total = 0.0
+        for j in range(STAGES):
+            total += h * ERROR[j] * stages[j * n + i]
+        if i < size:
+            mem[e + i] = total
+        else:
+            wrong = total
+    return math.hypot(error_norm(plan, mem, z, znew, rtol, atol), work_error(plan, mem, z, znew, wrong, rtol, atol))

@@ -1,0 +1,55 @@
+"""Square systems without structure: LU with row pivoting, in place, nothing allocated."""
+
+from __future__ import annotations
+
+from dalembert.numerics.layout import Floats, Ints, f8, i8
+from dalembert.numerics.native_cache import jit
+
+
+@jit(f8(Ints, Floats, i8, i8, i8))
+def factor_lu(plan, mem, K, n, order):
+    """Factorise mem[K : K + n n] in place; returns the smallest over the largest pivot, 0 if one vanishes.
+
+    plan[order : order + n] keeps with which row each row was exchanged.
+    """
+    smallest, largest = 1.0, 1.0
+    for k in range(n):
+        r, top = k, abs(mem[K + k * n + k])
+        for i in range(k + 1, n):
+            if abs(mem[K + i * n + k]) > top:
+                r, top = i, abs(mem[K + i * n + k])
+        plan[order + k] = r
+        if not top > 0.0:  # NaN included
+            return 0.0
+        if r != k:
+            for j in range(n):
+                mem[K + k * n + j], mem[K + r * n + j] = mem[K + r * n + j], mem[K + k * n + j]
+        smallest, largest = (top, top) if k == 0 else (min(smallest, top), max(largest, top))
+        d = 1.0 / mem[K + k * n + k]
+        for i in range(k + 1, n):
+            l = mem[K + i * n + k] * d
+            mem[K + i * n + k] = l
+            if l != 0.0:
+                for j in range(k + 1, n):
+                    mem[K + i * n + j] -= l * mem[K + k * n + j]
+    return smallest / largest
+
+
+@jit(i8(Ints, Floats, i8, i8, i8, i8))
+def solve_lu(plan, mem, K, n, order, x):
+    """Solve in place for the right-hand side mem[x : x + n], with the factors left by `factor_lu`."""
+    for k in range(n):
+        r = plan[order + k]
+        if r != k:
+            mem[x + k], mem[x + r] = mem[x + r], mem[x + k]
+    for i in range(n):
+        total = mem[x + i]
+        for j in range(i):
+            total -= mem[K + i * n + j] * mem[x + j]
+        mem[x + i] = total
+    for i in range(n - 1, -1, -1):
+        total = mem[x + i]
+        for j in range(i + 1, n):
+            total -= mem[K + i * n + j] * mem[x + j]
+        mem[x + i] = total / mem[K + i * n + i]
+    return 0
