@@ -19,6 +19,8 @@ PARTS = (
     "dalembert.numerics.formulations.fall_back",
     "dalembert.numerics.formulations.udwadia_kalaba",
     "dalembert.numerics.drift.projection",
+    "dalembert.numerics.instant",
+    "dalembert.numerics.nearest",
     "dalembert.numerics.drift.blajer",
     "dalembert.numerics.drift.yoon",
     "dalembert.numerics.integrators.automatic",
