@@ -116,7 +116,8 @@ def _tell(made_with: Ingredients, engine: Engine, mean_step: float) -> str:
     """The ingredients, what the drift control has to say, and the choices of the formulation."""
     ingredients = (made_with.formulation, made_with.drift, made_with.integrator)
     remark = made_with.drift.remark(engine.system, engine.started, mean_step)
-    return ", ".join(_described(value) for value in ingredients) + remark + _choices(engine.system, engine)
+    notes = "".join(f"; {note}" for note in dict.fromkeys(engine.notes))
+    return ", ".join(_described(value) for value in ingredients) + remark + notes + _choices(engine.system, engine)
 
 
 def _described(ingredient: Any) -> str:

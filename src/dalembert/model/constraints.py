@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import sympy as sp
@@ -18,19 +19,25 @@ class ConstraintReader:
     def __init__(self, statement: Statement, read: Reader, names: Names, declare: Declarations) -> None:
         self._statement, self._read, self._names, self._known = statement, read, names, declare.known
 
-    def constrain(self, expression: Any, name: str, servo: Any = None) -> Constraint | tuple[Constraint, ...]:
+    def constrain(
+        self, expression: Any, name: str, servo: Any = None, unit: str | Sequence[str] = ""
+    ) -> Constraint | tuple[Constraint, ...]:
         """One constraint, or one for each entry of a list."""
         expressions = listed(expression)
         if expressions is None:
-            return self._one(expression, name, servo)
+            return self._one(expression, name, servo, str(unit))
         servos = listed(servo) or [servo] * len(expressions)
         if len(servos) != len(expressions):
             self._read.fault(f"constraint `{name}`: {len(servos)} servo unknowns for {len(expressions)} expressions")
             servos = [None] * len(expressions)
-        pairs = enumerate(zip(expressions, servos, strict=True))
-        return tuple(self._one(e, f"{name}[{k}]", s) for k, (e, s) in pairs)
+        units = [unit] * len(expressions) if isinstance(unit, str) else [*unit]
+        if len(units) != len(expressions):
+            self._read.fault(f"constraint `{name}`: {len(units)} units for {len(expressions)} expressions")
+            units = [""] * len(expressions)
+        rows = enumerate(zip(expressions, servos, units, strict=True))
+        return tuple(self._one(e, f"{name}[{k}]", s, u) for k, (e, s, u) in rows)
 
-    def _one(self, expression: Any, name: str, servo: Any) -> Constraint:
+    def _one(self, expression: Any, name: str, servo: Any, unit: str) -> Constraint:
         self._names.claim(name, "constraint")
         s = self._statement
         read = self._read.expression(expression, f"constraint `{name}`")
@@ -41,5 +48,5 @@ class ConstraintReader:
         if read is None:
             return Constraint(name, sp.S.Zero, Level.POSITION, enforcing)
         level = level_of(read, self._known["coordinate"], self._known["speed"]) or Level.POSITION
-        s.constraints.append(Constraint(name, read, level, enforcing))
+        s.constraints.append(Constraint(name, read, level, enforcing, unit))
         return s.constraints[-1]

@@ -105,7 +105,8 @@ class Contacts:
         """Rows with the direction in which each pushes the body at the point of contact."""
         labels = []
         for k, (row, _) in enumerate(rows):
-            stated = self._model.constrain(row, name=f"{name}[{k}]" if len(rows) > 1 else name)
+            unit = "m" if len(rows) == 3 and k == 0 else "m/s"  # of three rows the first keeps the distance
+            stated = self._model.constrain(row, name=f"{name}[{k}]" if len(rows) > 1 else name, unit=unit)
             labels.append(stated.name if isinstance(stated, Constraint) else stated[0].name)
         forces = tuple(direction for _, direction in rows)
         joint = Joint(name, kind, plane, end, tuple(labels), forces=forces, torques=(ORIGIN,) * len(rows))

@@ -42,6 +42,7 @@ class Row:
     expression: sp.Expr
     force: Vector
     torque: Vector
+    unit: str = ""
 
 
 class Joints:
@@ -134,7 +135,7 @@ class Joints:
         i, j, _ = self._ends("rod", name, first, second)
         gap = _gap(i, j)
         distance = sp.sqrt(dot(gap, gap))
-        row = Row(distance - self._scalar(length, name), times(1 / distance, gap), ORIGIN)
+        row = Row(distance - self._scalar(length, name), times(1 / distance, gap), ORIGIN, "m")
         return self._join("rod", name, i, j, [row])
 
     def screw(self, name: str, first: Point, second: Point, *, pitch: Expression) -> Joint:
@@ -143,7 +144,7 @@ class Joints:
         t, axis, lead = self._model.t, i.axis(2), self._scalar(pitch, name) / (2 * sp.pi)
         drag = cross(angular_velocity_of(i.body, t), _gap(i, j))
         sliding = dot(minus(minus(velocity_of(j, t), velocity_of(i, t)), drag), axis)
-        advance = Row(sliding - lead * self._turning_rate(i, j), axis, times(-lead, axis))
+        advance = Row(sliding - lead * self._turning_rate(i, j), axis, times(-lead, axis), "m/s")
         return self._join("screw", name, i, j, [*_on_line(i, j), *_parallel(i, j), advance])
 
     def gear(
@@ -167,7 +168,7 @@ class Joints:
                 self._model.note(f"gear `{name}`: a phase needs bodies that move in a plane; leave it out")
             angles = [angle_between(joint.first, joint.second) for joint in (driving, driven)]
             gap = angles[1] - ratio * angles[0] - self._scalar(phase, name)
-        row = Row(gap, ORIGIN, driven.first.axis(2))
+        row = Row(gap, ORIGIN, driven.first.axis(2), "rad/s" if phase is None else "rad")
         return self._join("gear", name, driving.second, driven.second, [row])
 
     def drive(
@@ -188,7 +189,7 @@ class Joints:
         i, j = held.first, held.second
         if angle is None:
             distance, axis = dot(_gap(i, j), i.axis(2)), i.axis(2)
-            row = Row(distance - self._scalar(0 if displacement is None else displacement, name), axis, ORIGIN)
+            row = Row(distance - self._scalar(0 if displacement is None else displacement, name), axis, ORIGIN, "m")
         else:
             a = self._scalar(angle, name)
             row = _square(minus(times(sp.cos(a), i.axis(1)), times(sp.sin(a), i.axis(0))), j.axis(0))
@@ -202,7 +203,11 @@ class Joints:
             self._model.note(f"joint `{name}` holds by the choice of coordinates already; leave it out")
             return Joint(name, kind, i, j, (), (), ())
         expressions = [row.expression for row in rows]
-        stated = self._model.constrain(expressions[0] if len(rows) == 1 else expressions, name=name)
+        units = [row.unit for row in rows]
+        one = len(rows) == 1
+        stated = self._model.constrain(
+            expressions[0] if one else expressions, name=name, unit=units[0] if one else units
+        )
         labels = (stated.name,) if isinstance(stated, Constraint) else tuple(c.name for c in stated)
         joint = Joint(
             name, kind, i, j, labels, forces=tuple(row.force for row in rows), torques=tuple(row.torque for row in rows)
@@ -275,7 +280,7 @@ def _gap(i: Marker, j: Marker) -> Vector:
 
 def _along(gap: Vector, axis: Vector) -> Row:
     """No displacement along an axis of the first frame."""
-    return Row(dot(gap, axis), axis, ORIGIN)
+    return Row(dot(gap, axis), axis, ORIGIN, "m")
 
 
 def _square(fixed: Vector, moving: Vector) -> Row:

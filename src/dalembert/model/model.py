@@ -247,14 +247,16 @@ class Model:
         *,
         name: str | None = None,
         servo: Any = None,
+        unit: str | Sequence[str] = "",
     ) -> Constraint | tuple[Constraint, ...]:
         """One constraint `expression` = 0, or several if a list is given (named `name[0]`, `name[1]`, ...).
 
         Its level follows from what it contains: coordinates (position), speeds or coordinate rates (velocity), rates
         of speeds (acceleration). With `servo` the unknown given there enforces it, through the forces it appears in.
+        `unit` is what messages about its residual are given in, such as "m"; one for all, or one for each.
         """
         name = name or f"constraint_{len(self.statement.constraints) + 1}"
-        return self._constraints.constrain(expression, name, servo)
+        return self._constraints.constrain(expression, name, servo, unit)
 
     def nonideal(
         self,

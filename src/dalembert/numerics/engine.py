@@ -181,6 +181,7 @@ class Engine:
         self.choice: Choice | None = None
         self.choices: list[tuple[float, Choice | None]] = []
         self.started: Start | None = None
+        self.notes: list[str] = []  # what was chosen on the way, and why
 
     def begin(self, t: float, z: np.ndarray, **stepping: Any) -> None:
         """Tell the drift control where and how a run starts, see `Start`; it may refuse."""

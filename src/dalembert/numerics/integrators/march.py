@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from dalembert.numerics.integrators import advance as loop
 from dalembert.numerics.integrators import crossing
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.link import address_of
-from dalembert.numerics.status import MORE, OK, Status
+from dalembert.numerics.status import MORE, OK, PAUSED, Status
 
 if TYPE_CHECKING:
     from dalembert.numerics.engine import Engine
@@ -39,6 +39,17 @@ class Samples:
     status: Status
     stats: dict[str, int]
     events: list[tuple[int, float, np.ndarray]] = field(default_factory=list)
+    begin: float = 0.0
+    end: tuple[float, np.ndarray] = (0.0, np.zeros(0))  # time and state where it stopped, stored or not
+    works: bool = False  # whether the last entry of a state is the work done
+
+
+class Reviewer(Protocol):
+    """Looks at a march when `due` steps were accepted, and may stop it (status PAUSED)."""
+
+    due: int
+
+    def __call__(self, run: March) -> bool: ...
 
 
 def march(
@@ -48,6 +59,7 @@ def march(
     span: tuple[float, float],
     t_eval: np.ndarray | None = None,
     progress: Callable[[float], None] | None = None,
+    review: Reviewer | None = None,
 ) -> Samples:
     """Integrate from z0 over `span`; stores `t_eval`, or every step. Ctrl-C keeps what is there.
 
@@ -74,17 +86,19 @@ def march(
     ):
         engine.plan[key] = address_of(function)
     engine.plan[layout.ESTIMATE] = address_of(method.estimate) if method.estimate and method.adaptive else 0
-    run = _Run(engine, method, z0, span, t_eval)
+    run = March(engine, method, z0, span, t_eval)
     status = run.start()
     try:
         while status == MORE:
-            status = run.slice()
+            status = run.slice(MOST_STEPS if review is None else max(review.due - run.accepted, 1))
             if engine.plan[layout.STALE] > 0:
                 # A partition given by the user may fail on the way: the pivoted solve carries on.
                 with suppress(OptionError):
                     engine.choose(float(run.clock[loop.T]), run.z)
             if progress is not None:
-                progress(float(run.clock[loop.T]))
+                progress(run.t)
+            if review is not None and status == MORE and run.accepted >= review.due and review(run):
+                status = PAUSED
     except KeyboardInterrupt:
         run.collect()
         status = Status.INTERRUPTED
@@ -93,7 +107,7 @@ def march(
     return run.finish(status)
 
 
-class _Run:
+class March:
     """The explicit state of one integration."""
 
     def __init__(
@@ -142,17 +156,36 @@ class _Run:
             crossing.begin(e.plan, e.mem, self.clock[loop.T], self.z)
         return MORE if status == OK else status
 
-    def slice(self) -> int:
-        """Advance for about `SLICE` seconds, or until the buffer is full; collects what was stored."""
+    @property
+    def t(self) -> float:
+        """Where it is."""
+        return float(self.clock[loop.T])
+
+    @property
+    def t_start(self) -> float:
+        """Where it began."""
+        return float(self.clock[loop.T_START])
+
+    @property
+    def t_end(self) -> float:
+        """Where it should end."""
+        return float(self.clock[loop.T_END])
+
+    @property
+    def accepted(self) -> int:
+        """Steps accepted so far."""
+        return int(self.count[loop.ACCEPTED])
+
+    def slice(self, most: int) -> int:
+        """Advance for about `SLICE` seconds, `most` steps, or until the buffer is full; collects what was stored."""
         e = self.engine
         begin = time.perf_counter()
         status = loop.advance(
             e.plan, e.mem, self.clock, self.count, self.z, self.znew, self.zdot, self.stages, self.t_eval, self.ts,
-            self.zs, self.budget,
+            self.zs, min(self.budget, most),
         )  # fmt: skip
         seconds = time.perf_counter() - begin
-        most = min(4 * self.budget, MOST_STEPS)
-        self.budget = max(16, min(int(self.budget * SLICE / max(seconds, 1e-6)), most))
+        self.budget = max(16, min(int(self.budget * SLICE / max(seconds, 1e-6)), 4 * self.budget, MOST_STEPS))
         self.collect()
         return int(status)
 
@@ -171,10 +204,11 @@ class _Run:
             "rejected": int(self.count[loop.REJECTED]),
             "nfev": int(self.engine.plan[layout.NFEV]),
         }
+        more = (self.events, self.t_start, (self.t, self.z.copy()), self.engine.system.works)
         if not self.chunks:
-            return Samples(np.zeros(0), np.zeros((0, self.engine.nz)), Status(status), stats, self.events)
+            return Samples(np.zeros(0), np.zeros((0, self.engine.nz)), Status(status), stats, *more)
         t, z = (np.concatenate(parts) for parts in zip(*self.chunks, strict=True))
         fresh = t[1:] > t[:-1]
         if not fresh.all():  # Ctrl-C can make a chunk be collected twice
             t, z = t[np.r_[True, fresh]], z[np.r_[True, fresh]]
-        return Samples(t, z, Status(status), stats, self.events)
+        return Samples(t, z, Status(status), stats, *more)
