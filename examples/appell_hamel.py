@@ -45,10 +45,10 @@ def main(folder: Path) -> dict[str, da.Motion]:
     axes = figure.subplots(3, 3).ravel()
     for panel, (number, (x, y)) in zip(axes, PANELS.items(), strict=False):
         panel.plot(nonlinear.t if x == "t" else nonlinear[x], nonlinear[y])
-        panel.set(title=f"Figure {number}", xlabel=x, ylabel=y)
+        panel.set(title=f"Figure {number}: {y} over {x}", xlabel=x, ylabel=y)
     for label, motion in runs.items():
         axes[7].plot(motion.t, motion.energy - motion.energy[0], label=label)
-    axes[7].set(title="Figure 9", xlabel="t", ylabel="energy - its initial value [J]")
+    axes[7].set(title="Figure 9: energy error", xlabel="t", ylabel="energy - its first value [J]")
     axes[7].legend()
     axes[8].axis("off")
     folder.mkdir(parents=True, exist_ok=True)
