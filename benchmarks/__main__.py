@@ -24,6 +24,7 @@ NAMES = (
     "from_sympy",
     "import_time",
     "memory",
+    "initial_states",
 )
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 PACKAGES = ("dalembert", "numpy", "scipy", "sympy", "casadi", "numba", "llvmlite")

@@ -137,8 +137,8 @@ def test_ctrl_c_returns_what_was_computed(monkeypatch, pendulum, state):
 
     from dalembert.numerics.integrators import march
 
-    original = march._Run.slice
-    monkeypatch.setattr(march._Run, "slice", interrupt)
+    original = march.March.slice
+    monkeypatch.setattr(march.March, "slice", interrupt)
     motion = pendulum.simulate(state, 1e6, integrator=da.RK4(1e-3))
     assert not motion.success
     assert "interrupted" in motion.message

@@ -41,21 +41,27 @@ if TYPE_CHECKING:
     from dalembert.numerics.formulations.nonminimal_kane import NonminimalKane
     from dalembert.numerics.formulations.null_space import NullSpace
     from dalembert.numerics.formulations.udwadia_kalaba import UdwadiaKalaba
+    from dalembert.numerics.integrators.automatic import Automatic
     from dalembert.numerics.integrators.dop853 import DOP853
     from dalembert.numerics.integrators.generalized_alpha import GeneralizedAlpha
+    from dalembert.numerics.integrators.ida import IDA
     from dalembert.numerics.integrators.kutta_merson import KuttaMerson
     from dalembert.numerics.integrators.radau import Radau
     from dalembert.numerics.integrators.rk4 import RK4
     from dalembert.numerics.integrators.state_space_svd import StateSpaceSVD
     from dalembert.numerics.integrators.tsit5 import Tsit5
     from dalembert.numerics.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
+    from dalembert.numerics.residuals.hiller_anantharaman import HillerAnantharaman
+    from dalembert.numerics.residuals.pseudo_speeds import PseudoSpeeds
 
 __version__ = version("dalembert")
 
 __all__ = [
     "DOP853",
+    "IDA",
     "RK4",
     "ArrayError",
+    "Automatic",
     "Baumgarte",
     "Blajer",
     "Certificate",
@@ -65,6 +71,7 @@ __all__ = [
     "Event",
     "GearGuptaLeimkuhler",
     "GeneralizedAlpha",
+    "HillerAnantharaman",
     "InconsistentStateError",
     "InitialStateError",
     "KuttaMerson",
@@ -81,6 +88,7 @@ __all__ = [
     "OptionError",
     "PairingError",
     "Projection",
+    "PseudoSpeeds",
     "Radau",
     "State",
     "StateSpaceSVD",
@@ -96,6 +104,7 @@ __all__ = [
 
 # Ingredients whose modules hold native code: imported, and on first use compiled, when they are asked for.
 _NATIVE = {
+    "Automatic": "dalembert.numerics.integrators.automatic",
     "Baumgarte": "dalembert.numerics.drift.baumgarte",
     "Blajer": "dalembert.numerics.drift.blajer",
     "KuttaMerson": "dalembert.numerics.integrators.kutta_merson",
@@ -103,6 +112,9 @@ _NATIVE = {
     "Yoon": "dalembert.numerics.drift.yoon",
     "DOP853": "dalembert.numerics.integrators.dop853",
     "GeneralizedAlpha": "dalembert.numerics.integrators.generalized_alpha",
+    "HillerAnantharaman": "dalembert.numerics.residuals.hiller_anantharaman",
+    "IDA": "dalembert.numerics.integrators.ida",
+    "PseudoSpeeds": "dalembert.numerics.residuals.pseudo_speeds",
     "LagrangeMultipliers": "dalembert.numerics.formulations.lagrange_multipliers",
     "NoCorrection": "dalembert.numerics.drift.no_correction",
     "Projection": "dalembert.numerics.drift.projection",

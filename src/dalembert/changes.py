@@ -11,7 +11,7 @@ from dalembert.equations.observation import observer_of
 from dalembert.equations.system import System, name_of
 from dalembert.errors import DalembertError, InconsistentStateError, InitialStateError
 from dalembert.events import Event, Occurrence
-from dalembert.initial.consistent import complete_state
+from dalembert.initial.accelerations import complete_state
 from dalembert.initial.impact import strike
 from dalembert.state import State
 
@@ -79,9 +79,9 @@ def _completed(
     given: Mapping[str, float] | None = None,
 ) -> tuple[State, dict[str, float]]:
     """The state at q, or near it where the constraints ask for that, after the impulse they give; and that impulse."""
-    t, n_p = before.t, system.count("position")
-    out = system.evaluate("assembly", t, q, np.zeros(system.nu), p)
-    off = np.concatenate([out[:n_p], out[n_p * (1 + system.nq) :][: len(system.invariants)]])
+    t = before.t
+    off = system.evaluate("assembly", t, q, np.zeros(system.nu), p)
+    off = off[: system.count("position") + len(system.invariants)]
     if not (np.abs(off) <= CLOSE).all():
         near = dict(zip(system.coordinates, q, strict=True))
         q = system.initial(held, guess=near, t0=t, parameters=dict(zip(system.parameters, p, strict=True))).q

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 
 class DalembertError(Exception):
@@ -63,11 +64,33 @@ class PairingError(DalembertError, TypeError):
     """Ingredients that do not fit together; the message names the remedy."""
 
 
-class InitialStateError(DalembertError, ValueError):
-    """No consistent state was found; `.residuals` maps constraint names to what is left of them."""
+class Closest(NamedTuple):
+    """The closest state that was found: coordinates (nq,) and speeds (nu,)."""
 
-    def __init__(self, message: str, residuals: Mapping[str, float] | None = None) -> None:
-        self.residuals = dict(residuals or {})
+    q: Any
+    u: Any
+
+
+class InitialStateError(DalembertError, ValueError):
+    """No consistent state was found.
+
+    `.residuals` maps constraint names to what is left of them in `.closest`, the closest state found (None if the error
+    came up before); `.conflicting` names the constraints in conflict; `.remedies` maps given values to what they would
+    have to be; `.states` are those found before, when a branch was followed.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        residuals: Mapping[str, float] | None = None,
+        *,
+        closest: Closest | None = None,
+        conflicting: Sequence[str] = (),
+        remedies: Mapping[str, float] | None = None,
+        states: Sequence[Any] = (),
+    ) -> None:
+        self.residuals, self.closest, self.conflicting = dict(residuals or {}), closest, tuple(conflicting)
+        self.remedies, self.states = dict(remedies or {}), tuple(states)
         super().__init__(message)
 
 

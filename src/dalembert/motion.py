@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -57,7 +57,7 @@ class Motion:
     success: bool
     message: str
     stats: dict[str, int]
-    method: str
+    told: str | Callable[[], str]  # what made it, in words that are put together when asked for
     events: Occurrences = field(default_factory=Occurrences)
     engine: Engine | None = None
     integrator: Integrator | None = None
@@ -100,6 +100,11 @@ class Motion:
     def multipliers(self) -> np.ndarray:
         """Lagrange multipliers, (nt, nc), in the order of `system.constraint_names`."""
         return self.evaluation.multipliers
+
+    @cached_property
+    def method(self) -> str:
+        """Formulation, drift control and integrator with their options, and what they chose."""
+        return self.told if isinstance(self.told, str) else self.told()
 
     @cached_property
     def reactions(self) -> np.ndarray:
@@ -307,6 +312,6 @@ class Motion:
             )
         evaluation = Evaluation(**{k[2:]: v for k, v in data.items() if k.startswith("e_")})
         keep: dict[str, Any] = {name: data[name] for name in ("parameters", "t", "q", "u", "work")}
-        keep |= {name: facts[name] for name in ("success", "message", "stats", "method")}
+        keep |= {name: facts[name] for name in ("success", "message", "stats")} | {"told": facts["method"]}
         events = unpacked(facts["events"], systems)
         return Motion(system=system, known=evaluation, events=events, **keep)

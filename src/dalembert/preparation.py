@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import sys
 from contextlib import suppress
@@ -18,8 +19,11 @@ PARTS = (
     "dalembert.numerics.formulations.fall_back",
     "dalembert.numerics.formulations.udwadia_kalaba",
     "dalembert.numerics.drift.projection",
+    "dalembert.numerics.instant",
+    "dalembert.numerics.nearest",
     "dalembert.numerics.drift.blajer",
     "dalembert.numerics.drift.yoon",
+    "dalembert.numerics.integrators.automatic",
     "dalembert.numerics.integrators.dop853",
     "dalembert.numerics.integrators.generalized_alpha",
     "dalembert.numerics.integrators.kutta_merson",
@@ -30,8 +34,9 @@ PARTS = (
 )
 
 
+@functools.cache
 def prepare() -> None:
-    """Import the native engine; if it was never compiled here, announce that it is being compiled."""
+    """Import the native engine, once; if it was never compiled here, announce that it is being compiled."""
     if all(part in sys.modules for part in PARTS):
         return
     directory = default_directory()

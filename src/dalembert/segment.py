@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,7 +54,6 @@ def run_segment(
         samples = made_with.integrator.run(engine, state.z, span, t_eval, made_with.progress)
     nq, size, status = system.nq, engine.size, samples.status
     ended = f" (t = {samples.t[-1]:.6g})" if status and len(samples.t) else ""
-    ingredients = (made_with.formulation, made_with.drift, made_with.integrator)
     motion = Motion(
         system=system,
         parameters=p,
@@ -64,9 +64,7 @@ def run_segment(
         success=status == 0,
         message=status.message + ended,
         stats=samples.stats,
-        method=", ".join(_described(value) for value in ingredients)
-        + made_with.drift.remark(system, engine.started, _mean_step(samples, span[0]))
-        + _choices(system, engine),
+        told=partial(_tell, made_with, engine, _mean_step(samples, span[0])),
         events=_occurrences(engine, watched, samples.events, tuple(event.name for event in events)),
         engine=engine,
         integrator=made_with.integrator,
@@ -112,6 +110,14 @@ def _occurrences(
 
 def _mean_step(samples: Samples, start: float) -> float:
     return (samples.t[-1] - start) / max(samples.stats.get("steps", 0), 1) if len(samples.t) else 0.0
+
+
+def _tell(made_with: Ingredients, engine: Engine, mean_step: float) -> str:
+    """The ingredients, what the drift control has to say, and the choices of the formulation."""
+    ingredients = (made_with.formulation, made_with.drift, made_with.integrator)
+    remark = made_with.drift.remark(engine.system, engine.started, mean_step)
+    notes = "".join(f"; {note}" for note in dict.fromkeys(engine.notes))
+    return ", ".join(_described(value) for value in ingredients) + remark + notes + _choices(engine.system, engine)
 
 
 def _described(ingredient: Any) -> str:

@@ -44,8 +44,9 @@ def simulate(
     """The motion from `state` to `t_end`, or over `(t0, t_end)`.
 
     `t_eval` (increasing) asks for samples at given times; otherwise every accepted step is a sample. `parameters`
-    changes values carried by the state. Defaults: LagrangeMultipliers, Projection, DOP853. Numerical failure does not
-    raise: the motion holds all samples up to it, `success` is False and `message` says why. Ctrl-C likewise.
+    changes values carried by the state. Where nothing is said: LagrangeMultipliers, Projection and Automatic, which is
+    DOP853 and, where the motion turns out to be stiff, Radau; the certificate says what was chosen. Numerical failure
+    does not raise: the motion holds all samples up to it, `success` is False and `message` says why. Ctrl-C likewise.
 
     `events` are looked out for (see `Event`); what occurred is in `motion.events`. A motion that an event ends has its
     last sample there. If one of them changed anything, the result is a `MotionSequence`, which reads like a Motion; it
@@ -56,7 +57,7 @@ def simulate(
     span, times = _times(state, t_end, t_eval)
     state = replace(state, system=system, parameters=_parameters(system, state, parameters))
     check_consistent(system, span[0], state.q, state.u, state.parameters)
-    looked_for = check_events(state, events)
+    looked_for = check_events(state, events) if events else ()
     if looked_for:
         check_locates(integrator)
     with ExitStack() as stack:
@@ -102,8 +103,14 @@ def pair(
     from dalembert.numerics.drift.no_correction import NoCorrection
     from dalembert.numerics.drift.projection import Projection
     from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers
-    from dalembert.numerics.integrators.dop853 import DOP853
+    from dalembert.numerics.integrators.automatic import Automatic
 
+    if callable(getattr(formulation, "settled", None)):
+        raise PairingError(
+            f"formulation={formulation!r} is a residual form F(t, y, y') = 0, not a formulation of accelerations; it "
+            f"is for a DAE solver: leave `formulation` out and pass integrator=IDA(form={formulation!r}) or "
+            "Radau(form=...)"
+        )
     for value, verb, what in (
         (formulation, "accelerator", "formulation"),
         (drift, "corrector", "drift"),
@@ -111,7 +118,7 @@ def pair(
     ):
         if value is not None and (isinstance(value, type) or not callable(getattr(value, verb, None))):
             raise PairingError(f"{what}={value!r} is not a {what}; pass a value such as {_EXAMPLES[what]}")
-    integrator = integrator or DOP853()
+    integrator = integrator or Automatic()
     if integrator.explicit:
         return formulation or LagrangeMultipliers(), drift or Projection(), integrator
     name = type(integrator).__name__

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.equations.system import System, name_of
-from dalembert.errors import UnknownNameError
+from dalembert.equations.levels import second_rates
+from dalembert.equations.naming import name_of
+from dalembert.equations.system import System
+from dalembert.errors import DalembertError, InconsistentStateError, UnknownNameError
+from dalembert.model.statement import Constraint
 from dalembert.reactions import Source, Wrench, constraint_power, constraint_reaction, joint_reaction, reaction_on
+from dalembert.tables import html_table, text_table
+
+if TYPE_CHECKING:
+    from dalembert.initial.report import Report
+
+LOADED = 1e-9  # residuals above this, relative to the values they come from, make a file one of another system
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +29,9 @@ class State:
     """Time, coordinates, speeds, accelerations, multipliers and parameter values of a system at one instant.
 
     Arrays: q (nq,), u (nu,), udot (nu,), multipliers (nc,), parameters (np,). `state["x"]` or `state[x]` gives one
-    value; `state["x'"]` a coordinate rate, `state["vx'"]` an acceleration.
+    value; `state["x'"]` and `state["x''"]` rates of a coordinate, `state["vx'"]` an acceleration, `state["loop"]` the
+    multiplier of a constraint, `state["reaction(vx)"]` the generalised reaction along a speed. `report` says how it was
+    found, if it was.
     """
 
     system: System
@@ -27,6 +41,7 @@ class State:
     udot: np.ndarray
     multipliers: np.ndarray
     parameters: np.ndarray
+    report: Report | None = field(default=None, repr=False)
 
     def __getitem__(self, key: Any) -> float:
         return float(lookup(self.system, key, self))
@@ -62,23 +77,135 @@ class State:
         """Power of one constraint, or of all stated in one list under this name."""
         return float(constraint_power(self, constraint))
 
+    @property
+    def residuals(self) -> dict[str, dict[str, float]]:
+        """What is left of every constraint by level and name; "balance" holds M u' - f - r by speed."""
+        return residuals_of(self)
+
+    # -- other states ----------------------------------------------------------------------------------------------
+
+    def with_(self, changes: Mapping[Any, float] | None = None, /, **named: float) -> State:
+        """The consistent state with these values, the rest of it nearest to this one.
+
+        Values are those `System.initial` takes, by symbol or name, or as keywords; parameters and `t` may be among
+        them. Nothing else is kept exactly: pass it too if it must be.
+        """
+        values = {**{_spelling(key): value for key, value in (changes or {}).items()}, **named}
+        parameters = {key: values.pop(key) for key in list(values) if key in self.system.parameters}
+        t0 = values.pop("t", None)
+        return self.system.initial(values, guess=self, t0=t0, parameters=parameters)
+
+    def follow(self, key: Any, values: Iterable[float], *, hold: Any = None) -> tuple[State, ...]:
+        """The states of this branch at successive `values` of a coordinate, a parameter or "t".
+
+        Each state is the guess of the next, with steps refined in between so that the branch is not left. At a limit
+        (dead point) raises `InitialStateError` with the value, and the states so far in `.states`. `hold` names
+        coordinates and speeds that stay as they are.
+        """
+        from dalembert.initial.continuation import follow
+
+        return follow(self, key, values, hold=hold)
+
+    # -- to look at and to keep ------------------------------------------------------------------------------------
+
     def __repr__(self) -> str:
+        return f"State of {self.system.name!r} at t = {self.t:g}\n" + text_table(self._blocks())
+
+    def _repr_html_(self) -> str:
+        return html_table(f"State of {self.system.name} at t = {self.t:g}", self._blocks())
+
+    def _blocks(self) -> list[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
+        """Tables: column titles and rows of texts."""
         s = self.system
-        lines = [f"State of {s.name!r} at t = {self.t:g}"]
-        for label, names, values in (
-            ("q", s.coordinates, self.q),
-            ("u", s.speeds, self.u),
-            ("u'", s.speeds, self.udot),
-            ("la", s.constraint_names, self.multipliers),
+        rates, seconds = rates_of(self), second_rates_of(self)
+        blocks: list[tuple[tuple[str, ...], list[tuple[str, ...]]]]
+        blocks = [(("coordinate", "value", "rate", "acceleration"), _rows(s.coordinates, self.q, rates, seconds))]
+        if len(self.u) != len(rates) or not np.array_equal(rates, self.u):
+            blocks.append((("speed", "value", "rate"), _rows(s.speeds, self.u, self.udot)))
+        blocks.append((("reaction", "value"), _rows(s.speeds, self.reactions)))
+        for title, names, values in (
+            ("multiplier", s.constraint_names, self.multipliers),
+            ("unknown", s.unknowns, self.unknowns),
+            ("parameter", s.parameters, self.parameters),
         ):
-            if len(names):
-                lines.append(f"  {label:<3}" + "  ".join(f"{n}={v:.9g}" for n, v in zip(names, values, strict=True)))
-        return "\n".join(lines)
+            blocks.append(((title, "value"), _rows(names, values)))
+        if not s.nc:
+            blocks = [block for block in blocks if block[0][0] != "reaction"]
+        return [block for block in blocks if block[1]]
+
+    def save(self, path: str | Path) -> Path:
+        """Write the state to an .npz file; `State.load` reads it back."""
+        target = Path(path)
+        with target.open("wb") as file:
+            np.savez(
+                file, t=self.t, q=self.q, u=self.u, udot=self.udot, multipliers=self.multipliers,
+                parameters=self.parameters, facts=np.array(json.dumps(_names(self.system))),
+            )  # fmt: skip
+        return target
+
+    @staticmethod
+    def load(path: str | Path, system: System) -> State:
+        """A state written by `save`, for the same system; raises if names differ or constraints are violated."""
+        try:
+            with np.load(path, allow_pickle=False) as data:
+                facts = json.loads(str(data["facts"]))
+                arrays = {name: data[name] for name in ("q", "u", "udot", "multipliers", "parameters")}
+                t = float(data["t"])
+        except (KeyError, ValueError, OSError) as error:
+            if isinstance(error, FileNotFoundError):
+                raise
+            raise DalembertError(f"{path} is not a file written by State.save: {error}") from error
+        for what, names in _names(system).items():
+            if facts.get(what) != names and what != "system":
+                raise DalembertError(
+                    f"{path} holds a state of `{facts.get('system')}` with {what} {facts.get(what)}, "
+                    f"but those of `{system.name}` are {names}"
+                )
+        state = State(system, t, **arrays)
+        _check_loaded(path, state)
+        return state
+
+
+def _spelling(key: Any) -> str:
+    return key.name if isinstance(key, Constraint) else name_of(key)
+
+
+def _names(system: System) -> dict[str, Any]:
+    return {
+        "system": system.name,
+        "coordinates": list(system.coordinates),
+        "speeds": list(system.speeds),
+        "constraints": list(system.constraint_names),
+        "parameters": list(system.parameters),
+    }
+
+
+def _rows(names: Iterable[str], *columns: np.ndarray) -> list[tuple[str, ...]]:
+    return [(name, *(f"{v:.9g}" for v in values)) for name, *values in zip(names, *columns, strict=True)]
+
+
+def _check_loaded(path: str | Path, state: State) -> None:
+    """Refuse a state that is not consistent for this system."""
+    scale = 1.0 + max(float(np.abs(values).max(initial=0.0)) for values in (state.q, state.u))
+    bad = {
+        (level, name): value
+        for level, values in state.residuals.items()
+        if level in ("position", "velocity")
+        for name, value in values.items()
+        if not abs(value) <= LOADED * scale
+    }
+    if bad:
+        (level, name), worst = max(bad.items(), key=lambda item: abs(item[1]))
+        raise InconsistentStateError(
+            f"the state in {path} violates {len(bad)} constraints of `{state.system.name}` (worst: {level} of "
+            f"`{name}`, {worst:.3g}): it was saved for other equations",
+            bad,
+        )
 
 
 def lookup(system: System, key: Any, source: Any) -> Any:
     """The values of a coordinate, speed, unknown or multiplier, or a rate of one, in a State or a Motion."""
-    name = name_of(key)
+    name = key.name if isinstance(key, Constraint) else name_of(key)
     if name in system.coordinates:
         return source.q[..., system.coordinates.index(name)]
     if name in system.speeds:
@@ -89,12 +216,54 @@ def lookup(system: System, key: Any, source: Any) -> Any:
         return source.multipliers[..., system.constraint_names.index(name)]
     base = name.rstrip("'")
     if name == base + "'" and base in system.coordinates:
-        rates = system.coordinate_rates(source.t, source.q, source.u, source.parameters)
-        return rates[..., system.coordinates.index(base)]
+        return rates_of(source)[..., system.coordinates.index(base)]
+    if name == base + "''" and base in system.coordinates:
+        return second_rates_of(source)[..., system.coordinates.index(base)]
     if name == base + "'" and base in system.speeds:
         return source.udot[..., system.speeds.index(base)]
+    if name.startswith("reaction(") and name[9:-1] in system.speeds:
+        return source.reactions[..., system.speeds.index(name[9:-1])]
     known = (*system.coordinates, *system.speeds, *system.unknowns, *system.constraint_names)
     raise UnknownNameError(name, known, f"`{system.name}`")
+
+
+def rates_of(source: Source) -> np.ndarray:
+    """Rates q' of the coordinates of a State or a Motion, (..., nq)."""
+    system = source.system
+    first = system.count("position") + system.count("velocity")
+    out = system.evaluate("speeds", source.t, source.q, source.u, source.parameters)
+    return out[..., first : first + system.nq]
+
+
+def second_rates_of(source: Source) -> np.ndarray:
+    """Second rates q'' of the coordinates of a State or a Motion, (..., nq)."""
+    system = source.system
+    kernel = system.derived_kernel("second rates", lambda: second_rates(system))
+    t = np.asarray(source.t, dtype=float)[..., None]
+    p = np.broadcast_to(source.parameters, (*source.q.shape[:-1], len(source.parameters)))
+    x = np.concatenate([t, source.q, source.u, p, source.udot], axis=-1)
+    rows = [] if kernel is None else [kernel(row) for row in x.reshape(-1, x.shape[-1])]
+    return np.reshape(rows, source.q.shape)
+
+
+def residuals_of(state: State) -> dict[str, dict[str, float]]:
+    """What is left of every constraint by level and name, and of M u' = f + r by speed."""
+    s, at = state.system, (state.t, state.q, state.u, state.parameters)
+    names = (*s.constraint_names[: s.count("position")], *s.invariants)
+    phi = s.evaluate("assembly", *at)[: len(names)]
+    psi = s.velocity_residual(*at)
+    third = s.constraint_jacobian(*at) @ state.udot - s.constraint_bias(*at)
+    if s.curved:
+        more = np.concatenate([state.udot, state.multipliers[-s.curved :]])
+        third[-s.curved :] = s.evaluate("newton", *at, more=more)[2 * s.curved * s.nu :][: s.curved]
+    balance = s.mass_matrix(*at) @ state.udot - s.forces(*at) - state.reactions
+    found = {
+        "position": dict(zip(names, phi.tolist(), strict=True)),
+        "velocity": dict(zip(s.constraint_names, psi.tolist(), strict=False)),
+        "acceleration": dict(zip(s.constraint_names, third.tolist(), strict=True)),
+        "balance": dict(zip(s.speeds, balance.tolist(), strict=True)),
+    }
+    return {level: values for level, values in found.items() if values}
 
 
 def reactions_of(source: Source) -> np.ndarray:

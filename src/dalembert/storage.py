@@ -58,5 +58,5 @@ def _packed(state: State) -> dict[str, Any]:
 
 
 def _unpacked(facts: Mapping[str, Any], systems: Sequence[System]) -> State:
-    arrays = {name: np.array(facts[name], dtype=float) for name in ARRAYS}
+    arrays: dict[str, Any] = {name: np.array(facts[name], dtype=float) for name in ARRAYS}
     return State(system_of(facts["system"], systems), facts["t"], **arrays)

@@ -30,7 +30,7 @@ def test_positions_velocities_accelerations(four_bar):
     assert np.abs(four_bar.velocity_residual(0.0, state.q, state.u)).max() < 1e-14
     M, f = four_bar.mass_matrix(0, state.q, state.u), four_bar.forces(0, state.q, state.u)
     np.testing.assert_allclose(M @ state.udot, f + state.reactions, atol=1e-10)
-    assert "q2=" in repr(state)
+    assert "q2          0.114760037" in repr(state)
 
 
 def test_the_guess_chooses_the_branch(four_bar):
@@ -41,9 +41,9 @@ def test_the_guess_chooses_the_branch(four_bar):
 
 def test_what_cannot_close_is_named_with_its_residual(four_bar):
     with pytest.raises(
-        da.InitialStateError, match=r"position constraints cannot all be met with q1 held.*`loop\["
+        da.InitialStateError, match=r"position constraints cannot all be met with q1 held at 0.3.*`loop\["
     ) as caught:
-        four_bar.initial({"q1": 0.0}, parameters={"ln": 10.0})
+        four_bar.initial({"q1": 0.3}, parameters={"ln": 10.0})
     assert max(caught.value.residuals.values()) > 1.0
 
 

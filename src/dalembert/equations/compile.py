@@ -56,7 +56,8 @@ def compile_statement(statement: Statement) -> System:
             *([_flat(F)] if statement.frictions else []), power, transport, dynamics.prescribed,
         ],
         "residual": [constraints.phi, constraints.psi],
-        "assembly": [*_with_gradient(constraints.phi, s), *_with_gradient(h, s)],
+        "assembly": _with_gradient(ca.vertcat(constraints.phi, h), s),
+        "speeds": [constraints.psi, kinematics.qdot, _flat(ca.vertcat(A[: constraints.psi.shape[0], :], kinematics.C))],
         "displacement": [ca.mtimes(kinematics.C, s.u)],
         "invariant": _with_gradient(h, s),
         "energy": [dynamics.kinetic, dynamics.potential],
@@ -158,7 +159,7 @@ def _constraints(
         kept.append(constraint)
         expressions.append((constraint.level, e))
     rows = tuple(
-        Row(c.name, c.level.value, None if c.servo is None else statement.unknowns.index(c.servo)) for c in kept
+        Row(c.name, c.level.value, None if c.servo is None else statement.unknowns.index(c.servo), c.unit) for c in kept
     )
     return derive_constraints(expressions, kinematics), rows, invariants
 

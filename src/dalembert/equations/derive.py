@@ -73,6 +73,8 @@ class Derivation:
             self._raw(self.low.matrix(raw.mass), self.low.matrix(raw.force))
         self._split_unknowns()
         self._prescribe()
+        # Half of M is enough: the products of the other half are never computed, most of the work of a long chain.
+        self.dynamics.M = ca.triu2symm(ca.triu(self.dynamics.M))
         return self.dynamics
 
     # -- motion of points and bodies --------------------------------------------------------------------------------
@@ -129,7 +131,7 @@ class Derivation:
         d, s = self.dynamics, self.kinematics.symbols
         v = self.velocity(item)
         V = ca.jacobian(v, s.u)
-        d.M += mass * ca.mtimes(V.T, V)
+        d.M += ca.mtimes((mass * V).T, V)
         d.inertial -= mass * ca.mtimes(V.T, self.kinematics.rate(v))
         d.kinetic += mass * ca.dot(v, v) / 2
         weight = ca.mtimes(V.T, mass * gravity)

@@ -24,6 +24,7 @@ import hashlib
 import os
 import sys
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +69,13 @@ class Kernel:
         if values.shape != (self.n_in,):
             raise ArrayError(f"`x` has shape {values.shape}; this kernel takes ({self.n_in},).")
         out = np.zeros(self.n_out)
-        _SIGNATURE(self.address)(values.ctypes.data, out.ctypes.data)
+        self.call(values.__array_interface__["data"][0], out.__array_interface__["data"][0])
         return out
+
+    @cached_property
+    def call(self) -> Any:
+        """The function itself, of two addresses."""
+        return _SIGNATURE(self.address)
 
 
 def compile_kernel(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import casadi as ca
 import numpy as np
-import sympy as sp
 
+from dalembert.equations.naming import finite_number, name_of
 from dalembert.equations.native import Kernel, compile_kernel
 from dalembert.errors import ArrayError, UnknownNameError
 from dalembert.model.statement import Statement
@@ -20,22 +20,25 @@ if TYPE_CHECKING:
 
     from dalembert.analysis.symbolic import SymbolicEquations
     from dalembert.events import Event
+    from dalembert.initial.choice import Independent
     from dalembert.initial.diagnosis import Diagnosis
     from dalembert.motion import Motion
     from dalembert.sequence import MotionSequence
     from dalembert.state import State
 
 Named = Mapping[Any, float]
+Bounds = Mapping[Any, tuple[float, float]]
 PROMPT = 1500  # instructions that compile in an unnoticeable time
 
 
 @dataclass(frozen=True)
 class Row:
-    """One constraint row: its name, level, and which unknown enforces it (None: an ideal reaction)."""
+    """One constraint row: its name, level, which unknown enforces it (None: an ideal reaction), and its unit."""
 
     name: str
     level: str
     servo: int | None = None
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -158,6 +161,8 @@ class System:
 
         `more` (..., n) is what a kernel reads besides x = (t, q, u, p).
         """
+        if type(t) is float and isinstance(parameters, np.ndarray) and np.ndim(q) == np.ndim(u) == np.ndim(more) == 1:
+            return self._value(name, np.concatenate([(t,), q, u, parameters, more]))
         q_, u_ = self._checked(q, self.nq, "q"), self._checked(u, self.nu, "u")
         if isinstance(parameters, np.ndarray):
             p = self._checked(parameters, len(self.parameters), "parameters")
@@ -172,13 +177,17 @@ class System:
         if lead:
             pieces = [np.broadcast_to(piece, (*lead, piece.shape[-1])) for piece in pieces]
         x = np.concatenate(pieces, axis=-1)
+        out = np.array([self._value(name, row) for row in x.reshape(-1, x.shape[-1])])
+        return out.reshape(*lead, self.functions[name].size1_out(0))
+
+    def _value(self, name: str, x: np.ndarray) -> np.ndarray:
+        """One of `functions` at one point."""
+        if name in self._kernels:
+            return self._kernels[name](x)
         function = self.functions[name]
-        rows = x.reshape(-1, x.shape[-1])
-        if name in self._kernels or function.n_instructions() <= PROMPT:
-            out = np.array([self.kernel(name)(row) for row in rows])
-        else:  # a few evaluations are not worth the wait for machine code; a simulation is
-            out = np.array([function(row).full().ravel() for row in rows])
-        return out.reshape(*lead, function.size1_out(0))
+        if function.n_instructions() <= PROMPT:
+            return self.kernel(name)(x)
+        return np.array(function(x).full().ravel())  # a few values are not worth the wait for machine code
 
     def mass_matrix(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
         """M, (..., nu, nu)."""
@@ -277,11 +286,39 @@ class System:
 
     # -- the next stages -------------------------------------------------------------------------------------------
 
-    def initial(self, given: Named | None = None, **options: Any) -> State:
-        """A consistent state; see `dalembert.initial.consistent.find_state` for the options."""
+    # fmt: off
+    @overload
+    def initial(self, given: Named | None = ..., *, guess: Named | State | None = ..., weights: Named | None = ...,
+                hold: Any = ..., bounds: Bounds | None = ..., t0: float | None = ..., parameters: Named | None = ...,
+                all_branches: Literal[False] = ...) -> State: ...
+    @overload
+    def initial(self, given: Named | None = ..., *, guess: Named | State | None = ..., weights: Named | None = ...,
+                hold: Any = ..., bounds: Bounds | None = ..., t0: float | None = ..., parameters: Named | None = ...,
+                all_branches: Literal[True]) -> tuple[State, ...]: ...
+    def initial(self, given: Named | None = None, *, guess: Named | State | None = None, weights: Named | None = None,
+                hold: Any = None, bounds: Bounds | None = None, t0: float | None = None,
+                parameters: Named | None = None, all_branches: bool = False) -> State | tuple[State, ...]:
+        # fmt: on
+        """A state that satisfies every constraint at every level and has the `given` values, nearest to the `guess`.
+
+        `given`, by symbol or name: coordinates, speeds, rates `x.diff()`, accelerations `vx.diff()` or "x''",
+        multipliers by constraint, unknowns, generalised reactions "reaction(vx)". With values at acceleration level all
+        levels are solved together. The rest minimises d^T M d, d the change against the guess (zero where nothing is
+        said) and M the mass matrix there; a local minimum. `weights={x: 10}` count a change of x tenfold, `hold` names
+        what stays at its guess, `bounds={x: (lo, hi)}` limit coordinates and speeds. A `State` as guess brings its
+        time and parameter values along. `all_branches` gives all states that are locally nearest, by distance.
+        Raises `InitialStateError` saying what is in the way and which change would help.
+        """
         from dalembert.initial.consistent import find_state
 
-        return find_state(self, given or {}, **options)
+        options = {"guess": guess, "weights": weights, "hold": hold, "bounds": bounds, "t0": t0}
+        return find_state(self, given, parameters=parameters, all_branches=all_branches, **options)
+
+    def suggest_independent(self, state: State) -> Independent:
+        """The n_p coordinates and n_v speeds that are best given together in a state, by name."""
+        from dalembert.initial.choice import suggest_independent
+
+        return suggest_independent(self, state)
 
     @overload
     def simulate(
@@ -334,25 +371,3 @@ class System:
     def __setstate__(self, state: dict[str, Any]) -> None:
         state["functions"] = {name: ca.Function.deserialize(text) for name, text in state["functions"].items()}
         self.__dict__.update(state)
-
-
-def finite_number(value: Any, what: str) -> float:
-    """The value as a float; raises `ArrayError` naming `what` if it is not a finite real number."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ArrayError(f"{what} must be a real number, got {value!r}") from None
-    if not np.isfinite(number):
-        raise ArrayError(f"{what} is {number}; it must be finite")
-    return number
-
-
-def name_of(key: Any) -> str:
-    """The name a symbol or string stands for; rates read x' and x''."""
-    if isinstance(key, str):
-        return key
-    if isinstance(key, sp.Derivative):
-        return f"{name_of(key.expr)}{chr(39) * int(key.derivative_count)}"
-    if isinstance(key, sp.Function):
-        return str(key.func.__name__)
-    return str(key)

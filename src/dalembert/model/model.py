@@ -329,22 +329,24 @@ class Model:
         *,
         name: str | None = None,
         servo: Any = None,
+        unit: str = "",
     ) -> Constraint | tuple[Constraint, ...]:
         """One constraint `expression` = 0, or several if a list is given (named `name[0]`, `name[1]`, ...).
 
         Its level follows from what it contains: coordinates (position), speeds or coordinate rates (velocity), rates
         of speeds (acceleration). With `servo` the unknown given there enforces it, through the forces it appears in.
+        `unit` is what messages about its residual are given in, such as "m".
         """
         name = name or f"constraint_{len(self.statement.constraints) + 1}"
         expressions = listed(expression)
         if expressions is None:
-            return self._constrain_one(expression, name, servo)
+            return self._constrain_one(expression, name, servo, unit)
         servos = listed(servo) or [servo] * len(expressions)
         if len(servos) != len(expressions):
             self._read.fault(f"constraint `{name}`: {len(servos)} servo unknowns for {len(expressions)} expressions")
             servos = [None] * len(expressions)
         pairs = enumerate(zip(expressions, servos, strict=True))
-        return tuple(self._constrain_one(e, f"{name}[{k}]", s) for k, (e, s) in pairs)
+        return tuple(self._constrain_one(e, f"{name}[{k}]", s, unit) for k, (e, s) in pairs)
 
     def nonideal(
         self,
@@ -478,7 +480,7 @@ class Model:
             self._names.claim(symbol.func.__name__, kind)
         return tuple(symbols)
 
-    def _constrain_one(self, expression: Any, name: str, servo: Any) -> Constraint:
+    def _constrain_one(self, expression: Any, name: str, servo: Any, unit: str) -> Constraint:
         self._names.claim(name, "constraint")
         s = self.statement
         read = self._read.expression(expression, f"constraint `{name}`")
@@ -489,5 +491,5 @@ class Model:
         if read is None:
             return Constraint(name, sp.S.Zero, Level.POSITION, enforcing)
         level = level_of(read, s.coordinates, s.speeds) or Level.POSITION
-        s.constraints.append(Constraint(name, read, level, enforcing))
+        s.constraints.append(Constraint(name, read, level, enforcing, str(unit)))
         return s.constraints[-1]

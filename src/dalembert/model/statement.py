@@ -110,6 +110,7 @@ class Constraint:
     expression: sp.Expr
     level: Level
     servo: sp.Expr | None = None
+    unit: str = ""  # of the expression, for messages
 
 
 @dataclass(frozen=True)

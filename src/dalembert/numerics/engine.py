@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
+from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
@@ -15,7 +16,7 @@ from dalembert.numerics import layout
 from dalembert.numerics.drift.start import Start
 from dalembert.numerics.equations import Equations, Feedback, feedback_function, motion_function
 from dalembert.numerics.evaluate import feed_back, leave, rates, sample
-from dalembert.numerics.formulations.choice import Choice
+from dalembert.numerics.formulations.choice import RECHOOSE, Choice
 from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers, accelerate_pivoted
 from dalembert.numerics.integrators.march import Samples
 from dalembert.numerics.integrators.method import Method
@@ -100,6 +101,70 @@ class Evaluation:
     condition: np.ndarray
 
 
+@dataclass
+class Blueprint:
+    """What all engines of one system, formulation and drift control have in common: the arrays as laid out, addresses.
+
+    `choice`, with the addresses that go with it, is the last static choice with every constraint in it; the next engine
+    starts from it, since a motion mostly starts where the last one did, and makes another if it is not good there.
+    """
+
+    plan: np.ndarray
+    mem: np.ndarray
+    correct: Any
+    feedback: Any
+    choice: tuple[Choice | None, int, int] | None = None
+
+
+_BLUEPRINTS: WeakKeyDictionary[System, dict[Any, Blueprint]] = WeakKeyDictionary()
+
+
+def blueprint_of(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
+    """The blueprint, drawn when first asked for."""
+    drawn = _BLUEPRINTS.setdefault(system, {})
+    key = (formulation, drift)
+    try:
+        found = drawn.get(key)
+    except TypeError:  # options that are lists or arrays cannot be looked up
+        return _draw(system, formulation, drift)
+    if found is None:
+        found = drawn[key] = _draw(system, formulation, drift)
+    return found
+
+
+def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
+    sizes = {
+        "nq": system.nq, "nu": system.nu, "np": system.count("position"), "nv": system.count("velocity"),
+        "nc": system.nc, "ni": len(system.invariants), "works": int(system.works), "ideal": int(system.ideal),
+        "friction": int(system.friction), "curved": system.curved,
+    }  # fmt: skip
+    options = drift.options(system, None)
+    n_out = system.kernel("dynamics").n_out
+    plan, mem = layout.lay_out(sizes, len(system.parameters), n_out, options)
+    for key, name in (
+        (layout.DYNAMICS, "dynamics"), (layout.RESIDUAL, "residual"), (layout.DISPLACEMENT, "displacement"),
+        (layout.INVARIANT, "invariant"), (layout.ENERGY, "energy"),
+    ):  # fmt: skip
+        plan[key] = system.kernel(name).address
+    plan[layout.NEWTON] = system.kernel("newton").address if system.curved else 0
+    plan[layout.WORK] = len(mem)
+    room = max(formulation.workspace(system.nu, system.nc), drift.workspace(system))  # never in use together
+    mem = np.concatenate([mem, np.zeros(room)])
+    for key, kernel in drift.kernels(system).items():
+        plan[key] = 0 if kernel is None else kernel.address
+    correct, feedback = drift.corrector(), drift.feedback(system)
+    if feedback is not None:
+        kernel = system.derived_kernel(f"feedback {feedback.name}", lambda: feedback_function(system, feedback))
+        plan[layout.FEEDBACK_KERNEL] = 0 if kernel is None else kernel.address
+    for key, function in (
+        (layout.ACCELERATE, formulation.accelerator(ideal=system.ideal, unrolled=False)),
+        (layout.FEEDBACK, leave if feedback is None else feed_back),
+        (layout.CORRECT, correct),
+    ):
+        plan[key] = address_of(function)
+    return Blueprint(plan, mem, correct, feedback)
+
+
 class Engine:
     """One system with parameter values, a formulation and a drift control, ready to run. Not shared between threads."""
 
@@ -107,43 +172,16 @@ class Engine:
         self.system, self.parameters = system, parameters
         self.size = system.nq + system.nu
         self.nz = self.size + int(system.works)
-        sizes = {
-            "nq": system.nq, "nu": system.nu, "np": system.count("position"), "nv": system.count("velocity"),
-            "nc": system.nc, "ni": len(system.invariants), "works": int(system.works), "ideal": int(system.ideal),
-            "friction": int(system.friction), "curved": system.curved,
-        }  # fmt: skip
-        options = drift.options(system, None)
-        self.plan, self.mem = layout.lay_out(sizes, len(parameters), system.kernel("dynamics").n_out, options)
-        for key, name in (
-            (layout.DYNAMICS, "dynamics"), (layout.RESIDUAL, "residual"), (layout.DISPLACEMENT, "displacement"),
-            (layout.INVARIANT, "invariant"), (layout.ENERGY, "energy"),
-        ):  # fmt: skip
-            self.plan[key] = system.kernel(name).address
-        self.plan[layout.NEWTON] = system.kernel("newton").address if system.curved else 0
-        self.plan[layout.WORK] = len(self.mem)
-        room = max(formulation.workspace(system.nu, system.nc), drift.workspace(system))  # never in use together
-        self.mem = np.concatenate([self.mem, np.zeros(room)])
-        for key, kernel in drift.kernels(system).items():
-            self.plan[key] = 0 if kernel is None else kernel.address
+        self.formulation, self.drift = formulation, drift
+        self.blueprint = blueprint_of(system, formulation, drift)
+        self.plan, self.mem = self.blueprint.plan.copy(), self.blueprint.mem.copy()
+        self.correct, self.feedback = self.blueprint.correct, self.blueprint.feedback
         first = self.plan[layout.XU] + system.nu
         self.mem[first : first + len(parameters)] = parameters
-        self.formulation, self.drift = formulation, drift
         self.choice: Choice | None = None
         self.choices: list[tuple[float, Choice | None]] = []
-        self.correct, self.feedback = drift.corrector(), drift.feedback(system)
         self.started: Start | None = None
-        if self.feedback is not None:
-            kernel = system.derived_kernel(f"feedback {self.feedback.name}", self._feedback_function)
-            self.plan[layout.FEEDBACK_KERNEL] = 0 if kernel is None else kernel.address
-        for key, function in (
-            (layout.ACCELERATE, formulation.accelerator(ideal=system.ideal, unrolled=False)),
-            (layout.FEEDBACK, leave if self.feedback is None else feed_back),
-            (layout.CORRECT, self.correct),
-        ):
-            self.plan[key] = address_of(function)
-
-    def _feedback_function(self) -> ca.Function | None:
-        return None if self.feedback is None else feedback_function(self.system, self.feedback)
+        self.notes: list[str] = []  # what was chosen on the way, and why
 
     def begin(self, t: float, z: np.ndarray, **stepping: Any) -> None:
         """Tell the drift control where and how a run starts, see `Start`; it may refuse."""
@@ -158,7 +196,7 @@ class Engine:
         """Make the static choices of the formulation at a state, and the motion kernel that goes with them."""
         system = self.system
         self.plan[layout.STALE] = -PATIENCE
-        if not system.ideal:
+        if not system.ideal or self._recall(t, z):
             return
         out = system.evaluate("dynamics", t, z[: system.nq], z[system.nq : self.size], self.parameters)
         parts = system.parts
@@ -179,6 +217,23 @@ class Engine:
         self.plan[layout.ACCELERATE] = address_of(
             self.formulation.accelerator(ideal=system.ideal, unrolled=motion is not None)
         )
+        if motion is not None and (choice is None or len(choice.rows) == system.nc):
+            self.blueprint.choice = choice, int(self.plan[layout.MOTION]), int(self.plan[layout.ACCELERATE])
+
+    def _recall(self, t: float, z: np.ndarray) -> bool:
+        """Start from the last choice that was made with this blueprint, if it is a good one here."""
+        if self.choices or self.blueprint.choice is None:
+            return False
+        choice, motion, accelerate = self.blueprint.choice
+        usual = self.plan[layout.ACCELERATE]
+        self.plan[layout.MOTION], self.plan[layout.ACCELERATE] = motion, accelerate
+        rates(self.plan, self.mem, t, np.ascontiguousarray(z, dtype=float), np.zeros(self.nz))
+        if not self.mem[self.plan[layout.QUALITY]] > RECHOOSE:
+            self.plan[layout.MOTION], self.plan[layout.ACCELERATE] = 0, usual
+            return False
+        self.plan[layout.STALE], self.choice = 0, choice
+        self.choices.append((t, choice))
+        return True
 
     def reserve(self, floats: int, ints: int) -> None:
         """Make room at the ends of mem and plan for the workspace of an integrator: STEP_FLOATS, STEP_INTS."""
@@ -187,7 +242,8 @@ class Engine:
             if not self.plan[key]:
                 self.plan[key] = len(array)
             lacking = int(self.plan[key]) + count - len(array)
-            setattr(self, name, np.concatenate([array, np.zeros(max(lacking, 0), dtype=array.dtype)]))
+            if lacking > 0:
+                setattr(self, name, np.concatenate([array, np.zeros(lacking, dtype=array.dtype)]))
 
     @property
     def substituted(self) -> bool:

@@ -170,3 +170,20 @@ def sample(plan, mem, ts, zs, out):
         out[at + 2] = balance_residual(plan, mem)
         out[at + 3] = mem[plan[QUALITY]]
     return 0
+
+
+@jit(i8(Ints, Floats, f8, Floats, Floats))
+def complete(plan, mem, t, z, out):
+    """u' (nu), la (nc), acceleration residuals (nc), balance residual at one state, by one call of the accelerator.
+
+    For accelerators that leave the equations they solved in mem; the unrolled ones do not.
+    """
+    nu, nc = plan[NU], plan[NC]
+    load_state(plan, mem, t, z)
+    call_accelerate(plan[ACCELERATE], (plan, mem))
+    move(out, 0, mem, plan[UDOT], nu)
+    move(out, nu, mem, plan[MULTIPLIER], nc)
+    for k in range(nc):
+        out[nu + nc + k] = _acceleration_residual(plan, mem, k)
+    out[nu + 2 * nc] = balance_residual(plan, mem)
+    return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 
 OK, MORE, NOT_FINITE, STEP_COLLAPSE, DRIFT_STUCK, TOO_MANY_STEPS, INTERRUPTED, JAMMED, UNREACHED = range(9)
-EVENT, ZENO, NOT_CONVERGED = range(9, 12)
+EVENT, ZENO, NOT_CONVERGED, PAUSED = range(9, 13)
 
 
 class Status(enum.IntEnum):
@@ -23,6 +23,12 @@ class Status(enum.IntEnum):
     EVENT = EVENT
     ZENO = ZENO
     NOT_CONVERGED = NOT_CONVERGED
+    PAUSED = PAUSED
+    # Of solvers that native code does not know.
+    SINGULAR = 41
+    TOO_ACCURATE = 42
+    PARTITION = 43
+    REFUSED = 44
 
     @property
     def message(self) -> str:
@@ -33,6 +39,7 @@ class Status(enum.IntEnum):
 MESSAGES = {
     Status.OK: "reached the end of the interval",
     Status.MORE: "the run has not ended yet",
+    Status.PAUSED: "the run waits for another integrator to go on",
     Status.NOT_FINITE: "the equations gave a value that is not finite (NaN or infinity); the model is undefined there: "
     "look at the last sample for a division by zero or a root of a negative number",
     Status.STEP_COLLAPSE: "the step size collapsed: the error test cannot be met; the motion may be singular or stiff "
@@ -48,7 +55,14 @@ MESSAGES = {
     Status.ZENO: "changes follow each other ever faster, without end in a finite time (as a ball comes to rest); let "
     "the last of them be terminal, or go on as a system in which contact is a constraint",
     Status.NOT_CONVERGED: "Newton's iteration of the implicit integrator did not converge; the step may be too large "
-    "(make it smaller, or let the integrator choose it), or the mechanism has reached a position where it cannot "
-    "move on",
+    "(make it smaller, or let the integrator choose it), the tolerances too tight for the scales of the model (loosen "
+    "`rtol` and `atol`), or the mechanism has reached a singular position, where it cannot move on: an explicit "
+    "integrator with Projection() may pass it",
+    Status.SINGULAR: "the matrix of the implicit equations is singular there; constraints may have become dependent: "
+    "look at system.diagnose(motion.at(t)) near the end, or take an explicit integrator with Projection()",
+    Status.TOO_ACCURATE: "the tolerances ask for more than double precision can give; raise `rtol` or `atol`",
+    Status.PARTITION: "the independent speeds given by `u_ind` are no longer independent there; leave it out, so that "
+    "others are chosen on the way, or use HillerAnantharaman()",
+    Status.REFUSED: "the solver refused the problem; please report it with the model",
     Status.INTERRUPTED: "interrupted from the keyboard; the samples up to there are kept",
 }

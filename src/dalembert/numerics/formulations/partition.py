@@ -9,7 +9,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.equations.system import System, name_of
+from dalembert.equations.naming import name_of
+from dalembert.equations.system import System
 from dalembert.errors import OptionError, UnknownNameError
 from dalembert.numerics.equations import Equations
 from dalembert.numerics.formulations.choice import Choice, choose

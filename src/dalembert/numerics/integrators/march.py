@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -16,13 +16,14 @@ from dalembert.numerics.integrators import advance as loop
 from dalembert.numerics.integrators import crossing
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.link import address_of
-from dalembert.numerics.status import MORE, OK, Status
+from dalembert.numerics.status import MORE, OK, PAUSED, Status
 
 if TYPE_CHECKING:
     from dalembert.numerics.engine import Engine
 
 CHUNK = 4096  # samples per buffer when every step is stored
 MOST_STEPS = 10_000_000  # per slice, however fast they are
+EPS = float(np.finfo(float).eps)
 SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctrl-C
 
 
@@ -38,6 +39,17 @@ class Samples:
     status: Status
     stats: dict[str, int]
     events: list[tuple[int, float, np.ndarray]] = field(default_factory=list)
+    begin: float = 0.0
+    end: tuple[float, np.ndarray] = (0.0, np.zeros(0))  # time and state where it stopped, stored or not
+    works: bool = False  # whether the last entry of a state is the work done
+
+
+class Reviewer(Protocol):
+    """Looks at a march when `due` steps were accepted, and may stop it (status PAUSED)."""
+
+    due: int
+
+    def __call__(self, run: March) -> bool: ...
 
 
 def march(
@@ -47,6 +59,7 @@ def march(
     span: tuple[float, float],
     t_eval: np.ndarray | None = None,
     progress: Callable[[float], None] | None = None,
+    review: Reviewer | None = None,
 ) -> Samples:
     """Integrate from z0 over `span`; stores `t_eval`, or every step. Ctrl-C keeps what is there.
 
@@ -73,17 +86,19 @@ def march(
     ):
         engine.plan[key] = address_of(function)
     engine.plan[layout.ESTIMATE] = address_of(method.estimate) if method.estimate and method.adaptive else 0
-    run = _Run(engine, method, z0, span, t_eval)
+    run = March(engine, method, z0, span, t_eval)
     status = run.start()
     try:
         while status == MORE:
-            status = run.slice()
+            status = run.slice(MOST_STEPS if review is None else max(review.due - run.accepted, 1))
             if engine.plan[layout.STALE] > 0:
                 # A partition given by the user may fail on the way: the pivoted solve carries on.
                 with suppress(OptionError):
                     engine.choose(float(run.clock[loop.T]), run.z)
             if progress is not None:
-                progress(float(run.clock[loop.T]))
+                progress(run.t)
+            if review is not None and status == MORE and run.accepted >= review.due and review(run):
+                status = PAUSED
     except KeyboardInterrupt:
         run.collect()
         status = Status.INTERRUPTED
@@ -92,7 +107,7 @@ def march(
     return run.finish(status)
 
 
-class _Run:
+class March:
     """The explicit state of one integration."""
 
     def __init__(
@@ -105,12 +120,14 @@ class _Run:
         self.z[: engine.size] = z0[: engine.size]  # the work done starts at zero
         self.clock, self.count = np.zeros(loop.CLOCK_SIZE), np.zeros(loop.COUNT_SIZE, dtype=np.int64)
         t0, t1 = span
-        self.clock[[loop.T, loop.T_START, loop.T_END]] = t0, t0, t1
-        self.clock[[loop.H, loop.RTOL, loop.ATOL]] = method.first_step, method.rtol, method.atol
-        self.clock[loop.H_MAX] = min(method.max_step, t1 - t0)
-        self.clock[loop.H_MIN] = 16.0 * np.finfo(float).eps * max(abs(t0), abs(t1))
-        self.clock[[loop.EXPONENT, loop.LAST_ERROR]] = 1.0 / method.order, 1.0
-        self.count[[loop.ALLOWED, loop.ADAPTIVE]] = method.max_steps, int(method.adaptive)
+        for key, value in (  # one by one: assigning by a list of indices takes ten times as long
+            (loop.T, t0), (loop.T_START, t0), (loop.T_END, t1),
+            (loop.H, method.first_step), (loop.RTOL, method.rtol), (loop.ATOL, method.atol),
+            (loop.H_MAX, min(method.max_step, t1 - t0)), (loop.H_MIN, 16.0 * EPS * max(abs(t0), abs(t1))),
+            (loop.EXPONENT, 1.0 / method.order), (loop.LAST_ERROR, 1.0),
+        ):  # fmt: skip
+            self.clock[key] = value
+        self.count[loop.ALLOWED], self.count[loop.ADAPTIVE] = method.max_steps, int(method.adaptive)
         self.t_eval = np.zeros(0) if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
         capacity = CHUNK if t_eval is None else len(self.t_eval) + 1  # an event may add one
         self.ts, self.zs = np.zeros(capacity), np.zeros(capacity * engine.nz)
@@ -139,16 +156,36 @@ class _Run:
             crossing.begin(e.plan, e.mem, self.clock[loop.T], self.z)
         return MORE if status == OK else status
 
-    def slice(self) -> int:
-        """Advance for about `SLICE` seconds, or until the buffer is full; collects what was stored."""
+    @property
+    def t(self) -> float:
+        """Where it is."""
+        return float(self.clock[loop.T])
+
+    @property
+    def t_start(self) -> float:
+        """Where it began."""
+        return float(self.clock[loop.T_START])
+
+    @property
+    def t_end(self) -> float:
+        """Where it should end."""
+        return float(self.clock[loop.T_END])
+
+    @property
+    def accepted(self) -> int:
+        """Steps accepted so far."""
+        return int(self.count[loop.ACCEPTED])
+
+    def slice(self, most: int) -> int:
+        """Advance for about `SLICE` seconds, `most` steps, or until the buffer is full; collects what was stored."""
         e = self.engine
         begin = time.perf_counter()
         status = loop.advance(
             e.plan, e.mem, self.clock, self.count, self.z, self.znew, self.zdot, self.stages, self.t_eval, self.ts,
-            self.zs, self.budget,
+            self.zs, min(self.budget, most),
         )  # fmt: skip
         seconds = time.perf_counter() - begin
-        self.budget = int(np.clip(self.budget * SLICE / max(seconds, 1e-6), 16, min(4 * self.budget, MOST_STEPS)))
+        self.budget = max(16, min(int(self.budget * SLICE / max(seconds, 1e-6)), 4 * self.budget, MOST_STEPS))
         self.collect()
         return int(status)
 
@@ -167,7 +204,11 @@ class _Run:
             "rejected": int(self.count[loop.REJECTED]),
             "nfev": int(self.engine.plan[layout.NFEV]),
         }
-        empty = (np.zeros(0), np.zeros((0, self.engine.nz)))
-        t, z = (np.concatenate(parts) for parts in zip(empty, *self.chunks, strict=True))
-        fresh = np.diff(t, prepend=-np.inf) > 0.0  # Ctrl-C can make a chunk be collected twice
-        return Samples(t[fresh], z[fresh], Status(status), stats, self.events)
+        more = (self.events, self.t_start, (self.t, self.z.copy()), self.engine.system.works)
+        if not self.chunks:
+            return Samples(np.zeros(0), np.zeros((0, self.engine.nz)), Status(status), stats, *more)
+        t, z = (np.concatenate(parts) for parts in zip(*self.chunks, strict=True))
+        fresh = t[1:] > t[:-1]
+        if not fresh.all():  # Ctrl-C can make a chunk be collected twice
+            t, z = t[np.r_[True, fresh]], z[np.r_[True, fresh]]
+        return Samples(t, z, Status(status), stats, *more)

@@ -25,7 +25,7 @@ from dalembert.numerics.integrators.march import Samples, march
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.integrators.radau_step import COLUMNS, radau_interpolate, radau_prepare, radau_step, settle
 from dalembert.numerics.linear.static_elimination import StaticElimination
-from dalembert.numerics.residuals.form import Residual, ResidualForm
+from dalembert.numerics.residuals.form import Residual, SettledForm
 from dalembert.numerics.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
 from dalembert.numerics.residuals.linearisation import Linearisation
 from dalembert.numerics.status import Status
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from dalembert.numerics.engine import Engine
 
 # Derivatives and order of elimination are found once for a system and a form.
-_PREPARED: WeakKeyDictionary[System, dict[ResidualForm, tuple[Linearisation, StaticElimination]]] = WeakKeyDictionary()
+_PREPARED: WeakKeyDictionary[System, dict[SettledForm, tuple[Linearisation, StaticElimination]]] = WeakKeyDictionary()
 EPS = float(np.finfo(float).eps)
 RELATIVE_NEWTON = 0.1  # iterate until what is left is this part of the tolerance asked for
 
@@ -54,7 +54,7 @@ class Radau:
     max_step: float = math.inf
     max_steps: int = 1_000_000_000
     step: float | None = None
-    form: ResidualForm = field(default_factory=GearGuptaLeimkuhler)
+    form: SettledForm = field(default_factory=GearGuptaLeimkuhler)
 
     def __post_init__(self) -> None:
         if not (10 * EPS <= self.rtol < 1.0 and 0.0 < self.atol < math.inf):
@@ -152,7 +152,7 @@ class Radau:
     def _kernels(self, system: System) -> tuple[Kernel, ...]:
         linearisation, _ = self._prepared(system)
         return tuple(
-            system.derived_kernel(f"{function.name()} {self.form!r}", partial(_itself, function))  # type: ignore[misc]
+            system.derived_kernel(f"{function.name()} {self.form.key}", partial(_itself, function))  # type: ignore[misc]
             for function in (linearisation.residual, linearisation.jacobian, linearisation.constraint_rates)
         )
 
@@ -187,7 +187,7 @@ def _worth_keeping(kernels: tuple[Kernel, ...]) -> float:
     return 0.1 if cost[1] > 10.0 * cost[0] else 1e-3
 
 
-def _check_form(form: ResidualForm, residual: Residual, system: System) -> None:
+def _check_form(form: SettledForm, residual: Residual, system: System) -> None:
     """Raise `PairingError` if y does not start with z = (q, u, work), all of it differential, all else algebraic."""
     nz = system.nq + system.nu + int(system.works)
     leading = residual.state.shape[0] == nz and all(

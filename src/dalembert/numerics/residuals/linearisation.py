@@ -15,8 +15,9 @@ class Linearisation:
     """`residual` maps x = (t, y, y', p) to F; `jacobian` maps x to the nonzeros of F_y, then of F_y'.
 
     `constraint_rates` maps x to F_t + F_y y' for equations without rates, and to zero for others. `state_places` and
-    `rate_places` (nnz, 2) are the rows and columns of the nonzeros. `eliminable` (k, 2) are entries of F_y' that are
-    constant, as in q' = ...: pivots that only grow as the step shrinks. `algebraic` (ny,) marks equations without y'.
+    `rate_places` (nnz, 2) are the rows and columns of the nonzeros. `eliminable` (k, 2) are entries of F_y' that are 1
+    and alone in their row and column, as in q' = ...: pivots that only grow as the step shrinks. Constant masses are
+    none: what is left of them after an elimination may be small. `algebraic` (ny,) marks equations without y'.
     """
 
     residual: ca.Function
@@ -44,14 +45,15 @@ class Linearisation:
         moved = ca.jtimes(r.F, ca.vertcat(r.t, r.y), ca.vertcat(1, r.ydot)) * ca.DM(algebraic.astype(float))
         every = ca.Function("every", [r.t, r.y, r.ydot, r.p], [ca.densify(g) for g in (r.F, nonzeros, moved)])
         F, J, moved = every(*arguments)
-        constant = [F_rate.nz[k].is_constant() for k in range(F_rate.nnz())]
+        alone = np.all([np.bincount(places)[places] == 1 for places in rate_places.T], axis=0)
+        unit = [F_rate.nz[k].is_constant() and abs(float(F_rate.nz[k])) == 1.0 for k in range(F_rate.nnz())]
         return cls(
             residual=ca.Function("residual", [x], [F]),
             jacobian=ca.Function("jacobian", [x], [J]),
             constraint_rates=ca.Function("constraint_rates", [x], [moved]),
             state_places=_places(F_y),
             rate_places=rate_places,
-            eliminable=rate_places[constant],
+            eliminable=rate_places[alone & np.array(unit, dtype=bool)],
             algebraic=algebraic,
         )
 

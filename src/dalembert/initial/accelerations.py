@@ -1,0 +1,100 @@
+"""Accelerations, multipliers and reactions (A.3, step 7): they follow from positions and velocities, or, where values
+of them are given, all levels are solved together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.errors import InitialStateError
+from dalembert.initial.diagnosis import describe_motions, diagnose
+from dalembert.initial.levels import ALL, level
+from dalembert.initial.metric import position_metric, speed_metric, weighted
+from dalembert.initial.servo import check_servos
+from dalembert.initial.stage import Stage
+from dalembert.initial.task import Task
+from dalembert.state import State
+
+FOLLOWING = 1e-6  # accelerations and multipliers count little in the distance: they follow from the rest
+SOLVED = 1e-6  # relative error above which no acceleration satisfies all equations
+
+
+def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> State:
+    """The state with these positions and velocities, its accelerations and multipliers solved for."""
+    from dalembert.numerics.instant import accelerations
+
+    found = accelerations(system, t, q, u, parameters)
+    if found.status:
+        raise InitialStateError(f"`{system.name}` at t = {t:g}: {found.status.message}")
+    if not np.isfinite(found.udot).all():
+        raise InitialStateError(
+            f"`{system.name}`: the accelerations are not finite at t = {t:g}; the model is undefined in this state"
+        )
+    check_servos(system, t, q, u, parameters)
+    state = State(system, float(t), q, u, found.udot, found.multipliers, parameters)
+    left = np.abs(found.acceleration)
+    if left.size and left.max() > SOLVED:
+        bad = {system.constraint_names[k]: float(left[k]) for k in np.argsort(-left) if left[k] > SOLVED}
+        conflicts = [str(conflict) for conflict in diagnose(system, state).conflicting]
+        raise InitialStateError(
+            f"`{system.name}`: no acceleration satisfies all constraints in this state: "
+            f"{'; '.join(conflicts) or 'left over: ' + _list(bad)}. Remove or change one of them",
+            bad,
+        )
+    if found.balance > SOLVED:
+        massless = diagnose(system, state).massless
+        which = f" ({describe_motions(massless)})" if massless else ""
+        raise InitialStateError(
+            f"`{system.name}`: M u' = f + r cannot be solved in this state: some motion has neither inertia nor a "
+            f"constraint{which}; give every coordinate inertia or a constraint"
+        )
+    return state
+
+
+def combined_stage(task: Task) -> Stage:
+    """All levels of a task, for (q, u, u', la)."""
+    s, wishes = task.system, task.wishes
+    nq, nu, nc = s.nq, s.nu, s.nc
+    made = level(s, ALL)
+    n_p, n_v, n_i = s.count("position"), s.count("velocity"), len(s.invariants)
+    always = 2 * n_p + n_i + n_v + nu + nc
+    asked = [
+        (always + offset + k, value)
+        for offset, values in ((0, wishes.rates), (nq, wishes.second_rates), (2 * nq, wishes.reactions))
+        for k, value in values.items()
+    ]
+    target = np.concatenate([task.target, task.udot, task.la])
+    free = np.ones(len(target), dtype=bool)
+    for offset, values in ((0, wishes.q), (nq, wishes.u), (nq + nu, wishes.udot), (nq + 2 * nu, wishes.la)):
+        free[[offset + k for k in values]] = False
+    x = task.x(task.target[:nq], task.target[nq:])
+    rest = np.full(nu + nc, np.inf)
+
+    def metric() -> np.ndarray:
+        G, M = np.zeros((len(target), len(target))), speed_metric(s, x)
+        both = np.zeros((nq + nu, nq + nu))
+        both[:nq, :nq], both[nq:, nq:] = position_metric(s, x), M
+        G[: nq + nu, : nq + nu] = weighted(both, task.weights)
+        G[nq + nu : nq + 2 * nu, nq + nu : nq + 2 * nu] = FOLLOWING * M
+        np.fill_diagonal(G[nq + 2 * nu :, nq + 2 * nu :], FOLLOWING)
+        return G
+
+    return Stage(
+        level=made,
+        x=np.concatenate([x, np.zeros(nu + nc)]),
+        pick=np.array([*range(always), *(k for k, _ in asked)], dtype=np.int64),
+        wanted=np.array([0.0] * always + [value for _, value in asked]),
+        target=target,
+        free=free,
+        metric=metric,
+        low=np.concatenate([task.low, -rest]),
+        high=np.concatenate([task.high, rest]),
+        bounded=task.bounded,
+    )
+
+
+def _list(bad: dict[str, float]) -> str:
+    shown = list(bad.items())[:5]
+    more = f" and {len(bad) - 5} more" if len(bad) > 5 else ""
+    return ", ".join(f"`{name}` {value:.3g}" for name, value in shown) + more

@@ -1,0 +1,61 @@
+"""Which values can be chosen together: the best-conditioned independent coordinates and speeds of a state."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.errors import PairingError
+from dalembert.initial.dependence import DEPENDENT, scale
+from dalembert.state import State
+
+
+class Independent(NamedTuple):
+    """Names of n_p coordinates and n_v speeds that may be given together."""
+
+    coordinates: tuple[str, ...]
+    speeds: tuple[str, ...]
+
+
+def suggest_independent(system: System, state: State) -> Independent:
+    """The coordinates and speeds that determine the others best in this state, most decisive first.
+
+    Directions that the constraints leave free are found by singular values in the mass metric, and of the variables
+    those are taken by pivoted QR in which these directions show most clearly.
+    """
+    if state.system.speeds != system.speeds:
+        raise PairingError(f"the state belongs to `{state.system.name}`, not to `{system.name}`")
+    at = (state.t, state.q, state.u, state.parameters)
+    n_p, n_pv = system.count("position"), system.count("position") + system.count("velocity")
+    A, M = system.constraint_jacobian(*at)[:n_pv], system.mass_matrix(*at)
+    scaled = scale(M, A, A)
+    first = n_pv + system.nq
+    C = system.evaluate("speeds", *at)[first + n_pv * system.nu :].reshape(system.nq, system.nu)
+    positions = _decisive(C @ scaled.back, _free(scaled.A[:n_p], system.nu))
+    speeds = _decisive(scaled.back, _free(scaled.A, system.nu))
+    return Independent(
+        tuple(system.coordinates[k] for k in positions),
+        tuple(system.speeds[k] for k in speeds),
+    )
+
+
+def _free(A: np.ndarray, n: int) -> np.ndarray:
+    """Orthonormal directions that rows of unit length leave free, (n, n - rank)."""
+    if not len(A):
+        return np.eye(n)
+    _, values, right = np.linalg.svd(A)
+    return right[int((values > DEPENDENT).sum()) :].T
+
+
+def _decisive(rows: np.ndarray, free: np.ndarray) -> list[int]:
+    """Rows that tell the free directions apart best, by QR with pivoting; every row counts by its direction only."""
+    from scipy.linalg import qr
+
+    count = free.shape[1]
+    if not count:
+        return []
+    lengths = np.linalg.norm(rows, axis=1)
+    shares = (rows / np.where(lengths > 0.0, lengths, 1.0)[:, None]) @ free
+    return [int(k) for k in qr(shares.T, pivoting=True, mode="r")[1][:count]]

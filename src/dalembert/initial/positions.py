@@ -1,0 +1,33 @@
+"""Positions: phi(q, t) = 0 and the invariants of the kinematics, for coordinates that are not given (A.1, step 5)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.initial.levels import POSITION, level
+from dalembert.initial.metric import position_metric, weighted
+from dalembert.initial.stage import Stage
+from dalembert.initial.task import Task
+
+
+def position_stage(task: Task) -> Stage:
+    """The position constraints of a task, for q (nq,)."""
+    s, nq = task.system, task.system.nq
+    made = level(s, POSITION)
+    target = task.target[:nq]
+    free = np.ones(nq, dtype=bool)
+    free[list(task.wishes.q)] = False
+    x = task.x(target, task.target[nq:])
+    weights = None if task.weights is None else task.weights[:nq]
+    return Stage(
+        level=made,
+        x=x,
+        pick=np.arange(len(made.rows)),
+        wanted=np.zeros(len(made.rows)),
+        target=target,
+        free=free,
+        metric=lambda: weighted(position_metric(s, x), weights),
+        low=task.low[:nq],
+        high=task.high[:nq],
+        bounded=task.bounded,
+    )

@@ -1,0 +1,96 @@
+"""`Report`: how a consistent state was found, and what could still be chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dalembert.initial.diagnosis import Diagnosis, diagnose
+from dalembert.state import State
+
+STILL = 1e-12  # changes below this fraction of the value are none
+SHOWN = 8  # moves that are printed
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """How `state` was found: `steps` by level, `guess` (q, u) before anything was solved.
+
+    `moved` maps names to how far they went from the guess, given values included. `n_p` positions and `n_v` velocities
+    may be chosen: n_p = n - s_p, n_v = n - s_p - s_v, from the ranks s_p, s_v, s_a of the levels in this state.
+    """
+
+    state: State
+    steps: Mapping[str, int]
+    guess: np.ndarray
+
+    @property
+    def iterations(self) -> int:
+        """Steps of all levels together."""
+        return sum(self.steps.values())
+
+    @cached_property
+    def moved(self) -> dict[str, float]:
+        """Changes against the guess by name, those that are zero left out."""
+        s, now = self.state.system, self.state.z
+        change = now - self.guess
+        names = (*s.coordinates, *s.speeds)
+        return {names[k]: float(change[k]) for k in np.flatnonzero(np.abs(change) > STILL * (1.0 + np.abs(now)))}
+
+    @property
+    def residuals(self) -> dict[str, dict[str, float]]:
+        """What is left of every constraint, by level and name."""
+        return self.state.residuals
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """Ranks and redundancies in this state."""
+        return diagnose(self.state.system, self.state)
+
+    @property
+    def n_p(self) -> int:
+        """Number of positions that may be chosen, n - s_p."""
+        return self.diagnosis.position_dof
+
+    @property
+    def n_v(self) -> int:
+        """Number of velocities that may be chosen, n - s_p - s_v."""
+        return self.diagnosis.dof
+
+    @property
+    def s_p(self) -> int:
+        """Number of independent position constraints."""
+        return self.diagnosis.ranks["position"]
+
+    @property
+    def s_v(self) -> int:
+        """Number of velocity constraints independent of those."""
+        return self.diagnosis.ranks["velocity"]
+
+    @property
+    def s_a(self) -> int:
+        """Number of acceleration constraints independent of those."""
+        return self.diagnosis.ranks["acceleration"]
+
+    def __str__(self) -> str:
+        s = self.state.system
+        steps = ", ".join(f"{count} {level}" for level, count in self.steps.items())
+        moves = sorted(self.moved.items(), key=lambda item: -abs(item[1]))
+        shown = [f"{name} {change:+.4g}" for name, change in moves[:SHOWN]]
+        more = [f"and {len(moves) - SHOWN} more"] if len(moves) > SHOWN else []
+        lines = [
+            f"report of `{s.name}` at t = {self.state.t:g}",
+            f"  may be chosen  n_p = {self.n_p} positions, n_v = {self.n_v} velocities of {s.nu}",
+            f"  independent    s_p = {self.s_p}, s_v = {self.s_v}, s_a = {self.s_a} constraints of {s.nc}",
+            f"  steps          {steps}",
+            f"  moved          {', '.join(shown + more) or 'nothing'}",
+        ]
+        for level, values in self.residuals.items():
+            worst = max(values, key=lambda name: abs(values[name]))
+            lines.append(f"  {level:<15}worst residual {abs(values[worst]):.1e} of {len(values)} (`{worst}`)")
+        return "\n".join(lines)
+
+    __repr__ = __str__

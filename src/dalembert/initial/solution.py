@@ -1,0 +1,72 @@
+"""Consistent initial states: positions, then velocities, then accelerations with multipliers, reactions and unknowns.
+
+Algorithms A.1, A.2 and A.3 of Dinh Van Phong: what is given is met, the rest is found nearest to the guess in the mass
+metric. Redundant constraints and singular positions are allowed. Where accelerations, multipliers, unknowns or
+reactions are given, all levels are solved together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dalembert.initial.accelerations import combined_stage, complete_state
+from dalembert.initial.failure import explain
+from dalembert.initial.positions import position_stage
+from dalembert.initial.report import Report
+from dalembert.initial.stage import RESTARTS, Found
+from dalembert.initial.task import Task
+from dalembert.initial.velocities import agreeing_speeds, velocity_stage
+from dalembert.state import State
+
+__all__ = ["complete_state", "solve_task"]
+
+
+def solve_task(task: Task, *, attempts: int = RESTARTS) -> State:
+    """The state a task asks for; raises `InitialStateError` saying what is in the way."""
+    positions = position_stage(task)
+    found = positions.seek(attempts)
+    if not found.met:
+        raise explain(task, positions, found)
+    return solve_velocities(task, found, attempts=attempts)
+
+
+def solve_velocities(task: Task, positions: Found, *, attempts: int = RESTARTS) -> State:
+    """The state with positions that were found already."""
+    at_once = agreeing_speeds(task, positions.v)
+    if at_once is not None:
+        return finish(task, positions, at_once, attempts=attempts)
+    velocities = velocity_stage(task, positions.v)
+    found = velocities.seek(attempts)
+    if not found.met and not task.wishes.of_accelerations:
+        raise explain(task, velocities, found, q=positions.v)
+    return finish(task, positions, found, attempts=attempts)
+
+
+def finish(task: Task, positions: Found, velocities: Found, *, attempts: int = RESTARTS) -> State:
+    """The state with positions and velocities that were found already; both may move if accelerations are given."""
+    if task.wishes.of_accelerations:
+        return _solve_together(task, positions, velocities, attempts)
+    state = complete_state(task.system, task.t, positions.v, velocities.v, task.p)
+    return _reported(task, state, {"position": positions.steps, "velocity": velocities.steps})
+
+
+def _solve_together(task: Task, positions: Found, velocities: Found, attempts: int) -> State:
+    """The state with values given at acceleration level, started from one without them."""
+    s, nq, nu = task.system, task.system.nq, task.system.nu
+    stage = combined_stage(task)
+    start = np.concatenate([positions.v, velocities.v, stage.target[nq + nu :]])
+    found = stage.solve(np.where(stage.free, start, stage.target))
+    if not found.met:
+        tried = stage.seek(attempts)
+        found = tried if tried.met or stage.cost(tried) < stage.cost(found) else found
+    if not found.met:
+        raise explain(task, stage, found)
+    q, u, udot, la = np.split(found.v, [nq, nq + nu, nq + 2 * nu])
+    state = State(s, task.t, q, u, udot, la, task.p)
+    return _reported(task, state, {"position": positions.steps, "velocity": velocities.steps, "all": found.steps})
+
+
+def _reported(task: Task, state: State, steps: dict[str, int]) -> State:
+    return replace(state, report=Report(state, steps, task.guess))

@@ -1,0 +1,155 @@
+"""One level to be solved: which variables may move, from where, towards what, measured how; and what was found."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.initial.levels import Level
+from dalembert.preparation import prepare
+
+LIMIT = 300  # steps of one descent
+WALK = 60  # steps along the equations towards the guess
+RESTARTS = 12
+SETTLED = 4  # of the tries, the best, that are worth a descent to the closest point
+CONSISTENT = 1e-14  # a guess with smaller residuals is taken as it is
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Where a descent ended: variables (n,), residuals (m,), gradients (m, n), the worst residual, and the cost."""
+
+    v: np.ndarray
+    residual: np.ndarray
+    gradients: np.ndarray
+    worst: float
+    met: bool
+    steps: int
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """The equations `pick` of a level, equal to `wanted` (m,), for variables of which those in `free` (n,) may move.
+
+    `x` is what the kernel reads besides the variables. `target` (n,) is the guess, `metric` gives G (n, n) when asked.
+    """
+
+    level: Level
+    x: np.ndarray
+    pick: np.ndarray
+    wanted: np.ndarray
+    target: np.ndarray
+    free: np.ndarray
+    metric: Callable[[], np.ndarray]
+    low: np.ndarray
+    high: np.ndarray
+    bounded: bool
+    _metric: list[np.ndarray] = field(default_factory=list, repr=False)
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the equations, (m,)."""
+        return [self.level.rows[k] for k in self.pick]
+
+    @property
+    def G(self) -> np.ndarray:
+        """The metric, (n, n), computed once."""
+        if not self._metric:
+            self._metric.append(self.metric())
+        return self._metric[0]
+
+    def distance(self, v: np.ndarray) -> float:
+        """Length of the way from the target, among the free variables."""
+        d = np.where(self.free, v - self.target, 0.0)
+        return float(np.sqrt(max(d @ self.G @ d, 0.0)))
+
+    def solve(self, start: np.ndarray | None = None, *, walk: int = WALK, alike: bool = False) -> Found:
+        """The point nearest to the target that a descent from `start` (the target if None) leads to.
+
+        Residuals are weighed by their gradients or, with `alike`, count as they are stated.
+        """
+        steps, find_nearest = _native()
+        n, m, total = len(self.target), len(self.pick), len(self.level.rows)
+        if m not in self.level.plans:
+            self.level.plans[m] = steps.lay_out((n, m, total, self.level.kernel.n_in))
+        template, size = self.level.plans[m]
+        plan, mem = template.copy(), np.zeros(size)
+        plan[steps.KERNEL], plan[steps.BOUNDED] = self.level.kernel.address, int(self.bounded)
+        plan[steps.UNIFORM] = int(alike)
+        first = steps.PLAN_SIZE
+        plan[first:] = np.concatenate([self.level.place, self.free, self.level.turns, self.pick])
+        first = plan[steps.INPUT]
+        mem[first : first + len(self.x)] = self.x
+        first = plan[steps.TARGET]
+        value = self.target if start is None else start
+        mem[first : first + 4 * n + m] = np.concatenate([self.target, value, self.low, self.high, self.wanted])
+        worst = steps.evaluate(plan, mem)
+        if m and self.free.any() and not (start is None and worst <= CONSISTENT):
+            first = plan[steps.METRIC]
+            mem[first : first + n * n] = self.G.ravel()
+            worst = find_nearest(plan, mem, LIMIT, walk)
+        at, residual = int(plan[steps.VALUE]), int(plan[steps.RESIDUAL])
+        rows = mem[plan[steps.OUTPUT] + total :][: total * n].reshape(total, n)
+        return Found(
+            v=mem[at : at + n].copy(),
+            residual=mem[residual : residual + m].copy(),
+            gradients=rows[self.pick],
+            worst=float(worst),
+            met=bool(worst <= steps.HELD),
+            steps=int(plan[steps.STEPS]),
+        )
+
+    def at(self, point: np.ndarray) -> Found:
+        """Residuals and gradients at a point, nothing moved."""
+        return replace(self, free=np.zeros_like(self.free), target=point).solve()
+
+    def seek(self, attempts: int = RESTARTS) -> Found:
+        """The nearest point found from the target or, if there is none, from perturbed starts.
+
+        If there is none at all, a point with the least sum of squares of the residuals as they are stated.
+        """
+        first = self.solve()
+        if first.met or not self.free.any():
+            return first
+        tries = [first, *(self.solve(start) for start in self.starts(attempts))]
+        met = [found for found in tries if found.met]
+        if met:
+            return min(met, key=lambda found: self.distance(found.v))
+        finite = [found for found in tries if np.isfinite(found.worst)]
+        settled = [self.solve(found.v, alike=True) for found in sorted(finite, key=self.cost)[:SETTLED]]
+        return min(settled, key=self.cost) if settled else first
+
+    @staticmethod
+    def cost(found: Found) -> float:
+        """Sum of squares of the residuals."""
+        return float(found.residual @ found.residual)
+
+    def starts(self, count: int) -> list[np.ndarray]:
+        """Points around the target, further and further out, the same on every call; angles anywhere on the circle."""
+        rng = np.random.default_rng(1717)
+        n, found = len(self.target), []
+        reach = np.maximum(1.0, np.abs(self.target))
+        for k in range(count):
+            spread = 0.05 * 1.6**k
+            way = spread * reach * rng.standard_normal(n)
+            far = self.level.turns.astype(bool) & (np.abs(way) > np.pi)
+            way[far] = rng.uniform(-np.pi, np.pi, int(far.sum()))
+            point = np.where(self.free, self.target + way, self.target)
+            inside = np.isfinite(self.low) & np.isfinite(self.high) & self.free
+            if self.bounded and k % 2:
+                point[inside] = rng.uniform(self.low[inside], self.high[inside])
+            found.append(np.clip(point, self.low, self.high) if self.bounded else point)
+        return found
+
+
+@functools.cache
+def _native() -> tuple[Any, Any]:
+    prepare()
+    from dalembert.numerics import least_steps
+    from dalembert.numerics.nearest import find_nearest
+
+    return least_steps, find_nearest

@@ -1,0 +1,43 @@
+"""Velocities: psi(q, u, t) = 0 and given rates of coordinates, for the speeds that are not given (A.2, step 6)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.initial.levels import VELOCITY, level
+from dalembert.initial.metric import speed_metric, weighted
+from dalembert.initial.stage import CONSISTENT, Found, Stage
+from dalembert.initial.task import Task
+
+
+def agreeing_speeds(task: Task, q: np.ndarray) -> Found | None:
+    """The guess of the speeds if it satisfies the constraints at positions q as it is, as rest often does; or None."""
+    s, u = task.system, task.target[task.system.nq :]
+    psi = s.kernel("speeds")(task.x(q, u))[: s.count("position") + s.count("velocity")]
+    if task.wishes.rates or not np.abs(psi).max(initial=0.0) <= CONSISTENT:
+        return None
+    return Found(u, psi, np.zeros((0, s.nu)), float(np.abs(psi).max(initial=0.0)), met=True, steps=0)
+
+
+def velocity_stage(task: Task, q: np.ndarray) -> Stage:
+    """The velocity constraints of a task at positions q, for u (nu,)."""
+    s, nq, rates = task.system, task.system.nq, task.wishes.rates
+    made = level(s, VELOCITY)
+    target = task.target[nq:]
+    count = s.count("position") + s.count("velocity")
+    free = np.ones(s.nu, dtype=bool)
+    free[list(task.wishes.u)] = False
+    x = task.x(q, target)
+    weights = None if task.weights is None else task.weights[nq:]
+    return Stage(
+        level=made,
+        x=x,
+        pick=np.array([*range(count), *(count + k for k in rates)], dtype=np.int64),
+        wanted=np.array([0.0] * count + list(rates.values())),
+        target=target,
+        free=free,
+        metric=lambda: weighted(speed_metric(s, x), weights),
+        low=task.low[nq:],
+        high=task.high[nq:],
+        bounded=task.bounded,
+    )

@@ -1,0 +1,268 @@
+"""IDA on its three residual forms: accuracy, constraints, failure in words, and the chains that others abort on."""
+
+import _thread
+import re
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import dalembert as da
+from dalembert import problems
+from dalembert.numerics.engine import Engine
+from dalembert.problems.closed_chain import closed_chain
+
+FORMS = [da.HillerAnantharaman(), da.GearGuptaLeimkuhler(), da.PseudoSpeeds()]
+EACH = pytest.mark.parametrize("form", FORMS, ids=lambda f: type(f).__name__)
+
+
+def worst(motion, level="position"):
+    return max(np.abs(values).max() for values in motion.violation[level].values())
+
+
+@EACH
+def test_andrews_to_seven_digits(form):
+    problem = problems.get("andrews")
+    motion = problem.simulate(t_eval=[0.03], integrator=da.IDA(rtol=1e-11, atol=1e-11, form=form))
+    reference = problem.reference[0.03]
+    assert max(abs(motion[name][0] - reference[name]) for name in motion.system.coordinates) < 1e-7
+
+
+@EACH
+def test_car_axis_to_seven_digits(form):
+    problem = problems.get("car_axis")
+    motion = problem.simulate(t_eval=[3.0], integrator=da.IDA(rtol=1e-10, atol=1e-11, form=form))
+    reference = problem.reference[3.0]
+    assert max(abs(motion[name][0] - reference[name]) for name in motion.system.coordinates) < 1e-7
+    assert motion.multipliers[0] == pytest.approx([reference["normal"], reference["axle"]], abs=1e-7)
+
+
+@EACH
+@pytest.mark.parametrize("name", ["knife_edge", "appell_hamel", "asymmetric_top", "car", "duffing_tracking"])
+def test_velocity_constraints_quaternions_and_servo(name, form):
+    problem = problems.get(name)
+    t_end = min(problem.t_end, 1.0)
+    times = np.linspace(0.0, t_end, 5)
+    motion = problem.simulate(t_end=t_end, t_eval=times, integrator=da.IDA(form=form))
+    reference = problem.simulate(t_end=t_end, t_eval=times)
+    assert motion.success
+    np.testing.assert_allclose(motion.q, reference.q, atol=2e-6)
+    np.testing.assert_allclose(motion.work, reference.work, atol=1e-5 * (1.0 + np.abs(reference.work).max()))
+
+
+@EACH
+def test_error_and_constraint_residual_follow_the_tolerance(form):
+    problem = problems.get("four_bar")
+    system = problem.system()
+    state, times = problem.state(system), np.linspace(0.0, 5.0, 51)
+    fine = system.simulate(state, 5.0, t_eval=times, integrator=da.DOP853(rtol=1e-13, atol=1e-14))
+    runs = [
+        system.simulate(
+            state, 5.0, t_eval=times, integrator=da.IDA(rtol=tol, atol=tol, form=form), drift=da.NoCorrection()
+        )
+        for tol in (1e-6, 1e-10)
+    ]
+    errors = [np.abs(run.q - fine.q).max() for run in runs]
+    assert errors[1] < 1e-3 * errors[0]
+    assert errors[1] < 1e-6
+    for run, tol in zip(runs, (1e-6, 1e-10), strict=True):
+        assert worst(run) < 30 * tol
+    assert worst(runs[0]) > 100 * worst(runs[1])
+
+
+@EACH
+def test_projection_moves_the_samples_only(form):
+    problem = problems.get("four_bar")
+    options = {"t_end": 1.0, "t_eval": np.linspace(0.0, 1.0, 11), "integrator": da.IDA(rtol=1e-6, atol=1e-6, form=form)}
+    raw, moved = problem.simulate(drift=da.NoCorrection(), **options), problem.simulate(**options)
+    assert worst(raw) > 1e-9
+    assert worst(moved) < 1e-11
+    assert raw.stats == moved.stats
+    np.testing.assert_allclose(raw.q, moved.q, atol=1e-5)
+
+
+@EACH
+@pytest.mark.parametrize("n", [4, 5, 10])
+def test_closed_chains_swing_for_thirty_seconds(n, form):
+    motion = closed_chain(n).simulate(t_eval=np.linspace(0.0, 30.0, 301), integrator=da.IDA(1e-5, 1e-5, form))
+    assert motion.success, motion.message
+    assert motion.t[-1] == 30.0
+    assert worst(motion) < 1e-9
+
+
+def test_a_chain_of_twenty_links_swings_for_thirty_seconds():
+    motion = closed_chain(20).simulate(t_eval=np.linspace(0.0, 30.0, 301), integrator=da.IDA(1e-5, 1e-5))
+    assert motion.success, motion.message
+    assert motion.t[-1] == 30.0
+    assert worst(motion) < 1e-9
+
+
+def test_the_usual_set_up_with_a_fixed_partition_aborts_and_says_why():
+    problem = closed_chain(5)
+    motion = problem.simulate(integrator=da.IDA(form=da.PseudoSpeeds(u_ind=["w0", "w1", "w2"])))
+    assert not motion.success
+    assert 1.0 < motion.t[-1] < 5.0
+    assert "given by `u_ind` are no longer independent" in motion.message
+    assert "leave it out" in motion.message
+    free = problem.simulate(t_end=5.0, integrator=da.IDA(form=da.PseudoSpeeds()))
+    assert free.success
+    assert "independent speeds" in free.method  # and from when on
+    assert free.method.count("from t =") > 1
+
+
+@EACH
+def test_redundant_constraints_are_left_out(form):
+    model = problems.get("four_bar").build()
+    first, second = (c.expression for c in model.statement.constraints)
+    model.constrain(first, name="again")
+    model.constrain(2 * first - 3 * second, name="mixed")
+    system = model.compile()
+    motion = system.simulate(problems.get("four_bar").state(system), 2.0, t_eval=[2.0], integrator=da.IDA(form=form))
+    reference = problems.get("four_bar").simulate(t_end=2.0, t_eval=[2.0])
+    assert motion.success
+    np.testing.assert_allclose(motion.q, reference.q, atol=5e-6)
+
+
+def test_samples_do_not_depend_on_where_they_are_asked_for():
+    problem = problems.get("pendulum")
+    ida = da.IDA(rtol=1e-10, atol=1e-10)
+    steps = problem.simulate(t_end=1.0, integrator=ida)
+    assert steps.t[0] == 0.0
+    assert steps.t[-1] == 1.0
+    assert (np.diff(steps.t) > 0.0).all()
+    assert len(steps) == steps.stats["steps"] + 1
+    some = np.sort(np.append(np.linspace(0.0, 1.0, 7), steps.t[100]))  # one of them where a step ends
+    dense = problem.simulate(t_end=1.0, t_eval=some, integrator=ida)
+    assert dense.stats["steps"] == steps.stats["steps"]
+    np.testing.assert_array_equal(dense.t, some)
+    np.testing.assert_allclose(dense["x"], problem.exact(some)["x"], atol=1e-7)
+
+
+def test_a_motion_is_continued_between_its_samples():
+    motion = problems.get("four_bar").simulate(t_end=1.0, t_eval=np.linspace(0.0, 1.0, 5), integrator=da.IDA())
+    exact = problems.get("four_bar").simulate(t_end=1.0, t_eval=[0.6])
+    np.testing.assert_allclose(motion.at(0.6).q, exact.q[0], atol=1e-6)
+    near = float(np.nextafter(motion.t[2], 1.0))
+    np.testing.assert_allclose(motion.at(near).q, motion.q[2], atol=1e-12)
+
+
+def test_steps_obey_their_limits():
+    problem = problems.get("pendulum")
+    motion = problem.simulate(t_end=0.5, integrator=da.IDA(first_step=1e-5, max_step=1e-3))
+    assert motion.t[1] == pytest.approx(1e-5)
+    assert np.diff(motion.t).max() <= 1e-3 * (1 + 1e-9)
+    low = problem.simulate(t_end=0.5, integrator=da.IDA(max_order=1, rtol=1e-5, atol=1e-5))
+    assert low.stats["steps"] > 3 * problem.simulate(t_end=0.5, integrator=da.IDA(1e-5, 1e-5)).stats["steps"]
+    short = problem.simulate(t_end=0.5, integrator=da.IDA(max_steps=7))
+    assert not short.success
+    assert short.stats["steps"] == 7
+    assert "raise `max_steps`" in short.message
+
+
+def test_failures_are_told_in_words(capsys):
+    stopped = problems.get("n_four_bar").simulate(integrator=da.IDA())  # a singular position: dependent constraints
+    assert not stopped.success
+    assert stopped.t[-1] == pytest.approx(1.228, abs=1e-2)
+    assert "singular position" in stopped.message
+    model = da.Model("well")
+    (x,) = model.coordinates("x")
+    model.particle("P", mass=1, position=[x, 0])
+    model.generalized_force({x: -1 / (1 - x) ** 0.5})
+    undefined = model.compile()
+    motion = undefined.simulate(undefined.initial({"x": 0.9, "x_dot": 5.0}), 1.0, integrator=da.IDA())
+    assert not motion.success
+    assert np.isfinite(motion.q).all()
+    assert motion["x"][-1] < 1.0
+    assert capsys.readouterr().out == ""  # nothing printed by SUNDIALS
+
+
+def test_control_c_keeps_what_is_there():
+    threading.Timer(0.7, _thread.interrupt_main).start()
+    motion = closed_chain(5).simulate(t_end=1e4, integrator=da.IDA(1e-10, 1e-10))
+    assert not motion.success
+    assert "interrupted" in motion.message
+    assert len(motion) > 10
+
+
+def test_residual_forms_and_formulations_are_not_confused():
+    problem = problems.get("pendulum")
+    for form in FORMS:
+        with pytest.raises(da.PairingError, match=r"residual form .* integrator=IDA\(form="):
+            problem.simulate(formulation=form, integrator=da.DOP853())
+    with pytest.raises(da.PairingError, match="no use for MinimalKane"):
+        problem.simulate(formulation=da.MinimalKane(), integrator=da.IDA())
+    for wrong in (da.PseudoSpeeds, da.MinimalKane(), "GGL"):
+        with pytest.raises(da.PairingError, match="is not a residual form"):
+            da.IDA(form=wrong)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rtol": -1e-6}, "rtol=-1e-06"),
+        ({"rtol": 1e-16}, "below what BDF reaches"),
+        ({"atol": 0.0}, "atol > 0"),
+        ({"first_step": 0.0}, "first_step is 0.0"),
+        ({"max_step": -1.0}, "max_step is -1.0"),
+        ({"max_steps": 0}, "max_steps is 0"),
+        ({"max_order": 6}, "max_order is 6"),
+    ],
+)
+def test_options_that_cannot_work_are_refused(options, words):
+    with pytest.raises(da.OptionError, match=words):
+        da.IDA(**options)
+
+
+def test_a_state_that_is_nearly_consistent_is_moved_before_the_first_step():
+    problem = problems.get("four_bar")
+    system = problem.system()
+    state = problem.state(system)
+    engine = Engine(system, state.parameters, da.LagrangeMultipliers(), da.NoCorrection())
+    z = state.z + 3e-7
+    for form in FORMS:
+        settled = form.settled(engine, 0.0, z)
+        settled.start(engine, 0.0, z)
+        samples = da.IDA(rtol=1e-10, atol=1e-10, form=form).run(engine, z, (0.0, 0.1))
+        assert samples.status == 0, form
+        assert np.abs(system.position_residual(0.1, samples.z[-1][:3])).max() < 1e-8
+
+
+def test_code_of_the_how_to_page():
+    page = Path(__file__).resolve().parents[2] / "docs" / "residual_forms.md"
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
+        exec(compile(block, str(page), "exec"), names)
+    assert names["motion"].success
+
+
+def stated(kind):
+    """A particle with friction on a wavy track, or with a constraint on its accelerations."""
+    model = da.Model(kind)
+    x, y = model.coordinates("x y")
+    vx, vy = model.speeds("vx vy")
+    P = model.particle("P", mass=1.3, position=[x, y])
+    model.gravity([0, -9.81])
+    if kind == "friction":
+        track = model.constrain(y - sp.sin(2 * x) / 2, name="track")
+        model.nonideal(track, friction=0.1, at=P, regularisation=1e-2)
+        return model, {"x": 0.0, "vx": 3.0}
+    ax, ay = vx.diff(model.t), vy.diff(model.t)
+    law = ay - 0.3 * ax + 0.1 * sp.sin(x) if kind == "linear" else ax**2 + (ay + x) ** 2 - 25
+    model.constrain(law, name="law")
+    return model, {"x": 0.2, "y": 0.0, "vx": 1.0, "vy": 0.0}
+
+
+@EACH
+@pytest.mark.parametrize("kind", ["friction", "linear", "curved"])
+def test_friction_and_acceleration_constraints(kind, form):
+    model, given = stated(kind)
+    system = model.compile()
+    state, times = system.initial(given), np.linspace(0.0, 1.0, 6)
+    motion = system.simulate(state, 1.0, t_eval=times, integrator=da.IDA(1e-10, 1e-10, form))
+    reference = system.simulate(state, 1.0, t_eval=times)
+    assert reference.success
+    assert motion.success
+    np.testing.assert_allclose(motion.q, reference.q, atol=1e-6)
+    np.testing.assert_allclose(motion.work, reference.work, atol=1e-5)
