@@ -9,7 +9,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-sys.path.insert(0, str(HERE))  # out_folder and mathml are found by their names
+sys.path.insert(0, str(HERE))  # out_folder, docstrings and mathml are found by their names
 
 project = "dalembert"
 author = "The dalembert developers"
@@ -17,6 +17,7 @@ copyright = "the dalembert developers, BSD-3-Clause"  # noqa: A001 - Sphinx's na
 release = metadata.version("dalembert")
 
 extensions = [
+    "docstrings",
     "mathml",
     "myst_parser",
     "sphinx.ext.autodoc",
@@ -60,9 +61,10 @@ def setup(app: Any) -> None:
 
 
 def animate_start_page(_app: Any) -> None:
-    """The four-bar linkage of the start page, as the library itself draws it."""
+    """The mechanisms of the start page, as the library itself draws them."""
     from dalembert import problems
 
     target = HERE / "_static"
     target.mkdir(exist_ok=True)
-    problems.get("four_bar").simulate(t_end=10.0).animate(target / "four_bar.html")
+    for name in ("sliding_particle", "four_bar"):
+        problems.get(name).simulate(t_end=10.0).animate(target / f"{name}.html")

@@ -4,9 +4,9 @@
 Figures 2-9 of Bajodah, Hodges and Chen: the Appell-Hamel mechanism with a nonlinear nonholonomic constraint.
 
 A load that hangs beside a wheel sinks and makes it roll on a plane. What to see: theta settles while the wheel rolls
-faster and faster (2-6), so that the path of the load becomes straight (7) as it sinks (8). Figure 9 compares the energy
-error of the nonlinear constraint model (NC) with that of the linear one (LC). The paper finds NC to subdue its growth;
-here both stay below 5e-9 J, and LC is the smaller one.
+faster and faster (2-6), so that the path of the load becomes straight (7) as it sinks (8). Figure 9 compares the
+energy error of the nonlinear constraint model (NC) with that of the linear one (LC). The paper finds NC to subdue its
+growth; here both stay below 5e-9 J, and LC is the smaller one.
 
 Run ``python examples/appell_hamel.py [folder]``; the figures are saved there (default: out).
 """

@@ -3,8 +3,9 @@
 
 A ball that bounces, and a turning disc that catches an arm: events that change a motion.
 
-What to see: each bounce keeps 80 % of the speed, so 64 % of the height. The latch closes where the disc has caught up with
-the arm, at t = 1/3 s; angular momentum is kept, both turn at 2.1/1.3 rad/s, and the certificate counts the energy lost.
+What to see: each bounce keeps 80 % of the speed, so 64 % of the height. The latch closes where the disc has caught up
+with the arm, at t = 1/3 s; angular momentum is kept, both turn at 2.1/1.3 rad/s, and the certificate counts the
+energy lost.
 
 Run ``python examples/events.py [folder]``; the figure is saved there (default: out).
 """

@@ -2,10 +2,10 @@
 =================
 
 Figures 1-5 and equation (38) of Kalaba and Udwadia. What to see: example 1 prints the explicit acceleration of a
-particle with y' = z x'. Example 2 is a pendulum, plain (figure 1) and with a length that varies with x (2, 3): it starts
-on a hill between two valleys; as in the paper nothing holds the constraint, so its error grows and the certificate says
-NOT OK. Example 3 makes two Duffing oscillators track a relative motion (the second one dashed); the reactions are the
-control forces (4), and the error stays below 1e-9 (5).
+particle with y' = z x'. Example 2 is a pendulum, plain (figure 1) and with a length that varies with x (2, 3): it
+starts on a hill between two valleys; as in the paper nothing holds the constraint, so its error grows and the
+certificate says NOT OK. Example 3 makes two Duffing oscillators track a relative motion (the second one dashed); the
+reactions are the control forces (4), and the error stays below 1e-9 (5).
 
 Run ``python examples/gauss_principle.py [folder]``; the figures are saved there (default: out).
 """

@@ -3,11 +3,11 @@
 
 Figures 11-18 of Bajodah, Hodges and Chen: a particle on the track y = l0 - x^2/l0, gravity along +y, by Kutta-Merson.
 
-What to see: without correction (N) the violation phi and the energy error grow (11-14); with gains -20 and -100 (DN) phi
-stays below 2e-11 m (15), but energy is lost (17). After an hour at dt = 0.1 s (16) the damped particle keeps to its track
-and has lost most of its swing, which the minimal equation (137) still has (M); the uncorrected one is 67 km away. Figure
-18 does not come out as printed: one correction of Blajer or of Yoon, Howe and Greenwood after each step leaves phi at
-round-off, far below Baumgarte. Run ``python examples/sliding_particle.py [folder]`` (default: out).
+What to see: without correction (N) the violation phi and the energy error grow (11-14); with gains -20 and -100 (DN)
+phi stays below 2e-11 m (15), but energy is lost (17). After an hour at dt = 0.1 s (16) the damped particle keeps to
+its track and has lost most of its swing, which the minimal equation (137) still has (M); the uncorrected one is 67 km
+away. Figure 18 does not come out as printed: one correction of Blajer or of Yoon, Howe and Greenwood after each step
+leaves phi at round-off, far below Baumgarte. Run ``python examples/sliding_particle.py [folder]`` (default: out).
 """
 
 import sys

@@ -36,7 +36,7 @@ def check_output(expected, printed, where):
 
 def rolls_without_loss(names):
     """The disc of the page on SymPy: energy about the contact point, and the push of the last block."""
-    motion = names["kane_motion"]
+    motion = names["motion"]
     lean, (u1, u2, u3) = motion["q2"], (motion[name] for name in ("u1", "u2", "u3"))
     energy = 0.5 * 2.0 * 0.25 * (1.25 * u1**2 + 1.5 * u2**2 + 0.25 * u3**2) + 2.0 * 9.81 * 0.5 * np.cos(lean)
     np.testing.assert_allclose(energy, energy[0], rtol=1e-9)
@@ -46,7 +46,18 @@ def rolls_without_loss(names):
     np.testing.assert_allclose(rates[1] * 1.5 * 2.0 * 0.5, 3 * np.sin(0.5) - 1.0, rtol=1e-10)
 
 
-CHECKS = {"docs/from_sympy.md": lambda names: rolls_without_loss({**names, "kane_motion": names["motion"]})}
+def is_the_printed_message(names):
+    """The page on initial states: the message it prints is the one raised; branches were followed."""
+    page = (ROOT / "docs" / "initial_states.md").read_text(encoding="utf-8")
+    with pytest.raises(da.InitialStateError) as caught:
+        names["system"].initial({"q1": 0.3, "q2": 0.3}, guess={"q3": -2.6})
+    printed = re.search(r"```\n(`planar.*?)```", page, re.DOTALL)[1]
+    assert " ".join(printed.split()) == str(caught.value)
+    assert len(names["turn"]) == 8
+    assert isinstance(names["hanging"], da.State)
+
+
+CHECKS = {"docs/from_sympy.md": rolls_without_loss, "docs/initial_states.md": is_the_printed_message}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
@@ -87,7 +98,9 @@ def test_start_page_and_readme_show_the_same_ten_lines():
 def test_rows_of_the_plan_are_all_shown():
     text = (ROOT / "docs" / "rows.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([A-Z]\d) \|", text, re.MULTILINE)
-    wanted = [f"{letter}{k}" for letter, n in (("K", 9), ("G", 7), ("I", 8), ("S", 3), ("L", 4)) for k in range(1, n + 1)]
+    wanted = [
+        f"{letter}{k}" for letter, n in (("K", 9), ("G", 7), ("I", 8), ("S", 3), ("L", 4)) for k in range(1, n + 1)
+    ]
     assert rows == wanted
     for line in text.splitlines():
         if re.match(r"\| [A-Z]\d \|", line):
