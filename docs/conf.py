@@ -9,6 +9,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+(HERE / "_static").mkdir(exist_ok=True)  # filled when the build begins, see animate_start_page
 sys.path.insert(0, str(HERE))  # out_folder, docstrings and mathml are found by their names
 
 project = "dalembert"
@@ -49,6 +50,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
+    "write_computation_times": False,  # that page would load scripts from elsewhere
     "abort_on_example_error": True,
     "min_reported_time": 0,
     "plot_gallery": "True",
@@ -65,6 +67,5 @@ def animate_start_page(_app: Any) -> None:
     from dalembert import problems
 
     target = HERE / "_static"
-    target.mkdir(exist_ok=True)
     for name in ("sliding_particle", "four_bar"):
         problems.get(name).simulate(t_end=10.0).animate(target / f"{name}.html")

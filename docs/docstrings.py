@@ -39,5 +39,6 @@ def escape(line: str) -> str:
 
 def setup(app: Any) -> dict[str, bool]:
     """Register the rewriting."""
+    app.setup_extension("sphinx.ext.autodoc")
     app.connect("autodoc-process-docstring", rewrite)
     return {"parallel_read_safe": True}
