@@ -25,18 +25,21 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "images"]
+exclude_patterns = ["_build", "images", "style"]
 
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
 
 autodoc_default_options = {"members": True, "member-order": "bysource"}
-autodoc_typehints = "description"
+autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
+maximum_signature_line_length = 90
+python_use_unqualified_type_names = True
 
 html_theme = "furo"
 html_title = "dalembert"
-html_static_path = ["_static"]
+html_static_path = ["_static", "style"]
+html_css_files = ["dalembert.css"]
 html_theme_options = {"source_repository": "", "navigation_with_keys": True}
 html_math_renderer = "mathml"
 

@@ -59,7 +59,9 @@ def main(folder: Path) -> dict[str, dict[str, np.ndarray]]:
             thin = slice(None, None, 1 + len(t) // 50_000)
             axes.plot(t[thin], abs(values[thin]) + 1e-17 if log else values[thin], lw=0.8, label=f"{label} s")
         figure.legend(loc="outside right upper")
-        figure.savefig(folder / f"{title.lower().replace(', ', '_').replace(' ', '_')}.png", dpi=110)
+        figure.savefig(
+            folder / f"{title.lower().replace('figures', 'figure').replace(', ', '_').replace(' ', '_')}.png", dpi=110
+        )
     return runs
 
 
