@@ -22,7 +22,7 @@ def test_tolerance_against_constraint_residual(example):
         assert 0.01 * row["rtol"] < row["|phi| raw"] < 30 * row["rtol"]
         assert row["|phi| projected"] < 1e-11
         assert row["error projected"] == pytest.approx(row["error raw"], rel=0.3, abs=10 * row["rtol"])
-    assert rows[-1]["error raw"] < 1e-7
+        assert row["error raw"] < 5e3 * row["rtol"]  # BDF over some thousand steps
     assert rows[-1]["error raw"] < 1e-3 * rows[0]["error raw"]
 
 

@@ -35,7 +35,7 @@ def test_a_stiff_motion_goes_on_implicitly(worth_trying):
     chosen = system.simulate(state, 3.0, t_eval=times)
     explicit = system.simulate(state, 3.0, t_eval=times, integrator=da.DOP853())
     assert chosen.certificate.ok
-    assert "by Radau" in chosen.certificate.method
+    assert "then Radau" in chosen.certificate.method
     assert "stiff" in chosen.certificate.method
     assert chosen.stats["nfev"] < explicit.stats["nfev"] / 10
     np.testing.assert_array_equal(chosen.t, times)
@@ -56,7 +56,7 @@ def test_a_motion_that_is_not_stiff_stays_explicit(worth_trying):
     problem = problems.get("four_bar")
     motion = problem.simulate()
     assert "njev" not in motion.stats
-    assert "explicit" in motion.certificate.method
+    assert "DOP853 throughout" in motion.certificate.method
     assert motion.stats["nfev"] == pytest.approx(problem.simulate(integrator=da.DOP853()).stats["nfev"], rel=0.03)
 
 

@@ -184,7 +184,7 @@ def every_integrator(span: float) -> list[Any]:
 
     step = span / 3000.0
     explicit = [da.DOP853(), da.Tsit5(), da.KuttaMerson(rtol=1e-8), da.RK4(step)]
-    return [*explicit, da.Radau(), da.StateSpaceSVD(), da.GeneralizedAlpha()]
+    return [*explicit, da.Radau(), da.StateSpaceSVD(), da.GeneralizedAlpha(), da.IDA()]
 
 
 def _combinations(formulations: list[Any], drifts: list[Any], integrators: list[Any]) -> list[tuple[Any, Any, Any]]:

@@ -70,13 +70,15 @@ class Automatic:
             t, z = parts[-1].end
             rest = None if t_eval is None else t_eval[t_eval > t]
             if self._pays(engine, t, z, span[1], review):
-                engine.notes.append(f"stiff (explicit steps of {review.step:.1g}), so from t = {t:.4g} on by Radau")
+                engine.notes.append(
+                    f"stiff (explicit steps of {review.step:.1g}), so DOP853 until t = {t:.4g}, then Radau"
+                )
                 parts.append(self._implicit().run(engine, z, (t, span[1]), rest, progress))
             else:
                 step = DOP853(rtol=self.rtol, atol=self.atol, first_step=review.step)
                 parts.append(march(engine, step.method(), z, (t, span[1]), rest, progress, review))
         if not engine.notes:
-            engine.notes.append("explicit, as nothing stiff was met")
+            engine.notes.append("DOP853 throughout, as nothing stiff was met")
         return parts[0] if len(parts) == 1 else joined(parts)
 
     def _implicit(self, max_steps: int = 1_000_000_000) -> Radau:
