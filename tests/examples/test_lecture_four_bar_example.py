@@ -33,4 +33,4 @@ def test_figures_are_written(example, tmp_path, capsys, monkeypatch):
         "lecture_four_bar.png",
         "lecture_four_bar_tolerances.png",
     }
-    assert "error projected" in capsys.readouterr().out
+    assert "|phi| projected" in capsys.readouterr().out
