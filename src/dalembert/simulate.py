@@ -55,7 +55,9 @@ def simulate(
     prepare()
     formulation, drift, integrator = pair(formulation, drift, integrator)
     span, times = _times(state, t_end, t_eval)
-    state = replace(state, system=system, parameters=_parameters(system, state, parameters))
+    values = _parameters(system, state, parameters)
+    if state.system is not system or parameters:
+        state = replace(state, system=system, parameters=values)
     check_consistent(system, span[0], state.q, state.u, state.parameters)
     looked_for = check_events(state, events) if events else ()
     if looked_for:

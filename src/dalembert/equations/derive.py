@@ -15,7 +15,9 @@ import sympy as sp
 from dalembert.equations.lower import Lowering
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of
 from dalembert.model.quaternion import rotation_matrix
-from dalembert.model.statement import Attitude, Body, Energy, Level, Point, Statement
+from dalembert.model.statement import Attitude, Body, Energy, Level, Particle, Point, Statement
+
+WIDE = 2000  # entries of d(velocity)/du above which products with it are not tried
 
 
 @dataclass
@@ -53,12 +55,7 @@ class Derivation:
     def run(self) -> Dynamics:
         """All contributions, added up."""
         st = self.statement
-        gravity = self.low.vector(st.gravity)
-        for particle in st.particles:
-            self._translation(particle, self.low(particle.mass), gravity)
-        for body in st.bodies:
-            self._translation(body, self.low(body.mass), gravity)
-            self._rotation(body)
+        self._move()
         for force in st.forces:
             self.dynamics.applied += self._project(self.velocity(force.at), self.low.vector(force.vector))
         for torque in st.torques:
@@ -127,30 +124,53 @@ class Derivation:
 
     # -- contributions ---------------------------------------------------------------------------------------------
 
-    def _translation(self, item: Point, mass: ca.SX, gravity: ca.SX) -> None:
-        d, s = self.dynamics, self.kinematics.symbols
-        v = self.velocity(item)
-        V = ca.jacobian(v, s.u)
-        d.M += ca.mtimes((mass * V).T, V)
-        d.inertial -= mass * ca.mtimes(V.T, self.kinematics.rate(v))
-        d.kinetic += mass * ca.dot(v, v) / 2
-        weight = ca.mtimes(V.T, mass * gravity)
-        if item.position is None or gravity_varies(gravity, s.t):
-            d.applied += weight
-        else:
-            d.conservative += weight
-            d.potential -= mass * ca.dot(gravity, self.position(item))
+    def _move(self) -> None:
+        """Particles and bodies, all at once: M and what the inertia forces and weights come to."""
+        st, d, k = self.statement, self.dynamics, self.kinematics
+        items: list[Particle | Body] = [*st.particles, *st.bodies]
+        bodies = st.bodies
+        if not items:
+            return
+        n, gravity = len(items), self.low.vector(st.gravity)
+        rooted = [item.position is not None and not gravity_varies(gravity, k.symbols.t) for item in items]
+        masses = [self.low(item.mass) for item in items]
+        inertias = [self.low.matrix(_inertia(body)) for body in bodies]
+        velocity = ca.vertcat(self._velocities(items), *[self.angular_velocity(body) for body in bodies])
+        mass = ca.diagcat(*[m * ca.SX.eye(3) for m in masses], *inertias)
+        momentum = ca.mtimes(mass, velocity)
+        resisting = ca.mtimes(mass, k.rate(velocity)) + ca.vertcat(
+            ca.SX(3 * n, 1),
+            *[
+                ca.cross(self.axes_angular_velocity(body), h)
+                for body, h in zip(bodies, ca.vertsplit(momentum, 3)[n:], strict=True)
+            ],
+        )
+        weights = [m * gravity for m in masses]
+        potential, applied = (
+            ca.vertcat(
+                *[w if is_rooted is kind else ca.SX(3, 1) for w, is_rooted in zip(weights, rooted, strict=True)],
+                ca.SX(3 * len(bodies), 1),
+            )
+            for kind in (True, False)
+        )
+        M, inertial, conservative, active = _shortest(
+            k.symbols.u, velocity, mass, momentum, [resisting, potential, applied]
+        )
+        d.kinetic += ca.dot(velocity, momentum) / 2
+        d.M += M
+        d.inertial -= inertial
+        d.conservative += conservative
+        d.applied += active
+        for item, weight, is_rooted in zip(items, weights, rooted, strict=True):
+            if is_rooted:
+                d.potential -= ca.dot(weight, self.position(item))
 
-    def _rotation(self, body: Body) -> None:
-        d, s = self.dynamics, self.kinematics.symbols
-        w = self.angular_velocity(body)
-        J = self.low.matrix(sp.diag(0, 0, *body.inertia) if len(body.inertia) == 1 else sp.Matrix(3, 3, body.inertia))
-        W = ca.jacobian(w, s.u)
-        d.M += ca.mtimes([W.T, J, W])
-        momentum = ca.mtimes(J, w)
-        turn = self.axes_angular_velocity(body)
-        d.inertial -= ca.mtimes(W.T, ca.mtimes(J, self.kinematics.rate(w)) + ca.cross(turn, momentum))
-        d.kinetic += ca.dot(w, momentum) / 2
+    def _velocities(self, points: Sequence[Point]) -> ca.SX:
+        """Inertial velocities of points, (3 n, 1); those that follow from positions by one sweep, sharing parts."""
+        derived = [point for point in points if point.velocity is None]
+        rates = ca.vertsplit(self.kinematics.rate(ca.vertcat(*map(self.position, derived))), 3) if derived else []
+        known = dict(zip(map(id, derived), rates, strict=True))
+        return ca.vertcat(*[known[id(p)] if id(p) in known else self.velocity(p) for p in points])
 
     def _project(self, velocity: ca.SX, force: ca.SX) -> ca.SX:
         """Generalised force (nu, 1) of a force at a velocity, or of a torque at an angular velocity."""
@@ -213,6 +233,37 @@ class Derivation:
         if s.y.shape[0]:
             d.B = ca.jacobian(d.applied, s.y)
             d.applied = ca.substitute(d.applied, s.y, ca.SX.zeros(s.y.shape))
+
+
+def _shortest(
+    u: ca.SX, velocity: ca.SX, mass: ca.SX, momentum: ca.SX, forces: Sequence[ca.SX]
+) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+    """V^T m V and V^T f for each of three forces, V = d(velocity)/du, by the shorter of two ways.
+
+    Products with V are shorter for few bodies. V^T p by a reverse sweep, and M as its derivative by forward ones, takes
+    n^2 operations for a chain of n links where the products take n^3.
+    """
+    V = ca.jacobian(velocity, u)
+    swept = [ca.jtimes(velocity, u, force, True) for force in (momentum, *forces)]
+    by_sweeps = [ca.jacobian(swept[0], u), *swept[1:]]
+    if V.nnz() > WIDE:
+        chosen = by_sweeps
+    else:
+        by_products = [ca.mtimes(V.T, ca.mtimes(mass, V)), *[ca.mtimes(V.T, force) for force in forces]]
+        chosen = min((by_products, by_sweeps), key=_length)
+    M, first, second, third = (ca.sparsify(e) for e in chosen)
+    return M, first, second, third
+
+
+def _length(expressions: Sequence[ca.SX]) -> int:
+    """Instructions it takes to evaluate expressions; of symmetric matrices, first in the list, half is enough."""
+    needed = [ca.triu(expressions[0]), *expressions[1:]]
+    return int(ca.Function("count", ca.symvar(ca.veccat(*needed)), needed).n_instructions())
+
+
+def _inertia(body: Body) -> sp.Matrix:
+    """The inertia matrix (3, 3) of a body, in its axes."""
+    return sp.diag(0, 0, *body.inertia) if len(body.inertia) == 1 else sp.Matrix(3, 3, body.inertia)
 
 
 def gravity_varies(gravity: ca.SX, t: ca.SX) -> bool:

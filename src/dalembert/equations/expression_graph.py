@@ -71,11 +71,20 @@ class Graph:
         return self.put("const", value)
 
     def add(self, terms: Iterable[int]) -> int:
+        """A sum, one term after the other in the order in which they first appeared.
+
+        SymPy flattens sums; so a sum that goes on where another one ended, as the positions along a chain do, shares
+        what they have in common.
+        """
         numbers, rest = self._split(terms)
         number = sum(numbers, start=0.0)
+        rest.sort()
         if number or not rest:
-            rest.insert(0, self.const(number))
-        return rest[0] if len(rest) == 1 else self.put("add", *rest)
+            rest.append(self.const(number))
+        total = rest[0]
+        for term in rest[1:]:
+            total = self.put("add", total, term)
+        return total
 
     def mul(self, factors: Iterable[int]) -> int:
         numbers, rest = self._split(factors)
