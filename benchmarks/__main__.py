@@ -22,6 +22,7 @@ NAMES = (
     "formulations",
     "compile_time",
     "from_sympy",
+    "bodies",
     "import_time",
     "memory",
     "initial_states",

@@ -134,6 +134,60 @@ def test_gear_shares_inertia():
     motion = system.simulate(system.initial({"A_a": 0.0, "A_w": 0.0}, guess={"B_x": 1.0}), 1.0)
     np.testing.assert_allclose(motion["A_a"], 0.5 * 3.0 / (0.5 + 4 * 0.25) * motion.t**2, atol=1e-9)
     np.testing.assert_allclose(motion["B_a"], -2 * motion["A_a"], atol=1e-9)
+    spin = 3.0 / (0.5 + 4 * 0.25)  # of the first wheel; the mesh accelerates the second one at -2 times it
+    np.testing.assert_allclose(motion.joint_reaction("mesh").torque[:, 2], -2 * 0.25 * spin, atol=1e-9)
+
+
+def test_belt_in_space_ties_rates_about_each_axis():
+    """Two discs about different axes: the ratio holds between turns about them, whatever their directions."""
+    model = da.Model("belt")
+    axes = ([0, 0, 1], [1, 0, 0])
+    hinges = []
+    for name, place, axis in zip("AB", ([0, 0, 0], [1, 0, 0]), axes, strict=True):
+        body = model.body(name, mass=1, inertia=[0.5, 0.5, 0.5])
+        ends = model.marker(model.ground, place, axis=axis), model.marker(body, [0, 0, 0], axis=axis)
+        hinges.append(model.joints.revolute(f"hinge_{name}", *ends))
+    model.joints.gear("belt", *hinges, ratio=3)
+    model.elements.motor("motor", model.ground, hinges[0].second, torque=2.0)
+    system = model.compile()
+    state = system.initial({"A_wz": 0.0}, guess={"B_x": 1.0})
+    assert system.diagnose(state).dof == 1
+    motion = system.simulate(state, 1.0)
+    np.testing.assert_allclose(motion["B_wx"], 3 * 2.0 / (0.5 + 9 * 0.5) * motion.t, atol=1e-8)
+    np.testing.assert_allclose(motion["B_wx"], 3 * motion["A_wz"], atol=1e-9)
+
+
+def test_rows_that_the_coordinates_keep_are_left_out():
+    """A spatial body stated in one plane needs two of the five rows of a hinge; one hinge it has by construction."""
+    model = da.Model("planar motion in space")
+    x, y, a = model.coordinates("x y a")
+    body = model.body("B", mass=1, inertia=[1, 1, 1], position=[x, y, 0], rotation=sp.rot_ccw_axis3(a))
+    hinge = model.joints.revolute("hinge", model.ground, model.marker(body, [0.5, 0, 0]))
+    assert hinge.rows == ("hinge[0]", "hinge[1]")
+    model.joints.planar("table", model.ground, body)
+    with pytest.raises(da.ModelError, match="joint `table` holds by the choice of coordinates"):
+        model.compile()
+
+
+def test_driven_slide_and_turn_of_a_cylindrical_joint():
+    model, joint = spatial("cylindrical")
+    t = model.t
+    model.joints.drive("slide", joint, displacement=0.1 * sp.sin(t))
+    model.joints.drive("turn", joint, angle=t**2)
+    system = model.compile()
+    state = start(system)
+    assert system.diagnose(state).dof == 0
+    motion = system.simulate(state, 1.0)
+    axis = np.array([1, 2, 2]) / 3
+    e = np.stack([motion[f"B_e{k}"] for k in range(4)], axis=-1)
+    origin = np.stack([motion[f"B_{c}"] for c in "xyz"], axis=-1) + np.array([rotate(q, ARM) for q in e])
+    np.testing.assert_allclose(origin @ axis, 0.1 * np.sin(motion.t), atol=1e-9)
+    np.testing.assert_allclose(2 * np.arctan2(e[:, 1:] @ axis, e[:, 0]), motion.t**2, atol=1e-9)
+    total = [sum(motion.joint_reaction(n)[k] for n in ("J", "slide", "turn")) for k in (0, 1)]
+    needed = motion.reaction_on("B")
+    np.testing.assert_allclose(total[0], needed.force, atol=1e-8 * np.abs(needed.force).max())
+    lever = np.array([rotate(q, ARM) for q in e])
+    np.testing.assert_allclose(total[1] + np.cross(lever, total[0]), needed.torque, atol=1e-7)
 
 
 def test_drive_turns_as_told_and_its_torque_is_euler_s():
@@ -175,6 +229,19 @@ class TestElements:
         w = np.sqrt(16.0 - decay**2)
         swing = np.exp(-decay * motion.t) * (np.cos(w * motion.t) + decay / w * np.sin(w * motion.t))
         np.testing.assert_allclose(motion["B_a"], 0.1 + 0.3 * swing, atol=1e-9)
+
+    def test_torsion_spring_in_space(self):
+        model = da.Model("torsion in space")
+        body = model.body("B", mass=1.0, inertia=[0.5, 0.5, 0.5])
+        axis = {"axis": [1, 2, 2], "across": [0, 1, -1]}
+        ends = model.marker(model.ground, [0, 0, 0], **axis), model.marker(body, [0, 0, 0], **axis)
+        model.joints.revolute("hinge", *ends)
+        model.elements.torsion_spring("spring", *ends, stiffness=8.0, angle=0.1)
+        system = model.compile()
+        motion = system.simulate(system.initial({}, guess={"B_wx": 0.0}), 2.0)
+        e = np.stack([motion[f"B_e{k}"] for k in range(4)], axis=-1)
+        turned = 2 * np.arctan2(e[:, 1:] @ np.array([1, 2, 2]) / 3, e[:, 0])
+        np.testing.assert_allclose(turned, 0.1 * (1 - np.cos(4.0 * motion.t)), atol=1e-9)
 
     def test_actuator_may_be_an_unknown(self):
         model = da.Model("servo slide")
@@ -282,6 +349,46 @@ class TestBadInput:
             "needs bodies that move in space", "joint `nothing` holds markers", "element `zero`", "contact `no blade`",
         ):  # fmt: skip
             assert words in text
+
+    def test_axes_that_do_not_fit(self):
+        model = da.Model("faulty")
+        x, y, z = model.coordinates("x y z")
+        wx, wy, wz = (x.diff(), y.diff(), z.diff())
+        body = model.body("B", mass=1, inertia=0.1)
+        P = model.particle("P", mass=1, position=[x, y, z])
+        loose = model.body("L", mass=1, inertia=[1, 1, 1], position=[x, y, z], angular_velocity=[wx, wy, wz])
+        hinge = model.joints.revolute("hinge", model.ground, body)
+        model.joints.prismatic("slide", model.ground, body)
+        model.joints.revolute("lying", model.ground, model.marker(body, [0, 0], axis=[1, 0]))
+        model.joints.cylindrical("rod", model.ground, P)
+        model.marker(loose, [1, 0, 0])
+        model.joints.drive("drive", hinge, displacement=1.0)
+        model.joints.drive("both", hinge)
+        model.joints.gear("mesh", hinge, "other", ratio=1)
+        model.elements.damper("text", "B", body, coefficient=1.0)
+        model.elements.motor("self", body, body, torque=1.0)
+        model.elements.torsion_spring("loose", model.ground, P, stiffness=1.0)
+        model.contacts.sphere("ball", P, radius=1.0)
+        with pytest.raises(da.ModelError) as error:
+            model.compile()
+        text = str(error.value)
+        for words in (
+            "joint `slide`: its axis must lie in the plane", "joint `lying`: its axis must be normal to the plane",
+            "joint `rod` needs axes on `P`", "marker on `L`: the body has no rotation",
+            "drive `drive`: the revolute joint `hinge` has no displacement", "drive `both` needs one of",
+            "gear `mesh` acts on joints", "element `text` joins markers", "element `self` turns `B` against itself",
+            "element `loose` turns bodies with a rotation", "contact `ball` needs a marker or a body with axes",
+        ):  # fmt: skip
+            assert words in text, words
+
+    def test_frame_that_is_not_orthonormal(self):
+        model = da.Model("faulty")
+        place = model.coordinates("x y z")
+        skew = [[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]
+        body = model.body("skewed", mass=1, inertia=[1, 1, 1], position=place, rotation=skew)
+        model.joints.spherical("J", model.ground, model.marker(body, [0, 0, 1]))
+        with pytest.raises(da.ModelError, match="rotation of body `skewed` is not orthonormal"):
+            model.compile()
 
     def test_inertia_that_no_body_has(self):
         model = da.Model("faulty")

@@ -13,6 +13,7 @@ import sympy as sp
 from dalembert.equations.lower import Lowering, LoweringError, undeclared
 from dalembert.model.reading import level_of, nodes
 from dalembert.model.statement import Body, Level, Particle, Point, Statement
+from dalembert.model.vectors import derivative
 
 
 class Item(NamedTuple):
@@ -123,8 +124,8 @@ def _declared(statement: Statement) -> dict[int, set[sp.Basic]]:
     t, coordinates, speeds = statement.time, statement.coordinates, statement.speeds
     orders: dict[int, set[sp.Basic]] = {-1: {t, *statement.parameters}}
     orders[0] = orders[-1] | {*coordinates}
-    orders[1] = orders[0] | {q.diff(t) for q in coordinates} | {*speeds}
-    orders[2] = orders[1] | {q.diff(t, 2) for q in coordinates} | {u.diff(t) for u in speeds}
+    orders[1] = orders[0] | {derivative(q, t) for q in coordinates} | {*speeds}
+    orders[2] = orders[1] | {derivative(q, t, 2) for q in coordinates} | {derivative(u, t) for u in speeds}
     return orders
 
 

@@ -150,18 +150,33 @@ def _constraints(
     invariants = [(name, low(e)) for name, e in statement.invariants]
     kept: list[Constraint] = []
     expressions: list[tuple[Level, ca.SX]] = []
-    for k in sorted_constraints(statement):
-        constraint = statement.constraints[k]
-        e = low(constraint.expression)
-        if constraint.level is Level.POSITION and vanishes(probe(kinematics.rate(e)), float(np.abs(probe(e)).max())):
+    stated = [statement.constraints[k] for k in sorted_constraints(statement)]
+    lowered = [low(constraint.expression) for constraint in stated]
+    fixed = _constant(stated, lowered, kinematics, probe)
+    for constraint, e, still in zip(stated, lowered, fixed, strict=True):
+        if still:
             invariants.append((constraint.name, e))
-            continue
-        kept.append(constraint)
-        expressions.append((constraint.level, e))
+        else:
+            kept.append(constraint)
+            expressions.append((constraint.level, e))
     rows = tuple(
         Row(c.name, c.level.value, None if c.servo is None else statement.unknowns.index(c.servo), c.unit) for c in kept
     )
     return derive_constraints(expressions, kinematics), rows, invariants
+
+
+def _constant(stated: list[Constraint], lowered: list[ca.SX], kinematics: Kinematics, probe: Probe) -> list[bool]:
+    """Which are position constraints whose rate vanishes whatever the speeds are; all are looked at in one go."""
+    if not stated:
+        return []
+    column = ca.vertcat(*lowered)
+    positions = [k for k, constraint in enumerate(stated) if constraint.level is Level.POSITION]
+    found = [False] * len(stated)
+    if positions:
+        values, rates = probe(column[positions]), probe(kinematics.rate(column[positions]))
+        for k, value, rate in zip(positions, values.T, rates.T, strict=True):
+            found[k] = vanishes(rate, float(np.abs(value).max()))
+    return found
 
 
 def _check_motion(statement: Statement, derivation: Derivation, probe: Probe) -> list[str]:
@@ -174,8 +189,9 @@ def _check_motion(statement: Statement, derivation: Derivation, probe: Probe) ->
         if b.angular_velocity is not None
     ]
     faults = [f"{label} is not linear in the speeds" for label, v in stated if ca.depends_on(ca.jacobian(v, u), u)]
-    for body in statement.bodies:
-        R = probe(derivation.attitude(body)).reshape(3, 3, 3)  # transposed, which does not matter here
+    turns = ca.vertcat(ca.SX(0, 1), *[ca.densify(ca.vec(derivation.attitude(body))) for body in statement.bodies])
+    for body, R in zip(statement.bodies, probe(turns).reshape(3, -1, 3, 3).swapaxes(0, 1), strict=True):
+        # three states, transposed, which does not matter here
         off = float(np.nan_to_num(np.abs(R @ R.transpose(0, 2, 1) - np.eye(3))).max())
         if off > 1e-10:
             faults.append(f"rotation of body `{body.name}` is not orthonormal: R^T R differs from 1 by {off:.3g}")

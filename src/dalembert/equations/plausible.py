@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
-import sympy as sp
 
 from dalembert.equations.derive import Constraints, Derivation
 from dalembert.equations.probe import Probe
-from dalembert.model.statement import Attitude
+from dalembert.model.statement import Attitude, Body, Particle
 
 TOLERANCE = 1e-9
 
@@ -20,13 +19,18 @@ def check_inertias(derivation: Derivation, probe: Probe) -> list[str]:
     """
     st, low = derivation.statement, derivation.low
     faults = []
-    for name, stated in [(p.name, p.mass) for p in st.particles] + [(b.name, b.mass) for b in st.bodies]:
-        mass = float(probe(low(stated))[0, 0])
-        if mass < 0.0:
-            faults.append(f"mass of `{name}` is {mass:g}; it must not be negative")
-    for body in st.bodies:
-        J = sp.Matrix(1, 1, body.inertia) if len(body.inertia) == 1 else sp.Matrix(3, 3, body.inertia)
-        values = probe(low.matrix(J))[0].reshape(J.shape)
+    carriers: list[Particle | Body] = [*st.particles, *st.bodies]
+    masses = probe(ca.vertcat(ca.SX(0, 1), *[low(item.mass) for item in carriers]))[0]
+    faults += [
+        f"mass of `{item.name}` is {mass:g}; it must not be negative"
+        for item, mass in zip(carriers, masses, strict=True)
+        if mass < 0.0
+    ]
+    sizes = [len(body.inertia) for body in st.bodies]
+    entries = probe(ca.vertcat(ca.SX(0, 1), *[low.vector(body.inertia) for body in st.bodies]))[0]
+    parts = np.split(entries, np.cumsum(sizes)[:-1]) if sizes else []
+    for body, part in zip(st.bodies, parts, strict=True):
+        values = part.reshape((1, 1) if part.size == 1 else (3, 3))
         if not np.isfinite(values).all():
             continue
         moments = np.linalg.eigvalsh((values + values.T) / 2)

@@ -13,6 +13,7 @@ import sympy as sp
 
 from dalembert.equations.lower import Lowering
 from dalembert.model.statement import Statement
+from dalembert.model.vectors import derivative
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def atoms_of(statement: Statement, s: Symbols) -> dict[sp.Basic, ca.SX]:
     atoms: dict[sp.Basic, ca.SX] = {statement.time: s.t}
     t = statement.time
     for k, q in enumerate(statement.coordinates):
-        atoms[q], atoms[q.diff(t)] = s.q[k], s.qd[k]
+        atoms[q], atoms[derivative(q, t)] = s.q[k], s.qd[k]
     for k, u in enumerate(statement.speeds):
         atoms[u] = s.u[k]
     for k, p in enumerate(statement.parameters):
@@ -84,9 +85,9 @@ class Kinematics:
         atoms = atoms_of(statement, s)
         second = self.total_rate(self.qdot)
         for k, q in enumerate(statement.coordinates):
-            atoms[q.diff(t)], atoms[q.diff(t, 2)] = self.qdot[k], second[k]
+            atoms[derivative(q, t)], atoms[derivative(q, t, 2)] = self.qdot[k], second[k]
         for k, u in enumerate(statement.speeds):
-            atoms[u.diff(t)] = s.ud[k]
+            atoms[derivative(u, t)] = s.ud[k]
         for k, y in enumerate(statement.unknowns):
             atoms[y] = s.y[k]
         return atoms

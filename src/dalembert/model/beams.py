@@ -13,58 +13,63 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
-from dalembert.model.markers import Marker
-from dalembert.model.statement import Attitude, Body, Constraint, Line, Particle, Point, Vector
+from dalembert.model.markers import axes_of
+from dalembert.model.statement import Attitude, Body, Line, Particle, Vector
+from dalembert.model.vectors import ORIGIN, plus, turned
 
 if TYPE_CHECKING:
     from dalembert.model.model import Model
 
 Expression = Any
-Node = tuple[sp.Matrix, sp.Matrix]  # position and slope, (2, 1) each
-Shape = Callable[[float, int], sp.Matrix]
+Plane = tuple[sp.Expr, sp.Expr]
+Node = tuple[Plane, Plane]  # position and slope
+Shape = Callable[[float, int], Plane]
 POINTS = 4  # Gauss points for masses: exact to degree 7, squares of cubics have degree 6
-AXIAL, BENDING = 5, 3  # Gauss points for the strain energy of an element
+AXIAL, BENDING = 3, 3  # Gauss points for the strain energy of an element; more of the axial ones would lock it
+SLOPES = 12  # Gauss points for the shortening of a deflected beam
 DRAWN = 4  # strokes per element
 ROOTS = (1.8751040687119611664, 4.6940911329741745764, 7.8547574382376125649, 10.995540734875466991)
 
 
 @dataclass(frozen=True)
-class Station:
-    """A point of the centre line with its tangent r' (not a unit vector when the beam is stretched)."""
-
-    point: Point
-    tangent: Vector
-
-
-@dataclass(frozen=True)
 class Cable:
-    """A chain of ANCF elements; `nodes` are its stations from the start to the end."""
+    """A chain of ANCF elements.
+
+    `at` gives the cross-section at an arc length as a body without mass, with x along the tangent: to be held by
+    joints, marked, pushed and twisted like any other.
+    """
 
     name: str
-    nodes: tuple[Station, ...]
-    at: Callable[[Expression], Station]  # the station at an arc length
+    length: float
+    elements: int
+    at: Callable[[float], Body]
 
     @property
-    def start(self) -> Point:
-        """The point at arc length zero."""
-        return self.nodes[0].point
+    def start(self) -> Body:
+        """The cross-section at arc length zero."""
+        return self.at(0.0)
 
     @property
-    def end(self) -> Point:
-        """The point at the end."""
-        return self.nodes[-1].point
+    def end(self) -> Body:
+        """The cross-section at the end."""
+        return self.at(self.length)
+
+    @property
+    def nodes(self) -> tuple[Body, ...]:
+        """The cross-sections between elements and at both ends."""
+        return tuple(self.at(self.length * k / self.elements) for k in range(self.elements + 1))
 
 
 @dataclass(frozen=True)
 class FloatingBeam:
-    """A beam by assumed modes about a frame that moves as a body without mass of its own."""
+    """A beam by assumed modes about a frame that moves as a body without mass of its own; `at` as for a `Cable`."""
 
     name: str
     frame: Body
-    start: Point
-    end: Point
+    start: Body
+    end: Body
     deflection: tuple[sp.Expr, ...]  # modal coordinates
-    at: Callable[[Expression], Station]
+    at: Callable[[Expression], Body]
 
 
 class Beams:
@@ -90,9 +95,9 @@ class Beams:
         is the mass per length. The strain energy per length is EA e^2 / 2 + EI k^2 / 2 with the stretch e = |r'| - 1
         and the curvature k = (r' x r'') / |r'|^2 (Gerstmayr and Irschik, J. Sound Vib. 318, 2008, 461-487).
         """
-        a, b = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+        a, b = (np.array([self._number(c, name) for c in place[:2]]) for place in (start, end))
         length = float(np.linalg.norm(b - a))
-        if elements < 1 or not length > 0.0:
+        if not isinstance(elements, int) or elements < 1 or not length > 0.0:
             self._model.note(f"beam `{name}` needs at least one element and a length, got {elements} and {length:g}")
             elements, length, b = 1, 1.0, a + np.array([1.0, 0.0])
         size = length / elements
@@ -100,12 +105,12 @@ class Beams:
         rho, EA, EI = (self._scalar(v, name) for v in (density, axial_stiffness, bending_stiffness))
         for k in range(elements):
             shape = _hermite(nodes[k], nodes[k + 1], size)
-            self._masses(f"{name}_{k}", [(shape(x, 0), rho * size * w) for x, w in _gauss(POINTS)])
-            self._model.energy(potential=size * _strain(shape, EA, EI))
-        at = _along(name, nodes, size)
-        strokes = [at(size * k / DRAWN).point.position for k in range(DRAWN * elements + 1)]
-        self._model.statement.shapes.append(Line(name, tuple(p for p in strokes if p is not None)))
-        return Cable(name, tuple(at(size * k) for k in range(elements + 1)), at)
+            self._masses(f"{name}_{k}", [((*shape(x, 0), sp.S.Zero), rho * (size * w)) for x, w in _gauss(POINTS)])
+            self._model.energy(potential=_strain(shape, EA * size, EI * size))
+        place, at = _along(name, nodes, size)
+        strokes = [place(size * k / DRAWN) for k in range(DRAWN * elements + 1)]
+        self._model.statement.shapes.append(Line(name, tuple(strokes)))
+        return Cable(name, length, elements, at)
 
     def floating(
         self,
@@ -126,52 +131,47 @@ class Beams:
         of w'^2, without which a fast rotation would soften the beam.
         """
         L, rho, EI = (self._scalar(v, name) for v in (length, density, bending_stiffness))
-        if not 1 <= modes <= len(ROOTS):
+        if modes not in range(1, len(ROOTS) + 1):
             self._model.note(f"beam `{name}`: {modes} modes; between 1 and {len(ROOTS)} are known")
             modes = 1
-        if position is None:
-            position = self._model.coordinates(f"{name}_x {name}_y")
-        if rotation is None:
-            (rotation,) = self._model.coordinates(f"{name}_a")
+        place = self._model.coordinates(f"{name}_x {name}_y") if position is None else position
+        angle = self._model.coordinates(f"{name}_a")[0] if rotation is None else self._scalar(rotation, name)
         d = self._model.coordinates(" ".join(f"{name}_d{k}" for k in range(modes)))
-        frame = Body(f"{name}_frame", (*map(sp.sympify, position), sp.S.Zero)[:3], attitude=Attitude.ANGLE,
-                     rotation=(sp.sympify(rotation),))  # fmt: skip
+        x, y = (self._scalar(c, name) for c in place[:2])
+        frame = Body(f"{name}_frame", (x, y, sp.S.Zero), attitude=Attitude.ANGLE, rotation=(angle,))
         shape = _Modes(L, d, stiffening=stiffening)
-        masses = [(shape.place(x), rho * L * w) for x, w in _gauss(4 + 2 * modes)]
-        self._masses(name, [(_carried(frame, place), mass) for place, mass in masses])
+        self._masses(name, [(_carried(frame, shape.place(x)), rho * L * w) for x, w in _gauss(8 + 2 * modes)])
         self._model.energy(potential=EI / L**3 * shape.bending() / 2)
 
-        def at(s: Expression) -> Station:
-            x = self._scalar(s, name) / L
-            place, slope = _carried(frame, shape.place(x)), shape.slope(x)
-            return Station(Point(name, place), _turned(frame, slope))
+        def at(s: Expression) -> Body:
+            x = self._number(self._scalar(s, name) / L, name)
+            return Body(
+                f"{name}({s})", _carried(frame, shape.place(x)), attitude=Attitude.ANGLE,
+                rotation=(angle + sp.atan(shape.slope(x)),),
+            )  # fmt: skip
 
-        strokes = [at(L * sp.Rational(k, 16)).point.position for k in range(17)]
-        self._model.statement.shapes.append(Line(name, tuple(p for p in strokes if p is not None)))
-        return FloatingBeam(name, frame, at(0).point, at(L).point, tuple(d), at)
-
-    def clamp(self, name: str, station: Station, marker: Marker) -> tuple[Constraint, ...]:
-        """A station held at a marker with its tangent along the x axis of the marker."""
-        gap = sp.Matrix(station.point.position) - sp.Matrix(marker.position)
-        tilt = sp.Matrix(station.tangent).dot(marker.axis(1))
-        stated = self._model.constrain([gap[0], gap[1], tilt], name=name)
-        return stated if isinstance(stated, tuple) else (stated,)
+        strokes = [_carried(frame, shape.place(k / 16)) for k in range(17)]
+        self._model.statement.shapes.append(Line(name, tuple(strokes)))
+        return FloatingBeam(name, frame, at(0), at(L), tuple(d), at)
 
     # -- inside ---------------------------------------------------------------------------------------------------
 
     def _node(self, name: str, k: int, place: np.ndarray, slope: np.ndarray) -> Node:
-        symbols = self._model.coordinates(f"{name}_x{k} {name}_y{k} {name}_sx{k} {name}_sy{k}")
-        for symbol, value in zip(symbols, (*place, *slope), strict=True):
+        x, y, sx, sy = self._model.coordinates(f"{name}_x{k} {name}_y{k} {name}_sx{k} {name}_sy{k}")
+        for symbol, value in zip((x, y, sx, sy), (*place, *slope), strict=True):
             self._model.statement.defaults[symbol] = float(value)
-        return sp.Matrix(symbols[:2]), sp.Matrix(symbols[2:])
+        return (x, y), (sx, sy)
 
-    def _masses(self, name: str, masses: Sequence[tuple[Any, sp.Expr]]) -> None:
-        for k, (place, mass) in enumerate(masses):
-            position = (*place, sp.S.Zero)[:3]
-            self._model.statement.particles.append(Particle(f"{name}_m{k}", position, mass=mass, part=True))
+    def _masses(self, name: str, masses: Sequence[tuple[Vector, sp.Expr]]) -> None:
+        self._model.statement.particles.extend(
+            Particle(f"{name}_m{k}", place, mass=mass, part=True) for k, (place, mass) in enumerate(masses)
+        )
 
     def _scalar(self, value: Any, name: str) -> sp.Expr:
         return self._model.scalar(value, f"beam `{name}`")
+
+    def _number(self, value: Any, name: str) -> float:
+        return self._model.number(value, f"a place on beam `{name}`")
 
 
 def _gauss(n: int) -> list[tuple[float, float]]:
@@ -183,36 +183,57 @@ def _gauss(n: int) -> list[tuple[float, float]]:
 def _hermite(left: Node, right: Node, size: float) -> Shape:
     """shape(x, k): the k-th derivative by arc length of the cubic between two nodes, at a fraction x of the element."""
     cubics = ([1, 0, -3, 2], [0, size, -2 * size, size], [0, 0, 3, -2], [0, 0, -size, size])
+    values = (*left, *right)
 
-    def shape(x: float, k: int) -> sp.Matrix:
-        polynomials = [np.polynomial.Polynomial(c) for c in cubics]
-        weights = [float((p.deriv(k) if k else p)(x)) for p in polynomials]
-        values = (*left, *right)
-        return sum((w / size**k * v for w, v in zip(weights, values, strict=True)), sp.zeros(2, 1))
+    def shape(x: float, k: int) -> Plane:
+        weights = [float(np.polynomial.Polynomial(c).deriv(k)(x)) / size**k for c in cubics]
+        terms = [(w, v) for w, v in zip(weights, values, strict=True) if w != 0.0]
+        a, b = (sp.Add(*[v[c] if w == 1.0 else w * v[c] for w, v in terms]) for c in (0, 1))
+        return a, b
 
     return shape
 
 
 def _strain(shape: Shape, EA: sp.Expr, EI: sp.Expr) -> sp.Expr:
-    """Strain energy of an element per its length."""
-    energy = sp.S.Zero
+    """Strain energy of an element, EA and EI times its length.
+
+    Powers are left as they stand: SymPy's search for simpler ones takes longer than the rest of the beam.
+    """
+    terms = []
     for x, w in _gauss(AXIAL):
-        tangent = shape(x, 1)
-        energy += w * EA / 2 * (sp.sqrt(tangent.dot(tangent)) - 1) ** 2
+        a, b = shape(x, 1)
+        stretch = _power(_power(a, 2) + _power(b, 2), sp.S.Half) - 1
+        terms.append(w / 2 * EA * _power(stretch, 2))
     for x, w in _gauss(BENDING):
-        t, c = shape(x, 1), shape(x, 2)
-        energy += w * EI / 2 * ((t[0] * c[1] - t[1] * c[0]) / t.dot(t)) ** 2
-    return energy
+        (a, b), (c, d) = shape(x, 1), shape(x, 2)
+        bent = (a * d - b * c) * _power(_power(a, 2) + _power(b, 2), -1)
+        terms.append(w / 2 * EI * _power(bent, 2))
+    return sp.Add(*terms)
 
 
-def _along(name: str, nodes: Sequence[Node], size: float) -> Callable[[Expression], Station]:
-    def at(s: Expression) -> Station:
+def _power(base: sp.Expr, exponent: Any) -> sp.Expr:
+    return sp.Pow(base, exponent, evaluate=False)
+
+
+def _along(name: str, nodes: Sequence[Node], size: float) -> tuple[Callable[[float], Vector], Callable[[float], Body]]:
+    """Place and cross-section at an arc length."""
+
+    def find(s: float) -> tuple[Shape, float]:
         k = min(max(int(float(s) / size + 1e-12), 0), len(nodes) - 2)
-        shape, x = _hermite(nodes[k], nodes[k + 1], size), float(s) / size - k
-        place, tangent = shape(x, 0), shape(x, 1)
-        return Station(Point(name, (place[0], place[1], sp.S.Zero)), (tangent[0], tangent[1], sp.S.Zero))
+        x = float(s) / size - k
+        # At a node, what the node says.
+        return _hermite(nodes[k], nodes[k + 1], size), round(x) if abs(x - round(x)) < 1e-12 else x
 
-    return at
+    def place(s: float) -> Vector:
+        shape, x = find(s)
+        return (*shape(x, 0), sp.S.Zero)
+
+    def at(s: float) -> Body:
+        shape, x = find(s)
+        a, b = shape(x, 1)
+        return Body(f"{name}({s:g})", place(s), attitude=Attitude.ANGLE, rotation=(sp.atan2(b, a),))
+
+    return place, at
 
 
 class _Modes:
@@ -221,32 +242,35 @@ class _Modes:
     def __init__(self, length: sp.Expr, d: Sequence[sp.Expr], *, stiffening: bool) -> None:
         self.length, self.d, self.stiffening = length, d, stiffening
 
-    def place(self, x: Any) -> tuple[sp.Expr, sp.Expr]:
-        """(along, across) in the frame; the first deflection coordinate is the tip deflection of the first mode."""
-        w = sum((_mode(k, x) * d for k, d in enumerate(self.d)), sp.S.Zero)
-        return x * self.length - self._shortening(x), w
+    def place(self, x: float) -> Vector:
+        """(along, across, 0) in the frame; each deflection coordinate is what its mode makes of the tip."""
+        along = x * self.length
+        if self.stiffening and x > 0.0:
+            along -= self._shortening(x)
+        return along, self._sum(x, 0), sp.S.Zero
 
-    def slope(self, x: Any) -> tuple[sp.Expr, sp.Expr]:
-        """The tangent in the frame."""
-        return sp.S.One, sum((_mode(k, x, 1) * d for k, d in enumerate(self.d)), sp.S.Zero) / self.length
+    def slope(self, x: float) -> sp.Expr:
+        """dw/dx."""
+        return self._sum(x, 1) / self.length
 
     def bending(self) -> sp.Expr:
         """The integral of (d2w/dx2)^2 over 0 .. 1; the modes are orthogonal."""
-        return sum((ROOTS[k] ** 4 * _norm(k) * d**2 for k, d in enumerate(self.d)), sp.S.Zero)
+        return sp.Add(*[ROOTS[k] ** 4 * _norm(k) * d**2 for k, d in enumerate(self.d)])
 
-    def _shortening(self, x: Any) -> sp.Expr:
-        if not self.stiffening:
-            return sp.S.Zero
-        total = sp.S.Zero
-        for a, w in _gauss(12):
-            slope = sum((_mode(k, a * float(x), 1) * d for k, d in enumerate(self.d)), sp.S.Zero)
-            total += w * float(x) * slope**2
-        return sp.expand(total) / (2 * self.length)
+    def _sum(self, x: float, order: int) -> sp.Expr:
+        return sp.Add(*[_mode(k, x, order) * d for k, d in enumerate(self.d)])
+
+    def _shortening(self, x: float) -> sp.Expr:
+        """Half the integral of w'^2 from the start: a quadratic form in the deflections."""
+        slopes = np.array([[_mode(k, a * x, 1) for k in range(len(self.d))] for a, _ in _gauss(SLOPES)])
+        S = x / 2 * np.einsum("g,gi,gj->ij", [w for _, w in _gauss(SLOPES)], slopes, slopes)
+        terms = [float(S[i, j]) * a * b for i, a in enumerate(self.d) for j, b in enumerate(self.d)]
+        return sp.Add(*terms) / self.length
 
 
-def _mode(k: int, x: Any, order: int = 0) -> float:
-    """Mode k of a cantilever at x in 0 .. 1, with 1 at its tip, or a derivative of it."""
-    b, x = ROOTS[k], float(x)
+def _mode(k: int, x: float, order: int = 0) -> float:
+    """Mode k of a cantilever at x in 0 .. 1, with 1 at its tip, or its first derivative."""
+    b = ROOTS[k]
     s = (np.cosh(b) + np.cos(b)) / (np.sinh(b) + np.sin(b))
     values = (
         np.cosh(b * x) - np.cos(b * x) - s * (np.sinh(b * x) - np.sin(b * x)),
@@ -261,12 +285,5 @@ def _norm(k: int) -> float:
     return float(sum(w * _mode(k, x) ** 2 for x, w in _gauss(20)))
 
 
-def _carried(frame: Body, place: tuple[sp.Expr, sp.Expr]) -> Vector:
-    origin = frame.position or (sp.S.Zero,) * 3
-    x, y, z = _turned(frame, place)
-    return origin[0] + x, origin[1] + y, z
-
-
-def _turned(frame: Body, v: tuple[sp.Expr, sp.Expr]) -> Vector:
-    c, s = sp.cos(frame.rotation[0]), sp.sin(frame.rotation[0])
-    return c * v[0] - s * v[1], s * v[0] + c * v[1], sp.S.Zero
+def _carried(frame: Body, place: Vector) -> Vector:
+    return plus(frame.position or ORIGIN, turned(axes_of(frame), place))

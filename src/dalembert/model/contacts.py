@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from dalembert.model.markers import ORIGIN, Marker, angular_velocity_of, velocity_of
-from dalembert.model.shapes import blade_of, disc_of
-from dalembert.model.statement import Body, Constraint, Joint, Point
+from dalembert.model.markers import GROUND, Marker, angular_velocity_of, has_axes, marker_at, velocity_of
+from dalembert.model.shapes import blade_of, disc_of, wheel_of
+from dalembert.model.statement import Constraint, Joint, Line, Point, Vector
+from dalembert.model.vectors import ORIGIN, cross, dot, minus, plus, times
 
 if TYPE_CHECKING:
     from dalembert.model.model import Model
 
 Expression = Any
+BLADE = sp.Rational(1, 5)  # length of a skate as it is drawn
 
 
 class Contacts:
@@ -32,8 +34,8 @@ class Contacts:
         """A knife edge: no velocity across the blade, which lies along the x axis of the marker `blade`."""
         end = self._marker(blade, name)
         across = end.axis(1)
-        row = velocity_of(end, self._model.t).dot(across)
-        self._model.statement.shapes.append(blade_of(name, end, sp.Rational(1, 5)))
+        row = dot(velocity_of(end, self._model.t), across)
+        self._draw(end, blade_of(name, end, BLADE))
         return self._contact("skate", name, self._plane(None, name), end, [(row, across)])
 
     def wheel(self, name: str, hub: Point, *, radius: Expression, spin: Expression) -> Joint:
@@ -42,11 +44,12 @@ class Contacts:
         `spin` is its rate of turning about the axle, forward positive: the hub advances by `radius` times it and does
         not move sideways.
         """
-        end = self._marker(hub, name)
+        end, r = self._marker(hub, name), self._scalar(radius, name)
         along, across = end.axis(0), end.axis(1)
         v = velocity_of(end, self._model.t)
-        advance = v.dot(along) - self._scalar(radius, name) * self._scalar(spin, name)
-        return self._contact("wheel", name, self._plane(None, name), end, [(advance, along), (v.dot(across), across)])
+        advance = dot(v, along) - r * self._scalar(spin, name)
+        self._draw(end, wheel_of(name, end, r))
+        return self._contact("wheel", name, self._plane(None, name), end, [(advance, along), (dot(v, across), across)])
 
     def disc(
         self, name: str, hub: Point, *, radius: Expression, tube: Expression = 0, plane: Point | None = None
@@ -56,18 +59,18 @@ class Contacts:
         One constraint keeps the lowest point of the rim on the plane, two keep the material point there from slipping;
         a plane that moves (a turntable) carries it along. `radius` is that of the centre line of the tube.
         """
-        end, ground = self._marker(hub, name), self._plane(plane, name)
+        end, ground, r = self._marker(hub, name), self._plane(plane, name), self._scalar(radius, name)
         n, a = ground.axis(2), end.axis(2)
-        down = n - n.dot(a) * a
-        drop = -self._scalar(radius, name) * down / sp.sqrt(down.dot(down)) - self._scalar(tube, name) * n
-        self._model.statement.shapes.append(disc_of(name, end, self._scalar(radius, name)))
+        down = minus(n, times(dot(n, a), a))
+        drop = minus(times(-r / sp.sqrt(dot(down, down)), down), times(self._scalar(tube, name), n))
+        self._draw(end, disc_of(name, end, r))
         return self._roll("rolling disc", name, ground, end, drop)
 
     def sphere(self, name: str, centre: Point, *, radius: Expression, plane: Point | None = None) -> Joint:
         """A ball that rolls on a plane without slip; a plane that moves (a turntable) carries it along."""
-        end, ground = self._marker(centre, name), self._plane(plane, name)
-        self._model.statement.shapes.append(disc_of(name, end, self._scalar(radius, name)))
-        return self._roll("rolling sphere", name, ground, end, -self._scalar(radius, name) * ground.axis(2))
+        end, ground, r = self._marker(centre, name), self._plane(plane, name), self._scalar(radius, name)
+        self._draw(end, disc_of(name, end, r))
+        return self._roll("rolling sphere", name, ground, end, times(-r, ground.axis(2)))
 
     def speed_of_rolling(self, name: str, hub: Point, *, radius: Expression, spin: Expression) -> Constraint:
         """Rolling as ONE constraint that is not linear in the speeds: v.v = (radius * spin)^2 at the hub.
@@ -76,49 +79,54 @@ class Contacts:
         other constraints. Its gradient vanishes at rest, where it says nothing.
         """
         v = velocity_of(self._marker(hub, name), self._model.t)
-        stated = self._model.constrain(
-            v.dot(v) - (self._scalar(radius, name) * self._scalar(spin, name)) ** 2, name=name
-        )
+        advance = self._scalar(radius, name) * self._scalar(spin, name)
+        stated = self._model.constrain(dot(v, v) - advance**2, name=name)
         return stated[0] if isinstance(stated, tuple) else stated
 
     # -- inside ---------------------------------------------------------------------------------------------------
 
-    def _roll(self, kind: str, name: str, plane: Marker, end: Marker, drop: sp.Matrix) -> Joint:
+    def _roll(self, kind: str, name: str, plane: Marker, end: Marker, drop: Vector) -> Joint:
         """The point of contact, `drop` away from the hub, on the plane and without velocity relative to it."""
         t = self._model.t
-        hub, origin = sp.Matrix(end.position or ORIGIN), sp.Matrix(plane.position or ORIGIN)
-        point = hub + drop
-        slip = velocity_of(end, t) + angular_velocity_of(end.body, t).cross(drop)
-        slip -= velocity_of(plane, t) + angular_velocity_of(plane.body, t).cross(point - origin)
+        if end.position is None:
+            self._model.note(f"contact `{name}`: `{end.body.name}` has no position to keep on the plane; state it")
+        if end.body is plane.body:
+            self._model.note(f"contact `{name}` lets `{end.body.name}` roll on itself; give another plane")
+        point = plus(end.position or ORIGIN, drop)
+        arm = minus(point, plane.position or ORIGIN)
+        slip = plus(velocity_of(end, t), cross(angular_velocity_of(end.body, t), drop))
+        carried = plus(velocity_of(plane, t), cross(angular_velocity_of(plane.body, t), arm))
+        slip = minus(slip, carried)
         x, y, n = (plane.axis(k) for k in range(3))
-        rows = [((point - origin).dot(n), n), (slip.dot(x), x), (slip.dot(y), y)]
-        return self._contact(kind, name, plane, replace(end, position=tuple(point)), rows)
+        rows = [(dot(arm, n), n), (dot(slip, x), x), (dot(slip, y), y)]
+        return self._contact(kind, name, plane, replace(end, position=point), rows)
 
-    def _contact(
-        self, kind: str, name: str, plane: Marker, end: Marker, rows: list[tuple[sp.Expr, sp.Matrix]]
-    ) -> Joint:
+    def _contact(self, kind: str, name: str, plane: Marker, end: Marker, rows: list[tuple[sp.Expr, Vector]]) -> Joint:
         """Rows with the direction in which each pushes the body at the point of contact."""
         labels = []
         for k, (row, _) in enumerate(rows):
-            stated = self._model.constrain(row, name=f"{name}[{k}]" if len(rows) > 1 else name)
+            unit = "m" if len(rows) == 3 and k == 0 else "m/s"  # of three rows the first keeps the distance
+            stated = self._model.constrain(row, name=f"{name}[{k}]" if len(rows) > 1 else name, unit=unit)
             labels.append(stated.name if isinstance(stated, Constraint) else stated[0].name)
-        joint = Joint(
-            name, kind, plane, end, tuple(labels),
-            forces=tuple(tuple(direction) for _, direction in rows), torques=(ORIGIN,) * len(rows),
-        )  # fmt: skip
+        forces = tuple(direction for _, direction in rows)
+        joint = Joint(name, kind, plane, end, tuple(labels), forces=forces, torques=(ORIGIN,) * len(rows))
         self._model.statement.joints.append(joint)
         return joint
 
+    def _draw(self, end: Marker, shape: Line) -> None:
+        if end.position is not None:
+            self._model.statement.shapes.append(shape)
+
     def _marker(self, point: Any, name: str) -> Marker:
-        if isinstance(point, Marker):
-            return point
-        if isinstance(point, Body):
-            return self._model.marker(point, [0, 0, 0])
-        self._model.note(f"contact `{name}` needs a marker or a body, not {point!r}")
-        return self._model.marker(self._model.ground, [0, 0, 0])
+        end = marker_at(point, self._model.t)
+        if end is not None and has_axes(end):
+            return end
+        what = repr(point) if end is None else f"`{end.body.name}`, which has no rotation"
+        self._model.note(f"contact `{name}` needs a marker or a body with axes, not {what}")
+        return Marker("ground", GROUND.position, GROUND.velocity)
 
     def _plane(self, plane: Point | None, name: str) -> Marker:
-        return self._marker(self._model.ground if plane is None else plane, name)
+        return self._marker(GROUND if plane is None else plane, name)
 
     def _scalar(self, value: Any, name: str) -> sp.Expr:
         return self._model.scalar(value, f"contact `{name}`")

@@ -1,59 +1,56 @@
 """Joints: constraints between markers of two bodies, or of a body and the ground, with their reactions.
 
-A joint is a list of rows in the geometry of its two frames: origins o, unit axes x, y, z, velocities v and angular
-velocities w, with first frame i and second frame j. The force and torque that a unit of a multiplier exerts on the
-second body, at its marker, are the derivatives of the row by o_j and by a rotation of frame j (by v_j and w_j for rows
-at velocity level), so that reactions come out in newtons and newton metres whatever the coordinates are.
+Each row of a joint comes with the force and torque that a unit of its multiplier exerts on the second body, at its
+marker: the derivatives of the row by the place of that marker and by a rotation of its axes. So reactions are in
+newtons and newton metres whatever the coordinates are. In the rows, i is the first marker and j the second.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from dalembert.model.markers import Marker, angular_velocity_of, is_planar, velocity_of
-from dalembert.model.statement import Body, Constraint, Joint, Point
+from dalembert.model.markers import (
+    GROUND,
+    Marker,
+    angle_between,
+    angular_velocity_of,
+    has_axes,
+    is_planar,
+    marker_at,
+    velocity_of,
+)
+from dalembert.model.statement import Constraint, Joint, Point, Vector
+from dalembert.model.vectors import EX, EY, EZ, ORIGIN, cross, dot, minus, plus, times
 
 if TYPE_CHECKING:
     from dalembert.model.model import Model
 
 Expression = Any
 
+TURNS = {"revolute", "cylindrical", "planar", "screw", "spherical"}  # joints whose angle can be driven
+SLIDES = {"prismatic", "cylindrical", "screw", "point on line"}  # joints whose displacement can be driven
+
 
 @dataclass(frozen=True)
-class Frame:
-    """Origin, axes, velocity and angular velocity of a marker in inertial components, (3, 1) each."""
+class Row:
+    """What must vanish, and the force and torque on the second body, at its marker, per unit of the multiplier."""
 
-    o: sp.Matrix
-    x: sp.Matrix
-    y: sp.Matrix
-    z: sp.Matrix
-    v: sp.Matrix
-    w: sp.Matrix
-
-
-def _generic(suffix: str) -> Frame:
-    return Frame(*(sp.Matrix(sp.symbols(f"{f.name}{suffix}_:3", real=True)) for f in fields(Frame)))
-
-
-I, J = _generic("i"), _generic("j")
-GAP = J.o - I.o
-COINCIDENT = tuple(GAP)
-PARALLEL = (J.z.dot(I.x), J.z.dot(I.y))
-UNTWISTED = (J.x.dot(I.y),)
-ON_LINE = (GAP.dot(I.x), GAP.dot(I.y))
-SLIDING = (J.v - I.v - I.w.cross(GAP)).dot(I.z)  # rate of displacement along the axis of the first frame
-TURNING = (J.w - I.w).dot(I.z)
+    expression: sp.Expr
+    force: Vector
+    torque: Vector
+    unit: str = ""
 
 
 class Joints:
     """The joints of a model, by their names in the literature; each ties a second body to a first one or to the ground.
 
     Ends are markers (`model.marker`), bodies (their mass centres) or, where no axis is needed, particles. The axis of a
-    joint is the z axis of its markers. Bodies that move in the plane get the rows that are not empty there.
+    joint is the z axis of its markers. Bodies that move in the plane get the rows that are not empty there; the axis is
+    then normal to the plane, for slides and lines within it.
     """
 
     def __init__(self, model: Model) -> None:
@@ -61,69 +58,118 @@ class Joints:
 
     def revolute(self, name: str, first: Point, second: Point) -> Joint:
         """A hinge: common origin, common axis."""
-        return self._join("revolute", name, first, second, (*COINCIDENT, *PARALLEL), planar=COINCIDENT[:2])
+        i, j, flat = self._ends("revolute", name, first, second)
+        if flat:
+            self._standing(name, i, j)
+            return self._join("revolute", name, i, j, _meeting(i, j)[:2])
+        self._turning(name, i, j)
+        return self._join("revolute", name, i, j, [*_meeting(i, j), *_parallel(i, j)])
 
     def prismatic(self, name: str, first: Point, second: Point) -> Joint:
         """A slide along the common axis, without rotation. In the plane the axis lies in the plane."""
-        rows = (*ON_LINE, *PARALLEL, *UNTWISTED)
-        return self._join("prismatic", name, first, second, rows, planar=(ON_LINE[0], PARALLEL[0]))
+        i, j, flat = self._ends("prismatic", name, first, second)
+        self._turning(name, i, j)
+        if flat:
+            self._lying(name, i, j)
+        rows = (
+            [_on_line(i, j)[0], _parallel(i, j)[0]] if flat else [*_on_line(i, j), *_parallel(i, j), _untwisted(i, j)]
+        )
+        return self._join("prismatic", name, i, j, rows)
 
     def cylindrical(self, name: str, first: Point, second: Point) -> Joint:
         """A slide along and a rotation about the common axis."""
-        return self._join("cylindrical", name, first, second, (*ON_LINE, *PARALLEL))
+        i, j = self._in_space("cylindrical", name, first, second)
+        return self._join("cylindrical", name, i, j, [*_on_line(i, j), *_parallel(i, j)])
 
     def spherical(self, name: str, first: Point, second: Point) -> Joint:
         """A common point."""
-        return self._join("spherical", name, first, second, COINCIDENT, planar=COINCIDENT[:2])
+        i, j, flat = self._ends("spherical", name, first, second)
+        return self._join("spherical", name, i, j, _meeting(i, j)[: 2 if flat else 3])
 
     def universal(self, name: str, first: Point, second: Point) -> Joint:
         """A cross: common origin, axes at right angles."""
-        return self._join("universal", name, first, second, (*COINCIDENT, I.z.dot(J.z)))
+        i, j = self._in_space("universal", name, first, second)
+        return self._join("universal", name, i, j, [*_meeting(i, j), _square(i.axis(2), j.axis(2))])
 
     def planar(self, name: str, first: Point, second: Point) -> Joint:
         """The second origin in the plane normal to the first axis, axes parallel."""
-        return self._join("planar", name, first, second, (GAP.dot(I.z), *PARALLEL))
+        i, j = self._in_space("planar", name, first, second)
+        return self._join("planar", name, i, j, [_along(_gap(i, j), i.axis(2)), *_parallel(i, j)])
 
     def fixed(self, name: str, first: Point, second: Point) -> Joint:
         """Frames that coincide."""
-        rows = (*COINCIDENT, *PARALLEL, *UNTWISTED)
-        return self._join("fixed", name, first, second, rows, planar=(*COINCIDENT[:2], *UNTWISTED))
+        i, j, flat = self._ends("fixed", name, first, second)
+        self._turning(name, i, j)
+        if flat:
+            self._standing(name, i, j)
+        rows = (
+            [*_meeting(i, j)[:2], _untwisted(i, j)] if flat else [*_meeting(i, j), *_parallel(i, j), _untwisted(i, j)]
+        )
+        return self._join("fixed", name, i, j, rows)
 
     def point_on_line(self, name: str, first: Point, second: Point) -> Joint:
         """The second origin on the axis of the first. In the plane the axis lies in the plane."""
-        return self._join("point on line", name, first, second, ON_LINE, planar=ON_LINE[:1])
+        i, j, flat = self._ends("point on line", name, first, second)
+        self._turning(name, i)
+        if flat:
+            self._lying(name, i)
+        return self._join("point on line", name, i, j, _on_line(i, j)[: 1 if flat else 2])
 
     def point_on_surface(
         self, name: str, first: Point, second: Point, surface: Callable[[sp.Expr, sp.Expr, sp.Expr], Expression]
     ) -> Joint:
         """The second origin where `surface(x, y, z)` vanishes, in the axes of the first marker."""
-        rows = (self._scalar(surface(*(GAP.dot(e) for e in (I.x, I.y, I.z))), name),)
-        return self._join("point on surface", name, first, second, rows, planar=rows)
+        i, j, _ = self._ends("point on surface", name, first, second)
+        self._turning(name, i)
+        axes = [i.axis(k) for k in range(3)]
+        local = sp.symbols("x y z", cls=sp.Dummy, real=True)
+        value = self._scalar(surface(*local), name)
+        place = {symbol: dot(_gap(i, j), axis) for symbol, axis in zip(local, axes, strict=True)}
+        force = ORIGIN
+        for symbol, axis in zip(local, axes, strict=True):
+            force = plus(force, times(value.diff(symbol).xreplace(place), axis))
+        return self._join("point on surface", name, i, j, [Row(value.xreplace(place), force, ORIGIN)])
 
     def rod(self, name: str, first: Point, second: Point, *, length: Expression) -> Joint:
         """A constant distance between origins; its multiplier is the pushing force in the rod."""
-        rows = (sp.sqrt(GAP.dot(GAP)) - self._scalar(length, name),)
-        return self._join("rod", name, first, second, rows, planar=rows)
+        i, j, _ = self._ends("rod", name, first, second)
+        gap = _gap(i, j)
+        distance = sp.sqrt(dot(gap, gap))
+        row = Row(distance - self._scalar(length, name), times(1 / distance, gap), ORIGIN, "m")
+        return self._join("rod", name, i, j, [row])
 
     def screw(self, name: str, first: Point, second: Point, *, pitch: Expression) -> Joint:
         """A cylindrical joint that advances by `pitch` in a turn."""
-        advance = SLIDING - self._scalar(pitch, name) / (2 * sp.pi) * TURNING
-        return self._join("screw", name, first, second, (*ON_LINE, *PARALLEL, advance))
+        i, j = self._in_space("screw", name, first, second)
+        t, axis, lead = self._model.t, i.axis(2), self._scalar(pitch, name) / (2 * sp.pi)
+        drag = cross(angular_velocity_of(i.body, t), _gap(i, j))
+        sliding = dot(minus(minus(velocity_of(j, t), velocity_of(i, t)), drag), axis)
+        advance = Row(sliding - lead * self._turning_rate(i, j), axis, times(-lead, axis), "m/s")
+        return self._join("screw", name, i, j, [*_on_line(i, j), *_parallel(i, j), advance])
 
     def gear(
         self, name: str, driving: Joint, driven: Joint, *, ratio: Expression, phase: Expression | None = None
-    ) -> tuple[Constraint, ...]:
+    ) -> Joint:
         """The driven joint turns by `ratio` times the driving one; gears, belts and chains (negative: opposite sense).
 
         Stated for the rates, so that the first positions are free; for planar bodies a `phase` states it for the angles
-        themselves: driven angle = ratio * driving angle + phase.
+        themselves: driven angle = ratio * driving angle + phase. Its reaction is the torque on the second body of the
+        driven joint; the driving one bears -ratio times it.
         """
+        ends = [self._held(joint, "gear", name) for joint in (driving, driven)]
+        if any(joint is None for joint in ends):
+            return Joint(name, "gear", Marker("ground"), Marker("ground"), (), (), ())
         ratio = self._scalar(ratio, name)
         if phase is None:
-            rates = [self._turning(joint) for joint in (driving, driven)]
-            return self._rows(name, [rates[1] - ratio * rates[0]])
-        angles = [self._angle(joint, name) for joint in (driving, driven)]
-        return self._rows(name, [angles[1] - ratio * angles[0] - self._scalar(phase, name)])
+            rates = [self._turning_rate(joint.first, joint.second) for joint in (driving, driven)]
+            gap = rates[1] - ratio * rates[0]
+        else:
+            if not all(is_planar(end) for joint in (driving, driven) for end in (joint.first, joint.second)):
+                self._model.note(f"gear `{name}`: a phase needs bodies that move in a plane; leave it out")
+            angles = [angle_between(joint.first, joint.second) for joint in (driving, driven)]
+            gap = angles[1] - ratio * angles[0] - self._scalar(phase, name)
+        row = Row(gap, ORIGIN, driven.first.axis(2), "rad/s" if phase is None else "rad")
+        return self._join("gear", name, driving.second, driven.second, [row])
 
     def drive(
         self, name: str, joint: Joint, *, angle: Expression | None = None, displacement: Expression | None = None
@@ -132,98 +178,127 @@ class Joints:
 
         Its multiplier is the driving torque or force on the second body.
         """
+        held = self._held(joint, "drive", name)
+        if held is None:
+            return Joint(name, "drive", Marker("ground"), Marker("ground"), (), (), ())
         if (angle is None) == (displacement is None):
             self._model.note(f"drive `{name}` needs one of angle= and displacement=")
-            angle, displacement = 0, None
-        if displacement is not None:
-            row = GAP.dot(I.z) - self._scalar(displacement, name)
+        what, able = ("displacement", SLIDES) if angle is None else ("angle", TURNS)
+        if held.kind not in able:
+            self._model.note(f"drive `{name}`: the {held.kind} joint `{held.name}` has no {what} to drive")
+        i, j = held.first, held.second
+        if angle is None:
+            distance, axis = dot(_gap(i, j), i.axis(2)), i.axis(2)
+            row = Row(distance - self._scalar(0 if displacement is None else displacement, name), axis, ORIGIN, "m")
         else:
             a = self._scalar(angle, name)
-            row = J.x.dot(sp.cos(a) * I.y - sp.sin(a) * I.x)
-        return self._join("drive", name, joint.first, joint.second, (row,), planar=(row,))
+            row = _square(minus(times(sp.cos(a), i.axis(1)), times(sp.sin(a), i.axis(0))), j.axis(0))
+        return self._join("drive", name, i, j, [row])
 
     # -- inside ---------------------------------------------------------------------------------------------------
 
-    def _join(
-        self,
-        kind: str,
-        name: str,
-        first: Point,
-        second: Point,
-        rows: Sequence[sp.Expr],
-        planar: Sequence[sp.Expr] | None = None,
-    ) -> Joint:
-        ends = [self._end(point, name) for point in (first, second)]
-        if isinstance(first, Point) and ends[0].body is ends[1].body and ends[0].body.name == ends[1].body.name:
-            self._model.note(f"joint `{name}` ties `{ends[0].body.name}` to itself; give two bodies, or model.ground")
-        flat = all(is_planar(end) for end in ends)
-        if flat and planar is None:
-            self._model.note(f"joint `{name}`: a {kind} joint needs bodies that move in space, these move in a plane")
-        chosen = planar if flat and planar is not None else rows
-        actual = self._actual(ends, chosen)
-        labels = [c.name for c in self._rows(name, [row.xreplace(actual) for row in chosen])]
-        pushes = [[tuple(g.xreplace(actual) for g in part) for part in _wrench(row)] for row in chosen]
+    def _join(self, kind: str, name: str, i: Marker, j: Marker, rows: Sequence[Row]) -> Joint:
+        rows = [row for row in rows if row.expression != 0]  # else the coordinates keep it, without a multiplier
+        if not rows:
+            self._model.note(f"joint `{name}` holds by the choice of coordinates already; leave it out")
+            return Joint(name, kind, i, j, (), (), ())
+        expressions = [row.expression for row in rows]
+        units = [row.unit for row in rows]
+        one = len(rows) == 1
+        stated = self._model.constrain(
+            expressions[0] if one else expressions, name=name, unit=units[0] if one else units
+        )
+        labels = (stated.name,) if isinstance(stated, Constraint) else tuple(c.name for c in stated)
         joint = Joint(
-            name, kind, ends[0], ends[1], tuple(labels),
-            forces=tuple(push[0] for push in pushes), torques=tuple(push[1] for push in pushes),
-        )  # fmt: skip
+            name, kind, i, j, labels, forces=tuple(row.force for row in rows), torques=tuple(row.torque for row in rows)
+        )
         self._model.statement.joints.append(joint)
         return joint
 
-    def _rows(self, name: str, rows: Sequence[sp.Expr]) -> tuple[Constraint, ...]:
-        stated = self._model.constrain(rows[0] if len(rows) == 1 else list(rows), name=name)
-        return stated if isinstance(stated, tuple) else (stated,)
+    def _ends(self, kind: str, name: str, first: Any, second: Any) -> tuple[Marker, Marker, bool]:
+        """The two markers, and whether all moves in the plane."""
+        ends: list[Marker] = []
+        for point in (first, second):
+            end = marker_at(point, self._model.t)
+            if end is None:
+                self._model.note(f"joint `{name}` holds markers, bodies or particles, not {point!r}")
+            elif end.position is None:
+                self._model.note(
+                    f"joint `{name}`: `{end.body.name}` has no position; state it, or constrain velocities"
+                )
+            ends.append(end or Marker("ground", GROUND.position, GROUND.velocity))
+        i, j = ends
+        if isinstance(first, Point) and i.body.name == j.body.name:
+            self._model.note(f"{kind} joint `{name}` ties `{i.body.name}` to itself; give two bodies, or model.ground")
+        return i, j, is_planar(i) and is_planar(j)
 
-    def _actual(self, ends: Sequence[Marker], rows: Sequence[sp.Expr]) -> dict[sp.Expr, sp.Expr]:
-        """What stands for the generic symbols that occur in the rows or in their derivatives."""
-        needed = set().union(*(row.free_symbols for row in rows))
-        moving = bool(needed & {*I.v, *I.w, *J.v, *J.w})
-        mapping: dict[sp.Expr, sp.Expr] = {}
-        for generic, end in zip((I, J), ends, strict=True):
-            t = self._model.t
-            still = sp.zeros(3, 1)
-            values = [
-                sp.Matrix(end.position or still), *(end.axis(k) for k in range(3)),
-                velocity_of(end, t) if moving else still, angular_velocity_of(end.body, t) if moving else still,
-            ]  # fmt: skip
-            for f, value in zip(fields(Frame), values, strict=True):
-                mapping |= dict(zip(getattr(generic, f.name), value, strict=True))
-        return mapping
-
-    def _turning(self, joint: Joint) -> sp.Expr:
-        return TURNING.xreplace(self._actual((joint.first, joint.second), [TURNING]))
-
-    def _angle(self, joint: Joint, name: str) -> sp.Expr:
-        bodies = [joint.first.body, joint.second.body]
-        if not all(is_planar(body) for body in bodies):
-            self._model.note(f"gear `{name}`: a phase needs joints between bodies that move in a plane; leave it out")
-            return sp.S.Zero
-        turned = [body.rotation[0] if len(body.rotation) == 1 else sp.S.Zero for body in bodies]
-        return turned[1] - turned[0]
-
-    def _end(self, point: Any, name: str) -> Marker:
-        if isinstance(point, Marker):
-            end = point
-        elif isinstance(point, Body):
-            end = self._model.marker(point, [0, 0, 0])
-        elif isinstance(point, Point):
-            end = Marker(point.name, point.position, point.velocity, body=Body(point.name, point.position))
+    def _in_space(self, kind: str, name: str, first: Any, second: Any) -> tuple[Marker, Marker]:
+        i, j, flat = self._ends(kind, name, first, second)
+        if flat:
+            self._model.note(f"joint `{name}`: a {kind} joint needs bodies that move in space, these move in a plane")
         else:
-            self._model.note(f"joint `{name}` holds markers, bodies or particles, not {point!r}")
-            end = self._model.marker(self._model.ground, [0, 0, 0])
-        if end.position is None:
-            self._model.note(f"joint `{name}`: `{end.body.name}` has no position; state it, or constrain velocities")
-        return end
+            self._turning(name, i, j)
+        return i, j
+
+    def _turning(self, name: str, *markers: Marker) -> None:
+        for marker in markers:
+            if not has_axes(marker):
+                self._model.note(f"joint `{name}` needs axes on `{marker.body.name}`: a body with a rotation")
+
+    def _standing(self, name: str, *markers: Marker) -> None:
+        """In the plane, an axis of rotation is normal to it."""
+        if any(m.axes[2][0] != 0 or m.axes[2][1] != 0 for m in markers):
+            self._model.note(f"joint `{name}`: its axis must be normal to the plane in which its bodies move")
+
+    def _lying(self, name: str, *markers: Marker) -> None:
+        """In the plane, a line or slide lies in it."""
+        if any(m.axes[2][2] != 0 for m in markers):
+            self._model.note(
+                f"joint `{name}`: its axis must lie in the plane in which its bodies move; give markers an axis=[x, y]"
+            )
+
+    def _turning_rate(self, i: Marker, j: Marker) -> sp.Expr:
+        t = self._model.t
+        return dot(minus(angular_velocity_of(j.body, t), angular_velocity_of(i.body, t)), i.axis(2))
+
+    def _held(self, joint: Any, kind: str, name: str) -> Joint | None:
+        if not isinstance(joint, Joint):
+            self._model.note(f"{kind} `{name}` acts on joints that model.joints returned, not on {joint!r}")
+            return None
+        return joint
 
     def _scalar(self, value: Any, name: str) -> sp.Expr:
         return self._model.scalar(value, f"joint `{name}`")
 
 
-def _wrench(row: sp.Expr) -> tuple[tuple[sp.Expr, ...], tuple[sp.Expr, ...]]:
-    """Force and torque on the second frame, at its origin, per unit of the multiplier of a row."""
-    if row.free_symbols & {*J.v, *J.w, *I.v, *I.w}:
-        return tuple(row.diff(s) for s in J.v), tuple(row.diff(s) for s in J.w)
-    torque = sp.zeros(3, 1)
-    for axis in (J.x, J.y, J.z):
-        torque += axis.cross(sp.Matrix([row.diff(s) for s in axis]))
-    return tuple(row.diff(s) for s in J.o), tuple(torque)
+# -- rows -------------------------------------------------------------------------------------------------------------
+
+
+def _gap(i: Marker, j: Marker) -> Vector:
+    return minus(j.position or ORIGIN, i.position or ORIGIN)
+
+
+def _along(gap: Vector, axis: Vector) -> Row:
+    """No displacement along an axis of the first frame."""
+    return Row(dot(gap, axis), axis, ORIGIN, "m")
+
+
+def _square(fixed: Vector, moving: Vector) -> Row:
+    """An axis of the second frame normal to one of the first."""
+    return Row(dot(moving, fixed), ORIGIN, cross(moving, fixed))
+
+
+def _meeting(i: Marker, j: Marker) -> list[Row]:
+    return [_along(_gap(i, j), axis) for axis in (EX, EY, EZ)]
+
+
+def _on_line(i: Marker, j: Marker) -> list[Row]:
+    return [_along(_gap(i, j), i.axis(k)) for k in (0, 1)]
+
+
+def _parallel(i: Marker, j: Marker) -> list[Row]:
+    return [_square(i.axis(k), j.axis(2)) for k in (0, 1)]
+
+
+def _untwisted(i: Marker, j: Marker) -> Row:
+    return _square(i.axis(1), j.axis(0))

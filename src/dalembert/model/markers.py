@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import sympy as sp
 
 from dalembert.model.quaternion import rotation_matrix
 from dalembert.model.statement import Attitude, Body, Point, Vector
+from dalembert.model.vectors import EX, EY, EZ, ORIGIN, cross, dot, minus, plus, rate_of, times, turned, unit
 
-ORIGIN: Vector = (sp.S.Zero, sp.S.Zero, sp.S.Zero)
-EX, EY, EZ = (tuple(sp.S(int(k == j)) for j in range(3)) for k in range(3))
+Axes = tuple[Vector, Vector, Vector]  # unit vectors x, y, z
 
 GROUND = Body(
     "ground", ORIGIN, ORIGIN, attitude=Attitude.MATRIX, rotation=(*EX, *EY, *EZ), angular_velocity=ORIGIN
@@ -26,41 +27,43 @@ class Marker(Point):
 
     body: Body = GROUND
     place: Vector = ORIGIN
-    axes: tuple[Vector, Vector, Vector] = (EX, EY, EZ)
+    axes: Axes = (EX, EY, EZ)
 
-    def axis(self, k: int) -> sp.Matrix:
-        """Unit vector x, y or z (k = 0, 1, 2) in inertial components, (3, 1)."""
-        return attitude_of(self.body) * sp.Matrix(self.axes[k])
-
-
-def attitude_of(body: Body) -> sp.Matrix:
-    """Rotation matrix (3, 3) of a body, its axes as columns."""
-    if body.attitude is Attitude.ANGLE:
-        c, s = sp.cos(body.rotation[0]), sp.sin(body.rotation[0])
-        return sp.Matrix([[c, -s, 0], [s, c, 0], [0, 0, 1]])
-    if body.attitude is Attitude.QUATERNION:
-        return rotation_matrix(body.rotation)
-    if body.attitude is Attitude.MATRIX:
-        return sp.Matrix(3, 3, body.rotation)
-    return sp.eye(3)
+    def axis(self, k: int) -> Vector:
+        """Unit vector x, y or z (k = 0, 1, 2) in inertial components."""
+        return turned(axes_of(self.body), self.axes[k])
 
 
-def angular_velocity_of(body: Body, t: sp.Symbol) -> sp.Matrix:
-    """Angular velocity in inertial components, (3, 1), in terms of speeds or of coordinate rates."""
+def axes_of(body: Body) -> Axes:
+    """The axes of a body in inertial components: the columns of its rotation matrix."""
+    return _columns(body.attitude, body.rotation)
+
+
+@lru_cache(maxsize=4096)
+def _columns(attitude: Attitude, rotation: tuple[sp.Expr, ...]) -> Axes:
+    if attitude is Attitude.ANGLE:
+        c, s = sp.cos(rotation[0]), sp.sin(rotation[0])
+        return (c, s, sp.S.Zero), (-s, c, sp.S.Zero), EZ
+    if attitude is Attitude.NONE:
+        return EX, EY, EZ
+    R = rotation if attitude is Attitude.MATRIX else tuple(rotation_matrix(rotation))
+    return (R[0], R[3], R[6]), (R[1], R[4], R[7]), (R[2], R[5], R[8])
+
+
+def angular_velocity_of(body: Body, t: sp.Symbol) -> Vector:
+    """Angular velocity in inertial components, in terms of speeds or of coordinate rates."""
     if body.attitude is Attitude.ANGLE and body.angular_velocity is None:
-        return sp.Matrix([0, 0, body.rotation[0].diff(t)])
-    R = attitude_of(body)
+        return sp.S.Zero, sp.S.Zero, rate_of((body.rotation[0], sp.S.Zero, sp.S.Zero), t)[0]
+    x, y, z = axes_of(body)
     if body.angular_velocity is not None:
-        return R * sp.Matrix(body.angular_velocity)
-    W = R.diff(t) * R.T
-    return sp.Matrix([W[2, 1], W[0, 2], W[1, 0]])
+        return turned((x, y, z), body.angular_velocity)
+    w = (dot(rate_of(y, t), z), dot(rate_of(z, t), x), dot(rate_of(x, t), y))  # in body axes
+    return turned((x, y, z), w)
 
 
-def velocity_of(point: Point, t: sp.Symbol) -> sp.Matrix:
-    """Velocity in inertial components, (3, 1), in terms of speeds or of coordinate rates."""
-    if point.velocity is not None:
-        return sp.Matrix(point.velocity)
-    return sp.Matrix(point.position or ORIGIN).diff(t)
+def velocity_of(point: Point, t: sp.Symbol) -> Vector:
+    """Velocity in inertial components, in terms of speeds or of coordinate rates."""
+    return point.velocity if point.velocity is not None else rate_of(point.position or ORIGIN, t)
 
 
 def is_planar(point: Point) -> bool:
@@ -71,13 +74,7 @@ def is_planar(point: Point) -> bool:
     return point.position is not None and point.position[2] == 0
 
 
-def unit(vector: sp.Matrix) -> sp.Matrix | None:
-    """The vector with length 1; None if it is zero."""
-    square = vector.dot(vector)
-    return None if square == 0 else vector / sp.sqrt(square)
-
-
-def axes_along(axis: sp.Matrix, across: sp.Matrix | None) -> tuple[Vector, Vector, Vector] | None:
+def axes_along(axis: Vector, across: Vector | None) -> Axes | None:
     """Unit vectors x, y, z with z along `axis` and x nearest to `across`; None if they have no length or are parallel.
 
     Without `across`, x is normal to z in the plane of the first two axes, so that y is out of it: what planar joints
@@ -87,20 +84,45 @@ def axes_along(axis: sp.Matrix, across: sp.Matrix | None) -> tuple[Vector, Vecto
     if z is None:
         return None
     if across is None:
-        aside = sp.Matrix([-z[1], z[0], 0])
-        across = sp.Matrix(EX) if aside == sp.zeros(3, 1) else aside
-    x = unit(across - across.dot(z) * z)
-    if x is None:
-        return None
-    y = z.cross(x)
-    return tuple(x), tuple(y), tuple(z)
+        across = EX if z[0] == 0 and z[1] == 0 else (-z[1], z[0], sp.S.Zero)
+    x = unit(minus(across, times(dot(across, z), z)))
+    return None if x is None else (x, cross(z, x), z)
 
 
-def mark(name: str, body: Body, place: Vector, axes: tuple[Vector, Vector, Vector], t: sp.Symbol) -> Marker:
+def mark(name: str, body: Body, place: Vector, axes: Axes, t: sp.Symbol) -> Marker:
     """The marker at `place` of a body; its velocity is stated if that of the body is."""
-    arm = attitude_of(body) * sp.Matrix(place)
-    position = None if body.position is None else tuple(sp.Matrix(body.position) + arm)
+    arm = turned(axes_of(body), place)
+    position = None if body.position is None else plus(body.position, arm)
     velocity = None
     if body.velocity is not None or body.angular_velocity is not None:
-        velocity = tuple(velocity_of(body, t) + angular_velocity_of(body, t).cross(arm))
+        velocity = plus(velocity_of(body, t), cross(angular_velocity_of(body, t), arm))
     return Marker(name, position, velocity, body=body, place=place, axes=axes)
+
+
+def marker_at(point: object, t: sp.Symbol) -> Marker | None:
+    """A marker as it is, that at the mass centre of a body, or that at a particle, without axes; None for the rest."""
+    if isinstance(point, Marker):
+        return point
+    if isinstance(point, Body):
+        return mark(point.name, point, ORIGIN, (EX, EY, EZ), t)
+    if isinstance(point, Point):
+        return Marker(point.name, point.position, point.velocity, body=Body(point.name, point.position))
+    return None
+
+
+def has_axes(marker: Marker) -> bool:
+    """Whether the marker is on something that is known to turn, or on the ground."""
+    return marker.body.attitude is not Attitude.NONE
+
+
+def angle_between(first: Marker, second: Marker) -> sp.Expr:
+    """The angle from x to x about the axis of the first marker: any number of turns in the plane, else -pi .. pi."""
+    if is_planar(first) and is_planar(second):
+        return first.axes[2][2] * (_heading(second) - _heading(first))
+    x, y, other = first.axis(0), first.axis(1), second.axis(0)
+    return sp.atan2(dot(other, y), dot(other, x))
+
+
+def _heading(marker: Marker) -> sp.Expr:
+    own = sp.atan2(marker.axes[0][1], marker.axes[0][0])
+    return own if marker.body is GROUND else marker.body.rotation[0] + own

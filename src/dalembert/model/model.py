@@ -7,28 +7,27 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
-from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import dynamicsymbols
 
-from dalembert.errors import ModelError
 from dalembert.model.beams import Beams
+from dalembert.model.bodies import BodyReader
+from dalembert.model.constraints import ConstraintReader
 from dalembert.model.contacts import Contacts
+from dalembert.model.declarations import Declarations
 from dalembert.model.elements import Elements
 from dalembert.model.joints import Joints
-from dalembert.model.markers import EX, EY, EZ, GROUND, Marker, axes_along, mark
-from dalembert.model.names import Names, split_names
+from dalembert.model.markers import GROUND, Marker
+from dalembert.model.names import Names
 from dalembert.model.nonideal import NonidealReader
 from dalembert.model.quaternion import Quaternion
 from dalembert.model.rates import Rates
 from dalembert.model.reading import Reader, level_of, listed
 from dalembert.model.shapes import links_of
 from dalembert.model.statement import (
-    Attitude,
     Body,
     Constraint,
     Energy,
     Force,
-    Level,
     Line,
     Matrices,
     Particle,
@@ -36,6 +35,7 @@ from dalembert.model.statement import (
     Statement,
     Torque,
 )
+from dalembert.model.vectors import derivative
 
 if TYPE_CHECKING:
     from dalembert.equations.system import System
@@ -57,6 +57,9 @@ class Model:
         self._read = Reader(self.statement.faults)
         self._names = Names(self._read.fault)
         self._rates = Rates(self.statement, self._read)
+        self._declare = Declarations(self.statement, self._read, self._names, self._rates)
+        self._constraints = ConstraintReader(self.statement, self._read, self._names, self._declare)
+        self._bodies = BodyReader(self.statement, self._read, self._names, self._declare, self._constraints)
         self._nonideal = NonidealReader(self.statement, self._read, self._names)
 
     @property
@@ -78,10 +81,7 @@ class Model:
 
         A list of functions of time that exist already (`dynamicsymbols`) is taken over as it is; so for speeds.
         """
-        new = self._declare(names, "coordinate")
-        self.statement.coordinates.extend(new)
-        self._rates.add(new)
-        return new
+        return self._declare.coordinates(names)
 
     def speeds(
         self,
@@ -95,51 +95,24 @@ class Model:
         rate of each coordinate in terms of speeds, or a list holds expressions that are zero and linear in the
         rates `q.diff()`: q' = C(q,t) u + D(q,t). Speeds not known yet may be written by `dynamicsymbols(name)`.
         """
-        new = self._declare(names, "speed")
-        self.statement.speeds.extend(new)
-        if kinematics is None:
-            self._rates.name(new)
-        elif isinstance(kinematics, Mapping):
-            for q, rate in kinematics.items():
-                self._rates.equate(self._names.symbol(q), rate)
-        elif not self._rates.equations(kinematics):
-            self._rates.name(new)  # a stand-in for what could not be read, so that no further faults follow
-        return new
+        return self._declare.speeds(names, kinematics)
 
     def parameters(
         self, symbols: Mapping[sp.Symbol, float] | None = None, /, **defaults: float
     ) -> tuple[sp.Symbol, ...]:
         """New constants with their default values, in the order given; a mapping takes over existing `symbols`."""
-        new = {**(symbols or {}), **{sp.Symbol(name): value for name, value in defaults.items()}}
-        for symbol, value in new.items():
-            if not isinstance(symbol, sp.Symbol):
-                raise ModelError(self.name, [f"parameters are symbols or names, got {symbol!r}"])
-            self._names.claim(symbol.name, "parameter")
-            self.statement.parameters[symbol] = self._read.number(value, f"parameter `{symbol.name}`")
-        return tuple(new)
+        return self._declare.parameters({**(symbols or {}), **{sp.Symbol(name): v for name, v in defaults.items()}})
 
     def unknowns(self, names: str) -> tuple[sp.Expr, ...]:
         """New algebraic unknowns without inertia (control forces, moments), as functions of time."""
-        new = self._declare(names, "unknown")
-        self.statement.unknowns.extend(new)
-        return new
+        return self._declare.unknowns(names)
 
     def quaternion(self, name: str, *, speeds: str) -> Quaternion:
         """A unit quaternion `name`0..3 (scalar first) driven by three new speeds: the angular velocity in body axes.
 
         Its norm is kept automatically; pass it as `rotation=` of a body.
         """
-        self._names.check(name, "quaternion")
-        e = self.coordinates(" ".join(f"{name}{k}" for k in range(4)))
-        symbols = self._split(speeds, "speed")
-        if len(symbols) != 3:
-            self._read.fault(f"quaternion `{name}` needs three speeds, got {len(symbols)} ({speeds!r})")
-            symbols = (symbols + [f"{name}_w{k}" for k in range(3)])[:3]
-        quaternion = Quaternion(e, tuple(dynamicsymbols(s) for s in symbols))
-        self.speeds(" ".join(symbols), kinematics=dict(zip(e, quaternion.rates, strict=True)))
-        self.statement.invariants.append((f"|{name}|", quaternion.norm))
-        self.statement.defaults[e[0]] = 1.0
-        return quaternion
+        return self._declare.quaternion(name, speeds)
 
     # -- inertia and forces ---------------------------------------------------------------------------------------
 
@@ -152,18 +125,7 @@ class Model:
         velocity: Components | None = None,
     ) -> Particle:
         """A particle at `position`, or with `velocity` stated in the speeds."""
-        self._names.claim(name, "particle")
-        what = f"particle `{name}`"
-        particle = Particle(
-            name,
-            self._read.optional_vector(position, f"position of {what}"),
-            self._read.optional_vector(velocity, f"velocity of {what}"),
-            mass=self._read.scalar(mass, f"mass of {what}"),
-        )
-        if position is None and velocity is None:
-            self._read.fault(f"{what} has neither position nor velocity; give one of them")
-        self.statement.particles.append(particle)
-        return particle
+        return self._bodies.particle(name, mass, position, velocity)
 
     def body(
         self,
@@ -192,42 +154,10 @@ class Model:
         If inertia and angular velocity are stated in axes that are not fixed in the body, as those of a fork may serve
         for its wheel, `axes_angular_velocity` is that of the axes; there is no `rotation` then.
         """
-        self._names.claim(name, "body")
-        what = f"body `{name}`"
-        if all(value is None for value in (position, rotation, velocity, angular_velocity)):
-            position, rotation = self._absolute(name, planar=listed(inertia) is None)
-        attitude, entries = self._read.rotation(rotation, what)
-        if isinstance(rotation, Quaternion) and angular_velocity is None:
-            angular_velocity = rotation.angular_velocity
-        body = Body(
-            name,
-            self._read.optional_vector(position, f"position of {what}"),
-            self._read.optional_vector(velocity, f"velocity of {what}"),
-            mass=self._read.scalar(mass, f"mass of {what}"),
-            inertia=self._read.inertia(inertia, what, attitude),
-            attitude=attitude,
-            rotation=entries,
-            angular_velocity=(
-                None if angular_velocity is None else self._read.axial(angular_velocity, f"angular velocity of {what}")
-            ),
-            axes_angular_velocity=(
-                None
-                if axes_angular_velocity is None
-                else self._read.axial(axes_angular_velocity, f"angular velocity of the axes of {what}")
-            ),
-        )
-        if axes_angular_velocity is not None and (rotation is not None or angular_velocity is None):
-            self._read.fault(f"{what} is stated in axes of their own; give its angular velocity and no rotation")
-        if position is None and velocity is None:
-            self._read.fault(f"{what} has neither position nor velocity; give one of them")
-        if rotation is None and angular_velocity is None:
-            self._read.fault(f"{what} has neither rotation nor angular velocity; give one of them")
-        if attitude is Attitude.QUATERNION and not isinstance(rotation, Quaternion):
-            norm = sum(e**2 for e in entries) - 1
-            if not norm.is_number:
-                self.constrain(norm, name=f"|{name}|")
-        self.statement.bodies.append(body)
-        return body
+        return self._bodies.body(
+            name, mass, inertia, position=position, rotation=rotation, velocity=velocity,
+            angular_velocity=angular_velocity, axes_angular_velocity=axes_angular_velocity,
+        )  # fmt: skip
 
     @property
     def ground(self) -> Body:
@@ -241,19 +171,7 @@ class Model:
 
         The default axis is z. Without `across`, x is normal to z within the plane of the first two body axes.
         """
-        if not isinstance(body, Body):
-            self._read.fault(f"a marker belongs to a body or to model.ground, not to {body!r}")
-            body = GROUND
-        what = f"marker on `{body.name}`"
-        along = sp.Matrix(EZ if axis is None else self._read.vector(axis, f"axis of the {what}"))
-        aside = None if across is None else sp.Matrix(self._read.vector(across, f"`across` of the {what}"))
-        axes = axes_along(along, aside)
-        if axes is None:
-            self._read.fault(
-                f"{what}: axis {tuple(along)} and across {None if aside is None else tuple(aside)} must have a length "
-                "and not be parallel"
-            )
-        return mark(body.name, body, self._read.vector(place, f"place of the {what}"), axes or (EX, EY, EZ), self.t)
+        return self._bodies.marker(body, place, axis, across)
 
     @property
     def joints(self) -> Joints:
@@ -329,24 +247,16 @@ class Model:
         *,
         name: str | None = None,
         servo: Any = None,
-        unit: str = "",
+        unit: str | Sequence[str] = "",
     ) -> Constraint | tuple[Constraint, ...]:
         """One constraint `expression` = 0, or several if a list is given (named `name[0]`, `name[1]`, ...).
 
         Its level follows from what it contains: coordinates (position), speeds or coordinate rates (velocity), rates
         of speeds (acceleration). With `servo` the unknown given there enforces it, through the forces it appears in.
-        `unit` is what messages about its residual are given in, such as "m".
+        `unit` is what messages about its residual are given in, such as "m"; one for all, or one for each.
         """
         name = name or f"constraint_{len(self.statement.constraints) + 1}"
-        expressions = listed(expression)
-        if expressions is None:
-            return self._constrain_one(expression, name, servo, unit)
-        servos = listed(servo) or [servo] * len(expressions)
-        if len(servos) != len(expressions):
-            self._read.fault(f"constraint `{name}`: {len(servos)} servo unknowns for {len(expressions)} expressions")
-            servos = [None] * len(expressions)
-        pairs = enumerate(zip(expressions, servos, strict=True))
-        return tuple(self._constrain_one(e, f"{name}[{k}]", s, unit) for k, (e, s) in pairs)
+        return self._constraints.constrain(expression, name, servo, unit)
 
     def nonideal(
         self,
@@ -427,7 +337,7 @@ class Model:
             if self._names.kind(name)
         ]
         new = [dynamicsymbols(name) for name in names]
-        rates = [q.diff(self.t) - u for q, u in zip(rest, new, strict=True)]
+        rates = [derivative(q, self.t) - u for q, u in zip(rest, new, strict=True)]
         coordinates, speeds = set(s.coordinates), {*s.speeds, *new}
         # Levels anew: a constraint may name a speed that was declared after it.
         constraints = [replace(c, level=level_of(c.expression, coordinates, speeds) or c.level) for c in s.constraints]
@@ -450,46 +360,6 @@ class Model:
         """A scalar expression, read and checked; zero after a fault."""
         return self._read.scalar(value, what)
 
-    # -- inside ---------------------------------------------------------------------------------------------------
-
-    def _absolute(self, name: str, *, planar: bool) -> tuple[Any, Any]:
-        """Position and rotation of a body by coordinates of its own."""
-        axes = "xy" if planar else "xyz"
-        place = self.coordinates(" ".join(f"{name}_{axis}" for axis in axes))
-        rates = [dynamicsymbols(f"{name}_v{axis}") for axis in axes]
-        self.speeds(" ".join(f"{name}_v{axis}" for axis in axes), kinematics=dict(zip(place, rates, strict=True)))
-        if not planar:
-            return place, self.quaternion(f"{name}_e", speeds=" ".join(f"{name}_w{axis}" for axis in axes))
-        (angle,) = self.coordinates(f"{name}_a")
-        self.speeds(f"{name}_w", kinematics={angle: dynamicsymbols(f"{name}_w")})
-        return place, angle
-
-    def _split(self, names: Any, kind: str) -> list[str]:
-        found = split_names(names)
-        if not found:  # at once, as there is nothing to return
-            raise ModelError(self.name, [f"{kind}s need names in one string, such as 'a b c', got {names!r}"])
-        return found
-
-    def _declare(self, names: str | Sequence[sp.Expr], kind: str) -> tuple[sp.Expr, ...]:
-        symbols = listed(names)
-        if symbols is None:
-            symbols = [dynamicsymbols(name) for name in self._split(names, kind)]
-        if not symbols or not all(isinstance(s, AppliedUndef) and s.args == (self.t,) for s in symbols):
-            raise ModelError(self.name, [f"{kind}s need names in one string or functions of time, got {names!r}"])
-        for symbol in symbols:
-            self._names.claim(symbol.func.__name__, kind)
-        return tuple(symbols)
-
-    def _constrain_one(self, expression: Any, name: str, servo: Any, unit: str) -> Constraint:
-        self._names.claim(name, "constraint")
-        s = self.statement
-        read = self._read.expression(expression, f"constraint `{name}`")
-        enforcing = self._names.symbol(servo)
-        if servo is not None and enforcing not in s.unknowns:
-            self._read.fault(f"constraint `{name}`: servo `{servo}` is not among model.unknowns")
-            enforcing = None
-        if read is None:
-            return Constraint(name, sp.S.Zero, Level.POSITION, enforcing)
-        level = level_of(read, s.coordinates, s.speeds) or Level.POSITION
-        s.constraints.append(Constraint(name, read, level, enforcing, str(unit)))
-        return s.constraints[-1]
+    def number(self, value: Any, what: str) -> float:
+        """A finite number, read and checked; zero after a fault."""
+        return self._read.number(value, what)

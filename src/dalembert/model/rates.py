@@ -8,6 +8,7 @@ import sympy as sp
 
 from dalembert.model.reading import Reader, listed
 from dalembert.model.statement import Statement
+from dalembert.model.vectors import derivative
 
 
 class Rates:
@@ -27,7 +28,7 @@ class Rates:
         """Let speeds be the rates of the next coordinates without an equation, in order."""
         t = self._statement.time
         for q, u in zip(self._free[: len(speeds)], speeds, strict=False):
-            self._statement.kinematics.append(q.diff(t) - u)
+            self._statement.kinematics.append(derivative(q, t) - u)
         self._free = self._free[len(speeds) :]
 
     def equations(self, equations: Any) -> bool:
@@ -40,7 +41,7 @@ class Rates:
         if len(read) < len(entries):
             return False
         rates = set().union(*(e.atoms(sp.Derivative) for e in read))
-        left = [q for q in self._free if q.diff(self._statement.time) not in rates]
+        left = [q for q in self._free if derivative(q, self._statement.time) not in rates]
         self._spare += len(read) - (len(self._free) - len(left))
         self._statement.kinematics.extend(read)
         self._free = left
@@ -55,7 +56,7 @@ class Rates:
             self._read.fault(f"kinematics: the rate of `{q}` is given twice")
             return
         scalar = self._read.scalar(rate, f"rate of `{q}`")
-        self._statement.kinematics.append(q.diff(self._statement.time) - scalar)
+        self._statement.kinematics.append(derivative(q, self._statement.time) - scalar)
         self._free.remove(q)
 
     def split(self) -> tuple[list[sp.Expr], list[sp.Expr]]:

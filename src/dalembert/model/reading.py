@@ -120,6 +120,10 @@ class Reader:
             return sp.S.Zero, sp.S.Zero, self.scalar(value, what)
         return self._components(value, what, (3,))
 
+    def optional_axial(self, value: Any, what: str) -> Vector | None:
+        """Three components of an angular velocity, or None."""
+        return None if value is None else self.axial(value, what)
+
     def matrix(self, value: Any, what: str) -> sp.Matrix | None:
         """A SymPy matrix of expressions (a list of numbers is a column), or None after a fault."""
         rows = value.tolist() if isinstance(value, sp.MatrixBase) else listed(value)

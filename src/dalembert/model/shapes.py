@@ -2,57 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import sympy as sp
 
-from dalembert.model.markers import ORIGIN, Marker, attitude_of
+from dalembert.model.markers import Marker, axes_of
 from dalembert.model.statement import Body, Line, Statement, Vector
+from dalembert.model.vectors import ORIGIN, plus, times, turned
 
 CORNERS = 24  # of a disc
+COILS = 8  # of a spring
 
 
 def links_of(statement: Statement) -> list[Line]:
-    """A line through the joints of each body, by way of its mass centre; a cross where it has no joint elsewhere."""
+    """A line through the joints of each body, by way of its mass centre if it has only one joint."""
     lines = []
+    held: dict[int, dict[Vector, None]] = {}  # where joints hold a body, each place once
+    for joint in statement.joints:
+        for end in (joint.first, joint.second):
+            held.setdefault(id(end.body), {})[end.place] = None
     for body in statement.bodies:
         if body.position is None:
             continue
-        places = _places(statement, body)
+        places = list(held.get(id(body), ()))
         if len(places) == 1:
             places.append(ORIGIN)
         if len(places) > 2:
             places.append(places[0])
+        places = list(dict.fromkeys(places)) if len(places) == 2 else places
         if len(places) > 1:
-            lines.append(Line(f"{body.name} link", tuple(_at(body, place) for place in places)))
+            lines.append(Line(body.name, tuple(_at(body, place) for place in places)))
     return lines
 
 
 def disc_of(name: str, marker: Marker, radius: sp.Expr) -> Line:
     """The rim of a disc about the z axis of a marker, and a spoke to see it turn."""
     angles = [2 * sp.pi * k / CORNERS for k in range(CORNERS + 1)]
-    x, y, place = (sp.Matrix(v) for v in (marker.axes[0], marker.axes[1], marker.place))
-    rim = [tuple(place + radius * (sp.cos(a) * x + sp.sin(a) * y)) for a in angles]
-    return Line(name, tuple(_at(marker.body, p) for p in (*rim, tuple(place))))
+    rim = [_place(marker, radius * sp.cos(a), radius * sp.sin(a)) for a in angles]
+    return _path(name, marker, [*rim, marker.place])
 
 
-def coil_of(name: str, start: sp.Matrix, gap: sp.Matrix, coils: int) -> Line:
-    """A zigzag along `gap`, in the plane of the first two axes."""
-    side = sp.Matrix([-gap[1], gap[0], 0]) / 12
-    inner = [start + gap * sp.Rational(k, coils) + side * (-1) ** k for k in range(1, coils)]
-    return Line(name, tuple(tuple(p) for p in (start, *inner, start + gap)))
+def wheel_of(name: str, marker: Marker, radius: sp.Expr) -> Line:
+    """A wheel from above: as long as it is high along the x axis of a marker, and a third as wide."""
+    corner = [(1.0, 0.0), (1.0, 0.7), (0.9, 1.0), (0.0, 1.0)]  # a rounded one; the others mirror it
+    outline = [(sx * a, sy * b) for sx, sy in ((1, 1), (-1, 1), (-1, -1), (1, -1))
+               for a, b in (corner if sx * sy > 0 else corner[::-1])]  # fmt: skip
+    return _path(name, marker, [_place(marker, a * radius, b * radius / 3) for a, b in (*outline, outline[0])])
 
 
 def blade_of(name: str, marker: Marker, length: sp.Expr) -> Line:
     """A short stroke along the x axis of a marker: a skate or knife edge."""
-    place, x = sp.Matrix(marker.place), sp.Matrix(marker.axes[0])
-    return Line(name, tuple(_at(marker.body, tuple(place + side * length / 2 * x)) for side in (-1, 1)))
+    return _path(name, marker, [_place(marker, length * sp.Rational(k, 16), sp.S.Zero) for k in range(-8, 9, 2)])
 
 
-def _places(statement: Statement, body: Body) -> list[Vector]:
-    """Where joints hold a body, each place once."""
-    ends = [end for joint in statement.joints for end in (joint.first, joint.second) if end.body is body]
-    return list(dict.fromkeys(end.place for end in ends))
+def coil_of(name: str, start: Vector, gap: Vector) -> Line:
+    """A zigzag along `gap`, in the plane of the first two axes."""
+    side = (-gap[1] / 12, gap[0] / 12, sp.S.Zero)
+    inner = [
+        plus(plus(start, times(sp.Rational(k, COILS), gap)), times(sp.Integer((-1) ** k), side))
+        for k in range(1, COILS)
+    ]
+    return Line(name, (start, *inner, plus(start, gap)))
+
+
+def _place(marker: Marker, x: sp.Expr, y: sp.Expr) -> Vector:
+    """A place in body axes, given along the x and y axes of a marker."""
+    return plus(marker.place, plus(times(x, marker.axes[0]), times(y, marker.axes[1])))
+
+
+def _path(name: str, marker: Marker, places: Sequence[Vector]) -> Line:
+    return Line(name, tuple(_at(marker.body, place) for place in places))
 
 
 def _at(body: Body, place: Vector) -> Vector:
-    x, y, z = sp.Matrix(body.position or ORIGIN) + attitude_of(body) * sp.Matrix(place)
-    return x, y, z
+    return plus(body.position or ORIGIN, turned(axes_of(body), place))

@@ -16,6 +16,7 @@ from dalembert.problems import (
     chaplygin_sleigh,
     closed_chain,
     duffing_tracking,
+    flexible_pendulum,
     four_bar,
     kalaba_udwadia_particle,
     knife_edge,
@@ -49,6 +50,8 @@ _CATALOGUE = (
     andrews.PROBLEM,
     car_axis.PROBLEM,
     closed_chain.PROBLEM,
+    flexible_pendulum.PROBLEM,
+    flexible_pendulum.FLOATING,
 )
 
 

@@ -58,22 +58,26 @@ def _entries(column: ca.SX) -> list[ca.SX]:
 
 
 def _rows(K: ca.SX) -> list[Column]:
-    pattern = K.sparsity()
-    n = K.shape[0]
-    return [[K[i, j] if pattern.has_nz(i, j) else None for j in range(i + 1)] for i in range(n)]
+    """The lower triangle."""
+    rows: list[Column] = [[None] * (i + 1) for i in range(K.shape[0])]
+    for i, j, entry in zip(K.sparsity().row(), K.sparsity().get_col(), K.nonzeros(), strict=True):
+        if j <= i:
+            rows[i][j] = entry
+    return rows
 
 
 def _factor(rows: list[Column], nu: int) -> ca.SX:
     """Rows of L (unit diagonal left out) with 1 / D on the diagonal, in place; returns the quality."""
     worst = ca.SX(1)
     for i, row in enumerate(rows):
+        filled: list[int] = []  # places left of the diagonal that are not structurally zero
         for j in range(i):
-            row[j] = _less_products(row[j], row, rows[j], j)
+            row[j] = _less_products(row[j], row, rows[j], filled)
+            if row[j] is not None:
+                filled.append(j)
         before = row[i] if i < nu else None
-        for j in range(i):
+        for j in filled:
             w = row[j]
-            if w is None:
-                continue
             row[j] = w * rows[j][j]
             product = row[j] * w
             row[i] = -product if row[i] is None else row[i] - product
@@ -87,10 +91,10 @@ def _factor(rows: list[Column], nu: int) -> ca.SX:
     return 1 / worst
 
 
-def _less_products(entry: Any, left: Column, right: Column, count: int) -> Any:
-    """entry - sum over k < count of left[k] right[k], skipping structural zeros."""
-    for k in range(count):
-        if left[k] is not None and right[k] is not None:
+def _less_products(entry: Any, left: Column, right: Column, places: list[int]) -> Any:
+    """entry - sum over `places` k of left[k] right[k], skipping structural zeros."""
+    for k in places:
+        if right[k] is not None:
             product = left[k] * right[k]
             entry = -product if entry is None else entry - product
     return entry

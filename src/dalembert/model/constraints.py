@@ -1,0 +1,52 @@
+"""Reading constraints: what must vanish, its name, its level, and the unknown that may enforce it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sympy as sp
+
+from dalembert.model.declarations import Declarations
+from dalembert.model.names import Names
+from dalembert.model.reading import Reader, level_of, listed
+from dalembert.model.statement import Constraint, Level, Statement
+
+
+class ConstraintReader:
+    """Adds what `Model.constrain` is told to a statement."""
+
+    def __init__(self, statement: Statement, read: Reader, names: Names, declare: Declarations) -> None:
+        self._statement, self._read, self._names, self._known = statement, read, names, declare.known
+
+    def constrain(
+        self, expression: Any, name: str, servo: Any = None, unit: str | Sequence[str] = ""
+    ) -> Constraint | tuple[Constraint, ...]:
+        """One constraint, or one for each entry of a list."""
+        expressions = listed(expression)
+        if expressions is None:
+            return self._one(expression, name, servo, str(unit))
+        servos = listed(servo) or [servo] * len(expressions)
+        if len(servos) != len(expressions):
+            self._read.fault(f"constraint `{name}`: {len(servos)} servo unknowns for {len(expressions)} expressions")
+            servos = [None] * len(expressions)
+        units = [unit] * len(expressions) if isinstance(unit, str) else [*unit]
+        if len(units) != len(expressions):
+            self._read.fault(f"constraint `{name}`: {len(units)} units for {len(expressions)} expressions")
+            units = [""] * len(expressions)
+        rows = enumerate(zip(expressions, servos, units, strict=True))
+        return tuple(self._one(e, f"{name}[{k}]", s, u) for k, (e, s, u) in rows)
+
+    def _one(self, expression: Any, name: str, servo: Any, unit: str) -> Constraint:
+        self._names.claim(name, "constraint")
+        s = self._statement
+        read = self._read.expression(expression, f"constraint `{name}`")
+        enforcing = self._names.symbol(servo)
+        if servo is not None and enforcing not in s.unknowns:
+            self._read.fault(f"constraint `{name}`: servo `{servo}` is not among model.unknowns")
+            enforcing = None
+        if read is None:
+            return Constraint(name, sp.S.Zero, Level.POSITION, enforcing)
+        level = level_of(read, self._known["coordinate"], self._known["speed"]) or Level.POSITION
+        s.constraints.append(Constraint(name, read, level, enforcing, unit))
+        return s.constraints[-1]

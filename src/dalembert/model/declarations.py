@@ -1,0 +1,109 @@
+"""Declaring the symbols of a model: coordinates, speeds, parameters, unknowns and quaternions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sympy as sp
+from sympy.core.function import AppliedUndef
+from sympy.physics.mechanics import dynamicsymbols
+
+from dalembert.errors import ModelError
+from dalembert.model.names import Names, split_names
+from dalembert.model.quaternion import Quaternion
+from dalembert.model.rates import Rates
+from dalembert.model.reading import Reader, listed
+from dalembert.model.statement import Statement
+
+ANGULAR = ("wx", "wy", "wz")
+
+
+class Declarations:
+    """Adds symbols to a statement, each under a name of its own."""
+
+    def __init__(self, statement: Statement, read: Reader, names: Names, rates: Rates) -> None:
+        self._statement, self._read, self._names, self._rates = statement, read, names, rates
+        self.known: dict[str, set[sp.Expr]] = {"coordinate": set(), "speed": set(), "unknown": set()}
+
+    def coordinates(self, names: str | Sequence[sp.Expr]) -> tuple[sp.Expr, ...]:
+        """New coordinates, whose rates have no equation yet."""
+        new = self._declare(names, "coordinate")
+        self._statement.coordinates.extend(new)
+        self._rates.add(new)
+        return new
+
+    def speeds(self, names: str | Sequence[sp.Expr], kinematics: Any) -> tuple[sp.Expr, ...]:
+        """New speeds: rates of coordinates in order, or what `kinematics` says."""
+        new = self._declare(names, "speed")
+        self._statement.speeds.extend(new)
+        if kinematics is None:
+            self._rates.name(new)
+        elif isinstance(kinematics, Mapping):
+            for q, rate in kinematics.items():
+                self._rates.equate(self._names.symbol(q), rate)
+        elif not self._rates.equations(kinematics):
+            self._rates.name(new)  # a stand-in for what could not be read, so that no further faults follow
+        return new
+
+    def parameters(self, new: Mapping[Any, Any]) -> tuple[sp.Symbol, ...]:
+        """Constants with their default values."""
+        for symbol, value in new.items():
+            if not isinstance(symbol, sp.Symbol):
+                raise ModelError(self._statement.name, [f"parameters are symbols or names, got {symbol!r}"])
+            self._names.claim(symbol.name, "parameter")
+            self._statement.parameters[symbol] = self._read.number(value, f"parameter `{symbol.name}`")
+        return tuple(new)
+
+    def unknowns(self, names: str) -> tuple[sp.Expr, ...]:
+        """Algebraic unknowns."""
+        new = self._declare(names, "unknown")
+        self._statement.unknowns.extend(new)
+        return new
+
+    def quaternion(self, name: str, speeds: str) -> Quaternion:
+        """A unit quaternion `name`0..3 and the angular velocity that drives it."""
+        self._names.check(name, "quaternion")
+        e = self.coordinates(" ".join(f"{name}{k}" for k in range(4)))
+        symbols = self._split(speeds, "speed")
+        if len(symbols) != 3:
+            self._read.fault(f"quaternion `{name}` needs three speeds, got {len(symbols)} ({speeds!r})")
+            symbols = (symbols + [f"{name}_w{k}" for k in range(3)])[:3]
+        quaternion = Quaternion(e, tuple(dynamicsymbols(s) for s in symbols))
+        self.speeds(" ".join(symbols), dict(zip(e, quaternion.rates, strict=True)))
+        self._statement.invariants.append((f"|{name}|", quaternion.norm))
+        self._statement.defaults[e[0]] = 1.0
+        return quaternion
+
+    def absolute(self, name: str, *, planar: bool) -> tuple[Any, Any]:
+        """Position and rotation of a body by coordinates of its own."""
+        place, rates = (["x", "y"], ["vx", "vy"]) if planar else (["x", "y", "z"], ["vx", "vy", "vz"])
+        if planar:
+            place, rates = [*place, "a"], [*rates, "w"]
+        q = self.coordinates(" ".join(f"{name}_{c}" for c in place))
+        u = [dynamicsymbols(f"{name}_{c}") for c in rates]
+        self.speeds(u, dict(zip(q, u, strict=True)))
+        if planar:
+            return q[:2], q[2]
+        return q, self.quaternion(f"{name}_e", " ".join(f"{name}_{w}" for w in ANGULAR))
+
+    def _split(self, names: Any, kind: str) -> list[str]:
+        found = split_names(names)
+        if not found:  # at once, as there is nothing to return
+            raise ModelError(
+                self._statement.name, [f"{kind}s need names in one string, such as 'a b c', got {names!r}"]
+            )
+        return found
+
+    def _declare(self, names: str | Sequence[sp.Expr], kind: str) -> tuple[sp.Expr, ...]:
+        symbols, t = listed(names), self._statement.time
+        if symbols is None:
+            symbols = [dynamicsymbols(name) for name in self._split(names, kind)]
+        if not symbols or not all(isinstance(s, AppliedUndef) and s.args == (t,) for s in symbols):
+            raise ModelError(
+                self._statement.name, [f"{kind}s need names in one string or functions of time, got {names!r}"]
+            )
+        for symbol in symbols:
+            self._names.claim(symbol.func.__name__, kind)
+        self.known[kind].update(symbols)
+        return tuple(symbols)

@@ -1,0 +1,69 @@
+"""Vectors as plain triples of SymPy expressions: far quicker than matrices, and terms that are zero never appear."""
+
+from __future__ import annotations
+
+import sympy as sp
+from sympy.core.function import AppliedUndef
+
+from dalembert.model.statement import Vector
+
+ORIGIN: Vector = (sp.S.Zero, sp.S.Zero, sp.S.Zero)
+EX: Vector = (sp.S.One, sp.S.Zero, sp.S.Zero)
+EY: Vector = (sp.S.Zero, sp.S.One, sp.S.Zero)
+EZ: Vector = (sp.S.Zero, sp.S.Zero, sp.S.One)
+
+
+def dot(a: Vector, b: Vector) -> sp.Expr:
+    """a . b."""
+    return sp.Add(*[x * y for x, y in zip(a, b, strict=True) if x != 0 and y != 0])
+
+
+def cross(a: Vector, b: Vector) -> Vector:
+    """a x b."""
+    return (
+        dot((a[1], -a[2], sp.S.Zero), (b[2], b[1], sp.S.Zero)),
+        dot((a[2], -a[0], sp.S.Zero), (b[0], b[2], sp.S.Zero)),
+        dot((a[0], -a[1], sp.S.Zero), (b[1], b[0], sp.S.Zero)),
+    )
+
+
+def plus(a: Vector, b: Vector) -> Vector:
+    """a + b."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+def minus(a: Vector, b: Vector) -> Vector:
+    """a - b."""
+    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
+
+
+def times(factor: sp.Expr, a: Vector) -> Vector:
+    """factor * a."""
+    x, y, z = (sp.S.Zero if c == 0 else factor * c for c in a)
+    return x, y, z
+
+
+def turned(axes: tuple[Vector, Vector, Vector], a: Vector) -> Vector:
+    """The vector with components `a` along `axes`."""
+    x, y, z = (dot((axes[0][k], axes[1][k], axes[2][k]), a) for k in range(3))
+    return x, y, z
+
+
+def unit(a: Vector) -> Vector | None:
+    """The vector with length 1; None if it is zero."""
+    square = dot(a, a)
+    return None if square == 0 else times(1 / sp.sqrt(square), a)
+
+
+def rate_of(a: Vector, t: sp.Symbol) -> Vector:
+    """The derivative by time."""
+    x, y, z = (derivative(c, t) if isinstance(c, AppliedUndef) else c.diff(t) for c in a)
+    return x, y, z
+
+
+def derivative(function: sp.Expr, t: sp.Symbol, order: int = 1) -> sp.Derivative:
+    """`function.diff(t, order)` of an undefined function of time, without SymPy's search for a closed form.
+
+    Systems of many bodies have hundreds of these, and the search takes longer than everything else.
+    """
+    return sp.Expr.__new__(sp.Derivative, function, sp.Tuple(t, sp.Integer(order)))

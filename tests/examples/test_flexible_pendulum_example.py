@@ -1,0 +1,47 @@
+"""The example of the flexible pendulum: both methods draw the same curves, at very different costs if it is stiff."""
+
+import importlib.util
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from dalembert.problems import flexible_pendulum as problem
+
+FILE = Path(__file__).parents[2] / "examples" / "flexible_pendulum.py"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    mpl.use("Agg")
+    spec = importlib.util.spec_from_file_location("flexible_pendulum_example", FILE)
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    folder = tmp_path_factory.mktemp("figures")
+    runs = example.main(folder)
+    assert (folder / "flexible_pendulum.png").stat().st_size > 20_000
+    return {(beam.split(",")[0], name.split()[0]): motion for (beam, name), motion in runs.items()}
+
+
+@pytest.mark.parametrize(("beam", "apart", "bent_apart"), [("soft", 1e-3, 2e-3), ("stiff", 1e-5, 5e-5)])
+def test_curves_coincide(runs, beam, apart, bent_apart):
+    explicit, implicit = runs[beam, "explicit"], runs[beam, "state"]
+    assert explicit.certificate.ok, explicit.certificate
+    assert implicit.certificate.ok, implicit.certificate
+    np.testing.assert_allclose(problem.end_of(implicit), problem.end_of(explicit), atol=apart)
+    np.testing.assert_allclose(problem.deformation_of(implicit), problem.deformation_of(explicit), atol=bent_apart)
+
+
+def test_what_is_seen(runs):
+    soft, stiff = runs["soft", "explicit"], runs["stiff", "explicit"]
+    assert np.abs(problem.deformation_of(soft)).max() > 1.0  # the tangent at the pin turns away from the end
+    assert np.abs(problem.deformation_of(stiff)).max() == pytest.approx(5.8e-3, rel=0.03)
+    assert problem.end_of(soft)[:, 1].min() < -1.35  # stretched by its own weight
+    assert problem.end_of(stiff)[:, 1].min() == pytest.approx(-1.2, abs=2e-3)
+
+
+def test_stiffness_costs_the_explicit_method(runs):
+    count = {key: motion.stats["nfev"] for key, motion in runs.items()}
+    assert count["stiff", "explicit"] > 10 * count["stiff", "state"]
+    assert count["soft", "explicit"] < 2 * count["soft", "state"]
