@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports unit warmup format bench bench-peers clean
+.PHONY: help demo test lint types imports unit warmup format docs bench bench-peers clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
@@ -33,6 +33,10 @@ format: .venv/ready    ## rewrite the sources in the project's format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: .venv/docs    ## build the site in docs/_build/html, examples executed, warnings as errors, no network
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 bench: .venv/ready    ## measure; writes benchmarks/RESULTS.md
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
@@ -40,6 +44,7 @@ bench-peers: .venv/peers    ## measure beside other packages (optional group `pe
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.peers
 
 clean:    ## remove what the other verbs made
+	rm -rf docs/_build docs/_static docs/gallery docs/sg_execution_times.rst
 	rm -rf .venv out .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/ready: pyproject.toml requirements.lock
@@ -50,4 +55,8 @@ clean:    ## remove what the other verbs made
 
 .venv/peers: .venv/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable ".[peers]"
+	@touch $@
+
+.venv/docs: .venv/ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable ".[docs]"
 	@touch $@

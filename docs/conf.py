@@ -9,7 +9,8 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-sys.path.insert(0, str(HERE))  # out_folder and mathml are found by their names
+(HERE / "_static").mkdir(exist_ok=True)  # filled when the build begins, see animate_start_page
+sys.path.insert(0, str(HERE))  # out_folder, docstrings and mathml are found by their names
 
 project = "dalembert"
 author = "The dalembert developers"
@@ -17,24 +18,28 @@ copyright = "the dalembert developers, BSD-3-Clause"  # noqa: A001 - Sphinx's na
 release = metadata.version("dalembert")
 
 extensions = [
+    "docstrings",
     "mathml",
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "images"]
+exclude_patterns = ["_build", "images", "style"]
 
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
 
 autodoc_default_options = {"members": True, "member-order": "bysource"}
-autodoc_typehints = "description"
+autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
+maximum_signature_line_length = 90
+python_use_unqualified_type_names = True
 
 html_theme = "furo"
 html_title = "dalembert"
-html_static_path = ["_static"]
+html_static_path = ["_static", "style"]
+html_css_files = ["dalembert.css"]
 html_theme_options = {"source_repository": "", "navigation_with_keys": True}
 html_math_renderer = "mathml"
 
@@ -48,6 +53,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
+    "write_computation_times": False,  # that page would load scripts from elsewhere
     "abort_on_example_error": True,
     "min_reported_time": 0,
     "plot_gallery": "True",
@@ -60,9 +66,9 @@ def setup(app: Any) -> None:
 
 
 def animate_start_page(_app: Any) -> None:
-    """The four-bar linkage of the start page, as the library itself draws it."""
+    """The mechanisms of the start page, as the library itself draws them."""
     from dalembert import problems
 
     target = HERE / "_static"
-    target.mkdir(exist_ok=True)
-    problems.get("four_bar").simulate(t_end=10.0).animate(target / "four_bar.html")
+    for name in ("sliding_particle", "four_bar"):
+        problems.get(name).simulate(t_end=10.0).animate(target / f"{name}.html")

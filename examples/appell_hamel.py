@@ -4,9 +4,9 @@
 Figures 2-9 of Bajodah, Hodges and Chen: the Appell-Hamel mechanism with a nonlinear nonholonomic constraint.
 
 A load that hangs beside a wheel sinks and makes it roll on a plane. What to see: theta settles while the wheel rolls
-faster and faster (2-6), so that the path of the load becomes straight (7) as it sinks (8). Figure 9 compares the energy
-error of the nonlinear constraint model (NC) with that of the linear one (LC). The paper finds NC to subdue its growth;
-here both stay below 5e-9 J, and LC is the smaller one.
+faster and faster (2-6), so that the path of the load becomes straight (7) as it sinks (8). Figure 9 compares the
+energy error of the nonlinear constraint model (NC) with that of the linear one (LC). The paper finds NC to subdue its
+growth; here both stay below 5e-9 J, and LC is the smaller one.
 
 Run ``python examples/appell_hamel.py [folder]``; the figures are saved there (default: out).
 """
@@ -45,10 +45,10 @@ def main(folder: Path) -> dict[str, da.Motion]:
     axes = figure.subplots(3, 3).ravel()
     for panel, (number, (x, y)) in zip(axes, PANELS.items(), strict=False):
         panel.plot(nonlinear.t if x == "t" else nonlinear[x], nonlinear[y])
-        panel.set(title=f"Figure {number}", xlabel=x, ylabel=y)
+        panel.set(title=f"Figure {number}: {y} over {x}", xlabel=x, ylabel=y)
     for label, motion in runs.items():
         axes[7].plot(motion.t, motion.energy - motion.energy[0], label=label)
-    axes[7].set(title="Figure 9", xlabel="t", ylabel="energy - its initial value [J]")
+    axes[7].set(title="Figure 9: energy error", xlabel="t", ylabel="energy - its first value [J]")
     axes[7].legend()
     axes[8].axis("off")
     folder.mkdir(parents=True, exist_ok=True)

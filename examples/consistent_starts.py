@@ -3,8 +3,10 @@
 
 Both examples of Dinh Van Phong: consistent initial conditions of a spatial four-bar mechanism and of a car.
 
-The first prints the states that go with q1 (3.1)-(3.6) and shows the mechanism falling about its lowest position. The
-second solves (3.7)-(3.17) for the unknown steering moment and drives once round the circle.
+The first gives q1 and q1' of the mechanism; (3.1)-(3.6) give everything else, as printed below, and it swings about
+its lowest position. The second gives x, y, phi and x' of a car that has to follow a circle, with two nonholonomic
+constraints and an unknown steering moment (3.7)-(3.17), and drives once round. What to see: heading along the circle
+with straight wheels it needs -106 N m at the start, then it settles to the steady turn, theta = 0.125 rad.
 
 Run ``python examples/consistent_starts.py [folder]``; figures and animations are saved there (default: out).
 """
@@ -32,9 +34,12 @@ def main(folder: Path) -> dict[str, da.Motion]:
     figure = Figure(figsize=(10, 6), layout="constrained")
     top, bottom = figure.subplots(2, 3)
     m = runs["spatial_four_bar"]
-    for axes, names in zip(top, (["q1", "q2"], ["u1", "u2"], [m.system.constraint_names[0]]), strict=True):
-        axes.plot(m.t, np.stack([m[name] for name in names], axis=1))
-        axes.set(title="spatial four-bar", xlabel="t [s]", ylabel=", ".join(names))
+    for axes, names in zip(top, (["q1", "q2"], ["u1", "u2"], ["rod"]), strict=True):
+        for name, style in zip(names, ("-", "--"), strict=False):
+            axes.plot(m.t, m[name], style, label=name)
+        axes.set(title="spatial four-bar", xlabel="t [s]")
+        axes.margins(y=0.25)
+        axes.legend(loc="upper right", ncols=2)
     m = runs["car"]
     bottom[0].plot(m["x"], m["y"])
     bottom[0].set(title="car: path", xlabel="x [m]", ylabel="y [m]", aspect="equal")

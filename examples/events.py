@@ -1,6 +1,13 @@
-"""A ball that bounces, and a turning disc that catches an arm: events that change a motion.
+"""Events
+======
 
-Run `python examples/events.py [folder]`; the figure is saved there (default: out).
+A ball that bounces, and a turning disc that catches an arm: events that change a motion.
+
+What to see: each bounce keeps 80 % of the speed, so 64 % of the height. The latch closes where the disc has caught up
+with the arm, at t = 1/3 s; angular momentum is kept, both turn at 2.1/1.3 rad/s, and the certificate counts the
+energy lost.
+
+Run ``python examples/events.py [folder]``; the figure is saved there (default: out).
 """
 
 import sys
@@ -46,8 +53,10 @@ def main(folder: Path) -> Path:
     fine = ball.resampled([ball.t[-1] * k / 600 for k in range(601)])
     left.plot(fine["x"], fine["y"])
     left.set(title="bouncing ball", xlabel="x [m]", ylabel="y [m]")
-    right.plot(shafts.t, shafts["wa"], shafts.t, shafts["wb"])
-    right.set(title="disc catches arm", xlabel="t [s]", ylabel="speeds [rad/s]")
+    for name, label, style in (("wa", "disc", "-"), ("wb", "arm", "--")):
+        right.plot(shafts.t, shafts[name], style, label=label)
+    right.set(title="disc catches arm", xlabel="t [s]", ylabel="speed [rad/s]")
+    right.legend()
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / "events.png", dpi=130)
     return folder / "events.png"

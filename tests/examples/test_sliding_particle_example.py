@@ -3,7 +3,6 @@
 import importlib.util
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 
@@ -12,7 +11,6 @@ FILE = Path(__file__).parents[2] / "examples" / "sliding_particle.py"
 
 @pytest.fixture(scope="module")
 def example():
-    mpl.use("Agg")
     spec = importlib.util.spec_from_file_location("sliding_particle_example", FILE)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -1,9 +1,7 @@
 """IDA on its three residual forms: accuracy, constraints, failure in words, and the chains that others abort on."""
 
 import _thread
-import re
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -227,14 +225,6 @@ def test_a_state_that_is_nearly_consistent_is_moved_before_the_first_step():
         samples = da.IDA(rtol=1e-10, atol=1e-10, form=form).run(engine, z, (0.0, 0.1))
         assert samples.status == 0, form
         assert np.abs(system.position_residual(0.1, samples.z[-1][:3])).max() < 1e-8
-
-
-def test_code_of_the_how_to_page():
-    page = Path(__file__).resolve().parents[2] / "docs" / "residual_forms.md"
-    names = {}
-    for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
-        exec(compile(block, str(page), "exec"), names)
-    assert names["motion"].success
 
 
 def stated(kind):
