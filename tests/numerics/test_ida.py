@@ -162,7 +162,7 @@ def test_steps_obey_their_limits():
 def test_failures_are_told_in_words(capsys):
     stopped = problems.get("n_four_bar").simulate(integrator=da.IDA())  # a singular position: dependent constraints
     assert not stopped.success
-    assert stopped.t[-1] == pytest.approx(1.228, abs=1e-2)
+    assert abs(stopped["y0"][-1]) < 0.05  # the rods lie in line, at one passage or another
     assert "singular position" in stopped.message
     model = da.Model("well")
     (x,) = model.coordinates("x")
