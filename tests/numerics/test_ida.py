@@ -163,7 +163,7 @@ def test_failures_are_told_in_words(capsys):
     stopped = problems.get("n_four_bar").simulate(integrator=da.IDA())  # a singular position: dependent constraints
     assert not stopped.success
     assert abs(stopped["y0"][-1]) < 0.05  # the rods lie in line, at one passage or another
-    assert "singular position" in stopped.message
+    assert "singular" in stopped.message
     model = da.Model("well")
     (x,) = model.coordinates("x")
     model.particle("P", mass=1, position=[x, 0])
