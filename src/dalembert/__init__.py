@@ -5,7 +5,6 @@ Model -> System -> State -> (Formulation x Drift x Integrator) -> Motion -> figu
 
 from __future__ import annotations
 
-from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -132,10 +131,9 @@ _NATIVE = {
 def __getattr__(name: str) -> Any:
     if name not in _NATIVE:
         raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
-    from dalembert.preparation import prepare
+    from dalembert.preparation import load
 
-    prepare()
-    return getattr(import_module(_NATIVE[name]), name)
+    return getattr(load(_NATIVE[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from dalembert import problems
 from dalembert.errors import DalembertError, OptionError
-from dalembert.preparation import prepare
+from dalembert.preparation import prepare, prepare_everything
 
 app = typer.Typer(
     help="Constrained mechanical systems: the motion, the reactions, and a certificate that the constraints held.",
@@ -101,7 +101,7 @@ def compare(
 def warmup() -> None:
     """Compile the native engine now instead of at the first simulation (once per installation)."""
     begin = time.perf_counter()
-    prepare()
+    prepare_everything()
     Console().print(f"the engine is ready ({time.perf_counter() - begin:.1f} s)")
 
 

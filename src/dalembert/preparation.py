@@ -9,22 +9,24 @@ from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 
 from dalembert.equations.object_cache import default_directory
 
-ENGINE = "dalembert.numerics.engine"
-PARTS = (
-    ENGINE,
+CORE = (  # what a simulation with default settings needs
+    "dalembert.numerics.engine",
     "dalembert.numerics.formulations.lagrange_multipliers",
-    "dalembert.numerics.formulations.fall_back",
-    "dalembert.numerics.formulations.udwadia_kalaba",
     "dalembert.numerics.drift.projection",
     "dalembert.numerics.instant",
     "dalembert.numerics.nearest",
+    "dalembert.numerics.integrators.dop853",
+    "dalembert.numerics.integrators.automatic",
+)
+PARTS = (  # what else there is in native code, compiled when it is first asked for
+    "dalembert.numerics.formulations.fall_back",
+    "dalembert.numerics.formulations.udwadia_kalaba",
     "dalembert.numerics.drift.blajer",
     "dalembert.numerics.drift.yoon",
-    "dalembert.numerics.integrators.automatic",
-    "dalembert.numerics.integrators.dop853",
     "dalembert.numerics.integrators.generalized_alpha",
     "dalembert.numerics.integrators.kutta_merson",
     "dalembert.numerics.integrators.radau",
@@ -36,23 +38,45 @@ PARTS = (
 
 @functools.cache
 def prepare() -> None:
-    """Import the native engine, once; if it was never compiled here, announce that it is being compiled."""
-    if all(part in sys.modules for part in PARTS):
+    """Import the core of the native engine, once; if it was never compiled here, announce that it is being compiled."""
+    _load(CORE, "the engine", "about a minute")
+
+
+@functools.cache
+def load(module: str) -> ModuleType:
+    """A module with native code, and the core; announced if it is compiled for the first time."""
+    prepare()
+    if module in PARTS:
+        _load((module,), f"`{module.rpartition('.')[2]}`", "some seconds")
+    return import_module(module)
+
+
+def prepare_everything() -> None:
+    """Import, and where needed compile, every part of the engine."""
+    prepare()
+    for part in PARTS:
+        load(part)
+
+
+def _load(modules: tuple[str, ...], what: str, how_long: str) -> None:
+    if all(module in sys.modules for module in modules):
         return
     directory = default_directory()
-    marker = None if directory is None else directory.parent / f"engine-{_stamp()}"
+    digest = hashlib.sha256(" ".join((_stamp(), *modules)).encode()).hexdigest()[:24]
+    marker = None if directory is None else directory.parent / f"engine-{digest}"
     if marker is None or not marker.exists():
         from rich.console import Console
 
-        Console(stderr=True).print("dalembert: preparing the engine, once per installation (about half a minute) ...")
-    for part in PARTS:
-        import_module(part)
+        Console(stderr=True).print(f"dalembert: preparing {what}, once per installation ({how_long}) ...")
+    for module in modules:
+        import_module(module)
     if marker is not None:
         with suppress(OSError):  # a read-only home: the announcement comes again, nothing else
             marker.parent.mkdir(parents=True, exist_ok=True)
             marker.touch()
 
 
+@functools.cache
 def _stamp() -> str:
     """Digest of the installation: where it is, what it contains, and the compiler's version."""
     root = Path(__file__).parent / "numerics"

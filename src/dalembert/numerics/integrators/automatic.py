@@ -18,12 +18,12 @@ from dalembert.numerics.integrators.dop853 import DOP853
 from dalembert.numerics.integrators.march import Samples, march
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.integrators.options import check_tolerances
-from dalembert.numerics.integrators.radau import Radau
 from dalembert.numerics.status import PAUSED, TOO_MANY_STEPS
 
 if TYPE_CHECKING:
     from dalembert.numerics.engine import Engine
     from dalembert.numerics.integrators.march import March
+    from dalembert.numerics.integrators.radau import Radau
 
 FIRST = 500  # accepted steps before the first look; each look comes after twice as many
 WORTH = 2e9  # instructions ahead below which another method is not worth its compilation; about a second
@@ -82,6 +82,8 @@ class Automatic:
         return parts[0] if len(parts) == 1 else joined(parts)
 
     def _implicit(self, max_steps: int = 1_000_000_000) -> Radau:
+        from dalembert.numerics.integrators.radau import Radau  # half a minute of compilation, once, if it is needed
+
         return Radau(rtol=self.rtol, atol=self.atol, max_steps=max_steps)
 
     def _pays(self, engine: Engine, t: float, z: np.ndarray, t_end: float, review: Review) -> bool:
