@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.measure import Figure, machine
+from benchmarks.measure import REGRESSION, Figure, machine, slowdown
 
 HERE = Path(__file__).resolve().parent
 NAMES = (
@@ -25,6 +25,7 @@ NAMES = (
     "bodies",
     "import_time",
     "memory",
+    "work_precision",
     "initial_states",
 )
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -49,9 +50,13 @@ def main() -> int:
         except Exception as error:  # noqa: BLE001 - one that cannot run must not cost the others
             failed = True
             new.append(Figure(name, "-", None, "", None, f"failed: {type(error).__name__}: {error}".splitlines()[0]))
+        before = {f.case: f for f in figures if f.benchmark == name}
         figures = [f for f in figures if f.benchmark != name] + new
         for figure in new:
             print(_row(figure), flush=True)
+            worse = slowdown(before[figure.case], figure) if figure.case in before else None
+            if worse is not None and worse > REGRESSION:
+                print(f"  REGRESSION: {worse:.2f} times worse than the figure kept before", flush=True)
     figures.sort(key=lambda f: NAMES.index(f.benchmark))
     about = _about()
     rows = [{**asdict(f), "met": f.met} for f in figures]

@@ -36,6 +36,17 @@ class Figure:
         ]
 
 
+REGRESSION = 1.5  # a figure worse than before by more than this is shown
+
+
+def slowdown(before: Figure, now: Figure) -> float | None:
+    """By what factor a figure is worse than the one before, for the same case; None if they cannot be compared."""
+    if not (before.value and now.value) or before.unit != now.unit:
+        return None
+    more_is_better = "faster" in now.unit or (now.target or "").startswith(">")
+    return before.value / now.value if more_is_better else now.value / before.value
+
+
 def best_in_turns(actions: Sequence[Callable[[], object]], repeats: int, least: float = 0.01) -> list[float]:
     """Best seconds of each action; they take turns, so that a busy machine slows all of them alike.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -146,7 +147,7 @@ def _times(
     if not isinstance(state, State):
         raise PairingError(f"simulate needs a State, got {type(state).__name__}; call system.initial(...) for one")
     t0, t1 = t_end if isinstance(t_end, tuple) else (state.t, t_end)
-    if not (np.isfinite(t0) and np.isfinite(t1)):
+    if not (math.isfinite(t0) and math.isfinite(t1)):
         raise OptionError(f"the interval {t0} .. {t1} is not finite")
     if not t1 > t0:
         raise OptionError(f"t_end = {t1:g} is not after t0 = {t0:g}; motions run forward in time")

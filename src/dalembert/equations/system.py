@@ -51,6 +51,10 @@ class Drawing:
     planar: bool
 
 
+def _is_column(array: Any, size: int) -> bool:
+    return isinstance(array, np.ndarray) and array.shape == (size,)
+
+
 @dataclass(frozen=True, eq=False)
 class System:
     """M(q,t) u' = f(q,u,t) + r with its constraints, as graphs that become native code when first used.
@@ -161,8 +165,9 @@ class System:
 
         `more` (..., n) is what a kernel reads besides x = (t, q, u, p).
         """
-        if type(t) is float and isinstance(parameters, np.ndarray) and np.ndim(q) == np.ndim(u) == np.ndim(more) == 1:
-            return self._value(name, np.concatenate([(t,), q, u, parameters, more]))
+        sizes = ((q, self.coordinates), (u, self.speeds), (parameters, self.parameters))
+        if type(t) is float and not len(more) and all(_is_column(a, len(names)) for a, names in sizes):
+            return self._value(name, np.concatenate([(t,), q, u, parameters]))
         q_, u_ = self._checked(q, self.nq, "q"), self._checked(u, self.nu, "u")
         if isinstance(parameters, np.ndarray):
             p = self._checked(parameters, len(self.parameters), "parameters")

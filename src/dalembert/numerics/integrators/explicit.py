@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,10 +47,16 @@ class Explicit(ABC):
         progress: Callable[[float], None] | None = None,
     ) -> Samples:
         """Samples of the motion from z0 over `span`."""
-        method = self.method()
+        method = _method_of(self)
         if not method.adaptive:
             check_span(method.name, method.first_step, span, method.max_steps)
         return march(engine, method, z0, span, t_eval, progress)
+
+
+@functools.lru_cache(maxsize=64)
+def _method_of(integrator: Explicit) -> Method:
+    """The method of an integrator, put together once."""
+    return integrator.method()
 
 
 @dataclass(frozen=True, kw_only=True)
