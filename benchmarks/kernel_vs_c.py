@@ -60,7 +60,7 @@ def _motion(problem: Problem) -> ca.Function:
     formulation, system, state = da.LagrangeMultipliers(), problem.system, problem.state
     at = (state.t, state.q, state.u)
     choice = formulation.choose(system, system.mass_matrix(*at), system.constraint_jacobian(*at))
-    return motion_function(system, formulation.unroll, choice)
+    return motion_function(system, formulation.unroll, choice, None)
 
 
 def _inputs(problem: Problem, t_end: float) -> np.ndarray:

@@ -6,11 +6,13 @@ A. C. Hindmarsh et al., "SUNDIALS: Suite of Nonlinear and Differential/Algebraic
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -109,6 +111,26 @@ class IDA:
         }
 
 
+class Interruption:
+    """Ctrl-C as a question between steps: an exception inside a callback of SUNDIALS would be lost."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._usual: Any = None
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._usual = signal.signal(signal.SIGINT, self._ask)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._usual is not None:
+            signal.signal(signal.SIGINT, self._usual)
+
+    def _ask(self, _number: int, _frame: Any) -> None:
+        self.asked = True
+
+
 class _Run:
     """The explicit state of one integration."""
 
@@ -136,19 +158,19 @@ class _Run:
         if self.t_end - self.t <= self.h_min:
             return self._hop()
         shown = time.perf_counter()
-        try:
+        with Interruption() as interruption:
             self._begin(self.ida.form.settled(self.engine, self.t, self.z))
             while self.t < self.t_end:
                 if self.steps >= self.ida.max_steps:
                     return Status.TOO_MANY_STEPS
+                if interruption.asked:
+                    return Status.INTERRUPTED
                 status = self._step()
                 if status != Status.OK:
                     return status
                 if progress is not None and time.perf_counter() - shown > SLICE:
                     shown = time.perf_counter()
                     progress(self.t)
-        except KeyboardInterrupt:
-            return Status.INTERRUPTED
         return Status.OK
 
     def _hop(self) -> Status:
