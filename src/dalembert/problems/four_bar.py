@@ -47,5 +47,5 @@ PROBLEM = Problem(
     given={"q1": float(np.deg2rad(10.0)), "u1": 0.0},
     guess={"q2": float(np.deg2rad(10.0)), "q3": float(np.deg2rad(-150.0))},
     t_end=30.0,
-    note="Drift control keeps the loop closed to 1e-12 m; with drift=NoCorrection() it opens by 8e-9 m in 30 s.",
+    note="Drift control keeps the loop closed to 1e-12 m; with drift=NoCorrection() it opens by 3e-9 m in 30 s.",
 )
