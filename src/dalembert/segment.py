@@ -64,7 +64,7 @@ def run_segment(
         success=status == 0,
         message=status.message + ended,
         stats=samples.stats,
-        told=partial(_tell, made_with, engine, _mean_step(samples, span[0])),
+        told=partial(_tell, made_with, engine, samples, span[0]),
         events=_occurrences(engine, watched, samples.events, tuple(event.name for event in events)),
         engine=engine,
         integrator=made_with.integrator,
@@ -108,12 +108,9 @@ def _occurrences(
     )
 
 
-def _mean_step(samples: Samples, start: float) -> float:
-    return (samples.t[-1] - start) / max(samples.stats.get("steps", 0), 1) if len(samples.t) else 0.0
-
-
-def _tell(made_with: Ingredients, engine: Engine, mean_step: float) -> str:
+def _tell(made_with: Ingredients, engine: Engine, samples: Samples, start: float) -> str:
     """The ingredients, what the drift control has to say, and the choices of the formulation."""
+    mean_step = (samples.t[-1] - start) / max(samples.stats.get("steps", 0), 1) if len(samples.t) else 0.0
     ingredients = (made_with.formulation, made_with.drift, made_with.integrator)
     remark = made_with.drift.remark(engine.system, engine.started, mean_step)
     notes = "".join(f"; {note}" for note in dict.fromkeys(engine.notes))

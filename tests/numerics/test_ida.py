@@ -160,9 +160,10 @@ def test_steps_obey_their_limits():
 
 
 def test_failures_are_told_in_words(capsys):
-    stopped = problems.get("n_four_bar").simulate(integrator=da.IDA())  # a singular position: dependent constraints
+    # A singular position, where constraints are dependent: long steps may leap over it, steps this short do not.
+    stopped = problems.get("n_four_bar").simulate(integrator=da.IDA(1e-11, 1e-11))
     assert not stopped.success
-    assert abs(stopped["y0"][-1]) < 0.05  # the rods lie in line, at one passage or another
+    assert abs(stopped["y0"][-1]) < 0.05  # the rods lie in line
     assert "singular" in stopped.message
     model = da.Model("well")
     (x,) = model.coordinates("x")

@@ -237,6 +237,8 @@ class Engine:
 
     def reserve(self, floats: int, ints: int) -> None:
         """Make room at the ends of mem and plan for the workspace of an integrator: STEP_FLOATS, STEP_INTS."""
+        if not (floats or ints):
+            return
         for key, count, name in ((layout.STEP_FLOATS, floats, "mem"), (layout.STEP_INTS, ints, "plan")):
             array = getattr(self, name)
             if not self.plan[key]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 
-@dataclass(frozen=True, eq=False)
-class Start:
+class Start(NamedTuple):
     """The state (t, q, u) with parameter values a run starts from, and how the integrator steps.
 
     `integrator` is its name, `order` its order; `step` its fixed step, None if steps are adapted to `tolerance`.

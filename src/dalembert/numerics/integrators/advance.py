@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from dalembert.numerics.evaluate import is_finite, rates
 from dalembert.numerics.integrators.crossing import PLACE, is_crowded, watch
+from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.layout import (
     CORRECT,
     ESTIMATE,
@@ -37,9 +40,18 @@ from dalembert.numerics.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE
 
 # clock: time, step, start, end, tolerances, bounds on the step, exponent of the controller, error and length of the
 # last step
-T, H, T_START, T_END, RTOL, ATOL, H_MAX, H_MIN, EXPONENT, LAST_ERROR, TAKEN, CLOCK_SIZE = range(12)
+T, H, T_START, T_END, RTOL, ATOL, H_MAX, H_MIN, EXPONENT, LAST_ERROR, TAKEN = range(11)
 # count: accepted and rejected steps, allowed steps, next index of t_eval, samples stored, adaptive or not
 ACCEPTED, REJECTED, ALLOWED, NEXT, STORED, ADAPTIVE, COUNT_SIZE = range(7)
+
+EPS = float(np.finfo(float).eps)
+
+
+def new_clock(t0: float, t1: float, method: Method) -> np.ndarray:
+    """The clock at the start of an interval, its entries in the order of their names."""
+    h_max, h_min = min(method.max_step, t1 - t0), 16.0 * EPS * max(abs(t0), abs(t1))
+    rtol, atol = method.rtol, method.atol
+    return np.array((t0, method.first_step, t0, t1, rtol, atol, h_max, h_min, 1.0 / method.order, 1.0, 0.0))
 
 
 @jit(i8(Floats, Ints, f8, Floats, Floats, Floats))
@@ -131,7 +143,6 @@ def advance(
     Event functions are looked at after each step (`crossing`); one that ends the run is the last sample.
     """
     n = z.size
-    count[STORED] = 0
     done = 0
     while clock[T] < clock[T_END]:
         if done >= budget or (t_eval.size == 0 and count[STORED] >= ts.size) or plan[STALE] > 0 or is_crowded(plan):

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 CHUNK = 4096  # samples per buffer when every step is stored
 MOST_STEPS = 10_000_000  # per slice, however fast they are
-EPS = float(np.finfo(float).eps)
 SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctrl-C
 
 
@@ -114,36 +113,25 @@ class March:
         self, engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, float], t_eval: np.ndarray | None
     ) -> None:
         self.engine, self.method = engine, method
-        self.z, self.znew, self.zdot, self.stages = (
-            np.zeros(columns * engine.nz + layout.LANES)[: columns * engine.nz] for columns in (1, 1, 1, method.stages)
-        )
+        (t0, t1), nz = span, engine.nz
+        width = nz + layout.LANES
+        room = np.zeros(3 * width + method.stages * nz + layout.LANES)
+        self.z, self.znew, self.zdot = room[:nz], room[width : width + nz], room[2 * width : 2 * width + nz]
+        self.stages = room[3 * width : 3 * width + method.stages * nz]
         self.z[: engine.size] = z0[: engine.size]  # the work done starts at zero
-        self.clock, self.count = np.zeros(loop.CLOCK_SIZE), np.zeros(loop.COUNT_SIZE, dtype=np.int64)
-        t0, t1 = span
-        for key, value in (  # one by one: assigning by a list of indices takes ten times as long
-            (loop.T, t0), (loop.T_START, t0), (loop.T_END, t1),
-            (loop.H, method.first_step), (loop.RTOL, method.rtol), (loop.ATOL, method.atol),
-            (loop.H_MAX, min(method.max_step, t1 - t0)), (loop.H_MIN, 16.0 * EPS * max(abs(t0), abs(t1))),
-            (loop.EXPONENT, 1.0 / method.order), (loop.LAST_ERROR, 1.0),
-        ):  # fmt: skip
-            self.clock[key] = value
+        self.clock = loop.new_clock(t0, t1, method)
+        self.count = np.zeros(loop.COUNT_SIZE, dtype=np.int64)
         self.count[loop.ALLOWED], self.count[loop.ADAPTIVE] = method.max_steps, int(method.adaptive)
         self.t_eval = np.zeros(0) if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
         capacity = CHUNK if t_eval is None else len(self.t_eval) + 1  # an event may add one
-        self.ts, self.zs = np.zeros(capacity), np.zeros(capacity * engine.nz)
+        self.ts, self.zs = np.zeros(capacity), np.zeros(capacity * nz)
         self.chunks: list[tuple[np.ndarray, np.ndarray]] = []
         self.events: list[tuple[int, float, np.ndarray]] = []
         self.budget = 64
-        self._keep_start()
-
-    def _keep_start(self) -> None:
-        """The first sample is the given state itself, if it is asked for."""
-        wanted = len(self.t_eval) == 0
-        while self.count[loop.NEXT] < len(self.t_eval) and self.t_eval[self.count[loop.NEXT]] <= self.clock[loop.T]:
-            self.count[loop.NEXT] += 1
-            wanted = True
-        if wanted:
-            self.chunks.append((self.clock[[loop.T]].copy(), self.z[None].copy()))
+        asked = len(self.t_eval) > 0 and self.t_eval[0] <= t0
+        if asked or t_eval is None:  # the first sample is the given state itself
+            self.ts[0], self.zs[:nz] = t0, self.z
+            self.count[loop.STORED], self.count[loop.NEXT] = 1, int(asked)
 
     def start(self) -> int:
         """Rates at the start and the first step length; MORE if there is something to do."""
@@ -199,6 +187,8 @@ class March:
 
     def finish(self, status: int) -> Samples:
         """All samples and the cost."""
+        if self.count[loop.STORED]:  # it ended before the first slice
+            self.collect()
         stats = {
             "steps": int(self.count[loop.ACCEPTED]),
             "rejected": int(self.count[loop.REJECTED]),
@@ -207,8 +197,8 @@ class March:
         more = (self.events, self.t_start, (self.t, self.z.copy()), self.engine.system.works)
         if not self.chunks:
             return Samples(np.zeros(0), np.zeros((0, self.engine.nz)), Status(status), stats, *more)
-        t, z = (np.concatenate(parts) for parts in zip(*self.chunks, strict=True))
-        fresh = t[1:] > t[:-1]
-        if not fresh.all():  # Ctrl-C can make a chunk be collected twice
-            t, z = t[np.r_[True, fresh]], z[np.r_[True, fresh]]
+        t, z = self.chunks[0] if len(self.chunks) == 1 else (np.concatenate(c) for c in zip(*self.chunks, strict=True))
+        if status == Status.INTERRUPTED:  # Ctrl-C can make a chunk be collected twice
+            fresh = np.r_[True, t[1:] > t[:-1]]
+            t, z = t[fresh], z[fresh]
         return Samples(t, z, Status(status), stats, *more)

@@ -1,10 +1,11 @@
 """Saddle-point systems as a graph: L D L^T in a fixed order, on the sparsity pattern of one system.
 
 For small systems a factorisation with loops and pivot searches costs ten times more than its arithmetic. Unrolled along
-the static pattern it becomes part of the model kernel. The order (speeds first, then constraints) needs no pivoting
-while M is positive definite and A has full rank; the graph reports how far that holds, and the caller falls back to
-`symmetric` when it does not. If M is singular by structure, M + A^T G A takes its place, which changes nothing
-because A u' = b (augmented Lagrangian), and is positive definite whenever the saddle matrix is regular.
+the static pattern it becomes part of the model kernel. The order (speeds first, then constraints, in each of the two
+those with the fewest neighbours first) needs no pivoting while M is positive definite and A has full rank; the graph
+reports how far that holds, and the caller falls back to `symmetric` when it does not. If M is singular by structure,
+M + A^T G A takes its place, which changes nothing because A u' = b (augmented Lagrangian), and is positive definite
+whenever the saddle matrix is regular.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 TRUSTED = 1e-4  # quality above which the result of an unrolled solve is used
 LIMIT = 20_000  # multiplications; beyond, loops are as good
@@ -31,25 +31,42 @@ def unroll_saddle(M: ca.SX, f: ca.SX, A: ca.SX, b: ca.SX, *, augment: bool) -> t
         weight = (ca.trace(M) + 1e-300) / (ca.sumsqr(A) + 1e-300)
         M, f = M + weight * ca.mtimes(A.T, A), f + weight * ca.mtimes(A.T, b)
     K = ca.vertcat(ca.horzcat(M, A.T), ca.horzcat(A, ca.SX(nc, nc)))
-    if _cost(K.sparsity()) > LIMIT:
+    order, cost = _order(K.sparsity(), nu)
+    if cost > LIMIT:
         return None
-    rows = _rows(K)
+    rows = _rows(K[order, order])
     quality = _factor(rows, nu)
-    solution = _solve(rows, [*_entries(f), *_entries(b)])
+    side = [*_entries(f), *_entries(b)]
+    found = dict(zip(order, _solve(rows, [side[k] for k in order]), strict=True))
+    solution = [found[k] for k in range(nu + nc)]
     return ca.vertcat(ca.SX(0, 1), *solution[:nu]), -ca.vertcat(ca.SX(0, 1), *solution[nu:]), quality
 
 
-def _cost(pattern: ca.Sparsity) -> int:
-    """Multiplications of L D L^T with fill-in, from the pattern alone."""
+def _order(pattern: ca.Sparsity, nu: int) -> tuple[list[int], int]:
+    """The order of elimination and its cost: multiplications of L D L^T with fill-in, from the pattern alone.
+
+    Minimum degree: next comes what has the fewest neighbours left, speeds before constraints.
+    """
     n = pattern.size1()
-    full = np.zeros((n, n), dtype=bool)
-    full[pattern.row(), pattern.get_col()] = True
+    linked: list[set[int]] = [set() for _ in range(n)]
+    for i, j in zip(pattern.row(), pattern.get_col(), strict=True):
+        if i != j:
+            linked[i].add(j)
+            linked[j].add(i)
+    order: list[int] = []
     cost = 0
-    for k in range(n):
-        below = np.nonzero(full[k + 1 :, k])[0] + k + 1
-        full[np.ix_(below, below)] = True
-        cost += len(below) * (len(below) + 3) // 2
-    return cost
+    for block in (range(nu), range(nu, n)):
+        left = set(block)
+        while left:
+            k = min(left, key=lambda k: (len(linked[k]), k))
+            left.remove(k)
+            order.append(k)
+            near = linked[k]
+            cost += len(near) * (len(near) + 3) // 2
+            for j in near:
+                linked[j] |= near
+                linked[j] -= {j, k}
+    return order, cost
 
 
 def _entries(column: ca.SX) -> list[ca.SX]:

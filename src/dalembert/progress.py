@@ -1,0 +1,36 @@
+"""How far a run has come, on the terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+PATIENCE = 1.0  # seconds of a run before anything is shown
+
+
+class Progress:
+    """A bar that appears when a run takes longer than a second and somebody is looking; tell it the time reached."""
+
+    def __init__(self, title: str, span: tuple[float, float]) -> None:
+        self.title, self.span = title, span
+        self.begin = time.monotonic()
+        self.bar: Any = None
+
+    def __call__(self, t: float) -> None:
+        """Show that the run is at time t."""
+        if self.bar is None:
+            if time.monotonic() - self.begin < PATIENCE or not sys.stderr.isatty():
+                return
+            from rich.console import Console
+            from rich.progress import Progress as Bar
+
+            self.bar = Bar(console=Console(stderr=True), transient=True)
+            self.bar.start()
+            self.bar.add_task(self.title, total=self.span[1] - self.span[0])
+        self.bar.update(self.bar.task_ids[0], completed=t - self.span[0])
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self.bar is not None:
+            self.bar.stop()
