@@ -152,7 +152,7 @@ class Radau:
     def _kernels(self, system: System) -> tuple[Kernel, ...]:
         linearisation, _ = self._prepared(system)
         return tuple(
-            system.derived_kernel(f"{function.name()} {self.form.key}", partial(_itself, function))  # type: ignore[misc]
+            system.derived_kernel(f"Radau {function.name()} {self.form.key}", partial(_itself, function))
             for function in (linearisation.residual, linearisation.jacobian, linearisation.constraint_rates)
         )
 
