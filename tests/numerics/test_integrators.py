@@ -84,8 +84,9 @@ def test_fixed_steps_hit_the_end_exactly(system, state):
     np.testing.assert_allclose(motion.t, [0.0, 0.3, 0.6, 0.9, 1.0], atol=1e-15)
 
 
-def test_first_step_and_longest_step_are_obeyed(system, state):
-    motion = system.simulate(state, 1.0, integrator=da.DOP853(first_step=1e-3, max_step=0.02))
+@pytest.mark.parametrize("integrator", [da.DOP853, da.Radau, da.StateSpaceSVD, da.GeneralizedAlpha])
+def test_first_step_and_longest_step_are_obeyed(system, state, integrator):
+    motion = system.simulate(state, 1.0, integrator=integrator(first_step=1e-3, max_step=0.02))
     assert motion.t[1] == pytest.approx(1e-3)
     assert np.diff(motion.t).max() <= 0.02 + 1e-12
 
