@@ -79,10 +79,8 @@ def _watch(system: System, events: Sequence[Event], fresh: Sequence[str]) -> Wat
     observation = observer_of(system).observe(
         [event.expression(system) for event in events], f"events of `{system.name}`"
     )
-    kernel = system.derived_kernel(observation.name, lambda: observation.function)
-    assert kernel is not None  # there always is a function
     return Watch(
-        kernel=kernel,
+        kernel=system.derived_kernel(observation.name, lambda: observation.function),
         directions=tuple(event.direction for event in events),
         stops=tuple(event.stops for event in events),
         fresh=tuple(event.name in fresh for event in events),

@@ -242,8 +242,7 @@ def second_rates_of(source: Source) -> np.ndarray:
     t = np.asarray(source.t, dtype=float)[..., None]
     p = np.broadcast_to(source.parameters, (*source.q.shape[:-1], len(source.parameters)))
     x = np.concatenate([t, source.q, source.u, p, source.udot], axis=-1)
-    rows = [] if kernel is None else [kernel(row) for row in x.reshape(-1, x.shape[-1])]
-    return np.reshape(rows, source.q.shape)
+    return np.reshape([kernel(row) for row in x.reshape(-1, x.shape[-1])], source.q.shape)
 
 
 def residuals_of(state: State) -> dict[str, dict[str, float]]:

@@ -201,7 +201,7 @@ def test_residual_forms_and_formulations_are_not_confused():
     ("options", "words"),
     [
         ({"rtol": -1e-6}, "rtol=-1e-06"),
-        ({"rtol": 1e-16}, "below what BDF reaches"),
+        ({"rtol": 1e-16}, "below round-off for this method; use at least 1e-14"),
         ({"atol": 0.0}, "atol > 0"),
         ({"first_step": 0.0}, "first_step is 0.0"),
         ({"max_step": -1.0}, "max_step is -1.0"),

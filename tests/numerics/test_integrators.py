@@ -84,8 +84,9 @@ def test_fixed_steps_hit_the_end_exactly(system, state):
     np.testing.assert_allclose(motion.t, [0.0, 0.3, 0.6, 0.9, 1.0], atol=1e-15)
 
 
-def test_first_step_and_longest_step_are_obeyed(system, state):
-    motion = system.simulate(state, 1.0, integrator=da.DOP853(first_step=1e-3, max_step=0.02))
+@pytest.mark.parametrize("integrator", [da.DOP853, da.Radau, da.StateSpaceSVD, da.GeneralizedAlpha])
+def test_first_step_and_longest_step_are_obeyed(system, state, integrator):
+    motion = system.simulate(state, 1.0, integrator=integrator(first_step=1e-3, max_step=0.02))
     assert motion.t[1] == pytest.approx(1e-3)
     assert np.diff(motion.t).max() <= 0.02 + 1e-12
 
@@ -106,3 +107,17 @@ def test_first_step_and_longest_step_are_obeyed(system, state):
 def test_options_that_cannot_work_are_refused(make, words):
     with pytest.raises(da.OptionError, match=words):
         make()
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_what_a_system_was_run_with_before_does_not_matter(order):
+    """Native code of one method must not be taken for that of another, both being kept with the system."""
+    used = pendulum()
+    ways = [{"drift": da.Yoon()}, {"integrator": da.StateSpaceSVD()}, {"integrator": da.GeneralizedAlpha()}]
+    ways += [{"integrator": da.Radau()}, {"integrator": da.IDA(form=da.GearGuptaLeimkuhler())}]
+    for way in ways[::order]:
+        after, first = (
+            system.simulate(system.initial({"x": 0.6}, guess={"y": -0.8}), 0.5, **way) for system in (used, pendulum())
+        )
+        assert after.success
+        np.testing.assert_array_equal(after.q, first.q)

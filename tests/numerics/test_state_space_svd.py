@@ -257,6 +257,9 @@ def test_a_step_too_long_is_divided_and_one_that_cannot_be_taken_says_so():
         (lambda: da.GeneralizedAlpha(step=-1.0), "step is -1.0"),
         (lambda: da.GeneralizedAlpha(rho_inf=1.1), "rho_inf is 1.1"),
         (lambda: da.GeneralizedAlpha(rtol=2.0), "rtol=2.0"),
+        (lambda: da.GeneralizedAlpha(rtol=1e-13), "at least 1e-12"),
+        (lambda: da.GeneralizedAlpha(step=0.1, rtol=1e-6), "rtol=1e-06 adapts them"),
+        (lambda: da.StateSpaceSVD(max_steps=0), "max_steps is 0"),
         (lambda: da.GeneralizedAlpha(max_step=-1.0), "max_step"),
     ],
 )

@@ -3,23 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-import sympy as sp
 
 from dalembert.equations.check import check_functions, check_statement, sorted_constraints
 from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints, linearise
 from dalembert.equations.friction import derive_friction
 from dalembert.equations.loads import derive_loads
 from dalembert.equations.lower import Lowering, LoweringError
-from dalembert.equations.plausible import check_inertias, check_velocities
+from dalembert.equations.plausible import check_derivation
 from dalembert.equations.probe import Probe, probe_at_random, vanishes
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, solve_kinematics
 from dalembert.equations.sympy_rules import show
 from dalembert.equations.system import Drawing, Row, System
 from dalembert.errors import ModelError
-from dalembert.model.statement import Constraint, Level, Point, Statement
+from dalembert.model.statement import Constraint, Level, Statement
+
+
+@dataclass(frozen=True)
+class Derived:
+    """What was derived from a statement, as graphs; `drawn` and `loads` are columns, `invariants` come with names."""
+
+    derivation: Derivation
+    dynamics: Dynamics
+    constraints: Constraints
+    rows: tuple[Row, ...]
+    invariants: list[tuple[str, ca.SX]]
+    drawing: Drawing
+    drawn: list[ca.SX]
+    loads: ca.SX
+
+    @property
+    def curved(self) -> int:
+        """Number of acceleration constraints if one of them is not linear in u', else 0."""
+        u_dot = self.derivation.kinematics.symbols.ud
+        return self.constraints.gamma.shape[0] if ca.depends_on(self.constraints.A, u_dot) else 0
+
+    @property
+    def ideal(self) -> bool:
+        """Whether multipliers act along A, known from the state."""
+        statement = self.derivation.statement
+        return not (statement.unknowns or statement.frictions or self.curved)
 
 
 def compile_statement(statement: Statement) -> System:
@@ -30,45 +56,14 @@ def compile_statement(statement: Statement) -> System:
     s = Symbols.of(statement)
     probe = probe_at_random(statement, s)
     try:
-        kinematics = _kinematics(statement, s, probe)
-        derivation = Derivation(statement, kinematics)
-        dynamics = derivation.run()
-        constraints, rows, invariants = _constraints(statement, derivation, probe)
-        drawing, drawn = _drawing(statement, derivation)
-        loads = derive_loads(derivation)
+        d = _derive(statement, s, probe)
     except LoweringError as error:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
-    faults = _check_motion(statement, derivation, probe) + _check_matrices(statement, derivation, probe)
-    faults += _check_dynamics(statement, dynamics, s, probe) + _check_rows(rows, constraints, s, probe)
-    faults += check_inertias(derivation, probe) + check_velocities(derivation, constraints, probe)
-    F, rubbing = derive_friction(derivation, constraints, rows, probe)
-    if faults + rubbing:
-        raise ModelError(statement.name, faults + rubbing)
-    power, transport, works = _power(kinematics, dynamics, constraints, rows, probe)
-    curved = constraints.gamma.shape[0] if ca.depends_on(constraints.A, s.ud) else 0
-    A, b = constraints.frozen(curved)
-    ideal = not (statement.unknowns or statement.frictions or curved)
-    h = ca.vertcat(ca.SX(0, 1), *[e for _, e in invariants])
-    functions = {
-        "dynamics": [
-            kinematics.qdot, _flat(dynamics.M), dynamics.f, _flat(A), b,
-            *([] if ideal else [_flat(_directions(rows, A, dynamics, curved))]),
-            *([_flat(F)] if statement.frictions else []), power, transport, dynamics.prescribed,
-        ],
-        "residual": [constraints.phi, constraints.psi],
-        "assembly": _with_gradient(ca.vertcat(constraints.phi, h), s),
-        "speeds": [constraints.psi, kinematics.qdot, _flat(ca.vertcat(A[: constraints.psi.shape[0], :], kinematics.C))],
-        "displacement": [ca.mtimes(kinematics.C, s.u)],
-        "invariant": _with_gradient(h, s),
-        "energy": [dynamics.kinetic, dynamics.potential],
-        "drawing": drawn,
-    }  # fmt: skip
-    graphs = {name: _function(name, s.x, columns) for name, columns in functions.items()}
-    if curved:
-        graphs["newton"] = linearise(constraints, dynamics.B, [row.servo for row in rows[-curved:]], s)
-    graphs["loads"] = _function("loads", ca.vertcat(s.x, s.ud, s.y), [loads])
-    la = ca.SX.sym("la", len(rows))
-    graphs["joints"] = _function("joints", ca.vertcat(s.x, la), [_wrenches(statement, derivation, rows, la)])
+    friction, rubbing = derive_friction(d.derivation, d.constraints, d.rows, probe)
+    faults = check_derivation(d.derivation, d.constraints, d.rows, probe) + rubbing
+    if faults:
+        raise ModelError(statement.name, faults)
+    power, transport, works = _power(d.derivation.kinematics, d.dynamics, d.constraints, d.rows, probe)
     return System(
         name=statement.name,
         coordinates=tuple(q.func.__name__ for q in statement.coordinates),
@@ -76,20 +71,56 @@ def compile_statement(statement: Statement) -> System:
         parameters=tuple(str(p) for p in statement.parameters),
         parameter_defaults=tuple(statement.parameters.values()),
         unknowns=tuple(y.func.__name__ for y in statement.unknowns),
-        rows=rows,
-        invariants=tuple(name for name, _ in invariants),
+        rows=d.rows,
+        invariants=tuple(name for name, _ in d.invariants),
         guess=tuple(statement.defaults.get(q, 0.0) for q in statement.coordinates),
-        ideal=ideal,
+        ideal=d.ideal,
         works=works or bool(statement.frictions),
         friction=bool(statement.frictions),
-        singular_mass=_is_singular(dynamics.M, probe),
-        drawing=drawing,
+        singular_mass=_is_singular(d.dynamics.M, probe),
+        drawing=d.drawing,
         particles=tuple(particle.name for particle in statement.particles if not particle.part),
         bodies=tuple(body.name for body in statement.bodies),
         joints=tuple(joint.name for joint in statement.joints),
-        functions=graphs,
+        functions=_functions(d, s, friction, [power, transport]),
         statement=statement.copy(),
     )
+
+
+def _derive(statement: Statement, s: Symbols, probe: Probe) -> Derived:
+    derivation = Derivation(statement, _kinematics(statement, s, probe))
+    dynamics = derivation.run()
+    constraints, rows, invariants = _constraints(statement, derivation, probe)
+    drawing, drawn = _drawing(statement, derivation)
+    return Derived(derivation, dynamics, constraints, rows, invariants, drawing, drawn, derive_loads(derivation))
+
+
+def _functions(d: Derived, s: Symbols, friction: ca.SX, energy_rate: list[ca.SX]) -> dict[str, ca.Function]:
+    """The functions of a system by name, see `System.parts`; `energy_rate` are power and transport."""
+    kinematics, dynamics, constraints, curved = d.derivation.kinematics, d.dynamics, d.constraints, d.curved
+    A, b = constraints.frozen(curved)
+    h = ca.vertcat(ca.SX(0, 1), *[e for _, e in d.invariants])
+    columns = {
+        "dynamics": [
+            kinematics.qdot, _flat(dynamics.M), dynamics.f, _flat(A), b,
+            *([] if d.ideal else [_flat(_directions(d.rows, A, dynamics, curved))]),
+            *([_flat(friction)] if d.derivation.statement.frictions else []), *energy_rate, dynamics.prescribed,
+        ],
+        "residual": [constraints.phi, constraints.psi],
+        "assembly": _with_gradient(ca.vertcat(constraints.phi, h), s),
+        "speeds": [constraints.psi, kinematics.qdot, _flat(ca.vertcat(A[: constraints.psi.shape[0], :], kinematics.C))],
+        "displacement": [ca.mtimes(kinematics.C, s.u)],
+        "invariant": _with_gradient(h, s),
+        "energy": [dynamics.kinetic, dynamics.potential],
+        "drawing": d.drawn,
+    }  # fmt: skip
+    functions = {name: _function(name, s.x, parts) for name, parts in columns.items()}
+    if curved:
+        functions["newton"] = linearise(constraints, dynamics.B, [row.servo for row in d.rows[-curved:]], s)
+    functions["loads"] = _function("loads", ca.vertcat(s.x, s.ud, s.y), [d.loads])
+    la = ca.SX.sym("la", len(d.rows))
+    functions["joints"] = _function("joints", ca.vertcat(s.x, la), [_wrenches(d.derivation, d.rows, la)])
+    return functions
 
 
 def _with_gradient(h: ca.SX, s: Symbols) -> list[ca.SX]:
@@ -179,74 +210,6 @@ def _constant(stated: list[Constraint], lowered: list[ca.SX], kinematics: Kinema
     return found
 
 
-def _check_motion(statement: Statement, derivation: Derivation, probe: Probe) -> list[str]:
-    """Velocities linear in the speeds, rotations orthonormal and right-handed."""
-    u = derivation.kinematics.symbols.u
-    stated = [(f"velocity of `{p.name}`", derivation.velocity(p)) for p in _points(statement) if p.velocity is not None]
-    stated += [
-        (f"angular velocity of body `{b.name}`", derivation.angular_velocity(b))
-        for b in statement.bodies
-        if b.angular_velocity is not None
-    ]
-    faults = [f"{label} is not linear in the speeds" for label, v in stated if ca.depends_on(ca.jacobian(v, u), u)]
-    turns = ca.vertcat(ca.SX(0, 1), *[ca.densify(ca.vec(derivation.attitude(body))) for body in statement.bodies])
-    for body, R in zip(statement.bodies, probe(turns).reshape(3, -1, 3, 3).swapaxes(0, 1), strict=True):
-        # three states, transposed, which does not matter here
-        off = float(np.nan_to_num(np.abs(R @ R.transpose(0, 2, 1) - np.eye(3))).max())
-        if off > 1e-10:
-            faults.append(f"rotation of body `{body.name}` is not orthonormal: R^T R differs from 1 by {off:.3g}")
-        elif (np.linalg.det(np.nan_to_num(R)) < 0).any():
-            faults.append(f"rotation of body `{body.name}` is left-handed: its determinant is -1; swap or flip an axis")
-    return faults
-
-
-def _points(statement: Statement) -> list[Point]:
-    """Particles, bodies and points of forces, each once."""
-    at = [load.at for load in (*statement.forces, *statement.nonideal_forces)] + [f.at for f in statement.frictions]
-    points = [*statement.particles, *statement.bodies, *at]
-    return list({id(point): point for point in points}.values())
-
-
-def _check_matrices(statement: Statement, derivation: Derivation, probe: Probe) -> list[str]:
-    """Mass matrices and inertias symmetric."""
-    stated = [("matrices: mass", raw.mass) for raw in statement.matrices]
-    stated += [
-        (f"inertia of body `{b.name}`", sp.Matrix(3, 3, b.inertia)) for b in statement.bodies if len(b.inertia) == 9
-    ]
-    faults = []
-    for label, matrix in stated:
-        M = derivation.low.matrix(matrix)
-        skew = np.nan_to_num(np.abs(probe(M - M.T)).max(axis=0)).reshape(M.shape)
-        i, j = sorted(int(k) for k in np.unravel_index(skew.argmax(), skew.shape))
-        if skew[i, j] > 1e-10 * (1.0 + np.nan_to_num(np.abs(probe(M))).max()):
-            faults.append(f"{label} is not symmetric: entries [{i}, {j}] and [{j}, {i}] differ by {skew[i, j]:.3g}")
-    return faults
-
-
-def _check_dynamics(statement: Statement, d: Dynamics, s: Symbols, probe: Probe) -> list[str]:
-    faults = []
-    for k, y in enumerate(statement.unknowns):
-        if ca.depends_on(d.B[:, k], s.y):
-            faults.append(f"the forces are not linear in the unknown `{y}`; let it appear as a plain factor")
-        elif ca.sparsify(d.B[:, k]).nnz() == 0:
-            faults.append(f"unknown `{y}` does not act on any speed: no motion lets it do work")
-    if ca.sparsify(d.M).nnz() == 0:
-        faults.append("the mass matrix is zero; give something a mass that moves with a speed")
-    for label, e in (("mass matrix is", d.M), ("forces are", d.f)):
-        if e.nnz() and not np.isfinite(probe(e)).any():
-            faults.append(f"the {label} not finite at any of three random states; check the parameters")
-    return faults
-
-
-def _check_rows(rows: tuple[Row, ...], constraints: Constraints, s: Symbols, probe: Probe) -> list[str]:
-    A = np.abs(np.nan_to_num(probe(constraints.A.T), nan=1.0)).reshape(3, len(rows), s.u.shape[0])
-    return [
-        f"constraint `{row.name}` does not restrain any speed: its gradient is zero"
-        for k, row in enumerate(rows)
-        if not A[:, k].any()
-    ]
-
-
 def _power(
     kinematics: Kinematics, d: Dynamics, c: Constraints, rows: tuple[Row, ...], probe: Probe
 ) -> tuple[ca.SX, ca.SX, bool]:
@@ -271,11 +234,11 @@ def _power(
     return power, transport, not (silent and power.nnz() == 0 and transport.nnz() == 0)
 
 
-def _wrenches(statement: Statement, derivation: Derivation, rows: tuple[Row, ...], la: ca.SX) -> ca.SX:
+def _wrenches(derivation: Derivation, rows: tuple[Row, ...], la: ca.SX) -> ca.SX:
     """Force (3) and torque (3) that each joint exerts on its second body, at its marker, by the multipliers la."""
     place = {row.name: k for k, row in enumerate(rows)}
     columns = [ca.SX(0, 1)]
-    for joint in statement.joints:
+    for joint in derivation.statement.joints:
         for pushes in (joint.forces, joint.torques):
             total = ca.SX(3, 1)
             for row, push in zip(joint.rows, pushes, strict=True):

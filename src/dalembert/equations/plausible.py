@@ -1,18 +1,105 @@
-"""Whether bodies can exist as stated: inertias that a mass distribution can have, velocities that fit the positions."""
+"""Whether what was derived makes sense at random states: linearity, bodies that can exist, constraints that hold."""
 
 from __future__ import annotations
 
 import casadi as ca
 import numpy as np
+import sympy as sp
 
 from dalembert.equations.derive import Constraints, Derivation
 from dalembert.equations.probe import Probe
-from dalembert.model.statement import Attitude, Body, Particle
+from dalembert.equations.system import Row
+from dalembert.model.statement import Attitude, Body, Particle, Point, Statement
 
 TOLERANCE = 1e-9
 
 
-def check_inertias(derivation: Derivation, probe: Probe) -> list[str]:
+def check_derivation(
+    derivation: Derivation, constraints: Constraints, rows: tuple[Row, ...], probe: Probe
+) -> list[str]:
+    """All faults that show when what was derived is evaluated at random states."""
+    return [
+        *_check_motion(derivation, probe),
+        *_check_matrices(derivation, probe),
+        *_check_dynamics(derivation, probe),
+        *_check_rows(constraints, rows, probe),
+        *_check_inertias(derivation, probe),
+        *_check_velocities(derivation, constraints, probe),
+    ]
+
+
+def _check_motion(derivation: Derivation, probe: Probe) -> list[str]:
+    """Velocities linear in the speeds, rotations orthonormal and right-handed."""
+    statement, u = derivation.statement, derivation.kinematics.symbols.u
+    stated = [(f"velocity of `{p.name}`", derivation.velocity(p)) for p in _points(statement) if p.velocity is not None]
+    stated += [
+        (f"angular velocity of body `{b.name}`", derivation.angular_velocity(b))
+        for b in statement.bodies
+        if b.angular_velocity is not None
+    ]
+    faults = [f"{label} is not linear in the speeds" for label, v in stated if ca.depends_on(ca.jacobian(v, u), u)]
+    turns = ca.vertcat(ca.SX(0, 1), *[ca.densify(ca.vec(derivation.attitude(body))) for body in statement.bodies])
+    for body, R in zip(statement.bodies, probe(turns).reshape(3, -1, 3, 3).swapaxes(0, 1), strict=True):
+        # three states, transposed, which does not matter here
+        off = float(np.nan_to_num(np.abs(R @ R.transpose(0, 2, 1) - np.eye(3))).max())
+        if off > 1e-10:
+            faults.append(f"rotation of body `{body.name}` is not orthonormal: R^T R differs from 1 by {off:.3g}")
+        elif (np.linalg.det(np.nan_to_num(R)) < 0).any():
+            faults.append(f"rotation of body `{body.name}` is left-handed: its determinant is -1; swap or flip an axis")
+    return faults
+
+
+def _points(statement: Statement) -> list[Point]:
+    """Particles, bodies and points of forces, each once."""
+    at = [load.at for load in (*statement.forces, *statement.nonideal_forces)] + [f.at for f in statement.frictions]
+    points = [*statement.particles, *statement.bodies, *at]
+    return list({id(point): point for point in points}.values())
+
+
+def _check_matrices(derivation: Derivation, probe: Probe) -> list[str]:
+    """Mass matrices and inertias symmetric."""
+    statement = derivation.statement
+    stated = [("matrices: mass", raw.mass) for raw in statement.matrices]
+    stated += [
+        (f"inertia of body `{b.name}`", sp.Matrix(3, 3, b.inertia)) for b in statement.bodies if len(b.inertia) == 9
+    ]
+    faults = []
+    for label, matrix in stated:
+        M = derivation.low.matrix(matrix)
+        skew = np.nan_to_num(np.abs(probe(M - M.T)).max(axis=0)).reshape(M.shape)
+        i, j = sorted(int(k) for k in np.unravel_index(skew.argmax(), skew.shape))
+        if skew[i, j] > 1e-10 * (1.0 + np.nan_to_num(np.abs(probe(M))).max()):
+            faults.append(f"{label} is not symmetric: entries [{i}, {j}] and [{j}, {i}] differ by {skew[i, j]:.3g}")
+    return faults
+
+
+def _check_dynamics(derivation: Derivation, probe: Probe) -> list[str]:
+    """Forces linear in unknowns that do work, a mass matrix that is not zero, everything finite somewhere."""
+    d, faults = derivation.dynamics, []
+    for k, y in enumerate(derivation.statement.unknowns):
+        if ca.depends_on(d.B[:, k], derivation.kinematics.symbols.y):
+            faults.append(f"the forces are not linear in the unknown `{y}`; let it appear as a plain factor")
+        elif ca.sparsify(d.B[:, k]).nnz() == 0:
+            faults.append(f"unknown `{y}` does not act on any speed: no motion lets it do work")
+    if ca.sparsify(d.M).nnz() == 0:
+        faults.append("the mass matrix is zero; give something a mass that moves with a speed")
+    for label, e in (("mass matrix is", d.M), ("forces are", d.f)):
+        if e.nnz() and not np.isfinite(probe(e)).any():
+            faults.append(f"the {label} not finite at any of three random states; check the parameters")
+    return faults
+
+
+def _check_rows(constraints: Constraints, rows: tuple[Row, ...], probe: Probe) -> list[str]:
+    """Every constraint restrains something."""
+    A = np.abs(np.nan_to_num(probe(constraints.A.T), nan=1.0)).reshape(3, *constraints.A.shape)
+    return [
+        f"constraint `{row.name}` does not restrain any speed: its gradient is zero"
+        for k, row in enumerate(rows)
+        if not A[:, k].any()
+    ]
+
+
+def _check_inertias(derivation: Derivation, probe: Probe) -> list[str]:
     """Masses and inertias, with the parameters' defaults: not negative, and no moment above the sum of the others.
 
     One moment alone, beside two zeros, is how planar bodies are stated in space, and passes.
@@ -48,7 +135,7 @@ def check_inertias(derivation: Derivation, probe: Probe) -> list[str]:
     return faults
 
 
-def check_velocities(derivation: Derivation, constraints: Constraints, probe: Probe) -> list[str]:
+def _check_velocities(derivation: Derivation, constraints: Constraints, probe: Probe) -> list[str]:
     """Velocities stated beside positions, and angular velocities beside rotations, must be their rates.
 
     They may differ by what the constraints forbid, as in Kane's method with a contact point that is given no velocity.

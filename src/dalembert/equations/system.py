@@ -85,7 +85,8 @@ class System:
     functions: Mapping[str, ca.Function] = field(repr=False)
     statement: Statement | None = field(default=None, repr=False)  # for symbolic equations; not pickled
     _kernels: dict[str, Kernel] = field(default_factory=dict, repr=False)
-    _derived: dict[str, Kernel | None] = field(default_factory=dict, repr=False)
+    _derived: dict[str, Kernel] = field(default_factory=dict, repr=False)
+    _optional: dict[str, Kernel | None] = field(default_factory=dict, repr=False)
 
     # -- sizes -----------------------------------------------------------------------------------------------------
 
@@ -151,12 +152,21 @@ class System:
             self._kernels[name] = compile_kernel(self.functions[name])
         return self._kernels[name]
 
-    def derived_kernel(self, name: str, build: Callable[[], ca.Function | None]) -> Kernel | None:
-        """The machine code of a function made from this system by a later stage, kept here under `name`; or None."""
+    def derived_kernel(self, name: str, build: Callable[[], ca.Function]) -> Kernel:
+        """The machine code of a function made from this system by a later stage, kept here under `name`.
+
+        The name tells the function from those of other makers: an equal one gives what was kept, not what is built.
+        """
         if name not in self._derived:
-            function = build()
-            self._derived[name] = None if function is None else compile_kernel(function)
+            self._derived[name] = compile_kernel(build())
         return self._derived[name]
+
+    def optional_kernel(self, name: str, build: Callable[[], ca.Function | None]) -> Kernel | None:
+        """As `derived_kernel`, for a function that is left out where it would be too long or has nothing to do."""
+        if name not in self._optional:
+            function = build()
+            self._optional[name] = None if function is None else compile_kernel(function)
+        return self._optional[name]
 
     def evaluate(
         self, name: str, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None, *, more: Any = ()
@@ -369,7 +379,8 @@ class System:
         return array
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {**self.__dict__, "_kernels": {}, "_derived": {}, "statement": None}  # deep expressions do not pickle
+        state = {**self.__dict__, "_kernels": {}, "_derived": {}, "_optional": {}}
+        state["statement"] = None  # deep expressions do not pickle
         state["functions"] = {name: f.serialize() for name, f in self.functions.items()}
         return state
 

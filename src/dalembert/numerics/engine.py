@@ -154,8 +154,8 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
         plan[key] = 0 if kernel is None else kernel.address
     correct, feedback = drift.corrector(), drift.feedback(system)
     if feedback is not None:
-        kernel = system.derived_kernel(f"feedback {feedback.name}", lambda: feedback_function(system, feedback))
-        plan[layout.FEEDBACK_KERNEL] = 0 if kernel is None else kernel.address
+        reading = system.derived_kernel(f"feedback {feedback.name}", lambda: feedback_function(system, feedback))
+        plan[layout.FEEDBACK_KERNEL] = reading.address
     for key, function in (
         (layout.ACCELERATE, formulation.accelerator(ideal=system.ideal, unrolled=False)),
         (layout.FEEDBACK, leave if feedback is None else feed_back),
@@ -209,7 +209,7 @@ class Engine:
         self.plan[layout.STALE], self.choice = 0, choice
         self.choices.append((t, choice))
         with_feedback = "" if self.feedback is None else f" {self.feedback.name}"
-        motion = system.derived_kernel(
+        motion = system.optional_kernel(
             f"motion {self.formulation!r} {choice!r}{with_feedback}",
             lambda: motion_function(system, self.formulation.unroll, choice, self.feedback),
         )

@@ -105,8 +105,8 @@ class Projection:
 def least_moves(system: System) -> dict[int, Kernel | None]:
     """Kernels of the least moves of q and of u onto the constraints, unrolled, by their place in plan."""
     return {
-        ONTO_POSITIONS: system.derived_kernel("onto positions", lambda: onto_positions(system)),
-        ONTO_VELOCITIES: system.derived_kernel("onto velocities", lambda: onto_velocities(system)),
+        ONTO_POSITIONS: system.optional_kernel("onto positions", lambda: onto_positions(system)),
+        ONTO_VELOCITIES: system.optional_kernel("onto velocities", lambda: onto_velocities(system)),
     }
 
 

@@ -72,11 +72,11 @@ class Yoon:
 
     def kernels(self, system: System) -> dict[int, Kernel | None]:
         """The moves with and without the energy, unrolled, and the gradients, by their place in plan."""
-        whole = system.derived_kernel("onto all with energy", lambda: _moves(system, energy=True))
+        whole = system.optional_kernel("onto all with energy", lambda: _moves(system, energy=True))
         return {
             ONTO_POSITIONS: whole if self.energy else None,
-            ONTO_VELOCITIES: system.derived_kernel("onto all", lambda: _moves(system, energy=False)),
-            GRADIENTS: system.derived_kernel("gradients", lambda: _gradients(system)),
+            ONTO_VELOCITIES: system.optional_kernel("onto all", lambda: _moves(system, energy=False)),
+            GRADIENTS: system.derived_kernel("Yoon gradients", lambda: _gradients(system)),
         }
 
     def workspace(self, system: System) -> int:

@@ -8,18 +8,17 @@ lose the whole run, and the parts are more accurate than the step they stand for
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from dalembert.numerics.evaluate import is_finite, rates
 from dalembert.numerics.integrators.blocks import INNER, WIDTH
+from dalembert.numerics.integrators.hermite import hermite, keep_end_rates
+from dalembert.numerics.integrators.method import Method
+from dalembert.numerics.integrators.stepping import Stepping
 from dalembert.numerics.layout import STEP_INTS, Floats, Ints, call_step, f8, i8, move
 from dalembert.numerics.native_cache import jit
 
 PARTS = 256  # at most
-
-
-def columns(width: int) -> int:
-    """Columns of `stages` for a method that needs `width` of its own."""
-    return 2 * width + 1
 
 
 @jit(i8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8, i8))
@@ -50,3 +49,19 @@ def divided_step(plan, mem, t, h, z, stages, znew, rtol, atol):
         if _in_parts(plan, mem, t, h, z, stages, znew, rtol, atol, parts):
             error = 0.0
     return 0.0 * error
+
+
+def divided_method(options: Stepping, step: Any, width: int, *, tolerance: float, **more: Any) -> Method:
+    """The method of an implicit `step` that needs `width` columns of `stages`, with cubic Hermite interpolation.
+
+    `tolerance` takes the place of rtol and atol in Newton's iteration if the steps are fixed.
+    """
+    adaptive = options.step is None
+    return Method(
+        step=step if adaptive else divided_step,
+        prepare=keep_end_rates,
+        interpolate=hermite,
+        stages=width if adaptive else 2 * width + 1,
+        **(options.settings(options.rtol, options.atol) if adaptive else options.settings(tolerance, tolerance)),
+        **more,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,13 +13,8 @@ import numpy as np
 
 from dalembert.numerics.integrators.march import Samples, march
 from dalembert.numerics.integrators.method import Method
-from dalembert.numerics.integrators.options import (
-    check_count,
-    check_fixed,
-    check_length,
-    check_span,
-    check_tolerances,
-)
+from dalembert.numerics.integrators.options import check_span
+from dalembert.numerics.integrators.stepping import Stepping
 
 if TYPE_CHECKING:
     from dalembert.numerics.engine import Engine
@@ -60,47 +56,17 @@ def _method_of(integrator: Explicit) -> Method:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Adaptive(Explicit):
+class Adaptive(Explicit, Stepping):
     """Steps of length `step`; or, without it, of a length that keeps the error per step below atol + rtol |z|.
 
     The error is a root mean square over coordinates and speeds. rtol is 1e-10 and atol 1e-12 where neither is given.
     """
 
-    step: float | None = None
-    rtol: float | None = None
-    atol: float | None = None
-    first_step: float | None = None
-    max_step: float | None = None
-    max_steps: int = 1_000_000_000
-
     def __post_init__(self) -> None:
-        name = type(self).__name__
-        check_count(name, self.max_steps)
-        if self.step is not None:
-            check_fixed(name, rtol=self.rtol, atol=self.atol, first_step=self.first_step, max_step=self.max_step)
-            check_length(name, "step", self.step)
-            return
-        rtol, atol = RTOL if self.rtol is None else self.rtol, ATOL if self.atol is None else self.atol
-        check_tolerances(name, rtol, atol)
-        for option in ("first_step", "max_step"):
-            value = getattr(self, option)
-            if value is not None:
-                check_length(name, option, value, endless=option == "max_step")
-        object.__setattr__(self, "rtol", rtol)
-        object.__setattr__(self, "atol", atol)
+        self.settle(RTOL, ATOL)
 
     def stepping(self) -> dict[str, Any]:
         """The settings of `Method` that follow from the options."""
-        infinity = float("inf")
-        settings: dict[str, Any]
         if self.step is not None:  # with an endless tolerance every estimate is zero
-            settings = {"adaptive": False, "first_step": self.step, "rtol": 0.0, "atol": infinity}
-        else:
-            settings = {
-                "adaptive": True,
-                "first_step": self.first_step or 0.0,
-                "rtol": self.rtol,
-                "atol": self.atol,
-                "max_step": infinity if self.max_step is None else self.max_step,
-            }
-        return {**settings, "max_steps": self.max_steps, "name": type(self).__name__}
+            return self.settings(rtol=0.0, atol=math.inf)
+        return self.settings(self.rtol, self.atol)

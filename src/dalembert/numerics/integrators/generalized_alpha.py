@@ -50,10 +50,10 @@ from dalembert.numerics.integrators.alpha import (
     solve_step,
 )
 from dalembert.numerics.integrators.blocks import INNER
-from dalembert.numerics.integrators.divided import columns, divided_step
-from dalembert.numerics.integrators.hermite import hermite, keep_end_rates
+from dalembert.numerics.integrators.divided import divided_method
 from dalembert.numerics.integrators.march import Samples, march
 from dalembert.numerics.integrators.method import Method
+from dalembert.numerics.integrators.stepping import Stepping
 from dalembert.numerics.integrators.work import work_error
 from dalembert.numerics.layout import (
     MULTIPLIER,
@@ -84,35 +84,24 @@ COLUMNS = 5  # of `stages`; `hermite` reads the last
 SAME = 1e-9  # a state further from the one stored, relative to its size, is another: a new start
 
 
-@dataclass(frozen=True)
-class GeneralizedAlpha:
+@dataclass(frozen=True, kw_only=True)
+class GeneralizedAlpha(Stepping):
     """Order 2, high frequencies damped to `rho_inf` per step (1: not at all, 0: at once); for stiff systems.
 
-    With `step` the steps are fixed, otherwise the error per step is kept below atol + rtol |z|. Positions and
-    velocities keep their constraints to round-off at every step, also without drift control.
+    With `step` the steps are fixed, otherwise the error per step is kept below atol + rtol |z| (1e-5 and 1e-7 where
+    nothing is said). Positions and velocities keep their constraints to round-off at every step, also without drift
+    control.
     """
 
-    step: float | None = None
     rho_inf: float = 0.8
-    rtol: float = 1e-5
-    atol: float = 1e-7
-    max_step: float = math.inf
-    max_steps: int = 1_000_000_000
 
     def __post_init__(self) -> None:
-        if self.step is not None and not (self.step > 0.0 and math.isfinite(self.step)):
-            raise OptionError(f"GeneralizedAlpha: step is {self.step}; it must be positive and finite")
+        self.settle(rtol=1e-5, atol=1e-7, least=1e-12)
         if not 0.0 <= self.rho_inf <= 1.0:
             raise OptionError(
                 f"GeneralizedAlpha: rho_inf is {self.rho_inf}; what is left of high frequencies after a step lies "
                 "between 0 and 1"
             )
-        if not (1e-12 <= self.rtol < 1.0 and self.atol > 0.0 and math.isfinite(self.atol)):
-            raise OptionError(
-                f"GeneralizedAlpha: rtol={self.rtol}, atol={self.atol}; need 1e-12 <= rtol < 1 and atol > 0"
-            )
-        if not self.max_step > 0.0:
-            raise OptionError(f"GeneralizedAlpha: max_step is {self.max_step}; it must be positive")
 
     @property
     def explicit(self) -> bool:
@@ -155,21 +144,8 @@ class GeneralizedAlpha:
 
     def method(self) -> Method:
         """The native functions and the settings of the time loop."""
-        fixed = self.step is not None
-        return Method(
-            step=divided_step if fixed else alpha_step,
-            prepare=keep_end_rates,
-            interpolate=hermite,
-            stages=columns(COLUMNS) if fixed else COLUMNS,
-            order=3,
-            adaptive=not fixed,
-            first_step=self.step or 0.0,
-            rtol=FIXED if fixed else self.rtol,
-            atol=FIXED if fixed else self.atol,
-            max_step=self.max_step,
-            max_steps=self.max_steps,
-            kernels=_kernels,
-            workspace=_workspace,
+        return divided_method(
+            self, alpha_step, COLUMNS, tolerance=FIXED, order=3, kernels=_kernels, workspace=_workspace
         )
 
 

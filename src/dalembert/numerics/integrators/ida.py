@@ -19,6 +19,7 @@ import numpy as np
 from dalembert.errors import OptionError, PairingError
 from dalembert.numerics.integrators.ida_solver import Point, Quiet, Solver
 from dalembert.numerics.integrators.march import SLICE, Samples
+from dalembert.numerics.integrators.options import check_limits, check_tolerances
 from dalembert.numerics.residuals.form import POOR, ResidualForm, SettledForm
 from dalembert.numerics.residuals.hiller_anantharaman import HillerAnantharaman
 from dalembert.numerics.status import Status
@@ -57,23 +58,13 @@ class IDA:
     atol: float = 1e-8
     form: ResidualForm = field(default_factory=HillerAnantharaman)
     first_step: float | None = None
-    max_step: float = math.inf
+    max_step: float | None = None
     max_steps: int = 1_000_000_000
     max_order: int = 5
 
     def __post_init__(self) -> None:
-        if not (0.0 <= self.rtol < 1.0 and self.atol > 0.0 and math.isfinite(self.atol)):
-            raise OptionError(f"IDA: rtol={self.rtol}, atol={self.atol}; need 0 <= rtol < 1 and atol > 0")
-        if self.rtol < 1e-14:
-            raise OptionError(
-                f"IDA: rtol={self.rtol} is below what BDF reaches in double precision; use at least 1e-14"
-            )
-        if self.first_step is not None and not self.first_step > 0.0:
-            raise OptionError(f"IDA: first_step is {self.first_step}; it must be positive")
-        if not self.max_step > 0.0:
-            raise OptionError(f"IDA: max_step is {self.max_step}; it must be positive")
-        if self.max_steps < 1:
-            raise OptionError(f"IDA: max_steps is {self.max_steps}; allow at least one")
+        check_tolerances("IDA", self.rtol, self.atol, least=1e-14)
+        check_limits("IDA", self.first_step, self.max_step, self.max_steps)
         if self.max_order not in range(1, 6):
             raise OptionError(f"IDA: max_order is {self.max_order}; BDF methods of order 1 to 5 are stable enough")
         if isinstance(self.form, type) or not callable(getattr(self.form, "settled", None)):
@@ -106,7 +97,7 @@ class IDA:
             "rtol": self.rtol,
             "atol": self.atol,
             "first_step": self.first_step or 0.0,
-            "max_step": 0.0 if math.isinf(self.max_step) else self.max_step,
+            "max_step": 0.0 if self.max_step in (None, math.inf) else self.max_step,
             "max_order": self.max_order,
         }
 

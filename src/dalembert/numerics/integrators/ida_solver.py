@@ -139,10 +139,7 @@ def _kernel(system: System, key: str, r: Residual, name: str) -> Kernel:
             out = ca.vertcat(ca.densify(r.state), ca.SX(1) if r.quality is None else r.quality)
         return ca.Function(name, [x], [ca.cse(out)])
 
-    kernel = system.derived_kernel(f"{name} {key}", build)
-    if kernel is None:
-        raise AssertionError(name)
-    return kernel
+    return system.derived_kernel(f"IDA {name} {key}", build)
 
 
 class Quiet:

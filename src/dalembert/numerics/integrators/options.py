@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral
 
 import numpy as np
 
@@ -12,12 +13,12 @@ ROUND_OFF = float(np.finfo(float).eps)
 SMALLEST_RTOL = 5e-16
 
 
-def check_tolerances(name: str, rtol: float, atol: float) -> None:
-    """Raise OptionError unless 0 <= rtol < 1 and atol > 0, both large enough to be met."""
+def check_tolerances(name: str, rtol: float, atol: float, least: float = SMALLEST_RTOL) -> None:
+    """Raise OptionError unless `least` <= rtol < 1, so that it can be met in double precision, and atol > 0."""
     if not (0.0 <= rtol < 1.0 and atol > 0.0 and math.isfinite(atol)):
         raise OptionError(f"{name}: rtol={rtol}, atol={atol}; need 0 <= rtol < 1 and atol > 0")
-    if rtol < SMALLEST_RTOL:
-        raise OptionError(f"{name}: rtol={rtol} is below round-off; use at least 1e-15")
+    if rtol < least:
+        raise OptionError(f"{name}: rtol={rtol} is below round-off for this method; use at least {least:g}")
 
 
 def check_length(name: str, option: str, value: float, *, endless: bool = False) -> None:
@@ -28,8 +29,17 @@ def check_length(name: str, option: str, value: float, *, endless: bool = False)
 
 def check_count(name: str, value: int) -> None:
     """Raise OptionError unless the number of allowed steps is a positive integer."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
         raise OptionError(f"{name}: max_steps is {value!r}; it must be a positive integer")
+
+
+def check_limits(name: str, first_step: float | None, max_step: float | None, max_steps: int) -> None:
+    """Raise OptionError unless the first step and the longest one, if given, and the number of steps are positive."""
+    if first_step is not None:
+        check_length(name, "first_step", first_step)
+    if max_step is not None:
+        check_length(name, "max_step", max_step, endless=True)
+    check_count(name, max_steps)
 
 
 def check_fixed(name: str, **others: object) -> None:

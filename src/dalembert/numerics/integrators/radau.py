@@ -6,7 +6,6 @@ E. Hairer, G. Wanner, "Solving Ordinary Differential Equations II", 2nd ed., sec
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,12 +17,14 @@ import numpy as np
 
 from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
-from dalembert.errors import OptionError, PairingError
+from dalembert.errors import PairingError
 from dalembert.numerics import layout
 from dalembert.numerics.integrators import radau_workspace as workspace
 from dalembert.numerics.integrators.march import Samples, march
 from dalembert.numerics.integrators.method import Method
+from dalembert.numerics.integrators.options import check_tolerances
 from dalembert.numerics.integrators.radau_step import COLUMNS, radau_interpolate, radau_prepare, radau_step, settle
+from dalembert.numerics.integrators.stepping import Stepping
 from dalembert.numerics.linear.static_elimination import StaticElimination
 from dalembert.numerics.residuals.form import Residual, SettledForm
 from dalembert.numerics.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
@@ -39,34 +40,23 @@ EPS = float(np.finfo(float).eps)
 RELATIVE_NEWTON = 0.1  # iterate until what is left is this part of the tolerance asked for
 
 
-@dataclass(frozen=True)
-class Radau:
+@dataclass(frozen=True, kw_only=True)
+class Radau(Stepping):
     """Error per step about atol + rtol |z| (root mean square over coordinates and speeds), or fixed steps.
 
     Position and velocity constraints hold to round-off at every step. `form` is the way of writing F(t, y, y') = 0; it
-    must carry z = (q, u, work) in front of its multipliers. `step` fixes the length of the steps. Coordinates and
-    speeds converge with order 5, multipliers within a step with order 3 (Hairer, Lubich and Roche, index 2).
+    must carry z = (q, u, work) in front of its multipliers. `step` fixes the length of the steps; the tolerances then
+    say how far the equations of a step are solved. Coordinates and speeds converge with order 5, multipliers within a
+    step with order 3 (Hairer, Lubich and Roche, index 2).
     """
 
     rtol: float = 1e-8
     atol: float = 1e-10
-    first_step: float | None = None
-    max_step: float = math.inf
-    max_steps: int = 1_000_000_000
-    step: float | None = None
     form: SettledForm = field(default_factory=GearGuptaLeimkuhler)
 
     def __post_init__(self) -> None:
-        if not (10 * EPS <= self.rtol < 1.0 and 0.0 < self.atol < math.inf):
-            raise OptionError(f"Radau: rtol={self.rtol}, atol={self.atol}; need 2.3e-15 <= rtol < 1 and atol > 0")
-        for name in ("first_step", "max_step", "step"):
-            value = getattr(self, name)
-            if value is not None and not value > 0.0:
-                raise OptionError(f"Radau: {name} is {value}; it must be positive")
-        if self.step is not None and not (math.isfinite(self.step) and self.first_step is None):
-            raise OptionError(
-                f"Radau: step={self.step}, first_step={self.first_step}; fixed steps are finite and have no first one"
-            )
+        self.check_lengths()
+        check_tolerances("Radau", self.rtol, self.atol, least=2.3e-15)
         if isinstance(self.form, type) or not callable(getattr(self.form, "residual", None)):
             raise PairingError(
                 f"Radau: form={self.form!r} is not a residual form; pass one such as GearGuptaLeimkuhler()"
@@ -96,21 +86,15 @@ class Radau:
 
     def method(self) -> Method:
         """The native functions and the settings of the time loop; `run` lays the workspace out that they need."""
-        rtol, atol = self._tolerances
         return Method(
             step=radau_step,
             prepare=radau_prepare,
             interpolate=radau_interpolate,
             stages=COLUMNS,
             order=4,  # of the error estimate: it is proportional to h^4
-            adaptive=self.step is None,
-            first_step=self.step or self.first_step or 0.0,
-            rtol=rtol,
-            atol=atol,
-            max_step=self.max_step,
-            max_steps=self.max_steps,
             kernels=self._kernels,
             workspace=lambda system: workspace.room(system, *self._prepared(system)),
+            **self.settings(*self._tolerances),
         )
 
     @property
@@ -152,7 +136,7 @@ class Radau:
     def _kernels(self, system: System) -> tuple[Kernel, ...]:
         linearisation, _ = self._prepared(system)
         return tuple(
-            system.derived_kernel(f"{function.name()} {self.form.key}", partial(_itself, function))  # type: ignore[misc]
+            system.derived_kernel(f"Radau {function.name()} {self.form.key}", partial(_itself, function))
             for function in (linearisation.residual, linearisation.jacobian, linearisation.constraint_rates)
         )
 

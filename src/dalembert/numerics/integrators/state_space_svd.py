@@ -15,17 +15,16 @@ import numpy as np
 
 from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
-from dalembert.errors import OptionError
 from dalembert.numerics import implicit_equations as equations
 from dalembert.numerics.integrators import blocks
 from dalembert.numerics.integrators import state_space_matrix as layout
-from dalembert.numerics.integrators.divided import columns, divided_step
+from dalembert.numerics.integrators.divided import divided_method
 from dalembert.numerics.integrators.esdirk import ERROR, GAMMA, GUESS, STAGES, A, C
-from dalembert.numerics.integrators.hermite import hermite, keep_end_rates
 from dalembert.numerics.integrators.march import Samples, march
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.integrators.state_space import error_norm, solve_stage
 from dalembert.numerics.integrators.state_space_matrix import KNOWN, NORMAL, RANK_Q, RANK_U, linearise
+from dalembert.numerics.integrators.stepping import Stepping
 from dalembert.numerics.integrators.work import work_error
 from dalembert.numerics.layout import NQ, NU, STEP_INTS, UNSOLVED, Floats, Ints, f8, i8
 from dalembert.numerics.linear.separation import room
@@ -39,26 +38,16 @@ NEWTON = 1e-2  # share of the tolerated error that may be left by Newton's itera
 FIXED = 1e-10  # what takes the place of the tolerances when the step is fixed
 
 
-@dataclass(frozen=True)
-class StateSpaceSVD:
+@dataclass(frozen=True, kw_only=True)
+class StateSpaceSVD(Stepping):
     """Order 4, L-stable, for every kind of constraint; with `step` fixed steps, otherwise error below atol + rtol |z|.
 
-    Positions and velocities keep their constraints to round-off at every step, also without drift control.
+    Tolerances are 1e-6 and 1e-8 where nothing is said. Positions and velocities keep their constraints to round-off at
+    every step, also without drift control.
     """
 
-    step: float | None = None
-    rtol: float = 1e-6
-    atol: float = 1e-8
-    max_step: float = math.inf
-    max_steps: int = 1_000_000_000
-
     def __post_init__(self) -> None:
-        if self.step is not None and not (self.step > 0.0 and math.isfinite(self.step)):
-            raise OptionError(f"StateSpaceSVD: step is {self.step}; it must be positive and finite")
-        if not (1e-13 <= self.rtol < 1.0 and self.atol > 0.0 and math.isfinite(self.atol)):
-            raise OptionError(f"StateSpaceSVD: rtol={self.rtol}, atol={self.atol}; need 1e-13 <= rtol < 1 and atol > 0")
-        if not self.max_step > 0.0:
-            raise OptionError(f"StateSpaceSVD: max_step is {self.max_step}; it must be positive")
+        self.settle(rtol=1e-6, atol=1e-8, least=1e-13)
 
     @property
     def explicit(self) -> bool:
@@ -83,22 +72,7 @@ class StateSpaceSVD:
 
     def method(self) -> Method:
         """The native functions and the settings of the time loop."""
-        fixed = self.step is not None
-        return Method(
-            step=divided_step if fixed else svd_step,
-            prepare=keep_end_rates,
-            interpolate=hermite,
-            stages=columns(STAGES) if fixed else STAGES,
-            order=4,
-            adaptive=not fixed,
-            first_step=self.step or 0.0,
-            rtol=FIXED if fixed else self.rtol,
-            atol=FIXED if fixed else self.atol,
-            max_step=self.max_step,
-            max_steps=self.max_steps,
-            kernels=_kernels,
-            workspace=_workspace,
-        )
+        return divided_method(self, svd_step, STAGES, tolerance=FIXED, order=4, kernels=_kernels, workspace=_workspace)
 
 
 def _kernels(system: System) -> Sequence[Kernel]:

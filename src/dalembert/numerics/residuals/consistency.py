@@ -133,7 +133,5 @@ def geometry(engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.nd
         out = ca.vertcat(ca.vec(C), ca.vec(phi_q))
         return ca.Function("geometry", [ca.vertcat(m.t, m.q, m.p)], [ca.densify(out)])
 
-    kernel = system.derived_kernel("geometry", build)
-    assert kernel is not None
-    out = kernel(np.concatenate([[t], z[:nq], engine.parameters]))
+    out = system.derived_kernel("geometry", build)(np.concatenate([[t], z[:nq], engine.parameters]))
     return out[: nq * nu].reshape(nu, nq).T, out[nq * nu :].reshape(nq, n).T

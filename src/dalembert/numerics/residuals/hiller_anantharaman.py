@@ -2,56 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.numerics.residuals.consistency import kept_rows
 from dalembert.numerics.residuals.form import Residual
 from dalembert.numerics.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
+from dalembert.numerics.residuals.stabilised import Stabilised
 
 if TYPE_CHECKING:
     from dalembert.numerics.engine import Engine
 
 
 @dataclass(frozen=True)
-class HillerAnantharaman:
+class HillerAnantharaman(Stabilised):
     """q' = C (u + A_p^T Ga') + D and M u' = f + W^T La' with phi = 0 and psi = 0: la = La', mu = Ga' vanishes.
 
     y = (q, u, work, La, Ga, Nu). The same motion as with `GearGuptaLeimkuhler`, but a solver of F(t, y, y') = 0 now
     integrates the multipliers instead of finding them as algebraic variables of index 2: its step and order control
-    see equations of index 1. `kept` are the constraints that act (None: all); those that repeat others are left out
-    when a run begins.
+    see equations of index 1. Constraints that repeat others are left out when a run begins.
     """
-
-    kept: tuple[int, ...] | None = field(default=None, repr=False)
-
-    @property
-    def key(self) -> str:
-        """Name of the graph."""
-        return f"HillerAnantharaman {self.kept}"
-
-    @property
-    def choices(self) -> tuple[tuple[int, ...] | None]:
-        """The constraints that act."""
-        return (self.kept,)
-
-    @property
-    def fixed(self) -> bool:
-        """Nothing is chosen that could go bad."""
-        return False
-
-    @property
-    def partition(self) -> None:
-        """All speeds are alike."""
-        return
-
-    def settled(self, engine: Engine, t: float, z: np.ndarray) -> HillerAnantharaman:
-        """The form without the constraints that repeat others at this state."""
-        return replace(self, kept=kept_rows(engine, t, z))
 
     def residual(self, system: System) -> Residual:
         """F(t, y, y') and its variables: multipliers and their integrals change places in y and y'."""
@@ -59,10 +32,6 @@ class HillerAnantharaman:
         n = int(r.differential.sum())
         y, ydot = ca.vertcat(r.y[:n], r.ydot[n:]), ca.vertcat(r.ydot[:n], r.y[n:])
         return replace(r, y=y, ydot=ydot, differential=np.ones(r.size, dtype=bool))
-
-    def parameters(self, engine: Engine) -> np.ndarray:
-        """Those of the system."""
-        return engine.parameters
 
     def start(self, engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """y and y' at a consistent state z: the integrals begin at zero, La' = la from the accelerations."""

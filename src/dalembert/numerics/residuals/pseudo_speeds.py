@@ -128,72 +128,34 @@ class Partitioned:
     def residual(self, system: System) -> Residual:
         """F(t, y, y') and its variables."""
         m = Mechanics.of(system, self.rows + self.later)
-        r, h, later = len(self.rows), len(self.coordinates.rows), len(self.later)
-        nq, nu, n = system.nq, system.nu, system.nu - len(self.rows)
-        P, R, Pq, Rq = (ca.SX.sym(s, k, k) for s, k in (("P", nu), ("R", r), ("Pq", nq), ("Rq", h)))
-        mass, inertia = ca.SX.sym("mass", nu), ca.SX.sym("inertia", nq)
-        psi, A = m.constraints[:r, :], m.A[:r, :]
-        linear = not ca.depends_on(ca.jacobian(psi, m.u), m.u) if r else True
-
-        # y and y': dependent parts of q and u come after the independent ones; `kept` are multipliers that stay.
-        symbol = {name: ca.SX.sym(name, size) for name, size in (
-            ("q", nq - h), ("qr", h), ("u", n), ("ur", 0 if linear else r), ("work", int(system.works)),
-            ("kept", later if system.ideal else r + later),
-        )}  # fmt: skip
-        y, ydot = ca.vertcat(*symbol.values()), ca.SX.sym("ydot", sum(v.shape[0] for v in symbol.values()))
-        ends = np.cumsum([0, *(v.shape[0] for v in symbol.values())])
-        rate = {name: ydot[int(a) : int(b)] for name, a, b in zip(symbol, ends[:-1], ends[1:], strict=True)}
-
-        # Mechanics is a graph of q, u, u', la; each follows from y, y' and those before it.
-        A_r = ca.mtimes([R, A, P[:r, :].T])
-        alone, alone_dot = (ca.mtimes(P[r:, :].T, part) for part in (symbol["u"], rate["u"]))
-        if linear:
-            ur, _ = solve_in_order(A_r, -ca.mtimes(R, ca.substitute(psi, m.u, ca.densify(alone))))
-        else:
-            ur = symbol["ur"]
-        udot_r, quality = solve_in_order(A_r, ca.mtimes(R, m.b[:r, :] - ca.mtimes(A, alone_dot)))
-        stages = [
-            (m.q, ca.mtimes(Pq.T, ca.vertcat(symbol["qr"], symbol["q"]))),
-            (m.u, alone + ca.mtimes(P[:r, :].T, ur)),
-            (m.udot, alone_dot + ca.mtimes(P[:r, :].T, udot_r)),
-        ]
-        free = ca.SX.sym("free", nu)  # M u' - f without the reactions of the eliminated constraints, if they are ideal
-        if system.ideal:  # those follow: free_r = A_r^T la
-            la = ca.vertcat(ca.SX.zeros(r), symbol["kept"])
-            found, _ = solve_in_order(A_r.T, ca.mtimes(P[:r, :], free))
-            stages.append((free, ca.substitute(m.balance, m.la, la)))
-            stages.append((m.la, ca.vertcat(ca.mtimes(R.T, found), symbol["kept"])))
-            projected = ca.mtimes(P[r:, :], free - ca.mtimes(A.T, m.la[:r, :]))
-        else:
-            stages += [(m.la, symbol["kept"]), (free, m.balance)]
-            projected = free
-        stages = [(symbols, ca.densify(value)) for symbols, value in stages if symbols.shape[0]]
+        r, h, later, works = len(self.rows), len(self.coordinates.rows), len(self.later), int(system.works)
+        v = Variables.of(
+            q=system.nq - h, qr=h, u=system.nu - r, ur=r if _curved(m, r) else 0, work=works,
+            kept=later if system.ideal else r + later,
+        )  # fmt: skip
+        o = Orders.of(system, r, h)
+        stages, projected, quality = _eliminate(m, v, o, ideal=system.ideal)
         held = ca.vertcat(m.phi, m.invariants)
         staged = ca.vertcat(
-            rate["q"] - ca.mtimes(Pq[h:, :], m.qdot),
-            ca.mtimes(Rq, held),
+            v.rate["q"] - ca.mtimes(o.Pq[h:, :], m.qdot),
+            ca.mtimes(o.Rq, held),
             projected,
-            *([] if linear else [ca.mtimes(R, psi)]),
-            *([rate["work"] - m.power] if system.works else []),
+            *([ca.mtimes(o.R, m.constraints[:r, :])] if v.symbol["ur"].shape[0] else []),
+            *([v.rate["work"] - m.power] if works else []),
             m.constraints[r:, :],
         )
-        quality = ca.fmin(quality, _moderation(ca.mtimes([R, A, P.T]), ca.mtimes(P, mass), r))
-        held_q = ca.mtimes([Rq, ca.jacobian(held, m.q), Pq.T])
-        quality = ca.fmin(quality, _moderation(held_q, ca.mtimes(Pq, inertia), h))
-        where = {name: np.arange(a, b) for name, a, b in zip(symbol, ends[:-1], ends[1:], strict=True)}
-        differential, tested = np.zeros(y.shape[0], dtype=bool), np.zeros(y.shape[0], dtype=bool)
-        differential[np.concatenate([where[name] for name in ("q", "u", "work")])] = True
-        tested[np.concatenate([where[name] for name in ("q", "qr", "u", "ur")])] = True
-        settled = tuple(stages)
+        quality = ca.fmin(quality, _moderation(ca.mtimes([o.R, m.A[:r, :], o.P.T]), ca.mtimes(o.P, o.mass), r))
+        held_q = ca.mtimes([o.Rq, ca.jacobian(held, m.q), o.Pq.T])
+        quality = ca.fmin(quality, _moderation(held_q, ca.mtimes(o.Pq, o.inertia), h))
         return Residual(
-            m.t, y, ydot,
-            p=ca.vertcat(m.p, *(ca.vec(order) for order in (P, R, Pq, Rq)), mass, inertia),
-            F=ca.densify(resolve(staged, settled)),
-            state=ca.densify(resolve(ca.vertcat(m.q, m.u, symbol["work"]), settled)),
-            differential=differential,
-            tested=tested,
-            quality=resolve(quality, settled),
-            stages=settled,
+            m.t, v.y, v.ydot,
+            p=ca.vertcat(m.p, *(ca.vec(order) for order in (o.P, o.R, o.Pq, o.Rq)), o.mass, o.inertia),
+            F=ca.densify(resolve(staged, stages)),
+            state=ca.densify(resolve(ca.vertcat(m.q, m.u, v.symbol["work"]), stages)),
+            differential=v.among("q", "u", "work"),
+            tested=v.among("q", "qr", "u", "ur"),
+            quality=resolve(quality, stages),
+            stages=stages,
             staged=staged,
         )  # fmt: skip
 
@@ -205,16 +167,96 @@ class Partitioned:
         kept = self.later if s.ideal else self.rows + self.later
         la = carried_multipliers(engine, t, z, zdot[s.nq : engine.size], self.rows + self.later)
         la = la[len(self.rows) + len(self.later) - len(kept) :]
-        c, u = list(self.coordinates.dependent), list(self.speeds.dependent)
-        order = [*self.coordinates.independent(s.nq), *c]
-        order += [s.nq + k for k in (*self.speeds.independent(s.nu), *(u if self._curved_speeds() else ()))]
+        dependent = self.speeds.dependent if _curved(Mechanics.of(s, self.rows), len(self.rows)) else ()
+        order = [*self.coordinates.independent(s.nq), *self.coordinates.dependent]
+        order += [s.nq + k for k in (*self.speeds.independent(s.nu), *dependent)]
         order += [engine.size] * int(s.works)
         return np.concatenate([z[order], la]), np.concatenate([zdot[order], np.zeros(len(la))])
 
-    def _curved_speeds(self) -> bool:
-        """Whether an eliminated constraint is not linear in the speeds."""
-        m = Mechanics.of(self.system, self.rows)
-        return bool(self.rows) and ca.depends_on(ca.jacobian(m.constraints, m.u), m.u)
+
+@dataclass(frozen=True)
+class Variables:
+    """y and y' by name, in order: q, q_r, u, u_r and work, then `kept`, the multipliers that stay."""
+
+    symbol: dict[str, ca.SX]
+    ydot: ca.SX
+
+    @classmethod
+    def of(cls, **sizes: int) -> Variables:
+        """Symbols of these sizes."""
+        return cls({name: ca.SX.sym(name, n) for name, n in sizes.items()}, ca.SX.sym("ydot", sum(sizes.values())))
+
+    @property
+    def y(self) -> ca.SX:
+        """All of them, (ny, 1)."""
+        return ca.vertcat(*self.symbol.values())
+
+    @property
+    def rate(self) -> dict[str, ca.SX]:
+        """The parts of y' by name."""
+        ends = np.cumsum([0, *(v.shape[0] for v in self.symbol.values())])
+        return {name: self.ydot[int(a) : int(b)] for name, a, b in zip(self.symbol, ends[:-1], ends[1:], strict=True)}
+
+    def among(self, *names: str) -> np.ndarray:
+        """Which variables have these names, (ny,)."""
+        return np.repeat([name in names for name in self.symbol], [v.shape[0] for v in self.symbol.values()])
+
+
+@dataclass(frozen=True)
+class Orders:
+    """The partition as data: P, Pq put dependent speeds and coordinates first, R, Rq order constraints like these.
+
+    `mass` (nu, 1) and `inertia` (nq, 1) weigh speeds and coordinates.
+    """
+
+    P: ca.SX
+    R: ca.SX
+    Pq: ca.SX
+    Rq: ca.SX
+    mass: ca.SX
+    inertia: ca.SX
+
+    @classmethod
+    def of(cls, system: System, r: int, h: int) -> Orders:
+        """Symbols for r eliminated speeds and h dependent coordinates."""
+        sym, nq, nu = ca.SX.sym, system.nq, system.nu
+        P, R, Pq, Rq = sym("P", nu, nu), sym("R", r, r), sym("Pq", nq, nq), sym("Rq", h, h)
+        return cls(P, R, Pq, Rq, sym("mass", nu), sym("inertia", nq))
+
+
+def _eliminate(
+    m: Mechanics, v: Variables, o: Orders, *, ideal: bool
+) -> tuple[tuple[tuple[ca.SX, ca.SX], ...], ca.SX, ca.SX]:
+    """Stages that give q, u, u', la of the mechanics from y, y' and those before; projected dynamics; quality."""
+    nu, r = m.u.shape[0], o.R.shape[0]
+    psi, A, kept = m.constraints[:r, :], m.A[:r, :], v.symbol["kept"]
+    A_r = ca.mtimes([o.R, A, o.P[:r, :].T])
+    alone, alone_dot = (ca.mtimes(o.P[r:, :].T, part) for part in (v.symbol["u"], v.rate["u"]))
+    if v.symbol["ur"].shape[0]:
+        ur = v.symbol["ur"]
+    else:
+        ur, _ = solve_in_order(A_r, -ca.mtimes(o.R, ca.substitute(psi, m.u, ca.densify(alone))))
+    udot_r, quality = solve_in_order(A_r, ca.mtimes(o.R, m.b[:r, :] - ca.mtimes(A, alone_dot)))
+    stages = [
+        (m.q, ca.mtimes(o.Pq.T, ca.vertcat(v.symbol["qr"], v.symbol["q"]))),
+        (m.u, alone + ca.mtimes(o.P[:r, :].T, ur)),
+        (m.udot, alone_dot + ca.mtimes(o.P[:r, :].T, udot_r)),
+    ]
+    free = ca.SX.sym("free", nu)  # M u' - f without the reactions of the eliminated constraints, if they are ideal
+    if ideal:  # those follow: free_r = A_r^T la
+        found, _ = solve_in_order(A_r.T, ca.mtimes(o.P[:r, :], free))
+        stages.append((free, ca.substitute(m.balance, m.la, ca.vertcat(ca.SX.zeros(r), kept))))
+        stages.append((m.la, ca.vertcat(ca.mtimes(o.R.T, found), kept)))
+        projected = ca.mtimes(o.P[r:, :], free - ca.mtimes(A.T, m.la[:r, :]))
+    else:
+        stages += [(m.la, kept), (free, m.balance)]
+        projected = free
+    return tuple((symbols, ca.densify(value)) for symbols, value in stages if symbols.shape[0]), projected, quality
+
+
+def _curved(m: Mechanics, r: int) -> bool:
+    """Whether one of the first r constraints is not linear in the speeds."""
+    return r > 0 and ca.depends_on(ca.jacobian(m.constraints[:r, :], m.u), m.u)
 
 
 def _moderation(J: ca.SX, weight: ca.SX, r: int) -> ca.SX:
