@@ -64,7 +64,8 @@ class Certificate:
     `powers` are the constraints that exchange energy, at up to 200 of the samples; they inform and are not judged.
     `events` has a line per event that was looked out for; events inform and are not judged.
     `not_unique` names the constraints whose multipliers are not unique because constraints are redundant throughout.
-    `ok` needs every finding to hold and the run to reach its end.
+    `ok` needs every finding to hold and the run to reach its end. Where there are no samples there are no findings, and
+    numbers that would be found at them are NaN.
     """
 
     title: str
@@ -85,8 +86,8 @@ class Certificate:
 
     @property
     def ok(self) -> bool:
-        """Whether the run reached its end and every finding held."""
-        return self.success and all(finding.ok for finding in self.findings)
+        """Whether the run reached its end and every finding held; not if there was nothing to judge."""
+        return self.success and bool(self.findings) and not self.failures
 
     @property
     def failures(self) -> tuple[Finding, ...]:
@@ -98,6 +99,8 @@ class Certificate:
         """One line: held or not, and the worst of it."""
         if not self.success:
             return f"NOT OK: {self.message}"
+        if not self.findings:
+            return "NOT OK: there are no samples to judge"
         if self.failures:
             worst = max(self.failures, key=lambda f: f.worst / f.allowed if f.worst == f.worst else np.inf)
             what = f"{worst.level} `{worst.name}` {worst.worst:.1e} at t = {worst.t:.4g}"
@@ -106,6 +109,8 @@ class Certificate:
         return f"OK: constraints held to {max(held):.1e}" if held else "OK"
 
     def __str__(self) -> str:
+        if not self.findings:
+            return "\n".join([f"certificate of `{self.title}`, no samples: {self.verdict}", *self._facts()])
         width = max([len(f.name) for f in self.findings] + [10])
         lines = [
             f"certificate of `{self.title}`, t = {self.span[0]:g} .. {self.span[1]:g}: {self.verdict}",
@@ -119,12 +124,13 @@ class Certificate:
             f"  power of constraints: {', '.join(map(str, self.powers)) or 'none'}",
             f"  conditioning of the constraint solve: at worst {self.condition:.1e} at t = {self.condition_t:.4g}",
             *self._remarks(),
-            *(f"  {line}" for line in self.events),
-            f"  {self.method}",
-            "  " + ", ".join(f"{count:,} {what}" for what, count in self.stats.items()) + f"; {self.message}",
-            f"  {versions()}",
+            *self._facts(),
         ]
         return "\n".join(lines)
+
+    def _facts(self) -> list[str]:
+        cost = ", ".join(f"{count:,} {what}" for what, count in self.stats.items())
+        return [f"  {line}" for line in (*self.events, self.method, f"{cost}; {self.message}", versions())]
 
     @property
     def _given(self) -> str:
@@ -158,12 +164,13 @@ def combine(parts: Sequence[Certificate], **whole: Any) -> Certificate:
             findings[f.level, f.name] = held if held.worst >= f.worst or held.worst != held.worst else f
         for p in part.powers:
             powers[p.name, p.kind] = max(powers.get((p.name, p.kind), p), p, key=lambda one: one.worst)
-    tightest = min(parts, key=lambda part: part.condition)
+    judged = [part for part in parts if part.findings] or parts
+    tightest = min(judged, key=lambda part: part.condition)
     counts = {what: sum(part.stats.get(what, 0) for part in parts) for what in parts[0].stats}
     combined = Certificate(
         title=" -> ".join(dict.fromkeys(part.title for part in parts)),
         findings=tuple(sorted(findings.values(), key=lambda f: LEVELS.index(f.level))),
-        energy_error=max(part.energy_error for part in parts),
+        energy_error=max(part.energy_error for part in judged),
         condition=tightest.condition,
         condition_t=tightest.condition_t,
         dependent=tuple(t for part in parts for t in part.dependent),
@@ -171,12 +178,32 @@ def combine(parts: Sequence[Certificate], **whole: Any) -> Certificate:
         message=parts[-1].message,
         method="; then ".join(dict.fromkeys(part.method for part in parts)),
         stats=counts,
-        span=(parts[0].span[0], parts[-1].span[1]),
+        span=(judged[0].span[0], judged[-1].span[1]),
         powers=tuple(powers.values()),
         not_unique=tuple(dict.fromkeys(name for part in parts for name in part.not_unique)),
         least=all(part.least for part in parts),
     )
     return replace(combined, **whole)
+
+
+def nothing_judged(
+    title: str, message: str, method: str, stats: dict[str, int], events: tuple[str, ...], *, success: bool
+) -> Certificate:
+    """The certificate of a motion without samples: how it was made and how it ended, and no findings."""
+    return Certificate(
+        title=title,
+        findings=(),
+        energy_error=np.nan,
+        condition=np.nan,
+        condition_t=np.nan,
+        dependent=(),
+        success=success,
+        message=message,
+        method=method,
+        stats=stats,
+        span=(np.nan, np.nan),
+        events=events,
+    )
 
 
 def versions() -> str:
@@ -190,3 +217,19 @@ def worst_of(level: str, name: str, t: np.ndarray, values: np.ndarray, allowed: 
     size = np.abs(values)
     k = int(np.argmax(np.where(np.isnan(size), np.inf, size)))
     return Finding(level, name, float(size[k]), float(t[k]), allowed)
+
+
+def energy_finding(
+    name: str,
+    t: np.ndarray,
+    kinetic: np.ndarray,
+    potential: np.ndarray,
+    work: np.ndarray,
+    balance: np.ndarray,
+    allowed: float,
+) -> Finding:
+    """The finding of the energy balance, relative to the energy turned over; arrays (nt,)."""
+    turned = np.ptp(kinetic) + np.ptp(potential) + np.ptp(work)
+    level = float(np.abs(potential).max())  # a system at rest turns over only its round-off
+    scale = max(turned, float(np.abs(kinetic).max()), 1e-7 * level, np.finfo(float).tiny)
+    return worst_of("energy", name, t, balance / scale, allowed)

@@ -11,25 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.certificate import Certificate, combine, worst_of
+from dalembert.certificate import Certificate, combine, energy_finding
 from dalembert.equations.system import System
-from dalembert.errors import ArrayError, DalembertError, UnknownNameError
+from dalembert.errors import DalembertError, UnknownNameError
 from dalembert.events import Occurrences
-from dalembert.export import dataset_of, table_of
 from dalembert.motion import Motion
 from dalembert.reactions import Wrench
+from dalembert.record import Recorded, times_within
 from dalembert.state import State
 from dalembert.storage import packed, unpacked
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-    from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
 
-@dataclass(frozen=True, eq=False)
-class MotionSequence:
+@dataclass(frozen=True, eq=False, repr=False)
+class MotionSequence(Recorded):
     """Motions one after the other, `segments`, joined where `events` changed state, parameters or system.
 
     Reads like a `Motion`: arrays over all samples, values by name. The time of a change has two samples, the last of
@@ -45,10 +42,13 @@ class MotionSequence:
     def __post_init__(self) -> None:
         if self.before:
             return
-        work, lost, carried = 0.0, 0.0, [(0.0, 0.0)]
-        for one, other in zip(self.segments, self.segments[1:], strict=False):
-            work, lost = work + float(one.work[-1]), lost + float(one.energy[-1] - other.energy[0])
+        work, lost, carried = 0.0, 0.0, []
+        last: Motion | None = None  # of the segments that have samples
+        for motion in self.segments:
+            if last is not None and len(motion):
+                work, lost = work + float(last.work[-1]), lost + float(last.energy[-1] - motion.energy[0])
             carried.append((work, lost))
+            last = motion if len(motion) else last
         object.__setattr__(self, "before", tuple(carried))
 
     # -- values ----------------------------------------------------------------------------------------------------
@@ -58,13 +58,6 @@ class MotionSequence:
 
     def __len__(self) -> int:
         return sum(map(len, self.segments))
-
-    def __repr__(self) -> str:
-        span = f"t = {self.t[0]:g} .. {self.t[-1]:g}"
-        return (
-            f"MotionSequence of {self.system.name!r}: {len(self.segments)} segments, {len(self)} samples, {span}; "
-            f"{self.certificate.verdict}"
-        )
 
     @property
     def system(self) -> System:
@@ -122,6 +115,14 @@ class MotionSequence:
         parts = [motion.reaction_on(item) for motion in self.segments]
         return Wrench(np.concatenate([w.force for w in parts]), np.concatenate([w.torque for w in parts]))
 
+    def joint_reaction(self, joint: Any) -> Wrench:
+        """Force (nt, 3) and torque (nt, 3) of a joint on its second body, at its marker; zero where it does not exist.
+
+        Impulses are not in it.
+        """
+        both = self._where_known(lambda motion: np.hstack(motion.joint_reaction(joint)), (6,))
+        return Wrench(both[:, :3], both[:, 3:])
+
     def constraint_power(self, constraint: Any) -> np.ndarray:
         """Power of one constraint or group, (nt,); zero where it does not exist."""
         return self._where_known(lambda motion: motion.constraint_power(constraint), ())
@@ -145,7 +146,7 @@ class MotionSequence:
     def energy_balance(self) -> np.ndarray:
         """Change of energy minus the work done plus the energy lost in changes, (nt,); zero for an exact motion."""
         kept = self.energy - self.work + self.energy_lost
-        return kept - kept[0]
+        return kept - kept[:1]
 
     @cached_property
     def violation(self) -> dict[str, dict[str, np.ndarray]]:
@@ -191,13 +192,14 @@ class MotionSequence:
     def certificate(self) -> Certificate:
         """The worst of all segments; the energy is judged as a whole, with what changes took out of it."""
         parts = [motion.certificate for motion in self.segments]
+        if not len(self):
+            return combine(parts, events=self.events.remarks)
         evaluations = [motion.evaluation for motion in self.segments]
         kinetic = np.concatenate([e.kinetic for e in evaluations])
         potential = np.concatenate([e.potential for e in evaluations])
-        turned = np.ptp(kinetic) + np.ptp(potential) + np.ptp(self.work)
-        scale = max(turned, float(np.abs(kinetic).max()), np.finfo(float).tiny)
         allowed = self.segments[0].tolerances.energy
-        energy = worst_of("energy", "E - E0 - W + lost", self.t, self.energy_balance / scale, allowed)
+        energies = (kinetic, potential, self.work, self.energy_balance)
+        energy = energy_finding("E - E0 - W + lost", self.t, *energies, allowed)
         combined = combine(parts, energy_error=float(np.abs(self.energy_balance).max()), events=self.events.remarks)
         return replace(combined, findings=(*(f for f in combined.findings if f.level != "energy"), energy))
 
@@ -205,58 +207,23 @@ class MotionSequence:
 
     def at(self, t: float) -> State:
         """The state at any time of the motion; at the time of a change, the state after it."""
-        later = [motion for motion in self.segments if motion.t[0] <= t]
-        return (later[-1] if later else self.segments[0]).at(t)
+        return self.resampled([t]).segments[0].at(t)
 
     def resampled(self, times: ArrayLike) -> MotionSequence:
         """The same motion at other times (increasing); at the time of a change, after it."""
-        ts = np.atleast_1d(np.asarray(times, dtype=float))
-        if not (np.isfinite(ts).all() and ts.min() >= self.t[0] and ts.max() <= self.t[-1]):
-            raise ArrayError(f"times must lie within the motion, t = {self.t[0]:g} .. {self.t[-1]:g}")
-        starts = np.array([motion.t[0] for motion in self.segments])
-        which = np.searchsorted(starts, ts, side="right") - 1
-        kept = [k for k in range(len(starts)) if (which == k).any()]
-        return MotionSequence(
-            tuple(self.segments[k].resampled(ts[which == k]) for k in kept),
-            self.events,
-            tuple(self.before[k] for k in kept),
-        )
+        ts = times_within(self, times)
+        sampled = [(motion, before) for motion, before in zip(self.segments, self.before, strict=True) if len(motion)]
+        which = np.searchsorted([motion.t[0] for motion, _ in sampled], ts, side="right") - 1
+        kept = [(motion.resampled(ts[which == k]), b) for k, (motion, b) in enumerate(sampled) if k in which]
+        return MotionSequence(tuple(motion for motion, _ in kept), self.events, tuple(before for _, before in kept))
 
-    # -- figures and files ------------------------------------------------------------------------------------------
+    # -- files ------------------------------------------------------------------------------------------------------
 
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """An overview figure: coordinates, speeds, multipliers, violation, energy balance; saved if `path` is given."""
-        from dalembert.view.overview import plot_overview
-
-        figure = plot_overview(self)
-        if path is not None:
-            figure.savefig(path)
-        return figure
-
-    def animate(self, path: str | Path) -> Path:
-        """A self-contained HTML animation of points, bodies and lines."""
-        from dalembert.view.overview import animate_motion
-
-        return animate_motion(self, path)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Coordinates, speeds, multipliers and energy by column, indexed by time."""
-        return table_of(self)
-
-    def to_xarray(self) -> xr.Dataset:
-        """q, u, udot, multipliers, reactions and energy with named axes."""
-        return dataset_of(self)
-
-    def save(self, path: str | Path) -> Path:
-        """Write all segments and events to an .npz file; `MotionSequence.load` reads it back."""
-        target = Path(path)
+    def stored(self) -> dict[str, np.ndarray]:
+        """Everything a file needs, as arrays by name: those of every segment behind its number; the facts are JSON."""
         arrays = {f"{k} {name}": a for k, motion in enumerate(self.segments) for name, a in motion.stored().items()}
         facts = {"segments": len(self.segments), "events": packed(self.events)}
-        with target.open("wb") as file:
-            np.savez_compressed(
-                file, allow_pickle=False, sequence=np.array(json.dumps(facts)), before=np.array(self.before), **arrays
-            )
-        return target
+        return {"sequence": np.array(json.dumps(facts)), "before": np.array(self.before), **arrays}
 
     @staticmethod
     def load(path: str | Path, *systems: System) -> MotionSequence:
