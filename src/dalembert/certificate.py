@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+DEPENDENT = 1e-6  # reciprocal condition below which constraints count as dependent
 LEVELS = ("position", "velocity", "acceleration", "solve", "energy")  # in the order they are shown
 
 
@@ -69,16 +70,16 @@ class Certificate:
     """
 
     title: str
-    findings: tuple[Finding, ...]
-    energy_error: float
-    condition: float
-    condition_t: float
-    dependent: tuple[float, ...]
     success: bool
     message: str
     method: str
     stats: dict[str, int]
-    span: tuple[float, float]
+    findings: tuple[Finding, ...] = ()
+    energy_error: float = np.nan
+    condition: float = np.nan
+    condition_t: float = np.nan
+    dependent: tuple[float, ...] = ()
+    span: tuple[float, float] = (np.nan, np.nan)
     powers: tuple[Power, ...] = ()
     not_unique: tuple[str, ...] = ()
     least: bool = True  # multipliers that are not unique are the least ones
@@ -186,26 +187,6 @@ def combine(parts: Sequence[Certificate], **whole: Any) -> Certificate:
     return replace(combined, **whole)
 
 
-def nothing_judged(
-    title: str, message: str, method: str, stats: dict[str, int], events: tuple[str, ...], *, success: bool
-) -> Certificate:
-    """The certificate of a motion without samples: how it was made and how it ended, and no findings."""
-    return Certificate(
-        title=title,
-        findings=(),
-        energy_error=np.nan,
-        condition=np.nan,
-        condition_t=np.nan,
-        dependent=(),
-        success=success,
-        message=message,
-        method=method,
-        stats=stats,
-        span=(np.nan, np.nan),
-        events=events,
-    )
-
-
 def versions() -> str:
     """The versions a result depends on, in one line."""
     packages = ("dalembert", "numpy", "casadi", "numba", "llvmlite")
@@ -220,16 +201,10 @@ def worst_of(level: str, name: str, t: np.ndarray, values: np.ndarray, allowed: 
 
 
 def energy_finding(
-    name: str,
-    t: np.ndarray,
-    kinetic: np.ndarray,
-    potential: np.ndarray,
-    work: np.ndarray,
-    balance: np.ndarray,
-    allowed: float,
+    name: str, t: np.ndarray, energies: tuple[np.ndarray, ...], balance: np.ndarray, allowed: float
 ) -> Finding:
-    """The finding of the energy balance, relative to the energy turned over; arrays (nt,)."""
-    turned = np.ptp(kinetic) + np.ptp(potential) + np.ptp(work)
-    level = float(np.abs(potential).max())  # a system at rest turns over only its round-off
-    scale = max(turned, float(np.abs(kinetic).max()), 1e-7 * level, np.finfo(float).tiny)
+    """The finding of the energy balance (nt,), relative to what kinetic, potential energy and work (nt,) turn over."""
+    turned = sum(np.ptp(part) for part in energies)
+    level = float(np.abs(energies[1]).max())  # a system at rest turns over only its round-off
+    scale = max(turned, float(np.abs(energies[0]).max()), 1e-7 * level, np.finfo(float).tiny)
     return worst_of("energy", name, t, balance / scale, allowed)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.certificate import Certificate, Power, Tolerances, energy_finding, nothing_judged, worst_of
+from dalembert.certificate import DEPENDENT, Certificate, Power, Tolerances, energy_finding, worst_of
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError
 from dalembert.events import Occurrences
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dalembert.numerics.engine import Engine, Evaluation, Integrator
-
-
-DEPENDENT = 1e-6  # reciprocal condition below which constraints count as dependent
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -165,10 +162,17 @@ class Motion(Recorded):
     @cached_property
     def certificate(self) -> Certificate:
         """How well constraints, equations and energy balance held; printable, with `.ok`."""
+        facts = Certificate(
+            title=self.system.name,
+            success=self.success,
+            message=self.message,
+            method=self.method,
+            stats=self.stats,
+            least=self.system.ideal,
+            events=self.events.remarks,
+        )
         if not len(self):
-            return nothing_judged(
-                self.system.name, self.message, self.method, self.stats, self.events.remarks, success=self.success
-            )
+            return facts
         e, allowed = self.evaluation, self.tolerances
         dependent = e.condition < DEPENDENT
         # Where constraints are dependent for an instant, A u' = b is not determined; what counts is that positions and
@@ -181,25 +185,19 @@ class Motion(Recorded):
             for name, values in columns.items()
         ]  # fmt: skip
         findings.append(worst_of("solve", "M u' - f - r", self.t, e.balance, allowed.solve))
-        energies = (e.kinetic, e.potential, self.work, self.energy_balance)
-        findings.append(energy_finding("E - E0 - W", self.t, *energies, allowed.energy))
+        energies = (e.kinetic, e.potential, self.work)
+        findings.append(energy_finding("E - E0 - W", self.t, energies, self.energy_balance, allowed.energy))
         k = int(np.argmin(e.condition))
-        return Certificate(
-            title=self.system.name,
+        return replace(
+            facts,
             findings=tuple(findings),
             energy_error=float(np.abs(self.energy_balance).max()),
             condition=float(e.condition[k]),
             condition_t=float(self.t[k]),
             dependent=tuple(float(t) for t in self.t[dependent]),
-            success=self.success,
-            message=self.message,
-            method=self.method,
-            stats=self.stats,
             span=(float(self.t[0]), float(self.t[-1])),
             powers=tuple(Power(*values) for values in largest_powers(self)),
             not_unique=self._not_unique() if dependent.all() else (),
-            least=self.system.ideal,
-            events=self.events.remarks,
         )
 
     def _not_unique(self) -> tuple[str, ...]:

@@ -194,12 +194,10 @@ class MotionSequence(Recorded):
         parts = [motion.certificate for motion in self.segments]
         if not len(self):
             return combine(parts, events=self.events.remarks)
-        evaluations = [motion.evaluation for motion in self.segments]
-        kinetic = np.concatenate([e.kinetic for e in evaluations])
-        potential = np.concatenate([e.potential for e in evaluations])
+        kinetic = self._joined(lambda motion: motion.evaluation.kinetic)
+        energies = (kinetic, self.energy - kinetic, self.work)
         allowed = self.segments[0].tolerances.energy
-        energies = (kinetic, potential, self.work, self.energy_balance)
-        energy = energy_finding("E - E0 - W + lost", self.t, *energies, allowed)
+        energy = energy_finding("E - E0 - W + lost", self.t, energies, self.energy_balance, allowed)
         combined = combine(parts, energy_error=float(np.abs(self.energy_balance).max()), events=self.events.remarks)
         return replace(combined, findings=(*(f for f in combined.findings if f.level != "energy"), energy))
 

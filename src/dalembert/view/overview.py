@@ -74,7 +74,7 @@ def scene_of(motion: Record) -> Scene:
 def _frames(motion: Record) -> tuple[Motion, ...]:
     """The motion at frame times, in one piece per segment; as it is if it cannot be continued between its samples."""
     count = int(np.clip((motion.t[-1] - motion.t[0]) * FRAMES_PER_SECOND, 200, FRAMES))
-    times = np.linspace(motion.t[0], motion.t[-1], count)
+    times = np.unique(np.linspace(motion.t[0], motion.t[-1], count))  # one picture if all is at one time
     if all(part.engine is not None for part in motion.segments):
         return motion.resampled(times).segments
     once = np.diff(motion.t, prepend=-np.inf) > 0.0  # an animation has one picture at a time
