@@ -94,7 +94,7 @@ def test_what_needs_samples_says_that_there_are_none(motion, tmp_path):
         lambda: motion.resampled([0.5]),
         lambda: motion.unique,
     ):
-        with pytest.raises(da.DalembertError, match="the motion has no samples: .*not finite.*`t_eval`"):
+        with pytest.raises(da.DalembertError, match=r"the motion has no samples: .*not finite.*`t_eval`"):
             asked()
     assert not list(tmp_path.iterdir())
 
@@ -127,7 +127,7 @@ def test_no_samples_of_a_motion_that_succeeded_prove_nothing():
     assert nothing.success
     assert not nothing.certificate.ok
     assert nothing.certificate.verdict == "NOT OK: there are no samples to judge"
-    with pytest.raises(da.ArrayError, match="t = 0 .. 0.5"):
+    with pytest.raises(da.ArrayError, match=r"t = 0 \.\. 0\.5"):
         motion.resampled([])
 
 

@@ -118,4 +118,4 @@ def _loads(source: Source) -> np.ndarray:
     """Forces on particles and bodies, then torques on bodies, (..., n, 3)."""
     more = np.concatenate([source.udot, source.unknowns], axis=-1)
     out = source.system.evaluate("loads", source.t, source.q, source.u, source.parameters, more=more)
-    return out.reshape(*out.shape[:-1], -1, 3)
+    return out.reshape(*out.shape[:-1], out.shape[-1] // 3, 3)

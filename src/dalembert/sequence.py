@@ -25,6 +25,16 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+def _joined(name: str, says: str) -> cached_property[np.ndarray]:
+    """A property of a sequence: the values of this name of all segments, one after the other."""
+
+    def values(sequence: MotionSequence) -> np.ndarray:
+        return np.concatenate([getattr(motion, name) for motion in sequence.segments])
+
+    values.__doc__ = says
+    return cached_property(values)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class MotionSequence(Recorded):
     """Motions one after the other, `segments`, joined where `events` changed state, parameters or system.
@@ -64,25 +74,10 @@ class MotionSequence(Recorded):
         """The system at the start."""
         return self.segments[0].system
 
-    @cached_property
-    def t(self) -> np.ndarray:
-        """Times, (nt,), not decreasing: the time of a change is there twice."""
-        return self._joined(lambda motion: motion.t)
-
-    @cached_property
-    def q(self) -> np.ndarray:
-        """Coordinates, (nt, nq)."""
-        return self._joined(lambda motion: motion.q)
-
-    @cached_property
-    def u(self) -> np.ndarray:
-        """Speeds, (nt, nu)."""
-        return self._joined(lambda motion: motion.u)
-
-    @cached_property
-    def udot(self) -> np.ndarray:
-        """Accelerations, (nt, nu)."""
-        return self._joined(lambda motion: motion.udot)
+    t = _joined("t", "Times, (nt,), not decreasing: the time of a change is there twice.")
+    q = _joined("q", "Coordinates, (nt, nq).")
+    u = _joined("u", "Speeds, (nt, nu).")
+    udot = _joined("udot", "Accelerations, (nt, nu).")
 
     @cached_property
     def constraint_names(self) -> tuple[str, ...]:
@@ -101,10 +96,7 @@ class MotionSequence(Recorded):
         names = dict.fromkeys(name for motion in self.segments for name in motion.system.unknowns)
         return np.stack([self[name] for name in names], axis=-1) if names else np.zeros((len(self), 0))
 
-    @cached_property
-    def reactions(self) -> np.ndarray:
-        """Generalised reactions, (nt, nu)."""
-        return self._joined(lambda motion: motion.reactions)
+    reactions = _joined("reactions", "Generalised reactions, (nt, nu).")
 
     def reaction(self, constraint: Any) -> np.ndarray:
         """Generalised force of one constraint or group, (nt, nu); zero where it does not exist."""
@@ -127,10 +119,7 @@ class MotionSequence(Recorded):
         """Power of one constraint or group, (nt,); zero where it does not exist."""
         return self._where_known(lambda motion: motion.constraint_power(constraint), ())
 
-    @cached_property
-    def energy(self) -> np.ndarray:
-        """Kinetic plus potential energy, (nt,)."""
-        return self._joined(lambda motion: motion.energy)
+    energy = _joined("energy", "Kinetic plus potential energy, (nt,).")
 
     @cached_property
     def work(self) -> np.ndarray:
@@ -194,7 +183,7 @@ class MotionSequence(Recorded):
         parts = [motion.certificate for motion in self.segments]
         if not len(self):
             return combine(parts, events=self.events.remarks)
-        kinetic = self._joined(lambda motion: motion.evaluation.kinetic)
+        kinetic = np.concatenate([motion.evaluation.kinetic for motion in self.segments])
         energies = (kinetic, self.energy - kinetic, self.work)
         allowed = self.segments[0].tolerances.energy
         energy = energy_finding("E - E0 - W + lost", self.t, energies, self.energy_balance, allowed)
@@ -240,9 +229,6 @@ class MotionSequence(Recorded):
         )
 
     # -- inside ----------------------------------------------------------------------------------------------------
-
-    def _joined(self, values: Callable[[Motion], np.ndarray]) -> np.ndarray:
-        return np.concatenate([values(motion) for motion in self.segments])
 
     def _where_known(self, values: Callable[[Motion], np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
         """Values of all segments, zero in those that do not know what is asked for; raises if none does."""

@@ -202,8 +202,8 @@ def test_steps_longer_than_the_neighbourhood_of_a_singular_position_pass_it(n):
     assert error < 3e3 * 1e-7
 
 
-# With tighter tolerances a step may end so close to a singular position that the next one cannot leave it: of the runs
-# below about half. Which of them is a matter of round-off, so either outcome is allowed, but not any other.
+# With tighter tolerances a step may end so close to a singular position that the next one cannot leave it: so did 4 of
+# the 11 runs below. Which ones is a matter of round-off, so either outcome is allowed, but not any other.
 @pytest.mark.parametrize(("n", "rtol"), [(2, 1e-9), *((2, k * 1e-11) for k in range(7, 15)), (10, 1e-9), (10, 1e-10)])
 def test_singular_positions_are_passed_accurately_or_named(n, rtol):
     motion, error = through_singular_positions(n, rtol)
