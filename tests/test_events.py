@@ -657,7 +657,7 @@ def test_integrators_that_do_not_march_have_no_events():
 
 
 def test_reaction_of_a_joint_that_breaks():
-    """A rod pendulum let go at the height of its pivot pulls with 3 m g at the lowest point; cut there, with nothing."""
+    """A rod pendulum let go at the height of its pivot is pulled with 3 m g at the lowest point; cut there, no more."""
     systems = []
     for held in (True, False):
         model = da.Model("held" if held else "free")
