@@ -654,3 +654,28 @@ def test_integrators_that_do_not_march_have_no_events():
     system, state = swing()
     with pytest.raises(da.PairingError, match=r"Own runs through time by itself .* DOP853"):
         system.simulate(state, 1.0, integrator=Own(), events=[da.Event("x")])
+
+
+def test_reaction_of_a_joint_that_breaks():
+    """A rod pendulum let go at the height of its pivot is pulled with 3 m g at the lowest point; cut there, no more."""
+    systems = []
+    for held in (True, False):
+        model = da.Model("held" if held else "free")
+        x, y = model.coordinates("x y")
+        P = model.particle("P", mass=2.0, position=[x, y])
+        model.gravity([0, -G])
+        if held:
+            model.joints.rod("R", model.marker(model.ground, [0, 0]), P, length=1.5)
+        systems.append(model.compile())
+    held, free = systems
+    state = held.initial({"x": -1.5, "x'": 0.0, "y'": 0.0}, guess={"y": 0.0})
+    motion = held.simulate(state, 1.5, events=[da.Event("x", then=free, name="cut")], integrator=TIGHT)
+    force, torque = motion.joint_reaction("R")
+    before = len(motion.segments[0])
+    assert force.shape == torque.shape == (len(motion), 3)
+    np.testing.assert_allclose(force[before - 1], [0, 3 * 2.0 * G, 0], atol=1e-9)
+    np.testing.assert_allclose(force[:before], motion.reaction_on("P").force[:before], atol=1e-9)
+    assert not force[before:].any()
+    assert not torque.any()
+    with pytest.raises(da.UnknownNameError, match="`S` is not known"):
+        motion.joint_reaction("S")

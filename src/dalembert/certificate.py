@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+DEPENDENT = 1e-6  # reciprocal condition below which constraints count as dependent
 LEVELS = ("position", "velocity", "acceleration", "solve", "energy")  # in the order they are shown
 
 
@@ -64,20 +65,21 @@ class Certificate:
     `powers` are the constraints that exchange energy, at up to 200 of the samples; they inform and are not judged.
     `events` has a line per event that was looked out for; events inform and are not judged.
     `not_unique` names the constraints whose multipliers are not unique because constraints are redundant throughout.
-    `ok` needs every finding to hold and the run to reach its end.
+    `ok` needs every finding to hold and the run to reach its end. Where there are no samples there are no findings, and
+    numbers that would be found at them are NaN.
     """
 
     title: str
-    findings: tuple[Finding, ...]
-    energy_error: float
-    condition: float
-    condition_t: float
-    dependent: tuple[float, ...]
     success: bool
     message: str
     method: str
     stats: dict[str, int]
-    span: tuple[float, float]
+    findings: tuple[Finding, ...] = ()
+    energy_error: float = np.nan
+    condition: float = np.nan
+    condition_t: float = np.nan
+    dependent: tuple[float, ...] = ()
+    span: tuple[float, float] = (np.nan, np.nan)
     powers: tuple[Power, ...] = ()
     not_unique: tuple[str, ...] = ()
     least: bool = True  # multipliers that are not unique are the least ones
@@ -85,8 +87,8 @@ class Certificate:
 
     @property
     def ok(self) -> bool:
-        """Whether the run reached its end and every finding held."""
-        return self.success and all(finding.ok for finding in self.findings)
+        """Whether the run reached its end and every finding held; not if there was nothing to judge."""
+        return self.success and bool(self.findings) and not self.failures
 
     @property
     def failures(self) -> tuple[Finding, ...]:
@@ -98,6 +100,8 @@ class Certificate:
         """One line: held or not, and the worst of it."""
         if not self.success:
             return f"NOT OK: {self.message}"
+        if not self.findings:
+            return "NOT OK: there are no samples to judge"
         if self.failures:
             worst = max(self.failures, key=lambda f: f.worst / f.allowed if f.worst == f.worst else np.inf)
             what = f"{worst.level} `{worst.name}` {worst.worst:.1e} at t = {worst.t:.4g}"
@@ -106,6 +110,8 @@ class Certificate:
         return f"OK: constraints held to {max(held):.1e}" if held else "OK"
 
     def __str__(self) -> str:
+        if not self.findings:
+            return "\n".join([f"certificate of `{self.title}`, no samples: {self.verdict}", *self._facts()])
         width = max([len(f.name) for f in self.findings] + [10])
         lines = [
             f"certificate of `{self.title}`, t = {self.span[0]:g} .. {self.span[1]:g}: {self.verdict}",
@@ -119,12 +125,13 @@ class Certificate:
             f"  power of constraints: {', '.join(map(str, self.powers)) or 'none'}",
             f"  conditioning of the constraint solve: at worst {self.condition:.1e} at t = {self.condition_t:.4g}",
             *self._remarks(),
-            *(f"  {line}" for line in self.events),
-            f"  {self.method}",
-            "  " + ", ".join(f"{count:,} {what}" for what, count in self.stats.items()) + f"; {self.message}",
-            f"  {versions()}",
+            *self._facts(),
         ]
         return "\n".join(lines)
+
+    def _facts(self) -> list[str]:
+        cost = ", ".join(f"{count:,} {what}" for what, count in self.stats.items())
+        return [f"  {line}" for line in (*self.events, self.method, f"{cost}; {self.message}", versions())]
 
     @property
     def _given(self) -> str:
@@ -158,12 +165,13 @@ def combine(parts: Sequence[Certificate], **whole: Any) -> Certificate:
             findings[f.level, f.name] = held if held.worst >= f.worst or held.worst != held.worst else f
         for p in part.powers:
             powers[p.name, p.kind] = max(powers.get((p.name, p.kind), p), p, key=lambda one: one.worst)
-    tightest = min(parts, key=lambda part: part.condition)
+    judged = [part for part in parts if part.findings] or parts
+    tightest = min(judged, key=lambda part: part.condition)
     counts = {what: sum(part.stats.get(what, 0) for part in parts) for what in parts[0].stats}
     combined = Certificate(
         title=" -> ".join(dict.fromkeys(part.title for part in parts)),
         findings=tuple(sorted(findings.values(), key=lambda f: LEVELS.index(f.level))),
-        energy_error=max(part.energy_error for part in parts),
+        energy_error=max(part.energy_error for part in judged),
         condition=tightest.condition,
         condition_t=tightest.condition_t,
         dependent=tuple(t for part in parts for t in part.dependent),
@@ -171,7 +179,7 @@ def combine(parts: Sequence[Certificate], **whole: Any) -> Certificate:
         message=parts[-1].message,
         method="; then ".join(dict.fromkeys(part.method for part in parts)),
         stats=counts,
-        span=(parts[0].span[0], parts[-1].span[1]),
+        span=(judged[0].span[0], judged[-1].span[1]),
         powers=tuple(powers.values()),
         not_unique=tuple(dict.fromkeys(name for part in parts for name in part.not_unique)),
         least=all(part.least for part in parts),
@@ -190,3 +198,13 @@ def worst_of(level: str, name: str, t: np.ndarray, values: np.ndarray, allowed: 
     size = np.abs(values)
     k = int(np.argmax(np.where(np.isnan(size), np.inf, size)))
     return Finding(level, name, float(size[k]), float(t[k]), allowed)
+
+
+def energy_finding(
+    name: str, t: np.ndarray, energies: tuple[np.ndarray, ...], balance: np.ndarray, allowed: float
+) -> Finding:
+    """The finding of the energy balance (nt,), relative to what kinetic, potential energy and work (nt,) turn over."""
+    turned = sum(np.ptp(part) for part in energies)
+    level = float(np.abs(energies[1]).max())  # a system at rest turns over only its round-off
+    scale = max(turned, float(np.abs(energies[0]).max()), 1e-7 * level, np.finfo(float).tiny)
+    return worst_of("energy", name, t, balance / scale, allowed)

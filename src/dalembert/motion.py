@@ -1,4 +1,4 @@
-"""`Motion`: what a simulation returns - samples by name, reactions, energies, certificate, figures and files."""
+"""`Motion`: what a simulation returns - samples by name, reactions, energies and the certificate."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.certificate import Certificate, Power, Tolerances, worst_of
+from dalembert.certificate import DEPENDENT, Certificate, Power, Tolerances, energy_finding, worst_of
 from dalembert.equations.system import System
-from dalembert.errors import ArrayError, DalembertError
+from dalembert.errors import DalembertError
 from dalembert.events import Occurrences
-from dalembert.export import dataset_of, table_of
 from dalembert.initial.diagnosis import diagnose
 from dalembert.reactions import (
     Wrench,
@@ -25,23 +24,18 @@ from dalembert.reactions import (
     largest_powers,
     reaction_on,
 )
+from dalembert.record import Recorded, check_sampled, times_within
 from dalembert.state import State, lookup, reactions_of, unknowns_of
 from dalembert.storage import identity, packed, system_of, unpacked
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-    from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
     from dalembert.numerics.engine import Engine, Evaluation, Integrator
 
 
-DEPENDENT = 1e-6  # reciprocal condition below which constraints count as dependent
-
-
-@dataclass(frozen=True, eq=False)
-class Motion:
+@dataclass(frozen=True, eq=False, repr=False)
+class Motion(Recorded):
     """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), work (nt,) done on the system, and what follows.
 
     `events` are the occurrences of what was looked out for, in order; `events["bounce"]` those of one name.
@@ -67,7 +61,7 @@ class Motion:
     # -- values ----------------------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> np.ndarray:
-        return np.asarray(lookup(self.system, key, self))
+        return np.asarray(lookup(self, key))
 
     def __len__(self) -> int:
         return len(self.t)
@@ -77,9 +71,10 @@ class Motion:
         """Names of the constraints, in the order of the multipliers."""
         return self.system.constraint_names
 
-    def __repr__(self) -> str:
-        span = f"t = {self.t[0]:g} .. {self.t[-1]:g}"
-        return f"Motion of {self.system.name!r}: {len(self.t)} samples, {span}; {self.certificate.verdict}"
+    @property
+    def segments(self) -> tuple[Motion, ...]:
+        """Itself alone, so that it can be gone through like a `MotionSequence`."""
+        return (self,)
 
     @cached_property
     def evaluation(self) -> Evaluation:
@@ -144,7 +139,7 @@ class Motion:
     @property
     def energy_balance(self) -> np.ndarray:
         """Change of energy minus the work of non-conservative and rheonomic parts, (nt,); zero for an exact motion."""
-        return self.energy - self.energy[0] - (self.work - self.work[0])
+        return self.energy - self.energy[:1] - (self.work - self.work[:1])
 
     @property
     def violation(self) -> dict[str, dict[str, np.ndarray]]:
@@ -160,12 +155,24 @@ class Motion:
     @cached_property
     def unique(self) -> dict[str, bool]:
         """Whether the reaction of each constraint and group is unique, by name, at the first sample."""
+        check_sampled(self)
         first = State(self.system, self.t[0], self.q[0], self.u[0], self.udot[0], self.multipliers[0], self.parameters)
         return dict(diagnose(self.system, first).unique)
 
     @cached_property
     def certificate(self) -> Certificate:
         """How well constraints, equations and energy balance held; printable, with `.ok`."""
+        facts = Certificate(
+            title=self.system.name,
+            success=self.success,
+            message=self.message,
+            method=self.method,
+            stats=self.stats,
+            least=self.system.ideal,
+            events=self.events.remarks,
+        )
+        if not len(self):
+            return facts
         e, allowed = self.evaluation, self.tolerances
         dependent = e.condition < DEPENDENT
         # Where constraints are dependent for an instant, A u' = b is not determined; what counts is that positions and
@@ -178,27 +185,19 @@ class Motion:
             for name, values in columns.items()
         ]  # fmt: skip
         findings.append(worst_of("solve", "M u' - f - r", self.t, e.balance, allowed.solve))
-        turned = np.ptp(e.kinetic) + np.ptp(e.potential) + np.ptp(self.work)
-        level = float(np.abs(e.potential).max(initial=0.0))  # a system at rest turns over only its round-off
-        scale = max(turned, float(np.abs(e.kinetic).max()), 1e-7 * level, np.finfo(float).tiny)
-        findings.append(worst_of("energy", "E - E0 - W", self.t, self.energy_balance / scale, allowed.energy))
+        energies = (e.kinetic, e.potential, self.work)
+        findings.append(energy_finding("E - E0 - W", self.t, energies, self.energy_balance, allowed.energy))
         k = int(np.argmin(e.condition))
-        return Certificate(
-            title=self.system.name,
+        return replace(
+            facts,
             findings=tuple(findings),
             energy_error=float(np.abs(self.energy_balance).max()),
             condition=float(e.condition[k]),
             condition_t=float(self.t[k]),
             dependent=tuple(float(t) for t in self.t[dependent]),
-            success=self.success,
-            message=self.message,
-            method=self.method,
-            stats=self.stats,
             span=(float(self.t[0]), float(self.t[-1])),
             powers=tuple(Power(*values) for values in largest_powers(self)),
             not_unique=self._not_unique() if dependent.all() else (),
-            least=self.system.ideal,
-            events=self.events.remarks,
         )
 
     def _not_unique(self) -> tuple[str, ...]:
@@ -215,9 +214,7 @@ class Motion:
         """The same motion at other times (increasing), each integrated from the sample before it."""
         if self.engine is None or self.integrator is None:
             raise DalembertError("this motion was loaded from a file and cannot be continued between its samples")
-        ts = np.atleast_1d(np.asarray(times, dtype=float))
-        if not (np.isfinite(ts).all() and ts.min() >= self.t[0] and ts.max() <= self.t[-1]):
-            raise ArrayError(f"times must lie within the motion, t = {self.t[0]:g} .. {self.t[-1]:g}")
+        ts = times_within(self, times)
         rows = []
         for t in ts:
             k = int(np.searchsorted(self.t, t, side="right")) - 1
@@ -249,37 +246,7 @@ class Motion:
             **kept,
         )
 
-    # -- figures and files ------------------------------------------------------------------------------------------
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """An overview figure: coordinates, speeds, multipliers, violation, energy balance; saved if `path` is given."""
-        from dalembert.view.overview import plot_overview
-
-        figure = plot_overview(self)
-        if path is not None:
-            figure.savefig(path)
-        return figure
-
-    def animate(self, path: str | Path) -> Path:
-        """A self-contained HTML animation of points, bodies and lines."""
-        from dalembert.view.overview import animate_motion
-
-        return animate_motion(self, path)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Coordinates, speeds, multipliers and energy by column, indexed by time."""
-        return table_of(self)
-
-    def to_xarray(self) -> xr.Dataset:
-        """q, u, udot, multipliers, reactions and energy with named axes."""
-        return dataset_of(self)
-
-    def save(self, path: str | Path) -> Path:
-        """Write all arrays and the facts of the run to an .npz file; `Motion.load` reads it back."""
-        target = Path(path)
-        with target.open("wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **self.stored())
-        return target
+    # -- files ------------------------------------------------------------------------------------------------------
 
     @staticmethod
     def load(path: str | Path, system: System) -> Motion:

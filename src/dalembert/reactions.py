@@ -1,42 +1,21 @@
 """Reactions one can read: generalised ones by constraint, physical ones by particle and body, and their power.
 
-Each function takes a `source` with the fields of a `State` (values at one instant) or of a `Motion` (values over time,
-with a leading axis nt).
+Each function takes a `source`: a `State` (values at one instant) or a `Motion` (values over time, with a leading axis
+nt).
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.equations.labels import label_of, rows_of
-from dalembert.equations.system import System
 from dalembert.errors import DalembertError, UnknownNameError
+from dalembert.source import Source
 
 SAMPLES = 200  # that the powers of constraints are looked up at
 POWERLESS = 1e-8  # power below this fraction of the power turned over is round-off
-
-
-class Source(Protocol):
-    """What a State and a Motion have in common."""
-
-    @property
-    def system(self) -> System: ...
-    @property
-    def t(self) -> Any: ...
-    @property
-    def q(self) -> np.ndarray: ...
-    @property
-    def u(self) -> np.ndarray: ...
-    @property
-    def udot(self) -> np.ndarray: ...
-    @property
-    def multipliers(self) -> np.ndarray: ...
-    @property
-    def unknowns(self) -> np.ndarray: ...
-    @property
-    def parameters(self) -> np.ndarray: ...
 
 
 class Wrench(NamedTuple):
@@ -139,4 +118,4 @@ def _loads(source: Source) -> np.ndarray:
     """Forces on particles and bodies, then torques on bodies, (..., n, 3)."""
     more = np.concatenate([source.udot, source.unknowns], axis=-1)
     out = source.system.evaluate("loads", source.t, source.q, source.u, source.parameters, more=more)
-    return out.reshape(*out.shape[:-1], -1, 3)
+    return out.reshape(*out.shape[:-1], out.shape[-1] // 3, 3)

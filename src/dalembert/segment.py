@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.ending import ending
 from dalembert.equations.observation import observer_of
 from dalembert.equations.system import System
 from dalembert.events import Event, Occurrence, Occurrences
@@ -53,7 +54,6 @@ def run_segment(
     with _watch(system, watched, fresh).over(engine) if watched else nullcontext():
         samples = made_with.integrator.run(engine, state.z, span, t_eval, made_with.progress)
     nq, size, status = system.nq, engine.size, samples.status
-    ended = f" (t = {samples.t[-1]:.6g})" if status and len(samples.t) else ""
     motion = Motion(
         system=system,
         parameters=p,
@@ -62,7 +62,7 @@ def run_segment(
         u=samples.z[:, nq:size],
         work=samples.z[:, size] if system.works else np.zeros(len(samples.t)),
         success=status == 0,
-        message=status.message + ended,
+        message=ending(engine, samples, span[0], state.z),
         stats=samples.stats,
         told=partial(_tell, made_with, engine, samples, span[0]),
         events=_occurrences(engine, watched, samples.events, tuple(event.name for event in events)),

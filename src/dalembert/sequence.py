@@ -11,25 +11,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.certificate import Certificate, combine, worst_of
+from dalembert.certificate import Certificate, combine, energy_finding
 from dalembert.equations.system import System
-from dalembert.errors import ArrayError, DalembertError, UnknownNameError
+from dalembert.errors import DalembertError, UnknownNameError
 from dalembert.events import Occurrences
-from dalembert.export import dataset_of, table_of
 from dalembert.motion import Motion
 from dalembert.reactions import Wrench
+from dalembert.record import Recorded, times_within
 from dalembert.state import State
 from dalembert.storage import packed, unpacked
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import xarray as xr
-    from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
 
-@dataclass(frozen=True, eq=False)
-class MotionSequence:
+def _joined(name: str, says: str) -> cached_property[np.ndarray]:
+    """A property of a sequence: the values of this name of all segments, one after the other."""
+
+    def values(sequence: MotionSequence) -> np.ndarray:
+        return np.concatenate([getattr(motion, name) for motion in sequence.segments])
+
+    values.__doc__ = says
+    return cached_property(values)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MotionSequence(Recorded):
     """Motions one after the other, `segments`, joined where `events` changed state, parameters or system.
 
     Reads like a `Motion`: arrays over all samples, values by name. The time of a change has two samples, the last of
@@ -45,10 +52,13 @@ class MotionSequence:
     def __post_init__(self) -> None:
         if self.before:
             return
-        work, lost, carried = 0.0, 0.0, [(0.0, 0.0)]
-        for one, other in zip(self.segments, self.segments[1:], strict=False):
-            work, lost = work + float(one.work[-1]), lost + float(one.energy[-1] - other.energy[0])
+        work, lost, carried = 0.0, 0.0, []
+        last: Motion | None = None  # of the segments that have samples
+        for motion in self.segments:
+            if last is not None and len(motion):
+                work, lost = work + float(last.work[-1]), lost + float(last.energy[-1] - motion.energy[0])
             carried.append((work, lost))
+            last = motion if len(motion) else last
         object.__setattr__(self, "before", tuple(carried))
 
     # -- values ----------------------------------------------------------------------------------------------------
@@ -59,37 +69,15 @@ class MotionSequence:
     def __len__(self) -> int:
         return sum(map(len, self.segments))
 
-    def __repr__(self) -> str:
-        span = f"t = {self.t[0]:g} .. {self.t[-1]:g}"
-        return (
-            f"MotionSequence of {self.system.name!r}: {len(self.segments)} segments, {len(self)} samples, {span}; "
-            f"{self.certificate.verdict}"
-        )
-
     @property
     def system(self) -> System:
         """The system at the start."""
         return self.segments[0].system
 
-    @cached_property
-    def t(self) -> np.ndarray:
-        """Times, (nt,), not decreasing: the time of a change is there twice."""
-        return self._joined(lambda motion: motion.t)
-
-    @cached_property
-    def q(self) -> np.ndarray:
-        """Coordinates, (nt, nq)."""
-        return self._joined(lambda motion: motion.q)
-
-    @cached_property
-    def u(self) -> np.ndarray:
-        """Speeds, (nt, nu)."""
-        return self._joined(lambda motion: motion.u)
-
-    @cached_property
-    def udot(self) -> np.ndarray:
-        """Accelerations, (nt, nu)."""
-        return self._joined(lambda motion: motion.udot)
+    t = _joined("t", "Times, (nt,), not decreasing: the time of a change is there twice.")
+    q = _joined("q", "Coordinates, (nt, nq).")
+    u = _joined("u", "Speeds, (nt, nu).")
+    udot = _joined("udot", "Accelerations, (nt, nu).")
 
     @cached_property
     def constraint_names(self) -> tuple[str, ...]:
@@ -108,10 +96,7 @@ class MotionSequence:
         names = dict.fromkeys(name for motion in self.segments for name in motion.system.unknowns)
         return np.stack([self[name] for name in names], axis=-1) if names else np.zeros((len(self), 0))
 
-    @cached_property
-    def reactions(self) -> np.ndarray:
-        """Generalised reactions, (nt, nu)."""
-        return self._joined(lambda motion: motion.reactions)
+    reactions = _joined("reactions", "Generalised reactions, (nt, nu).")
 
     def reaction(self, constraint: Any) -> np.ndarray:
         """Generalised force of one constraint or group, (nt, nu); zero where it does not exist."""
@@ -122,14 +107,19 @@ class MotionSequence:
         parts = [motion.reaction_on(item) for motion in self.segments]
         return Wrench(np.concatenate([w.force for w in parts]), np.concatenate([w.torque for w in parts]))
 
+    def joint_reaction(self, joint: Any) -> Wrench:
+        """Force (nt, 3) and torque (nt, 3) of a joint on its second body, at its marker; zero where it does not exist.
+
+        Impulses are not in it.
+        """
+        both = self._where_known(lambda motion: np.hstack(motion.joint_reaction(joint)), (6,))
+        return Wrench(both[:, :3], both[:, 3:])
+
     def constraint_power(self, constraint: Any) -> np.ndarray:
         """Power of one constraint or group, (nt,); zero where it does not exist."""
         return self._where_known(lambda motion: motion.constraint_power(constraint), ())
 
-    @cached_property
-    def energy(self) -> np.ndarray:
-        """Kinetic plus potential energy, (nt,)."""
-        return self._joined(lambda motion: motion.energy)
+    energy = _joined("energy", "Kinetic plus potential energy, (nt,).")
 
     @cached_property
     def work(self) -> np.ndarray:
@@ -145,7 +135,7 @@ class MotionSequence:
     def energy_balance(self) -> np.ndarray:
         """Change of energy minus the work done plus the energy lost in changes, (nt,); zero for an exact motion."""
         kept = self.energy - self.work + self.energy_lost
-        return kept - kept[0]
+        return kept - kept[:1]
 
     @cached_property
     def violation(self) -> dict[str, dict[str, np.ndarray]]:
@@ -191,13 +181,12 @@ class MotionSequence:
     def certificate(self) -> Certificate:
         """The worst of all segments; the energy is judged as a whole, with what changes took out of it."""
         parts = [motion.certificate for motion in self.segments]
-        evaluations = [motion.evaluation for motion in self.segments]
-        kinetic = np.concatenate([e.kinetic for e in evaluations])
-        potential = np.concatenate([e.potential for e in evaluations])
-        turned = np.ptp(kinetic) + np.ptp(potential) + np.ptp(self.work)
-        scale = max(turned, float(np.abs(kinetic).max()), np.finfo(float).tiny)
+        if not len(self):
+            return combine(parts, events=self.events.remarks)
+        kinetic = np.concatenate([motion.evaluation.kinetic for motion in self.segments])
+        energies = (kinetic, self.energy - kinetic, self.work)
         allowed = self.segments[0].tolerances.energy
-        energy = worst_of("energy", "E - E0 - W + lost", self.t, self.energy_balance / scale, allowed)
+        energy = energy_finding("E - E0 - W + lost", self.t, energies, self.energy_balance, allowed)
         combined = combine(parts, energy_error=float(np.abs(self.energy_balance).max()), events=self.events.remarks)
         return replace(combined, findings=(*(f for f in combined.findings if f.level != "energy"), energy))
 
@@ -205,58 +194,23 @@ class MotionSequence:
 
     def at(self, t: float) -> State:
         """The state at any time of the motion; at the time of a change, the state after it."""
-        later = [motion for motion in self.segments if motion.t[0] <= t]
-        return (later[-1] if later else self.segments[0]).at(t)
+        return self.resampled([t]).segments[0].at(t)
 
     def resampled(self, times: ArrayLike) -> MotionSequence:
         """The same motion at other times (increasing); at the time of a change, after it."""
-        ts = np.atleast_1d(np.asarray(times, dtype=float))
-        if not (np.isfinite(ts).all() and ts.min() >= self.t[0] and ts.max() <= self.t[-1]):
-            raise ArrayError(f"times must lie within the motion, t = {self.t[0]:g} .. {self.t[-1]:g}")
-        starts = np.array([motion.t[0] for motion in self.segments])
-        which = np.searchsorted(starts, ts, side="right") - 1
-        kept = [k for k in range(len(starts)) if (which == k).any()]
-        return MotionSequence(
-            tuple(self.segments[k].resampled(ts[which == k]) for k in kept),
-            self.events,
-            tuple(self.before[k] for k in kept),
-        )
+        ts = times_within(self, times)
+        sampled = [(motion, before) for motion, before in zip(self.segments, self.before, strict=True) if len(motion)]
+        which = np.searchsorted([motion.t[0] for motion, _ in sampled], ts, side="right") - 1
+        kept = [(motion.resampled(ts[which == k]), b) for k, (motion, b) in enumerate(sampled) if k in which]
+        return MotionSequence(tuple(motion for motion, _ in kept), self.events, tuple(before for _, before in kept))
 
-    # -- figures and files ------------------------------------------------------------------------------------------
+    # -- files ------------------------------------------------------------------------------------------------------
 
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """An overview figure: coordinates, speeds, multipliers, violation, energy balance; saved if `path` is given."""
-        from dalembert.view.overview import plot_overview
-
-        figure = plot_overview(self)
-        if path is not None:
-            figure.savefig(path)
-        return figure
-
-    def animate(self, path: str | Path) -> Path:
-        """A self-contained HTML animation of points, bodies and lines."""
-        from dalembert.view.overview import animate_motion
-
-        return animate_motion(self, path)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Coordinates, speeds, multipliers and energy by column, indexed by time."""
-        return table_of(self)
-
-    def to_xarray(self) -> xr.Dataset:
-        """q, u, udot, multipliers, reactions and energy with named axes."""
-        return dataset_of(self)
-
-    def save(self, path: str | Path) -> Path:
-        """Write all segments and events to an .npz file; `MotionSequence.load` reads it back."""
-        target = Path(path)
+    def stored(self) -> dict[str, np.ndarray]:
+        """Everything a file needs, as arrays by name: those of every segment behind its number; the facts are JSON."""
         arrays = {f"{k} {name}": a for k, motion in enumerate(self.segments) for name, a in motion.stored().items()}
         facts = {"segments": len(self.segments), "events": packed(self.events)}
-        with target.open("wb") as file:
-            np.savez_compressed(
-                file, allow_pickle=False, sequence=np.array(json.dumps(facts)), before=np.array(self.before), **arrays
-            )
-        return target
+        return {"sequence": np.array(json.dumps(facts)), "before": np.array(self.before), **arrays}
 
     @staticmethod
     def load(path: str | Path, *systems: System) -> MotionSequence:
@@ -275,9 +229,6 @@ class MotionSequence:
         )
 
     # -- inside ----------------------------------------------------------------------------------------------------
-
-    def _joined(self, values: Callable[[Motion], np.ndarray]) -> np.ndarray:
-        return np.concatenate([values(motion) for motion in self.segments])
 
     def _where_known(self, values: Callable[[Motion], np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
         """Values of all segments, zero in those that do not know what is asked for; raises if none does."""

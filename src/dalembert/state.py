@@ -15,7 +15,8 @@ from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, InconsistentStateError, UnknownNameError
 from dalembert.model.statement import Constraint
-from dalembert.reactions import Source, Wrench, constraint_power, constraint_reaction, joint_reaction, reaction_on
+from dalembert.reactions import Wrench, constraint_power, constraint_reaction, joint_reaction, reaction_on
+from dalembert.source import Source
 from dalembert.tables import html_table, text_table
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class State:
     report: Report | None = field(default=None, repr=False)
 
     def __getitem__(self, key: Any) -> float:
-        return float(lookup(self.system, key, self))
+        return float(lookup(self, key))
 
     @property
     def z(self) -> np.ndarray:
@@ -203,9 +204,9 @@ def _check_loaded(path: str | Path, state: State) -> None:
         )
 
 
-def lookup(system: System, key: Any, source: Any) -> Any:
+def lookup(source: Source, key: Any) -> Any:
     """The values of a coordinate, speed, unknown or multiplier, or a rate of one, in a State or a Motion."""
-    name = key.name if isinstance(key, Constraint) else name_of(key)
+    system, name = source.system, _spelling(key)
     if name in system.coordinates:
         return source.q[..., system.coordinates.index(name)]
     if name in system.speeds:

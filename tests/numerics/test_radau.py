@@ -185,13 +185,37 @@ def test_closed_chains_swing_for_30_s_with_closed_loops(n):
     assert np.abs(motion.energy_balance).max() < 5e-6 * np.ptp(motion.evaluation.kinetic)
 
 
-@pytest.mark.parametrize("n", [2, 10])
-def test_singular_positions_are_passed_or_reported(n):
+def through_singular_positions(n, rtol):
+    """The motion of n four-bars, and its largest error in the coordinates beside the exact solution."""
     problem = n_four_bar(n)
-    motion = problem.simulate(integrator=da.Radau())
+    motion = problem.simulate(integrator=da.Radau(rtol=rtol, atol=rtol / 100))
     exact = problem.exact(motion.t)
-    assert max(np.abs(motion[name] - exact[name]).max() for name in motion.system.coordinates) < 5e-5
-    assert motion.success or ("singular" in motion.message and motion.t[-1] > 0.7)
+    return motion, max(np.abs(motion[name] - exact[name]).max() for name in motion.system.coordinates)
+
+
+@pytest.mark.parametrize("n", [2, 10])
+def test_steps_longer_than_the_neighbourhood_of_a_singular_position_pass_it(n):
+    motion, error = through_singular_positions(n, 1e-7)
+    assert motion.success, motion.message
+    assert motion.t[-1] == 10.0
+    assert (np.diff(np.sign(motion["y0"])) != 0).sum() >= 6  # it lay in line that often
+    assert error < 3e3 * 1e-7
+
+
+# With tighter tolerances a step may end so close to a singular position that the next one cannot leave it: so did 4 of
+# the 11 runs below. Which ones is a matter of round-off, so either outcome is allowed, but not any other.
+@pytest.mark.parametrize(("n", "rtol"), [(2, 1e-9), *((2, k * 1e-11) for k in range(7, 15)), (10, 1e-9), (10, 1e-10)])
+def test_singular_positions_are_passed_accurately_or_named(n, rtol):
+    motion, error = through_singular_positions(n, rtol)
+    assert error < 5e3 * rtol  # of all samples there are, the last before a failure among them
+    if motion.success:
+        assert motion.t[-1] == 10.0
+        return
+    heights = [abs(motion[f"y{k}"][-1]) for k in range(n + 1)]
+    assert max(heights) < 2e-3  # rods of length 1 in line
+    assert motion.evaluation.condition[-1] < 4e-6  # about the square of that
+    assert f"(t = {motion.t[-1]:.6g}; at a singular position: constraints become dependent" in motion.message
+    assert motion.message in motion.certificate.verdict
 
 
 # -- stiff forces ------------------------------------------------------------------------------------------------------

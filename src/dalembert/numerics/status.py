@@ -41,7 +41,7 @@ MESSAGES = {
     Status.MORE: "the run has not ended yet",
     Status.PAUSED: "the run waits for another integrator to go on",
     Status.NOT_FINITE: "the equations gave a value that is not finite (NaN or infinity); the model is undefined there: "
-    "look at the last sample for a division by zero or a root of a negative number",
+    "look for a division by zero or a root of a negative number",
     Status.STEP_COLLAPSE: "the step size collapsed: the error test cannot be met; the motion may be singular or stiff "
     "there, or the tolerances are below round-off",
     Status.DRIFT_STUCK: "the state could not be brought back onto the constraints; the mechanism may have reached a "

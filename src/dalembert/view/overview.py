@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import numpy as np
 from dalembert.errors import DalembertError
 from dalembert.motion import Motion
 from dalembert.sequence import MotionSequence
+from dalembert.source import Record
 from dalembert.view.animation import Line, Scene, Trace, Track, write_animation
 from dalembert.view.plots import plot_motion
 
@@ -20,7 +22,7 @@ SMOOTH = 400  # samples that make a smooth curve
 FRAMES_PER_SECOND, FRAMES = 30, 1500
 
 
-def plot_overview(motion: Motion | MotionSequence) -> Figure:
+def plot_overview(motion: Record) -> Figure:
     """Coordinates, speeds, multipliers, violation and energy balance over time."""
     s, fine = motion.system, _refined(motion)
     groups = {
@@ -37,12 +39,12 @@ def plot_overview(motion: Motion | MotionSequence) -> Figure:
     return plot_motion(fine.t, groups, held, fine.energy_balance, motion.system.name)
 
 
-def animate_motion(motion: Motion | MotionSequence, path: str | Path) -> Path:
+def animate_motion(motion: Record, path: str | Path) -> Path:
     """Write the HTML animation of a motion."""
     return write_animation(path, scene_of(motion))
 
 
-def scene_of(motion: Motion | MotionSequence) -> Scene:
+def scene_of(motion: Record) -> Scene:
     """Points, bodies and lines of a motion at frame times, with energy balance and violation as traces."""
     parts = _frames(motion)
     d, n = parts[0].system.drawing, sum(map(len, parts))
@@ -69,12 +71,10 @@ def scene_of(motion: Motion | MotionSequence) -> Scene:
     )  # fmt: skip
 
 
-def _frames(motion: Motion | MotionSequence) -> tuple[Motion, ...]:
+def _frames(motion: Record) -> tuple[Motion, ...]:
     """The motion at frame times, in one piece per segment; as it is if it cannot be continued between its samples."""
     count = int(np.clip((motion.t[-1] - motion.t[0]) * FRAMES_PER_SECOND, 200, FRAMES))
-    times = np.linspace(motion.t[0], motion.t[-1], count)
-    if isinstance(motion, Motion):
-        return (motion if motion.engine is None else motion.resampled(times),)
+    times = np.unique(np.linspace(motion.t[0], motion.t[-1], count))  # one picture if all is at one time
     if all(part.engine is not None for part in motion.segments):
         return motion.resampled(times).segments
     once = np.diff(motion.t, prepend=-np.inf) > 0.0  # an animation has one picture at a time
@@ -83,16 +83,18 @@ def _frames(motion: Motion | MotionSequence) -> tuple[Motion, ...]:
     return tuple(part for part in parts if len(part))
 
 
-def _refined(motion: Motion | MotionSequence) -> Motion | MotionSequence:
+def _refined(motion: Record) -> Record:
     """The motion with enough samples for smooth curves; a sequence keeps both states at every change."""
-    if isinstance(motion, MotionSequence):
-        span = motion.t[-1] - motion.t[0]
-        parts = [_filled(part, int(SMOOTH * (part.t[-1] - part.t[0]) / span) + 2) for part in motion.segments]
-        return MotionSequence(tuple(parts), motion.events, motion.before)
-    return _filled(motion, SMOOTH)
+    span = motion.t[-1] - motion.t[0]
+    parts = tuple(_filled(part, span) for part in motion.segments)
+    return replace(motion, segments=parts) if isinstance(motion, MotionSequence) else parts[0]
 
 
-def _filled(motion: Motion, count: int) -> Motion:
-    if motion.engine is None or len(motion) >= count:
+def _filled(motion: Motion, span: float) -> Motion:
+    """A segment of a motion over `span` with its share of samples; as it is if it has them or lasts no time."""
+    if motion.engine is None or len(motion) < 2:
+        return motion
+    count = int(SMOOTH * (motion.t[-1] - motion.t[0]) / span) + 2
+    if len(motion) >= count:
         return motion
     return motion.resampled(np.union1d(motion.t, np.linspace(motion.t[0], motion.t[-1], count)))

@@ -255,8 +255,8 @@ class _Run:
         for k in range(1, len(ts)):
             zs[k], how = self.engine.corrected(ts[k], zs[k])
             if how != Status.OK:
-                ts, zs, status = ts[:k], zs[:k], how
+                self.t, self.z, ts, zs, status = float(ts[k]), zs[k], ts[:k], zs[:k], how
                 break
         spent = [solver.spent for solver in self.solvers.values()]
         stats = {"steps": self.steps, "nfev": sum(s[0] for s in spent), "njev": sum(s[1] for s in spent)}
-        return Samples(ts, zs, status, stats)
+        return Samples(ts, zs, status, stats, end=(self.t, self.z))
