@@ -48,11 +48,11 @@ def run_segment(
     """
     from dalembert.numerics.engine import Engine
 
-    system, p = state.system, state.parameters
+    system, p, z0 = state.system, state.parameters, state.z
     engine = Engine(system, p, made_with.formulation, made_with.drift)
     watched = [event for event in events if event.concerns(system)]
     with _watch(system, watched, fresh).over(engine) if watched else nullcontext():
-        samples = made_with.integrator.run(engine, state.z, span, t_eval, made_with.progress)
+        samples = made_with.integrator.run(engine, z0, span, t_eval, made_with.progress)
     nq, size, status = system.nq, engine.size, samples.status
     motion = Motion(
         system=system,
@@ -62,7 +62,7 @@ def run_segment(
         u=samples.z[:, nq:size],
         work=samples.z[:, size] if system.works else np.zeros(len(samples.t)),
         success=status == 0,
-        message=ending(engine, samples, span[0], state.z),
+        message=ending(engine, samples, span[0], z0),
         stats=samples.stats,
         told=partial(_tell, made_with, engine, samples, span[0]),
         events=_occurrences(engine, watched, samples.events, tuple(event.name for event in events)),

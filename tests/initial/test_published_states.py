@@ -85,22 +85,41 @@ def test_car_both_x_and_y_refused():
     assert system.initial(kept)[freed] == pytest.approx(caught.value.remedies[freed], abs=1e-9)
 
 
-def test_path_on_x_and_y_alone_names_just_them():
-    """The program constraint (3.9) by itself ties x and y."""
-    model = da.Model("particle on a circle")
-    x, y, phi = model.coordinates("x y phi")
-    (R,) = model.parameters(R=20.0)
-    model.particle("P", mass=1, position=[x, y])
-    model.body("B", mass=1, inertia=1, position=[0, 0], rotation=phi)
-    model.constrain(x**2 + (y - R) ** 2 - R**2, name="path", unit="m^2")
-    system = model.compile()
+@pytest.fixture(scope="module")
+def printed_car():
+    """The car with the path (3.9) itself for Md to enforce, as printed."""
+    model = da.Model("car as printed")
+    x, y, phi, theta = model.coordinates("x y phi theta")
+    vx, vy, w, _ = model.speeds("vx vy w steering")
+    a, b, R, m0, I0, I = model.parameters(a=1.2, b=1.3, R=20.0, m0=1200.0, I0=1800.0, I=30.0)
+    (Md,) = model.unknowns("Md")
+    model.body("body", mass=m0, inertia=I0, position=[x, y], rotation=phi)
+    model.body("axle", mass=0, inertia=I, position=[x + a * cos(phi), y + a * sin(phi)], rotation=phi + theta)
+    model.generalized_force({theta: Md})
+    model.constrain(-vx * sin(phi) + vy * cos(phi) - b * w, name="rear")
+    model.constrain(-vx * sin(phi + theta) + vy * cos(phi + theta) + a * cos(theta) * w, name="front")
+    model.constrain(x**2 + (y - R) ** 2 - R**2, name="path", servo=Md, unit="m^2")
+    return model.compile()
+
+
+def test_printed_car_refuses_x_and_y_by_name(printed_car):
+    given = {"x": 3.0, "y": 1.0, "phi": 0.1, "theta": 0.07}
     with pytest.raises(
         da.InitialStateError,
-        match=r"`path` \S+ m\^2 left over\. x and y are tied by `path`; give one of them, e\.g\. x, and leave y free",
+        match=r"`path` 30 m\^2 left over\. x and y are tied by `path`; give one of them, e\.g\. x, and leave y free",
     ) as caught:
-        system.initial({x: 3.0, y: 1.0, phi: 0.4})
-    assert "phi" not in caught.value.remedies
-    assert system.initial({x: 3.0, phi: 0.4})["y"] == pytest.approx(20 - np.sqrt(391), abs=1e-12)
+        printed_car.initial(given)
+    assert caught.value.conflicting == ("path",)
+    assert caught.value.remedies["y"] == pytest.approx(20 - np.sqrt(391), abs=1e-9)
+    assert not {"phi", "theta"} & set(caught.value.remedies)
+
+
+def test_printed_car_cannot_move_with_phi_and_theta_free(printed_car):
+    """Why the catalogue's car differs: (3.7), (3.8) and (3.14) are homogeneous in x', y', phi'."""
+    with pytest.raises(da.InitialStateError, match="velocity constraints cannot all be met with vx held at 10") as caught:
+        printed_car.initial({"x": 1.5, "phi": 0.1, "theta": 0.07, "vx": 10.0})
+    assert caught.value.remedies["vx"] == pytest.approx(0.0, abs=1e-9)
+    assert printed_car.initial({"x": 3.0, "phi": 0.4, "theta": 0.0, "vx": 0.0})["y"] == pytest.approx(20 - np.sqrt(391))
 
 
 def test_andrews_from_theta_zero(checked):

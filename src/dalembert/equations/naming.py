@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-import numpy as np
 import sympy as sp
 
 from dalembert.errors import ArrayError
@@ -16,7 +16,7 @@ def finite_number(value: Any, what: str) -> float:
         number = float(value)
     except (TypeError, ValueError):
         raise ArrayError(f"{what} must be a real number, got {value!r}") from None
-    if not np.isfinite(number):
+    if not math.isfinite(number):
         raise ArrayError(f"{what} is {number}; it must be finite")
     return number
 

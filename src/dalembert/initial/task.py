@@ -120,36 +120,49 @@ def read_task(
 
 def read_wishes(system: System, values: Values, what: str) -> Wishes:
     """Values by kind and index; every name declared, every number finite, nothing said twice."""
-    wishes, said = Wishes(), dict[tuple[str, int], str]()
+    wishes, places = Wishes(), _places(system)
     for key, value in values.items():
         name = key_name(key)
-        kind, index = find_name(system, name, what)
+        if name not in places:
+            raise _unknown(system, name, what)
+        kind, index = places[name]
         number = finite_number(value, f"{what} value of `{name}`")
         place: dict[int, float] = getattr(wishes, kind)
-        if place.get(index, number) != number:
+        if place.setdefault(index, number) != number:
+            said = next(n for n in map(key_name, values) if places[n] == (kind, index))
             raise InitialStateError(
-                f"`{system.name}`: {what} values `{said[kind, index]}` = {place[index]:g} and `{name}` = {number:g} "
+                f"`{system.name}`: {what} values `{said}` = {place[index]:g} and `{name}` = {number:g} "
                 "are of the same quantity; give one of them"
             )
-        place[index] = number
-        said[kind, index] = name
     return wishes
 
 
 def key_name(key: Any) -> str:
     """The name a symbol, a constraint or a string stands for."""
+    if type(key) is str:
+        return key
     return key.name if isinstance(key, Constraint) else name_of(key)
 
 
 def find_name(system: System, name: str, what: str) -> tuple[str, int]:
     """The field of `Wishes` and the index a name stands for."""
-    places = _PLACES.get(system)
-    if places is None:
-        places = _PLACES[system] = _name_places(system)
+    places = _places(system)
     if name not in places:
-        known = (*system.coordinates, *system.speeds, *system.unknowns, *system.constraint_names)
-        raise UnknownNameError(name, known, f"the {what} values of `{system.name}`")
+        raise _unknown(system, name, what)
     return places[name]
+
+
+def _unknown(system: System, name: str, what: str) -> UnknownNameError:
+    known = (*system.coordinates, *system.speeds, *system.unknowns, *system.constraint_names)
+    return UnknownNameError(name, known, f"the {what} values of `{system.name}`")
+
+
+def _places(system: System) -> dict[str, tuple[str, int]]:
+    """The field of `Wishes` and the index behind every name, made once."""
+    found = _PLACES.get(system)
+    if found is None:
+        found = _PLACES[system] = _name_places(system)
+    return found
 
 
 def _name_places(system: System) -> dict[str, tuple[str, int]]:

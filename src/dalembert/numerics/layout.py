@@ -50,7 +50,7 @@ EVENTS, EVENT_KERNEL, EVENT_VALUES, OCCURRED = range(68, 72)
 FEEDBACK_KERNEL, STEP_LENGTH, ESTIMATE, GRADIENTS = range(72, 76)
 PLAN_SIZE = 76
 
-f8, i8 = types.float64, types.int64
+f8, i8, u8 = types.float64, types.int64, types.uint64
 Floats = types.Array(f8, 1, "C")
 Ints = types.Array(i8, 1, "C")
 

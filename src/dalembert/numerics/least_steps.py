@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from dalembert.numerics.layout import Floats, Ints, call_kernel, f8, i8, move
+from dalembert.numerics.linear.vectors import add_multiple, dot, scale
 from dalembert.numerics.native_cache import jit
 
 # Sizes, the kernel and where its input and output lie in mem; index lists in plan: place of a variable in the input,
@@ -88,26 +89,24 @@ def invert_metric(plan, mem):
             mem[B + i * n + j] = mem[G + i * n + j] if loose else (1.0 if i == j else 0.0)
     for j in range(n):  # G = L L^T in the lower triangle
         for i in range(j, n):
-            total = mem[B + i * n + j]
-            for k in range(j):
-                total -= mem[B + i * n + k] * mem[B + j * n + k]
+            total = mem[B + i * n + j] - dot(mem, B + i * n, B + j * n, j)
             if i == j:
                 mem[B + j * n + j] = math.sqrt(total) if total > 0.0 else 1.0
             else:
                 mem[B + i * n + j] = total / mem[B + j * n + j]
-    for j in range(n):  # L^-1 in its place
-        mem[B + j * n + j] = 1.0 / mem[B + j * n + j]
-        for i in range(j + 1, n):
-            total = 0.0
-            for k in range(j, i):
-                total -= mem[B + i * n + k] * mem[B + k * n + j]
-            mem[B + i * n + j] = total / mem[B + i * n + i]
-    for i in range(n):  # L^-T L^-1: entry (i, j) needs rows from max(i, j) on only
-        for j in range(i + 1):
-            total = 0.0
-            for k in range(i, n):
-                total += mem[B + k * n + i] * mem[B + k * n + j]
-            mem[B + i * n + j] = total
+    for i in range(n):  # L^-1 in its place, each row from those above it
+        row = B + i * n
+        for k in range(i):
+            factor = mem[row + k]
+            mem[row + k] = 0.0
+            add_multiple(mem, row, factor, B + k * n, k + 1)
+        mem[row + i] = 1.0 / mem[row + i]
+        scale(mem, row, -mem[row + i], i)
+    for k in range(n):  # L^-T L^-1: row k of L^-1 adds to the rows above it, then to its own
+        row = B + k * n
+        for i in range(k):
+            add_multiple(mem, B + i * n, mem[row + i], row, i + 1)
+        scale(mem, row, mem[row + k], k + 1)
     for i in range(n):
         for j in range(i + 1):
             if plan[plan[FREEDOM] + i] != LOOSE or plan[plan[FREEDOM] + j] != LOOSE:
@@ -127,14 +126,10 @@ def linearise(plan, mem):
         for i in range(n):
             g = mem[J + i]
             if g != 0.0 and plan[plan[FREEDOM] + i] == LOOSE:
-                for j in range(n):
-                    mem[S + k * n + j] += g * mem[B + i * n + j]
+                add_multiple(mem, S + k * n, g, B + i * n, n)
         for l in range(k + 1):
             other = plan[OUTPUT] + plan[TOTAL] + plan[plan[PICK] + l] * n
-            total = 0.0
-            for j in range(n):
-                total += mem[S + k * n + j] * mem[other + j]
-            mem[K + k * m + l] = total
+            mem[K + k * m + l] = dot(mem, S + k * n, other, n)
         # The longest a row has been: one that vanishes at a singular position must not be blown up there.
         if plan[UNIFORM] != WEIGHTED_ALIKE:
             mem[plan[NORM] + k] = max(mem[plan[NORM] + k], math.sqrt(max(mem[K + k * m + k], 0.0)))
@@ -194,9 +189,7 @@ def solve_rows(plan, mem, side):
     for j in range(n):
         mem[plan[STEP] + j] = 0.0
     for k in range(m):
-        weight = mem[y + k] * unit_factor(mem, norms, k)
-        for j in range(n):
-            mem[plan[STEP] + j] += weight * mem[plan[SPREAD] + k * n + j]
+        add_multiple(mem, plan[STEP], mem[y + k] * unit_factor(mem, norms, k), plan[SPREAD] + k * n, n)
     return square
 
 

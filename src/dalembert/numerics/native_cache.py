@@ -45,14 +45,18 @@ def _meaning(value: Any) -> str:
     return getattr(value, "__name__", None) or repr(value)
 
 
-def jit(signature: Any) -> Callable[[Callable[..., Any]], Any]:
-    """A decorator: native code for `signature`, cached on disk, GIL released, no Python inside."""
+def jit(signature: Any, *, fastmath: tuple[str, ...] = ()) -> Callable[[Callable[..., Any]], Any]:
+    """A decorator: native code for `signature`, cached on disk, GIL released, no Python inside.
+
+    `fastmath` names the liberties LLVM may take with the order of operations.
+    """
 
     def compile_or_load(function: Any) -> Any:
-        made_of = f"{nb.__version__} {sys.version} {signature} {_made_of(function)}"
+        made_of = f"{nb.__version__} {sys.version} {signature} {fastmath} {_made_of(function)}"
         stamp = hashlib.sha256(made_of.encode()).hexdigest()
         # Without Numba's runtime nothing can be allocated and no reference is counted: 5% of a run.
-        dispatcher = nb.njit(nogil=True, error_model="numpy", boundscheck=False, _nrt=False)(function)
+        options = {"nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
+        dispatcher = nb.njit(**options, fastmath=set(fastmath))(function)
         dispatcher.enable_caching()
         # The one private attribute of Numba this project relies on; without it caching is merely per file.
         dispatcher._cache._cache_file._source_stamp = stamp  # noqa: SLF001

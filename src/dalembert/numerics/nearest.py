@@ -58,6 +58,7 @@ from dalembert.numerics.least_steps import (
     stop_at_bounds,
     unit_factor,
 )
+from dalembert.numerics.linear.vectors import add_multiple, dot
 from dalembert.numerics.native_cache import jit
 
 NORMAL = 1e-16  # square of the part of the way to the target that may be left along the equations, relative
@@ -77,14 +78,9 @@ def unwind(plan, mem):
 
 @jit(i8(Floats, i8, i8, i8, i8))
 def _multiply(mem, n, S, a, to):
-    """mem[to:] = S a for a symmetric matrix (n, n); by columns, which the processor takes several at a time."""
+    """mem[to:] = S a for a symmetric matrix (n, n)."""
     for i in range(n):
-        mem[to + i] = 0.0
-    for j in range(n):
-        factor = mem[a + j]
-        if factor != 0.0:
-            for i in range(n):
-                mem[to + i] += factor * mem[S + j * n + i]
+        mem[to + i] = dot(mem, S + i * n, a, n)
     return 0
 
 
@@ -97,19 +93,11 @@ def _keep_loose(plan, mem, a):
     return 0
 
 
-@jit(f8(Ints, Floats, i8, i8))
-def _dot(plan, mem, a, b):
-    total = 0.0
-    for j in range(plan[N]):
-        total += mem[a + j] * mem[b + j]
-    return total
-
-
 @jit(f8(Ints, Floats, i8))
 def _square(plan, mem, a):
     """a^T G a of a way that leaves fixed variables alone; CG_H is overwritten."""
     _multiply(mem, plan[N], plan[METRIC], a, plan[CG_H])
-    return _dot(plan, mem, a, plan[CG_H])
+    return dot(mem, a, plan[CG_H], plan[N])
 
 
 @jit(f8(Ints, Floats))
@@ -130,10 +118,7 @@ def _find_tangent(plan, mem):
         for j in range(n):
             mem[t + j] = mem[plan[STEP] + j] if plan[plan[FREEDOM] + j] == LOOSE else 0.0
         for k in range(m):
-            J, total = plan[OUTPUT] + plan[TOTAL] + plan[plan[PICK] + k] * n, 0.0
-            for j in range(n):
-                total += mem[J + j] * mem[t + j]
-            mem[side + k] = total
+            mem[side + k] = dot(mem, plan[OUTPUT] + plan[TOTAL] + plan[plan[PICK] + k] * n, t, n)
         factor_rows(plan, mem, FLOOR)
         solve_rows(plan, mem, side)
         for j in range(n):
@@ -151,11 +136,9 @@ def _pull(plan, mem, to):
     for j in range(n):
         mem[to + j] = 0.0
     for k in range(plan[M]):
-        J, y = plan[OUTPUT] + plan[TOTAL] + plan[plan[PICK] + k] * n, mem[plan[MULTIPLIER] + k]
-        for j in range(n):
-            if plan[plan[FREEDOM] + j] == LOOSE:
-                mem[to + j] += y * mem[J + j]
-    return 0
+        J = plan[OUTPUT] + plan[TOTAL] + plan[plan[PICK] + k] * n
+        add_multiple(mem, to, mem[plan[MULTIPLIER] + k], J, n)
+    return _keep_loose(plan, mem, to)
 
 
 @jit(i8(Ints, Floats))
@@ -163,10 +146,7 @@ def _precondition(plan, mem):
     """CG_Z = the part of B CG_R along the equations."""
     n, m, r, z, side = plan[N], plan[M], plan[CG_R], plan[CG_Z], plan[RESIDUAL_OLD]
     for k in range(m):
-        total = 0.0
-        for j in range(n):
-            total += mem[plan[SPREAD] + k * n + j] * mem[r + j]
-        mem[side + k] = total
+        mem[side + k] = dot(mem, plan[SPREAD] + k * n, r, n)
     solve_rows(plan, mem, side)
     _multiply(mem, n, plan[INVERSE], r, z)
     for i in range(n):
@@ -213,26 +193,25 @@ def _find_way(plan, mem, distance):
     move(mem, p, mem, t, n)
     for j in range(n):
         mem[plan[TANGENT_OLD] + j] = 0.0
-    gain = _dot(plan, mem, r, z)
+    gain = dot(mem, r, z, n)
     first = gain
     accuracy = min(max(gain / distance, 1e-8), 1e-3)  # far from the minimum a rough step is as good as an exact one
     for _ in range(2 * n):
         _curve(plan, mem)
-        bend = _dot(plan, mem, p, h)
+        bend = dot(mem, p, h, n)
         if not bend > 1e-3 * gain:
             break
         step = gain / bend
-        for j in range(n):
-            mem[plan[TANGENT_OLD] + j] += step * mem[p + j]
-            mem[r + j] -= step * mem[h + j]
+        add_multiple(mem, plan[TANGENT_OLD], step, p, n)
+        add_multiple(mem, r, -step, h, n)
         _precondition(plan, mem)
-        after = _dot(plan, mem, r, z)
+        after = dot(mem, r, z, n)
         if not after > accuracy * first:
             break
         for j in range(n):
             mem[p + j] = mem[z + j] + after / gain * mem[p + j]
         gain = after
-    if _dot(plan, mem, plan[TANGENT_OLD], plan[TANGENT_OLD]) > 0.0:
+    if dot(mem, plan[TANGENT_OLD], plan[TANGENT_OLD], n) > 0.0:
         move(mem, t, mem, plan[TANGENT_OLD], n)
     evaluate(plan, mem)
     return 0
