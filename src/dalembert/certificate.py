@@ -16,7 +16,10 @@ LEVELS = ("position", "velocity", "acceleration", "solve", "energy")  # in the o
 
 @dataclass(frozen=True)
 class Tolerances:
-    """What counts as held: absolute for positions and velocities, relative for the solve and the energy."""
+    """What counts as held: relative for the solve and the energy, in the units of the constraints for the others.
+
+    The rate of a constraint is allowed so much times the largest sum |A_kj u_j| of its terms, if that exceeds 1.
+    """
 
     position: float = 1e-9
     velocity: float = 1e-9

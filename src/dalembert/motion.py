@@ -178,11 +178,12 @@ class Motion(Recorded):
         # Where constraints are dependent for an instant, A u' = b is not determined; what counts is that positions and
         # velocities hold there, and that is judged at every sample.
         judged = np.ones_like(dependent) if dependent.all() else ~dependent
+        scales = {"velocity": self._rate_scales()}
         findings = [
             worst_of(level, name, self.t, np.where(judged, values, 0.0) if level == "acceleration" else values,
-                     getattr(allowed, level))
+                     getattr(allowed, level) * (scales[level][k] if level in scales else 1.0))
             for level, columns in self.violation.items()
-            for name, values in columns.items()
+            for k, (name, values) in enumerate(columns.items())
         ]  # fmt: skip
         findings.append(worst_of("solve", "M u' - f - r", self.t, e.balance, allowed.solve))
         energies = (e.kinetic, e.potential, self.work)
@@ -199,6 +200,13 @@ class Motion(Recorded):
             powers=tuple(Power(*values) for values in largest_powers(self)),
             not_unique=self._not_unique() if dependent.all() else (),
         )
+
+    def _rate_scales(self) -> np.ndarray:
+        """The largest sums of |A_kj u_j| at samples here and there, at least 1, (nc,)."""
+        at = np.unique(np.linspace(0, len(self) - 1, 100).astype(int))
+        A = self.system.constraint_jacobian(self.t[at], self.q[at], self.u[at], self.parameters)
+        sums = np.einsum("tkj,tj->tk", np.abs(A), np.abs(self.u[at]))
+        return np.fmax.reduce(sums, axis=0, initial=1.0)
 
     def _not_unique(self) -> tuple[str, ...]:
         return tuple(name for name in self.system.constraint_names if not self.unique[name])

@@ -9,7 +9,6 @@ from dalembert import problems
 from dalembert.numerics import layout
 from dalembert.numerics.engine import Engine
 from dalembert.numerics.integrators import alpha
-from dalembert.problems.closed_chain import closed_chain
 from dalembert.problems.n_four_bar import n_four_bar
 
 TIGHT = da.DOP853(rtol=1e-13, atol=1e-14)
@@ -129,15 +128,6 @@ def test_a_restart_forgets_what_belongs_to_another_motion():
 
 def problem_at(system, state, t):
     return system.simulate(state, t, t_eval=[t], integrator=TIGHT).q[-1]
-
-
-@pytest.mark.parametrize("integrator", [da.GeneralizedAlpha(step=2e-3), da.GeneralizedAlpha()])
-@pytest.mark.parametrize("n", [5, 10])
-def test_closed_chains_swing_on(n, integrator):
-    motion = closed_chain(n).simulate(t_end=3.0, integrator=integrator)
-    assert motion.success, motion.message
-    assert worst(motion) < 1e-10
-    assert np.abs(motion.energy - motion.energy[0]).max() < 0.02 * motion.evaluation.kinetic.max()
 
 
 @pytest.mark.parametrize("integrator", [da.GeneralizedAlpha(step=1e-3), da.GeneralizedAlpha(rtol=1e-7, atol=1e-9)])

@@ -176,15 +176,6 @@ def test_car_axis_to_1e_8_of_the_values_with_32_digits():
     assert np.abs(motion.evaluation.phi).max() < 1e-12
 
 
-@pytest.mark.parametrize("n", [4, 5, 10])
-def test_closed_chains_swing_for_30_s_with_closed_loops(n):
-    motion = closed_chain(n).simulate(integrator=da.Radau())
-    assert motion.success, motion.message
-    assert np.abs(motion.evaluation.phi).max() < 1e-9
-    assert np.abs(motion.evaluation.psi).max() < 1e-9
-    assert np.abs(motion.energy_balance).max() < 5e-6 * np.ptp(motion.evaluation.kinetic)
-
-
 def through_singular_positions(n, rtol):
     """The motion of n four-bars, and its largest error in the coordinates beside the exact solution."""
     problem = n_four_bar(n)

@@ -87,14 +87,6 @@ def test_only_position_constraints_on_plain_rates_share_one_decomposition():
         assert ranks == {"four_bar": (2, 2), "knife_edge": (0, 1), "asymmetric_top": (1, 0)}[name]
 
 
-@pytest.mark.parametrize("n", [4, 10])
-def test_closed_chains_swing_on(n):
-    motion = closed_chain(n).simulate(t_end=3.0, integrator=da.StateSpaceSVD(rtol=1e-8, atol=1e-10))
-    assert motion.success, motion.message
-    assert worst(motion) < 1e-10
-    assert np.abs(motion.energy - motion.energy[0]).max() < 1e-6 * motion.evaluation.kinetic.max()
-
-
 @pytest.mark.parametrize("integrator", [da.StateSpaceSVD(rtol=1e-9, atol=1e-11), da.StateSpaceSVD(step=1e-3)])
 def test_through_singular_positions(integrator):
     problem = n_four_bar(2)

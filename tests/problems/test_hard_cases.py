@@ -17,6 +17,29 @@ def test_closed_chains_swing_for_half_a_minute(n):
     assert np.abs(motion.energy_balance).max() < 1e-8 * np.ptp(motion.evaluation.kinetic)
 
 
+IMPLICIT = {  # and the part of the energy turned over that each may lose in half a minute
+    "Radau": (da.Radau(), 5e-6),
+    "StateSpaceSVD": (da.StateSpaceSVD(rtol=1e-6, atol=1e-8), 5e-4),
+    "GeneralizedAlpha": (da.GeneralizedAlpha(rtol=1e-4, atol=1e-6), 5e-2),
+    "GeneralizedAlpha, fixed steps": (da.GeneralizedAlpha(step=2e-3), 5e-2),
+    "IDA, PseudoSpeeds": (da.IDA(1e-6, 1e-6, da.PseudoSpeeds()), 5e-2),  # its error test sees independent speeds only
+    "IDA, HillerAnantharaman": (da.IDA(1e-5, 1e-5, da.HillerAnantharaman()), 1e-2),
+    "IDA, GearGuptaLeimkuhler": (da.IDA(1e-5, 1e-5, da.GearGuptaLeimkuhler()), 1e-2),
+}
+
+
+@pytest.mark.parametrize("name", IMPLICIT)
+@pytest.mark.parametrize("n", [4, 5, 10, 20])
+def test_closed_chains_swing_for_half_a_minute_by_every_implicit_method(n, name):
+    integrator, lost = IMPLICIT[name]
+    motion = closed_chain(n).simulate(t_eval=np.linspace(0.0, 30.0, 301), integrator=integrator)
+    assert motion.success, motion.message
+    assert motion.t[-1] == 30.0
+    for level in ("position", "velocity"):
+        assert max(np.abs(v).max() for v in motion.violation[level].values()) < 1e-9
+    assert np.abs(motion.energy_balance).max() < lost * np.ptp(motion.evaluation.kinetic)
+
+
 @pytest.mark.parametrize("n", [2, 10])
 def test_many_four_bars_pass_their_singular_positions(n):
     problem = n_four_bar(n)

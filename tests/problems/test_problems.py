@@ -11,8 +11,8 @@ EVERY = pytest.mark.parametrize("problem", problems.all(), ids=lambda p: p.name)
 EXACT = pytest.mark.parametrize("problem", [p for p in problems.all() if p.exact], ids=lambda p: p.name)
 
 
-def worst_violation(motion, level):
-    return max((np.abs(v).max() for v in motion.violation.get(level, {}).values()), default=0.0)
+def worst_violation(motion, level, among):
+    return max((np.abs(v[among]).max(initial=0.0) for v in motion.violation.get(level, {}).values()), default=0.0)
 
 
 @EVERY
@@ -20,8 +20,11 @@ def test_default_run_is_certified(problem):
     motion = problem.simulate()
     assert motion.certificate.ok, motion.certificate
     assert motion.t[-1] == problem.t_end
-    assert worst_violation(motion, "position") < 1e-10
-    assert worst_violation(motion, "velocity") < 1e-9  # A02: samples at singular positions, 1e-12 elsewhere
+    singular = motion.evaluation.condition < 1e-6  # A02: some samples
+    redundant = singular.all()
+    assert worst_violation(motion, "position", slice(None)) < 1e-11
+    assert worst_violation(motion, "velocity", slice(None) if redundant else ~singular) < 1e-11
+    assert worst_violation(motion, "velocity", slice(None)) < 2e-8  # in 100 runs of A02: up to 6e-9
 
 
 @EXACT

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from dalembert.numerics.layout import Floats, Ints, call_kernel, f8, i8, move
-from dalembert.numerics.linear.vectors import add_multiple, dot, scale
+from dalembert.numerics.linear.rows import add_row, row_product, scale_row
 from dalembert.numerics.native_cache import jit
 
 # Sizes, the kernel and where its input and output lie in mem; index lists in plan: place of a variable in the input,
@@ -89,7 +89,7 @@ def invert_metric(plan, mem):
             mem[B + i * n + j] = mem[G + i * n + j] if loose else (1.0 if i == j else 0.0)
     for j in range(n):  # G = L L^T in the lower triangle
         for i in range(j, n):
-            total = mem[B + i * n + j] - dot(mem, B + i * n, B + j * n, j)
+            total = mem[B + i * n + j] - row_product(mem, B + i * n, B + j * n, j)
             if i == j:
                 mem[B + j * n + j] = math.sqrt(total) if total > 0.0 else 1.0
             else:
@@ -99,14 +99,14 @@ def invert_metric(plan, mem):
         for k in range(i):
             factor = mem[row + k]
             mem[row + k] = 0.0
-            add_multiple(mem, row, factor, B + k * n, k + 1)
+            add_row(mem, row, B + k * n, factor, k + 1)
         mem[row + i] = 1.0 / mem[row + i]
-        scale(mem, row, -mem[row + i], i)
+        scale_row(mem, row, -mem[row + i], i)
     for k in range(n):  # L^-T L^-1: row k of L^-1 adds to the rows above it, then to its own
         row = B + k * n
         for i in range(k):
-            add_multiple(mem, B + i * n, mem[row + i], row, i + 1)
-        scale(mem, row, mem[row + k], k + 1)
+            add_row(mem, B + i * n, row, mem[row + i], i + 1)
+        scale_row(mem, row, mem[row + k], k + 1)
     for i in range(n):
         for j in range(i + 1):
             if plan[plan[FREEDOM] + i] != LOOSE or plan[plan[FREEDOM] + j] != LOOSE:
@@ -126,10 +126,10 @@ def linearise(plan, mem):
         for i in range(n):
             g = mem[J + i]
             if g != 0.0 and plan[plan[FREEDOM] + i] == LOOSE:
-                add_multiple(mem, S + k * n, g, B + i * n, n)
+                add_row(mem, S + k * n, B + i * n, g, n)
         for l in range(k + 1):
             other = plan[OUTPUT] + plan[TOTAL] + plan[plan[PICK] + l] * n
-            mem[K + k * m + l] = dot(mem, S + k * n, other, n)
+            mem[K + k * m + l] = row_product(mem, S + k * n, other, n)
         # The longest a row has been: one that vanishes at a singular position must not be blown up there.
         if plan[UNIFORM] != WEIGHTED_ALIKE:
             mem[plan[NORM] + k] = max(mem[plan[NORM] + k], math.sqrt(max(mem[K + k * m + k], 0.0)))
@@ -189,7 +189,7 @@ def solve_rows(plan, mem, side):
     for j in range(n):
         mem[plan[STEP] + j] = 0.0
     for k in range(m):
-        add_multiple(mem, plan[STEP], mem[y + k] * unit_factor(mem, norms, k), plan[SPREAD] + k * n, n)
+        add_row(mem, plan[STEP], plan[SPREAD] + k * n, mem[y + k] * unit_factor(mem, norms, k), n)
     return square
 
 

@@ -58,7 +58,7 @@ from dalembert.numerics.least_steps import (
     stop_at_bounds,
     unit_factor,
 )
-from dalembert.numerics.linear.vectors import add_multiple, dot
+from dalembert.numerics.linear.rows import add_row, row_product
 from dalembert.numerics.native_cache import jit
 
 NORMAL = 1e-16  # square of the part of the way to the target that may be left along the equations, relative
@@ -80,7 +80,7 @@ def unwind(plan, mem):
 def _multiply(mem, n, S, a, to):
     """mem[to:] = S a for a symmetric matrix (n, n)."""
     for i in range(n):
-        mem[to + i] = dot(mem, S + i * n, a, n)
+        mem[to + i] = row_product(mem, S + i * n, a, n)
     return 0
 
 
@@ -97,7 +97,7 @@ def _keep_loose(plan, mem, a):
 def _square(plan, mem, a):
     """a^T G a of a way that leaves fixed variables alone; CG_H is overwritten."""
     _multiply(mem, plan[N], plan[METRIC], a, plan[CG_H])
-    return dot(mem, a, plan[CG_H], plan[N])
+    return row_product(mem, a, plan[CG_H], plan[N])
 
 
 @jit(f8(Ints, Floats))
@@ -118,7 +118,7 @@ def _find_tangent(plan, mem):
         for j in range(n):
             mem[t + j] = mem[plan[STEP] + j] if plan[plan[FREEDOM] + j] == LOOSE else 0.0
         for k in range(m):
-            mem[side + k] = dot(mem, plan[OUTPUT] + plan[TOTAL] + plan[plan[PICK] + k] * n, t, n)
+            mem[side + k] = row_product(mem, plan[OUTPUT] + plan[TOTAL] + plan[plan[PICK] + k] * n, t, n)
         factor_rows(plan, mem, FLOOR)
         solve_rows(plan, mem, side)
         for j in range(n):
@@ -137,7 +137,7 @@ def _pull(plan, mem, to):
         mem[to + j] = 0.0
     for k in range(plan[M]):
         J = plan[OUTPUT] + plan[TOTAL] + plan[plan[PICK] + k] * n
-        add_multiple(mem, to, mem[plan[MULTIPLIER] + k], J, n)
+        add_row(mem, to, J, mem[plan[MULTIPLIER] + k], n)
     return _keep_loose(plan, mem, to)
 
 
@@ -146,7 +146,7 @@ def _precondition(plan, mem):
     """CG_Z = the part of B CG_R along the equations."""
     n, m, r, z, side = plan[N], plan[M], plan[CG_R], plan[CG_Z], plan[RESIDUAL_OLD]
     for k in range(m):
-        mem[side + k] = dot(mem, plan[SPREAD] + k * n, r, n)
+        mem[side + k] = row_product(mem, plan[SPREAD] + k * n, r, n)
     solve_rows(plan, mem, side)
     _multiply(mem, n, plan[INVERSE], r, z)
     for i in range(n):
@@ -193,25 +193,25 @@ def _find_way(plan, mem, distance):
     move(mem, p, mem, t, n)
     for j in range(n):
         mem[plan[TANGENT_OLD] + j] = 0.0
-    gain = dot(mem, r, z, n)
+    gain = row_product(mem, r, z, n)
     first = gain
     accuracy = min(max(gain / distance, 1e-8), 1e-3)  # far from the minimum a rough step is as good as an exact one
     for _ in range(2 * n):
         _curve(plan, mem)
-        bend = dot(mem, p, h, n)
+        bend = row_product(mem, p, h, n)
         if not bend > 1e-3 * gain:
             break
         step = gain / bend
-        add_multiple(mem, plan[TANGENT_OLD], step, p, n)
-        add_multiple(mem, r, -step, h, n)
+        add_row(mem, plan[TANGENT_OLD], p, step, n)
+        add_row(mem, r, h, -step, n)
         _precondition(plan, mem)
-        after = dot(mem, r, z, n)
+        after = row_product(mem, r, z, n)
         if not after > accuracy * first:
             break
         for j in range(n):
             mem[p + j] = mem[z + j] + after / gain * mem[p + j]
         gain = after
-    if dot(mem, plan[TANGENT_OLD], plan[TANGENT_OLD], n) > 0.0:
+    if row_product(mem, plan[TANGENT_OLD], plan[TANGENT_OLD], n) > 0.0:
         move(mem, t, mem, plan[TANGENT_OLD], n)
     evaluate(plan, mem)
     return 0

@@ -39,7 +39,7 @@ from dalembert.numerics.layout import (
     move,
 )
 from dalembert.numerics.linear.lu import factor_lu, solve_lu
-from dalembert.numerics.linear.separation import times
+from dalembert.numerics.linear.rows import row_product
 from dalembert.numerics.linear.symmetric import PROXIMAL
 from dalembert.numerics.native_cache import jit
 
@@ -217,7 +217,7 @@ def _solve(plan, mem, h):
             weight = mem[c + BETA] * h / mem[c + GAMMA]
         elif nu <= source < nu + n:
             weight = 1.0
-        rest = mem[r + source] - times(mem, J + source * width, nq, 0, g)
+        rest = mem[r + source] - row_product(mem, J + source * width, g, nq)
         mem[x + row] = -weight * rest * mem[plan[I + ROW_SCALE] + row]
     solve_lu(plan, mem, plan[I + MATRIX], size, I + ORDER, x)
     for j in range(size):
@@ -237,7 +237,7 @@ def improve(plan, mem, h, znew, rtol, atol):
     size = 0.0
     for i in range(nq):
         row = S + i * (nu + n)
-        change = times(mem, row, nu, 0, p) + times(mem, row + nu, n, 0, eta) - mem[g + i]
+        change = row_product(mem, row, p, nu) + row_product(mem, row + nu, eta, n) - mem[g + i]
         znew[i] += change
         size += (change / (atol + rtol * abs(znew[i]))) ** 2
     for i in range(nu):
@@ -246,7 +246,7 @@ def improve(plan, mem, h, znew, rtol, atol):
         size += (change / (atol + rtol * abs(znew[nq + i]))) ** 2
         mem[plan[I + A_NEW] + i] += to_a * mem[p + i]
         mem[plan[I + V_NEW] + i] += ratio * to_a * mem[p + i]
-        mem[plan[I + AVERAGE] + i] += (mem[p + i] + times(mem, Y + i * n, n, 0, eta)) / h
+        mem[plan[I + AVERAGE] + i] += (mem[p + i] + row_product(mem, Y + i * n, eta, n)) / h
     for k in range(nc):
         mem[plan[I + LA_NEW] + k] += ratio * to_a * mem[p + nu + k]
     return math.sqrt(size / (nq + nu))
@@ -265,7 +265,7 @@ def damp(plan, mem, e):
     for i in range(size):
         mem[x + i] = 0.0
     for i in range(nu):
-        mem[x + i] = mem[plan[I + ROW_SCALE] + i] * times(mem, J + i * width + nq + nu, nu, 0, e)
+        mem[x + i] = mem[plan[I + ROW_SCALE] + i] * row_product(mem, J + i * width + nq + nu, e, nu)
     solve_lu(plan, mem, plan[I + MATRIX], size, I + ORDER, x)
     for i in range(nu):
         mem[e + i] = mem[x + i] * mem[plan[I + COLUMN_SCALE] + i]

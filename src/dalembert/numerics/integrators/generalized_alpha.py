@@ -71,7 +71,7 @@ from dalembert.numerics.layout import (
     i8,
     move,
 )
-from dalembert.numerics.linear.separation import times
+from dalembert.numerics.linear.rows import row_product
 from dalembert.numerics.native_cache import jit
 from dalembert.numerics.status import NOT_CONVERGED, OK
 
@@ -277,7 +277,7 @@ def _error(plan, mem, h, z, znew, rtol, atol):
     damp(plan, mem, e + nu)
     total = 0.0
     for i in range(nq):
-        wrong = times(mem, S + i * width, nu, 0, e)
+        wrong = row_product(mem, S + i * width, e, nu)
         total += (wrong / (atol + rtol * max(abs(z[i]), abs(znew[i])))) ** 2
     for i in range(nu):
         total += (mem[e + nu + i] / (atol + rtol * max(abs(z[nq + i]), abs(znew[nq + i])))) ** 2

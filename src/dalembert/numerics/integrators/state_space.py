@@ -40,7 +40,7 @@ from dalembert.numerics.integrators.state_space_matrix import (
 )
 from dalembert.numerics.layout import NI, NP, NQ, NU, NV, STEP_INTS, Floats, Ints, X, call_kernel, f8, i8
 from dalembert.numerics.linear.lu import solve_lu
-from dalembert.numerics.linear.separation import times
+from dalembert.numerics.linear.rows import row_product
 from dalembert.numerics.native_cache import jit
 
 ITERATIONS = 12  # per matrix
@@ -66,11 +66,11 @@ def _normal(plan, mem):
             return math.inf
         worst = max(worst, abs(mem[g + k]))
     for i in range(nq):
-        mem[d + i] = -times(mem, plan[I + INVERSE_Q], m_q, i, g)
+        mem[d + i] = -row_product(mem, plan[I + INVERSE_Q] + i * m_q, g, m_q)
     for k in range(m_u):
-        mem[v + k] = -mem[g + m_q + k] - times(mem, psi_q, nq, k, d)
+        mem[v + k] = -mem[g + m_q + k] - row_product(mem, psi_q + k * nq, d, nq)
     for i in range(nu):
-        mem[d + nq + i] = times(mem, plan[I + INVERSE_U], m_u, i, v)
+        mem[d + nq + i] = row_product(mem, plan[I + INVERSE_U] + i * m_u, v, m_u)
     return worst
 
 
@@ -83,7 +83,7 @@ def _tangent(plan, mem, vector, result):
     onto_independent(plan, mem, vector, c)
     solve_lu(plan, mem, plan[I + REDUCED], m, I + ORDER, c)
     for i in range(n):
-        mem[result + i] = times(mem, plan[I + TANGENT], m, i, c)
+        mem[result + i] = row_product(mem, plan[I + TANGENT] + i * m, c, m)
     return 0
 
 
@@ -95,7 +95,7 @@ def _improve(plan, mem, hg, z, zdot, rtol, atol):
     known, v = plan[I + KNOWN], plan[I + VECTOR]
     for i in range(n):
         rest = z[i] - mem[known + i] - hg * zdot[i]
-        mem[v + i] = hg * times(mem, J, n, i, d) - mem[d + i] - rest
+        mem[v + i] = hg * row_product(mem, J + i * n, d, n) - mem[d + i] - rest
     _tangent(plan, mem, v, v)
     size = 0.0
     for i in range(n):

@@ -34,7 +34,8 @@ from dalembert.numerics.layout import (
 )
 from dalembert.numerics.linear.general import solve_general
 from dalembert.numerics.linear.lu import factor_lu
-from dalembert.numerics.linear.separation import separate, times
+from dalembert.numerics.linear.rows import add_row, row_product
+from dalembert.numerics.linear.separation import separate
 from dalembert.numerics.linear.symmetric import factor_saddle, solve_saddle
 from dalembert.numerics.native_cache import jit
 
@@ -125,7 +126,7 @@ def _span(plan, mem):
         for i in range(nq):
             mem[T + i * m + j] = mem[N_q + i * nq + r_q + j]
         for i in range(nu):
-            mem[T + (nq + i) * m + j] = times(mem, plan[I + INVERSE_U], m_u, i, v)
+            mem[T + (nq + i) * m + j] = row_product(mem, plan[I + INVERSE_U] + i * m_u, v, m_u)
     for j in range(nu - r_u):
         column = nq - r_q + j
         for i in range(nq):
@@ -156,7 +157,7 @@ def onto_independent(plan, mem, vector, result):
 
 @jit(i8(Ints, Floats, f8, i8))
 def _reduce(plan, mem, hg, m):
-    """V^T (1 - hg z'_z) T, (m, m), into REDUCED; loops run along rows."""
+    """V^T (1 - hg z'_z) T, (m, m), into REDUCED."""
     I = plan[STEP_INTS]
     nq, nu = plan[NQ], plan[NU]
     n, J, T, E, S = nq + nu, plan[I + RATE_JACOBIAN], plan[I + TANGENT], plan[I + REDUCED], plan[I + PRODUCT]
@@ -169,14 +170,11 @@ def _reduce(plan, mem, hg, m):
         for k in range(n):
             factor = hg * mem[J + i * n + k]
             if factor != 0.0:
-                for j in range(m):
-                    mem[S + j] -= factor * mem[T + k * m + j]
+                add_row(mem, S, T + k * m, -factor, m)
         first, count = (0, free) if i < nq else (free, m - free)
         row = plan[I + V_Q] + i * nq + plan[I + RANK_Q] if i < nq else plan[I + V_U] + (i - nq) * nu + plan[I + RANK_U]
         for c in range(count):
-            factor = mem[row + c]
-            for j in range(m):
-                mem[E + (first + c) * m + j] += factor * mem[S + j]
+            add_row(mem, E + (first + c) * m, S, mem[row + c], m)
     return 0
 
 

@@ -26,6 +26,7 @@ from dalembert.numerics.layout import (
     Ints,
     i8,
 )
+from dalembert.numerics.linear.rows import add_row, row_product, swap_rows
 from dalembert.numerics.linear.symmetric import SINGULAR, scale_saddle
 from dalembert.numerics.native_cache import jit
 
@@ -34,8 +35,8 @@ from dalembert.numerics.native_cache import jit
 def _swap(plan, mem, n, k, r, c):
     """Bring entry (r, c) to (k, k)."""
     K, rows, columns = plan[MATRIX], plan[PERMUTATION], plan[PIVOTS]
-    for j in range(n):
-        mem[K + k * n + j], mem[K + r * n + j] = mem[K + r * n + j], mem[K + k * n + j]
+    if r != k:
+        swap_rows(mem, K + k * n, K + r * n, n)
     for i in range(n):
         mem[K + i * n + k], mem[K + i * n + c] = mem[K + i * n + c], mem[K + i * n + k]
     plan[rows + k], plan[rows + r] = plan[rows + r], plan[rows + k]
@@ -65,8 +66,7 @@ def _factor(plan, mem, n):
         for i in range(k + 1, n):
             l = mem[K + i * n + k] * d
             mem[K + i * n + k] = l
-            for j in range(k + 1, n):
-                mem[K + i * n + j] -= l * mem[K + k * n + j]
+            add_row(mem, K + i * n + k + 1, K + k * n + k + 1, -l, n - k - 1)
         k += 1
     plan[RANK] = k
     mem[plan[QUALITY]] = last / first if k == n else 0.0
@@ -108,12 +108,10 @@ def solve_general(plan, mem, where):
         j = plan[rows + i]
         mem[x + i] = mem[where + j] * mem[s + j]
     for i in range(rank):
-        for j in range(i):
-            mem[x + i] -= mem[K + i * n + j] * mem[x + j]
+        mem[x + i] -= row_product(mem, K + i * n, x, i)
     for i in range(rank - 1, -1, -1):
-        for j in range(i + 1, rank):
-            mem[x + i] -= mem[K + i * n + j] * mem[x + j]
-        mem[x + i] /= mem[K + i * n + i]
+        right = row_product(mem, K + i * n + i + 1, x + i + 1, rank - i - 1)
+        mem[x + i] = (mem[x + i] - right) / mem[K + i * n + i]
     for i in range(n):
         j = plan[columns + i]
         mem[where + j] = mem[x + i] * mem[x + n + j] if i < rank else 0.0

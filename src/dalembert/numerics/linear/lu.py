@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dalembert.numerics.layout import Floats, Ints, f8, i8
+from dalembert.numerics.linear.rows import add_row, row_product, swap_rows
 from dalembert.numerics.native_cache import jit
 
 
@@ -22,16 +23,14 @@ def factor_lu(plan, mem, K, n, order):
         if not top > 0.0:  # NaN included
             return 0.0
         if r != k:
-            for j in range(n):
-                mem[K + k * n + j], mem[K + r * n + j] = mem[K + r * n + j], mem[K + k * n + j]
+            swap_rows(mem, K + k * n, K + r * n, n)
         smallest, largest = (top, top) if k == 0 else (min(smallest, top), max(largest, top))
         d = 1.0 / mem[K + k * n + k]
         for i in range(k + 1, n):
             l = mem[K + i * n + k] * d
             mem[K + i * n + k] = l
             if l != 0.0:
-                for j in range(k + 1, n):
-                    mem[K + i * n + j] -= l * mem[K + k * n + j]
+                add_row(mem, K + i * n + k + 1, K + k * n + k + 1, -l, n - k - 1)
     return smallest / largest
 
 
@@ -43,13 +42,8 @@ def solve_lu(plan, mem, K, n, order, x):
         if r != k:
             mem[x + k], mem[x + r] = mem[x + r], mem[x + k]
     for i in range(n):
-        total = mem[x + i]
-        for j in range(i):
-            total -= mem[K + i * n + j] * mem[x + j]
-        mem[x + i] = total
+        mem[x + i] -= row_product(mem, K + i * n, x, i)
     for i in range(n - 1, -1, -1):
-        total = mem[x + i]
-        for j in range(i + 1, n):
-            total -= mem[K + i * n + j] * mem[x + j]
-        mem[x + i] = total / mem[K + i * n + i]
+        right = row_product(mem, K + i * n + i + 1, x + i + 1, n - i - 1)
+        mem[x + i] = (mem[x + i] - right) / mem[K + i * n + i]
     return 0

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dalembert.numerics.layout import Floats, Ints, f8, i8, move
 from dalembert.numerics.linear.rows import (
+    add_row,
     clear_row,
     largest_in_row,
     multiply_row,
     raise_row,
     row_product,
     scale_row,
-    subtract_row,
     swap_rows,
 )
 from dalembert.numerics.linear.static_elimination import (
@@ -131,7 +131,7 @@ def factor_newton(plan, mem, at, s):
             if mem[K + i * ld + k] != 0.0:
                 l = mem[K + i * ld + k] * d
                 mem[K + i * ld + k] = l
-                subtract_row(mem, K + i * ld + k + 1, K + k * ld + k + 1, l, n - k - 1)
+                add_row(mem, K + i * ld + k + 1, K + k * ld + k + 1, -l, n - k - 1)
         k += 1
     plan[order + n] = rank
     return 1

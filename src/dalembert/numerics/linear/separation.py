@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from dalembert.numerics.layout import Floats, f8, i8
+from dalembert.numerics.layout import Floats, i8
 from dalembert.numerics.linear.pseudo_inverse import orthogonalise
 from dalembert.numerics.native_cache import jit
 
@@ -109,12 +109,3 @@ def separate(mem, P, m, n, basis, inverse, work, wanted):
     for count in range(rank, n):
         _append(mem, basis, n, count, left)
     return kept
-
-
-@jit(f8(Floats, i8, i8, i8, i8))
-def times(mem, matrix, width, row, x):
-    """Entry `row` of matrix (., width) times the vector at x."""
-    total = 0.0
-    for j in range(width):
-        total += mem[matrix + row * width + j] * mem[x + j]
-    return total

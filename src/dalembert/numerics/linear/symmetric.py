@@ -33,6 +33,7 @@ from dalembert.numerics.layout import (
     Ints,
     i8,
 )
+from dalembert.numerics.linear.rows import add_row, row_product, swap_rows
 from dalembert.numerics.native_cache import jit
 
 ALPHA = (1.0 + math.sqrt(17.0)) / 8.0  # bounds the growth of 1x1 and 2x2 pivots alike
@@ -67,8 +68,7 @@ def _swap(plan, mem, n, a, b):
     """Exchange rows and columns a < b of the lower triangle, the finished columns of L included."""
     K, order = plan[MATRIX], plan[PERMUTATION]
     plan[order + a], plan[order + b] = plan[order + b], plan[order + a]
-    for j in range(a):
-        mem[K + a * n + j], mem[K + b * n + j] = mem[K + b * n + j], mem[K + a * n + j]
+    swap_rows(mem, K + a * n, K + b * n, a)
     for j in range(a + 1, b):
         mem[K + j * n + a], mem[K + b * n + j] = mem[K + b * n + j], mem[K + j * n + a]
     for i in range(b + 1, n):
@@ -87,8 +87,7 @@ def _eliminate_one(plan, mem, n, k):
     for i in range(k + 1, n):
         l = mem[c + i] * d
         if l != 0.0:
-            for j in range(k + 1, i + 1):
-                mem[K + i * n + j] -= l * mem[c + j]
+            add_row(mem, K + i * n + k + 1, c + k + 1, -l, i - k)
         mem[K + i * n + k] = l
     return 0
 
@@ -105,8 +104,8 @@ def _eliminate_two(plan, mem, n, k):
     for i in range(k + 2, n):
         x, y = mem[c + i], mem[c + n + i]
         l, m = (d * x - b * y) / det, (a * y - b * x) / det
-        for j in range(k + 2, i + 1):
-            mem[K + i * n + j] -= l * mem[c + j] + m * mem[c + n + j]
+        add_row(mem, K + i * n + k + 2, c + k + 2, -l, i - k - 1)
+        add_row(mem, K + i * n + k + 2, c + n + k + 2, -m, i - k - 1)
         mem[K + i * n + k] = l
         mem[K + i * n + k + 1] = m
     return 0
@@ -200,16 +199,8 @@ def solve_saddle(plan, mem, rows, where):
     for i in range(n):
         j = plan[order + i]
         mem[x + i] = mem[where + j] * mem[s + j]
-    k = 0
-    while k < rank:  # L and D; a 2x2 block is solved as a whole
-        if plan[sizes + k] == 1:
-            for i in range(k + 1, rank):
-                mem[x + i] -= mem[K + i * n + k] * mem[x + k]
-            k += 1
-        else:
-            for i in range(k + 2, rank):
-                mem[x + i] -= mem[K + i * n + k] * mem[x + k] + mem[K + i * n + k + 1] * mem[x + k + 1]
-            k += 2
+    for i in range(rank):  # L: in the second row of a 2x2 block, what is left of the diagonal belongs to D
+        mem[x + i] -= row_product(mem, K + i * n, x, i - (plan[sizes + i] == 0))
     k = 0
     while k < rank:
         if plan[sizes + k] == 1:
@@ -221,12 +212,8 @@ def solve_saddle(plan, mem, rows, where):
             y, z = mem[x + k], mem[x + k + 1]
             mem[x + k], mem[x + k + 1] = (d * y - b * z) / det, (a * z - b * y) / det
             k += 2
-    for k in range(rank - 1, -1, -1):  # L^T
-        last = k + 2 if plan[sizes + k] == 2 else k + 1
-        total = mem[x + k]
-        for i in range(last, rank):
-            total -= mem[K + i * n + k] * mem[x + i]
-        mem[x + k] = total
+    for i in range(rank - 1, -1, -1):  # L^T
+        add_row(mem, x, K + i * n, -mem[x + i], i - (plan[sizes + i] == 0))
     for i in range(n):
         j = plan[order + i]
         mem[where + j] = mem[x + i] * mem[s + j] if i < rank else 0.0
@@ -242,17 +229,12 @@ def refine_saddle(plan, mem, rows):
         mem[x + i] = 0.0
     for _ in range(1 + REFINEMENTS):
         for i in range(nu):
-            total = mem[plan[FORCE] + i]
-            for j in range(nu):
-                total -= mem[M + i * nu + j] * mem[x + j]
+            total = mem[plan[FORCE] + i] - row_product(mem, M + i * nu, x, nu)
             for k in range(rows):
                 total -= mem[A + k * nu + i] * mem[x + nu + k]
             mem[r + i] = total
         for k in range(rows):
-            total = mem[plan[BIAS] + k]
-            for j in range(nu):
-                total -= mem[A + k * nu + j] * mem[x + j]
-            mem[r + nu + k] = total
+            mem[r + nu + k] = mem[plan[BIAS] + k] - row_product(mem, A + k * nu, x, nu)
         solve_saddle(plan, mem, rows, r)
         for i in range(n):
             mem[x + i] += mem[r + i]
