@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, fields
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from dalembert.numerics.integrators.march import Samples
 
 
-@dataclass(frozen=True)
-class Ingredients:
+class Ingredients(NamedTuple):
     """What a run is made with, and who is told how far it has come."""
 
     formulation: Formulation
@@ -33,23 +32,32 @@ class Ingredients:
     integrator: Integrator
     progress: Callable[[float], None] | None = None
 
+    def engine(self, state: State) -> Engine:
+        """The system of a state, with its parameter values, ready to run."""
+        return _engine_type()(state.system, state.parameters, self.formulation, self.drift)
+
+
+@functools.cache
+def _engine_type() -> type[Engine]:
+    from dalembert.numerics.engine import Engine
+
+    return Engine
+
 
 def run_segment(
     made_with: Ingredients,
+    engine: Engine,
     state: State,
     span: tuple[float, float],
     t_eval: np.ndarray | None,
     events: Sequence[Event] = (),
     fresh: Sequence[str] = (),
 ) -> tuple[Motion, Status]:
-    """The motion of the system of `state` from there over `span`, as far as it gets, and how it ended.
+    """The motion of the system of `state`, in `engine`, from there over `span`, as far as it gets, and how it ended.
 
     Events that do not concern the system are left out; those whose names are in `fresh` have just occurred.
     """
-    from dalembert.numerics.engine import Engine
-
     system, p, z0 = state.system, state.parameters, state.z
-    engine = Engine(system, p, made_with.formulation, made_with.drift)
     watched = [event for event in events if event.concerns(system)]
     with _watch(system, watched, fresh).over(engine) if watched else nullcontext():
         samples = made_with.integrator.run(engine, z0, span, t_eval, made_with.progress)
@@ -64,7 +72,7 @@ def run_segment(
         success=status == 0,
         message=ending(engine, samples, span[0], z0),
         stats=samples.stats,
-        told=partial(_tell, made_with, engine, samples, span[0]),
+        told=functools.partial(_tell, made_with, engine, samples, span[0]),
         events=_occurrences(engine, watched, samples.events, tuple(event.name for event in events)),
         engine=engine,
         integrator=made_with.integrator,

@@ -59,15 +59,17 @@ def simulate(
     values = _parameters(system, state, parameters)
     if state.system is not system or parameters:
         state = replace(state, system=system, parameters=values)
-    check_consistent(state, span[0])
     looked_for = check_events(state, events) if events else ()
     if looked_for:
         check_locates(integrator)
     with closing(Progress(system.name, span)) as progress:
         made_with = Ingredients(formulation, drift, integrator, progress)
+        engine = made_with.engine(state)
+        if not engine.violation(span[0], state.z) <= CONSISTENT:
+            raise _inconsistent(state, span[0])
         if looked_for:
             return follow_events(made_with, state, span, times, looked_for)
-        return run_segment(made_with, state, span, times)[0]
+        return run_segment(made_with, engine, state, span, times)[0]
 
 
 def check_locates(integrator: Integrator) -> None:
@@ -81,19 +83,16 @@ def check_locates(integrator: Integrator) -> None:
         )
 
 
-def check_consistent(state: State, t: float) -> None:
-    """Raise `InconsistentStateError` if a position or velocity constraint is violated by the state at time t."""
-    system = state.system
-    out = system.kernel("residual")(np.concatenate([(t,), state.q, state.u, state.parameters]))
-    if out.dot(out) <= CONSISTENT**2 or (np.abs(out) <= CONSISTENT).all():
-        return
-    names = system.constraint_names
+def _inconsistent(state: State, t: float) -> InconsistentStateError:
+    """What to say about a state that violates position or velocity constraints at time t."""
+    system, names = state.system, state.system.constraint_names
+    out = system.evaluate("residual", t, state.q, state.u, state.parameters)
     phi, psi = np.split(out, [system.count("position")])
     residuals = {("position", names[k]): float(v) for k, v in enumerate(phi)}
     residuals |= {("velocity", names[k]): float(v) for k, v in enumerate(psi)}
     bad = {key: value for key, value in residuals.items() if not abs(value) <= CONSISTENT}
     (level, name), worst = max(bad.items(), key=lambda item: abs(item[1]))
-    raise InconsistentStateError(
+    return InconsistentStateError(
         f"the state violates {len(bad)} of {len(residuals)} constraints of `{system.name}` at t = {t:g} "
         f"(worst: {level} of `{name}`, {worst:.3g}); call system.initial(...) for a consistent state",
         bad,

@@ -60,9 +60,8 @@ class _Course:
         left = self.t_eval
         if self.segments and left is not None:
             left = np.concatenate([[state.t], left[left > state.t]])
-        motion, status = run_segment(
-            self.made_with, state, (state.t, self.span[1]), left, tuple(self.events.values()), self.fresh
-        )
+        engine, span = self.made_with.engine(state), (state.t, self.span[1])
+        motion, status = run_segment(self.made_with, engine, state, span, left, tuple(self.events.values()), self.fresh)
         self.segments.append(motion)
         if status != Status.EVENT:
             self.happened += motion.events

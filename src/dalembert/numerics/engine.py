@@ -12,10 +12,11 @@ import numpy as np
 
 from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
+from dalembert.errors import ArrayError
 from dalembert.numerics import layout
 from dalembert.numerics.drift.start import Start
 from dalembert.numerics.equations import Equations, Feedback, feedback_function, motion_function
-from dalembert.numerics.evaluate import feed_back, leave, rates, sample
+from dalembert.numerics.evaluate import feed_back, leave, rates, sample, violation
 from dalembert.numerics.formulations.choice import RECHOOSE, Choice
 from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers, accelerate_pivoted
 from dalembert.numerics.integrators.march import Samples
@@ -265,6 +266,12 @@ class Engine:
         zdot = np.zeros(self.nz)
         rates(self.plan, self.mem, t, np.ascontiguousarray(z, dtype=float), zdot)
         return zdot
+
+    def violation(self, t: float, z: np.ndarray) -> float:
+        """The largest residual of a position or velocity constraint at one state."""
+        if z.shape != (self.size,):
+            raise ArrayError(f"a state of `{self.system.name}` holds {self.size} values (q, u), got shape {z.shape}")
+        return float(violation(self.plan, self.mem, t, np.ascontiguousarray(z, dtype=float)))
 
     def corrected(self, t: float, z: np.ndarray) -> tuple[np.ndarray, Status]:
         """The state brought onto the constraints by the drift control, and how that went."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from dalembert.numerics.layout import (
     ACCELERATE,
     BIAS,
@@ -80,6 +82,25 @@ def finish_rates(plan, mem):
     mem[plan[TOTAL_POWER]] = power
     move(mem, plan[RATES], mem, plan[QDOT], plan[NQ])
     return 0
+
+
+@jit(f8(Floats, i8, i8))
+def largest(mem, start, count):
+    """The largest |mem[start + k]|, infinite if one of them is not finite."""
+    worst = 0.0
+    for k in range(start, start + count):
+        if not math.isfinite(mem[k]):
+            return math.inf
+        worst = max(worst, abs(mem[k]))
+    return worst
+
+
+@jit(f8(Ints, Floats, f8, Floats))
+def violation(plan, mem, t, z):
+    """The largest residual of a position or velocity constraint at (t, z)."""
+    load_state(plan, mem, t, z)
+    call_kernel(plan[RESIDUAL], mem, plan[X], plan[RESIDUALS])
+    return largest(mem, plan[RESIDUALS], 2 * plan[NP] + plan[NV])
 
 
 @jit(i8(Floats))

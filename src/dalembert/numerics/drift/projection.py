@@ -25,7 +25,7 @@ from dalembert.equations.system import System
 from dalembert.errors import OptionError
 from dalembert.numerics.drift.start import Start
 from dalembert.numerics.equations import Equations, Feedback
-from dalembert.numerics.evaluate import load_state
+from dalembert.numerics.evaluate import largest, load_state
 from dalembert.numerics.layout import (
     DISPLACEMENT,
     DYNAMICS,
@@ -134,16 +134,6 @@ def onto_velocities(system: System) -> ca.Function | None:
     if solved is None:
         return None
     return ca.Function("onto_velocities", [e.x], [ca.densify(ca.vertcat(solved[0], solved[2]))])
-
-
-@jit(f8(Floats, i8, i8))
-def largest(mem, start, count):
-    worst = 0.0
-    for k in range(start, start + count):
-        if not math.isfinite(mem[k]):
-            return math.inf
-        worst = max(worst, abs(mem[k]))
-    return worst
 
 
 @jit(f8(Ints, Floats))
