@@ -1,6 +1,8 @@
 """Simulation as a user meets it: samples, certificate, failures that keep what was computed, clear refusals."""
 
 import pickle
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -165,6 +167,27 @@ def test_threads_run_side_by_side_with_the_same_result(pendulum, state):
         thread.join()
     for k in range(1, 4):
         np.testing.assert_array_equal(results[k], results[0])
+
+
+FROM_THE_START = """
+from concurrent.futures import ThreadPoolExecutor
+from dalembert import problems
+
+problem = problems.get("four_bar")
+system = problem.system()
+
+def last(_):
+    return tuple(system.simulate(problem.state(system), 1.0, t_eval=[1.0]).q[-1])
+
+with ThreadPoolExecutor(8) as pool:
+    print(len(set(pool.map(last, range(16)))))
+"""
+
+
+def test_threads_may_be_the_first_to_use_a_system():
+    """Native code is made when first needed, by one of them for all; apart, because a failure ends the process."""
+    run = subprocess.run([sys.executable, "-c", FROM_THE_START], capture_output=True, text=True, check=False)
+    assert run.stdout.split() == ["1"], run.stderr
 
 
 def test_a_pickled_system_simulates_alike(pendulum, state):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import sys
+import threading
 from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version
@@ -35,6 +36,9 @@ PARTS = (  # what else there is in native code, compiled when it is first asked 
     "dalembert.numerics.integrators.tsit5",
 )
 
+_ONE_AT_A_TIME = threading.RLock()
+_LOADED: set[str] = set()
+
 
 @functools.cache
 def prepare() -> None:
@@ -59,17 +63,27 @@ def prepare_everything() -> None:
 
 
 def _load(modules: tuple[str, ...], what: str, how_long: str) -> None:
-    if all(module in sys.modules for module in modules):
-        return
+    with _ONE_AT_A_TIME:
+        if not _LOADED.issuperset(modules):
+            _load_or_compile(modules, what, how_long)
+            _LOADED.update(modules)
+
+
+def _load_or_compile(modules: tuple[str, ...], what: str, how_long: str) -> None:
     directory = default_directory()
     digest = hashlib.sha256(" ".join((_stamp(), *modules)).encode()).hexdigest()[:24]
     marker = None if directory is None else directory.parent / f"engine-{digest}"
-    if marker is None or not marker.exists():
+    known = marker is not None and marker.exists()
+    if not known:
         from rich.console import Console
 
         Console(stderr=True).print(f"dalembert: preparing {what}, once per installation ({how_long}) ...")
     for module in modules:
         import_module(module)
+    if not known:
+        from dalembert.numerics.native_cache import load_all
+
+        load_all()
     if marker is not None:
         with suppress(OSError):  # a read-only home: the announcement comes again, nothing else
             marker.parent.mkdir(parents=True, exist_ok=True)

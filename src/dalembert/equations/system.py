@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 Named = Mapping[Any, float]
 Bounds = Mapping[Any, tuple[float, float]]
+_MAKING = threading.RLock()
 PROMPT = 1500  # instructions that compile in an unnoticeable time
 
 
@@ -148,25 +150,28 @@ class System:
 
     def kernel(self, name: str) -> Kernel:
         """The machine code of one of `functions`, compiled or loaded from the cache when first asked for."""
-        if name not in self._kernels:
-            self._kernels[name] = compile_kernel(self.functions[name])
-        return self._kernels[name]
+        return self._kept(self._kernels, name, lambda: self.functions[name])
 
     def derived_kernel(self, name: str, build: Callable[[], ca.Function]) -> Kernel:
         """The machine code of a function made from this system by a later stage, kept here under `name`.
 
         The name tells the function from those of other makers: an equal one gives what was kept, not what is built.
         """
-        if name not in self._derived:
-            self._derived[name] = compile_kernel(build())
-        return self._derived[name]
+        return self._kept(self._derived, name, build)
 
     def optional_kernel(self, name: str, build: Callable[[], ca.Function | None]) -> Kernel | None:
         """As `derived_kernel`, for a function that is left out where it would be too long or has nothing to do."""
-        if name not in self._optional:
-            function = build()
-            self._optional[name] = None if function is None else compile_kernel(function)
-        return self._optional[name]
+        return self._kept(self._optional, name, build)
+
+    @staticmethod
+    def _kept(kernels: dict[str, Any], name: str, build: Callable[[], ca.Function | None]) -> Any:
+        """The kernel of this name, made by one thread for all; its address stays good as long as the system lives."""
+        if name not in kernels:
+            with _MAKING:
+                if name not in kernels:
+                    function = build()
+                    kernels[name] = None if function is None else compile_kernel(function)
+        return kernels[name]
 
     def evaluate(
         self, name: str, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None, *, more: Any = ()

@@ -12,14 +12,18 @@ from typing import Any
 
 from numba import types
 from numba.core import cgutils
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import intrinsic
 
 
 @functools.cache
 def address_of(function: Any) -> int:
     """Address of the machine code of a function made by `jit`."""
-    (result,) = function.overloads.values()
-    return int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
+    with global_compiler_lock:  # LLVM is not for two threads at a time
+        if not function.overloads:  # not needed before
+            function.compile(None)
+        (result,) = function.overloads.values()
+        return int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
 
 
 def caller(signature: Any) -> Any:
