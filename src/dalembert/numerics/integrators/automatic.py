@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.numerics.integrators.dop853 import DOP853
+from dalembert.numerics.integrators.explicit import method_of
 from dalembert.numerics.integrators.march import Samples, march
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.integrators.options import check_tolerances
@@ -65,7 +66,7 @@ class Automatic:
     ) -> Samples:
         """Samples of the motion from z0 over `span`."""
         review = Review()
-        parts = [march(engine, self.method(), z0, span, t_eval, progress, review)]
+        parts = [march(engine, method_of(self), z0, span, t_eval, progress, review)]
         while parts[-1].status == PAUSED:
             t, z = parts[-1].end
             rest = None if t_eval is None else t_eval[t_eval > t]

@@ -17,7 +17,7 @@ from dalembert.numerics.integrators.options import check_span
 from dalembert.numerics.integrators.stepping import Stepping
 
 if TYPE_CHECKING:
-    from dalembert.numerics.engine import Engine
+    from dalembert.numerics.engine import Engine, OneStep
 
 RTOL, ATOL = 1e-10, 1e-12  # where nothing is said
 
@@ -43,14 +43,14 @@ class Explicit(ABC):
         progress: Callable[[float], None] | None = None,
     ) -> Samples:
         """Samples of the motion from z0 over `span`."""
-        method = _method_of(self)
+        method = method_of(self)
         if not method.adaptive:
             check_span(method.name, method.first_step, span, method.max_steps)
         return march(engine, method, z0, span, t_eval, progress)
 
 
 @functools.lru_cache(maxsize=64)
-def _method_of(integrator: Explicit) -> Method:
+def method_of(integrator: OneStep) -> Method:
     """The method of an integrator, put together once."""
     return integrator.method()
 
