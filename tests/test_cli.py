@@ -1,5 +1,7 @@
 """The command line as a user meets it: what it prints, what it writes, how it fails."""
 
+from pathlib import Path
+
 import numpy as np
 from typer.testing import CliRunner
 
@@ -7,6 +9,7 @@ from dalembert import problems
 from dalembert.cli import app
 
 runner = CliRunner()
+PENDULUM = Path(__file__).parents[1] / "docs" / "models" / "pendulum.toml"
 
 
 def test_examples_are_listed():
@@ -41,7 +44,54 @@ def test_wrong_input_ends_with_status_2_and_a_hint():
         assert "Traceback" not in result.output
 
 
+def test_model_file_runs_like_an_example(tmp_path):
+    result = runner.invoke(app, ["run", str(PENDULUM), "--t-end", "1", "--set", "L=0.5", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert "certificate of `pendulum`, t = 0 .. 1: OK" in result.output
+    assert {path.name for path in tmp_path.iterdir()} == {"pendulum.png", "pendulum.html", "pendulum.npz"}
+    with np.load(tmp_path / "pendulum.npz") as data:
+        assert 0.5 in data["parameters"]
+
+
+def test_check_prints_sizes_diagnosis_and_state():
+    for name in (str(PENDULUM), "pendulum"):
+        result = runner.invoke(app, ["check", name])
+        assert result.exit_code == 0, result.output
+        for words in ("constraints  1 (1 position): rod", "degrees of freedom    1", "State of 'pendulum' at t = 0"):
+            assert words in result.output
+
+
+def test_check_tells_faults_with_status_1(tmp_path):
+    text = PENDULUM.read_text(encoding="utf-8")
+    (tmp_path / "wrong.toml").write_text(text.replace("x**2", "z**2").replace('"bob"]', '"Bob"]'), encoding="utf-8")
+    (tmp_path / "stuck.toml").write_text(text.replace("y = 0.0,", "y = 2.0,"), encoding="utf-8")
+    (tmp_path / "servo.toml").write_text(  # an unknown that does not act along its constraint
+        'coordinates = ["x", "y"]\nunknowns = ["F"]\n[generalized_forces]\ny = "F"\n[[particles]]\nname = "P"\n'
+        'mass = 1\nposition = ["x", "y"]\n[[constraints]]\nexpression = "x"\nservo = "F"\n',
+        encoding="utf-8",
+    )
+    for arguments, words in (
+        (["wrong.toml"], "[[constraints]] rod, expression: `z` is not known in `z**2 + y**2 - L**2`"),
+        (["wrong.toml"], "[[lines]] link, points[1]: `Bob` is not known in the particles and bodies; did you mean"),
+        (["stuck.toml"], "`rod`"),
+        (["servo.toml"], "F"),
+        (["nothing.toml"], "No such file"),
+        (["four_bat"], "did you mean `four_bar`"),
+        (["pendulum", "--set", "g"], "NAME=VALUE"),
+    ):
+        name, *rest = arguments
+        result = runner.invoke(app, ["check", str(tmp_path / name) if name.endswith("toml") else name, *rest])
+        assert result.exit_code == 1, result.output
+        assert words in " ".join(result.output.split()), result.output
+        assert "Traceback" not in result.output
+    result = runner.invoke(app, ["run", str(tmp_path / "wrong.toml")])
+    assert result.exit_code == 2
+    assert "[[constraints]] rod" in result.output
+
+
 def test_help_teaches():
     assert "certificate" in runner.invoke(app, ["--help"]).output
     assert "--set" in runner.invoke(app, ["run", "--help"]).output
+    assert "dalembert run pendulum.toml" in runner.invoke(app, ["run", "--help"]).output
+    assert "dalembert check pendulum.toml" in runner.invoke(app, ["check", "--help"]).output
     assert "ready" in runner.invoke(app, ["warmup"]).output

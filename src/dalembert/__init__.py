@@ -22,6 +22,7 @@ from dalembert.errors import (
     UnknownNameError,
 )
 from dalembert.events import Event, Occurrence
+from dalembert.importers.model_file import ModelFile, from_toml
 from dalembert.importers.sympy_mechanics import from_sympy
 from dalembert.initial.diagnosis import Diagnosis
 from dalembert.model.model import Model
@@ -78,6 +79,7 @@ __all__ = [
     "MinimalKane",
     "Model",
     "ModelError",
+    "ModelFile",
     "Motion",
     "MotionSequence",
     "NoCorrection",
@@ -99,6 +101,7 @@ __all__ = [
     "Yoon",
     "compare",
     "from_sympy",
+    "from_toml",
 ]
 
 # Ingredients whose modules hold native code: imported, and on first use compiled, when they are asked for.

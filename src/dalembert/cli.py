@@ -1,18 +1,20 @@
-"""The command line: `dalembert examples`, `run EXAMPLE`, `compare EXAMPLE`, `warmup`."""
+"""The command line: `dalembert examples`, `run`, `check` and `compare` of a model file or an example, `warmup`."""
 
 from __future__ import annotations
 
 import sys
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from dalembert import problems
 from dalembert.errors import DalembertError, OptionError
+from dalembert.importers.model_file import from_toml
 from dalembert.preparation import prepare, prepare_everything
 
 app = typer.Typer(
@@ -34,20 +36,25 @@ def examples() -> None:
     console = Console()
     console.print(table)
     console.print("\nRun one:  dalembert run four_bar --t-end 10 --set g=1.62 --out out")
+    console.print("or a model of your own:  dalembert run pendulum.toml")
 
 
 @app.command()
 def run(
-    names: Annotated[list[str], typer.Argument(metavar="EXAMPLE...", help="Names from `dalembert examples`.")],
+    names: Annotated[
+        list[str], typer.Argument(metavar="MODEL...", help="Model files (*.toml) or names from `dalembert examples`.")
+    ],
     t_end: Annotated[
-        float | None, typer.Option(help="End of the motion in seconds; default: the example's own.")
+        float | None, typer.Option(help="End of the motion in seconds; default: that of the file or example.")
     ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; may be repeated.")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write figure, animation and data there.")] = None,
 ) -> None:
-    """Simulate examples with the default settings, print their certificates, and write figures and animations.
+    """Simulate model files or examples with the default settings, print their certificates, and write figures.
+
+    For example:  dalembert run pendulum.toml --t-end 5 --set L=0.5 --out out
 
     Exit status 0: every certificate is ok. 1: some constraint, energy balance or run did not hold. 2: wrong input.
     """
@@ -55,24 +62,55 @@ def run(
         changes = _parse(settings or [])
         results = [_run_one(name, t_end, changes, out) for name in names]
     except DalembertError as error:
-        Console(stderr=True).print(f"[bold red]error:[/] {error}", highlight=False)
-        raise typer.Exit(2) from error
+        _fail(error, 2)
     if not all(results):
         raise typer.Exit(1)
 
 
 @app.command()
+def check(
+    name: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A model file (*.toml) or a name from `dalembert examples`.")
+    ],
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; may be repeated.")
+    ] = None,
+) -> None:
+    """Read a model, compile it and find its initial state; print sizes, a diagnosis and the state, or the faults.
+
+    For example:  dalembert check pendulum.toml --set L=0.5
+
+    Exit status 0: a motion can start there. 1: the model, its start or the input is at fault.
+    """
+    console = Console(highlight=False, soft_wrap=True)
+    try:
+        problem = _problem(name)
+        system = problem.system()
+        console.print(repr(system), markup=False)
+        state = problem.state(system, _parse(settings or []))
+        diagnosis = system.diagnose(state)
+    except DalembertError as error:
+        _fail(error, 1)
+    console.print(str(diagnosis), markup=False)
+    console.print(repr(state), markup=False)
+    if not diagnosis.ok:
+        raise typer.Exit(1)
+
+
+@app.command()
 def compare(
-    name: Annotated[str, typer.Argument(metavar="EXAMPLE", help="A name from `dalembert examples`.")],
+    name: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A model file (*.toml) or a name from `dalembert examples`.")
+    ],
     t_end: Annotated[
-        float | None, typer.Option(help="End of the motion in seconds; default: the example's own.")
+        float | None, typer.Option(help="End of the motion in seconds; default: that of the file or example.")
     ] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; may be repeated.")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the work-precision diagram there.")] = None,
 ) -> None:
-    """Run an example through every formulation, drift control and integrator; a table of time, drift and error.
+    """Run a model through every formulation, drift control and integrator; a table of time, drift and error.
 
     The difference is that of coordinates and speeds from the tightest run; |phi| and |psi| are the largest violations
     of constraints on positions and velocities; the energy error is relative to the energy turned over.
@@ -80,19 +118,18 @@ def compare(
     from dalembert.analysis.compare import compare as run_all
 
     try:
-        problem = problems.get(name)
+        problem = _problem(name)
         system = problem.system()
         state = problem.state(system, _parse(settings or []))
         with Console(stderr=True).status("") as status:
             result = run_all(system, state, problem.t_end if t_end is None else t_end, report=status.update)
     except DalembertError as error:
-        Console(stderr=True).print(f"[bold red]error:[/] {error}", highlight=False)
-        raise typer.Exit(2) from error
+        _fail(error, 2)
     console = Console(highlight=False, soft_wrap=True)
     console.print(str(result), markup=False)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        target = out / f"{name}_work_precision.png"
+        target = out / f"{problem.name}_work_precision.png"
         result.save(target)
         console.print(f"  wrote {target}")
 
@@ -118,8 +155,30 @@ def _parse(settings: list[str]) -> dict[str, float]:
     return changes
 
 
+def _problem(name: str) -> problems.Problem:
+    """A model file, told by its ending, or an example by its name."""
+    if not name.endswith(".toml"):
+        return problems.get(name)
+    file = from_toml(name)
+    return problems.Problem(
+        name=file.path.stem,
+        title=file.model.name,
+        source=name,
+        build=lambda: file.model,
+        given=file.given,
+        guess=file.guess,
+        t_end=file.t_end,
+        note="",
+    )
+
+
+def _fail(error: DalembertError, status: int) -> NoReturn:
+    Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {escape(str(error))}", highlight=False)
+    raise typer.Exit(status) from error
+
+
 def _run_one(name: str, t_end: float | None, changes: dict[str, float], out: Path | None) -> bool:
-    problem = problems.get(name)
+    problem = _problem(name)
     console = Console(highlight=False, soft_wrap=True)
     begin = time.perf_counter()
     system = problem.system()
@@ -129,16 +188,17 @@ def _run_one(name: str, t_end: float | None, changes: dict[str, float], out: Pat
     ready = time.perf_counter()
     motion = system.simulate(state, problem.t_end if t_end is None else t_end)
     done = time.perf_counter()
-    console.print(f"[bold]{problem.title}[/] - {problem.source}", soft_wrap=True)
-    console.print(f"{problem.note}")
+    console.print(f"[bold]{escape(problem.title)}[/] - {escape(problem.source)}")
+    if problem.note:
+        console.print(problem.note, markup=False)
     console.print(str(motion.certificate), markup=False)
     console.print(f"  compiled in {compiled - begin:.2f} s, simulated in {1e3 * (done - ready):.1f} ms")
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        motion.plot(out / f"{name}.png")
-        motion.animate(out / f"{name}.html")
-        motion.save(out / f"{name}.npz")
-        console.print(f"  wrote {', '.join(str(out / f'{name}.{kind}') for kind in ('png', 'html', 'npz'))}")
+        motion.plot(out / f"{problem.name}.png")
+        motion.animate(out / f"{problem.name}.html")
+        motion.save(out / f"{problem.name}.npz")
+        console.print(f"  wrote {', '.join(str(out / f'{problem.name}.{kind}') for kind in ('png', 'html', 'npz'))}")
     console.print()
     return motion.certificate.ok
 
