@@ -53,6 +53,14 @@ def test_model_file_runs_like_an_example(tmp_path):
         assert 0.5 in data["parameters"]
 
 
+def test_tolerances_of_a_file_are_those_of_its_run(tmp_path):
+    text = PENDULUM.read_text(encoding="utf-8").replace("t_end = 10.0", "t_end = 0.5\nrtol = 1e-6\natol = 1e-7")
+    (tmp_path / "coarse.toml").write_text(text, encoding="utf-8")
+    result = runner.invoke(app, ["run", str(tmp_path / "coarse.toml")])
+    assert "t = 0 .. 0.5" in result.output
+    assert "Automatic(rtol=1e-06, atol=1e-07)" in result.output
+
+
 def test_check_prints_sizes_diagnosis_and_state():
     for name in (str(PENDULUM), "pendulum"):
         result = runner.invoke(app, ["check", name])

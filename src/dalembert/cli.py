@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -12,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+import dalembert
 from dalembert import problems
 from dalembert.errors import DalembertError, OptionError
 from dalembert.importers.model_file import from_toml
@@ -84,7 +86,7 @@ def check(
     """
     console = Console(highlight=False, soft_wrap=True)
     try:
-        problem = _problem(name)
+        problem, _ = _problem(name)
         system = problem.system()
         console.print(repr(system), markup=False)
         state = problem.state(system, _parse(settings or []))
@@ -118,7 +120,7 @@ def compare(
     from dalembert.analysis.compare import compare as run_all
 
     try:
-        problem = _problem(name)
+        problem, _ = _problem(name)
         system = problem.system()
         state = problem.state(system, _parse(settings or []))
         with Console(stderr=True).status("") as status:
@@ -155,12 +157,12 @@ def _parse(settings: list[str]) -> dict[str, float]:
     return changes
 
 
-def _problem(name: str) -> problems.Problem:
-    """A model file, told by its ending, or an example by its name."""
+def _problem(name: str) -> tuple[problems.Problem, Mapping[str, float]]:
+    """A model file, told by its ending, or an example by its name; and the tolerances it asks for."""
     if not name.endswith(".toml"):
-        return problems.get(name)
+        return problems.get(name), {}
     file = from_toml(name)
-    return problems.Problem(
+    problem = problems.Problem(
         name=file.path.stem,
         title=file.model.name,
         source=name,
@@ -170,6 +172,7 @@ def _problem(name: str) -> problems.Problem:
         t_end=file.t_end,
         note="",
     )
+    return problem, file.tolerances
 
 
 def _fail(error: DalembertError, status: int) -> NoReturn:
@@ -178,7 +181,7 @@ def _fail(error: DalembertError, status: int) -> NoReturn:
 
 
 def _run_one(name: str, t_end: float | None, changes: dict[str, float], out: Path | None) -> bool:
-    problem = _problem(name)
+    problem, tolerances = _problem(name)
     console = Console(highlight=False, soft_wrap=True)
     begin = time.perf_counter()
     system = problem.system()
@@ -186,7 +189,8 @@ def _run_one(name: str, t_end: float | None, changes: dict[str, float], out: Pat
     state = problem.state(system, changes)
     prepare()
     ready = time.perf_counter()
-    motion = system.simulate(state, problem.t_end if t_end is None else t_end)
+    integrator = dalembert.Automatic(**tolerances) if tolerances else None
+    motion = system.simulate(state, problem.t_end if t_end is None else t_end, integrator=integrator)
     done = time.perf_counter()
     console.print(f"[bold]{escape(problem.title)}[/] - {escape(problem.source)}")
     if problem.note:

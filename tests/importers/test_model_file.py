@@ -1,5 +1,6 @@
 """Models written in TOML: the same motion as from Python, and every fault told with its place."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -184,7 +185,7 @@ def test_free_body_has_absolute_coordinates_and_an_energy(write):
         guess = { B_x = 1.0 }
         """)
     )
-    assert (file.model.name, file.t_end) == ("model", 10.0)
+    assert (file.model.name, file.t_end, file.tolerances) == ("model", 10.0, {})
     system, state = started(file)
     np.testing.assert_allclose(system.simulate(state, 2.0)["B_x"][-1], np.cos(4.0), atol=1e-9)
 
@@ -197,6 +198,43 @@ def test_default_speeds_are_known_by_name(write):
     _, state = started(file)
     assert state["x_dot"] == 1.0
     np.testing.assert_allclose(2.0 * state["x''"], -3.0, atol=1e-12)
+
+
+def test_free_body_in_space_turns_as_euler_says(write):
+    """Torque-free, nearly about its axis of symmetry: wx and wy turn at (J3 - J1) / J1 w3."""
+    file = da.from_toml(
+        write("""
+        [[bodies]]
+        name = "B"
+        mass = 1.0
+        inertia = [1, 1, "3/2"]
+        [[lines]]
+        points = [[0, 0, 0], "B"]
+        [initial]
+        given = { B_wx = 0.1, B_wz = 2.0 }
+        """)
+    )
+    system, state = started(file)
+    motion = system.simulate(state, 3.0)
+    assert system.coordinates[3:] == ("B_e0", "B_e1", "B_e2", "B_e3")
+    np.testing.assert_allclose(motion["B_wx"], 0.1 * np.cos(motion.t), atol=1e-9)
+    np.testing.assert_allclose(motion["B_wy"], 0.1 * np.sin(motion.t), atol=1e-9)
+
+
+def test_page_shows_the_file_its_use_and_its_faults(write, monkeypatch):
+    page = (MODELS.parent / "model_files.md").read_text(encoding="utf-8")
+    blocks = dict(re.findall(r"^```(\w*)\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
+    shown, code, message = blocks["toml"], blocks["python"], blocks[""]
+    assert shown == (MODELS / "pendulum.toml").read_text(encoding="utf-8")
+    monkeypatch.chdir(MODELS)
+    names = {}
+    exec(code, names)
+    assert names["motion"].certificate.ok
+    wrong = shown.replace("y**2", "z**2").replace("unit =", "units =").replace('0], "bob"', '0], "Bob"')
+    monkeypatch.chdir(write(wrong).parent)
+    with pytest.raises(da.ModelError) as caught:
+        da.from_toml("model.toml")
+    assert f"error: {caught.value}\n" == message.replace("pendulum.toml", "model.toml")
 
 
 # -- expressions -------------------------------------------------------------------------------------------------------
@@ -315,7 +353,9 @@ def test_text_that_is_no_expression_is_refused(faults_of, text, words):
         ("[initial]\ngiven = 3", "[initial] given must be a table"),
         ('coordinates = ["angle"]\n[initial]\nguess = {angel = 1}', "did you mean `angle`"),
         ('coordinates = ["x"]\n[initial]\nguess = {x = "one"}', "[initial] guess.x: `one` is not known"),
-        ("[run]\nt_end = -1", "it must be positive"),
+        ("[run]\nt_end = -1", "[run] t_end is -1; it must be positive"),
+        ("[run]\nt_end = nan", "[run] t_end is nan; it must be finite"),
+        ("[run]\nrtol = 0", "[run] rtol is 0; it must be positive"),
         ("[run]\ntend = 1", "did you mean `t_end`"),
         ("L = 1\nL = 2\n", "this is not TOML: Cannot overwrite a value (at line 2, column 6)"),
     ],

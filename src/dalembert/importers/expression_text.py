@@ -106,7 +106,7 @@ class ExpressionText:
             self._open.pop()
             del self._definitions[name]
             self.symbols[name] = read
-        found = {"pi": sp.pi, "t": self._time, **self.symbols}
+        found = {**self.symbols, "pi": sp.pi, "t": self._time}
         if name in found:
             return found[name]
         return self._refuse(where + str(UnknownNameError(name, [*{**found, **self._definitions}], f"`{text}`")))

@@ -27,7 +27,7 @@ TABLES = {  # keys of tables that are not free to choose; None where they are na
     "generalized_forces": None,
     "energy": ("kinetic", "potential"),
     "initial": ("given", "guess"),
-    "run": ("t_end",),
+    "run": ("t_end", "rtol", "atol"),
 }
 LISTS = {  # keys an entry must have, and those it may have
     "particles": (("name", "mass"), ("position", "velocity")),
@@ -43,13 +43,18 @@ T_END = 10.0
 
 @dataclass(frozen=True, eq=False)
 class ModelFile:
-    """What a model file says: the model, what `System.initial` takes (`given`, `guess`), and the end of the motion."""
+    """What a model file says: the model, its start and its run.
+
+    `given` and `guess` are what `System.initial` takes, `tolerances` (rtol, atol; those that are stated) what an
+    integrator takes: `system.simulate(state, file.t_end, integrator=da.Automatic(**file.tolerances))`.
+    """
 
     path: Path
     model: Model
     given: Mapping[str, float]
     guess: Mapping[str, float]
     t_end: float
+    tolerances: Mapping[str, float]
 
 
 def from_toml(path: str | Path) -> ModelFile:
@@ -89,12 +94,10 @@ class _Reading:
         self._state_constraints()
         self._check_definitions()
         given, guess = (self._start(key) for key in ("given", "guess"))
-        t_end = self._number(self.tables["run"].get("t_end", T_END), "[run] t_end")
-        if not t_end > 0 and not self.faults:
-            self._fault(f"[run] t_end is {t_end:g}; it must be positive")
+        run = {key: self._positive(v, f"[run] {key}") for key, v in self.tables["run"].items()}
         if self.faults or self.model.statement.faults:
             raise ModelError(str(self.path), [*self.faults, *self.model.statement.faults])
-        return ModelFile(self.path, self.model, given, guess, t_end)
+        return ModelFile(self.path, self.model, given, guess, run.pop("t_end", T_END), run)
 
     # -- shape -----------------------------------------------------------------------------------------------------
 
@@ -152,6 +155,13 @@ class _Reading:
             return 0.0
         number = self.model.number(read, where)
         return number if math.isfinite(number) else 0.0
+
+    def _positive(self, value: Any, where: str) -> float:
+        known = len(self.faults) + len(self.model.statement.faults)
+        number = self._number(value, where)
+        if number <= 0 and known == len(self.faults) + len(self.model.statement.faults):
+            self._fault(f"{where} is {number:g}; it must be positive")
+        return number
 
     # -- statements ------------------------------------------------------------------------------------------------
 
