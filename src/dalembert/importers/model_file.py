@@ -6,7 +6,7 @@ import keyword
 import math
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,28 +16,10 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.errors import ModelError, UnknownNameError
 from dalembert.importers.expression_text import RESERVED, ExpressionText
+from dalembert.importers.model_tables import NAMES, check_keys, read_table, read_tables
 from dalembert.model.model import Model
 from dalembert.model.statement import Body, Particle
 
-NAMES = ("coordinates", "speeds", "unknowns")
-TABLES = {  # keys of tables that are not free to choose; None where they are names of symbols
-    "parameters": None,
-    "definitions": None,
-    "kinematics": None,
-    "generalized_forces": None,
-    "energy": ("kinetic", "potential"),
-    "initial": ("given", "guess"),
-    "run": ("t_end", "rtol", "atol"),
-}
-LISTS = {  # keys an entry must have, and those it may have
-    "particles": (("name", "mass"), ("position", "velocity")),
-    "bodies": (("name", "mass", "inertia"), ("position", "rotation", "velocity", "angular_velocity")),
-    "forces": (("vector", "at"), ()),
-    "torques": (("vector", "on"), ()),
-    "constraints": (("expression",), ("name", "servo", "unit")),
-    "lines": (("points",), ("name",)),
-}
-KEYS = ("name", "gravity", *NAMES, *TABLES, *LISTS)
 T_END = 10.0
 
 
@@ -80,9 +62,12 @@ class _Reading:
 
     def __init__(self, path: Path, tables: Mapping[str, Any]) -> None:
         self.path, self.faults = path, list[str]()
-        self.points: dict[str, Particle | Body | None] = {}  # None for those that are at fault themselves
-        self.tables = self._shaped(tables)
-        self.model = Model(self._text(tables.get("name", path.stem), "name") or path.stem)
+        file = read_tables(tables, self._fault)
+        self.values, self.tables, self.lists = file.values, file.tables, file.lists
+        self.model = Model(self._text(self.values.get("name", path.stem), "name") or path.stem)
+        named = [entry.values.get("name") for kind in ("bodies", "particles") for entry in self.lists[kind]]
+        # None until they are stated, and for good where that fails: whoever refers to them is not to blame
+        self.points: dict[str, Particle | Body | None] = {name: None for name in named if isinstance(name, str)}
         definitions = {_spelt(name): text for name, text in self.tables["definitions"].items()}
         self.text = ExpressionText({}, definitions, self.model.t, self._fault)
 
@@ -99,47 +84,15 @@ class _Reading:
             raise ModelError(str(self.path), [*self.faults, *self.model.statement.faults])
         return ModelFile(self.path, self.model, given, guess, run.pop("t_end", T_END), run)
 
-    # -- shape -----------------------------------------------------------------------------------------------------
+    # -- values ----------------------------------------------------------------------------------------------------
 
     def _fault(self, message: str) -> None:
         if message not in self.faults:
             self.faults.append(message)
 
-    def _shaped(self, tables: Mapping[str, Any]) -> dict[str, Any]:
-        """Every table and list of tables there can be, empty where the file has none or a wrong one."""
-        self._check_keys(tables, KEYS, "the file")
-        shaped: dict[str, Any] = {}
-        for name, keys in TABLES.items():
-            shaped[name] = self._table(tables.get(name, {}), f"[{name}]")
-            if keys is not None:
-                self._check_keys(shaped[name], keys, f"[{name}]")
-        for name, (needed, optional) in LISTS.items():
-            entries = tables.get(name, [])
-            if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-                self._fault(f"`{name}` must be a list of tables, each under [[{name}]], got {entries!r}")
-                entries = []
-            shaped[name] = []
-            for k, entry in enumerate(entries, 1):
-                where = f"[[{name}]] {entry.get('name', k)}"
-                self._check_keys(entry, (*needed, *optional), where)
-                missing = [key for key in needed if key not in entry]
-                if missing:
-                    self._fault(f"{where} needs {' and '.join(f'`{key}`' for key in missing)}")
-                    self.points[str(entry.get("name"))] = None
-                else:
-                    shaped[name].append((where, entry))
-        return shaped | {key: tables[key] for key in ("gravity", *NAMES) if key in tables}
-
-    def _check_keys(self, found: Iterable[str], known: Iterable[str], where: str) -> None:
-        for key in found:
-            if key not in known:
-                self._fault(str(UnknownNameError(key, known, where)))
-
-    def _table(self, value: Any, where: str) -> dict[str, Any]:
-        if isinstance(value, dict):
-            return value
-        self._fault(f"{where} must be a table of names and values, got {value!r}")
-        return {}
+    def _entries(self, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """The entries of a list of tables that say all they must, and where they stand."""
+        return ((entry.where, entry.values) for entry in self.lists[kind] if entry.complete)
 
     def _text(self, value: Any, where: str) -> str:
         if isinstance(value, str):
@@ -167,7 +120,7 @@ class _Reading:
 
     def _names(self, kind: str) -> list[str]:
         """The names of a list, without those that no expression could contain."""
-        names = self.tables.get(kind, [])
+        names = self.values.get(kind, [])
         if not isinstance(names, list):
             self._fault(f'`{kind}` must be a list of names such as ["x", "y"], got {names!r}')
             return []
@@ -192,7 +145,7 @@ class _Reading:
         model.parameters(values)
         symbols.update({_spelt(p.name): p for p in values})
         symbols.update({_spelt(name): dynamicsymbols(name) for name in (*coordinates, *speeds, *unknowns)})
-        self._check_keys(tables["kinematics"], coordinates, "the coordinates ([kinematics])")
+        check_keys(tables["kinematics"], coordinates, "the coordinates ([kinematics])", self._fault)
         texts = {q: text for q, text in tables["kinematics"].items() if q in coordinates}
         rates = {dynamicsymbols(q): self.text.read(text, f"[kinematics] {q}") for q, text in texts.items()}
         if speeds:
@@ -214,36 +167,32 @@ class _Reading:
 
     def _state_inertia(self) -> None:
         for kind, state in (("bodies", self.model.body), ("particles", self.model.particle)):
-            for where, entry in self.tables[kind]:
+            for where, entry in self._entries(kind):
                 if not self._fits(entry["name"], where):
                     continue
                 values = {key: self._read(v, f"{where}, {key}") for key, v in entry.items() if key != "name"}
-                known = {key: v for key, v in values.items() if key in (*LISTS[kind][0], *LISTS[kind][1])}
-                self.points[entry["name"]] = state(entry["name"], **known)
+                self.points[entry["name"]] = state(entry["name"], **values)
                 self.text.symbols.update({_spelt(name): f for name, f in self._functions().items()})
 
     def _state_loads(self) -> None:
         tables, model = self.tables, self.model
-        if "gravity" in tables:
-            model.gravity(self._read(tables["gravity"], "gravity"))
-        for where, entry in tables["forces"]:
+        if "gravity" in self.values:
+            model.gravity(self._read(self.values["gravity"], "gravity"))
+        for where, entry in self._entries("forces"):
             vector, at = self._read(entry["vector"], f"{where}, vector"), self._place(entry["at"], f"{where}, at")
             if at is not None:
                 model.force(vector, at=at)
-        for where, entry in tables["torques"]:
+        for where, entry in self._entries("torques"):
             vector, on = self._read(entry["vector"], f"{where}, vector"), self._place(entry["on"], f"{where}, on")
             if on is not None:
                 model.torque(vector, on=on)
         functions, forces = self._functions(), tables["generalized_forces"]
-        self._check_keys(forces, functions, "the coordinates and speeds ([generalized_forces])")
+        check_keys(forces, functions, "the coordinates and speeds ([generalized_forces])", self._fault)
         read = {name: self.text.read(e, f"[generalized_forces] {name}") for name, e in forces.items()}
         if read:
             model.generalized_force({functions[name]: e for name, e in read.items() if name in functions})
-        kinetic, potential = (
-            self.text.read(tables["energy"].get(key, 0), f"[energy] {key}") for key in ("kinetic", "potential")
-        )
         if tables["energy"]:
-            model.energy(kinetic=kinetic, potential=potential)
+            model.energy(**{key: self.text.read(e, f"[energy] {key}") for key, e in tables["energy"].items()})
 
     def _place(self, value: Any, where: str) -> Any:
         """A particle or body by its name, or a position; None after a fault."""
@@ -254,23 +203,26 @@ class _Reading:
         return self.points.get(value)
 
     def _state_constraints(self) -> None:
-        for where, entry in self.tables["constraints"]:
+        for where, entry in self._entries("constraints"):
             expression = self._read(entry["expression"], f"{where}, expression")
-            name, servo, unit = (
-                self._texts(entry[key], f"{where}, {key}") if key in entry else None
-                for key in ("name", "servo", "unit")
-            )
-            self.model.constrain(expression, name=name, servo=servo, unit=unit or "")
-        for where, entry in self.tables["lines"]:
+            servo, unit = (self._texts(entry.get(key), f"{where}, {key}") for key in ("servo", "unit"))
+            self.model.constrain(expression, name=self._label(where, entry), servo=servo, unit=unit or "")
+        for where, entry in self._entries("lines"):
             points = entry["points"]
             if isinstance(points, list):
                 places = [self._place(p, f"{where}, points[{k}]") for k, p in enumerate(points)]
                 points = [place for place in places if place is not None]
-            self.model.line(points, name=self._texts(entry["name"], f"{where}, name") if "name" in entry else None)
+            self.model.line(points, name=self._label(where, entry))
+
+    def _label(self, where: str, entry: Mapping[str, Any]) -> str | None:
+        """The name of an entry that needs none."""
+        return self._text(entry["name"], f"{where}, name") if "name" in entry else None
 
     def _texts(self, value: Any, where: str) -> Any:
-        """A text, or a list of them."""
-        return [self._text(entry, where) for entry in value] if isinstance(value, list) else self._text(value, where)
+        """A text, a list of them, or None where there is none."""
+        if isinstance(value, list):
+            return [self._text(entry, where) for entry in value]
+        return None if value is None else self._text(value, where)
 
     def _check_definitions(self) -> None:
         s = self.model.statement
@@ -282,10 +234,11 @@ class _Reading:
 
     def _start(self, key: str) -> dict[str, float]:
         """Initial values by name; what `System.initial` knows beyond symbols and constraints is left to it."""
-        values = self._table(self.tables["initial"].get(key, {}), f"[initial] {key}")
+        values = read_table(self.tables["initial"].get(key, {}), f"[initial] {key}", self._fault)
         s = self.model.statement
         known = [*self._functions(), *(y.func.__name__ for y in s.unknowns), *(c.name for c in s.constraints)]
-        self._check_keys((name for name in values if name.isidentifier()), known, f"the state ([initial] {key})")
+        plain = [name for name in values if name.isidentifier()]
+        check_keys(plain, known, f"the state ([initial] {key})", self._fault)
         return {name: self._number(v, f"[initial] {key}.{name}") for name, v in values.items()}
 
 
