@@ -78,11 +78,15 @@ def test_check_tells_faults_with_status_1(tmp_path):
         'mass = 1\nposition = ["x", "y"]\n[[constraints]]\nexpression = "x"\nservo = "F"\n',
         encoding="utf-8",
     )
+    (tmp_path / "massless.toml").write_text(
+        'coordinates = ["x", "y"]\n[[particles]]\nname = "P"\nmass = 1\nposition = ["x", 0]\n', encoding="utf-8"
+    )
     for arguments, words in (
         (["wrong.toml"], "[[constraints]] rod, expression: `z` is not known in `z**2 + y**2 - L**2`"),
         (["wrong.toml"], "[[lines]] link, points[1]: `Bob` is not known in the particles and bodies; did you mean"),
-        (["stuck.toml"], "`rod`"),
-        (["servo.toml"], "F"),
+        (["stuck.toml"], "cannot all be met with y held at 2"),
+        (["servo.toml"], "its unknown `F` does not influence it"),
+        (["massless.toml"], "mass matrix singular; without inertia or constraint: `y_dot`"),
         (["nothing.toml"], "No such file"),
         (["four_bat"], "did you mean `four_bar`"),
         (["pendulum", "--set", "g"], "NAME=VALUE"),
