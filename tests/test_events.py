@@ -1,6 +1,8 @@
 """Events against exact solutions: times, jumps, latches, lift-off, and what is refused."""
 
+import json
 import pickle
+import re
 from functools import cache
 
 import numpy as np
@@ -544,10 +546,14 @@ def test_a_sequence_reads_like_a_motion(tmp_path):
     assert motion.to_xarray().sizes["constraint"] == 3
     assert motion.resampled([0.1, 0.2, 0.9])["a"] == pytest.approx([motion.at(t)["a"] for t in (0.1, 0.2, 0.9)])
     assert np.abs(motion.resampled([0.1, 0.9]).energy_balance).max() < 1e-9
-    motion.plot(tmp_path / "motion.png")
-    assert "latch" not in motion.animate(tmp_path / "motion.html").name
-    assert (tmp_path / "motion.png").stat().st_size > 10_000
-    assert (tmp_path / "motion.html").stat().st_size > 10_000
+    coordinates, *_ = motion.plot(tmp_path / "motion.png").axes
+    assert [line.get_label() for line in coordinates.lines] == ["a", "b", "x", "y"]
+    assert np.isin(motion["a"], coordinates.lines[0].get_ydata()).all()
+    page = motion.animate(tmp_path / "motion.html").read_text(encoding="utf-8")
+    scene = json.loads(re.search(r"<script[^>]*>(.*?)</script>", page, re.DOTALL)[1])
+    assert [track["name"] for track in scene["tracks"]] == ["disc", "arm"]
+    centre = motion.resampled(scene["t"])
+    np.testing.assert_allclose(np.array(scene["tracks"][1]["positions"])[:, 0], centre["x"], atol=1e-6)
     with pytest.raises(da.UnknownNameError, match="nothing"):
         motion["nothing"]
     with pytest.raises(da.ArrayError, match="within the motion"):

@@ -46,8 +46,18 @@ def test_reads_as_a_table_and_can_be_drawn(comparison, tmp_path):
     assert "difference" in text.splitlines()[1]
     assert len(text.splitlines()) == 10
     comparison.save(tmp_path / "diagram.png")
-    assert (tmp_path / "diagram.png").stat().st_size > 5000
+    assert (tmp_path / "diagram.png").read_bytes().startswith(b"\x89PNG")
     assert len(comparison.to_pandas()) == 8
+
+
+def test_diagram_shows_error_over_time_for_every_rung(comparison):
+    axes = comparison.plot()
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    curves = {line.get_label(): line.get_xydata() for line in axes.lines}
+    assert set(curves) >= {"DOP853, Projection", "RK4, Projection"}
+    for name in ("DOP853", "RK4"):
+        rungs = [(e.seconds, e.difference) for e in comparison.ladder if e.integrator.startswith(name)]
+        np.testing.assert_array_equal(np.sort(curves[f"{name}, Projection"], axis=0), np.sort(rungs, axis=0))
 
 
 def test_what_does_not_fit_is_listed_with_the_reason():

@@ -1,6 +1,6 @@
 import math
 import pickle
-import time
+import sys
 from fractions import Fraction
 
 import casadi
@@ -481,16 +481,36 @@ def test_depth_does_not_matter():
         lower(Function("Foo")(chain))
 
 
-def test_large_expressions_are_fast():
+def braid(nodes):
+    """Expressions that use each other again and again: few nodes, but as a tree of the order of 2^nodes leaves."""
     pool = [x, y, z]
     with sympy.evaluate(False):
-        for k in range(20_000):
+        for k in range(nodes):
             a, b = pool[-1 - k % 7 % len(pool)], pool[-(k % 3) - 1]
             pool.append(sympy.Add(a, b, x) if k % 3 else sympy.sin(a))
-    start = time.perf_counter()
-    Lowering(ATOMS).vector(pool[-100:])
-    assert time.perf_counter() - start < 4.0  # measured 0.3 s
+    return pool[-100:]
 
+
+def calls_to_lower(exprs):
+    """The graph of the expressions, and how many functions were called on the way, those of C included."""
+    calls, lowering = 0, Lowering(ATOMS)
+
+    def count_call(_frame, event, _function):
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    sys.setprofile(count_call)
+    try:
+        graph = lowering.vector(exprs)
+    finally:
+        sys.setprofile(None)
+    return graph, calls
+
+
+def test_work_grows_with_the_nodes_and_not_with_the_tree():
+    (_, fewer), (graph, more) = calls_to_lower(braid(5_000)), calls_to_lower(braid(20_000))
+    assert more < 4.2 * fewer  # linear: 4; n log n: 4.7; quadratic: 16
+    assert count(graph) < 2 * 20_000 + 200  # at most two additions a node; inputs and outputs
 
 def test_vector():
     lowering = Lowering(ATOMS)

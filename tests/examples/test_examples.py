@@ -12,8 +12,8 @@ NAMES = sorted(path.stem for path in FOLDER.glob("*.py"))
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """Module, result of `main` and folder of figures of an example, run once."""
+def run(tmp_path_factory, saved):
+    """Module, result of `main` and figures (by file name) of an example, run once."""
     done = {}
 
     def run_once(name):
@@ -21,11 +21,22 @@ def run(tmp_path_factory):
             spec = importlib.util.spec_from_file_location(f"{name}_in_gallery", FOLDER / f"{name}.py")
             example = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(example)
-            folder = tmp_path_factory.mktemp(name)
-            done[name] = example, example.main(folder), folder
+            saved.clear()
+            result = example.main(tmp_path_factory.mktemp(name))
+            done[name] = example, result, dict(saved)
         return done[name]
 
     return run_once
+
+
+def shown(axes):
+    """Title and labels of axes, and its curves as pairs of arrays."""
+    curves = [(line.get_xdata(), line.get_ydata()) for line in axes.lines]
+    return (axes.get_title(), axes.get_xlabel(), axes.get_ylabel()), curves
+
+
+def legend(axes):
+    return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -42,19 +53,28 @@ def test_stands_in_the_gallery(name):
 
 def test_appell_hamel(run):
     """K8: theta settles (figures 2, 4), the load sinks from 30 m (8), energy errors stay small in both models (9)."""
-    _, runs, folder = run("appell_hamel")
+    example, runs, figures = run("appell_hamel")
     motion = runs["NC"]
     assert motion["z"][0] == 30.0
     assert abs(motion["theta'"][-1]) < 1e-3
     assert np.ptp(motion["theta"][-100:]) < 2e-3
     np.testing.assert_allclose(runs["LC"].q, motion.q, atol=1e-7)
     assert all(np.abs(m.energy - m.energy[0]).max() < 5e-9 for m in runs.values())
-    assert (folder / "appell_hamel.png").stat().st_size > 10_000
+    *panels, energy, _ = figures["appell_hamel.png"].axes
+    for axes, (number, (x, y)) in zip(panels, example.PANELS.items(), strict=True):
+        text, (curve,) = shown(axes)
+        assert text == (f"Figure {number}: {y} over {x}", x, y)
+        np.testing.assert_array_equal(curve, [motion.t if x == "t" else motion[x], motion[y]])
+    text, curves = shown(energy)
+    assert text[0] == "Figure 9: energy error"
+    assert legend(energy) == ["NC", "LC"]
+    for (_, curve), m in zip(curves, runs.values(), strict=True):
+        np.testing.assert_array_equal(curve, m.energy - m.energy[0])
 
 
 def test_gauss_principle(run):
     """G6, G7: an amplitude of about 80 degrees (figure 1), phase plots that close (3), tracking to 1e-9 (5)."""
-    _, runs, folder = run("gauss_principle")
+    _, runs, figures = run("gauss_principle")
     swing = runs["1"]
     assert np.rad2deg(np.arctan2(np.abs(swing["x"]), swing["y"]).max()) == pytest.approx(78.2, abs=0.5)
     for a in (0.5, 1.0, 2.0, 4.0):
@@ -62,12 +82,17 @@ def test_gauss_principle(run):
         assert np.abs(runs[f"3, a={a:g}"]["x"]).max() < 2.0
     for alpha in (4.0, 0.4):
         assert np.abs(runs[f"4, alpha={alpha:g}"].violation["position"]["track"]).max() < 1e-9
-    assert len(list(folder.glob("kalaba_udwadia_*.png"))) == 5
+    panels = {name.removeprefix("kalaba_udwadia_"): figure.axes for name, figure in figures.items()}
+    assert {name: len(axes) for name, axes in panels.items()} == {
+        "1.png": 7, "2.png": 7, "3.png": 8, "4_4.png": 5, "4_0.4.png": 5,
+    }  # fmt: skip
+    np.testing.assert_array_equal(shown(panels["1.png"][4])[1], [(swing["x"], swing["vx"])])
+    np.testing.assert_array_equal([y for _, y in shown(panels["4_4.png"][2])[1]], runs["4, alpha=4"].reactions.T)
 
 
 def test_consistent_starts(run):
     """I7, I8: (3.1) and (3.5) hold at the start; the car comes round once on the circle of radius 20 m."""
-    _, runs, folder = run("consistent_starts")
+    _, runs, figures = run("consistent_starts")
     q1, q2, u1, u2 = (runs["spatial_four_bar"][name][0] for name in ("q1", "q2", "u1", "u2"))
     assert 8 - 8 * np.cos(q1) * np.sin(q2) - 4 * np.sin(q1) == pytest.approx(0.0, abs=1e-11)
     slope = 8 * np.sin(q1) * np.sin(q2) - 4 * np.cos(q1)
@@ -76,22 +101,48 @@ def test_consistent_starts(run):
     np.testing.assert_allclose(np.hypot(car["x"], car["y"] - 20.0), 20.0, atol=1e-10)
     assert car["y"].max() == pytest.approx(40.0, abs=0.01)
     assert car["Md"][0] == pytest.approx(-106.268, abs=1e-3)
-    assert (folder / "consistent_starts.png").stat().st_size > 10_000
+    panels = figures["consistent_starts.png"].axes
+    assert [legend(axes) for axes in panels[:3]] == [["q1", "q2"], ["u1", "u2"], ["rod"]]
+    path, angle, moment = (shown(axes) for axes in panels[3:])
+    assert path[0] == ("car: path", "x [m]", "y [m]")
+    assert panels[3].get_aspect() == 1.0  # a circle looks like one
+    np.testing.assert_array_equal(path[1], [(car["x"], car["y"])])
+    np.testing.assert_array_equal(angle[1], [(car.t, car["theta"])])
+    assert moment[0][2] == "Md [N m]"
+    np.testing.assert_array_equal(moment[1], [(car.t, car["Md"])])
 
 
 def test_events(run):
     """Bounces at the exact times, and the angular momentum that a latch keeps."""
-    example, figure, _ = run("events")
+    example, path, figures = run("events")
     assert example.latch()["wa"][-1] == pytest.approx(0.7 * 3 / 1.3, rel=1e-12)
     ball = example.bouncing_ball()
     assert len(ball.events) == 6
     assert ball.events[0].t == pytest.approx(np.sqrt(2 / 9.81), rel=1e-9)
-    assert figure.stat().st_size > 10_000
+    left, right = figures[path.name].axes
+    text, ((x, y),) = shown(left)
+    assert text == ("bouncing ball", "x [m]", "y [m]")
+    assert x[-1] == pytest.approx(0.5 * 3.0, rel=1e-9)
+    falling = x < 0.5 * ball.events[0].t
+    np.testing.assert_allclose(y[falling], 1 - 9.81 / 2 * (x[falling] / 0.5) ** 2, atol=1e-9)
+    assert legend(right) == ["disc", "arm"]
+    assert [curve[[0, -1]] for _, curve in shown(right)[1]] == [
+        pytest.approx([3.0, 2.1 / 1.3], rel=1e-9),
+        pytest.approx([0.0, 2.1 / 1.3], rel=1e-9),
+    ]
 
 
 def test_lecture_four_bar(run):
     """L2, L4: the residual follows the tolerance of IDA, and projection takes it away."""
-    _, rows, folder = run("lecture_four_bar")
+    example, rows, figures = run("lecture_four_bar")
     assert all(0.01 * row["rtol"] < row["|phi| raw"] < 30 * row["rtol"] for row in rows)
     assert all(row["|phi| projected"] < 1e-11 for row in rows)
-    assert len(list(folder.glob("lecture_four_bar*.png"))) == 2
+    angles, violation = figures["lecture_four_bar.png"].axes
+    assert legend(angles) == ["q1", "q2", "q3"]
+    assert legend(violation) == ["no correction", "projection"]
+    opened, held = (y.max() for _, y in shown(violation)[1])
+    assert held < 1.001e-12 < opened
+    (tolerances,) = figures["lecture_four_bar_tolerances.png"].axes
+    assert legend(tolerances) == ["|phi| raw", "|phi| projected", "error raw"]
+    for name, curve in zip(legend(tolerances), shown(tolerances)[1], strict=True):
+        np.testing.assert_array_equal(curve, [example.TOLERANCES, [row[name] for row in rows]])

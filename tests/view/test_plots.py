@@ -84,8 +84,13 @@ def test_motion_has_a_panel_per_group_then_violation_and_balance(tmp_path):
     assert [len(panel.lines) for panel in figure.axes] == [2, 12, 2, 1]
     assert len({panel.get_xlim() for panel in figure.axes}) == 1
     assert len(legend_names(figure.axes[2])) == 2
-    figure.savefig(tmp_path / "motion.png")
-    assert (tmp_path / "motion.png").stat().st_size > 10_000
+    assert figure.get_suptitle() == "sliding particle"
+    np.testing.assert_array_equal(figure.axes[1].lines[11].get_ydata(), np.sin(12 * T))
+    np.testing.assert_array_equal(figure.axes[3].lines[0].get_ydata(), 1e-9 * T)
+    figure.savefig(tmp_path / "motion.png", dpi=100)
+    picture = mpl.image.imread(tmp_path / "motion.png")
+    assert picture.shape[:2] == tuple(int(100 * side) for side in figure.get_size_inches()[::-1])
+    assert len(np.unique(picture.reshape(-1, picture.shape[-1]), axis=0)) > 12  # a colour per curve of a panel at least
 
 
 def test_motion_leaves_out_what_is_not_there():
