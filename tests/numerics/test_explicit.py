@@ -93,7 +93,7 @@ def mechanism(request):
 
 @pytest.mark.parametrize("drift", DRIFTS)
 @pytest.mark.parametrize("integrator", STEPS)
-def test_every_drift_control_keeps_the_order(mechanism, integrator, drift):
+def test_every_drift_control_keeps_the_order_with_gains_that_do_not_follow_the_step(mechanism, integrator, drift):
     system, state, fine, scale = mechanism
     order, step = STEPS[integrator]
     if drift == "Baumgarte":
@@ -108,6 +108,18 @@ def test_every_drift_control_keeps_the_order(mechanism, integrator, drift):
     assert measured > order - 0.35
     if order == 4:
         assert measured < order + 0.35
+
+
+@pytest.mark.parametrize("integrator", [da.RK4, da.Tsit5])
+def test_default_gains_of_fixed_steps_cost_the_order(pendulum, integrator):
+    """Gains of (0.05 / h)^2 act on stages that lie O(h^2) off the constraint: motions converge with h^2 only."""
+    system, state = pendulum
+    exact = problems.get("pendulum").exact(np.array([2.0]))
+    errors = []
+    for step in (0.002, 0.001):
+        motion = system.simulate(state, 2.0, t_eval=[2.0], integrator=integrator(step=step), drift=da.Baumgarte())
+        errors.append(max(abs(motion[name][-1] - exact[name][0]) for name in ("x", "y")))
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.35)
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,8 @@ Bounds. A default run has rtol = 1e-10; errors of single steps add up in the ene
 of the energy turned over. `Projection(tolerance=1e-12)` promises 1e-12 of every constraint at every sample.
 """
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -97,7 +99,7 @@ def test_energy_is_kept(motion):
 
 
 def upright_cranks(speeds, times, n=2):
-    """Angles from the upright and their rates, (starts, nt) each, of phi'' = kappa sin phi from phi = 0, phi' = speed."""
+    """Angles from the upright and rates, (starts, nt) each: phi'' = kappa sin phi, phi(0) = 0, phi'(0) = speed."""
     kappa = G / a02.LENGTH * ((n + 1) / 2 + n) / ((n + 1) / 3 + n)
     count = len(speeds)
 
@@ -122,7 +124,7 @@ def stretched(motion, n=2):
     """The largest |length^2 - 1| of a rod, by hand."""
     ground = [[k + 0 * motion.t, 0 * motion.t] for k in range(n + 1)]
     joints = [[motion[f"x{k}"], motion[f"y{k}"]] for k in range(n + 1)]
-    rods = np.array([*zip(ground, joints, strict=True), *zip(joints, joints[1:], strict=False)])
+    rods = np.array([*zip(ground, joints, strict=True), *pairwise(joints)])
     return np.abs(((rods[:, 1] - rods[:, 0]) ** 2).sum(axis=1) - 1).max()
 
 
