@@ -72,8 +72,8 @@ def _load(modules: tuple[str, ...], what: str, how_long: str) -> None:
 def _load_or_compile(modules: tuple[str, ...], what: str, how_long: str) -> None:
     directory = default_directory()
     digest = hashlib.sha256(" ".join((_stamp(), *modules)).encode()).hexdigest()[:24]
-    marker = None if directory is None else directory.parent / f"engine-{digest}"
-    known = marker is not None and marker.exists()
+    marker = None if directory is None else directory / f"engine-{digest}"
+    known = marker is not None and _is_there(marker)
     if not known:
         from rich.console import Console
 
@@ -88,6 +88,14 @@ def _load_or_compile(modules: tuple[str, ...], what: str, how_long: str) -> None
         with suppress(OSError):  # a read-only home: the announcement comes again, nothing else
             marker.parent.mkdir(parents=True, exist_ok=True)
             marker.touch()
+
+
+def _is_there(path: Path) -> bool:
+    """Whether a file exists; not if its directory cannot be read."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
 
 
 @functools.cache

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dalembert import preparation
 from dalembert.equations import emit, native, object_cache
 from dalembert.equations.native import Kernel, compile_kernel
 from dalembert.equations.object_cache import ObjectCache
@@ -312,13 +313,20 @@ def empty(path):
     path.write_bytes(b"")
 
 
+def let_others_write(path):
+    path.chmod(0o622)
+
+
 @pytest.mark.parametrize(
     "damage",
-    [truncate, flip_a_bit, replace_by_other_kernel, replace_by_directory, replace_by_link, replace_by_pipe, empty],
+    [
+        *(truncate, flip_a_bit, empty),
+        *(replace_by_other_kernel, replace_by_directory, replace_by_link, replace_by_pipe, let_others_write),
+    ],
 )
 def test_a_damaged_entry_is_never_loaded(cache, compiles, damage):
-    if damage in (replace_by_link, replace_by_pipe) and not hasattr(os, "mkfifo"):
-        pytest.skip("this platform has neither")
+    if damage in (replace_by_link, replace_by_pipe, let_others_write) and not hasattr(os, "mkfifo"):
+        pytest.skip("this platform has none of these")
     x = np.array([2.0, 3.0])
     compile_kernel(scalar_function(lambda a, b: a**b), cache=cache)
     damage(entries(cache)[0])
@@ -363,9 +371,10 @@ def test_other_tools_and_machines_have_other_keys(monkeypatch):
     assert native._object_key(function) == key
 
 
-def test_an_unusable_directory_means_no_caching(tmp_path, compiles):
+@pytest.mark.parametrize("directory", ["file/kernels", "n" * 5000], ids=["under a file", "name too long"])
+def test_an_unusable_directory_means_no_caching(tmp_path, compiles, directory):
     (tmp_path / "file").write_text("in the way")
-    cache = ObjectCache(tmp_path / "file" / "kernels")
+    cache = ObjectCache(tmp_path / directory)
     assert compile_kernel(chain(2), cache=cache).backend == "native"
     assert compile_kernel(chain(2), cache=cache).backend == "native"
     assert len(compiles) == 2
@@ -411,6 +420,21 @@ def test_the_default_directory_follows_the_environment(monkeypatch, tmp_path):
         monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
         directory = ObjectCache().directory
         assert directory.parts[-3:] == (tail, "dalembert", "kernels")
+
+
+def test_an_unusable_directory_only_repeats_the_announcement(monkeypatch, capsys):
+    monkeypatch.setenv("DALEMBERT_CACHE_DIR", "n" * 5000)
+    for _ in range(2):
+        preparation._load_or_compile((), "nothing", "no time")
+    assert capsys.readouterr().err.count("preparing nothing") == 2
+
+
+def test_a_part_of_the_engine_is_announced_once_and_noted_in_the_chosen_directory(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("DALEMBERT_CACHE_DIR", str(tmp_path / "chosen"))
+    for _ in range(2):
+        preparation._load_or_compile((), "nothing", "no time")
+    assert capsys.readouterr().err.count("preparing nothing") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["chosen"]
 
 
 def test_without_a_home_nothing_is_cached(monkeypatch):

@@ -1,9 +1,9 @@
 """Object code on disk, found by what it was made from.
 
 An entry is one file: magic, key, SHA-256 of the payload, payload. Machine code that is not exactly what was stored must
-never run, so an entry that is truncated, altered, of another key, of another owner or not a regular file counts as
-missing and is written anew. Files appear by `os.replace`, so processes can share a directory. A directory that cannot
-be used means no caching, never an error.
+never run. An entry that is truncated, altered, stored under another key, owned or writable by another user, or not a
+regular file therefore counts as missing and is written anew. Files appear by `os.replace`, so processes can share a
+directory. Without a usable directory nothing is cached; that is never an error.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ LIMIT = 256 * 2**20  # bytes
 _MAGIC = b"dalembert-object-1\n"
 _SUFFIX = ".object"
 _TEMPORARY = ".partial"
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _STALE = 3600.0  # s; a writer that died left the temporary file behind
 
 
@@ -112,13 +113,14 @@ def _unpack(data: bytes, key: str) -> bytes | None:
 
 
 def _read_own_file(path: Path) -> bytes | None:
-    """The content of a regular file that belongs to this user; None for anything else."""
+    """The content of a regular file that this user owns and nobody else may write; None for anything else."""
     # Without O_NONBLOCK a FIFO of that name would block; O_NOFOLLOW refuses links out of the directory.
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, flags)
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
-        owned = sys.platform == "win32" or status.st_uid == os.geteuid()
+        # The checksum is no secret: whoever may write the file could plant code under a valid one.
+        owned = sys.platform == "win32" or (status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_WRITE)
         return file.read() if owned and stat.S_ISREG(status.st_mode) else None
 
 
