@@ -94,8 +94,9 @@ def test_code_of_the_page_runs_and_prints_what_the_page_says(page, tmp_path, mon
             printed = capsys.readouterr().out
         elif language == "text":
             check_output(block, printed, where)
-    motion = names.get("motion")
-    assert motion is None or motion.success
+    for name, value in names.items():
+        if isinstance(value, da.Motion | da.MotionSequence):
+            assert value.certificate.ok, f"{where}, `{name}`: {value.certificate}"
     if where in CHECKS:
         CHECKS[where](names)
 

@@ -62,7 +62,7 @@ def jit(signature: Any, *, fastmath: tuple[str, ...] = ()) -> Callable[[Callable
         options = {"nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
         dispatcher = nb.njit(**options, fastmath=set(fastmath))(function)
         dispatcher.enable_caching()
-        # The one private attribute of Numba this project relies on; without it caching is merely per file.
+        # Private to Numba, like the option `_nrt` above and `_defn` of an intrinsic; without it caching is per file.
         dispatcher._cache._cache_file._source_stamp = stamp  # noqa: SLF001
         _STAMPS[id(dispatcher)] = stamp
 
