@@ -1,17 +1,37 @@
 """What the package promises: its names, and that importing it stays light."""
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import dalembert as da
 
 
-def test_all_is_exactly_what_can_be_imported():
-    assert sorted(da.__all__) == dir(da)
+def imported(body):
+    """The names that statements import from the library itself, with their modules."""
+    froms = [statement for statement in body if isinstance(statement, ast.ImportFrom)]
+    ours = [statement for statement in froms if statement.module.startswith("dalembert.")]
+    return {alias.asname or alias.name: statement.module for statement in ours for alias in statement.names}
+
+
+def test_all_is_exactly_what_the_package_imports():
+    tree = ast.parse(Path(da.__file__).read_text(encoding="utf-8"))
+    (types,) = (statement for statement in tree.body if isinstance(statement, ast.If))
+    at_once, when_asked_for = imported(tree.body), imported(types.body)
+    assert when_asked_for == da._NATIVE
+    assert sorted(da.__all__) == sorted(at_once | when_asked_for) == dir(da)
+    assert len(set(da.__all__)) == len(da.__all__)
+
+
+def test_every_name_can_be_imported_and_no_other():
     for name in da.__all__:
         assert getattr(da, name).__name__ == name
+    names = {}
+    exec("from dalembert import *", names)
+    assert sorted(names.keys() - {"__builtins__"}) == sorted(da.__all__)
     with pytest.raises(AttributeError, match="nothing"):
         da.nothing  # noqa: B018
 
