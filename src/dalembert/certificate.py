@@ -16,9 +16,9 @@ LEVELS = ("position", "velocity", "acceleration", "solve", "energy")  # in the o
 
 @dataclass(frozen=True)
 class Tolerances:
-    """What counts as held: relative for the solve and the energy, in the units of the constraints for the others.
+    """Limits for the certificate: relative for the solve and the energy, in the units of the constraints otherwise.
 
-    The rate of a constraint is allowed so much times the largest sum |A_kj u_j| of its terms, if that exceeds 1.
+    The limit for the rate of a constraint is multiplied by the largest sum |A_kj u_j| of its terms if that exceeds 1.
     """
 
     position: float = 1e-9
@@ -65,11 +65,11 @@ class Certificate:
     `findings` has a row per constraint and level, then "solve" (M u' - f - r, relative) and "energy" (change of energy
     minus work done, relative to the energy turned over). `condition` is the smallest reciprocal condition met in the
     constraint solve (1 is perfect, 0 singular); `dependent` are the sample times at which it was practically zero.
-    `powers` are the constraints that exchange energy, at up to 200 of the samples; they inform and are not judged.
-    `events` has a line per event that was looked out for; events inform and are not judged.
+    `powers` are the constraints that exchange energy, at up to 200 of the samples; they do not affect `ok`.
+    `events` has a line per event; events do not affect `ok`.
     `not_unique` names the constraints whose multipliers are not unique because constraints are redundant throughout.
-    `ok` needs every finding to hold and the run to reach its end. Where there are no samples there are no findings, and
-    numbers that would be found at them are NaN.
+    `ok` is True if every finding holds and the run reached its end. Without samples there are no findings, and the
+    numbers that would follow from them are NaN.
     """
 
     title: str
@@ -90,7 +90,7 @@ class Certificate:
 
     @property
     def ok(self) -> bool:
-        """Whether the run reached its end and every finding held; not if there was nothing to judge."""
+        """Whether the run reached its end and every finding held; False if there was nothing to judge."""
         return self.success and bool(self.findings) and not self.failures
 
     @property
@@ -138,7 +138,7 @@ class Certificate:
 
     @property
     def _given(self) -> str:
-        return "the least ones are" if self.least else "those of an independent set are"
+        return "the smallest ones are" if self.least else "those of an independent set are"
 
     def _remarks(self) -> list[str]:
         if self.not_unique:

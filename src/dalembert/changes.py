@@ -43,7 +43,7 @@ def _joined(before: State, system: System) -> tuple[State, dict[str, float]]:
         name, worst = max(bad.items(), key=lambda item: abs(item[1]))
         raise InconsistentStateError(
             f"the position constraint `{name}` of `{system.name}` is off by {worst:.3g} (allowed {REFUSED:.0e}); "
-            "positions cannot jump: let the event occur where it holds",
+            "positions cannot jump, so let the event occur where it holds",
             {("position", key): value for key, value in bad.items()},
         )
     return _completed(system, before, before.q, {}, p)

@@ -1,13 +1,13 @@
-"""What can go wrong, as a tree; every error says what is wrong, the numbers, and what to do.
+"""The exceptions of the library as a tree; every error says what is wrong, gives the numbers, and says what to do.
 
 DalembertError
 |- ModelError(ValueError)              the stated model has faults; all of them are listed in `.faults`
-|- UnknownNameError(KeyError)          a symbol or name the system does not have
+|- UnknownNameError(KeyError)          a symbol or name that the system does not have
 |- ArrayError(ValueError)              an array of the wrong shape, or not finite
 |- OptionError(ValueError)             an option whose value cannot work
-|- PairingError(TypeError)             ingredients that do not fit together
-|- InitialStateError(ValueError)       no consistent state could be found
-`- InconsistentStateError(ValueError)  a state that violates the constraints was handed to a simulation
+|- PairingError(TypeError)             options that do not fit together
+|- InitialStateError(ValueError)       no consistent state was found
+`- InconsistentStateError(ValueError)  `simulate` got a state that violates the constraints
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ModelError(DalembertError, ValueError):
 
 
 class UnknownNameError(DalembertError, KeyError):
-    """A symbol or name that was never declared; `.known` lists what there is."""
+    """A symbol or name that was never declared; `.known` lists the declared ones."""
 
     def __init__(self, name: str, known: Iterable[str], where: str) -> None:
         self.name, self.known, self.where = name, tuple(known), where
@@ -53,7 +53,7 @@ class UnknownNameError(DalembertError, KeyError):
 
 
 class ArrayError(DalembertError, ValueError):
-    """An array of the wrong shape, or one that holds values that are not finite."""
+    """An array of the wrong shape, or with values that are not finite."""
 
 
 class OptionError(DalembertError, ValueError):
@@ -61,7 +61,7 @@ class OptionError(DalembertError, ValueError):
 
 
 class PairingError(DalembertError, TypeError):
-    """Ingredients that do not fit together; the message names the remedy."""
+    """Options that do not fit together; the message names the remedy."""
 
 
 class Closest(NamedTuple):
@@ -74,9 +74,9 @@ class Closest(NamedTuple):
 class InitialStateError(DalembertError, ValueError):
     """No consistent state was found.
 
-    `.residuals` maps constraint names to what is left of them in `.closest`, the closest state found (None if the error
-    came up before); `.conflicting` names the constraints in conflict; `.remedies` maps given values to what they would
-    have to be; `.states` are those found before, when a branch was followed.
+    `.closest` is the closest state found (None if there is none), and `.residuals` maps constraint names to their
+    residuals there. `.conflicting` names the constraints in conflict. `.remedies` maps given values to ones that would
+    work. `.states` are the states found before, when a branch was followed.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""`Event`: something to look out for during a motion, and what it changes; `Occurrence`: that it happened."""
+"""`Event`: a zero to locate during a motion, and what it changes; `Occurrence`: one that happened."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ class Event:
 
     `expr` is a SymPy expression (or equation) of coordinates, speeds, their rates, parameters and time; the symbol of a
     constraint's name stands for its multiplier, so that `Event("table", direction=-1)` is the lift-off from a contact
-    stated as the constraint `table`. A name or a constraint alone will do. Such multipliers must be unique.
+    stated as the constraint `table`. `expr` may be just a name or a constraint. Such multipliers must be unique.
 
     Without `then` an event is recorded; with `terminal=True` it ends the motion. `then` says what changes:
 
     - a mapping {coordinate, its rate, speed or parameter: expression}, evaluated just before: `{vy: -e * vy}`,
-      `{k: 0}`. What is not in it stays as it is as far as the constraints allow, and takes the least change in the mass
-      metric otherwise.
+      `{k: 0}`. Other values stay as they are as far as the constraints allow; otherwise they change as little as
+      possible in the mass metric.
     - another System with the same coordinates and speeds, such as the model compiled with one constraint more or less:
-      the motion goes on as that. Its position constraints must hold already. Its velocity constraints are met by the
-      impulse of its constraints alone, M (u+ - u-) = A^T Lambda: momentum is kept along every motion they allow, energy
-      is lost (`dalembert.initial.impact`). The event is off while that very system moves.
+      the motion continues with it. Its position constraints must hold already. The impulse of its constraints alone,
+      M (u+ - u-) = A^T Lambda, makes the velocities consistent: momentum is conserved along every motion that the
+      constraints allow, and energy is lost (`dalembert.initial.impact`). The event is inactive while that system moves.
     - a function of the State just before that returns the State after.
 
-    A change of sign is looked for at the end of every step and at three places within it, so that two zeros closer than
-    that can be missed: limit `max_step` of the integrator if they matter. The time is found on the dense output of the
-    integrator, with the constraints held. An event whose expression is zero (within 1e-12) at the start does not occur
-    there, and one that has just changed the motion does not occur again at once.
+    Signs are compared at the end of every step and at three points within it. Two zeros closer than that can be missed:
+    limit `max_step` of the integrator if they matter. The time is located on the dense output of the integrator, with
+    the constraints held. An event whose expression is zero (within 1e-12) at the start does not occur there, and an
+    event that has just changed the motion does not occur again at once.
     """
 
     expr: Any
@@ -113,7 +113,7 @@ class Occurrence:
         if self.after.system is self.state.system:
             return text + (f", impulses {pushed}" if pushed else "")
         how = f"after impulses that keep momentum: {pushed}" if pushed else "without impulses"
-        return f"{text}; on as `{self.after.system.name}` {how}"
+        return f"{text}; continues as `{self.after.system.name}` {how}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,7 @@ def check_events(state: State, events: Iterable[Event]) -> tuple[Event, ...]:
     names = [event.name for event in listed]
     for name in names:
         if names.count(name) > 1:
-            raise OptionError(f"{names.count(name)} events are called `{name}`; tell them apart by `name=`")
+            raise OptionError(f"{names.count(name)} events are called `{name}`; give each its own `name=`")
     systems = [system, *(event.then for event in listed if isinstance(event.then, System))]
     for other in systems[1:]:
         _check_same(system, other)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class Motion(Recorded):
     """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), work (nt,) done on the system, and what follows.
 
-    `events` are the occurrences of what was looked out for, in order; `events["bounce"]` those of one name.
+    `events` are the occurrences of events, in order; `events["bounce"]` those of one event.
     `motion["x"]` or `motion[x]` is one coordinate, speed, unknown or multiplier over time, (nt,).
     """
 
@@ -73,7 +73,7 @@ class Motion(Recorded):
 
     @property
     def segments(self) -> tuple[Motion, ...]:
-        """Itself alone, so that it can be gone through like a `MotionSequence`."""
+        """The motion itself; a `MotionSequence` has several segments."""
         return (self,)
 
     @cached_property
@@ -114,7 +114,7 @@ class Motion(Recorded):
         """Force (nt, 3) and torque (nt, 3) that constraints exert on a particle or body.
 
         m a - m g - the forces applied at it, and likewise for the torque about its mass centre, both in inertial axes;
-        see `dalembert.reactions.reaction_on` for what cannot be told apart.
+        see `dalembert.reactions.reaction_on` for forces that cannot be separated.
         """
         return reaction_on(self, item)
 
@@ -161,7 +161,7 @@ class Motion(Recorded):
 
     @cached_property
     def certificate(self) -> Certificate:
-        """How well constraints, equations and energy balance held; printable, with `.ok`."""
+        """How well constraints, equations and energy balance held; print it, or ask `.ok`."""
         facts = Certificate(
             title=self.system.name,
             success=self.success,

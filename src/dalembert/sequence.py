@@ -37,7 +37,7 @@ def _joined(name: str, says: str) -> cached_property[np.ndarray]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MotionSequence(Recorded):
-    """Motions one after the other, `segments`, joined where `events` changed state, parameters or system.
+    """Successive motions, `segments`, joined where `events` changed the state, parameters or system.
 
     Reads like a `Motion`: arrays over all samples, values by name. The time of a change has two samples, the last of
     one segment and the first of the next. Where a constraint does not exist its multiplier, reaction and violation are
@@ -159,7 +159,7 @@ class MotionSequence(Recorded):
 
     @property
     def success(self) -> bool:
-        """Whether it reached its end, or an event that ends it."""
+        """Whether the motion reached its end, or an event that ends it."""
         return self.segments[-1].success
 
     @property
@@ -169,7 +169,7 @@ class MotionSequence(Recorded):
 
     @property
     def stats(self) -> dict[str, int]:
-        """What it cost, all segments together."""
+        """The cost of all segments together."""
         return self.certificate.stats
 
     @property
@@ -179,7 +179,7 @@ class MotionSequence(Recorded):
 
     @cached_property
     def certificate(self) -> Certificate:
-        """The worst of all segments; the energy is judged as a whole, with what changes took out of it."""
+        """The worst of all segments; the energy is judged as a whole, including the losses in changes."""
         parts = [motion.certificate for motion in self.segments]
         if not len(self):
             return combine(parts, events=self.events.remarks)

@@ -44,14 +44,15 @@ def simulate(
 ) -> Motion | MotionSequence:
     """The motion from `state` to `t_end`, or over `(t0, t_end)`.
 
-    `t_eval` (increasing) asks for samples at given times; otherwise every accepted step is a sample. `parameters`
-    changes values carried by the state. Where nothing is said: LagrangeMultipliers, Projection and Automatic, which is
-    DOP853 and, where the motion turns out to be stiff, Radau; the certificate says what was chosen. Numerical failure
-    does not raise: the motion holds all samples up to it, `success` is False and `message` says why. Ctrl-C likewise.
+    Samples are taken at the times `t_eval` (increasing), or at every accepted step if it is left out. `parameters`
+    changes values that the state carries. The defaults are LagrangeMultipliers, Projection and Automatic, which is
+    DOP853 and changes to Radau if the motion turns out to be stiff; the certificate says what was chosen. Numerical
+    failure does not raise: the motion holds all samples up to the failure, `success` is False and `message` says why.
+    Ctrl-C ends a run in the same way.
 
-    `events` are looked out for (see `Event`); what occurred is in `motion.events`. A motion that an event ends has its
-    last sample there. If one of them changed anything, the result is a `MotionSequence`, which reads like a Motion; it
-    has two samples, before and after, at each such time. Both whether or not `t_eval` asks for them.
+    `events` are located during the run (see `Event`) and listed in `motion.events`. If an event ends the motion, the
+    last sample is taken there. If an event changes anything, the result is a `MotionSequence`, which reads like a
+    Motion and has two samples at the time of each change, before and after. These samples do not depend on `t_eval`.
     """
     prepare()
     formulation, drift, integrator = pair(formulation, drift, integrator)
@@ -73,13 +74,13 @@ def simulate(
 
 
 def check_locates(integrator: Integrator) -> None:
-    """Raise `PairingError` if the integrator cannot look out for events: it is not a one-step method that marches."""
+    """Raise `PairingError` if the integrator is not a one-step method: it cannot locate events."""
     from dalembert.numerics.engine import OneStep
 
     if not isinstance(integrator, OneStep):
         raise PairingError(
-            f"{type(integrator).__name__} runs through time by itself and does not look out for events; take a "
-            "one-step integrator such as DOP853(), or leave `events` out"
+            f"{type(integrator).__name__} does not support events; use a one-step integrator such as DOP853(), or "
+            "leave `events` out"
         )
 
 
@@ -140,8 +141,8 @@ def _check_implicit(formulation: Formulation | None, drift: Drift | None, name: 
 
     if not isinstance(formulation, LagrangeMultipliers | None):
         raise PairingError(
-            f"{name} solves the equations of motion with their multipliers itself and has no use for {formulation!r}; "
-            "leave `formulation` out, or take an explicit integrator such as DOP853()"
+            f"{name} solves the equations of motion with their multipliers itself and does not use {formulation!r}; "
+            "leave `formulation` out, or use an explicit integrator such as DOP853()"
         )
     if not isinstance(drift, NoCorrection | Projection | None):
         raise PairingError(

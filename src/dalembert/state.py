@@ -31,8 +31,8 @@ class State:
 
     Arrays: q (nq,), u (nu,), udot (nu,), multipliers (nc,), parameters (np,). `state["x"]` or `state[x]` gives one
     value; `state["x'"]` and `state["x''"]` rates of a coordinate, `state["vx'"]` an acceleration, `state["loop"]` the
-    multiplier of a constraint, `state["reaction(vx)"]` the generalised reaction along a speed. `report` says how it was
-    found, if it was.
+    multiplier of a constraint, `state["reaction(vx)"]` the generalised reaction along a speed. `report` describes how
+    `System.initial` found the state.
     """
 
     system: System
@@ -80,7 +80,7 @@ class State:
 
     @property
     def residuals(self) -> dict[str, dict[str, float]]:
-        """What is left of every constraint by level and name; "balance" holds M u' - f - r by speed."""
+        """The residual of every constraint by level and name; "balance" holds M u' - f - r by speed."""
         return residuals_of(self)
 
     # -- other states ----------------------------------------------------------------------------------------------
@@ -88,8 +88,8 @@ class State:
     def with_(self, changes: Mapping[Any, float] | None = None, /, **named: float) -> State:
         """The consistent state with these values, the rest of it nearest to this one.
 
-        Values are those `System.initial` takes, by symbol or name, or as keywords; parameters and `t` may be among
-        them. Nothing else is kept exactly: pass it too if it must be.
+        Values are those of `System.initial`, by symbol, by name or as keywords; parameters and `t` may be among them.
+        Other values may change: pass those that must stay exactly.
         """
         values = {**{_spelling(key): value for key, value in (changes or {}).items()}, **named}
         parameters = {key: values.pop(key) for key in list(values) if key in self.system.parameters}
@@ -99,8 +99,8 @@ class State:
     def follow(self, key: Any, values: Iterable[float], *, hold: Any = None) -> tuple[State, ...]:
         """The states of this branch at successive `values` of a coordinate, a parameter or "t".
 
-        Each state is the guess of the next, with steps refined in between so that the branch is not left. At a limit
-        (dead point) raises `InitialStateError` with the value, and the states so far in `.states`. `hold` names
+        Each state is the guess for the next; intermediate steps keep it on the branch. At a limit (dead point) it
+        raises `InitialStateError` with the value, and with the states found so far in `.states`. `hold` names
         coordinates and speeds that stay as they are.
         """
         from dalembert.initial.continuation import follow

@@ -101,7 +101,7 @@ def test_loops_that_cannot_close(kind, seed):
     else:  # stretched out towards the pin
         assert gap == pytest.approx(least, rel=1e-6)
     assert "parameter" in str(error)
-    assert "would do" in str(error)
+    assert "would work" in str(error)
 
 
 @EXAMPLES

@@ -156,7 +156,7 @@ def test_singular_positions_are_reached(checked):
 def test_unreachable_values_come_with_the_nearest_that_works(four_bar):
     system, _ = four_bar
     short = {"la": 1.8, "lb": 1.0}
-    with pytest.raises(da.InitialStateError, match=r"q1 held at 3\.1.*q1 = 1\.1 rather than 3\.1 would do") as caught:
+    with pytest.raises(da.InitialStateError, match=r"q1 held at 3\.1.*q1 = 1\.1 rather than 3\.1 would work") as caught:
         system.initial({"q1": 3.1}, parameters=short)
     error = caught.value
     assert set(error.conflicting) == {"loop_x", "loop_y"}
@@ -167,7 +167,7 @@ def test_unreachable_values_come_with_the_nearest_that_works(four_bar):
     assert error.remedies["q1"] == pytest.approx(limit, abs=0.01)
     assert error.remedies["q1"] <= limit
     system.initial({"q1": error.remedies["q1"]}, parameters=short)
-    with pytest.raises(da.InitialStateError, match=r"parameter ln = 3\.8 instead of 5 would do"):
+    with pytest.raises(da.InitialStateError, match=r"parameter ln = 3\.8 instead of 5 would work"):
         system.initial({}, parameters={"ln": 5.0})
 
 

@@ -38,7 +38,7 @@ COUNTS = tuple(int(300 * 10.0 ** (k / 2)) for k in range(5))  # and numbers of f
 
 @dataclass(frozen=True)
 class Entry:
-    """What one combination took and gave; `reason` says why it did not fit or did not finish, else it is empty.
+    """Cost and accuracy of one combination; `reason` says why it did not fit or finish, and is empty otherwise.
 
     `seconds` is the best of a few runs; `position`, `velocity` are the largest violations of constraints at the
     samples, `energy` the largest energy error relative to the energy turned over, `difference` the largest difference
@@ -123,9 +123,9 @@ def compare(
     integrators: Iterable[Integrator] | None = None,
     report: Callable[[str], None] | None = None,
 ) -> Comparison:
-    """Every combination of the ingredients (all there are where nothing is said), run from `state` to `t_end`.
+    """Every combination of the given methods (by default of all methods), run from `state` to `t_end`.
 
-    Integrators that keep the constraints themselves run once each. `report` is told what runs next.
+    Integrators that keep the constraints themselves run once each. `report` is called with the name of the next run.
     """
     prepare()
     span = t_end - state.t

@@ -159,7 +159,7 @@ def _check_velocities(derivation: Derivation, constraints: Constraints, probe: P
         off = max(_outside(*values) for values in zip(probe(gap), probe(A), [u.shape[0]] * 3, strict=True))
         if off > 1e-8:
             faults.append(
-                f"{label} is not the rate of what was stated beside it: partial velocities differ by {off:.3g}; "
+                f"{label} contradicts the stated position or rotation: partial velocities differ by {off:.3g}; "
                 "leave one of them out"
             )
     return faults

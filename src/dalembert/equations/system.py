@@ -62,9 +62,9 @@ class System:
     """M(q,t) u' = f(q,u,t) + r with its constraints, as graphs that become native code when first used.
 
     Sizes: `nq` coordinates, `nu` speeds, `nc` constraint rows (position first, then velocity, then acceleration).
-    `ideal` says that the multipliers act along A, known from the state: no servo constraint, no friction, no constraint
-    that is not linear in u'. `works` says that something can change the energy, `friction` that reactions rub.
-    Evaluations take `(t, q, u)` and optional parameter values; leading axes of q and u are kept.
+    `ideal` is True if the multipliers act along A: no servo constraint, no friction, no constraint nonlinear in u'.
+    `works` is True if something can change the energy, `friction` if there is Coulomb friction. Evaluations take
+    `(t, q, u)` and optional parameter values; leading axes of q and u are kept.
     """
 
     name: str
@@ -214,7 +214,7 @@ class System:
         return self._part("mass_matrix", t, q, u, parameters)
 
     def forces(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
-        """f of M u' = f + r, (..., nu): active forces and what is left of the inertia forces when u' = 0."""
+        """f of M u' = f + r, (..., nu): active forces and the inertia forces for u' = 0."""
         out = self.evaluate("dynamics", t, q, u, parameters)
         return out[..., self.parts["forces"][0]] - out[..., self.parts["prescribed"][0]]
 
@@ -322,12 +322,12 @@ class System:
         """A state that satisfies every constraint at every level and has the `given` values, nearest to the `guess`.
 
         `given`, by symbol or name: coordinates, speeds, rates `x.diff()`, accelerations `vx.diff()` or "x''",
-        multipliers by constraint, unknowns, generalised reactions "reaction(vx)". With values at acceleration level all
-        levels are solved together. The rest minimises d^T M d, d the change against the guess (zero where nothing is
-        said) and M the mass matrix there; a local minimum. `weights={x: 10}` count a change of x tenfold, `hold` names
-        what stays at its guess, `bounds={x: (lo, hi)}` limit coordinates and speeds. A `State` as guess brings its
-        time and parameter values along. `all_branches` gives all states that are locally nearest, by distance.
-        Raises `InitialStateError` saying what is in the way and which change would help.
+        multipliers by constraint, unknowns, generalised reactions "reaction(vx)". If values at acceleration level are
+        given, all levels are solved together. The rest is a local minimum of d^T M d, where d is the change from the
+        guess (zero by default) and M the mass matrix there. `weights={x: 10}` makes a change of x count tenfold, `hold`
+        names values that stay at their guess, `bounds={x: (lo, hi)}` limits coordinates and speeds. A `State` as guess
+        brings its time and parameter values. `all_branches` gives all locally nearest states, sorted by distance.
+        Raises `InitialStateError`, which names the conflict and a change that would help.
         """
         from dalembert.initial.consistent import find_state
 
@@ -335,7 +335,7 @@ class System:
         return find_state(self, given, parameters=parameters, all_branches=all_branches, **options)
 
     def suggest_independent(self, state: State) -> Independent:
-        """The n_p coordinates and n_v speeds that are best given together in a state, by name."""
+        """A good set of n_p coordinates and n_v speeds to give in this state, by name."""
         from dalembert.initial.choice import suggest_independent
 
         return suggest_independent(self, state)

@@ -53,7 +53,7 @@ class ExpressionText:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return sp.Integer(value) if isinstance(value, int) else sp.Float(value)
         if not isinstance(value, str):
-            return self._refuse(f"{where}: an expression is a text or a number, got {value!r}")
+            return self._refuse(f"{where}: an expression is a string or a number, got {value!r}")
         text = " ".join(value.split())
         if len(text) > LONGEST or "#" in text:
             return self._refuse(f"{where}: `{text[:60]}` is longer than {LONGEST} characters or has a comment in it")

@@ -25,7 +25,7 @@ T_END = 10.0
 
 @dataclass(frozen=True, eq=False)
 class ModelFile:
-    """What a model file says: the model, its start and its run.
+    """The content of a model file: the model, its initial state and its run.
 
     `given` and `guess` are what `System.initial` takes, `tolerances` (rtol, atol; those that are stated) what an
     integrator takes: `system.simulate(state, file.t_end, integrator=da.Automatic(**file.tolerances))`.
@@ -40,10 +40,11 @@ class ModelFile:
 
 
 def from_toml(path: str | Path) -> ModelFile:
-    """The model, start and span that a TOML file states; raises `ModelError` with all faults of the file.
+    """The model, initial state and duration in a TOML file; raises `ModelError` with all faults of the file.
 
-    Expressions are texts such as "x**2 + y**2 - L**2" of declared names, pi, t, the functions sin cos tan asin acos
-    atan atan2 sinh cosh tanh exp log sqrt Abs sign Min Max, and rates diff(x), diff(x, 2). They are read, never run.
+    Expressions are strings such as "x**2 + y**2 - L**2" of declared names, pi, t, the functions sin cos tan asin acos
+    atan atan2 sinh cosh tanh exp log sqrt Abs sign Min Max, and rates diff(x), diff(x, 2). They are parsed, never
+    executed.
     """
     path = Path(path)
     try:
@@ -97,7 +98,7 @@ class _Reading:
     def _text(self, value: Any, where: str) -> str:
         if isinstance(value, str):
             return value
-        self._fault(f"{where} must be a text, got {value!r}")
+        self._fault(f"{where} must be a string, got {value!r}")
         return ""
 
     def _number(self, value: Any, where: str) -> float:
@@ -129,7 +130,7 @@ class _Reading:
     def _fits(self, name: Any, where: str) -> bool:
         if isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name) and name not in RESERVED:
             return True
-        self._fault(f"{where}: {name!r} cannot be a name; use letters, digits and _, and no word with a meaning")
+        self._fault(f"{where}: {name!r} cannot be a name; use letters, digits and _, and no reserved word")
         return False
 
     def _declare(self) -> None:

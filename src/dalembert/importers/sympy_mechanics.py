@@ -39,13 +39,13 @@ def from_sympy(
     """The model of a `KanesMethod`, `LagrangesMethod` or `System`, whose equations need not be formed.
 
     `parameters` gives every constant a value, by symbol or name. `specified` replaces functions of time that are
-    neither coordinates nor speeds, and constants if you like, by expressions or numbers. `bodies` and `loads` are what
-    `kanes_equations` would be given, if the object does not carry them. Positions, for drawing and potential energy,
-    are measured from `origin`, by default from a fixed point found among the points; they are left out where their
-    rates are not the velocities that the points carry. Auxiliary speeds are zero: reactions are known without them.
-    A speed in no kinematical equation gets a coordinate `<speed>_integral`.
+    neither coordinates nor speeds, and optionally constants, by expressions or numbers. `bodies` and `loads` are those
+    you would pass to `kanes_equations`, if the object does not have them. Positions serve drawing and potential energy.
+    They are measured from `origin`, by default from a fixed point found among the points, and are ignored if their
+    rates are not the velocities of the points. Auxiliary speeds are set to zero: reactions do not need them. A speed in
+    no kinematical equation gets a coordinate `<speed>_integral`.
 
-    Raises `ModelError` that lists all faults, such as the constants without a value.
+    Raises `ModelError`, which lists all faults, such as constants without a value.
     """
     reading = read_motion(read_ingredients(obj, bodies, loads, name), specified or {}, name)
     return _Import(reading, parameters or {}, origin, name).model

@@ -34,10 +34,10 @@ class Redundancy:
 
 @dataclass(frozen=True)
 class Conflict:
-    """A redundant constraint that asks for something else than the others imply.
+    """A redundant constraint that contradicts what the others imply.
 
     At acceleration level `asked` and `implied` are the two values of A u'; at position and velocity level they are
-    what is left of the constraint and of the combination. `residual` is the difference.
+    the residuals of the constraint and of the combination. `residual` is the difference.
     """
 
     name: str
@@ -76,13 +76,13 @@ class Nearness:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What constraints do in one state, by name; printable.
+    """Rank, redundancy and conflicts of the constraints in one state, by name; printable.
 
     `counts` are the constraints stated at each level, `ranks` those of them that are independent of the levels and
     rows before: s_p, s_v, s_a. `singular_values` are those of A with unit rows in the mass metric, so that units do
     not matter. `unique[name]` says whether the reaction of a constraint, or of a group of them stated in one list, is
-    unique (the generalised reactions of all together always are). `massless` are motions that no constraint stops
-    and that have no inertia; `determined` says whether accelerations are unique.
+    unique (the generalised reactions of all together always are). `massless` are motions without inertia that no
+    constraint prevents; `determined` says whether accelerations are unique.
     """
 
     title: str
@@ -170,7 +170,7 @@ class Diagnosis:
 
 
 def diagnose(system: System, state: State) -> Diagnosis:
-    """What the constraints of `system` do in `state`, consistent or not."""
+    """The diagnosis of the constraints of `system` in `state`, consistent or not."""
     if state.system.speeds != system.speeds:
         raise PairingError(f"the state belongs to `{state.system.name}`, not to `{system.name}`")
     A, b, W = _linearised(system, state)

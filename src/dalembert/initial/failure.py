@@ -64,7 +64,7 @@ def explain(task: Task, stage: Stage, found: Found, *, q: np.ndarray | None = No
     if tied and remedies:
         advice = _untie(stage, blamed, rows, remedies[0])
     elif remedies:
-        advice = f"{remedies[0].text} rather than {remedies[0].asked:.6g} would do"
+        advice = f"{remedies[0].text} rather than {remedies[0].asked:.6g} would work"
     else:
         advice = _advise_on_parameters(task, stage, found) or (
             "Change or release a given value, or give a guess closer to an assembled state"
@@ -215,7 +215,7 @@ def _advise_on_parameters(task: Task, stage: Stage, found: Found) -> str:
     if not remedies:
         return ""
     best = min(remedies, key=lambda r: abs(r.works - r.asked) / max(abs(r.asked), 1e-3))
-    return f"No given value helps; parameter {best.text} instead of {best.asked:.6g} would do"
+    return f"No given value helps; parameter {best.text} instead of {best.asked:.6g} would work"
 
 
 def _with_diagonal(G: np.ndarray, more: np.ndarray) -> np.ndarray:

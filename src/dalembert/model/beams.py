@@ -35,8 +35,8 @@ ROOTS = (1.8751040687119611664, 4.6940911329741745764, 7.8547574382376125649, 10
 class Cable:
     """A chain of ANCF elements.
 
-    `at` gives the cross-section at an arc length as a body without mass, with x along the tangent: to be held by
-    joints, marked, pushed and twisted like any other.
+    `at` gives the cross-section at an arc length as a body without mass, with x along the tangent. It takes joints,
+    markers, forces and torques like any other body.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Beams:
         axial_stiffness: Expression,
         bending_stiffness: Expression,
     ) -> Cable:
-        """A beam of planar ANCF cable elements, straight and at rest from `start` to `end` where no load acts.
+        """A beam of planar ANCF cable elements; unloaded it is straight from `start` to `end`.
 
         Node k has the position (`name`_xk, `name`_yk) and the slope (`name`_sxk, `name`_syk) as coordinates. `density`
         is the mass per length. The strain energy per length is EA e^2 / 2 + EI k^2 / 2 with the stretch e = |r'| - 1
@@ -126,9 +126,9 @@ class Beams:
     ) -> FloatingBeam:
         """A beam clamped in a floating frame at its start, deflected by the first `modes` (at most 4) of a cantilever.
 
-        The frame has the `position` and `rotation` given, or coordinates `name`_x, `name`_y, `name`_a of its own;
+        The frame has the given `position` and `rotation`, or its own coordinates `name`_x, `name`_y, `name`_a;
         deflections are `name`_d0, ... With `stiffening` a deflected point moves towards the start by half the integral
-        of w'^2, without which a fast rotation would soften the beam.
+        of w'^2. Without that a fast rotation would soften the beam.
         """
         L, rho, EI = (self._scalar(v, name) for v in (length, density, bending_stiffness))
         if modes not in range(1, len(ROOTS) + 1):

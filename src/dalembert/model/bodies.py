@@ -77,7 +77,7 @@ class BodyReader:
             ),
         )
         if axes_angular_velocity is not None and (rotation is not None or angular_velocity is None):
-            self._read.fault(f"{what} is stated in axes of their own; give its angular velocity and no rotation")
+            self._read.fault(f"{what} is stated in axes not fixed in it; give its angular velocity and no rotation")
         if position is None and velocity is None:
             self._read.fault(f"{what} has neither position nor velocity; give one of them")
         if rotation is None and angular_velocity is None:

@@ -75,8 +75,8 @@ class Contacts:
     def speed_of_rolling(self, name: str, hub: Point, *, radius: Expression, spin: Expression) -> Constraint:
         """Rolling as ONE constraint that is not linear in the speeds: v.v = (radius * spin)^2 at the hub.
 
-        It ties the amount of the velocity alone, as in Appell and Hamel's mechanism: the direction must follow from
-        other constraints. Its gradient vanishes at rest, where it says nothing.
+        It determines the magnitude of the velocity only, as in the Appell-Hamel mechanism: other constraints must
+        determine the direction. Its gradient vanishes at rest, where it does not constrain anything.
         """
         v = velocity_of(self._marker(hub, name), self._model.t)
         advance = self._scalar(radius, name) * self._scalar(spin, name)

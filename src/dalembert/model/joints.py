@@ -49,8 +49,8 @@ class Joints:
     """The joints of a model, by their names in the literature; each ties a second body to a first one or to the ground.
 
     Ends are markers (`model.marker`), bodies (their mass centres) or, where no axis is needed, particles. The axis of a
-    joint is the z axis of its markers. Bodies that move in the plane get the rows that are not empty there; the axis is
-    then normal to the plane, for slides and lines within it.
+    joint is the z axis of its markers. Bodies in the plane get only the rows that restrain planar motion. The axis is
+    then normal to the plane; the axis of slides and lines lies in the plane.
     """
 
     def __init__(self, model: Model) -> None:
@@ -152,9 +152,9 @@ class Joints:
     ) -> Joint:
         """The driven joint turns by `ratio` times the driving one; gears, belts and chains (negative: opposite sense).
 
-        Stated for the rates, so that the first positions are free; for planar bodies a `phase` states it for the angles
-        themselves: driven angle = ratio * driving angle + phase. Its reaction is the torque on the second body of the
-        driven joint; the driving one bears -ratio times it.
+        It is stated for the rates, so the initial positions are free; for planar bodies a `phase` states it for the
+        angles themselves: driven angle = ratio * driving angle + phase. Its reaction is the torque on the second body
+        of the driven joint; the driving joint carries -ratio times it.
         """
         ends = [self._held(joint, "gear", name) for joint in (driving, driven)]
         if any(joint is None for joint in ends):
@@ -174,7 +174,7 @@ class Joints:
     def drive(
         self, name: str, joint: Joint, *, angle: Expression | None = None, displacement: Expression | None = None
     ) -> Joint:
-        """A motion imposed on a joint: its `angle` from x to x, or its `displacement` along the axis, in time.
+        """A prescribed motion of a joint: its `angle` from x to x, or its `displacement` along the axis, over time.
 
         Its multiplier is the driving torque or force on the second body.
         """
@@ -200,7 +200,7 @@ class Joints:
     def _join(self, kind: str, name: str, i: Marker, j: Marker, rows: Sequence[Row]) -> Joint:
         rows = [row for row in rows if row.expression != 0]  # else the coordinates keep it, without a multiplier
         if not rows:
-            self._model.note(f"joint `{name}` holds by the choice of coordinates already; leave it out")
+            self._model.note(f"joint `{name}` already holds by the choice of coordinates; leave it out")
             return Joint(name, kind, i, j, (), (), ())
         expressions = [row.expression for row in rows]
         units = [row.unit for row in rows]

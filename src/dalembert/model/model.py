@@ -45,10 +45,10 @@ Components = Sequence[Expression]
 
 
 class Model:
-    """A mechanical system as its author states it.
+    """The statement of a mechanical system.
 
-    Statements add up and are checked as a whole by `compile`, which raises every fault at once. All expressions are
-    SymPy; `x.diff()` is the rate of a coordinate. Vectors have 2 or 3 inertial components.
+    Contributions add up. `compile` checks the whole model and lists every fault. All expressions are SymPy; `x.diff()`
+    is the rate of a coordinate. Vectors have 2 or 3 inertial components.
     """
 
     def __init__(self, name: str = "model") -> None:
@@ -79,7 +79,7 @@ class Model:
     def coordinates(self, names: str | Sequence[sp.Expr]) -> tuple[sp.Expr, ...]:
         """New coordinates q, as functions of time; `names` are separated by blanks or commas, or a range `q1:4`.
 
-        A list of functions of time that exist already (`dynamicsymbols`) is taken over as it is; so for speeds.
+        Instead of names you can give a list of existing functions of time (`dynamicsymbols`), as for speeds.
         """
         return self._declare.coordinates(names)
 
@@ -93,14 +93,14 @@ class Model:
 
         Without `kinematics` they name the rates of the coordinates, in order. With it, either `{q: rate}` gives the
         rate of each coordinate in terms of speeds, or a list holds expressions that are zero and linear in the
-        rates `q.diff()`: q' = C(q,t) u + D(q,t). Speeds not known yet may be written by `dynamicsymbols(name)`.
+        rates `q.diff()`: q' = C(q,t) u + D(q,t). Write a speed that is not declared yet as `dynamicsymbols(name)`.
         """
         return self._declare.speeds(names, kinematics)
 
     def parameters(
         self, symbols: Mapping[sp.Symbol, float] | None = None, /, **defaults: float
     ) -> tuple[sp.Symbol, ...]:
-        """New constants with their default values, in the order given; a mapping takes over existing `symbols`."""
+        """New constants with their default values, in the given order; a mapping uses existing `symbols`."""
         return self._declare.parameters({**(symbols or {}), **{sp.Symbol(name): v for name, v in defaults.items()}})
 
     def unknowns(self, names: str) -> tuple[sp.Expr, ...]:
@@ -110,7 +110,7 @@ class Model:
     def quaternion(self, name: str, *, speeds: str) -> Quaternion:
         """A unit quaternion `name`0..3 (scalar first) driven by three new speeds: the angular velocity in body axes.
 
-        Its norm is kept automatically; pass it as `rotation=` of a body.
+        Its norm is kept automatically. Pass it as `rotation=` of a body.
         """
         return self._declare.quaternion(name, speeds)
 
@@ -124,7 +124,7 @@ class Model:
         position: Components | None = None,
         velocity: Components | None = None,
     ) -> Particle:
-        """A particle at `position`, or with `velocity` stated in the speeds."""
+        """A particle at `position`, or with a `velocity` in terms of the speeds."""
         return self._bodies.particle(name, mass, position, velocity)
 
     def body(
@@ -141,18 +141,18 @@ class Model:
     ) -> Body:
         """A rigid body with its mass centre at `position`.
 
-        If nothing is said about its motion it gets absolute coordinates: `name`_x, `name`_y and the angle `name`_a with
-        speeds `name`_vx, `name`_vy, `name`_w where the inertia is one number (planar); otherwise `name`_x, _y, _z and a
-        unit quaternion `name`_e0.._e3 with speeds `name`_vx, _vy, _vz and the angular velocity _wx, _wy, _wz in body
-        axes.
+        Without a stated motion it gets absolute coordinates. If the inertia is one number (planar), these are `name`_x,
+        `name`_y and the angle `name`_a with speeds `name`_vx, `name`_vy, `name`_w. Otherwise they are `name`_x, _y, _z
+        and a unit quaternion `name`_e0.._e3 with speeds `name`_vx, _vy, _vz and the angular velocity _wx, _wy, _wz in
+        body axes.
 
         `rotation` is an angle about z (planar), a 3x3 matrix whose columns are the body axes, or a unit quaternion
         (four entries, scalar first, or a `Quaternion`). `inertia` is central, in body axes: a number about z, three
         principal moments, or a symmetric 3x3 matrix. `angular_velocity` (three components in body axes, or a number
-        about z) may stand for `rotation`.
+        about z) may replace `rotation`.
 
-        If inertia and angular velocity are stated in axes that are not fixed in the body, as those of a fork may serve
-        for its wheel, `axes_angular_velocity` is that of the axes; there is no `rotation` then.
+        Inertia and angular velocity may be stated in axes that are not fixed in the body, such as those of a fork for
+        its wheel. Then `axes_angular_velocity` is the angular velocity of these axes, and there is no `rotation`.
         """
         return self._bodies.body(
             name, mass, inertia, position=position, rotation=rotation, velocity=velocity,
@@ -161,7 +161,7 @@ class Model:
 
     @property
     def ground(self) -> Body:
-        """The inertial frame, to hold joints and springs."""
+        """The inertial frame, to which joints and springs can be attached."""
         return GROUND
 
     def marker(
@@ -251,9 +251,9 @@ class Model:
     ) -> Constraint | tuple[Constraint, ...]:
         """One constraint `expression` = 0, or several if a list is given (named `name[0]`, `name[1]`, ...).
 
-        Its level follows from what it contains: coordinates (position), speeds or coordinate rates (velocity), rates
-        of speeds (acceleration). With `servo` the unknown given there enforces it, through the forces it appears in.
-        `unit` is what messages about its residual are given in, such as "m"; one for all, or one for each.
+        Its level follows from its variables: coordinates (position), speeds or coordinate rates (velocity), rates of
+        speeds (acceleration). The unknown `servo`, if given, enforces the constraint through the forces in which it
+        appears. `unit` is the unit of the residual in messages, such as "m"; one for all, or one for each.
         """
         name = name or f"constraint_{len(self.statement.constraints) + 1}"
         return self._constraints.constrain(expression, name, servo, unit)
@@ -269,24 +269,24 @@ class Model:
         surface_velocity: Components | None = None,
         regularisation: Expression = 1e-4,
     ) -> None:
-        """A non-ideal part of the constraint force, one that may do virtual work; it counts as a reaction.
+        """A non-ideal part of the constraint force, which may do virtual work; it counts as a reaction.
 
         Prescribed (Udwadia and Kalaba's C of M u' = f + A^T la + C, any function of q, u, t):
 
             model.nonideal(force={x: -c * vx})             by coordinate or speed, like `generalized_force`
             model.nonideal(vector=[-c * vx, 0], at=P)      in inertial components, like `force`
 
-        Coulomb friction, tied to the reaction of a constraint (or of its name) that acts at a particle, body or point:
+        Coulomb friction, proportional to the reaction of a constraint (or its name) at a particle, body or point:
 
             model.nonideal(track, friction=mu, at=P, regularisation=1e-4, surface_velocity=[belt, 0])
 
         Its force on P is -mu N v / sqrt(v.v + v0^2). N = |la| |n| is the normal force: n is the reaction at P per unit
         of the multiplier, found from A^T = J^T n with J = dv/du. It is solved for together with the accelerations.
-        v is the velocity of P relative to the surface, without its part along n; if `surface_velocity` contains speeds,
-        the opposite force acts on what carries the surface. v0 = `regularisation` > 0 is a speed, small against those
-        of interest: it makes sticking a creep slower than v0 and stiffer the smaller v0 is. `mu` and v0 must suit
-        their parameters' defaults; mu may vary with q, u and t. The multiplier must be unique: redundant constraints
-        share their reactions in a way that rigid bodies leave open.
+        v is the velocity of P relative to the surface, without its part along n. If `surface_velocity` contains speeds,
+        the opposite force acts on the body that carries the surface. v0 = `regularisation` > 0 is a speed, small
+        compared with those of interest: a sticking contact creeps slower than v0, and a smaller v0 makes the equations
+        stiffer. `mu` >= 0 and v0 > 0 must hold for the default parameter values; mu may vary with q, u and t. The
+        multiplier must be unique: for rigid bodies the distribution of reactions among redundant constraints is open.
         """
         stated = [name for name, v in (("force", force), ("vector", vector), ("friction", friction)) if v is not None]
         if len(stated) != 1:
@@ -320,13 +320,13 @@ class Model:
     # -- the next stage -------------------------------------------------------------------------------------------
 
     def compile(self) -> System:
-        """The equations of motion as native code; raises `ModelError` with every fault of the model."""
+        """The equations of motion as native code; raises `ModelError`, which lists every fault of the model."""
         from dalembert.equations.compile import compile_statement
 
         return compile_statement(self.closed())
 
     def closed(self) -> Statement:
-        """The statement with default speeds for every coordinate that has none; what `compile` reads."""
+        """The statement that `compile` reads, with default speeds for coordinates that have none."""
         s = self.statement
         missing, rest = self._rates.split()
         names = [f"{q.func.__name__}_dot" for q in rest]

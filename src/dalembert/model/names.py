@@ -38,7 +38,7 @@ class Names:
         """Whether the name is fit, noting a fault otherwise."""
         fits = isinstance(name, str) and bool(name) and not any(c.isspace() or c in "'`" for c in name)
         if not fits:
-            self._fault(f"{kind} {name!r}: a name must be a string that is not empty, without blanks and quotes")
+            self._fault(f"{kind} {name!r}: a name must be a non-empty string without blanks or quotes")
         return fits
 
     def claim(self, name: Any, kind: str) -> None:

@@ -46,23 +46,23 @@ MESSAGES = {
     "there, or the tolerances are below round-off",
     Status.DRIFT_STUCK: "the state could not be brought back onto the constraints; the mechanism may have reached a "
     "position where it cannot move on, or the step is too large",
-    Status.TOO_MANY_STEPS: "the allowed number of steps is used up; raise `max_steps` of the integrator",
-    Status.JAMMED: "friction and rigid bodies contradict each other here (Painleve's paradox): whatever signs the "
-    "normal forces have, the equations give others; a smaller coefficient or some compliance at the contact helps",
-    Status.UNREACHED: "no acceleration that satisfies the constraints not linear in the accelerations was found by "
-    "Newton's method from the unconstrained one; they may have no real solution there",
+    Status.TOO_MANY_STEPS: "the run took `max_steps` steps; raise this option of the integrator",
+    Status.JAMMED: "friction and rigid bodies contradict each other here (Painleve's paradox): no signs of the "
+    "normal forces satisfy the equations; use a smaller coefficient, or make the contact compliant",
+    Status.UNREACHED: "Newton's method found no acceleration that satisfies the constraints nonlinear in the "
+    "accelerations; they may have no real solution there",
     Status.EVENT: "an event ended the run",
-    Status.ZENO: "changes follow each other ever faster, without end in a finite time (as a ball comes to rest); let "
-    "the last of them be terminal, or go on as a system in which contact is a constraint",
+    Status.ZENO: "changes follow each other ever faster (as when a ball comes to rest); make the event terminal, or "
+    "continue with a system in which the contact is a constraint",
     Status.NOT_CONVERGED: "Newton's iteration of the implicit integrator did not converge; the step may be too large "
     "(make it smaller, or let the integrator choose it), the tolerances too tight for the scales of the model (loosen "
     "`rtol` and `atol`), or the mechanism has reached a singular position, where it cannot move on: an explicit "
     "integrator with Projection() may pass it",
     Status.SINGULAR: "the matrix of the implicit equations is singular there; constraints may have become dependent: "
-    "look at system.diagnose(motion.at(t)) near the end, or take an explicit integrator with Projection()",
+    "look at system.diagnose(motion.at(t)) near the end, or use an explicit integrator with Projection()",
     Status.TOO_ACCURATE: "the tolerances ask for more than double precision can give; raise `rtol` or `atol`",
     Status.PARTITION: "the independent speeds given by `u_ind` are no longer independent there; leave it out, so that "
-    "others are chosen on the way, or use HillerAnantharaman()",
+    "others can be chosen during the run, or use HillerAnantharaman()",
     Status.REFUSED: "the solver refused the problem; please report it with the model",
     Status.INTERRUPTED: "interrupted from the keyboard; the samples up to there are kept",
 }

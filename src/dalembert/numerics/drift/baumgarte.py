@@ -42,8 +42,8 @@ class Baumgarte:
     Each gain is a number, a sequence or a mapping by name (one per constraint of its level), or a matrix. Gains that
     are not given follow the step h in use: gamma1 = 2 s and gamma2 = s^2 (critical damping), gamma = s, with
     s = 0.05 / h for fixed steps and s = tolerance^(1/order) / h for adapted ones. Gains that are given keep the order
-    of the integrator; 0.05 / h does not, as it grows while h shrinks. Refused are gains that let violations grow (with
-    their eigenvalues) and gains too stiff for a fixed step.
+    of the integrator. Gains of 0.05 / h do not, as they grow while h shrinks: motions then converge with h^2. Gains
+    that let violations grow, or that are too stiff for a fixed step, raise an `OptionError`.
     """
 
     gamma1: Gain | None = None

@@ -65,9 +65,9 @@ LOST = 1e-6  # a residual that cannot be brought below this ends the run; smalle
 
 @dataclass(frozen=True)
 class Projection:
-    """Brings the state back whenever a residual exceeds `tolerance` (in the unit of the constraint).
+    """Moves the state back onto the constraints when a residual exceeds `tolerance` (in the unit of the constraint).
 
-    `every_step` moves it after every step, also from within the tolerance.
+    With `every_step` it does so after every step, also within the tolerance.
     """
 
     tolerance: float = 1e-12

@@ -36,7 +36,7 @@ MARGIN = 2.0  # by which the implicit method must be cheaper
 
 @dataclass(frozen=True)
 class Automatic:
-    """`DOP853(rtol, atol)`, and `Radau(rtol, atol)` from where the motion turns out to be stiff: the default.
+    """The default: `DOP853(rtol, atol)`, changing to `Radau(rtol, atol)` where the motion turns out to be stiff.
 
     The certificate says which was used and why.
     """
@@ -79,7 +79,7 @@ class Automatic:
                 step = DOP853(rtol=self.rtol, atol=self.atol, first_step=review.step)
                 parts.append(march(engine, step.method(), z, (t, span[1]), rest, progress, review))
         if not engine.notes:
-            engine.notes.append("DOP853 throughout, as nothing stiff was met")
+            engine.notes.append("DOP853 throughout, no stiffness detected")
         return parts[0] if len(parts) == 1 else joined(parts)
 
     def _implicit(self, max_steps: int = 1_000_000_000) -> Radau:

@@ -88,9 +88,8 @@ SAME = 1e-9  # a state further from the one stored, relative to its size, is ano
 class GeneralizedAlpha(Stepping):
     """Order 2, high frequencies damped to `rho_inf` per step (1: not at all, 0: at once); for stiff systems.
 
-    With `step` the steps are fixed, otherwise the error per step is kept below atol + rtol |z| (1e-5 and 1e-7 where
-    nothing is said). Positions and velocities keep their constraints to round-off at every step, also without drift
-    control.
+    With `step` the steps are fixed; otherwise the error per step stays below atol + rtol |z| (by default rtol = 1e-5,
+    atol = 1e-7). Positions and velocities satisfy their constraints to round-off at every step, without drift control.
     """
 
     rho_inf: float = 0.8
@@ -98,10 +97,7 @@ class GeneralizedAlpha(Stepping):
     def __post_init__(self) -> None:
         self.settle(rtol=1e-5, atol=1e-7, least=1e-12)
         if not 0.0 <= self.rho_inf <= 1.0:
-            raise OptionError(
-                f"GeneralizedAlpha: rho_inf is {self.rho_inf}; what is left of high frequencies after a step lies "
-                "between 0 and 1"
-            )
+            raise OptionError(f"GeneralizedAlpha: rho_inf is {self.rho_inf}; it must lie between 0 and 1")
 
     @property
     def explicit(self) -> bool:

@@ -50,7 +50,7 @@ class IDA:
     Constraints pass the errors of large values on to small ones, so `atol` should not be far below rtol times the usual
     size of coordinates and speeds: the step of a chain of ten links collapses to 1e-6 s with atol = rtol / 100.
     `form` says how constraints enter: `HillerAnantharaman()`, `PseudoSpeeds()` or `GearGuptaLeimkuhler()`. Multipliers
-    are kept out of the error test. The constraints hold to about the tolerances; `drift=Projection()`, the default,
+    are not part of the error test. The constraints hold to about the tolerances; `drift=Projection()`, the default,
     moves the samples - not the integration - onto them, `NoCorrection()` leaves them as they are.
     """
 
@@ -66,7 +66,7 @@ class IDA:
         check_tolerances("IDA", self.rtol, self.atol, least=1e-14)
         check_limits("IDA", self.first_step, self.max_step, self.max_steps)
         if self.max_order not in range(1, 6):
-            raise OptionError(f"IDA: max_order is {self.max_order}; BDF methods of order 1 to 5 are stable enough")
+            raise OptionError(f"IDA: max_order is {self.max_order}; it must be between 1 and 5")
         if isinstance(self.form, type) or not callable(getattr(self.form, "settled", None)):
             raise PairingError(
                 f"IDA: form={self.form!r} is not a residual form; pass HillerAnantharaman(), PseudoSpeeds() or "

@@ -44,10 +44,10 @@ RELATIVE_NEWTON = 0.1  # iterate until what is left is this part of the toleranc
 class Radau(Stepping):
     """Error per step about atol + rtol |z| (root mean square over coordinates and speeds), or fixed steps.
 
-    Position and velocity constraints hold to round-off at every step. `form` is the way of writing F(t, y, y') = 0; it
-    must carry z = (q, u, work) in front of its multipliers. `step` fixes the length of the steps; the tolerances then
-    say how far the equations of a step are solved. Coordinates and speeds converge with order 5, multipliers within a
-    step with order 3 (Hairer, Lubich and Roche, index 2).
+    Position and velocity constraints hold to round-off at every step. `form` is the way to write F(t, y, y') = 0; its
+    variables must be z = (q, u, work) followed by multipliers. `step` fixes the length of the steps; the tolerances
+    then say how far the equations of a step are solved. Coordinates and speeds converge with order 5, multipliers
+    within a step with order 3 (Hairer, Lubich and Roche, index 2).
     """
 
     rtol: float = 1e-8
@@ -179,6 +179,6 @@ def _check_form(form: SettledForm, residual: Residual, system: System) -> None:
     )  # fmt: skip
     if not (leading and (residual.differential == (np.arange(residual.size) < nz)).all()):
         raise PairingError(
-            f"Radau cannot use form={form!r}: its variables are not (q, u, work) followed by multipliers; take "
+            f"Radau cannot use form={form!r}: its variables are not (q, u, work) followed by multipliers; use "
             "GearGuptaLeimkuhler(), or another integrator for this form"
         )

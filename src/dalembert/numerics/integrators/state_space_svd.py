@@ -42,8 +42,8 @@ FIXED = 1e-10  # what takes the place of the tolerances when the step is fixed
 class StateSpaceSVD(Stepping):
     """Order 4, L-stable, for every kind of constraint; with `step` fixed steps, otherwise error below atol + rtol |z|.
 
-    Tolerances are 1e-6 and 1e-8 where nothing is said. Positions and velocities keep their constraints to round-off at
-    every step, also without drift control.
+    By default rtol = 1e-6 and atol = 1e-8. Positions and velocities satisfy their constraints to round-off at every
+    step, without drift control.
     """
 
     def __post_init__(self) -> None:
