@@ -157,5 +157,6 @@ def test_table_of_drift_controls_is_measured(drift):
     assert runs[0].stats["nfev"] == pytest.approx(float(cells[2]), rel=0.1)
     for motion, violation, energy in ((runs[0], *cells[:2]), (runs[1], *cells[3:])):
         worst = max(np.abs(v).max() for level in ("position", "velocity") for v in motion.violation[level].values())
-        assert worst < 3 * float(violation)
-        assert np.abs(motion.energy_balance).max() < 3 * float(energy)
+        for found, told in ((worst, violation), (np.abs(motion.energy_balance).max(), energy)):
+            assert found < 3 * float(told)
+            assert found > float(told) / 3 or float(told) < 1e-13  # round-off may be less elsewhere
