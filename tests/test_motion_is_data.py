@@ -183,6 +183,14 @@ def test_a_run_does_not_depend_on_earlier_runs(formulation):
     assert same(*motions)
 
 
+def test_all_constraints_are_taken_over_from_earlier_runs_only_where_they_would_be_chosen():
+    first, second = compile_pendulum(), compile_pendulum()
+    second.simulate(start(second, 0.6, -0.8), 0.1)
+    motions = [system.simulate(start(system), 2.0) for system in (first, second)]
+    assert motions[0].facts.choices == motions[1].facts.choices
+    assert same(*motions)
+
+
 def test_each_sample_is_solved_with_the_partition_that_served_there():
     system = pendulum()
     state = start(system)

@@ -114,8 +114,8 @@ class Blueprint:
     """What all engines of one system, formulation and drift control have in common: the arrays as laid out, addresses.
 
     `feedback` names the feedback of the drift control, empty if there is none. `solves` are known by choice. `whole` is
-    the choice of all constraints and no partition, with its solve, once that was made. Where it is good it is what would
-    be chosen, so the next engine may start from it without asking. No other choice is taken over from run to run.
+    the choice of all constraints and no partition, with its solve, once that was made. Where it is good it would be
+    chosen anyway, so the next engine starts from it without asking. No other choice is taken over from run to run.
     """
 
     plan: np.ndarray
