@@ -227,11 +227,8 @@ class Motion(Recorded):
         """The same motion at other times (increasing), each integrated from the sample before it."""
         self._origin("continued between its samples")
         ts = times_within(self, times)
-        rows, nq, size = (
-            np.array([self._continued(float(t)) for t in ts]),
-            self.system.nq,
-            self.q.shape[1] + self.u.shape[1],
-        )
+        rows = np.array([self._continued(float(t)) for t in ts])
+        nq, size = self.system.nq, self.system.nq + self.system.nu
         return replace(self, t=ts, q=rows[:, :nq], u=rows[:, nq:size], work=rows[:, size], known=None)
 
     def _continued(self, t: float) -> np.ndarray:
