@@ -197,7 +197,7 @@ def test_a_pickled_system_simulates_alike(pendulum, state):
 
 
 def test_interpreted_kernels_give_the_same_motion(monkeypatch, state):
-    from dalembert.equations import system as module
+    from dalembert.equations import kernels as module
     from dalembert.equations.native import compile_kernel
 
     native = state.system.simulate(state, 2.0, t_eval=[2.0])

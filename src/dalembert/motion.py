@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ from dalembert.reactions import (
     largest_powers,
     reaction_on,
 )
+from dalembert.recipe import Recipe, describe
 from dalembert.record import Recorded, check_sampled, times_within
 from dalembert.state import State, lookup, reactions_of, unknowns_of
 from dalembert.storage import identity, packed, system_of, unpacked
@@ -31,7 +32,8 @@ from dalembert.storage import identity, packed, system_of, unpacked
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dalembert.numerics.engine import Engine, Evaluation, Integrator
+    from dalembert.numerics.engine import Evaluation
+    from dalembert.numerics.run_facts import RunFacts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,7 +41,8 @@ class Motion(Recorded):
     """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), work (nt,) done on the system, and what follows.
 
     `events` are the occurrences of events, in order; `events["bounce"]` those of one event.
-    `motion["x"]` or `motion[x]` is one coordinate, speed, unknown or multiplier over time, (nt,).
+    `motion["x"]` or `motion[x]` is one coordinate, speed, unknown or multiplier over time, (nt,). It is data: it can be
+    pickled and read by several threads; `recipe` and `facts` say how it was made and let it be evaluated and continued.
     """
 
     system: System
@@ -51,10 +54,10 @@ class Motion(Recorded):
     success: bool
     message: str
     stats: dict[str, int]
-    told: str | Callable[[], str]  # what made it, in words that are put together when asked for
+    recipe: Recipe | None = None  # None: read from a file
+    facts: RunFacts | None = None  # what the run left besides its samples
+    told: str = ""  # what made it in words, if that is all a file says
     events: Occurrences = field(default_factory=Occurrences)
-    engine: Engine | None = None
-    integrator: Integrator | None = None
     tolerances: Tolerances = field(default_factory=Tolerances)
     known: Evaluation | None = None  # what a file or another motion holds; otherwise evaluated when first asked for
 
@@ -81,10 +84,10 @@ class Motion(Recorded):
         """Accelerations, multipliers, residuals and energies at the samples, computed when first asked for."""
         if self.known is not None:
             return self.known
-        if self.engine is None:
-            raise DalembertError("this motion has neither an engine nor an evaluation; load it with Motion.load")
-        columns = [self.q, self.u, self.work[:, None]]
-        return self.engine.evaluate(self.t, np.hstack(columns)[:, : self.engine.nz])
+        recipe, facts = self._origin("evaluated")
+        engine = recipe.engine(self.system, self.parameters)
+        engine.resume(facts)
+        return engine.evaluate(self.t, np.hstack([self.q, self.u, self.work[:, None]])[:, : engine.nz])
 
     @property
     def udot(self) -> np.ndarray:
@@ -99,7 +102,9 @@ class Motion(Recorded):
     @cached_property
     def method(self) -> str:
         """Formulation, drift control and integrator with their options, and what they chose."""
-        return self.told if isinstance(self.told, str) else self.told()
+        if self.recipe is None or self.facts is None:
+            return self.told
+        return describe(self.system, self.recipe, self.facts)
 
     @cached_property
     def reactions(self) -> np.ndarray:
@@ -220,30 +225,37 @@ class Motion(Recorded):
 
     def resampled(self, times: ArrayLike) -> Motion:
         """The same motion at other times (increasing), each integrated from the sample before it."""
-        if self.engine is None or self.integrator is None:
-            raise DalembertError("this motion was loaded from a file and cannot be continued between its samples")
+        self._origin("continued between its samples")
         ts = times_within(self, times)
-        rows = []
-        for t in ts:
-            k = int(np.searchsorted(self.t, t, side="right")) - 1
-            z = np.concatenate([self.q[k], self.u[k]])
-            work = self.work[k]
-            if t > self.t[k]:
-                samples = self.integrator.run(self.engine, z, (float(self.t[k]), float(t)), np.array([t]))
-                if samples.status != 0:
-                    raise DalembertError(f"the motion cannot be continued to t = {t:g}: {samples.status.message}")
-                z = samples.z[-1]
-                work = work + (z[-1] if self.system.works else 0.0)
-            rows.append(np.concatenate([z[: self.engine.size], [work]]))
-        states, nq, size = np.array(rows), self.system.nq, self.engine.size
-        return replace(
-            self,
-            t=ts,
-            q=states[:, :nq],
-            u=states[:, nq:size],
-            work=states[:, size],
-            known=None,
-        )
+        rows = np.array([self._continued(float(t)) for t in ts])
+        nq, size = self.system.nq, self.system.nq + self.system.nu
+        return replace(self, t=ts, q=rows[:, :nq], u=rows[:, nq:size], work=rows[:, size], known=None)
+
+    def _continued(self, t: float) -> np.ndarray:
+        """(q, u, work) at time t, by a run of its own from the sample before it."""
+        k = int(np.searchsorted(self.t, t, side="right")) - 1
+        start = np.concatenate([self.q[k], self.u[k], self.work[k : k + 1]])
+        if not t > self.t[k]:
+            return start
+        recipe, facts = self._origin("continued between its samples")
+        engine = recipe.engine(self.system, self.parameters)
+        engine.start_from(facts, float(self.t[k]))
+        samples = recipe.integrator.run(engine, start[:-1], (float(self.t[k]), t), np.array([t]))
+        if samples.status != 0:
+            raise DalembertError(f"the motion cannot be continued to t = {t:g}: {samples.status.message}")
+        z = samples.z[-1]
+        return np.concatenate([z[: engine.size], start[-1:] + (z[-1] if self.system.works else 0.0)])
+
+    @property
+    def can_continue(self) -> bool:
+        """Whether states between the samples can be found: not if it was read from a file."""
+        return self.recipe is not None
+
+    def _origin(self, done: str) -> tuple[Recipe, RunFacts]:
+        """What made this motion; raises if that is not known, saying what cannot be done."""
+        if self.recipe is None or self.facts is None:
+            raise DalembertError(f"this motion was loaded from a file and cannot be {done}")
+        return self.recipe, self.facts
 
     def only(self, samples: np.ndarray) -> Motion:
         """The motion with some of its samples, chosen by a mask or indices (nt,)."""

@@ -18,7 +18,7 @@ CORE = (  # what a simulation with default settings needs
     "dalembert.numerics.engine",
     "dalembert.numerics.formulations.lagrange_multipliers",
     "dalembert.numerics.drift.projection",
-    "dalembert.numerics.instant",
+    "dalembert.numerics.accelerations",
     "dalembert.numerics.nearest",
     "dalembert.numerics.integrators.dop853",
     "dalembert.numerics.integrators.automatic",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 class Recorded:
     """Everything of a `Motion` and a `MotionSequence` that is made of what both have: see `source.Record`."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it was made of; what was computed from that is computed again, to the same bits."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
 
     def __repr__(self: Record) -> str:
         parts = f"{len(self.segments)} segments, " if len(self.segments) > 1 else ""

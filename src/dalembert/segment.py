@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,40 +14,24 @@ from dalembert.equations.system import System
 from dalembert.events import Event, Occurrence, Occurrences
 from dalembert.motion import Motion
 from dalembert.numerics.status import Status
+from dalembert.recipe import Recipe
 from dalembert.state import State
 
 if TYPE_CHECKING:
-    from dalembert.numerics.engine import Drift, Engine, Formulation, Integrator
+    from dalembert.numerics.engine import Engine
     from dalembert.numerics.integrators.crossing import Watch
     from dalembert.numerics.integrators.march import Samples
 
-
-class Ingredients(NamedTuple):
-    """What a run is made with, and who is told how far it has come."""
-
-    formulation: Formulation
-    drift: Drift
-    integrator: Integrator
-    progress: Callable[[float], None] | None = None
-
-    def engine(self, state: State) -> Engine:
-        """The system of a state, with its parameter values, ready to run."""
-        return _engine_type()(state.system, state.parameters, self.formulation, self.drift)
-
-
-@functools.cache
-def _engine_type() -> type[Engine]:
-    from dalembert.numerics.engine import Engine
-
-    return Engine
+Progress = Callable[[float], None]  # is told how far a run has come
 
 
 def run_segment(
-    made_with: Ingredients,
+    recipe: Recipe,
     engine: Engine,
     state: State,
     span: tuple[float, float],
     t_eval: np.ndarray | None,
+    progress: Progress | None = None,
     events: Sequence[Event] = (),
     fresh: Sequence[str] = (),
 ) -> tuple[Motion, Status]:
@@ -60,7 +42,7 @@ def run_segment(
     system, p, z0 = state.system, state.parameters, state.z
     watched = [event for event in events if event.concerns(system)]
     with _watch(system, watched, fresh).over(engine) if watched else nullcontext():
-        samples = made_with.integrator.run(engine, z0, span, t_eval, made_with.progress)
+        samples = recipe.integrator.run(engine, z0, span, t_eval, progress)
     nq, size, status = system.nq, engine.size, samples.status
     motion = Motion(
         system=system,
@@ -72,12 +54,15 @@ def run_segment(
         success=status == 0,
         message=ending(engine, samples, span[0], z0),
         stats=samples.stats,
-        told=functools.partial(_tell, made_with, engine, samples, span[0]),
+        recipe=recipe,
+        facts=engine.facts(_mean_step(samples, span[0])),
         events=_occurrences(engine, watched, samples.events, tuple(event.name for event in events)),
-        engine=engine,
-        integrator=made_with.integrator,
     )
     return motion, status
+
+
+def _mean_step(samples: Samples, start: float) -> float:
+    return float(samples.t[-1] - start) / max(samples.stats.get("steps", 0), 1) if len(samples.t) else 0.0
 
 
 def _watch(system: System, events: Sequence[Event], fresh: Sequence[str]) -> Watch:
@@ -112,35 +97,3 @@ def _occurrences(
     return Occurrences(
         tuple(Occurrence(events[which].name, s.t, s) for (which, _, _), s in zip(found, states, strict=True)), names
     )
-
-
-def _tell(made_with: Ingredients, engine: Engine, samples: Samples, start: float) -> str:
-    """The ingredients, what the drift control has to say, and the choices of the formulation."""
-    mean_step = (samples.t[-1] - start) / max(samples.stats.get("steps", 0), 1) if len(samples.t) else 0.0
-    ingredients = (made_with.formulation, made_with.drift, made_with.integrator)
-    remark = made_with.drift.remark(engine.system, engine.started, mean_step)
-    notes = "".join(f"; {note}" for note in dict.fromkeys(engine.notes))
-    return ", ".join(_described(value) for value in ingredients) + remark + notes + _choices(engine.system, engine)
-
-
-def _described(ingredient: Any) -> str:
-    """The ingredient with its tolerances and every option that was changed."""
-    shown = [
-        f
-        for f in fields(ingredient)
-        if getattr(ingredient, f.name) is not None
-        and (f.name in ("rtol", "atol", "tolerance") or getattr(ingredient, f.name) != f.default)
-    ]
-    return f"{type(ingredient).__name__}({', '.join(f'{f.name}={getattr(ingredient, f.name)!r}' for f in shown)})"
-
-
-def _choices(system: System, engine: Engine) -> str:
-    """The independent speeds a partition used, and when it was made again; or that another solve stood in."""
-    if engine.substituted:
-        return "; too large to unroll, solved by the pivoted saddle factorisation instead"
-    made = [(t, c.independent(system.nu)) for t, c in engine.choices if c is not None and c.dependent]
-    if not made:
-        return ""
-    parts = [f"{', '.join(system.speeds[k] for k in chosen)} (from t = {t:.4g})" for t, chosen in made[:4]]
-    more = f" and {len(made) - 4} more" if len(made) > 4 else ""
-    return f"; independent speeds {'; '.join(parts)}{more}"

@@ -17,7 +17,8 @@ from dalembert.events import Event, check_events
 from dalembert.motion import Motion
 from dalembert.preparation import prepare
 from dalembert.progress import Progress
-from dalembert.segment import Ingredients, run_segment
+from dalembert.recipe import Recipe
+from dalembert.segment import run_segment
 from dalembert.sequence import MotionSequence
 from dalembert.state import State
 from dalembert.switching import follow_events
@@ -64,13 +65,13 @@ def simulate(
     if looked_for:
         check_locates(integrator)
     with closing(Progress(system.name, span)) as progress:
-        made_with = Ingredients(formulation, drift, integrator, progress)
-        engine = made_with.engine(state)
+        recipe = Recipe(formulation, drift, integrator)
+        engine = recipe.engine(system, state.parameters)
         if not engine.violation(span[0], state.z) <= CONSISTENT:
             raise _inconsistent(state, span[0])
         if looked_for:
-            return follow_events(made_with, state, span, times, looked_for)
-        return run_segment(made_with, engine, state, span, times)[0]
+            return follow_events(recipe, state, span, times, looked_for, progress)
+        return run_segment(recipe, engine, state, span, times, progress)[0]
 
 
 def check_locates(integrator: Integrator) -> None:

@@ -12,7 +12,8 @@ from dalembert.errors import DalembertError
 from dalembert.events import Event, Occurrence, Occurrences
 from dalembert.motion import Motion
 from dalembert.numerics.status import Status
-from dalembert.segment import Ingredients, run_segment
+from dalembert.recipe import Recipe
+from dalembert.segment import Progress, run_segment
 from dalembert.sequence import MotionSequence
 from dalembert.state import State
 
@@ -23,14 +24,15 @@ CROWD, MOMENT = 200, 1e-6
 
 
 def follow_events(
-    made_with: Ingredients,
+    recipe: Recipe,
     state: State,
     span: tuple[float, float],
     t_eval: np.ndarray | None,
     events: Sequence[Event],
+    progress: Progress | None = None,
 ) -> Motion | MotionSequence:
     """The motion from `state` over `span`, in as many segments as changes make of it; a Motion if nothing changed."""
-    course = _Course(made_with, span, t_eval, {event.name: event for event in events})
+    course = _Course(recipe, span, t_eval, {event.name: event for event in events}, progress)
     try:
         going: State | None = replace(state, t=span[0])
         while going is not None:
@@ -46,10 +48,11 @@ def follow_events(
 class _Course:
     """Segments and occurrences up to now, and what is needed to go on."""
 
-    made_with: Ingredients
+    recipe: Recipe
     span: tuple[float, float]
     t_eval: np.ndarray | None
     events: dict[str, Event]
+    progress: Progress | None = None
     segments: list[Motion] = field(default_factory=list)
     happened: list[Occurrence] = field(default_factory=list)
     fresh: tuple[str, ...] = ()  # events that led to the state to go on from
@@ -60,8 +63,10 @@ class _Course:
         left = self.t_eval
         if self.segments and left is not None:
             left = np.concatenate([[state.t], left[left > state.t]])
-        engine, span = self.made_with.engine(state), (state.t, self.span[1])
-        motion, status = run_segment(self.made_with, engine, state, span, left, tuple(self.events.values()), self.fresh)
+        engine, span = self.recipe.engine(state.system, state.parameters), (state.t, self.span[1])
+        motion, status = run_segment(
+            self.recipe, engine, state, span, left, self.progress, tuple(self.events.values()), self.fresh
+        )
         self.segments.append(motion)
         if status != Status.EVENT:
             self.happened += motion.events

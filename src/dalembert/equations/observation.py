@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
@@ -42,13 +41,8 @@ class Observation:
 class Observer:
     """Reads expressions in the symbols of one system; what it has read it knows."""
 
-    def __init__(self, system: System) -> None:
-        if system.statement is None:
-            raise DalembertError(
-                f"`{system.name}` was unpickled and no longer knows its symbols; compile its model here to use "
-                "expressions of them"
-            )
-        s = self._statement = system.statement
+    def __init__(self, system: System, statement: Statement) -> None:
+        s = self._statement = statement
         self._known = (*system.coordinates, *system.speeds, *system.parameters, *system.unknowns)
         self._known += (*system.constraint_names, str(s.time))
         self._atoms, self._w, self._solved = _atoms(system, s)
@@ -95,14 +89,15 @@ class Observer:
         return self._made[key]
 
 
-_OBSERVERS: WeakKeyDictionary[System, Observer] = WeakKeyDictionary()
-
-
 def observer_of(system: System) -> Observer:
     """The observer of a system, made once: reading its symbols takes longer than a short run."""
-    if system not in _OBSERVERS:
-        _OBSERVERS[system] = Observer(system)
-    return _OBSERVERS[system]
+    statement = system.statement
+    if statement is None:
+        raise DalembertError(
+            f"`{system.name}` was unpickled and no longer knows its symbols; compile its model here to use "
+            "expressions of them"
+        )
+    return system.kept("observer", lambda: Observer(system, statement))
 
 
 def _atoms(system: System, statement: Statement) -> tuple[dict[sp.Basic, ca.SX], ca.SX, ca.SX]:

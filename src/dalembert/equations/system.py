@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import casadi as ca
 import numpy as np
 
+from dalembert.equations.kernels import Kernels, found
 from dalembert.equations.naming import finite_number, name_of
-from dalembert.equations.native import Kernel, compile_kernel
+from dalembert.equations.native import Kernel
 from dalembert.errors import ArrayError, UnknownNameError
 from dalembert.model.statement import Statement
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 Named = Mapping[Any, float]
 Bounds = Mapping[Any, tuple[float, float]]
-_MAKING = threading.RLock()
 PROMPT = 1500  # instructions that compile in an unnoticeable time
 
 
@@ -86,9 +85,12 @@ class System:
     joints: tuple[str, ...]
     functions: Mapping[str, ca.Function] = field(repr=False)
     statement: Statement | None = field(default=None, repr=False)  # for symbolic equations; not pickled
-    _kernels: dict[str, Kernel] = field(default_factory=dict, repr=False)
-    _derived: dict[str, Kernel] = field(default_factory=dict, repr=False)
-    _optional: dict[str, Kernel | None] = field(default_factory=dict, repr=False)
+    kernels: Kernels = field(init=False, repr=False)  # what is made from it, shared with equal systems out of pickles
+
+    def __post_init__(self) -> None:
+        kernels = Kernels(self.functions)
+        object.__setattr__(self, "kernels", kernels)
+        object.__setattr__(self, "functions", kernels.functions)
 
     # -- sizes -----------------------------------------------------------------------------------------------------
 
@@ -150,28 +152,22 @@ class System:
 
     def kernel(self, name: str) -> Kernel:
         """The machine code of one of `functions`, compiled or loaded from the cache when first asked for."""
-        return self._kept(self._kernels, name, lambda: self.functions[name])
+        return self.kernels.kernel(name)
 
     def derived_kernel(self, name: str, build: Callable[[], ca.Function]) -> Kernel:
         """The machine code of a function made from this system by a later stage, kept here under `name`.
 
         The name tells the function from those of other makers: an equal one gives what was kept, not what is built.
         """
-        return self._kept(self._derived, name, build)
+        return self.kernels.compiled(name, build)
 
     def optional_kernel(self, name: str, build: Callable[[], ca.Function | None]) -> Kernel | None:
         """As `derived_kernel`, for a function that is left out where it would be too long or has nothing to do."""
-        return self._kept(self._optional, name, build)
+        return self.kernels.compiled(name, build)
 
-    @staticmethod
-    def _kept(kernels: dict[str, Any], name: str, build: Callable[[], ca.Function | None]) -> Any:
-        """The kernel of this name, made by one thread for all; its address stays good as long as the system lives."""
-        if name not in kernels:
-            with _MAKING:
-                if name not in kernels:
-                    function = build()
-                    kernels[name] = None if function is None else compile_kernel(function)
-        return kernels[name]
+    def kept(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What a later stage makes from the content of this system, made once; it must not refer to the system."""
+        return self.kernels.kept(key, make)
 
     def evaluate(
         self, name: str, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None, *, more: Any = ()
@@ -202,8 +198,8 @@ class System:
 
     def _value(self, name: str, x: np.ndarray) -> np.ndarray:
         """One of `functions` at one point."""
-        if name in self._kernels:
-            return self._kernels[name](x)
+        if name in self.kernels.native:
+            return self.kernels.native[name](x)
         function = self.functions[name]
         if function.n_instructions() <= PROMPT:
             return self.kernel(name)(x)
@@ -384,11 +380,11 @@ class System:
         return array
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {**self.__dict__, "_kernels": {}, "_derived": {}, "_optional": {}}
-        state["statement"] = None  # deep expressions do not pickle
-        state["functions"] = {name: f.serialize() for name, f in self.functions.items()}
-        return state
+        """Everything but the statement: deep expressions do not pickle."""
+        apart = ("functions", "statement", "kernels")
+        facts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in apart}
+        return {**facts, "kernels": self.kernels.packed(facts)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state["functions"] = {name: ca.Function.deserialize(text) for name, text in state["functions"].items()}
-        self.__dict__.update(state)
+        kernels = found(*state["kernels"])
+        self.__dict__.update(state, kernels=kernels, functions=kernels.functions, statement=None)

@@ -22,7 +22,7 @@ SOLVED = 1e-6  # relative error above which no acceleration satisfies all equati
 
 def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> State:
     """The state with these positions and velocities, its accelerations and multipliers solved for."""
-    from dalembert.numerics.instant import accelerations
+    from dalembert.numerics.accelerations import accelerations
 
     found = accelerations(system, t, q, u, parameters)
     if found.status:

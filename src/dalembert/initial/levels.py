@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from dalembert.equations.levels import all_levels, with_parameters
 from dalembert.equations.native import Kernel, compile_kernel
 from dalembert.equations.system import System
-
-_LEVELS: WeakKeyDictionary[System, dict[str, Level]] = WeakKeyDictionary()
-_PLAIN: WeakKeyDictionary[System, bool] = WeakKeyDictionary()
 
 POSITION, VELOCITY, ALL = "position", "velocity", "acceleration"
 
@@ -33,28 +29,31 @@ class Level:
 
 def level(system: System, name: str, *, parameters: bool = False) -> Level:
     """The level POSITION, VELOCITY or ALL; with `parameters` among the variables (not ALL)."""
-    found = _LEVELS.setdefault(system, {})
-    key = f"{name} with parameters" if parameters else name
-    if key not in found:
+
+    def make() -> Level:
         made = _make(system, name)
-        found[key] = _add_parameters(system, made) if parameters else made
-    return found[key]
+        return _add_parameters(system, made) if parameters else made
+
+    return system.kept(("level", name, parameters), make)
 
 
 def has_plain_rates(system: System) -> bool:
     """Whether the speeds are the rates of the coordinates, in order: q' = u."""
-    plain = _PLAIN.get(system)
-    if plain is None:
-        nq, nu = system.nq, system.nu
-        first = system.count("position") + system.count("velocity")
-        plain = nq == nu
-        rng = np.random.default_rng(3)
-        for _ in range(2 if plain else 0):
-            x = np.concatenate([rng.uniform(0.2, 1.2, 1 + nq + nu), system.parameter_defaults])
-            out = system.kernel("speeds")(x)
-            same = np.array_equal(out[first : first + nq], x[1 + nq : 1 + nq + nu])
-            plain = plain and same and np.array_equal(out[(1 + nu) * first + nq :], np.eye(nu).ravel())
-        _PLAIN[system] = plain
+    return system.kept("plain rates", lambda: _are_plain(system))
+
+
+def _are_plain(system: System) -> bool:
+    nq, nu = system.nq, system.nu
+    if nq != nu:
+        return False
+    first = system.count("position") + system.count("velocity")
+    rng = np.random.default_rng(3)
+    plain = True
+    for _ in range(2):
+        x = np.concatenate([rng.uniform(0.2, 1.2, 1 + nq + nu), system.parameter_defaults])
+        out = system.kernel("speeds")(x)
+        same = np.array_equal(out[first : first + nq], x[1 + nq : 1 + nq + nu])
+        plain = plain and same and np.array_equal(out[(1 + nu) * first + nq :], np.eye(nu).ravel())
     return plain
 
 

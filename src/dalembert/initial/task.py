@@ -6,7 +6,6 @@ import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from dalembert.model.statement import Constraint
 from dalembert.state import State
 
 Values = Mapping[Any, float]
-_PLACES: WeakKeyDictionary[System, dict[str, tuple[str, int]]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -159,10 +157,7 @@ def _unknown(system: System, name: str, what: str) -> UnknownNameError:
 
 def _places(system: System) -> dict[str, tuple[str, int]]:
     """The field of `Wishes` and the index behind every name, made once."""
-    found = _PLACES.get(system)
-    if found is None:
-        found = _PLACES[system] = _name_places(system)
-    return found
+    return system.kept("places of names", lambda: _name_places(system))
 
 
 def _name_places(system: System) -> dict[str, tuple[str, int]]:

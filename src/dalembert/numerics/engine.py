@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
-from weakref import WeakKeyDictionary
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import casadi as ca
 import numpy as np
@@ -22,6 +21,7 @@ from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipl
 from dalembert.numerics.integrators.march import Samples
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.link import address_of
+from dalembert.numerics.run_facts import RunFacts
 from dalembert.numerics.status import Status
 
 PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
@@ -102,35 +102,38 @@ class Evaluation:
     condition: np.ndarray
 
 
+class Solve(NamedTuple):
+    """The addresses that go with a static choice: of the motion kernel (0 if there is none) and of the accelerator."""
+
+    motion: int
+    accelerate: int
+
+
 @dataclass
 class Blueprint:
     """What all engines of one system, formulation and drift control have in common: the arrays as laid out, addresses.
 
-    `choice`, with the addresses that go with it, is the last static choice with every constraint in it; the next engine
-    starts from it, since a motion mostly starts where the last one did, and makes another if it is not good there.
+    `feedback` names the feedback of the drift control, empty if there is none. `solves` are known by choice. `whole` is
+    the choice of all constraints and no partition, with its solve, once that was made. Where it is good it would be
+    chosen anyway, so the next engine starts from it without asking. No other choice is taken over from run to run.
     """
 
     plan: np.ndarray
     mem: np.ndarray
     correct: Any
-    feedback: Any
-    choice: tuple[Choice | None, int, int] | None = None
-
-
-_BLUEPRINTS: WeakKeyDictionary[System, dict[Any, Blueprint]] = WeakKeyDictionary()
+    feedback: str
+    solves: dict[Choice | None, Solve] = field(default_factory=dict)
+    whole: tuple[Choice, Solve] | None = None
 
 
 def blueprint_of(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
-    """The blueprint, drawn when first asked for."""
-    drawn = _BLUEPRINTS.setdefault(system, {})
+    """The blueprint, drawn when first asked for and kept with the system."""
     key = (formulation, drift)
     try:
-        found = drawn.get(key)
+        hash(key)
     except TypeError:  # options that are lists or arrays cannot be looked up
         return _draw(system, formulation, drift)
-    if found is None:
-        found = drawn[key] = _draw(system, formulation, drift)
-    return found
+    return system.kept(key, lambda: _draw(system, formulation, drift))
 
 
 def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
@@ -163,7 +166,7 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
         (layout.CORRECT, correct),
     ):
         plan[key] = address_of(function)
-    return Blueprint(plan, mem, correct, feedback)
+    return Blueprint(plan, mem, correct, "" if feedback is None else feedback.name)
 
 
 class Engine:
@@ -176,22 +179,48 @@ class Engine:
         self.formulation, self.drift = formulation, drift
         self.blueprint = blueprint_of(system, formulation, drift)
         self.plan, self.mem = self.blueprint.plan.copy(), self.blueprint.mem.copy()
-        self.correct, self.feedback = self.blueprint.correct, self.blueprint.feedback
+        self.correct = self.blueprint.correct
         first = self.plan[layout.XU] + system.nu
         self.mem[first : first + len(parameters)] = parameters
         self.choice: Choice | None = None
         self.choices: list[tuple[float, Choice | None]] = []
+        self.partitions: list[tuple[float, Choice | None]] = []  # of a residual form
         self.started: Start | None = None
         self.notes: list[str] = []  # what was chosen on the way, and why
 
     def begin(self, t: float, z: np.ndarray, **stepping: Any) -> None:
         """Tell the drift control where and how a run starts, see `Start`; it may refuse."""
         q, u = z[: self.system.nq], z[self.system.nq : self.size]
-        self.started = Start(t, q, u, self.parameters, **stepping)
-        options = self.drift.options(self.system, self.started)
+        self._tell_drift(Start(t, q, u, self.parameters, **stepping))
+        self.plan[layout.UNSOLVED] = 0
+
+    def _tell_drift(self, start: Start) -> None:
+        self.started = start
+        options = self.drift.options(self.system, start)
         first = self.plan[layout.OPTIONS]
         self.mem[first : first + len(options)] = options
-        self.plan[layout.UNSOLVED] = 0
+
+    def facts(self, mean_step: float) -> RunFacts:
+        """What the run leaves besides its samples."""
+        return RunFacts(
+            self.started, float(self.mem[self.plan[layout.STEP_LENGTH]]), mean_step, tuple(self.choices),
+            tuple(self.partitions), tuple(self.notes), self.substituted,
+        )  # fmt: skip
+
+    def resume(self, facts: RunFacts) -> None:
+        """Take up drift control, step length and choices as a run left them, to evaluate its samples."""
+        if facts.started is not None:
+            self._tell_drift(facts.started)
+        self.mem[self.plan[layout.STEP_LENGTH]] = facts.step
+        self.choices = list(facts.choices)
+        if self.choices:
+            self._take(self.choices[-1][1])
+
+    def start_from(self, facts: RunFacts, t: float) -> None:
+        """Start, at time t of a run, from the choice that served there, so that it goes on as it did."""
+        for made, choice in facts.choice_at(t):
+            self.choices = [(made, choice)]
+            self._take(choice)
 
     def choose(self, t: float, z: np.ndarray) -> None:
         """Make the static choices of the formulation at a state, and the motion kernel that goes with them."""
@@ -207,32 +236,42 @@ class Engine:
         choice = self.formulation.choose(system, M, A)
         if choice == self.choice and self.choices:
             return
-        self.plan[layout.STALE], self.choice = 0, choice
+        solve = self._take(choice)
         self.choices.append((t, choice))
-        with_feedback = "" if self.feedback is None else f" {self.feedback.name}"
-        motion = system.optional_kernel(
-            f"motion {self.formulation!r} {choice!r}{with_feedback}",
-            lambda: motion_function(system, self.formulation.unroll, choice, self.feedback),
-        )
-        self.plan[layout.MOTION] = 0 if motion is None else motion.address
-        self.plan[layout.ACCELERATE] = address_of(
-            self.formulation.accelerator(ideal=system.ideal, unrolled=motion is not None)
-        )
-        if motion is not None and (choice is None or len(choice.rows) == system.nc):
-            self.blueprint.choice = choice, int(self.plan[layout.MOTION]), int(self.plan[layout.ACCELERATE])
+        if solve.motion and choice == Choice(tuple(range(system.nc)), ()):
+            self.blueprint.whole = choice, solve
+
+    def _solve(self, choice: Choice | None) -> Solve:
+        """The solve that goes with a choice, compiled when first asked for."""
+        solves, system, feedback = self.blueprint.solves, self.system, self.blueprint.feedback
+        if choice not in solves:
+            motion = system.optional_kernel(
+                f"motion {self.formulation!r} {choice!r}{feedback and ' ' + feedback}",
+                lambda: motion_function(system, self.formulation.unroll, choice, self.drift.feedback(system)),
+            )
+            accelerate = self.formulation.accelerator(ideal=system.ideal, unrolled=motion is not None)
+            solves[choice] = Solve(0 if motion is None else motion.address, address_of(accelerate))
+        return solves[choice]
+
+    def _take(self, choice: Choice | None) -> Solve:
+        """Solve by this choice from now on."""
+        solve = self._solve(choice)
+        self.choice, self.plan[layout.STALE] = choice, 0
+        self.plan[layout.MOTION], self.plan[layout.ACCELERATE] = solve
+        return solve
 
     def _recall(self, t: float, z: np.ndarray) -> bool:
-        """Start from the last choice that was made with this blueprint, if it is a good one here."""
-        if self.choices or self.blueprint.choice is None:
+        """Start with all constraints and no partition if that was made before and is good here."""
+        if self.choices or self.blueprint.whole is None:
             return False
-        choice, motion, accelerate = self.blueprint.choice
+        choice, solve = self.blueprint.whole
         usual = self.plan[layout.ACCELERATE]
-        self.plan[layout.MOTION], self.plan[layout.ACCELERATE] = motion, accelerate
+        self.plan[layout.MOTION], self.plan[layout.ACCELERATE] = solve
         rates(self.plan, self.mem, t, np.ascontiguousarray(z, dtype=float), np.zeros(self.nz))
         if not self.mem[self.plan[layout.QUALITY]] > RECHOOSE:
             self.plan[layout.MOTION], self.plan[layout.ACCELERATE] = 0, usual
             return False
-        self.plan[layout.STALE], self.choice = 0, choice
+        self.choice, self.plan[layout.STALE] = choice, 0
         self.choices.append((t, choice))
         return True
 
@@ -251,8 +290,9 @@ class Engine:
     @property
     def substituted(self) -> bool:
         """Whether the formulation is too long to unroll here, so that the pivoted saddle solve stands in for it."""
-        pivoted = self.plan[layout.ACCELERATE] == address_of(accelerate_pivoted)
-        return bool(pivoted and not isinstance(self.formulation, LagrangeMultipliers))
+        if isinstance(self.formulation, LagrangeMultipliers):
+            return False
+        return bool(self.plan[layout.ACCELERATE] == address_of(accelerate_pivoted))
 
     @property
     def unsolved(self) -> Status:
@@ -279,19 +319,35 @@ class Engine:
         return moved, Status(self.correct(self.plan, self.mem, t, moved))
 
     def evaluate(self, t: np.ndarray, z: np.ndarray) -> Evaluation:
-        """Accelerations, multipliers, residuals and energies at samples t (nt,), z (nt, nz)."""
+        """Accelerations, multipliers, residuals and energies at samples t (nt,), z (nt, nz).
+
+        Each sample is solved with the static choice that served at its time.
+        """
         s = self.system
         if not self.choices and len(t):
             self.choose(float(t[0]), z[0])
         n_p, n_v = s.count("position"), s.count("velocity")
         widths = [s.nu, s.nc, n_p, n_p + n_v, s.nc, 1, 1, 1, 1]
         out = np.zeros((len(t), sum(widths)))
-        flat = np.ascontiguousarray(z, dtype=float).ravel()
-        times = np.ascontiguousarray(t, dtype=float)
-        used = self.plan[layout.ACCELERATE]
-        if self.choice is not None and len(self.choice.rows) < s.nc:  # redundant: the least multipliers, not any
-            self.plan[layout.ACCELERATE] = address_of(accelerate_pivoted)
-        sample(self.plan, self.mem, times, flat, out.reshape(-1))
-        self.plan[layout.ACCELERATE] = used
+        used = self.plan[[layout.MOTION, layout.ACCELERATE]]
+        if len(self.choices) < 2:
+            self._sample(self.choices[0][1] if self.choices else None, t, z, out)
+        else:
+            served = np.searchsorted([made for made, _ in self.choices[1:]], t, side="right")
+            for k in np.unique(served):
+                rows = served == k
+                part = out[rows]
+                self._sample(self.choices[k][1], t[rows], z[rows], part)
+                out[rows] = part
+        self.plan[[layout.MOTION, layout.ACCELERATE]] = used
         blocks = np.split(out, np.cumsum(widths)[:-1], axis=1)
         return Evaluation(*blocks[:5], *(b[:, 0] for b in blocks[5:]))
+
+    def _sample(self, choice: Choice | None, t: np.ndarray, z: np.ndarray, out: np.ndarray) -> None:
+        """Everything at samples by one choice, into the rows of `out`."""
+        if self.choices:
+            self.plan[layout.MOTION], self.plan[layout.ACCELERATE] = self._solve(choice)
+        if choice is not None and len(choice.rows) < self.system.nc:  # redundant: the least multipliers, not any
+            self.plan[layout.ACCELERATE] = address_of(accelerate_pivoted)
+        flat = np.ascontiguousarray(z, dtype=float).ravel()
+        sample(self.plan, self.mem, np.ascontiguousarray(t, dtype=float), flat, out.reshape(-1))

@@ -75,7 +75,7 @@ def _frames(motion: Record) -> tuple[Motion, ...]:
     """The motion at frame times, in one piece per segment; as it is if it cannot be continued between its samples."""
     count = int(np.clip((motion.t[-1] - motion.t[0]) * FRAMES_PER_SECOND, 200, FRAMES))
     times = np.unique(np.linspace(motion.t[0], motion.t[-1], count))  # one picture if all is at one time
-    if all(part.engine is not None for part in motion.segments):
+    if all(part.can_continue for part in motion.segments):
         return motion.resampled(times).segments
     once = np.diff(motion.t, prepend=-np.inf) > 0.0  # an animation has one picture at a time
     starts = np.cumsum([0, *map(len, motion.segments)])
@@ -92,7 +92,7 @@ def _refined(motion: Record) -> Record:
 
 def _filled(motion: Motion, span: float) -> Motion:
     """A segment of a motion over `span` with its share of samples; as it is if it has them or lasts no time."""
-    if motion.engine is None or len(motion) < 2:
+    if not motion.can_continue or len(motion) < 2:
         return motion
     count = int(SMOOTH * (motion.t[-1] - motion.t[0]) / span) + 2
     if len(motion) >= count:

@@ -29,9 +29,10 @@ class Choice:
 
 def scaled(M: np.ndarray, A: np.ndarray) -> np.ndarray:
     """A with its columns in the mass metric and rows of unit length, (nc, nu): free of units."""
-    mass = np.abs(np.diag(M))
-    B = A / np.sqrt(np.where(mass > 1e-14 * mass.max(initial=0.0), mass, max(mass.max(initial=0.0), 1e-300)))
-    length = np.linalg.norm(B, axis=1, keepdims=True)
+    mass = np.abs(M.diagonal())
+    most = mass.max(initial=0.0)
+    B = A / np.sqrt(np.where(mass > 1e-14 * most, mass, max(most, 1e-300)))
+    length = np.sqrt((B * B).sum(axis=1, keepdims=True))
     return B / np.where(length > 0.0, length, 1.0)
 
 
@@ -41,15 +42,12 @@ def choose(M: np.ndarray, A: np.ndarray, allowed: Sequence[int] | None = None) -
     columns = np.arange(A.shape[1]) if allowed is None else np.array(allowed, dtype=int)
     B = B[:, columns]
     rows, dependent = [], []
-    free_rows, free_columns = list(range(B.shape[0])), list(range(B.shape[1]))
-    while free_rows and free_columns:
-        rest = np.abs(B[np.ix_(free_rows, free_columns)])
-        i, j = np.unravel_index(int(rest.argmax()), rest.shape)
-        if not rest[i, j] > RANK_TOLERANCE:
+    for _ in range(min(B.shape)):
+        r, c = divmod(int(np.abs(B).argmax()), B.shape[1])
+        if not abs(B[r, c]) > RANK_TOLERANCE:
             break
-        r, c = free_rows.pop(int(i)), free_columns.pop(int(j))
-        for k in free_rows:
-            B[k] -= B[k, c] / B[r, c] * B[r]
+        B -= (B[:, c] / B[r, c])[:, None] * B[r]
+        B[r], B[:, c] = 0.0, 0.0  # done with
         rows.append(r)
         dependent.append(int(columns[c]))
     return Choice(tuple(rows), tuple(dependent))

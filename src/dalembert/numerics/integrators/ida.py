@@ -178,7 +178,7 @@ class _Run:
         self.form, self.solver, self.since, self.away = form, self.solvers[form.key], 0, False
         self.solver.begin(form, self.t, self.z)
         if form.partition is not None:
-            self.engine.choices.append((self.t, form.partition))
+            self.engine.partitions.append((self.t, form.partition))
 
     def _step(self) -> Status:
         """One step and the samples in it."""

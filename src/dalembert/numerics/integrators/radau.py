@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
@@ -34,8 +33,6 @@ from dalembert.numerics.status import Status
 if TYPE_CHECKING:
     from dalembert.numerics.engine import Engine
 
-# Derivatives and order of elimination are found once for a system and a form.
-_PREPARED: WeakKeyDictionary[System, dict[SettledForm, tuple[Linearisation, StaticElimination]]] = WeakKeyDictionary()
 EPS = float(np.finfo(float).eps)
 RELATIVE_NEWTON = 0.1  # iterate until what is left is this part of the tolerance asked for
 
@@ -125,13 +122,8 @@ class Radau(Stepping):
             engine.mem[numbers + key] = value
 
     def _prepared(self, system: System) -> tuple[Linearisation, StaticElimination]:
-        forms = _PREPARED.setdefault(system, {})
-        if self.form not in forms:
-            residual = self.form.residual(system)
-            _check_form(self.form, residual, system)
-            linearisation = Linearisation.of(residual)
-            forms[self.form] = linearisation, StaticElimination.of(linearisation)
-        return forms[self.form]
+        """Derivatives and order of elimination, found once for a system and a form."""
+        return system.kept(("Radau", self.form), lambda: _prepare(self.form, system))
 
     def _kernels(self, system: System) -> tuple[Kernel, ...]:
         linearisation, _ = self._prepared(system)
@@ -139,6 +131,13 @@ class Radau(Stepping):
             system.derived_kernel(f"Radau {function.name()} {self.form.key}", partial(_itself, function))
             for function in (linearisation.residual, linearisation.jacobian, linearisation.constraint_rates)
         )
+
+
+def _prepare(form: SettledForm, system: System) -> tuple[Linearisation, StaticElimination]:
+    residual = form.residual(system)
+    _check_form(form, residual, system)
+    linearisation = Linearisation.of(residual)
+    return linearisation, StaticElimination.of(linearisation)
 
 
 def _settle(engine: Engine, samples: Samples, t0: float, *, every: bool) -> None:

@@ -1,24 +1,23 @@
-"""Accelerations and multipliers at one instant, without the machine code a whole run would be worth."""
+"""Accelerations and multipliers at one state, without the machine code a whole run would be worth."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.numerics import layout
 from dalembert.numerics.drift.no_correction import NoCorrection
-from dalembert.numerics.engine import Engine
+from dalembert.numerics.engine import blueprint_of
 from dalembert.numerics.evaluate import complete
 from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers
 from dalembert.numerics.status import Status
 
-_ENGINES: WeakKeyDictionary[System, Engine] = WeakKeyDictionary()  # never run: their arrays are copied
+SOLVED_BY = LagrangeMultipliers(), NoCorrection()
 
 
-class Instant(NamedTuple):
+class Accelerations(NamedTuple):
     """u' (nu,), la (nc,), A u' - b (nc,) relative to its terms, the relative error of the balance, and the status."""
 
     udot: np.ndarray
@@ -28,17 +27,14 @@ class Instant(NamedTuple):
     status: Status
 
 
-def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> Instant:
+def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> Accelerations:
     """What follows from positions and velocities; redundant constraints get the least multipliers."""
-    engine = _ENGINES.get(system)
-    if engine is None:
-        engine = _ENGINES[system] = Engine(system, parameters, LagrangeMultipliers(), NoCorrection())
-    plan, mem = engine.plan.copy(), engine.mem.copy()
+    blueprint = blueprint_of(system, *SOLVED_BY)
+    plan, mem = blueprint.plan.copy(), blueprint.mem.copy()
     first = plan[layout.XU] + system.nu
     mem[first : first + len(parameters)] = parameters
-    plan[layout.UNSOLVED] = 0
     nu, nc = system.nu, system.nc
     out = np.zeros(nu + 2 * nc + 1)
     complete(plan, mem, t, np.concatenate([q, u]), out)
     status = Status(int(plan[layout.UNSOLVED]))
-    return Instant(out[:nu], out[nu : nu + nc], out[nu + nc : -1], float(out[-1]), status)
+    return Accelerations(out[:nu], out[nu : nu + nc], out[nu + nc : -1], float(out[-1]), status)

@@ -1,0 +1,33 @@
+"""`RunFacts`: what a run leaves besides its samples, as data that tells of it and lets it be evaluated again."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dalembert.numerics.drift.start import Start
+from dalembert.numerics.formulations.choice import Choice
+
+Choices = tuple[tuple[float, Choice | None], ...]
+
+
+class RunFacts(NamedTuple):
+    """What was seen and chosen on the way.
+
+    `started` is what the drift control was told, `step` the length of the last step, `mean_step` that of all.
+    `choices` are the static choices of the formulation, `partitions` those of a residual form, each with the time from
+    which it served. `notes` say what else was chosen and why; `substituted`, that another solve stood in for the
+    formulation.
+    """
+
+    started: Start | None = None
+    step: float = 0.0
+    mean_step: float = 0.0
+    choices: Choices = ()
+    partitions: Choices = ()
+    notes: tuple[str, ...] = ()
+    substituted: bool = False
+
+    def choice_at(self, t: float) -> Choices:
+        """The choice that served at time t, with the time it was made; the first before that, nothing if none was."""
+        served = [made for made in self.choices if made[0] <= t]
+        return (served[-1],) if served else self.choices[:1]

@@ -1,0 +1,69 @@
+"""What is made from a system is shared by equal systems out of pickles, and forgotten with the last of them."""
+
+import gc
+import pickle
+import weakref
+from dataclasses import replace
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from dalembert import problems
+from dalembert.equations import kernels
+
+
+@pytest.fixture(scope="module")
+def system():
+    return problems.get("four_bar").build().compile()
+
+
+def copy(system):
+    return pickle.loads(pickle.dumps(system))
+
+
+def test_a_system_out_of_a_pickle_shares_the_kernels_of_its_original(system):
+    assert copy(system).kernels is system.kernels
+    assert copy(copy(system)).kernels is system.kernels
+
+
+def test_equal_systems_out_of_pickles_share_kernels_without_an_original():
+    one, other = (pickle.dumps(problems.get("four_bar").build().compile()) for _ in range(2))
+    gc.collect()
+    assert pickle.loads(one).kernels is pickle.loads(other).kernels
+
+
+@pytest.mark.parametrize("change", [{"name": "another"}, {"parameter_defaults": (0.8, 2.0, 1.0, 2.0, 1.0, 1.62)}])
+def test_systems_that_differ_do_not_share_kernels(system, change):
+    other = replace(system, **change)
+    assert other.kernels is not system.kernels
+    assert copy(other).kernels is not copy(system).kernels
+
+
+def test_functions_are_read_when_they_are_needed(system, monkeypatch):
+    text = pickle.dumps(replace(system, name="read late"))
+    gc.collect()
+    read = []
+    deserialize = ca.Function.deserialize
+    monkeypatch.setattr(ca.Function, "deserialize", lambda text: read.append(text) or deserialize(text))
+    late = pickle.loads(text)
+    assert late.curved == 0
+    assert set(late.functions) == set(system.functions)
+    assert not read
+    at = (0.0, np.ones(3), np.ones(3))
+    assert late.energy(*at) == system.energy(*at)
+    assert len(read) == 1
+
+
+def test_only_a_few_kernels_outlive_their_systems(system):
+    known = [weakref.ref(copy(replace(system, name=f"number {k}")).kernels) for k in range(kernels.RECENT + 3)]
+    gc.collect()
+    assert [ref() is not None for ref in known] == [False] * 3 + [True] * kernels.RECENT
+
+
+def test_what_is_kept_is_made_once():
+    made = kernels.Kernels({})
+    calls = []
+    for _ in range(2):
+        assert made.kept("a key", lambda: calls.append(None)) is None
+    assert len(calls) == 1
