@@ -173,8 +173,8 @@ def diagnose(system: System, state: State) -> Diagnosis:
     """What the constraints of `system` do in `state`, consistent or not."""
     if state.system.speeds != system.speeds:
         raise PairingError(f"the state belongs to `{state.system.name}`, not to `{system.name}`")
-    A, b, W = _linearised(system, state)
     at = (state.t, state.q, state.u, state.parameters)
+    A, b, W = system.linearised_rows(*at, more=np.concatenate([state.udot, state.multipliers]))
     scaled = scale(system.mass_matrix(*at), A, W)
     names = system.constraint_names
     found = combinations(scaled)
@@ -196,20 +196,6 @@ def diagnose(system: System, state: State) -> Diagnosis:
         massless=tuple(_motion(system, row) for row in sparse_basis(scaled.massless)),
         determined=scaled.determined,
     )
-
-
-def _linearised(system: System, state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A (nc, nu), b (nc,) and W (nc, nu) in a state; constraints that are not linear in u' as they are at its u'."""
-    at = (state.t, state.q, state.u, state.parameters)
-    A, b = system.constraint_jacobian(*at), system.constraint_bias(*at)
-    W = system.directions(*at, udot=state.udot, multipliers=state.multipliers)
-    n = system.curved
-    if n:
-        more = np.concatenate([state.udot, state.multipliers[-n:]])
-        rows = system.evaluate("newton", *at, more=more)
-        A[-n:] = rows[: n * system.nu].reshape(n, system.nu)
-        b[-n:] = A[-n:] @ state.udot - rows[2 * n * system.nu :][:n]
-    return A, b, W
 
 
 def describe_motions(motions: Sequence[Mapping[str, float]]) -> str:
