@@ -10,6 +10,7 @@ import sympy as sp
 from sympy.physics.mechanics import ReferenceFrame, dynamicsymbols
 
 import dalembert as da
+from dalembert.equations.laws import Servo
 from dalembert.errors import ModelError
 
 t = dynamicsymbols._t

@@ -228,8 +228,10 @@ class Engine:
         choice, motion, accelerate = self.blueprint.choice
         usual = self.plan[layout.ACCELERATE]
         self.plan[layout.MOTION], self.plan[layout.ACCELERATE] = motion, accelerate
-        rates(self.plan, self.mem, t, np.ascontiguousarray(z, dtype=float), np.zeros(self.nz))
-        if not self.mem[self.plan[layout.QUALITY]] > RECHOOSE:
+        zdot = np.zeros(self.nz)
+        rates(self.plan, self.mem, t, np.ascontiguousarray(z, dtype=float), zdot)
+        # A row whose gradient is exactly zero here makes 0 / 0, which the quality does not show.
+        if not (self.mem[self.plan[layout.QUALITY]] > RECHOOSE and np.isfinite(zdot).all()):
             self.plan[layout.MOTION], self.plan[layout.ACCELERATE] = 0, usual
             return False
         self.plan[layout.STALE], self.choice = 0, choice
