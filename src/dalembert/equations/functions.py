@@ -6,6 +6,7 @@ p), those in `OF_MOTION` read (x, u', la).
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ import casadi as ca
 
 from dalembert.equations.laws import Row, count_curved, have_friction
 from dalembert.equations.mechanics import Mechanics
+
+_MAKING = threading.RLock()
 
 
 def dynamics(m: Mechanics) -> list[ca.SX]:
@@ -144,7 +147,9 @@ class Functions(Mapping[str, ca.Function]):
     def mechanics(self) -> Mechanics:
         """The graphs, rebuilt from what was recorded when first asked for."""
         if self._mechanics is None:
-            self._mechanics = Mechanics.from_function(self._restored("mechanics"), self._rows)
+            with _MAKING:  # whoever comes second must find the same variables
+                if self._mechanics is None:
+                    self._mechanics = Mechanics.from_function(self._restored("mechanics"), self._rows)
         return self._mechanics
 
     def __getitem__(self, name: str) -> ca.Function:

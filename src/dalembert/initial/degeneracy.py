@@ -8,11 +8,15 @@ gradient of ordinary size otherwise. A row that the others imply anyway does no 
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import casadi as ca
 import numpy as np
 
+from dalembert.equations.mechanics import rows_of
 from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
@@ -57,7 +61,10 @@ class Surface:
 
 def degenerate_rows(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> tuple[str, ...]:
     """Names of the position and velocity rows whose gradient vanishes wherever they hold, near a state."""
-    x = np.concatenate([[t], q, u, parameters])
+    faintest = system.optional_kernel("faintest gradient", lambda: _faintest_gradient(system))
+    x = np.concatenate([(t,), q, u, parameters])
+    if faintest is None or not faintest(x)[0] < FAINT**2:  # as it is at almost every state
+        return ()
     nq, nu, n_p, n_v = system.nq, system.nu, system.count("position"), system.count("velocity")
     names = system.constraint_names
     found: list[str] = []
@@ -87,20 +94,35 @@ def describe(names: Sequence[str]) -> str:
     )
 
 
+def _faintest_gradient(system: System) -> ca.Function | None:
+    """The least (|G| / |G beside the state|)^2 of all rows as a function of x; None if all gradients are constant."""
+    m, n_p = system.mechanics, system.count("position")
+    ratios = []
+    for rows, z in ((m.phi, m.q), (m.psi[n_p:, :], m.u)):
+        G = ca.jacobian(rows, z)
+        vary = [k for k in range(rows.shape[0]) if ca.depends_on(G[k, :], z)]
+        sizes = ca.densify(ca.sum2(rows_of(G, vary) ** 2))
+        reach = BESIDE * ca.sqrt(1 + ca.sumsqr(z))
+        ratios.append(sizes / ca.substitute(sizes, z, z + reach * ca.DM(_directions(z.shape[0])[0])))
+    found = ca.vertcat(*ratios)
+    return ca.Function("faintest_gradient", [m.x], [ca.mmin(found)]) if found.shape[0] else None
+
+
 def _search(surface: Surface) -> list[str]:
-    z = surface.z
-    way = BESIDE * (1.0 + np.abs(z).max(initial=0.0)) * _directions(surface.size)
-    _, here = surface.at(z)
-    _, beside = surface.at(z + way[0])
-    size, there = (np.linalg.norm(G[surface.rows.start : surface.rows.stop], axis=1) for G in (here, beside))
-    faint = [surface.rows[k] for k in np.flatnonzero(size < FAINT * there)]
+    z, first, last = surface.z, surface.rows.start, surface.rows.stop
+    reach = BESIDE * math.sqrt(1.0 + z @ z)
+    way = _directions(surface.size)
+    here, beside = surface.at(z)[1], surface.at(z + reach * way[0])[1]
+    size, there = ((G[first:last] ** 2).sum(axis=1) for G in (here, beside))
+    faint = [surface.rows[k] for k in np.flatnonzero(size < FAINT**2 * there)]
     return [
         surface.names[row]
         for row in faint
-        if all(_dwindles(surface, z + d, row) for d in way) and _is_felt(surface, row, faint, here)
+        if all(_dwindles(surface, z + reach * d, row) for d in way) and _is_felt(surface, row, faint, reach)
     ]
 
 
+@functools.cache
 def _directions(size: int) -> np.ndarray:
     """A few unit directions in no special position, (3, size)."""
     d = np.random.default_rng(1743).standard_normal((3, size))
@@ -123,13 +145,13 @@ def _dwindles(surface: Surface, z: np.ndarray, row: int) -> bool:
     return False
 
 
-def _is_felt(surface: Surface, row: int, faint: Sequence[int], gradients: np.ndarray) -> bool:
-    """Whether a row changes along motions that the others leave free: it is not implied by them."""
-    others = np.delete(gradients, [*faint, *range(surface.held, surface.total)], axis=0)
+def _is_felt(surface: Surface, row: int, faint: Sequence[int], reach: float) -> bool:
+    """Whether a row changes along motions of length `reach` that the others leave free: they do not imply it."""
+    z = surface.z
+    others = np.delete(surface.at(z)[1][: surface.held], faint, axis=0)
     free = _null_space(others)
-    reach = BESIDE * (1.0 + np.abs(surface.z).max(initial=0.0))
-    beside = np.array([surface.at(surface.z + reach * n)[1][row] for n in free.T])
-    largest = np.linalg.norm(surface.at(surface.z + reach * _directions(surface.size)[0])[1][row])
+    beside = np.array([surface.at(z + reach * n)[1][row] for n in free.T]).reshape(-1, surface.size)
+    largest = np.linalg.norm(surface.at(z + reach * _directions(surface.size)[0])[1][row])
     return bool(np.linalg.norm(beside @ free, axis=-1).max(initial=0.0) > FELT * largest)
 
 
