@@ -27,11 +27,17 @@ class Wrench(NamedTuple):
 
 def constraint_reaction(source: Source, key: Any) -> np.ndarray:
     """Generalised force (..., nu) of one constraint, or of all that were stated in one list under this name."""
+    la = np.zeros_like(source.multipliers)
     rows = rows_of(source.system, key)
-    W = source.system.directions(
-        source.t, source.q, source.u, source.parameters, udot=source.udot, multipliers=source.multipliers
-    )
-    return np.einsum("...ki,...k->...i", W[..., rows, :], source.multipliers[..., rows])
+    la[..., rows] = source.multipliers[..., rows]
+    return motion_values(source, "reaction", la)[..., : source.system.nu]
+
+
+def motion_values(source: Source, name: str, multipliers: np.ndarray | None = None) -> np.ndarray:
+    """One of the functions of (x, u', la) along a State or a Motion, (..., n); with other `multipliers` if given."""
+    la = source.multipliers if multipliers is None else multipliers
+    more = np.concatenate([source.udot, la], axis=-1)
+    return source.system.evaluate(name, source.t, source.q, source.u, source.parameters, more=more)
 
 
 def constraint_power(source: Source, key: Any) -> np.ndarray:
@@ -50,8 +56,9 @@ def largest_powers(motion: Source) -> list[tuple[str, float, float, str]]:
         return []
     some = np.unique(np.linspace(0, len(motion.t) - 1, SAMPLES).astype(int))
     t, q, u = motion.t[some], motion.q[some], motion.u[some]
-    la, A = motion.multipliers[some], system.constraint_jacobian(t, q, u, motion.parameters)
-    W = system.directions(t, q, u, motion.parameters, udot=motion.udot[some], multipliers=la)
+    la = motion.multipliers[some]
+    more = np.concatenate([motion.udot[some], la], axis=-1)
+    A, _, W = system.linearised_rows(t, q, u, motion.parameters, more=more)
     terms = la[..., None] * W * u[:, None, :]
     power = np.abs(terms.sum(axis=-1))
     turnover = np.abs(terms).sum(axis=-1).max(initial=0.0)
@@ -59,14 +66,11 @@ def largest_powers(motion: Source) -> list[tuple[str, float, float, str]]:
     found = []
     for k in np.flatnonzero(power.max(axis=0) > POWERLESS * turnover):
         row, j = system.rows[k], int(np.argmax(power[:, k]))
-        if row.servo is not None or row.level == "acceleration":
-            kind = "servo" if row.servo is not None else "acceleration"
-        elif not np.array_equal(A[:, k], W[:, k]):
-            kind = "non-ideal"
-        elif moving[k]:
+        kind = row.law.kind
+        if kind != "servo" and row.level == "acceleration":
+            kind = "acceleration"
+        elif kind == "ideal" and moving[k]:
             kind = "rheonomic" if row.level == "position" else "acatastatic"
-        else:
-            kind = "ideal"
         found.append((row.name, float(power[j, k]), float(t[j]), kind))
     return found
 

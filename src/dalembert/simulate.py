@@ -14,6 +14,7 @@ import numpy as np
 from dalembert.equations.system import System
 from dalembert.errors import ArrayError, InconsistentStateError, OptionError, PairingError
 from dalembert.events import Event, check_events
+from dalembert.initial.degeneracy import check_degeneracy
 from dalembert.motion import Motion
 from dalembert.preparation import prepare
 from dalembert.progress import Progress
@@ -59,6 +60,7 @@ def simulate(
     formulation, drift, integrator = pair(formulation, drift, integrator)
     span, times = _times(state, t_end, t_eval)
     values = _parameters(system, state, parameters)
+    known = state.report is not None and state.system is system and not parameters  # what `initial` made sure of
     if state.system is not system or parameters:
         state = replace(state, system=system, parameters=values)
     looked_for = check_events(state, events) if events else ()
@@ -69,6 +71,8 @@ def simulate(
         engine = recipe.engine(system, state.parameters)
         if not engine.violation(span[0], state.z) <= CONSISTENT:
             raise _inconsistent(state, span[0])
+        if not known:
+            check_degeneracy(system, span[0], state.q, state.u, values)
         if looked_for:
             return follow_events(recipe, state, span, times, looked_for, progress)
         return run_segment(recipe, engine, state, span, times, progress)[0]

@@ -10,12 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.equations.levels import second_rates
+from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, InconsistentStateError, UnknownNameError
 from dalembert.model.statement import Constraint
-from dalembert.reactions import Wrench, constraint_power, constraint_reaction, joint_reaction, reaction_on
+from dalembert.reactions import (
+    Wrench,
+    constraint_power,
+    constraint_reaction,
+    joint_reaction,
+    motion_values,
+    reaction_on,
+)
 from dalembert.source import Source
 from dalembert.tables import html_table, text_table
 
@@ -238,12 +245,7 @@ def rates_of(source: Source) -> np.ndarray:
 
 def second_rates_of(source: Source) -> np.ndarray:
     """Second rates q'' of the coordinates of a State or a Motion, (..., nq)."""
-    system = source.system
-    kernel = system.derived_kernel("second rates", lambda: second_rates(system))
-    t = np.asarray(source.t, dtype=float)[..., None]
-    p = np.broadcast_to(source.parameters, (*source.q.shape[:-1], len(source.parameters)))
-    x = np.concatenate([t, source.q, source.u, p, source.udot], axis=-1)
-    return np.reshape([kernel(row) for row in x.reshape(-1, x.shape[-1])], source.q.shape)
+    return motion_values(source, "second_rates")
 
 
 def residuals_of(state: State) -> dict[str, dict[str, float]]:
@@ -252,11 +254,7 @@ def residuals_of(state: State) -> dict[str, dict[str, float]]:
     names = (*s.constraint_names[: s.count("position")], *s.invariants)
     phi = s.evaluate("assembly", *at)[: len(names)]
     psi = s.velocity_residual(*at)
-    third = s.constraint_jacobian(*at) @ state.udot - s.constraint_bias(*at)
-    if s.curved:
-        more = np.concatenate([state.udot, state.multipliers[-s.curved :]])
-        third[-s.curved :] = s.evaluate("newton", *at, more=more)[2 * s.curved * s.nu :][: s.curved]
-    balance = s.mass_matrix(*at) @ state.udot - s.forces(*at) - state.reactions
+    balance, third = np.split(motion_values(state, "remainder"), [s.nu])
     found = {
         "position": dict(zip(names, phi.tolist(), strict=True)),
         "velocity": dict(zip(s.constraint_names, psi.tolist(), strict=False)),
@@ -267,13 +265,12 @@ def residuals_of(state: State) -> dict[str, dict[str, float]]:
 
 
 def reactions_of(source: Source) -> np.ndarray:
-    """Generalised reactions W^T la + c of a State or a Motion, (..., nu): friction and prescribed parts are in them."""
-    at = (source.t, source.q, source.u, source.parameters)
-    W = source.system.directions(*at, udot=source.udot, multipliers=source.multipliers)
-    return np.einsum("...ki,...k->...i", W, source.multipliers) + source.system.prescribed_reaction(*at)
+    """Generalised reactions r of a State or a Motion, (..., nu): friction and prescribed parts are in them."""
+    exerted, prescribed = np.split(motion_values(source, "reaction"), 2, axis=-1)
+    return exerted + prescribed
 
 
 def unknowns_of(system: System, multipliers: np.ndarray) -> np.ndarray:
     """Values of the unknowns, (..., ny)."""
-    rows = {row.servo: k for k, row in enumerate(system.rows) if row.servo is not None}
+    rows = rows_by_unknown(system.rows)
     return multipliers[..., [rows[j] for j in range(len(system.unknowns))]]

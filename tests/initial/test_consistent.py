@@ -1,5 +1,7 @@
 """Consistent states: what is given stays, the rest is found, and what cannot be is said by name."""
 
+import re
+
 import numpy as np
 import pytest
 from sympy import cos, sin
@@ -30,7 +32,7 @@ def test_positions_velocities_accelerations(four_bar):
     assert np.abs(four_bar.velocity_residual(0.0, state.q, state.u)).max() < 1e-14
     M, f = four_bar.mass_matrix(0, state.q, state.u), four_bar.forces(0, state.q, state.u)
     np.testing.assert_allclose(M @ state.udot, f + state.reactions, atol=1e-10)
-    assert "q2          0.114760037" in repr(state)
+    assert re.search(r"q2 +0\.114760037 ", repr(state))
 
 
 def test_the_guess_chooses_the_branch(four_bar):

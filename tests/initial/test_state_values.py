@@ -1,5 +1,7 @@
 """A State is a value: changed copies, tables, files, and a guess for the next."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -45,8 +47,9 @@ def test_a_state_is_a_guess(four_bar, checked):
 def test_tables_for_terminal_and_notebook(four_bar):
     _system, state = four_bar
     text = repr(state)
-    for words in ("coordinate", "rate", "acceleration", "q3          -2.64214284", "multiplier", "loop_y", "reaction"):
+    for words in ("coordinate", "rate", "acceleration", "multiplier", "loop_y", "reaction"):
         assert words in text
+    assert re.search(r"q3 +-2\.64214284 ", text)
     html = state._repr_html_()
     assert html.count("<table>") == 4
     assert "<td>loop_x</td>" in html

@@ -10,6 +10,7 @@ import sympy as sp
 from sympy.physics.mechanics import ReferenceFrame, dynamicsymbols
 
 import dalembert as da
+from dalembert.equations.laws import Servo
 from dalembert.errors import ModelError
 
 t = dynamicsymbols._t
@@ -631,7 +632,7 @@ def test_servo_by_name(s):
     (F,) = s.model.unknowns("F")
     s.model.force([F, 0], at=s.P)
     s.model.constrain(s.x, name="c", servo="F")
-    assert s.model.compile().rows[0].servo == 0
+    assert s.model.compile().rows[0].law == Servo(0)
 
 
 # -- all at once -------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import sympy as sp
 from sympy.physics.vector.printing import VectorStrPrinter, vlatex
 
 from dalembert.analysis.symbolic_formulations import WRITERS, Case, solve_motion
-from dalembert.analysis.symbolic_mechanics import Mechanics, derive_mechanics
+from dalembert.analysis.symbolic_mechanics import SymbolicMechanics, derive_mechanics
 from dalembert.equations.system import System
 from dalembert.errors import PairingError, UnknownNameError
 
@@ -112,7 +112,7 @@ def write_equations(system: System, formulation: Any = None) -> SymbolicEquation
     )
 
 
-def mechanics_of(system: System) -> Mechanics:
+def mechanics_of(system: System) -> SymbolicMechanics:
     """C, D, M, f, A, b ... of a compiled system; raises `PairingError` if there is nothing to derive them from."""
     if system.statement is None:
         raise PairingError(

@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 from sympy.polys.matrices.exceptions import DMNonInvertibleMatrixError
 
-from dalembert.analysis.symbolic_mechanics import LEGIBLE, Mechanics, tidy
+from dalembert.analysis.symbolic_mechanics import LEGIBLE, SymbolicMechanics, tidy
 from dalembert.equations.system import System
 from dalembert.errors import OptionError, PairingError, UnknownNameError
 
@@ -42,7 +42,7 @@ class Solution:
         return tidy(self.feedback + self.feed_forward)
 
 
-def solve_motion(m: Mechanics) -> Solution | None:
+def solve_motion(m: SymbolicMechanics) -> Solution | None:
     """The accelerations and multipliers, the same for every formulation; None if too long to read or not unique."""
     nu, nc = m.M.rows, m.A.rows
     if nu + nc > EXPLICIT:
@@ -61,7 +61,7 @@ class Case:
     """What is to be written: a system, its matrices, their solution where it is readable, and the formulation."""
 
     system: System
-    mechanics: Mechanics
+    mechanics: SymbolicMechanics
     solution: Solution | None
     formulation: Any
 
@@ -139,7 +139,7 @@ def write_null_space(case: Case) -> Written:
     (nu, ny) is how the unknowns act ([P], eq. 2.46 and 3.10-3.11).
     """
     m = case.mechanics
-    D = _null_space(case, [k for k, row in enumerate(m.rows) if row.servo is None])
+    D = _null_space(case, [k for k, row in enumerate(m.rows) if row.law.unknown is None])
     matrices = {"D": D, "DTM": tidy(D.T * m.M), "DTf": tidy(D.T * m.f)}
     relations = [("DTM udot", "DTf"), ("A udot", "b")]
     if m.y.rows:
@@ -158,7 +158,7 @@ WRITERS: Mapping[str, Callable[[Case], Written]] = {
 }
 
 
-def _kane(m: Mechanics, p: Partition) -> dict[str, sp.Matrix]:
+def _kane(m: SymbolicMechanics, p: Partition) -> dict[str, sp.Matrix]:
     """The matrices of [K], section 2, for a partition; `Amatrix` is its A. Columns are in the order (u_I, u_D)."""
     order = p.independent + p.dependent
     J1, J2 = m.A.extract(p.rows, p.independent), m.A.extract(p.rows, p.dependent)
@@ -235,12 +235,12 @@ def _without_fractions(column: sp.Matrix) -> sp.Matrix:
     return tidy(column * sp.lcm_list(denominators))
 
 
-def _saddle(m: Mechanics) -> sp.Matrix:
+def _saddle(m: SymbolicMechanics) -> sp.Matrix:
     return m.M.row_join(-m.W.T).col_join(m.A.row_join(sp.zeros(m.A.rows, m.A.rows)))
 
 
-def _multipliers(m: Mechanics) -> list[sp.Expr]:
-    return [sp.Symbol(f"lambda_{r.name}") if r.servo is None else m.y[r.servo] for r in m.rows]
+def _multipliers(m: SymbolicMechanics) -> list[sp.Expr]:
+    return [sp.Symbol(f"lambda_{r.name}") if r.law.unknown is None else m.y[r.law.unknown] for r in m.rows]
 
 
 def _solve(K: sp.Matrix, k: sp.Matrix) -> sp.Matrix | None:
@@ -272,7 +272,7 @@ def _generators(matrix: sp.Matrix) -> dict[sp.Expr, sp.Dummy]:
 
 
 def _check_ideal(case: Case) -> None:
-    servos = [row.name for row in case.system.rows if row.servo is not None]
+    servos = [row.name for row in case.system.rows if row.law.unknown is not None]
     if servos:
         raise PairingError(
             f"{type(case.formulation).__name__} needs ideal reactions, but `{servos[0]}` is enforced by an unknown; "

@@ -13,7 +13,7 @@ from typing import Any
 
 import sympy as sp
 
-from dalembert.equations.system import Row
+from dalembert.equations.laws import Row
 from dalembert.model.quaternion import rotation_matrix
 from dalembert.model.statement import Attitude, Body, Energy, Level, Particle, Point, Statement
 
@@ -22,7 +22,7 @@ LEGIBLE = 200  # the same for what people look at first: the matrices themselves
 
 
 @dataclass(frozen=True)
-class Mechanics:
+class SymbolicMechanics:
     """All matrices of a system in functions of time: q (nq, 1), u (nu, 1), y (ny, 1) and what DESIGN calls C ... b.
 
     f includes what `Model.nonideal` prescribes of the reaction. W (nc, nu) holds the directions of the multipliers:
@@ -54,16 +54,17 @@ class Mechanics:
         return self.C * self.u + self.D
 
 
-def derive_mechanics(statement: Statement, rows: tuple[Row, ...]) -> Mechanics:
+def derive_mechanics(statement: Statement, rows: tuple[Row, ...]) -> SymbolicMechanics:
     """The matrices of a statement; `rows` are the constraint rows of its system, in their order."""
-    s = Variables(statement)
-    k = Kinematics(statement, s)
-    d = Derivation(statement, k)
+    s = SymbolicVariables(statement)
+    k = SymbolicKinematics(statement, s)
+    d = SymbolicDerivation(statement, k)
     A, b = _constraints(statement, rows, k)
     f0, B = d.split()
-    W = sp.Matrix(len(rows), len(s.u), lambda i, j: A[i, j] if rows[i].servo is None else B[j, rows[i].servo])
+    unknowns = [row.law.unknown for row in rows]
+    W = sp.Matrix(len(rows), len(s.u), lambda i, j: A[i, j] if unknowns[i] is None else B[j, unknowns[i]])
     matrices = {"C": k.C, "D": k.D, "M": d.M, "f": f0, "B": B, "A": A, "b": b, "W": W}
-    return Mechanics(
+    return SymbolicMechanics(
         statement.time,
         _column(statement.coordinates),
         _column(statement.speeds),
@@ -84,7 +85,7 @@ def rational(expression: sp.Expr) -> sp.Expr:
     return expression.xreplace({number: ratio for number, ratio in floats.items() if ratio.q <= 10**6})
 
 
-class Variables:
+class SymbolicVariables:
     """Plain real symbols that stand for functions of time while derivatives are taken; `restored` brings those back."""
 
     def __init__(self, statement: Statement) -> None:
@@ -112,10 +113,10 @@ class Variables:
         return matrix.xreplace(self._back)
 
 
-class Kinematics:
+class SymbolicKinematics:
     """q' = C u + D in plain symbols, and total derivatives along it."""
 
-    def __init__(self, statement: Statement, s: Variables) -> None:
+    def __init__(self, statement: Statement, s: SymbolicVariables) -> None:
         self.s = s
         equations = _column([rational(e).xreplace(s.atoms) for e in statement.kinematics])
         K = equations.jacobian(s.qd)
@@ -143,10 +144,10 @@ class Kinematics:
         return column.jacobian(self.s.q) * self.qdot + column.diff(self.s.t)
 
 
-class Derivation:
+class SymbolicDerivation:
     """M (nu, nu) and f (nu, 1) of M u' = f, added up over a statement; Kane's way and Lagrange's, as in `derive`."""
 
-    def __init__(self, statement: Statement, kinematics: Kinematics) -> None:
+    def __init__(self, statement: Statement, kinematics: SymbolicKinematics) -> None:
         self.statement, self.kinematics, self.s = statement, kinematics, kinematics.s
         nu = len(self.s.u)
         self.M, self.f = sp.zeros(nu, nu), sp.zeros(nu, 1)
@@ -257,7 +258,7 @@ class Derivation:
         return T.xreplace(dict(zip(s.u, k.C.LUsolve(_column(s.qd) - k.D), strict=True)))
 
 
-def _constraints(statement: Statement, rows: Sequence[Row], k: Kinematics) -> tuple[sp.Matrix, sp.Matrix]:
+def _constraints(statement: Statement, rows: Sequence[Row], k: SymbolicKinematics) -> tuple[sp.Matrix, sp.Matrix]:
     """A (nc, nu) and b (nc, 1) of A u' = b."""
     stated = {c.name: c for c in statement.constraints}
     A, b = sp.zeros(0, len(k.s.u)), sp.zeros(0, 1)

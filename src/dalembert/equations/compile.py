@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 
 from dalembert.equations.check import check_functions, check_statement, sorted_constraints
-from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints, linearise
+from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
 from dalembert.equations.friction import derive_friction
+from dalembert.equations.functions import Functions, flat, function_of
+from dalembert.equations.laws import (
+    Bilateral,
+    CoulombFriction,
+    CurvedAcceleration,
+    Law,
+    Row,
+    Servo,
+    count_curved,
+    have_friction,
+    rows_by_unknown,
+)
 from dalembert.equations.loads import derive_loads
 from dalembert.equations.lower import Lowering, LoweringError
+from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.plausible import check_derivation
 from dalembert.equations.probe import Probe, probe_at_random, vanishes
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, solve_kinematics
 from dalembert.equations.sympy_rules import show
-from dalembert.equations.system import Drawing, Row, System
+from dalembert.equations.system import Drawing, System
 from dalembert.errors import ModelError
 from dalembert.model.statement import Constraint, Level, Statement
 
 
 @dataclass(frozen=True)
 class Derived:
-    """What was derived from a statement, as graphs; `drawn` and `loads` are columns, `invariants` come with names."""
+    """What was derived from a statement, as graphs; `drawn` are columns, `invariants` come with their names."""
 
     derivation: Derivation
     dynamics: Dynamics
@@ -33,19 +45,6 @@ class Derived:
     invariants: list[tuple[str, ca.SX]]
     drawing: Drawing
     drawn: list[ca.SX]
-    loads: ca.SX
-
-    @property
-    def curved(self) -> int:
-        """Number of acceleration constraints if one of them is not linear in u', else 0."""
-        u_dot = self.derivation.kinematics.symbols.ud
-        return self.constraints.gamma.shape[0] if ca.depends_on(self.constraints.A, u_dot) else 0
-
-    @property
-    def ideal(self) -> bool:
-        """Whether multipliers act along A, known from the state."""
-        statement = self.derivation.statement
-        return not (statement.unknowns or statement.frictions or self.curved)
 
 
 def compile_statement(statement: Statement) -> System:
@@ -57,6 +56,7 @@ def compile_statement(statement: Statement) -> System:
     probe = probe_at_random(statement, s)
     try:
         d = _derive(statement, s, probe)
+        loads = derive_loads(d.derivation)
     except LoweringError as error:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
     friction, rubbing = derive_friction(d.derivation, d.constraints, d.rows, probe)
@@ -64,6 +64,13 @@ def compile_statement(statement: Statement) -> System:
     if faults:
         raise ModelError(statement.name, faults)
     power, transport, works = _power(d.derivation.kinematics, d.dynamics, d.constraints, d.rows, probe)
+    mechanics = _mechanics(d, s, F=friction, power=power, transport=transport)
+    la = mechanics.la
+    stated = {
+        "drawing": function_of("drawing", s.x, d.drawn),
+        "loads": function_of("loads", ca.vertcat(s.x, s.ud, s.y), [loads]),
+        "joints": function_of("joints", ca.vertcat(s.x, la), [_wrenches(d.derivation, d.rows, la)]),
+    }
     return System(
         name=statement.name,
         coordinates=tuple(q.func.__name__ for q in statement.coordinates),
@@ -74,15 +81,14 @@ def compile_statement(statement: Statement) -> System:
         rows=d.rows,
         invariants=tuple(name for name, _ in d.invariants),
         guess=tuple(statement.defaults.get(q, 0.0) for q in statement.coordinates),
-        ideal=d.ideal,
-        works=works or bool(statement.frictions),
-        friction=bool(statement.frictions),
+        works=works or have_friction(d.rows),
         singular_mass=_is_singular(d.dynamics.M, probe),
+        trivial_kinematics=mechanics.trivial_kinematics,
         drawing=d.drawing,
         particles=tuple(particle.name for particle in statement.particles if not particle.part),
         bodies=tuple(body.name for body in statement.bodies),
         joints=tuple(joint.name for joint in statement.joints),
-        functions=_functions(d, s, friction, [power, transport]),
+        functions=Functions(d.rows, mechanics.to_function(), stated),
         statement=statement.copy(),
     )
 
@@ -91,45 +97,24 @@ def _derive(statement: Statement, s: Symbols, probe: Probe) -> Derived:
     derivation = Derivation(statement, _kinematics(statement, s, probe))
     dynamics = derivation.run()
     constraints, rows, invariants = _constraints(statement, derivation, probe)
-    drawing, drawn = _drawing(statement, derivation)
-    return Derived(derivation, dynamics, constraints, rows, invariants, drawing, drawn, derive_loads(derivation))
+    return Derived(derivation, dynamics, constraints, rows, invariants, *_drawing(statement, derivation))
 
 
-def _functions(d: Derived, s: Symbols, friction: ca.SX, energy_rate: list[ca.SX]) -> dict[str, ca.Function]:
-    """The functions of a system by name, see `System.parts`; `energy_rate` are power and transport."""
-    kinematics, dynamics, constraints, curved = d.derivation.kinematics, d.dynamics, d.constraints, d.curved
-    A, b = constraints.frozen(curved)
-    h = ca.vertcat(ca.SX(0, 1), *[e for _, e in d.invariants])
-    columns = {
-        "dynamics": [
-            kinematics.qdot, _flat(dynamics.M), dynamics.f, _flat(A), b,
-            *([] if d.ideal else [_flat(_directions(d.rows, A, dynamics, curved))]),
-            *([_flat(friction)] if d.derivation.statement.frictions else []), *energy_rate, dynamics.prescribed,
-        ],
-        "residual": [constraints.phi, constraints.psi],
-        "assembly": _with_gradient(ca.vertcat(constraints.phi, h), s),
-        "speeds": [constraints.psi, kinematics.qdot, _flat(ca.vertcat(A[: constraints.psi.shape[0], :], kinematics.C))],
-        "displacement": [ca.mtimes(kinematics.C, s.u)],
-        "invariant": _with_gradient(h, s),
-        "energy": [dynamics.kinetic, dynamics.potential],
-        "drawing": d.drawn,
+def _mechanics(d: Derived, s: Symbols, **rest: ca.SX) -> Mechanics:
+    """The one graph; `rest` are friction, power and transport."""
+    kinematics, dynamics, constraints = d.derivation.kinematics, d.dynamics, d.constraints
+    first = len(d.rows) - count_curved(d.rows)
+    graphs = {
+        "qdot": kinematics.qdot, "C": kinematics.C, "M": dynamics.M, "f": dynamics.f, "c": dynamics.prescribed,
+        "phi": constraints.phi, "psi": constraints.psi, "gamma": constraints.gamma, "A": constraints.A,
+        "b": ca.vertcat(constraints.b[:first, :], ca.SX(len(d.rows) - first, 1)), "B": dynamics.B,
+        "h": ca.vertcat(ca.SX(0, 1), *[e for _, e in d.invariants]),
+        "kinetic": dynamics.kinetic, "potential": dynamics.potential, **rest,
     }  # fmt: skip
-    functions = {name: _function(name, s.x, parts) for name, parts in columns.items()}
-    if curved:
-        functions["newton"] = linearise(constraints, dynamics.B, [row.servo for row in d.rows[-curved:]], s)
-    functions["loads"] = _function("loads", ca.vertcat(s.x, s.ud, s.y), [d.loads])
-    la = ca.SX.sym("la", len(d.rows))
-    functions["joints"] = _function("joints", ca.vertcat(s.x, la), [_wrenches(d.derivation, d.rows, la)])
-    return functions
-
-
-def _with_gradient(h: ca.SX, s: Symbols) -> list[ca.SX]:
-    """A column h (n, 1) and its gradients in q, flat (n * nq, 1)."""
-    return [h, _flat(ca.jacobian(h, s.q))]
-
-
-def _function(name: str, x: ca.SX, columns: Sequence[ca.SX]) -> ca.Function:
-    return ca.Function(name, [x], [ca.sparsify(ca.vertcat(ca.SX(0, 1), *columns))])
+    return Mechanics(
+        rows=d.rows, t=s.t, q=s.q, u=s.u, p=s.p, udot=s.ud, la=ca.SX.sym("la", len(d.rows)),
+        **{name: ca.sparsify(graph) for name, graph in graphs.items()},
+    )  # fmt: skip
 
 
 def _is_singular(M: ca.SX, probe: Probe) -> bool:
@@ -141,11 +126,6 @@ def _is_singular(M: ca.SX, probe: Probe) -> bool:
     scale = np.sqrt(np.abs(np.einsum("kii->ki", values)))
     scale[scale == 0.0] = 1.0
     return bool(np.linalg.eigvalsh(values / scale[:, :, None] / scale[:, None, :]).min() < 1e-9)
-
-
-def _flat(matrix: ca.SX) -> ca.SX:
-    """Row-major column of a matrix (CasADi is column-major)."""
-    return ca.vec(matrix.T)
 
 
 def _kinematics(statement: Statement, s: Symbols, probe: Probe) -> Kinematics:
@@ -190,10 +170,20 @@ def _constraints(
         else:
             kept.append(constraint)
             expressions.append((constraint.level, e))
-    rows = tuple(
-        Row(c.name, c.level.value, None if c.servo is None else statement.unknowns.index(c.servo), c.unit) for c in kept
-    )
-    return derive_constraints(expressions, kinematics), rows, invariants
+    derived = derive_constraints(expressions, kinematics)
+    bent = ca.depends_on(derived.A, kinematics.symbols.ud)
+    rows = tuple(Row(c.name, c.level.value, _law(statement, c, bent=bent), c.unit) for c in kept)
+    return derived, rows, invariants
+
+
+def _law(statement: Statement, constraint: Constraint, *, bent: bool) -> Law:
+    """The law of a constraint; `bent` says that an acceleration row is not linear in u'."""
+    law: Bilateral | Servo | CoulombFriction = Bilateral()
+    if constraint.servo is not None:
+        law = Servo(statement.unknowns.index(constraint.servo))
+    elif any(friction.constraint == constraint.name for friction in statement.frictions):
+        law = CoulombFriction()
+    return CurvedAcceleration(law) if bent and constraint.level is Level.ACCELERATION else law
 
 
 def _constant(stated: list[Constraint], lowered: list[ca.SX], kinematics: Kinematics, probe: Probe) -> list[bool]:
@@ -230,7 +220,7 @@ def _power(
         power += left
     power = ca.sparsify(power)
     first = ca.mtimes(c.A[: c.psi.shape[0], :], u) - c.psi  # zero for scleronomic constraints linear in u
-    silent = all(row.servo is None for row in rows) and c.gamma.shape[0] == 0 and vanishes(probe(first), scale)
+    silent = not rows_by_unknown(rows) and c.gamma.shape[0] == 0 and vanishes(probe(first), scale)
     return power, transport, not (silent and power.nnz() == 0 and transport.nnz() == 0)
 
 
@@ -248,24 +238,13 @@ def _wrenches(derivation: Derivation, rows: tuple[Row, ...], la: ca.SX) -> ca.SX
     return ca.vertcat(*columns)
 
 
-def _directions(rows: tuple[Row, ...], A: ca.SX, dynamics: Dynamics, curved: int) -> ca.SX:
-    """Directions in which the multipliers act, (nc, nu): rows of A, of B^T for servo constraints.
-
-    The last `curved` rows are empty, as in A.
-    """
-    known = len(rows) - curved
-    return ca.vertcat(
-        *[A[k, :] if row.servo is None or k >= known else dynamics.B[:, row.servo].T for k, row in enumerate(rows)]
-    )
-
-
 def _drawing(statement: Statement, derivation: Derivation) -> tuple[Drawing, list[ca.SX]]:
     """What can be drawn and the columns it is drawn from: positions (3 each), rotations (9 each), line points."""
     whole = [p for p in statement.particles if not p.part]
     drawn = [p for p in [*whole, *statement.bodies] if p.position is not None]
     bodies = [b for b in statement.bodies if b.position is not None]
     columns = [derivation.position(p) for p in drawn]
-    columns += [_flat(derivation.attitude(b)) for b in bodies]
+    columns += [flat(derivation.attitude(b)) for b in bodies]
     columns += [derivation.low.vector(point) for line in statement.lines for point in line.points]
     drawing = Drawing(
         points=tuple(p.name for p in drawn),

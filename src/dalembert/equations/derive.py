@@ -13,7 +13,7 @@ import casadi as ca
 import sympy as sp
 
 from dalembert.equations.lower import Lowering
-from dalembert.equations.symbols import Kinematics, Symbols, atoms_of
+from dalembert.equations.symbols import Kinematics, atoms_of
 from dalembert.model.quaternion import rotation_matrix
 from dalembert.model.statement import Attitude, Body, Energy, Level, Particle, Point, Statement
 
@@ -35,8 +35,8 @@ class Dynamics:
 
     @property
     def f(self) -> ca.SX:
-        """Right-hand side of M u' = f + W^T la, with the prescribed part of the reaction in it."""
-        return self.inertial + self.conservative + self.applied + self.prescribed
+        """f of M u' = f + r, without the prescribed part of the reaction."""
+        return self.inertial + self.conservative + self.applied
 
 
 class Derivation:
@@ -287,14 +287,6 @@ class Constraints:
     A: ca.SX  # (nc, nu); acceleration rows that are not linear in u' have it in them
     b: ca.SX  # (nc, 1)
 
-    def frozen(self, count: int) -> tuple[ca.SX, ca.SX]:
-        """A and b with the last `count` rows empty: those that wait for an estimate of u'."""
-        known = self.A.shape[0] - count
-        return (
-            ca.vertcat(self.A[:known, :], ca.SX(count, self.A.shape[1])),
-            ca.vertcat(self.b[:known, :], ca.SX(count, 1)),
-        )
-
 
 def derive_constraints(
     expressions: Sequence[tuple[Level, ca.SX]],
@@ -314,18 +306,3 @@ def derive_constraints(
         ca.vertcat(ca.jacobian(psi, s.u), ca.jacobian(gamma, s.ud)),
         -ca.vertcat(kinematics.rate(psi), rest),
     )
-
-
-def linearise(constraints: Constraints, B: ca.SX, servos: Sequence[int | None], s: Symbols) -> ca.Function:
-    """What Newton's method needs of acceleration constraints g(q, u, u', t) = 0 that are not linear in u'.
-
-    A function of (x, u', la), la (na,) their multipliers: A = dg/du' (na, nu); the directions W (na, nu) in which they
-    act, rows of A or of B^T; g (na,); and the curvature d(W^T la)/du' (nu, nu). `servos` are their unknowns.
-    """
-    g = constraints.gamma
-    A = ca.jacobian(g, s.ud)
-    W = ca.vertcat(*[A[k, :] if servo is None else B[:, servo].T for k, servo in enumerate(servos)])
-    la = ca.SX.sym("la", g.shape[0])
-    H = ca.jacobian(ca.mtimes(W.T, la), s.ud)
-    columns = [ca.vec(A.T), ca.vec(W.T), g, ca.vec(H.T)]
-    return ca.Function("newton", [ca.vertcat(s.x, s.ud, la)], [ca.densify(ca.vertcat(*columns))])

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations.derive import Constraints, Derivation
-from dalembert.equations.system import Row
+from dalembert.equations.laws import Row
 from dalembert.model.statement import Friction
 
 TINY = 1e-300  # keeps 0 / 0 out where a reaction has no direction

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
 import casadi as ca
 
+from dalembert.equations.functions import Functions
 from dalembert.equations.native import Kernel, compile_kernel
 
 RECENT = 8  # systems out of a pickle whose kernels stay for the next that is equal, although nobody holds them
@@ -25,42 +26,11 @@ _known: WeakValueDictionary[str, Kernels] = WeakValueDictionary()  # by fingerpr
 _recent: dict[str, Kernels] = {}  # the last `RECENT` that were unpickled, the latest at the end
 
 
-class Functions(Mapping[str, ca.Function]):
-    """CasADi functions by name; those that are there as text are read when first asked for."""
-
-    def __init__(self, functions: Mapping[str, ca.Function], texts: Mapping[str, str] | None = None) -> None:
-        self._functions = dict(functions)
-        self._texts = dict(texts or {})
-        self._names = tuple({**self._functions, **self._texts})
-
-    def __getitem__(self, name: str) -> ca.Function:
-        function = self._functions.get(name)
-        if function is None:
-            function = self._functions.setdefault(name, ca.Function.deserialize(self._texts[name]))
-        return function
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def texts(self) -> dict[str, str]:
-        """All of them as text, written once."""
-        for name in self._names:
-            if name not in self._texts:
-                self._texts[name] = self._functions[name].serialize()
-        return {name: self._texts[name] for name in self._names}
-
-
 class Kernels:
     """What is made from the `functions` of a system: each thing once, by one thread, when first asked for."""
 
-    def __init__(self, functions: Mapping[str, ca.Function], fingerprint: str | None = None) -> None:
-        self.functions = functions if isinstance(functions, Functions) else Functions(functions)
+    def __init__(self, functions: Functions, fingerprint: str | None = None) -> None:
+        self.functions = functions
         self.native: dict[str, Kernel] = {}  # machine code of `functions`, as far as it was asked for
         self._kept: dict[Hashable, Any] = {}
         self._fingerprint = fingerprint
@@ -93,23 +63,22 @@ class Kernels:
 
         return self.kept(("kernel", name), make)
 
-    def packed(self, facts: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-        """Fingerprint and functions as text, for the pickle of a system with these facts; `found` reads them back."""
-        texts = self.functions.texts()
+    def packed(self, facts: Mapping[str, Any]) -> tuple[str, Functions]:
+        """Fingerprint and functions, for the pickle of a system with these facts; `found` reads them back."""
         if self._fingerprint is None:
-            content = repr((sorted(facts.items()), sorted(texts.items())))
+            content = repr((sorted(facts.items()), sorted(self.functions.texts().items())))
             self._fingerprint = hashlib.sha256(content.encode()).hexdigest()
         with _LOOKING:
             _known.setdefault(self._fingerprint, self)
-        return self._fingerprint, texts
+        return self._fingerprint, self.functions
 
 
-def found(fingerprint: str, texts: Mapping[str, str]) -> Kernels:
-    """The kernels of this fingerprint if there are any in this process, else new ones of the functions in `texts`."""
+def found(fingerprint: str, functions: Functions) -> Kernels:
+    """The kernels of this fingerprint if there are any in this process, else new ones of these functions."""
     with _LOOKING:
         kernels = _known.get(fingerprint)
         if kernels is None:
-            kernels = _known[fingerprint] = Kernels(Functions({}, texts), fingerprint)
+            kernels = _known[fingerprint] = Kernels(functions, fingerprint)
         _recent.pop(fingerprint, None)
         _recent[fingerprint] = kernels
         forgotten = [_recent.pop(key) for key in list(_recent)[:-RECENT]]

@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 import sympy as sp
 
+from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.lower import Lowering, LoweringError, undeclared
 from dalembert.equations.symbols import Symbols, atoms_of, solve_kinematics
 from dalembert.equations.system import System, name_of
@@ -106,8 +107,8 @@ def _atoms(system: System, statement: Statement) -> tuple[dict[sp.Basic, ca.SX],
     sizes = np.cumsum([0, 1, nq, nu, n_p, nq, nu, 1, nc])
     w = ca.SX.sym("w", int(sizes[-1]))
     t, q, u, p, _, ud, _, la = (w[int(a) : int(b)] for a, b in pairwise(sizes))
-    servos = {row.servo: k for k, row in enumerate(system.rows) if row.servo is not None}
-    y = ca.vertcat(ca.SX(0, 1), *(la[servos[j]] for j in range(len(system.unknowns))))
+    enforced = rows_by_unknown(system.rows)
+    y = ca.vertcat(ca.SX(0, 1), *(la[enforced[j]] for j in range(len(system.unknowns))))
     s = Symbols(t, q, ca.SX.sym("qd", nq), u, ud, p, y)
     kinematics = solve_kinematics([*map(Lowering(atoms_of(statement, s)), statement.kinematics)], s)
     named = {sp.Symbol(name): la[k] for k, name in enumerate(system.constraint_names)}

@@ -7,8 +7,8 @@ import numpy as np
 import sympy as sp
 
 from dalembert.equations.derive import Constraints, Derivation
+from dalembert.equations.laws import Row
 from dalembert.equations.probe import Probe
-from dalembert.equations.system import Row
 from dalembert.model.statement import Attitude, Body, Particle, Point, Statement
 
 TOLERANCE = 1e-9
@@ -83,7 +83,7 @@ def _check_dynamics(derivation: Derivation, probe: Probe) -> list[str]:
             faults.append(f"unknown `{y}` does not act on any speed: no motion lets it do work")
     if ca.sparsify(d.M).nnz() == 0:
         faults.append("the mass matrix is zero; give something a mass that moves with a speed")
-    for label, e in (("mass matrix is", d.M), ("forces are", d.f)):
+    for label, e in (("mass matrix is", d.M), ("forces are", d.f + d.prescribed)):
         if e.nnz() and not np.isfinite(probe(e)).any():
             faults.append(f"the {label} not finite at any of three random states; check the parameters")
     return faults

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import casadi as ca
 import numpy as np
 
+from dalembert.equations.functions import Functions
 from dalembert.equations.kernels import Kernels, found
+from dalembert.equations.laws import Row, are_ideal, count_curved, have_friction
+from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.naming import finite_number, name_of
 from dalembert.equations.native import Kernel
 from dalembert.errors import ArrayError, UnknownNameError
@@ -33,16 +36,6 @@ PROMPT = 1500  # instructions that compile in an unnoticeable time
 
 
 @dataclass(frozen=True)
-class Row:
-    """One constraint row: its name, level, which unknown enforces it (None: an ideal reaction), and its unit."""
-
-    name: str
-    level: str
-    servo: int | None = None
-    unit: str = ""
-
-
-@dataclass(frozen=True)
 class Drawing:
     """What can be drawn: names of points and bodies with a position, and polylines with their point counts."""
 
@@ -61,9 +54,9 @@ class System:
     """M(q,t) u' = f(q,u,t) + r with its constraints, as graphs that become native code when first used.
 
     Sizes: `nq` coordinates, `nu` speeds, `nc` constraint rows (position first, then velocity, then acceleration).
-    `ideal` is True if the multipliers act along A: no servo constraint, no friction, no constraint nonlinear in u'.
-    `works` is True if something can change the energy, `friction` if there is Coulomb friction. Evaluations take
-    `(t, q, u)` and optional parameter values; leading axes of q and u are kept.
+    `rows` tell by which law each multiplier acts. `works` is True if something can change the energy,
+    `trivial_kinematics` if q' = u, in order. `functions` are what kernels compute, made of the `mechanics`. Evaluations
+    take `(t, q, u)` and optional parameter values; leading axes of q and u are kept.
     """
 
     name: str
@@ -75,22 +68,19 @@ class System:
     rows: tuple[Row, ...]
     invariants: tuple[str, ...]
     guess: tuple[float, ...]
-    ideal: bool
     works: bool
-    friction: bool
     singular_mass: bool
+    trivial_kinematics: bool
     drawing: Drawing
     particles: tuple[str, ...]
     bodies: tuple[str, ...]
     joints: tuple[str, ...]
-    functions: Mapping[str, ca.Function] = field(repr=False)
+    functions: Functions = field(repr=False)
     statement: Statement | None = field(default=None, repr=False)  # for symbolic equations; not pickled
     kernels: Kernels = field(init=False, repr=False)  # what is made from it, shared with equal systems out of pickles
 
     def __post_init__(self) -> None:
-        kernels = Kernels(self.functions)
-        object.__setattr__(self, "kernels", kernels)
-        object.__setattr__(self, "functions", kernels.functions)
+        object.__setattr__(self, "kernels", Kernels(self.functions))
 
     # -- sizes -----------------------------------------------------------------------------------------------------
 
@@ -114,9 +104,24 @@ class System:
         return sum(row.level == level for row in self.rows)
 
     @property
+    def mechanics(self) -> Mechanics:
+        """The graphs of q', M, f, A, b and all that goes with them, of which every kernel is made."""
+        return self.functions.mechanics
+
+    @cached_property
+    def ideal(self) -> bool:
+        """Whether every multiplier acts along A, known from the state, and nothing comes with it: r = A^T la + c."""
+        return are_ideal(self.rows)
+
+    @cached_property
+    def friction(self) -> bool:
+        """Whether one of the reactions rubs."""
+        return have_friction(self.rows)
+
+    @cached_property
     def curved(self) -> int:
         """Number of acceleration rows if one of them is not linear in u', else 0; A u' = b needs u' for them."""
-        return self.count("acceleration") if "newton" in self.functions else 0
+        return count_curved(self.rows)
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
@@ -241,21 +246,21 @@ class System:
         Friction is in W if the `multipliers` (..., nc) are given, as it depends on their signs. Acceleration rows that
         are not linear in u' need `udot` (..., nu) too, and are empty without it.
         """
-        out = self.evaluate("dynamics", t, q, u, parameters)
-        where, _ = self.parts["constraint_jacobian" if self.ideal else "directions"]
-        W = out[..., where].reshape(*out.shape[:-1], self.nc, self.nu).copy()
-        if multipliers is None:
-            return W
-        la = np.asarray(multipliers, dtype=float)
-        if self.friction:
-            F = out[..., self.parts["friction"][0]].reshape(W.shape)
-            W -= np.sign(la)[..., None] * F
-        if self.curved and udot is not None:
-            n, nu = self.curved, self.nu
-            more = np.concatenate([np.asarray(udot, dtype=float), la[..., -n:]], axis=-1)
-            rows = self.evaluate("newton", t, q, u, parameters, more=more)
-            W[..., -n:, :] = rows[..., n * nu : 2 * n * nu].reshape(*rows.shape[:-1], n, nu)
+        lead = np.broadcast_shapes(np.shape(t), np.shape(q)[:-1], np.shape(u)[:-1])
+        given = ((udot, self.nu), (multipliers, self.nc))
+        more = [np.zeros((*lead, n)) if v is None else np.asarray(v, dtype=float) for v, n in given]
+        W = self.linearised_rows(t, q, u, parameters, more=np.concatenate(more, axis=-1))[2]
+        if udot is None and self.curved:
+            W[..., -self.curved :, :] = 0.0
         return W
+
+    def linearised_rows(
+        self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any, *, more: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A (..., nc, nu), b (..., nc) and W (..., nc, nu), at `more` = (u', la) where they depend on it."""
+        out, nc, nu = self.evaluate("linearised", t, q, u, parameters, more=more), self.nc, self.nu
+        A, b, W = np.split(out, [nc * nu, nc * nu + nc], axis=-1)
+        return A.reshape(*A.shape[:-1], nc, nu), b, W.reshape(*W.shape[:-1], nc, nu)
 
     def prescribed_reaction(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
         """c of r = W^T la + c, (..., nu): non-ideal parts of the reaction that were prescribed."""

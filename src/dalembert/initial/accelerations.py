@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
+from dalembert.initial.degeneracy import check_degeneracy
 from dalembert.initial.diagnosis import describe_motions, diagnose
 from dalembert.initial.levels import ALL, level
 from dalembert.initial.metric import position_metric, speed_metric, weighted
@@ -24,6 +25,7 @@ def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, param
     """The state with these positions and velocities, its accelerations and multipliers solved for."""
     from dalembert.numerics.accelerations import accelerations
 
+    check_degeneracy(system, t, q, u, parameters)
     found = accelerations(system, t, q, u, parameters)
     if found.status:
         raise InitialStateError(f"`{system.name}` at t = {t:g}: {found.status.message}")

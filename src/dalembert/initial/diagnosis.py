@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.equations.labels import groups_of
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
+from dalembert.initial.degeneracy import degenerate_rows, describe
 from dalembert.initial.dependence import DEPENDENT, OPEN, Scaled, combinations, scale, sparse_basis
 from dalembert.state import State
 
@@ -82,7 +83,8 @@ class Diagnosis:
     rows before: s_p, s_v, s_a. `singular_values` are those of A with unit rows in the mass metric, so that units do
     not matter. `unique[name]` says whether the reaction of a constraint, or of a group of them stated in one list, is
     unique (the generalised reactions of all together always are). `massless` are motions without inertia that no
-    constraint prevents; `determined` says whether accelerations are unique.
+    constraint prevents; `determined` says whether accelerations are unique. `degenerate` are constraints whose
+    gradient vanishes wherever they hold, so that nothing enforces them.
     """
 
     title: str
@@ -98,6 +100,7 @@ class Diagnosis:
     singular_mass: bool
     massless: tuple[Mapping[str, float], ...]
     determined: bool
+    degenerate: tuple[str, ...]
 
     @property
     def rank(self) -> int:
@@ -121,8 +124,8 @@ class Diagnosis:
 
     @property
     def ok(self) -> bool:
-        """Whether accelerations exist and are unique; redundant constraints are no obstacle."""
-        return self.determined and not (self.conflicting or self.massless)
+        """Whether accelerations exist, are unique and keep the constraints; redundant constraints are no obstacle."""
+        return self.determined and not (self.conflicting or self.massless or self.degenerate)
 
     def __str__(self) -> str:
         return "\n".join(
@@ -144,6 +147,7 @@ class Diagnosis:
                 ("singular values", [f"{_values(self.singular_values)} (unit rows, mass metric)"]),
                 ("redundant", _listed([str(r) for r in self.redundant])),
                 ("conflicting", _listed([str(c) for c in self.conflicting])),
+                *([("degenerate", [describe(self.degenerate)])] if self.degenerate else []),
                 ("reactions not unique", [_names([n for n, unique in self.unique.items() if not unique])]),
                 ("near a singularity", self._nearness()),
             ]
@@ -173,8 +177,8 @@ def diagnose(system: System, state: State) -> Diagnosis:
     """The diagnosis of the constraints of `system` in `state`, consistent or not."""
     if state.system.speeds != system.speeds:
         raise PairingError(f"the state belongs to `{state.system.name}`, not to `{system.name}`")
-    A, b, W = _linearised(system, state)
     at = (state.t, state.q, state.u, state.parameters)
+    A, b, W = system.linearised_rows(*at, more=np.concatenate([state.udot, state.multipliers]))
     scaled = scale(system.mass_matrix(*at), A, W)
     names = system.constraint_names
     found = combinations(scaled)
@@ -195,21 +199,8 @@ def diagnose(system: System, state: State) -> Diagnosis:
         singular_mass=not scaled.regular_mass,
         massless=tuple(_motion(system, row) for row in sparse_basis(scaled.massless)),
         determined=scaled.determined,
+        degenerate=degenerate_rows(system, *at),
     )
-
-
-def _linearised(system: System, state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A (nc, nu), b (nc,) and W (nc, nu) in a state; constraints that are not linear in u' as they are at its u'."""
-    at = (state.t, state.q, state.u, state.parameters)
-    A, b = system.constraint_jacobian(*at), system.constraint_bias(*at)
-    W = system.directions(*at, udot=state.udot, multipliers=state.multipliers)
-    n = system.curved
-    if n:
-        more = np.concatenate([state.udot, state.multipliers[-n:]])
-        rows = system.evaluate("newton", *at, more=more)
-        A[-n:] = rows[: n * system.nu].reshape(n, system.nu)
-        b[-n:] = A[-n:] @ state.udot - rows[2 * n * system.nu :][:n]
-    return A, b, W
 
 
 def describe_motions(motions: Sequence[Mapping[str, float]]) -> str:

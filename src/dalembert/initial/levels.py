@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dalembert.equations.levels import all_levels, with_parameters
-from dalembert.equations.native import Kernel, compile_kernel
+from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
 
 POSITION, VELOCITY, ALL = "position", "velocity", "acceleration"
@@ -37,26 +36,6 @@ def level(system: System, name: str, *, parameters: bool = False) -> Level:
     return system.kept(("level", name, parameters), make)
 
 
-def has_plain_rates(system: System) -> bool:
-    """Whether the speeds are the rates of the coordinates, in order: q' = u."""
-    return system.kept("plain rates", lambda: _are_plain(system))
-
-
-def _are_plain(system: System) -> bool:
-    nq, nu = system.nq, system.nu
-    if nq != nu:
-        return False
-    first = system.count("position") + system.count("velocity")
-    rng = np.random.default_rng(3)
-    plain = True
-    for _ in range(2):
-        x = np.concatenate([rng.uniform(0.2, 1.2, 1 + nq + nu), system.parameter_defaults])
-        out = system.kernel("speeds")(x)
-        same = np.array_equal(out[first : first + nq], x[1 + nq : 1 + nq + nu])
-        plain = plain and same and np.array_equal(out[(1 + nu) * first + nq :], np.eye(nu).ravel())
-    return plain
-
-
 def _make(system: System, name: str) -> Level:
     s, nq, nu = system, system.nq, system.nu
     names = s.constraint_names
@@ -74,7 +53,7 @@ def _make(system: System, name: str) -> Level:
         place, rows = 1 + nq + np.arange(nu), (*first, *rates)
         turns = np.zeros(nu, dtype=np.int64)
         return Level(name, s.kernel("speeds"), s.speeds, rows, (*units_v, *[""] * nq), place, turns)
-    kernel = compile_kernel(all_levels(s))
+    kernel = s.kernel("all_levels")
     n_x = 1 + nq + nu + len(s.parameters)
     place = np.concatenate([1 + np.arange(nq + nu), n_x + np.arange(nu + s.nc)])
     third = [f"acceleration of {n}" for n in names]
@@ -89,8 +68,7 @@ def _make(system: System, name: str) -> Level:
 
 
 def _add_parameters(system: System, made: Level) -> Level:
-    name = "assembly" if made.name == POSITION else "speeds"
-    kernel = compile_kernel(with_parameters(system, name))
+    kernel = system.kernel(f"{made.name}_with_parameters")
     n = len(system.parameters)
     place = np.concatenate([made.place, 1 + system.nq + system.nu + np.arange(n)])
     turns = np.concatenate([made.turns, np.zeros(n, dtype=np.int64)])

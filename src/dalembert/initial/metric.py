@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.initial.levels import has_plain_rates
 
 LIGHT = 1e-12  # a diagonal entry of M below this fraction of the largest counts as none
 SOFT = 1e-6  # what is added, to unit diagonals, where M may be singular
@@ -35,7 +34,7 @@ def position_metric(system: System, x: np.ndarray) -> np.ndarray:
     Directions in which no speed leads, such as the length of a quaternion, count like the others on average.
     """
     M = speed_metric(system, x)
-    if has_plain_rates(system):
+    if system.trivial_kinematics:
         return M
     nq, nu = system.nq, system.nu
     first = system.count("position") + system.count("velocity")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
 from dalembert.initial.dependence import scale
@@ -19,7 +20,8 @@ def check_servos(system: System, t: float, q: np.ndarray, u: np.ndarray, paramet
     vectors too, but the servo constraints take no part in those. For regular M it is A M^-1 W^T that is singular.
     """
     n = system.nc - system.curved
-    servos = [k for k, row in enumerate(system.rows[:n]) if row.servo is not None]
+    enforced = {k: system.unknowns[j] for j, k in rows_by_unknown(system.rows[:n]).items()}
+    servos = sorted(enforced)
     if not servos:
         return
     A = system.constraint_jacobian(t, q, u, parameters)[:n]
@@ -33,7 +35,7 @@ def check_servos(system: System, t: float, q: np.ndarray, u: np.ndarray, paramet
     if not bad:
         return
     constraints = ", ".join(f"`{system.rows[k].name}`" for k in bad)
-    unknowns = ", ".join(f"`{system.unknowns[system.rows[k].servo or 0]}`" for k in bad)
+    unknowns = ", ".join(f"`{enforced[k]}`" for k in bad)
     who = (
         f"servo constraint {constraints}: its unknown {unknowns} does not influence it"
         if len(bad) == 1

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from dalembert.initial.accelerations import combined_stage, complete_state
+from dalembert.initial.degeneracy import check_degeneracy
 from dalembert.initial.failure import explain
 from dalembert.initial.positions import position_stage
 from dalembert.initial.report import Report
@@ -64,6 +65,7 @@ def _solve_together(task: Task, positions: Found, velocities: Found, attempts: i
     if not found.met:
         raise explain(task, stage, found)
     q, u, udot, la = np.split(found.v, [nq, nq + nu, nq + 2 * nu])
+    check_degeneracy(s, task.t, q, u, task.p)
     state = State(s, task.t, q, u, udot, la, task.p)
     return _reported(task, state, {"position": positions.steps, "velocity": velocities.steps, "all": found.steps})
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.naming import finite_number, name_of
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError, OptionError, PairingError, UnknownNameError
-from dalembert.initial.levels import has_plain_rates
 from dalembert.model.statement import Constraint
 from dalembert.state import State
 
@@ -161,9 +161,8 @@ def _places(system: System) -> dict[str, tuple[str, int]]:
 
 
 def _name_places(system: System) -> dict[str, tuple[str, int]]:
-    plain = has_plain_rates(system)
-    servos = {row.servo: k for k, row in enumerate(system.rows) if row.servo is not None}
-    places = {name: ("la", servos[k]) for k, name in enumerate(system.unknowns) if k in servos}
+    plain, enforced = system.trivial_kinematics, rows_by_unknown(system.rows)
+    places = {name: ("la", enforced[k]) for k, name in enumerate(system.unknowns) if k in enforced}
     for kind, names in (
         ("reactions", [f"reaction({u})" for u in system.speeds]),
         ("udot" if plain else "second_rates", [f"{q}''" for q in system.coordinates]),

@@ -36,7 +36,7 @@ SLIDES = {"prismatic", "cylindrical", "screw", "point on line"}  # joints whose 
 
 
 @dataclass(frozen=True)
-class Row:
+class JointRow:
     """What must vanish, and the force and torque on the second body, at its marker, per unit of the multiplier."""
 
     expression: sp.Expr
@@ -128,14 +128,14 @@ class Joints:
         force = ORIGIN
         for symbol, axis in zip(local, axes, strict=True):
             force = plus(force, times(value.diff(symbol).xreplace(place), axis))
-        return self._join("point on surface", name, i, j, [Row(value.xreplace(place), force, ORIGIN)])
+        return self._join("point on surface", name, i, j, [JointRow(value.xreplace(place), force, ORIGIN)])
 
     def rod(self, name: str, first: Point, second: Point, *, length: Expression) -> Joint:
         """A constant distance between origins; its multiplier is the pushing force in the rod."""
         i, j, _ = self._ends("rod", name, first, second)
         gap = _gap(i, j)
         distance = sp.sqrt(dot(gap, gap))
-        row = Row(distance - self._scalar(length, name), times(1 / distance, gap), ORIGIN, "m")
+        row = JointRow(distance - self._scalar(length, name), times(1 / distance, gap), ORIGIN, "m")
         return self._join("rod", name, i, j, [row])
 
     def screw(self, name: str, first: Point, second: Point, *, pitch: Expression) -> Joint:
@@ -144,7 +144,7 @@ class Joints:
         t, axis, lead = self._model.t, i.axis(2), self._scalar(pitch, name) / (2 * sp.pi)
         drag = cross(angular_velocity_of(i.body, t), _gap(i, j))
         sliding = dot(minus(minus(velocity_of(j, t), velocity_of(i, t)), drag), axis)
-        advance = Row(sliding - lead * self._turning_rate(i, j), axis, times(-lead, axis), "m/s")
+        advance = JointRow(sliding - lead * self._turning_rate(i, j), axis, times(-lead, axis), "m/s")
         return self._join("screw", name, i, j, [*_on_line(i, j), *_parallel(i, j), advance])
 
     def gear(
@@ -168,7 +168,7 @@ class Joints:
                 self._model.note(f"gear `{name}`: a phase needs bodies that move in a plane; leave it out")
             angles = [angle_between(joint.first, joint.second) for joint in (driving, driven)]
             gap = angles[1] - ratio * angles[0] - self._scalar(phase, name)
-        row = Row(gap, ORIGIN, driven.first.axis(2), "rad/s" if phase is None else "rad")
+        row = JointRow(gap, ORIGIN, driven.first.axis(2), "rad/s" if phase is None else "rad")
         return self._join("gear", name, driving.second, driven.second, [row])
 
     def drive(
@@ -189,7 +189,9 @@ class Joints:
         i, j = held.first, held.second
         if angle is None:
             distance, axis = dot(_gap(i, j), i.axis(2)), i.axis(2)
-            row = Row(distance - self._scalar(0 if displacement is None else displacement, name), axis, ORIGIN, "m")
+            row = JointRow(
+                distance - self._scalar(0 if displacement is None else displacement, name), axis, ORIGIN, "m"
+            )
         else:
             a = self._scalar(angle, name)
             row = _square(minus(times(sp.cos(a), i.axis(1)), times(sp.sin(a), i.axis(0))), j.axis(0))
@@ -197,7 +199,7 @@ class Joints:
 
     # -- inside ---------------------------------------------------------------------------------------------------
 
-    def _join(self, kind: str, name: str, i: Marker, j: Marker, rows: Sequence[Row]) -> Joint:
+    def _join(self, kind: str, name: str, i: Marker, j: Marker, rows: Sequence[JointRow]) -> Joint:
         rows = [row for row in rows if row.expression != 0]  # else the coordinates keep it, without a multiplier
         if not rows:
             self._model.note(f"joint `{name}` already holds by the choice of coordinates; leave it out")
@@ -278,27 +280,27 @@ def _gap(i: Marker, j: Marker) -> Vector:
     return minus(j.position or ORIGIN, i.position or ORIGIN)
 
 
-def _along(gap: Vector, axis: Vector) -> Row:
+def _along(gap: Vector, axis: Vector) -> JointRow:
     """No displacement along an axis of the first frame."""
-    return Row(dot(gap, axis), axis, ORIGIN, "m")
+    return JointRow(dot(gap, axis), axis, ORIGIN, "m")
 
 
-def _square(fixed: Vector, moving: Vector) -> Row:
+def _square(fixed: Vector, moving: Vector) -> JointRow:
     """An axis of the second frame normal to one of the first."""
-    return Row(dot(moving, fixed), ORIGIN, cross(moving, fixed))
+    return JointRow(dot(moving, fixed), ORIGIN, cross(moving, fixed))
 
 
-def _meeting(i: Marker, j: Marker) -> list[Row]:
+def _meeting(i: Marker, j: Marker) -> list[JointRow]:
     return [_along(_gap(i, j), axis) for axis in (EX, EY, EZ)]
 
 
-def _on_line(i: Marker, j: Marker) -> list[Row]:
+def _on_line(i: Marker, j: Marker) -> list[JointRow]:
     return [_along(_gap(i, j), i.axis(k)) for k in (0, 1)]
 
 
-def _parallel(i: Marker, j: Marker) -> list[Row]:
+def _parallel(i: Marker, j: Marker) -> list[JointRow]:
     return [_square(i.axis(k), j.axis(2)) for k in (0, 1)]
 
 
-def _untwisted(i: Marker, j: Marker) -> Row:
+def _untwisted(i: Marker, j: Marker) -> JointRow:
     return _square(i.axis(1), j.axis(0))

@@ -267,8 +267,10 @@ class Engine:
         choice, solve = self.blueprint.whole
         usual = self.plan[layout.ACCELERATE]
         self.plan[layout.MOTION], self.plan[layout.ACCELERATE] = solve
-        rates(self.plan, self.mem, t, np.ascontiguousarray(z, dtype=float), np.zeros(self.nz))
-        if not self.mem[self.plan[layout.QUALITY]] > RECHOOSE:
+        zdot = np.zeros(self.nz)
+        rates(self.plan, self.mem, t, np.ascontiguousarray(z, dtype=float), zdot)
+        # A row whose gradient is exactly zero here makes 0 / 0, which the quality does not show.
+        if not (self.mem[self.plan[layout.QUALITY]] > RECHOOSE and np.isfinite(zdot).all()):
             self.plan[layout.MOTION], self.plan[layout.ACCELERATE] = 0, usual
             return False
         self.choice, self.plan[layout.STALE] = choice, 0

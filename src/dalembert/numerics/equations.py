@@ -1,4 +1,4 @@
-"""The equations of a system as graph pieces, the right-hand side a formulation makes of them, feedback included."""
+"""The linear equations a formulation solves, and the right-hand side it makes of them, feedback included."""
 
 from __future__ import annotations
 
@@ -8,44 +8,29 @@ from typing import Any
 
 import casadi as ca
 
+from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.system import System
 
 
 @dataclass(frozen=True)
 class Equations:
-    """M (nu, nu), f (nu, 1), A (nc, nu), b (nc, 1) as graphs of x = (t, q, u, p); all reactions ideal."""
+    """What a formulation solves, M u' = f + A^T la with A u' = b, as graphs; all reactions are ideal.
 
-    x: ca.SX
-    qdot: ca.SX
-    u: ca.SX
+    A view of the mechanics: M (nu, nu), f (nu, 1) with the prescribed reaction in it, A (nc, nu), and b (nc, 1), which
+    may have feedback in it. `singular_mass` says that M alone cannot be solved with.
+    """
+
     M: ca.SX
     f: ca.SX
     A: ca.SX
     b: ca.SX
-    power: ca.SX
-    transport: ca.SX
     singular_mass: bool
 
     @classmethod
     def of(cls, system: System) -> Equations:
-        """The pieces of the "dynamics" function of a system."""
-        function = system.functions["dynamics"]
-        x = ca.SX.sym("x", function.size1_in(0))
-        out = function(x)
-        part = {name: out[where] for name, (where, _) in system.parts.items()}
-        nq, nu, nc = system.nq, system.nu, system.nc
-        return cls(
-            x=x,
-            qdot=part["coordinate_rates"],
-            u=x[1 + nq : 1 + nq + nu],
-            M=ca.reshape(part["mass_matrix"], nu, nu).T,
-            f=part["forces"],
-            A=ca.reshape(part["constraint_jacobian"], nu, nc).T,
-            b=part["constraint_bias"],
-            power=part["power"],
-            transport=part["transport"],
-            singular_mass=system.singular_mass,
-        )
+        """The linear equations of a system, to be solved for u' and la."""
+        m = system.mechanics
+        return cls(M=m.M, f=m.f + m.c, A=m.A, b=m.b, singular_mass=system.singular_mass)
 
 
 Unroll = Callable[[Equations, Any], tuple[ca.SX, ca.SX, ca.SX] | None]
@@ -53,14 +38,14 @@ Unroll = Callable[[Equations, Any], tuple[ca.SX, ca.SX, ca.SX] | None]
 
 @dataclass(frozen=True)
 class Feedback:
-    """A change of b (nc, 1) as a graph: `change(x, h, options)`, h the step being made, options (`size`, 1).
+    """A change of b (nc, 1) as a graph: `change(mechanics, h, options)`, h the step being made, options (`size`, 1).
 
     `name` tells one graph from another; numbers belong into `options`, so that one kernel serves all of them.
     """
 
     name: str
     size: int
-    change: Callable[[ca.SX, ca.SX, ca.SX], ca.SX]
+    change: Callable[[Mechanics, ca.SX, ca.SX], ca.SX]
 
     def tail(self) -> ca.SX:
         """The inputs behind x: h and the options."""
@@ -72,24 +57,28 @@ def motion_function(system: System, unroll: Unroll, choice: Any, feedback: Feedb
 
     Its argument is x, and what stands behind it if there is feedback into b.
     """
-    e = Equations.of(system)
-    inputs = e.x
+    m, e = system.mechanics, Equations.of(system)
+    inputs = m.x
     if feedback is not None:
         tail = feedback.tail()
-        inputs = ca.vertcat(e.x, tail)
-        e = replace(e, b=e.b + feedback.change(e.x, tail[0], tail[1:]))
+        inputs = ca.vertcat(m.x, tail)
+        e = replace(e, b=e.b + feedback.change(m, tail[0], tail[1:]))
     solved = unroll(e, choice)
     if solved is None:
         return None
     udot, la, quality = solved
-    power = e.power + ca.dot(e.transport, udot) + ca.dot(la, ca.mtimes(e.A, e.u))
-    parts = [ca.densify(part) for part in (e.qdot, udot, power, la, quality)]
+    power = m.power + ca.dot(m.transport, udot) + ca.dot(la, ca.mtimes(m.A, m.u))
+    parts = [ca.densify(part) for part in (m.qdot, udot, power, la, quality)]
     return ca.Function("motion", [inputs], [ca.vertcat(*parts)])
 
 
 def feedback_function(system: System, feedback: Feedback) -> ca.Function:
     """b with feedback, for solves that are not unrolled; reads x, an estimate of u' if there is one, h, options."""
-    e, tail = Equations.of(system), feedback.tail()
-    between = ca.SX.sym("estimate", system.nu + system.curved if system.curved else 0)
-    b = ca.densify(e.b + feedback.change(e.x, tail[0], tail[1:]))
-    return ca.Function("feedback", [ca.vertcat(e.x, between, tail)], [b])
+    m, tail = system.mechanics, feedback.tail()
+    b = ca.densify(m.b + feedback.change(m, tail[0], tail[1:]))
+    return ca.Function("feedback", [ca.vertcat(m.x, estimate(system), tail)], [b])
+
+
+def estimate(system: System) -> ca.SX:
+    """What stands in memory between x and the step length: an estimate of u' and of the curved rows' la, if any."""
+    return ca.SX.sym("estimate", system.nu + system.curved if system.curved else 0)

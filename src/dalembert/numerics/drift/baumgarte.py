@@ -17,6 +17,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
 from dalembert.errors import OptionError
@@ -93,15 +94,14 @@ class Baumgarte:
             return None
         shapes = [gain.shape for gain in (*positions, *velocities)]
 
-        def change(x: ca.SX, h: ca.SX, options: ca.SX) -> ca.SX:
+        def change(m: Mechanics, h: ca.SX, options: ca.SX) -> ca.SX:
             # Before the first step there is none, and no gain; s stays finite so that the product is zero, not NaN.
             s = options[0] / ca.fmax(h, 1e-300) * (h > 0)
             given = _unpacked(options[1:], shapes)
             gamma1, gamma2 = given[:2] if positions else (2 * s, s * s)
             gamma = given[-1] if velocities else s
-            residual = system.functions["residual"](x)
-            phi, rate, psi = residual[:n_p], residual[n_p : 2 * n_p], residual[2 * n_p :]
-            rows = [-ca.mtimes(gamma1, rate) - ca.mtimes(gamma2, phi), -ca.mtimes(gamma, psi)]
+            rate, psi = m.psi[:n_p, :], m.psi[n_p:, :]
+            rows = [-ca.mtimes(gamma1, rate) - ca.mtimes(gamma2, m.phi), -ca.mtimes(gamma, psi)]
             return ca.vertcat(*rows, ca.SX(system.nc - n_p - n_v, 1))
 
         size = 1 + sum(int(np.prod(shape)) for shape in shapes)

@@ -24,7 +24,7 @@ from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
 from dalembert.errors import OptionError
 from dalembert.numerics.drift.start import Start
-from dalembert.numerics.equations import Equations, Feedback
+from dalembert.numerics.equations import Feedback
 from dalembert.numerics.evaluate import largest, load_state
 from dalembert.numerics.layout import (
     DISPLACEMENT,
@@ -112,28 +112,20 @@ def least_moves(system: System) -> dict[int, Kernel | None]:
 
 def onto_positions(system: System) -> ca.Function | None:
     """(C s, quality) as a function of x: s^T M s least with phi + A s = 0."""
-    n, nu = system.count("position"), system.nu
-    e = Equations.of(system)
-    phi = system.functions["residual"](e.x)[:n]
-    solved = unroll_saddle(e.M, ca.SX(nu, 1), e.A[:n, :], -phi, augment=e.singular_mass) if n else None
+    m, n, still = system.mechanics, system.count("position"), ca.SX(system.nu, 1)
+    solved = unroll_saddle(m.M, still, m.A[:n, :], -m.phi, augment=system.singular_mass) if n else None
     if solved is None:
         return None
-    moved = ca.vertcat(e.x[: 1 + system.nq], solved[0], e.x[1 + system.nq + nu :])
-    return ca.Function(
-        "onto_positions", [e.x], [ca.densify(ca.vertcat(system.functions["displacement"](moved), solved[2]))]
-    )
+    return ca.Function("onto_positions", [m.x], [ca.densify(ca.vertcat(ca.mtimes(m.C, solved[0]), solved[2]))])
 
 
 def onto_velocities(system: System) -> ca.Function | None:
     """(du, quality) as a function of x: du^T M du least with psi + A du = 0."""
-    first = system.count("position")
-    n, nu = first + system.count("velocity"), system.nu
-    e = Equations.of(system)
-    psi = system.functions["residual"](e.x)[first:]
-    solved = unroll_saddle(e.M, ca.SX(nu, 1), e.A[:n, :], -psi, augment=e.singular_mass) if n else None
+    m, n, still = system.mechanics, system.count("position") + system.count("velocity"), ca.SX(system.nu, 1)
+    solved = unroll_saddle(m.M, still, m.A[:n, :], -m.psi, augment=system.singular_mass) if n else None
     if solved is None:
         return None
-    return ca.Function("onto_velocities", [e.x], [ca.densify(ca.vertcat(solved[0], solved[2]))])
+    return ca.Function("onto_velocities", [m.x], [ca.densify(ca.vertcat(solved[0], solved[2]))])
 
 
 @jit(f8(Ints, Floats))

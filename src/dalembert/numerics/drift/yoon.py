@@ -28,7 +28,7 @@ from dalembert.equations.system import System
 from dalembert.numerics.drift.blajer import check_corrections
 from dalembert.numerics.drift.projection import restore_invariants
 from dalembert.numerics.drift.start import Start
-from dalembert.numerics.equations import Feedback
+from dalembert.numerics.equations import Feedback, estimate
 from dalembert.numerics.evaluate import load_state
 from dalembert.numerics.layout import (
     GRADIENTS,
@@ -99,12 +99,9 @@ class Yoon:
 
 def _residuals(system: System) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
     """Inputs (x, an estimate of u' if there is one, h, options), (q, u), residuals (phi, psi), E - E0 - W."""
-    x = ca.SX.sym("x", system.functions["dynamics"].size1_in(0))
-    between = system.nu + system.curved if system.curved else 0
-    tail = ca.SX.sym("tail", between + 4)
-    g = system.functions["residual"](x)
-    energy = ca.sum1(system.functions["energy"](x)) - tail[between + 3]
-    return ca.vertcat(x, tail), x[1 : 1 + system.nq + system.nu], g, energy
+    m, tail = system.mechanics, ca.SX.sym("tail", 4)
+    energy = m.kinetic + m.potential - tail[3]
+    return ca.vertcat(m.x, estimate(system), tail), ca.vertcat(m.q, m.u), ca.vertcat(m.phi, m.psi), energy
 
 
 def _moves(system: System, *, energy: bool) -> ca.Function | None:

@@ -8,6 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.equations.mechanics import rows_of
 from dalembert.equations.system import System
 from dalembert.numerics.equations import Equations
 from dalembert.numerics.evaluate import finish_rates
@@ -55,7 +56,7 @@ class LagrangeMultipliers:
     def unroll(self, equations: Equations, choice: Choice) -> tuple[ca.SX, ca.SX, ca.SX] | None:
         """u', la and the quality of the solve as a graph; None if it would be too long."""
         e, rows = equations, list(choice.rows)
-        solved = unroll_saddle(e.M, e.f, e.A[rows, :], e.b[rows], augment=e.singular_mass)
+        solved = unroll_saddle(e.M, e.f, rows_of(e.A, rows), rows_of(e.b, rows), augment=e.singular_mass)
         if solved is None:
             return None
         la = ca.SX(e.A.shape[0], 1)

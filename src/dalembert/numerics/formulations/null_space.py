@@ -11,6 +11,7 @@ from typing import Any
 
 import casadi as ca
 
+from dalembert.equations.mechanics import rows_of
 from dalembert.equations.system import System
 from dalembert.numerics.equations import Equations
 from dalembert.numerics.formulations.choice import Choice, choose
@@ -35,10 +36,10 @@ class NullSpace:
         if 3 * nu**3 > LIMIT:
             return None
         rows = list(choice.rows)
-        Q, R, quality = householder(e.A[rows, :].T)
+        Q, R, quality = householder(rows_of(e.A, rows).T)
         Y, D = Q[:, :rank], Q[:, rank:]
         solve = _solve_reduced if self.reduced else _solve_full
-        udot, r, inner = solve(e, Y, D, R, e.b[rows])
+        udot, r, inner = solve(e, Y, D, R, rows_of(e.b, rows))
         upper, _ = solve_in_order(R, ca.mtimes(Y.T, r))
         la = ca.SX(e.A.shape[0], 1)
         for k, row in enumerate(rows):

@@ -9,6 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.equations.mechanics import rows_of
 from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
 from dalembert.errors import OptionError, UnknownNameError
@@ -33,8 +34,8 @@ class Partition:
         """The graphs for one choice of dependent speeds."""
         nu = equations.M.shape[0]
         rows, dep, ind = list(choice.rows), list(choice.dependent), list(choice.independent(nu))
-        J = equations.A[rows, :]
-        solved, quality = solve_in_order(J[:, dep], ca.horzcat(-J[:, ind], equations.b[rows]))
+        J = rows_of(equations.A, rows)
+        solved, quality = solve_in_order(J[:, dep], ca.horzcat(-J[:, ind], rows_of(equations.b, rows)))
         A, B = solved[:, : len(ind)], solved[:, len(ind) :]
         Z, c = ca.SX(nu, len(ind)), ca.SX(nu, 1)
         for k, i in enumerate(ind):

@@ -67,7 +67,7 @@ class StateSpaceSVD(Stepping):
         first = blocks.place(engine, _blocks(system), _ints(system), svd_step, STAGES)
         engine.plan[first + layout.LENGTH] = 1 + engine.size + len(engine.parameters)
         holonomic = system.count("velocity") == 0 and not system.invariants
-        engine.plan[first + layout.SHARED] = holonomic and equations.trivial_kinematics(system)
+        engine.plan[first + layout.SHARED] = holonomic and system.trivial_kinematics
         return march(engine, self.method(), z0, span, t_eval, progress)
 
     def method(self) -> Method:

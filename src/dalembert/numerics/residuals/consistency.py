@@ -10,7 +10,6 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.numerics.formulations.choice import choose
-from dalembert.numerics.residuals.form import Mechanics
 
 if TYPE_CHECKING:
     from dalembert.numerics.engine import Engine
@@ -126,11 +125,9 @@ def geometry(engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.nd
     n = system.count("position") + len(system.invariants)
 
     def build() -> ca.Function:
-        m = Mechanics.of(system)
-        s = ca.SX.sym("s", nu)
-        C = ca.jacobian(m.displacement(system, s), s)
-        phi_q = ca.jacobian(ca.vertcat(m.phi, m.invariants), m.q)
-        out = ca.vertcat(ca.vec(C), ca.vec(phi_q))
+        m = system.mechanics
+        phi_q = ca.jacobian(ca.vertcat(m.phi, m.h), m.q)
+        out = ca.vertcat(ca.vec(m.C), ca.vec(phi_q))
         return ca.Function("geometry", [ca.vertcat(m.t, m.q, m.p)], [ca.densify(out)])
 
     out = system.derived_kernel("geometry", build)(np.concatenate([[t], z[:nq], engine.parameters]))

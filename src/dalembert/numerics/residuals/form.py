@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -101,84 +100,3 @@ class ResidualForm(Protocol):
     """A way of writing F(t, y, y') = 0, which makes its static choices - constraints, partitions - at a state."""
 
     def settled(self, engine: Engine, t: float, z: np.ndarray) -> SettledForm: ...
-
-
-@dataclass(frozen=True)
-class Mechanics:
-    """Graphs of t, q, u, p that every form is made of, and of u', la where these enter.
-
-    la, phi, A, b and the constraints are those of the kept rows. `balance` (nu, 1) is M u' - f - W^T la + F^T |la|;
-    `constraints` (nc, 1) are psi - the rates of the position constraints and the velocity constraints - then the
-    acceleration constraints; `power` (1, 1) changes the energy.
-    """
-
-    t: ca.SX
-    q: ca.SX
-    u: ca.SX
-    udot: ca.SX
-    la: ca.SX
-    p: ca.SX
-    qdot: ca.SX
-    phi: ca.SX
-    A: ca.SX
-    b: ca.SX
-    balance: ca.SX
-    constraints: ca.SX
-    power: ca.SX
-    invariants: ca.SX
-
-    @classmethod
-    def of(cls, system: System, kept: Sequence[int] | None = None) -> Mechanics:
-        """The pieces of a system, from its functions; with the constraints `kept` only, if some repeat others."""
-        nq, nu, nc, ni = system.nq, system.nu, system.nc, len(system.invariants)
-        rows = list(range(nc)) if kept is None else list(kept)
-        n_p, n_v, n_a = system.count("position"), system.count("velocity"), system.count("acceleration")
-        t, q, u, p = (ca.SX.sym(n, k) for n, k in (("t", 1), ("q", nq), ("u", nu), ("p", len(system.parameters))))
-        udot, carried, la = ca.SX.sym("udot", nu), ca.SX.sym("la", len(rows)), ca.SX(nc, 1)
-        la[rows] = carried
-        x = ca.vertcat(t, q, u, p)
-        out = system.functions["dynamics"](x)
-        part = {name: out[where] for name, (where, _) in system.parts.items()}
-        residual = system.functions["residual"](x)
-        A = ca.reshape(part["constraint_jacobian"], nu, nc).T
-        W = A if system.ideal else ca.reshape(part["directions"], nu, nc).T
-        # [k:, :], not [k:]: CasADi takes a slice beyond the end of a 1x1 matrix for a row
-        bent = (ca.mtimes(A, udot) - part["constraint_bias"])[n_p + n_v :, :]
-        if system.curved:
-            newton = system.functions["newton"](ca.vertcat(x, udot, la[nc - n_a :, :]))
-            A = ca.vertcat(A[: nc - n_a, :], ca.reshape(newton[: n_a * nu], nu, n_a).T)
-            W = ca.vertcat(W[: nc - n_a, :], ca.reshape(newton[n_a * nu : 2 * n_a * nu], nu, n_a).T)
-            bent = newton[2 * n_a * nu : 2 * n_a * nu + n_a]
-        reaction = ca.mtimes(W.T, la)
-        if system.friction:
-            reaction -= ca.mtimes(ca.reshape(part["friction"], nu, nc), ca.fabs(la))
-        M = ca.reshape(part["mass_matrix"], nu, nu).T
-        return cls(
-            t=t, q=q, u=u, udot=udot, la=carried, p=p,
-            qdot=part["coordinate_rates"],
-            phi=_rows(residual, [row for row in rows if row < n_p]),
-            A=_rows(A, rows),
-            b=_rows(part["constraint_bias"], rows),
-            balance=ca.mtimes(M, udot) - part["forces"] - reaction,
-            constraints=_rows(ca.vertcat(residual[n_p:, :], bent), rows),
-            power=part["power"] + ca.dot(part["transport"], udot) + ca.dot(reaction, u),
-            invariants=system.functions["invariant"](x)[:ni, :],
-        )  # fmt: skip
-
-    def displacement(self, system: System, s: ca.SX) -> ca.SX:
-        """C s (nq, 1): the change of q that goes with a change s of the integrated speeds."""
-        return system.functions["displacement"](ca.vertcat(self.t, self.q, s, self.p))
-
-    def shift(self, system: System, mu: ca.SX, nu: ca.SX) -> ca.SX:
-        """C A_p^T mu + (gradients of the invariants)^T nu, (nq, 1): keeps both levels, zero in exact motion."""
-        out = ca.SX(system.nq, 1)
-        if mu.shape[0]:
-            out += self.displacement(system, ca.mtimes(self.A[: mu.shape[0], :].T, mu))
-        if nu.shape[0]:
-            out += ca.mtimes(ca.jacobian(self.invariants, self.q).T, nu)
-        return out
-
-
-def _rows(matrix: ca.SX, rows: list[int]) -> ca.SX:
-    """Rows of a matrix; without any, CasADi would lose its width."""
-    return matrix[rows, :] if rows else ca.SX(0, matrix.shape[1])

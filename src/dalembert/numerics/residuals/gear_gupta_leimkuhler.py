@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
+from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.system import System
 from dalembert.numerics.residuals.consistency import carried_multipliers, consistent, positions
-from dalembert.numerics.residuals.form import Mechanics, Residual
+from dalembert.numerics.residuals.form import Residual
 from dalembert.numerics.residuals.stabilised import Stabilised
 
 if TYPE_CHECKING:
@@ -27,17 +28,17 @@ class GearGuptaLeimkuhler(Stabilised):
 
     def residual(self, system: System) -> Residual:
         """F(t, y, y') and its variables."""
-        m = Mechanics.of(system, self.kept)
+        m = system.mechanics.keeping(self.kept)
         n_p, ni, works = m.phi.shape[0], len(system.invariants), int(system.works)
         qdot, work, workdot = ca.SX.sym("qdot", system.nq), ca.SX.sym("work", works), ca.SX.sym("power", works)
         mu, nu = ca.SX.sym("mu", n_p), ca.SX.sym("nu", ni)
         F = ca.vertcat(
-            qdot - m.qdot - m.shift(system, mu, nu),
+            qdot - m.qdot - _shift(m, mu, nu),
             m.balance,
-            *([workdot - m.power] if works else []),
+            *([workdot - m.total_power] if works else []),
             m.constraints,
             m.phi,
-            m.invariants,
+            m.h,
         )
         y = ca.vertcat(m.q, m.u, work, m.la, mu, nu)
         ydot = ca.vertcat(qdot, m.udot, workdot, ca.SX.sym("algebraic", m.la.shape[0] + n_p + ni))
@@ -54,3 +55,9 @@ class GearGuptaLeimkuhler(Stabilised):
         la = carried_multipliers(engine, t, z, zdot[engine.system.nq : engine.size], self.kept)
         rest = np.zeros(positions(engine.system, self.kept) + len(engine.system.invariants))
         return np.concatenate([z, la, rest]), np.concatenate([zdot, np.zeros(len(la)), rest])
+
+
+def _shift(m: Mechanics, mu: ca.SX, nu: ca.SX) -> ca.SX:
+    """C A_p^T mu + h_q^T nu, (nq, 1): keeps position constraints and invariants, zero in exact motion."""
+    along = ca.mtimes(m.C, ca.mtimes(m.A[: mu.shape[0], :].T, mu))
+    return along + ca.mtimes(ca.jacobian(m.h, m.q).T, nu)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
+from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.system import System
 from dalembert.errors import OptionError, PairingError
 from dalembert.numerics.formulations.choice import Choice, choose
@@ -27,7 +28,7 @@ from dalembert.numerics.residuals.consistency import (
     matrices,
     weights,
 )
-from dalembert.numerics.residuals.form import Mechanics, Residual, resolve
+from dalembert.numerics.residuals.form import Residual, resolve
 
 if TYPE_CHECKING:
     from dalembert.numerics.engine import Engine
@@ -127,21 +128,21 @@ class Partitioned:
 
     def residual(self, system: System) -> Residual:
         """F(t, y, y') and its variables."""
-        m = Mechanics.of(system, self.rows + self.later)
+        m = system.mechanics.keeping(self.rows + self.later)
         r, h, later, works = len(self.rows), len(self.coordinates.rows), len(self.later), int(system.works)
-        v = Variables.of(
+        v = SplitUnknowns.of(
             q=system.nq - h, qr=h, u=system.nu - r, ur=r if _curved(m, r) else 0, work=works,
             kept=later if system.ideal else r + later,
         )  # fmt: skip
         o = Orders.of(system, r, h)
         stages, projected, quality = _eliminate(m, v, o, ideal=system.ideal)
-        held = ca.vertcat(m.phi, m.invariants)
+        held = ca.vertcat(m.phi, m.h)
         staged = ca.vertcat(
             v.rate["q"] - ca.mtimes(o.Pq[h:, :], m.qdot),
             ca.mtimes(o.Rq, held),
             projected,
             *([ca.mtimes(o.R, m.constraints[:r, :])] if v.symbol["ur"].shape[0] else []),
-            *([v.rate["work"] - m.power] if works else []),
+            *([v.rate["work"] - m.total_power] if works else []),
             m.constraints[r:, :],
         )
         quality = ca.fmin(quality, _moderation(ca.mtimes([o.R, m.A[:r, :], o.P.T]), ca.mtimes(o.P, o.mass), r))
@@ -167,7 +168,7 @@ class Partitioned:
         kept = self.later if s.ideal else self.rows + self.later
         la = carried_multipliers(engine, t, z, zdot[s.nq : engine.size], self.rows + self.later)
         la = la[len(self.rows) + len(self.later) - len(kept) :]
-        dependent = self.speeds.dependent if _curved(Mechanics.of(s, self.rows), len(self.rows)) else ()
+        dependent = self.speeds.dependent if _curved(s.mechanics.keeping(self.rows), len(self.rows)) else ()
         order = [*self.coordinates.independent(s.nq), *self.coordinates.dependent]
         order += [s.nq + k for k in (*self.speeds.independent(s.nu), *dependent)]
         order += [engine.size] * int(s.works)
@@ -175,14 +176,14 @@ class Partitioned:
 
 
 @dataclass(frozen=True)
-class Variables:
+class SplitUnknowns:
     """y and y' by name, in order: q, q_r, u, u_r and work, then `kept`, the multipliers that stay."""
 
     symbol: dict[str, ca.SX]
     ydot: ca.SX
 
     @classmethod
-    def of(cls, **sizes: int) -> Variables:
+    def of(cls, **sizes: int) -> SplitUnknowns:
         """Symbols of these sizes."""
         return cls({name: ca.SX.sym(name, n) for name, n in sizes.items()}, ca.SX.sym("ydot", sum(sizes.values())))
 
@@ -225,7 +226,7 @@ class Orders:
 
 
 def _eliminate(
-    m: Mechanics, v: Variables, o: Orders, *, ideal: bool
+    m: Mechanics, v: SplitUnknowns, o: Orders, *, ideal: bool
 ) -> tuple[tuple[tuple[ca.SX, ca.SX], ...], ca.SX, ca.SX]:
     """Stages that give q, u, u', la of the mechanics from y, y' and those before; projected dynamics; quality."""
     nu, r = m.u.shape[0], o.R.shape[0]

@@ -1,0 +1,208 @@
+"""The functions of a system: what its kernels compute, each made of its `Mechanics` when first asked for.
+
+Every function takes one column and returns one; matrices lie in it row by row. Those in `OF_STATE` read x = (t, q, u,
+p), those in `OF_MOTION` read (x, u', la).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+
+from dalembert.equations.laws import Row, count_curved, have_friction
+from dalembert.equations.mechanics import Mechanics
+
+_MAKING = threading.RLock()
+
+
+def dynamics(m: Mechanics) -> list[ca.SX]:
+    """q', M, f + c, A, b, then W if reactions are not ideal, F if there is friction, power, transport, c.
+
+    See `System.parts`. Curved rows are empty: "newton" says what they are at an estimate of u'.
+    """
+    return [
+        m.qdot, flat(m.M), m.f + m.c, flat(m.known(m.A)), m.b,
+        *([] if m.ideal else [flat(m.known(m.W))]),
+        *([flat(m.F)] if have_friction(m.rows) else []),
+        m.power, m.transport, m.c,
+    ]  # fmt: skip
+
+
+def residual(m: Mechanics) -> list[ca.SX]:
+    """phi, psi."""
+    return [m.phi, m.psi]
+
+
+def assembly(m: Mechanics) -> list[ca.SX]:
+    """phi and the invariants, and their gradients in q."""
+    return _with_gradient(ca.vertcat(m.phi, m.h), m.q)
+
+
+def speeds(m: Mechanics) -> list[ca.SX]:
+    """psi and q', and their gradients in u."""
+    return [m.psi, m.qdot, flat(ca.vertcat(m.A[: m.psi.shape[0], :], m.C))]
+
+
+def displacement(m: Mechanics) -> list[ca.SX]:
+    """C s, with s in the place of u."""
+    return [ca.mtimes(m.C, m.u)]
+
+
+def invariant(m: Mechanics) -> list[ca.SX]:
+    """The invariants and their gradients in q."""
+    return _with_gradient(m.h, m.q)
+
+
+def energy(m: Mechanics) -> list[ca.SX]:
+    """T, V."""
+    return [m.kinetic, m.potential]
+
+
+def position_with_parameters(m: Mechanics) -> list[ca.SX]:
+    """phi and the invariants, and their gradients in (q, p)."""
+    return _with_gradient(ca.vertcat(m.phi, m.h), ca.vertcat(m.q, m.p))
+
+
+def velocity_with_parameters(m: Mechanics) -> list[ca.SX]:
+    """psi and q', and their gradients in (u, p)."""
+    return _with_gradient(ca.vertcat(m.psi, m.qdot), ca.vertcat(m.u, m.p))
+
+
+def reaction(m: Mechanics) -> list[ca.SX]:
+    """What the multipliers exert, W^T la - F^T |la| (nu), and what is prescribed, c (nu); r is their sum."""
+    return [m.multiplier_forces, m.c]
+
+
+def linearised(m: Mechanics) -> list[ca.SX]:
+    """A (nc, nu) and b (nc) of A u' = b, curved rows linearised at u'; W - sign(la) F (nc, nu)."""
+    W = m.W
+    if have_friction(m.rows):
+        W -= ca.repmat(ca.sign(m.la), 1, m.u.shape[0]) * m.F
+    return [flat(m.A), m.linearised_bias, flat(W)]
+
+
+def remainder(m: Mechanics) -> list[ca.SX]:
+    """M u' - f - r (nu) and A u' - b (nc), the curved rows as they are stated."""
+    return [m.balance, m.acceleration]
+
+
+def second_rates(m: Mechanics) -> list[ca.SX]:
+    """q'' (nq)."""
+    return [m.second_rates]
+
+
+def all_levels(m: Mechanics) -> list[ca.SX]:
+    """Every level at once, and the gradients in (q, u, u', la).
+
+    Rows: phi, invariants; psi; M u' - f - r (nu); acceleration rows (nc); q' (nq); q'' (nq); r (nu).
+    """
+    rows = [m.phi, m.h, m.psi, m.balance, m.acceleration, m.qdot, m.second_rates, m.reaction]
+    return _with_gradient(ca.vertcat(*rows), ca.vertcat(m.q, m.u, m.udot, m.la))
+
+
+def newton(m: Mechanics) -> ca.Function:
+    """What Newton's method needs of acceleration rows g(q, u, u', t) = 0 that are not linear in u'.
+
+    A function of (x, u', la), la (na,) their multipliers only: A = dg/du' (na, nu); the directions W (na, nu) in which
+    they act; g (na,); and the curvature d(W^T la)/du' (nu, nu).
+    """
+    first = len(m.rows) - m.curved
+    A, W, la = m.A[first:, :], m.W[first:, :], m.la[first:, :]
+    H = ca.jacobian(ca.mtimes(W.T, la), m.udot)
+    column = ca.vertcat(flat(A), flat(W), m.gamma, flat(H))
+    return ca.Function("newton", [ca.vertcat(m.x, m.udot, la)], [ca.densify(column)])
+
+
+Make = Callable[[Mechanics], list[ca.SX]]
+OF_STATE: dict[str, Make] = {
+    make.__name__: make
+    for make in (
+        dynamics, residual, assembly, speeds, displacement, invariant, energy,
+        position_with_parameters, velocity_with_parameters,
+    )
+}  # fmt: skip
+OF_MOTION: dict[str, Make] = {
+    make.__name__: make for make in (reaction, linearised, remainder, second_rates, all_levels)
+}
+
+
+class Functions(Mapping[str, ca.Function]):
+    """The functions of a system by name: those above, and what was `stated` besides (drawing, loads, joints).
+
+    It is what a system pickles of its graphs: the mechanics `recorded` as one function, and the stated ones as they
+    are. Unpickled ones stay text until they are asked for.
+    """
+
+    def __init__(self, rows: tuple[Row, ...], recorded: ca.Function, stated: Mapping[str, ca.Function]) -> None:
+        self._rows = rows
+        self._stated = tuple(stated)
+        self._kept: dict[str, ca.Function | str] = {"mechanics": recorded, **stated}
+        self._texts: dict[str, str] = {}
+        self._made: dict[str, ca.Function] = {}
+        self._mechanics: Mechanics | None = None
+
+    @property
+    def mechanics(self) -> Mechanics:
+        """The graphs, rebuilt from what was recorded when first asked for."""
+        if self._mechanics is None:
+            with _MAKING:  # whoever comes second must find the same variables
+                if self._mechanics is None:
+                    self._mechanics = Mechanics.from_function(self._restored("mechanics"), self._rows)
+        return self._mechanics
+
+    def __getitem__(self, name: str) -> ca.Function:
+        if name in self._stated:
+            return self._restored(name)
+        if name not in self._made:
+            self._made[name] = make_function(self.mechanics, name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*OF_STATE, *OF_MOTION, *(["newton"] if count_curved(self._rows) else []), *self._stated))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def texts(self) -> dict[str, str]:
+        """What it keeps as text by name, written once."""
+        for name, kept in self._kept.items():
+            if name not in self._texts:
+                self._texts[name] = kept if isinstance(kept, str) else kept.serialize()
+        return self._texts
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kept": dict(self.texts()), "_texts": {}, "_made": {}, "_mechanics": None}
+
+    def _restored(self, name: str) -> ca.Function:
+        kept = self._kept[name]
+        if isinstance(kept, str):
+            self._texts[name] = kept
+            kept = self._kept[name] = ca.Function.deserialize(kept)
+        return kept
+
+
+def make_function(m: Mechanics, name: str) -> ca.Function:
+    """The function of this name, made of the mechanics."""
+    if name == "newton" and m.curved:
+        return newton(m)
+    if name in OF_STATE:
+        return function_of(name, m.x, OF_STATE[name](m))
+    return function_of(name, m.y, OF_MOTION[name](m))
+
+
+def function_of(name: str, x: ca.SX, columns: Sequence[ca.SX]) -> ca.Function:
+    """The function that maps x to columns, one below the other."""
+    return ca.Function(name, [x], [ca.sparsify(ca.vertcat(ca.SX(0, 1), *columns))])
+
+
+def flat(matrix: ca.SX) -> ca.SX:
+    """Row-major column of a matrix (CasADi is column-major)."""
+    return ca.vec(matrix.T)
+
+
+def _with_gradient(h: ca.SX, variables: ca.SX) -> list[ca.SX]:
+    """A column h (n, 1) and its gradients, flat."""
+    return [h, flat(ca.jacobian(h, variables))]

@@ -1,0 +1,163 @@
+"""Constraints that hold only where their gradient vanishes, such as y^2 = 0: no reaction can enforce them.
+
+What such a row asks for is clear, y = 0, but A u' = b and A^T la are both zero there: nothing keeps the state on it.
+Newton's method tells it from a row that is singular in one position only, such as x y = 0 at the origin: from a point
+beside the state it halves the distance at best to a multiple root, its gradient dwindling, and finds a point with a
+gradient of ordinary size otherwise. A row that the others imply anyway does no harm and is not counted.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations.mechanics import rows_of
+from dalembert.equations.native import Kernel
+from dalembert.equations.system import System
+from dalembert.errors import InitialStateError
+from dalembert.initial.dependence import DEPENDENT
+
+BESIDE = 1e-3  # distance at which a row is looked at again, relative to the size of the variables and at least this
+FAINT = 1e-2  # a gradient below this fraction of the one beside the state is worth a closer look
+GONE = 1e-4  # a gradient below this fraction of the one where Newton's method began vanishes where the row holds
+ITERATIONS = 60  # of Newton's method; a fourfold root takes 11
+FELT = 0.05  # part of a gradient along motions the other rows leave free, above which they do not imply the row
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Constraint `rows` of one level as functions of the variables they restrain.
+
+    `x` is what the kernel reads, with `size` variables from `first` on. It gives `total` values, of which the first
+    `held` must be zero, then the gradients of all of them.
+    """
+
+    names: Sequence[str]
+    kernel: Kernel
+    x: np.ndarray
+    first: int
+    size: int
+    held: int
+    total: int
+    rows: range
+
+    @property
+    def z(self) -> np.ndarray:
+        """The variables in the state, (size,)."""
+        return self.x[self.first : self.first + self.size]
+
+    def at(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Values (total,) and gradients (total, size) of all rows."""
+        x = self.x.copy()
+        x[self.first : self.first + self.size] = z
+        out = self.kernel(x)
+        return out[: self.total], out[self.total :].reshape(self.total, self.size)
+
+
+def degenerate_rows(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> tuple[str, ...]:
+    """Names of the position and velocity rows whose gradient vanishes wherever they hold, near a state."""
+    faintest = system.optional_kernel("faintest gradient", lambda: _faintest_gradient(system))
+    x = np.concatenate([(t,), q, u, parameters])
+    if faintest is None or not faintest(x)[0] < FAINT**2:  # as it is at almost every state
+        return ()
+    nq, nu, n_p, n_v = system.nq, system.nu, system.count("position"), system.count("velocity")
+    names = system.constraint_names
+    found: list[str] = []
+    if n_p:
+        n = n_p + len(system.invariants)
+        found += _search(Surface(names, system.kernel("assembly"), x, 1, nq, n, n, range(n_p)))
+    if n_v:
+        n = n_p + n_v
+        found += _search(Surface(names, system.kernel("speeds"), x, 1 + nq, nu, n, n + nq, range(n_p, n)))
+    return tuple(found)
+
+
+def check_degeneracy(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> None:
+    """Raise `InitialStateError` naming the rows whose gradient vanishes wherever they hold."""
+    found = degenerate_rows(system, t, q, u, parameters)
+    if found:
+        raise InitialStateError(f"`{system.name}`: {describe(found)}", conflicting=found)
+
+
+def describe(names: Sequence[str]) -> str:
+    """What is wrong with these rows, and what to do."""
+    which, alone = ", ".join(f"`{name}`" for name in names), len(names) == 1
+    vanish = "its gradient vanishes wherever it holds" if alone else "their gradients vanish wherever they hold"
+    return (
+        f"constraint{'' if alone else 's'} {which}: {vanish}, so no reaction can act; state what must be zero itself, "
+        "such as y instead of y**2"
+    )
+
+
+def _faintest_gradient(system: System) -> ca.Function | None:
+    """The least (|G| / |G beside the state|)^2 of all rows as a function of x; None if all gradients are constant."""
+    m, n_p = system.mechanics, system.count("position")
+    ratios = []
+    for rows, z in ((m.phi, m.q), (m.psi[n_p:, :], m.u)):
+        G = ca.jacobian(rows, z)
+        vary = [k for k in range(rows.shape[0]) if ca.depends_on(G[k, :], z)]
+        sizes = ca.densify(ca.sum2(rows_of(G, vary) ** 2))
+        reach = BESIDE * ca.sqrt(1 + ca.sumsqr(z))
+        ratios.append(sizes / ca.substitute(sizes, z, z + reach * ca.DM(_directions(z.shape[0])[0])))
+    found = ca.vertcat(*ratios)
+    return ca.Function("faintest_gradient", [m.x], [ca.mmin(found)]) if found.shape[0] else None
+
+
+def _search(surface: Surface) -> list[str]:
+    z, first, last = surface.z, surface.rows.start, surface.rows.stop
+    reach = BESIDE * math.sqrt(1.0 + z @ z)
+    way = _directions(surface.size)
+    here, beside = surface.at(z)[1], surface.at(z + reach * way[0])[1]
+    size, there = ((G[first:last] ** 2).sum(axis=1) for G in (here, beside))
+    faint = [surface.rows[k] for k in np.flatnonzero(size < FAINT**2 * there)]
+    return [
+        surface.names[row]
+        for row in faint
+        if all(_dwindles(surface, z + reach * d, row) for d in way) and _is_felt(surface, row, faint, reach)
+    ]
+
+
+@functools.cache
+def _directions(size: int) -> np.ndarray:
+    """A few unit directions in no special position, (3, size)."""
+    d = np.random.default_rng(1743).standard_normal((3, size))
+    return d / np.linalg.norm(d, axis=1, keepdims=True)
+
+
+def _dwindles(surface: Surface, z: np.ndarray, row: int) -> bool:
+    """Whether Newton's method, from z onto one row alone, ends where its gradient has vanished."""
+    values, gradients = surface.at(z)
+    began = float(np.linalg.norm(gradients[row]))
+    for _ in range(ITERATIONS):
+        value, G = values[row], gradients[row]
+        length = float(np.linalg.norm(G))
+        if not np.isfinite(length):
+            return False
+        if length <= GONE * began:
+            return True
+        z = z - value / length * (G / length)
+        values, gradients = surface.at(z)
+    return False
+
+
+def _is_felt(surface: Surface, row: int, faint: Sequence[int], reach: float) -> bool:
+    """Whether a row changes along motions of length `reach` that the others leave free: they do not imply it."""
+    z = surface.z
+    others = np.delete(surface.at(z)[1][: surface.held], faint, axis=0)
+    free = _null_space(others)
+    beside = np.array([surface.at(z + reach * n)[1][row] for n in free.T]).reshape(-1, surface.size)
+    largest = np.linalg.norm(surface.at(z + reach * _directions(surface.size)[0])[1][row])
+    return bool(np.linalg.norm(beside @ free, axis=-1).max(initial=0.0) > FELT * largest)
+
+
+def _null_space(rows: np.ndarray) -> np.ndarray:
+    """An orthonormal basis of what some rows leave free, (size, n)."""
+    lengths = np.linalg.norm(rows, axis=1)
+    unit = rows / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+    _, values, right = np.linalg.svd(unit)
+    return right[int((values > DEPENDENT).sum()) :].T
