@@ -11,11 +11,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dalembert.errors import OptionError
 from dalembert.numerics.evaluate import rates
 from dalembert.numerics.integrators.columns import Columns, column
 from dalembert.numerics.integrators.combination import combinations, increments
 from dalembert.numerics.layout import interpolate_type, move, prepare_type
 from dalembert.numerics.native_cache import jit
+
+ROUND_OFF = 1e-12  # of sums of published coefficients, which may be as large as 500
 
 
 class DenseOutput(Protocol):
@@ -26,6 +29,9 @@ class DenseOutput(Protocol):
 
     @property
     def workspace(self) -> int: ...
+
+    def check(self, stages: int) -> None:
+        """Raise OptionError if it does not belong to a method of so many stages, or misses constant rates."""
 
     def functions(self, columns: Columns) -> tuple[Any, Any]:
         """`prepare` and `interpolate`."""
@@ -40,6 +46,9 @@ class CubicHermite:
 
     further = 0
     workspace = 0
+
+    def check(self, stages: int) -> None:
+        """It goes with every method."""
 
     def functions(self, columns: Columns) -> tuple[Any, Any]:
         """`prepare` and `interpolate`; only the column of the rates at the end is used."""
@@ -76,6 +85,15 @@ class ContinuousWeights:
 
     further = 0
     workspace = 1
+
+    def check(self, stages: int) -> None:
+        """Raise OptionError unless there are s + 1 weights, with the sum theta."""
+        if np.shape(self.weights)[:-1] != (stages + 1,):
+            raise OptionError(f"continuous weights are {np.shape(self.weights)}; they must have {stages + 1} rows")
+        total = np.sum(self.weights, axis=0)
+        total[1] -= 1.0
+        if not np.abs(total).max() < ROUND_OFF:
+            raise OptionError(f"continuous weights sum up to theta only within {np.abs(total).max():.1e}")
 
     def functions(self, columns: Columns) -> tuple[Any, Any]:
         """`prepare` and `interpolate`; the gap is the workspace."""
@@ -132,6 +150,16 @@ class DormandPrinceInterpolant:
     def workspace(self) -> int:
         """The coefficients F."""
         return 3 + len(self.D)
+
+    def check(self, stages: int) -> None:
+        """Raise OptionError unless rows have s + 1 + d entries, those of A with the sums c and those of D with 0."""
+        width = stages + 1 + self.further
+        for name, rows, sums in (("A", self.A, self.c), ("D", self.D, np.zeros(len(self.D)))):
+            if np.shape(rows) != (len(sums), width):
+                raise OptionError(f"{name} of dense output is {np.shape(rows)}; it must be {(len(sums), width)}")
+            gap = np.abs(np.sum(rows, axis=1) - sums).max(initial=0.0)
+            if not gap < ROUND_OFF:
+                raise OptionError(f"rows of {name} of dense output miss their sums by {gap:.1e}")
 
     def functions(self, columns: Columns) -> tuple[Any, Any]:
         """`prepare` and `interpolate`; the coefficients F are the workspace."""

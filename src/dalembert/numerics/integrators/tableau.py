@@ -10,10 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from dalembert.errors import OptionError
-from dalembert.numerics.integrators.dense_output import DenseOutput
+from dalembert.numerics.integrators.dense_output import ROUND_OFF, DenseOutput
 from dalembert.numerics.integrators.error_estimate import ErrorEstimate
-
-ROUND_OFF = 1e-12  # of sums of published coefficients, which may be as large as 40
 
 
 def lower_triangle(*rows: Sequence[float]) -> np.ndarray:
@@ -48,6 +46,7 @@ class Tableau:
             object.__setattr__(self, key, array)
         self._check_shapes()
         self._check_order()
+        self.dense.check(self.stages)
 
     @property
     def stages(self) -> int:
@@ -96,4 +95,4 @@ class Tableau:
                     f"{quadrature:.1e} (quadrature) and {linear:.1e} (linear equations)"
                 )
         if self.error is not None and not (wrong := np.abs(self.error.rows.sum(axis=1)).max()) < ROUND_OFF:
-            raise OptionError(f"tableau {self.name}: weights of its error sum up to {wrong:.1e}; they must cancel")
+            raise OptionError(f"tableau {self.name}: weights of its error sum up to {wrong:.1e}, not to zero")
