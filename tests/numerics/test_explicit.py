@@ -1,74 +1,12 @@
-"""Explicit Runge-Kutta methods: order conditions, orders measured with every drift control, dense output, steps."""
+"""Explicit Runge-Kutta methods: orders measured with every drift control, dense output, steps, options."""
 
 import numpy as np
 import pytest
 
 import dalembert as da
 from dalembert import problems
-from dalembert.numerics.integrators import dop853_coefficients, kutta_merson, rk4, tsit5
-from dalembert.numerics.integrators.tableau import stability_polynomial
 
 ADAPTIVE = [da.KuttaMerson, da.Tsit5, da.DOP853]
-
-
-def conditions(A, b, c, order):
-    """Residuals of all order conditions (rooted trees) up to order 5, from the textbook's table II.2.1."""
-    ac, ac2, aac = A @ c, A @ c**2, A @ (A @ c)
-    trees = {
-        1: [b.sum() - 1],
-        2: [b @ c - 1 / 2],
-        3: [b @ c**2 - 1 / 3, b @ ac - 1 / 6],
-        4: [b @ c**3 - 1 / 4, b @ (c * ac) - 1 / 8, b @ ac2 - 1 / 12, b @ aac - 1 / 24],
-        5: [
-            b @ c**4 - 1 / 5,
-            b @ (c**2 * ac) - 1 / 10,
-            b @ (c * ac2) - 1 / 15,
-            b @ (c * aac) - 1 / 30,
-            b @ ac**2 - 1 / 20,
-            b @ (A @ c**3) - 1 / 20,
-            b @ (A @ (c * ac)) - 1 / 40,
-            b @ (A @ ac2) - 1 / 60,
-            b @ (A @ aac) - 1 / 120,
-        ],
-    }
-    return np.array([r for k in range(1, order + 1) for r in trees[k]])
-
-
-def test_kutta_merson_meets_the_conditions_of_order_four_and_no_more():
-    A, b, c = kutta_merson.A, kutta_merson.B, kutta_merson.C
-    np.testing.assert_allclose(A.sum(axis=1), c, atol=1e-15)
-    assert np.abs(conditions(A, b, c, 4)).max() < 1e-15
-    assert np.abs(conditions(A, b, c, 5)).max() > 1e-4
-    # Merson's comparison solution is of order 3 and differs by five times the estimate.
-    assert np.abs(conditions(A, b + 5 * kutta_merson.E, c, 3)).max() < 1e-15
-
-
-def test_tsit5_meets_the_conditions_of_its_pair_and_of_its_interpolant():
-    A, c = tsit5.A[:6, :6], tsit5.C[:6]
-    np.testing.assert_allclose(tsit5.A.sum(axis=1), tsit5.C, atol=1e-14)
-    assert np.abs(conditions(A, tsit5.B, c, 5)).max() < 1e-14
-    embedded = np.append(tsit5.B, 0.0) + tsit5.E
-    assert np.abs(conditions(tsit5.A, embedded, tsit5.C, 4)).max() < 1e-13
-    powers = np.arange(5)
-    np.testing.assert_allclose(tsit5.DENSE.sum(axis=1), [*tsit5.B, 0.0], atol=1e-13)  # theta = 1
-    for theta in (0.37, 0.5, 0.8):  # smaller ones magnify round-off
-        weights, A, c = tsit5.DENSE @ theta**powers / theta, tsit5.A / theta, tsit5.C / theta
-        assert np.abs(conditions(A, weights, c, 4)).max() < 1e-12
-
-
-@pytest.mark.parametrize(
-    ("A", "b", "order"),
-    [(rk4.A, rk4.B, 4), (kutta_merson.A, kutta_merson.B, 4), (tsit5.A, tsit5.B, 5),
-     (dop853_coefficients.A, dop853_coefficients.B, 8)],
-)  # fmt: skip
-def test_stability_polynomials_start_as_the_exponential_does(A, b, order):
-    exact = 1 / np.cumprod([1, *range(1, order + 1)])
-    np.testing.assert_allclose(stability_polynomial(A, b)[: order + 1], exact, rtol=1e-9)
-
-
-def test_kutta_merson_has_merson_s_stability_polynomial():
-    np.testing.assert_allclose(kutta_merson.STABILITY, [1, 1, 1 / 2, 1 / 6, 1 / 24, 1 / 144], rtol=1e-14)
-
 
 # -- orders measured on mechanisms ------------------------------------------------------------------------------------
 

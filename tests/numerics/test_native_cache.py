@@ -39,3 +39,35 @@ def test_a_changed_constant_or_callee_in_another_module_recompiles(tmp_path):
     assert run(tmp_path, 20, 1)[0] == 21
     assert run(tmp_path, 20, 3)[0] == 23
     assert run(tmp_path, 10, 1)[0] == 11
+
+
+TABLES = """
+import numpy as np
+from numba import types
+from dalembert.numerics.native_cache import jit
+
+def entry(table):
+    @jit(types.float64(types.int64))
+    def look_up(k):
+        return table[k]
+    return look_up
+
+def after(inner, more):
+    @jit(types.float64(types.int64))
+    def add(k):
+        return inner(k) + more
+    return add
+
+tables = ([1.0, 2.0], 0.0), ([1.0, 3.0], 0.0), ([1.0, 2.0], 5.0)
+functions = [after(entry(np.array(table)), more) for table, more in tables]
+print(*(int(f(1)) for f in functions), *(sum(f.stats.cache_hits.values()) for f in functions))
+"""
+
+
+def test_functions_made_from_tables_by_one_line_are_told_apart_and_found_again(tmp_path):
+    (tmp_path / "tables.py").write_text(TABLES)
+    for hits in (["0", "0", "0"], ["1", "1", "1"]):
+        done = subprocess.run(
+            [sys.executable, "-B", "tables.py"], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert done.stdout.split() == ["2", "3", "7", *hits]

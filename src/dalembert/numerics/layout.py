@@ -104,47 +104,7 @@ def move(_context: Any, target: Any, to: Any, source: Any, start: Any, count: An
     return signature, codegen
 
 
-FUSE = ("contract",)  # a product and a sum may be rounded once
-LANES = 4  # doubles worked on at once; arrays written by a combination must have room for as many beyond their end
-
-
-def combination(weights: np.ndarray) -> Any:
-    """A native function `combine(target, base, h, stages, n)`: target = base + h sum_j weights[j] stages[j n + ...].
-
-    The sum is written out, without its zeros and in vectors of `LANES`; `target` may be written beyond n.
-    """
-    vector = ir.VectorType(ir.DoubleType(), LANES)
-
-    def broadcast(builder: Any, value: Any) -> Any:
-        lane = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
-        return builder.shuffle_vector(lane, lane, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
-
-    @intrinsic
-    def combine(_context: Any, target: Any, base: Any, h: Any, stages: Any, n: Any) -> Any:
-        def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-            make = context.make_array(Floats)
-            there, start, columns = (make(context, builder, args[k]).data for k in (0, 1, 3))
-            step, size = broadcast(builder, args[2]), args[4]
-
-            def place(data: Any, index: Any) -> Any:
-                return builder.bitcast(builder.gep(data, [index]), vector.as_pointer())
-
-            with cgutils.for_range_slice(builder, size.type(0), size, size.type(LANES)) as (i, _):
-                total = None
-                for j in np.flatnonzero(weights):
-                    column = builder.add(i, builder.mul(size, size.type(int(j))))
-                    value = builder.load(place(columns, column), align=8)
-                    weight = ir.Constant(vector, [ir.Constant(ir.DoubleType(), float(weights[j]))] * LANES)
-                    product = builder.fmul(value, weight, FUSE)
-                    total = product if total is None else builder.fadd(total, product, FUSE)
-                first = builder.load(place(start, i), align=8)
-                result = builder.fadd(first, builder.fmul(step, total, FUSE), FUSE)
-                builder.store(result, place(there, i), align=8)
-            return context.get_dummy_value()
-
-        return types.void(Floats, Floats, f8, Floats, i8), codegen
-
-    return combine
+LANES = 4  # doubles that vectorised code reads and writes at once; arrays it works on are padded to whole vectors
 
 
 def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,7 @@ import numba as nb
 import numpy as np
 from numba.core.compiler_lock import global_compiler_lock
 
-_STAMPS: dict[int, str] = {}  # by id of a compiled function; those live as long as their modules
+_STAMPS: dict[int, tuple[str, Any]] = {}  # by id of a compiled function, which is kept so that the id stays its own
 _WAITING: list[Callable[[Any], Any]] = []  # to be loaded when needed
 
 
@@ -36,9 +36,9 @@ def _made_of(function: FunctionType) -> str:
 
 def _meaning(value: Any) -> str:
     if id(value) in _STAMPS:
-        return _STAMPS[id(value)]
+        return _STAMPS[id(value)][0]
     if isinstance(value, np.ndarray):
-        return value.tobytes().hex()
+        return f"{value.dtype} {value.shape} {value.tobytes().hex()}"
     if isinstance(value, FunctionType):
         return _code(value.__code__)
     definition = getattr(value, "_defn", None)  # an intrinsic of Numba
@@ -58,13 +58,17 @@ def jit(signature: Any, *, fastmath: tuple[str, ...] = ()) -> Callable[[Callable
     def compile_or_load(function: Any) -> Any:
         made_of = f"{nb.__version__} {sys.version} {signature} {fastmath} {_made_of(function)}"
         stamp = hashlib.sha256(made_of.encode()).hexdigest()
+        if function.__closure__:  # made by one line of code for several tables: a name, and so a file, for each
+            function.__qualname__ += f"_{stamp[:16]}"
         # Without Numba's runtime nothing can be allocated and no reference is counted: 5% of a run.
         options = {"nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
         dispatcher = nb.njit(**options, fastmath=set(fastmath))(function)
         dispatcher.enable_caching()
-        # Private to Numba, like the option `_nrt` above and `_defn` of an intrinsic; without it caching is per file.
+        # Private attributes of Numba; without the first caching is merely per file. Its own key holds what a function
+        # closes over as a pickle, which differs from process to process.
         dispatcher._cache._cache_file._source_stamp = stamp  # noqa: SLF001
-        _STAMPS[id(dispatcher)] = stamp
+        dispatcher._cache._index_key = lambda types, codegen: (types, codegen.magic_tuple(), stamp)  # noqa: SLF001
+        _STAMPS[id(dispatcher)] = stamp, dispatcher
 
         def load(_types: Any) -> Any:
             with global_compiler_lock:

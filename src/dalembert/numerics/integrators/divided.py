@@ -12,13 +12,16 @@ from typing import Any
 
 from dalembert.numerics.evaluate import is_finite, rates
 from dalembert.numerics.integrators.blocks import INNER, WIDTH
-from dalembert.numerics.integrators.hermite import hermite, keep_end_rates
+from dalembert.numerics.integrators.columns import Columns
+from dalembert.numerics.integrators.dense_output import CubicHermite
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.integrators.stepping import Stepping
 from dalembert.numerics.layout import STEP_INTS, Floats, Ints, call_step, f8, i8, move
 from dalembert.numerics.native_cache import jit
 
 PARTS = 256  # at most
+# The rates at the end take the fifth column: all of these methods have as many, and are done with it after a step.
+keep_end_rates, hermite = CubicHermite().functions(Columns(stages=4))
 
 
 @jit(i8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8, i8))
@@ -61,7 +64,7 @@ def divided_method(options: Stepping, step: Any, width: int, *, tolerance: float
         step=step if adaptive else divided_step,
         prepare=keep_end_rates,
         interpolate=hermite,
-        stages=width if adaptive else 2 * width + 1,
+        columns=width if adaptive else 2 * width + 1,
         **(options.settings(options.rtol, options.atol) if adaptive else options.settings(tolerance, tolerance)),
         **more,
     )

@@ -7,13 +7,15 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from dalembert.errors import OptionError
 from dalembert.numerics.integrators.march import Samples, march
 from dalembert.numerics.integrators.method import Method
-from dalembert.numerics.integrators.options import check_span
+from dalembert.numerics.integrators.options import check_count, check_length, check_span
+from dalembert.numerics.integrators.runge_kutta import RungeKutta
 from dalembert.numerics.integrators.stepping import Stepping
 
 if TYPE_CHECKING:
@@ -23,7 +25,9 @@ RTOL, ATOL = 1e-10, 1e-12  # where nothing is said
 
 
 class Explicit(ABC):
-    """A method that integrates u' as any formulation gives it, with any drift control."""
+    """A method that integrates u' as any formulation gives it, with any drift control: options, and a `scheme`."""
+
+    scheme: ClassVar[RungeKutta]
 
     @property
     def explicit(self) -> bool:
@@ -55,6 +59,25 @@ def method_of(integrator: OneStep) -> Method:
     return integrator.method()
 
 
+@dataclass(frozen=True)
+class FixedStep(Explicit):
+    """Steps of length `step`, at most `max_steps` of them."""
+
+    step: float
+    max_steps: int = 1_000_000_000
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        check_length(name, "step", self.step)
+        check_count(name, self.max_steps)
+
+    def method(self) -> Method:
+        """The native functions and the settings of the time loop."""
+        return self.scheme.method(
+            adaptive=False, first_step=self.step, max_steps=self.max_steps, name=type(self).__name__
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Adaptive(Explicit, Stepping):
     """Steps of length `step`; or, without it, of a length that keeps the error per step below atol + rtol |z|.
@@ -63,10 +86,12 @@ class Adaptive(Explicit, Stepping):
     """
 
     def __post_init__(self) -> None:
+        if self.step is None and self.scheme.tableau.error is None:
+            raise OptionError(f"{type(self).__name__} has no error estimate to adapt steps to; give step=")
         self.settle(RTOL, ATOL)
 
-    def stepping(self) -> dict[str, Any]:
-        """The settings of `Method` that follow from the options."""
+    def method(self) -> Method:
+        """The native functions and the settings of the time loop."""
         if self.step is not None:  # with an endless tolerance every estimate is zero
-            return self.settings(rtol=0.0, atol=math.inf)
-        return self.settings(self.rtol, self.atol)
+            return self.scheme.method(**self.settings(rtol=0.0, atol=math.inf))
+        return self.scheme.method(**self.settings(self.rtol, self.atol))

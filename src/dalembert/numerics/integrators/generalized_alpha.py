@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 
 NEWTON = 1e-3  # share of the tolerated error that may be left by Newton's iteration
 FIXED = 1e-8  # what takes the place of the tolerances when the step is fixed
-COLUMNS = 5  # of `stages`; `hermite` reads the last
+COLUMNS = 5  # of `stages`; dense output reads the last
 SAME = 1e-9  # a state further from the one stored, relative to its size, is another: a new start
 
 

@@ -14,6 +14,7 @@ from dalembert.errors import OptionError
 from dalembert.numerics import layout
 from dalembert.numerics.integrators import advance as loop
 from dalembert.numerics.integrators import crossing
+from dalembert.numerics.integrators.columns import allocate
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.link import address_of
 from dalembert.numerics.status import MORE, OK, PAUSED, Status
@@ -114,10 +115,7 @@ class March:
     ) -> None:
         self.engine, self.method = engine, method
         (t0, t1), nz = span, engine.nz
-        width = nz + layout.LANES
-        room = np.zeros(3 * width + method.stages * nz + layout.LANES)
-        self.z, self.znew, self.zdot = room[:nz], room[width : width + nz], room[2 * width : 2 * width + nz]
-        self.stages = room[3 * width : 3 * width + method.stages * nz]
+        self.z, self.znew, self.zdot, self.stages = allocate(nz, method.columns)
         self.z[: engine.size] = z0[: engine.size]  # the work done starts at zero
         self.clock = loop.new_clock(t0, t1, method)
         self.count = np.zeros(loop.COUNT_SIZE, dtype=np.int64)

@@ -24,9 +24,10 @@ def no_room(_system: System) -> tuple[int, int]:
 class Method:
     """Native functions and settings.
 
-    To add a method: write `step`, `prepare` and `interpolate` with the signatures of `layout.py`; return them from the
-    `method` of a frozen dataclass that holds the options. `stages` counts the state-sized columns they work in; the
-    error of a step as estimated is O(h^order). A method whose estimate needs the rates at the new state, which are
+    An explicit Runge-Kutta method is a `Tableau`, from which `RungeKutta` makes all of this. Others: write `step`,
+    `prepare` and `interpolate` with the signatures of `layout.py`; return them from the `method` of a frozen dataclass
+    that holds the options. `columns` counts the state-sized columns of `stages` they work in (`columns.py`); the error
+    of a step as estimated is O(h^order). A method whose estimate needs the rates at the new state, which are
     evaluated anyway, returns 0 from `step` and brings `estimate`, called after the drift correction with the rates
     there. `stability` are the coefficients of the stability polynomial, lowest first (none: it is not a polynomial). A
     method that solves equations of its own brings `kernels` (at most four, found at plan[STEP_KERNELS + k]) and
@@ -36,7 +37,7 @@ class Method:
     step: Any
     prepare: Any
     interpolate: Any
-    stages: int
+    columns: int
     order: int
     adaptive: bool
     first_step: float = 0.0  # zero: chosen by the loop

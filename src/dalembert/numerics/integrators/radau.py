@@ -87,7 +87,7 @@ class Radau(Stepping):
             step=radau_step,
             prepare=radau_prepare,
             interpolate=radau_interpolate,
-            stages=COLUMNS,
+            columns=COLUMNS,
             order=4,  # of the error estimate: it is proportional to h^4
             kernels=self._kernels,
             workspace=lambda system: workspace.room(system, *self._prepared(system)),

@@ -1,0 +1,84 @@
+"""The columns of `stages`, the array a one-step method works in: their number, their contents, their padding.
+
+Column 0 holds the rates at the start of the step, for every method; the time loop puts them there. Those of an
+explicit Runge-Kutta method of s stages are
+
+    0 ... s-1     rates of the stages
+    s             rates at the new state, after the drift correction (the first stage of the next step)
+    s+1 ...       rates of further stages that dense output evaluates
+    then          workspace: of the error estimate during a step, of dense output after it, never of both at a time
+
+Native sums work on LANES doubles at once. States and columns are therefore padded to whole vectors: a sum over one of
+them reads and writes its padding, never its neighbour. The padding stays zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
+
+from dalembert.numerics.layout import LANES, Floats, i8
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where things lie for a method of `stages` stages, with `further` ones for dense output and a `workspace`."""
+
+    stages: int
+    further: int = 0
+    workspace: int = 0
+
+    @property
+    def end(self) -> int:
+        """The column of the rates at the new state."""
+        return self.stages
+
+    @property
+    def work(self) -> int:
+        """The first column of the workspace."""
+        return self.stages + 1 + self.further
+
+    @property
+    def count(self) -> int:
+        """Columns in all."""
+        return self.work + self.workspace
+
+
+def allocate(nz: int, columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Zeroed states z, znew and rates zdot (nz,), padded, and `stages`, flat, for as many columns."""
+    width = -(-nz // LANES) * LANES
+    room = np.zeros((3 + columns) * width)
+    return room[:nz], room[width : width + nz], room[2 * width : 2 * width + nz], room[3 * width :]
+
+
+def start_of(builder: Any, column: Any, n: Any) -> Any:
+    """LLVM value of the place in `stages` where a column of n entries starts; `column` and `n` are LLVM integers."""
+    width = builder.and_(builder.add(n, n.type(LANES - 1)), n.type(-LANES))
+    return builder.mul(column, width)
+
+
+@intrinsic
+def column(_context: Any, stages: Any, index: Any, n: Any) -> Any:
+    """The first n entries of a column, as an array on the same memory; no reference is counted."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        whole, which, size = args
+        make = context.make_array(Floats)
+        data = builder.gep(make(context, builder, whole).data, [start_of(builder, which, size)])
+        part, word = make(context, builder), size.type(8)
+        populate_array(
+            part,
+            data=data,
+            shape=cgutils.pack_array(builder, [size]),
+            strides=cgutils.pack_array(builder, [word]),
+            itemsize=word,
+            meminfo=None,
+        )
+        return part._getvalue()  # noqa: SLF001 - how Numba's own intrinsics hand out a structure
+
+    return Floats(Floats, i8, i8), codegen
