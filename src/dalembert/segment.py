@@ -19,7 +19,7 @@ from dalembert.numerics.status import Status
 from dalembert.state import State
 
 if TYPE_CHECKING:
-    from dalembert.numerics.engine import Drift, Engine, Formulation, Integrator
+    from dalembert.numerics.engine import Drift, Engine, Fallbacks, Formulation, Integrator
     from dalembert.numerics.integrators.crossing import Watch
     from dalembert.numerics.integrators.march import Samples
 
@@ -61,6 +61,7 @@ def run_segment(
     watched = [event for event in events if event.concerns(system)]
     with _watch(system, watched, fresh).over(engine) if watched else nullcontext():
         samples = made_with.integrator.run(engine, z0, span, t_eval, made_with.progress)
+    fallbacks = engine.fallbacks  # of the run alone; what is asked of the motion later adds to them
     nq, size, status = system.nq, engine.size, samples.status
     motion = Motion(
         system=system,
@@ -72,7 +73,7 @@ def run_segment(
         success=status == 0,
         message=ending(engine, samples, span[0], z0),
         stats=samples.stats,
-        told=functools.partial(_tell, made_with, engine, samples, span[0]),
+        told=functools.partial(_tell, made_with, engine, samples, span[0], fallbacks),
         events=_occurrences(engine, watched, samples.events, tuple(event.name for event in events)),
         engine=engine,
         integrator=made_with.integrator,
@@ -114,13 +115,14 @@ def _occurrences(
     )
 
 
-def _tell(made_with: Ingredients, engine: Engine, samples: Samples, start: float) -> str:
+def _tell(made_with: Ingredients, engine: Engine, samples: Samples, start: float, fallbacks: Fallbacks) -> str:
     """The ingredients, what the drift control has to say, and the choices of the formulation."""
     mean_step = (samples.t[-1] - start) / max(samples.stats.get("steps", 0), 1) if len(samples.t) else 0.0
     ingredients = (made_with.formulation, made_with.drift, made_with.integrator)
     remark = made_with.drift.remark(engine.system, engine.started, mean_step)
     notes = "".join(f"; {note}" for note in dict.fromkeys(engine.notes))
-    return ", ".join(_described(value) for value in ingredients) + remark + notes + _choices(engine.system, engine)
+    made = ", ".join(_described(value) for value in ingredients)
+    return made + remark + notes + _choices(engine.system, engine) + _fallbacks(fallbacks, samples)
 
 
 def _described(ingredient: Any) -> str:
@@ -135,12 +137,19 @@ def _described(ingredient: Any) -> str:
 
 
 def _choices(system: System, engine: Engine) -> str:
-    """The independent speeds a partition used, and when it was made again; or that another solve stood in."""
-    if engine.substituted:
-        return "; too large to unroll, solved by the pivoted saddle factorisation instead"
+    """The independent speeds a partition used, and when it was made again."""
     made = [(t, c.independent(system.nu)) for t, c in engine.choices if c is not None and c.dependent]
     if not made:
         return ""
     parts = [f"{', '.join(system.speeds[k] for k in chosen)} (from t = {t:.4g})" for t, chosen in made[:4]]
     more = f" and {len(made) - 4} more" if len(made) > 4 else ""
     return f"; independent speeds {'; '.join(parts)}{more}"
+
+
+def _fallbacks(fallbacks: Fallbacks, samples: Samples) -> str:
+    """The evaluations that the formulation did not do itself."""
+    count, first, last = fallbacks
+    if not count:
+        return ""
+    when = f"at t = {first:.4g}" if first == last else f"between t = {first:.4g} and {last:.4g}"
+    return f"; {count:,} of {samples.stats['nfev']:,} evaluations by the pivoted saddle solve, {when}"

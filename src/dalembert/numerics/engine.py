@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
 
 import casadi as ca
@@ -18,7 +18,7 @@ from dalembert.numerics.drift.start import Start
 from dalembert.numerics.equations import Equations, Feedback, feedback_function, motion_function
 from dalembert.numerics.evaluate import feed_back, leave, rates, sample, violation
 from dalembert.numerics.formulations.choice import RECHOOSE, Choice
-from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers, accelerate_pivoted
+from dalembert.numerics.formulations.lagrange_multipliers import accelerate_pivoted
 from dalembert.numerics.integrators.march import Samples
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.link import address_of
@@ -28,13 +28,21 @@ PATIENCE = 200  # steps before a choice that could not be bettered is questioned
 
 
 class Formulation(Protocol):
-    """A way of writing the equations: gives the native function that finds the accelerations."""
+    """A way of writing the equations: how u' and la follow from M, f, A, b.
+
+    1. `choose` makes the static choice at a state, from numbers; None if there is nothing to choose.
+    2. `unroll` writes u', la and the quality of the solve as graphs for that choice; None if they would be too long.
+    3. `accelerator` is the native function that leaves q', u', power, la and quality in mem: where `unrolled` it calls
+       the motion kernel made of the graphs, else it does the same in loops, which read the choice from plan. It raises
+       `PairingError` if it cannot do that, or if reactions are not `ideal` and it needs them to be.
+    4. `workspace` says how many floats, found at plan[WORK], and integers, at plan[WORK_INTS], the loops need.
+    """
 
     def choose(self, system: System, M: np.ndarray, A: np.ndarray) -> Choice | None: ...
 
     def unroll(self, equations: Equations, choice: Any) -> tuple[ca.SX, ca.SX, ca.SX] | None: ...
 
-    def workspace(self, nu: int, nc: int) -> int: ...
+    def workspace(self, nu: int, nc: int) -> tuple[int, int]: ...
 
     def accelerator(self, *, ideal: bool, unrolled: bool) -> Any: ...
 
@@ -102,6 +110,14 @@ class Evaluation:
     condition: np.ndarray
 
 
+class Fallbacks(NamedTuple):
+    """Evaluations that the pivoted saddle solve did in the place of the formulation: how many, and between when."""
+
+    evaluations: int
+    first: float
+    last: float
+
+
 @dataclass
 class Blueprint:
     """What all engines of one system, formulation and drift control have in common: the arrays as laid out, addresses.
@@ -149,8 +165,10 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
         plan[key] = system.kernel(name).address
     plan[layout.NEWTON] = system.kernel("newton").address if system.curved else 0
     plan[layout.WORK] = len(mem)
-    room = max(formulation.workspace(system.nu, system.nc), drift.workspace(system))  # never in use together
-    mem = np.concatenate([mem, np.zeros(room)])
+    plan[layout.WORK_INTS] = len(plan)
+    floats, ints = formulation.workspace(system.nu, system.nc)
+    mem = np.concatenate([mem, np.zeros(max(floats, drift.workspace(system)))])  # never in use together
+    plan = np.concatenate([plan, np.zeros(ints, dtype=plan.dtype)])
     for key, kernel in drift.kernels(system).items():
         plan[key] = 0 if kernel is None else kernel.address
     correct, feedback = drift.corrector(), drift.feedback(system)
@@ -158,7 +176,11 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
         reading = system.derived_kernel(f"feedback {feedback.name}", lambda: feedback_function(system, feedback))
         plan[layout.FEEDBACK_KERNEL] = reading.address
     for key, function in (
-        (layout.ACCELERATE, formulation.accelerator(ideal=system.ideal, unrolled=False)),
+        # Until a choice is made, see `Engine.choose`; there is none if reactions are not ideal.
+        (
+            layout.ACCELERATE,
+            accelerate_pivoted if system.ideal else formulation.accelerator(ideal=False, unrolled=False),
+        ),
         (layout.FEEDBACK, leave if feedback is None else feed_back),
         (layout.CORRECT, correct),
     ):
@@ -207,33 +229,41 @@ class Engine:
         choice = self.formulation.choose(system, M, A)
         if choice == self.choice and self.choices:
             return
-        self.plan[layout.STALE], self.choice = 0, choice
-        self.choices.append((t, choice))
         with_feedback = "" if self.feedback is None else f" {self.feedback.name}"
         motion = system.optional_kernel(
             f"motion {self.formulation!r} {choice!r}{with_feedback}",
             lambda: motion_function(system, self.formulation.unroll, choice, self.feedback),
         )
-        self.plan[layout.MOTION] = 0 if motion is None else motion.address
-        self.plan[layout.ACCELERATE] = address_of(
-            self.formulation.accelerator(ideal=system.ideal, unrolled=motion is not None)
-        )
-        if motion is not None and (choice is None or len(choice.rows) == system.nc):
-            self.blueprint.choice = choice, int(self.plan[layout.MOTION]), int(self.plan[layout.ACCELERATE])
+        accelerate = address_of(self.formulation.accelerator(ideal=system.ideal, unrolled=motion is not None))
+        made = choice, 0 if motion is None else motion.address, accelerate
+        self._use(t, *made)
+        if choice is None or len(choice.rows) == system.nc:
+            self.blueprint.choice = made
+
+    def _use(self, t: float, choice: Choice | None, motion: int, accelerate: int) -> None:
+        """Go on from time t with a choice, the motion kernel and the accelerator that go with it."""
+        self._install(choice, motion, accelerate)
+        self.plan[layout.STALE], self.choice = 0, choice
+        self.choices.append((t, choice))
+
+    def _install(self, choice: Choice | None, motion: int, accelerate: int) -> None:
+        self.plan[layout.MOTION], self.plan[layout.ACCELERATE] = motion, accelerate
+        if choice is not None:
+            choice.write(self.plan, self.system.nu)
 
     def _recall(self, t: float, z: np.ndarray) -> bool:
         """Start from the last choice that was made with this blueprint, if it is a good one here."""
         if self.choices or self.blueprint.choice is None:
             return False
-        choice, motion, accelerate = self.blueprint.choice
-        usual = self.plan[layout.ACCELERATE]
-        self.plan[layout.MOTION], self.plan[layout.ACCELERATE] = motion, accelerate
+        usual = int(self.plan[layout.ACCELERATE])
+        self._install(*self.blueprint.choice)
         rates(self.plan, self.mem, t, np.ascontiguousarray(z, dtype=float), np.zeros(self.nz))
-        if not self.mem[self.plan[layout.QUALITY]] > RECHOOSE:
-            self.plan[layout.MOTION], self.plan[layout.ACCELERATE] = 0, usual
+        good = self.fallbacks.evaluations == 0 and self.mem[self.plan[layout.QUALITY]] > RECHOOSE
+        self.plan[layout.FALLBACKS] = 0
+        if not good:
+            self._install(None, 0, usual)
             return False
-        self.plan[layout.STALE], self.choice = 0, choice
-        self.choices.append((t, choice))
+        self._use(t, *self.blueprint.choice)
         return True
 
     def reserve(self, floats: int, ints: int) -> None:
@@ -249,10 +279,10 @@ class Engine:
                 setattr(self, name, np.concatenate([array, np.zeros(lacking, dtype=array.dtype)]))
 
     @property
-    def substituted(self) -> bool:
-        """Whether the formulation is too long to unroll here, so that the pivoted saddle solve stands in for it."""
-        pivoted = self.plan[layout.ACCELERATE] == address_of(accelerate_pivoted)
-        return bool(pivoted and not isinstance(self.formulation, LagrangeMultipliers))
+    def fallbacks(self) -> Fallbacks:
+        """What the pivoted saddle solve did in the place of the formulation, since the engine was made."""
+        first, last = self.mem[self.plan[layout.FALLBACK_TIMES] :][:2]
+        return Fallbacks(int(self.plan[layout.FALLBACKS]), float(first), float(last))
 
     @property
     def unsolved(self) -> Status:
