@@ -151,5 +151,6 @@ def _fallbacks(fallbacks: Fallbacks, samples: Samples) -> str:
     count, first, last = fallbacks
     if not count:
         return ""
-    when = f"at t = {first:.4g}" if first == last else f"between t = {first:.4g} and {last:.4g}"
+    begin, end = f"{first:.4g}", f"{last:.4g}"
+    when = f"near t = {begin}" if begin == end else f"between t = {begin} and {end}"
     return f"; {count:,} of {samples.stats['nfev']:,} evaluations by the pivoted saddle solve, {when}"

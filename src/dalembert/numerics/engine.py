@@ -25,6 +25,9 @@ from dalembert.numerics.link import address_of
 from dalembert.numerics.status import Status
 
 PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
+# How far ahead to look, relative to q, where constraints are dependent. In a singular position pivots grow with the
+# distance, beyond RANK_TOLERANCE; those of redundant constraints with its square, as a straight step leaves them.
+AHEAD = 1e-5
 
 
 class Formulation(Protocol):
@@ -221,12 +224,12 @@ class Engine:
         self.plan[layout.STALE] = -PATIENCE
         if not system.ideal or self._recall(t, z):
             return
-        out = system.evaluate("dynamics", t, z[: system.nq], z[system.nq : self.size], self.parameters)
-        parts = system.parts
-        M, A = (out[parts[name][0]].reshape(parts[name][1]) for name in ("mass_matrix", "constraint_jacobian"))
+        M, A = self._matrices(t, z)
         if not (np.isfinite(M).all() and np.isfinite(A).all()):
             return
         choice = self.formulation.choose(system, M, A)
+        if choice is not None and len(choice.rows) < system.nc:
+            choice = self._chosen_ahead(choice, t, z)
         if choice == self.choice and self.choices:
             return
         with_feedback = "" if self.feedback is None else f" {self.feedback.name}"
@@ -239,6 +242,33 @@ class Engine:
         self._use(t, *made)
         if choice is None or len(choice.rows) == system.nc:
             self.blueprint.choice = made
+
+    def _matrices(self, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """M (nu, nu) and A (nc, nu) at a state."""
+        s, parts = self.system, self.system.parts
+        out = s.evaluate("dynamics", t, z[: s.nq], z[s.nq : self.size], self.parameters)
+        M, A = (out[parts[name][0]].reshape(parts[name][1]) for name in ("mass_matrix", "constraint_jacobian"))
+        return M, A
+
+    def _chosen_ahead(self, here: Choice, t: float, z: np.ndarray) -> Choice:
+        """The choice a little further along the motion, if more constraints are independent there; else `here`.
+
+        Constraints left out in a singular position, where a motion may start, would be missed as soon as it is left.
+        """
+        nq, zdot = self.system.nq, np.zeros(self.nz)
+        ahead = np.array(z, dtype=float)
+        for _ in range(2):  # from rest the second direction is that of the accelerations
+            rates(self.plan, self.mem, t, ahead, zdot)
+            ahead[nq : self.size] += AHEAD * zdot[nq : self.size]
+        length = float(np.linalg.norm(zdot[:nq]))
+        if not 0.0 < length < np.inf:
+            return here
+        ahead[:nq] = z[:nq] + AHEAD * (1.0 + float(np.linalg.norm(z[:nq]))) / length * zdot[:nq]
+        M, A = self._matrices(t, ahead)
+        if not (np.isfinite(M).all() and np.isfinite(A).all()):
+            return here
+        there = self.formulation.choose(self.system, M, A)
+        return there if there is not None and len(there.rows) > len(here.rows) else here
 
     def _use(self, t: float, choice: Choice | None, motion: int, accelerate: int) -> None:
         """Go on from time t with a choice, the motion kernel and the accelerator that go with it."""

@@ -18,22 +18,30 @@ from dalembert.numerics.layout import (
     QUALITY,
     RATES,
     STALE,
+    UDOT,
     Floats,
     Ints,
     X,
     call_kernel,
     i8,
 )
+from dalembert.numerics.linear.rows import row_is_finite
 from dalembert.numerics.linear.unrolled import TRUSTED
 from dalembert.numerics.native_cache import jit
 
 
 @jit(i8(Ints, Floats))
 def settle(plan, mem):
-    """Judge the evaluation just done by its QUALITY: keep it, ask for another choice, or do it again by pivoting."""
-    if not mem[plan[QUALITY]] > RECHOOSE and plan[STALE] == 0:
+    """Judge the evaluation just done by its QUALITY: keep it, ask for another choice, or do it again by pivoting.
+
+    A pivot that vanishes exactly may leave NaN without being seen in the quality.
+    """
+    quality = mem[plan[QUALITY]]
+    if not row_is_finite(mem, plan[UDOT], plan[QUALITY] - plan[UDOT]):  # u', power, la
+        quality = 0.0
+    if not quality > RECHOOSE and plan[STALE] == 0:
         plan[STALE] = 1
-    if mem[plan[QUALITY]] > TRUSTED:
+    if quality > TRUSTED:
         return 0
     t, times = mem[plan[X]], plan[FALLBACK_TIMES]
     mem[times] = t if plan[FALLBACKS] == 0 else min(t, mem[times])

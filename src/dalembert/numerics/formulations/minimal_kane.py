@@ -89,7 +89,7 @@ def _reduce(plan, mem, K, x):
 
 
 @jit(f8(Ints, Floats))
-def solve(plan, mem):
+def _solve(plan, mem):
     """u' and la by (39) for the choice in plan; returns the quality."""
     nu, r = plan[NU], plan[CHOSEN]
     quality = form_partition(plan, mem)
@@ -116,6 +116,6 @@ def solve(plan, mem):
 def accelerate(plan, mem):
     """q', u', power, la and quality in loops, for systems of any size."""
     load_equations(plan, mem)
-    mem[plan[QUALITY]] = solve(plan, mem)
+    mem[plan[QUALITY]] = _solve(plan, mem)
     finish_rates(plan, mem)
     return settle(plan, mem)

@@ -93,7 +93,7 @@ def _arrange(plan, mem):
 
 
 @jit(f8(Ints, Floats))
-def solve(plan, mem):
+def _solve(plan, mem):
     """u' and la by T u' = V for the choice in plan; returns the quality."""
     nu, order = plan[NU], plan[WORK_INTS] + plan[NU]
     quality = form_partition(plan, mem)
@@ -112,6 +112,6 @@ def solve(plan, mem):
 def accelerate(plan, mem):
     """q', u', power, la and quality in loops, for systems of any size."""
     load_equations(plan, mem)
-    mem[plan[QUALITY]] = solve(plan, mem)
+    mem[plan[QUALITY]] = _solve(plan, mem)
     finish_rates(plan, mem)
     return settle(plan, mem)

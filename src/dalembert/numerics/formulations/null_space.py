@@ -28,7 +28,7 @@ class NullSpace:
 
     def choose(self, _system: System, M: Any, A: Any) -> Choice:
         """The independent constraints at a state."""
-        return choose(M, A)
+        return Choice(choose(M, A).rows, ())
 
     def unroll(self, equations: Equations, choice: Choice) -> tuple[ca.SX, ca.SX, ca.SX] | None:
         """u', la and quality as a graph."""
