@@ -83,6 +83,19 @@ def test_loops_do_what_the_unrolled_code_does(problem, formulation):
             np.testing.assert_allclose(other, one, rtol=0, atol=1e-12 * (1.0 + np.abs(one).max(initial=0.0)))
 
 
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=IDS)
+@pytest.mark.parametrize("name", ["four_bar_often_repeated", "repeated_rows_15", "train_12"])
+def test_loops_stay_in_their_workspace(name, formulation):
+    system = LARGE[name]().compile() if name in LARGE else often_repeated(20).compile()
+    engine = Engine(system, system.parameter_values(None), InLoops(formulation), da.NoCorrection())
+    ends = len(engine.plan), len(engine.mem)
+    engine.reserve(100, 100)
+    engine.plan[ends[0] :], engine.mem[ends[1] :] = 77, 77.0
+    engine.rates(0.3, np.append(regular_state(system, np.random.default_rng(7)), np.zeros(int(system.works))))
+    assert (engine.plan[ends[0] :] == 77).all()
+    assert (engine.mem[ends[1] :] == 77.0).all()
+
+
 @pytest.fixture(scope="module")
 def chain():
     """A closed chain of 30 links, its start, and where it is after a second."""
@@ -140,6 +153,15 @@ def test_every_formulation_runs_with_every_integrator(formulation, integrator):
     reference = problem.simulate(t_end=1.0, t_eval=[1.0])
     assert motion.certificate.ok, motion.certificate
     np.testing.assert_allclose(motion.q, reference.q, atol=1e-9)
+
+
+def often_repeated(times):
+    """The four-bar of the catalogue, one of whose speeds has no mass, with far more rows than speeds."""
+    model = problems.get("four_bar").build()
+    first, second = (c.expression for c in model.statement.constraints)
+    for k in range(times):
+        model.constrain(first + k * second, name=f"again{k}")
+    return model
 
 
 def redundant_four_bar(extra):
