@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 import dalembert as da
 from dalembert import problems
 from dalembert.numerics.engine import Engine
+from dalembert.numerics.formulations.fall_back import native_accelerator
 from dalembert.numerics.linear.symmetric import PROXIMAL
 from dalembert.problems.closed_chain import closed_chain
 from dalembert.problems.n_four_bar import exact, n_four_bar
@@ -112,6 +113,19 @@ def test_a_chain_of_thirty_links_moves_alike_in_every_formulation(formulation, c
     assert motion.certificate.ok, motion.certificate
     assert "pivoted" not in motion.certificate.method
     np.testing.assert_allclose(motion.q, expected, rtol=0, atol=1e-8)
+
+
+class GraphOnly(InLoops):
+    """A formulation that has no loops to run in."""
+
+    def accelerator(self, **kind):
+        return native_accelerator(self, None, **kind)
+
+
+def test_a_formulation_without_loops_is_refused_where_it_is_too_long(chain):
+    system, state, _ = chain
+    with pytest.raises(da.PairingError, match="GraphOnly is written as a graph only"):
+        system.simulate(state, 1.0, formulation=GraphOnly(da.MinimalKane()))
 
 
 def singular_start(n):
