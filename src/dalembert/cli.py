@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import dalembert
-from dalembert import problems
+from dalembert import _NATIVE, problems
 from dalembert.errors import DalembertError, OptionError
 from dalembert.importers.model_file import from_toml
 from dalembert.preparation import prepare, prepare_everything
@@ -140,7 +140,7 @@ def compare(
 def warmup() -> None:
     """Compile the native engine now instead of at the first simulation (once per installation)."""
     begin = time.perf_counter()
-    prepare_everything()
+    prepare_everything(_NATIVE.values())
     Console().print(f"the engine is ready ({time.perf_counter() - begin:.1f} s)")
 
 

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import sys
 import threading
+from collections.abc import Iterable
 from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import version
@@ -23,19 +24,6 @@ CORE = (  # what a simulation with default settings needs
     "dalembert.numerics.integrators.dop853",
     "dalembert.numerics.integrators.automatic",
 )
-PARTS = (  # what else there is in native code, compiled when it is first asked for
-    "dalembert.numerics.formulations.fall_back",
-    "dalembert.numerics.formulations.udwadia_kalaba",
-    "dalembert.numerics.drift.blajer",
-    "dalembert.numerics.drift.yoon",
-    "dalembert.numerics.integrators.generalized_alpha",
-    "dalembert.numerics.integrators.kutta_merson",
-    "dalembert.numerics.integrators.radau",
-    "dalembert.numerics.integrators.rk4",
-    "dalembert.numerics.integrators.state_space_svd",
-    "dalembert.numerics.integrators.tsit5",
-)
-
 _ONE_AT_A_TIME = threading.RLock()
 _LOADED: set[str] = set()
 
@@ -48,18 +36,18 @@ def prepare() -> None:
 
 @functools.cache
 def load(module: str) -> ModuleType:
-    """A module with native code, and the core; announced if it is compiled for the first time."""
+    """A module of an ingredient, and the core; announced if native code is compiled for the first time."""
     prepare()
-    if module in PARTS:
+    if module not in CORE:
         _load((module,), f"`{module.rpartition('.')[2]}`", "some seconds")
     return import_module(module)
 
 
-def prepare_everything() -> None:
-    """Import, and where needed compile, every part of the engine."""
+def prepare_everything(modules: Iterable[str]) -> None:
+    """Import, and where needed compile, the core and the modules of all ingredients."""
     prepare()
-    for part in PARTS:
-        load(part)
+    for module in modules:
+        load(module)
 
 
 def _load(modules: tuple[str, ...], what: str, how_long: str) -> None:
@@ -78,11 +66,6 @@ def _load_or_compile(modules: tuple[str, ...], what: str, how_long: str) -> None
         from rich.console import Console
 
         Console(stderr=True).print(f"dalembert: preparing {what}, once per installation ({how_long}) ...")
-    for module in modules:
-        import_module(module)
-    if not known:
-        from dalembert.numerics.native_cache import load_all
-
         load_all()
     if marker is not None:
         with suppress(OSError):  # a read-only home: the announcement comes again, nothing else

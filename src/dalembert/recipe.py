@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.preparation import prepare
 
 if TYPE_CHECKING:
     from dalembert.numerics.engine import Drift, Engine, Formulation, Integrator
@@ -30,17 +29,16 @@ class Recipe(NamedTuple):
 
 @functools.cache
 def _engine_type() -> type[Engine]:
-    prepare()
     from dalembert.numerics.engine import Engine
 
     return Engine
 
 
-def describe(system: System, recipe: Recipe, facts: RunFacts) -> str:
+def describe(system: System, recipe: Recipe, facts: RunFacts, nfev: int) -> str:
     """The ingredients, what the drift control has to say, and the choices made on the way."""
     remark = recipe.drift.remark(system, facts.started, facts.mean_step)
     notes = "".join(f"; {note}" for note in dict.fromkeys(facts.notes))
-    return ", ".join(_described(value) for value in recipe) + remark + notes + _choices(system, facts)
+    return ", ".join(_described(value) for value in recipe) + remark + notes + _choices(system, facts) + _fallbacks(facts, nfev)
 
 
 def _described(ingredient: Any) -> str:
@@ -55,9 +53,7 @@ def _described(ingredient: Any) -> str:
 
 
 def _choices(system: System, facts: RunFacts) -> str:
-    """The independent speeds a partition used, and when it was made again; or that another solve stood in."""
-    if facts.substituted:
-        return "; too large to unroll, solved by the pivoted saddle factorisation instead"
+    """The independent speeds a partition used, and when it was made again."""
     all_made = (*facts.choices, *facts.partitions)
     made = [(t, c.independent(system.nu)) for t, c in all_made if c is not None and c.dependent]
     if not made:
@@ -65,3 +61,13 @@ def _choices(system: System, facts: RunFacts) -> str:
     parts = [f"{', '.join(system.speeds[k] for k in chosen)} (from t = {t:.4g})" for t, chosen in made[:4]]
     more = f" and {len(made) - 4} more" if len(made) > 4 else ""
     return f"; independent speeds {'; '.join(parts)}{more}"
+
+
+def _fallbacks(facts: RunFacts, nfev: int) -> str:
+    """The evaluations that the formulation did not do itself."""
+    count, first, last = facts.fallbacks
+    if not count:
+        return ""
+    begin, end = f"{first:.4g}", f"{last:.4g}"
+    when = f"near t = {begin}" if begin == end else f"between t = {begin} and {end}"
+    return f"; {count:,} of {nfev:,} evaluations by the pivoted saddle solve, {when}"

@@ -1,12 +1,20 @@
 """Five ways of writing the equations, one motion: agreement to round-off is the strongest test there is."""
 
+import re
+
 import numpy as np
 import pytest
 import sympy as sp
+from formulation_models import LARGE, InLoops, regular_state, solve
+from scipy.optimize import brentq
 
 import dalembert as da
 from dalembert import problems
 from dalembert.numerics.engine import Engine
+from dalembert.numerics.formulations.fall_back import native_accelerator
+from dalembert.numerics.linear.symmetric import PROXIMAL
+from dalembert.problems.closed_chain import closed_chain
+from dalembert.problems.n_four_bar import exact, n_four_bar
 
 FORMULATIONS = [
     da.LagrangeMultipliers(),
@@ -20,11 +28,23 @@ EVERY = pytest.mark.parametrize("problem", problems.all(), ids=lambda p: p.name)
 IDS = [type(f).__name__ + ("" if getattr(f, "reduced", True) else "_full") for f in FORMULATIONS]
 
 
-def solved(system, parameters, formulation, t, z):
-    engine = Engine(system, parameters, formulation, da.NoCorrection())
-    full = np.append(z, np.zeros(int(system.works)))
-    found = engine.evaluate(np.array([t]), full[None])
-    return engine.rates(t, full)[system.nq : system.nq + system.nu], found.multipliers[0]
+def check_agreement(system, parameters, t, z):
+    """Every formulation, by itself, gives the same u' as the first, and a reaction that is ideal."""
+    q, u = z[: system.nq], z[system.nq :]
+    at = (t, q, u, parameters)
+    M, f = system.mass_matrix(*at), system.forces(*at)
+    A, b = system.constraint_jacobian(*at), system.constraint_bias(*at)
+    admissible = np.linalg.svd(A)[2][np.linalg.matrix_rank(A) :] if system.nc else np.eye(system.nu)
+    reference = solve(system, parameters, FORMULATIONS[0], t, z).udot
+    scale = np.abs(reference).max() + 1.0
+    for formulation in FORMULATIONS:
+        found = solve(system, parameters, formulation, t, z)
+        assert found.fallbacks == 0, formulation
+        assert np.abs(found.udot - reference).max() < 1e-10 * scale, formulation
+        r = M @ found.udot - f
+        assert np.abs(admissible @ r).max(initial=0.0) < 1e-9 * (np.abs(r).max() + np.abs(f).max() + 1.0)
+        assert np.abs(A @ found.udot - b).max(initial=0.0) < 1e-10 * (np.abs(A).max(initial=0.0) * scale + 1.0)
+        np.testing.assert_allclose(A.T @ found.multipliers, r, atol=1e-8 * (np.abs(r).max() + 1.0))
 
 
 @EVERY
@@ -35,20 +55,108 @@ def test_all_formulations_agree_at_random_states(problem):
     start = problem.state(system)
     rng = np.random.default_rng(7)
     for _ in range(5):
-        z = start.z + 0.1 * rng.standard_normal(len(start.z))
-        q, u = z[: system.nq], z[system.nq :]
-        M, f = system.mass_matrix(0.3, q, u), system.forces(0.3, q, u)
-        A, b = system.constraint_jacobian(0.3, q, u), system.constraint_bias(0.3, q, u)
-        admissible = np.linalg.svd(A)[2][np.linalg.matrix_rank(A) :] if system.nc else np.eye(system.nu)
-        reference, _ = solved(system, start.parameters, FORMULATIONS[0], 0.3, z)
-        scale = np.abs(reference).max() + 1.0
-        for formulation in FORMULATIONS:
-            udot, la = solved(system, start.parameters, formulation, 0.3, z)
-            assert np.abs(udot - reference).max() < 1e-10 * scale, formulation
-            r = M @ udot - f
-            assert np.abs(admissible @ r).max(initial=0.0) < 1e-9 * (np.abs(r).max() + np.abs(f).max() + 1.0)
-            assert np.abs(A @ udot - b).max(initial=0.0) < 1e-10 * (np.abs(A).max(initial=0.0) * scale + 1.0)
-            np.testing.assert_allclose(A.T @ la, r, atol=1e-8 * (np.abs(r).max() + 1.0))
+        check_agreement(system, start.parameters, 0.3, start.z + 0.1 * rng.standard_normal(len(start.z)))
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_all_formulations_agree_on_large_systems(name):
+    system = LARGE[name]().compile()
+    assert 30 <= system.nu <= 60
+    rng = np.random.default_rng(7)
+    for _ in range(3):
+        check_agreement(system, system.parameter_values(None), 0.3, regular_state(system, rng))
+
+
+@EVERY
+@pytest.mark.parametrize("formulation", FORMULATIONS[2:], ids=IDS[2:])
+def test_loops_do_what_the_unrolled_code_does(problem, formulation):
+    system = problem.system()
+    if not system.ideal:
+        pytest.skip("servo or friction reactions are for LagrangeMultipliers")
+    start = problem.state(system)
+    rng = np.random.default_rng(11)
+    for _ in range(5):
+        at = (0.3, start.z + 0.1 * rng.standard_normal(len(start.z)))
+        unrolled = solve(system, start.parameters, formulation, *at)
+        looped = solve(system, start.parameters, InLoops(formulation), *at)
+        assert unrolled.fallbacks == looped.fallbacks == 0
+        for one, other in ((unrolled.udot, looped.udot), (unrolled.multipliers, looped.multipliers)):
+            np.testing.assert_allclose(other, one, rtol=0, atol=1e-12 * (1.0 + np.abs(one).max(initial=0.0)))
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=IDS)
+@pytest.mark.parametrize("name", ["four_bar_often_repeated", "repeated_rows_15", "train_12"])
+def test_loops_stay_in_their_workspace(name, formulation):
+    system = LARGE[name]().compile() if name in LARGE else often_repeated(20).compile()
+    engine = Engine(system, system.parameter_values(None), InLoops(formulation), da.NoCorrection())
+    ends = len(engine.plan), len(engine.mem)
+    engine.reserve(100, 100)
+    engine.plan[ends[0] :], engine.mem[ends[1] :] = 77, 77.0
+    engine.rates(0.3, np.append(regular_state(system, np.random.default_rng(7)), np.zeros(int(system.works))))
+    assert (engine.plan[ends[0] :] == 77).all()
+    assert (engine.mem[ends[1] :] == 77.0).all()
+
+
+@pytest.fixture(scope="module")
+def chain():
+    """A closed chain of 30 links, its start, and where it is after a second."""
+    problem = closed_chain(30)
+    system = problem.system()
+    state = problem.state(system)
+    return system, state, system.simulate(state, 1.0, t_eval=[1.0], integrator=da.DOP853()).q
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS[1:], ids=IDS[1:])
+def test_a_chain_of_thirty_links_moves_alike_in_every_formulation(formulation, chain):
+    system, state, expected = chain
+    motion = system.simulate(state, 1.0, t_eval=[1.0], formulation=formulation, integrator=da.DOP853())
+    assert motion.certificate.ok, motion.certificate
+    assert "pivoted" not in motion.certificate.method
+    np.testing.assert_allclose(motion.q, expected, rtol=0, atol=1e-8)
+
+
+class GraphOnly(InLoops):
+    """A formulation that has no loops to run in."""
+
+    def accelerator(self, **kind):
+        return native_accelerator(self, None, **kind)
+
+
+def test_a_formulation_without_loops_is_refused_where_it_is_too_long(chain):
+    system, state, _ = chain
+    with pytest.raises(da.PairingError, match="GraphOnly is written as a graph only"):
+        system.simulate(state, 1.0, formulation=GraphOnly(da.MinimalKane()))
+
+
+def singular_start(n):
+    """The N-four-bar at the first instant at which all its rods lie in line, after the exact solution."""
+    system = n_four_bar(n).system()
+    t = brentq(lambda t: exact(n, np.array([t]))["y0"][0], 0.1, 0.8, xtol=1e-15)
+    values = dict.fromkeys((*system.coordinates, *system.speeds), 0.0)
+    speed = float(exact(n, np.array([t]))["vy0"][0])
+    values |= {f"x{k}": k + 1.0 for k in range(n + 1)} | {f"vy{k}": speed for k in range(n + 1)}
+    q, u = (np.array([values[name] for name in names]) for names in (system.coordinates, system.speeds))
+    return da.State(system, t, q, u, np.zeros(system.nu), np.zeros(system.nc), system.parameter_values(None))
+
+
+@pytest.mark.parametrize("formulation", [FORMULATIONS[0], *FORMULATIONS[2:]], ids=[IDS[0], *IDS[2:]])
+@pytest.mark.parametrize("n", [2, 15])
+def test_a_singular_start_is_left_with_every_constraint_and_told(n, formulation):
+    state = singular_start(n)
+    t_end = state.t + 1.0
+    motion = state.system.simulate(state, t_end, t_eval=[t_end], formulation=formulation, integrator=da.DOP853())
+    assert motion.success, motion.message
+    expected = exact(n, np.array([t_end]))
+    np.testing.assert_allclose(motion.q[0], [expected[name][0] for name in state.system.coordinates], atol=1e-8)
+    told = re.search(
+        r"([\d,]+) of ([\d,]+) evaluations by the pivoted saddle solve, near t = ([\d.]+)", str(motion.certificate)
+    )
+    if isinstance(formulation, da.LagrangeMultipliers):  # the same equations, however they are factorised
+        assert told is None
+        return
+    count, total = (int(number.replace(",", "")) for number in told.groups()[:2])
+    assert 0 < count < total == motion.stats["nfev"]
+    assert float(told[3]) == pytest.approx(state.t, abs=1e-3)
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS, ids=IDS)
@@ -59,6 +167,15 @@ def test_every_formulation_runs_with_every_integrator(formulation, integrator):
     reference = problem.simulate(t_end=1.0, t_eval=[1.0])
     assert motion.certificate.ok, motion.certificate
     np.testing.assert_allclose(motion.q, reference.q, atol=1e-9)
+
+
+def often_repeated(times):
+    """The four-bar of the catalogue, one of whose speeds has no mass, with far more rows than speeds."""
+    model = problems.get("four_bar").build()
+    first, second = (c.expression for c in model.statement.constraints)
+    for k in range(times):
+        model.constrain(first + k * second, name=f"again{k}")
+    return model
 
 
 def redundant_four_bar(extra):
@@ -76,14 +193,31 @@ def test_redundant_constraints_change_nothing(formulation):
     plain, redundant = redundant_four_bar(extra=False), redundant_four_bar(extra=True)
     problem = problems.get("four_bar")
     state = problem.state(plain)
-    expected, _ = solved(plain, state.parameters, formulation, 0.0, state.z)
-    udot, la = solved(redundant, state.parameters, formulation, 0.0, state.z)
-    np.testing.assert_allclose(udot, expected, atol=1e-10 * np.abs(expected).max())
+    expected = solve(plain, state.parameters, formulation, 0.0, state.z).udot
+    for one in (formulation, InLoops(formulation)):
+        found = solve(redundant, state.parameters, one, 0.0, state.z)
+        assert found.fallbacks == 0
+        np.testing.assert_allclose(found.udot, expected, atol=1e-10 * np.abs(expected).max())
     motion = redundant.simulate(problem.state(redundant), 2.0, t_eval=[2.0], formulation=formulation)
     assert motion.success
     np.testing.assert_allclose(motion.q, plain.simulate(state, 2.0, t_eval=[2.0]).q, atol=1e-8)
-    # Least multipliers: nothing in the null space of A^T, up to the scaling of the rows.
-    assert np.abs(la).max() < 100.0
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=IDS)
+def test_samples_have_the_least_multipliers_of_redundant_constraints(formulation):
+    redundant = redundant_four_bar(extra=True)
+    state = problems.get("four_bar").state(redundant)
+    engine = Engine(redundant, state.parameters, formulation, da.NoCorrection())
+    la = engine.evaluate(np.array([0.0]), np.append(state.z, np.zeros(int(redundant.works)))[None]).multipliers[0]
+    M, A = redundant.mass_matrix(0.0, state.q, state.u), redundant.constraint_jacobian(0.0, state.q, state.u)
+    if not isinstance(formulation, da.UdwadiaKalaba):  # least per row of unit length, speeds scaled to unit masses
+        mass = np.diag(M)  # one of the speeds has none
+        length = np.linalg.norm(A / np.sqrt(np.where(mass > 0.0, mass, mass.max())), axis=1)
+        A, la = A / length[:, None], la * length
+    null = np.linalg.svd(A.T)[2][np.linalg.matrix_rank(A) :]
+    assert len(null) == 2
+    # Directions that do not act have nothing in them but round-off, which the proximal shift lets grow.
+    assert np.abs(null @ la).max() < 100 * np.finfo(float).eps / PROXIMAL * np.abs(la).max()
 
 
 def test_the_partition_follows_a_full_turn_and_says_so():

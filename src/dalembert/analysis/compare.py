@@ -165,10 +165,12 @@ def _ladder(integrator: Any, span: float) -> list[Any]:
 
 
 def every_formulation() -> list[Any]:
-    """All formulations, with their defaults."""
+    """All formulations that are exported, with their defaults."""
     import dalembert as da
+    from dalembert import _NATIVE
 
-    return [da.LagrangeMultipliers(), da.NonminimalKane(), da.MinimalKane(), da.NullSpace(), da.UdwadiaKalaba()]
+    package = "dalembert.numerics.formulations."
+    return [getattr(da, name)() for name, module in _NATIVE.items() if module.startswith(package)]
 
 
 def every_drift() -> list[Any]:

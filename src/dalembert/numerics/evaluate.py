@@ -11,6 +11,7 @@ from dalembert.numerics.layout import (
     DYNAMICS,
     ENERGIES,
     ENERGY,
+    FEEDBACK,
     FEEDBACK_KERNEL,
     FORCE,
     JACOBIAN,
@@ -39,6 +40,7 @@ from dalembert.numerics.layout import (
     Ints,
     X,
     call_accelerate,
+    call_feedback,
     call_kernel,
     f8,
     i8,
@@ -65,6 +67,14 @@ def leave(_plan, _mem):
 def feed_back(plan, mem):
     """Put b with the feedback of the drift control in the place of b, before the accelerations are solved for."""
     call_kernel(plan[FEEDBACK_KERNEL], mem, plan[X], plan[BIAS])
+    return 0
+
+
+@jit(i8(Ints, Floats))
+def load_equations(plan, mem):
+    """Evaluate M, f, A, b and the rest of OUT at x, with the feedback of the drift control in b."""
+    call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
+    call_feedback(plan[FEEDBACK], (plan, mem))
     return 0
 
 

@@ -48,7 +48,12 @@ EVENTS, EVENT_KERNEL, EVENT_VALUES, OCCURRED = range(68, 72)
 # function that estimates the error after the correction (0: `step` does so). GRADIENTS is the kernel of the residuals
 # and their gradients, for drift controls that work on the whole state.
 FEEDBACK_KERNEL, STEP_LENGTH, ESTIMATE, GRADIENTS = range(72, 76)
-PLAN_SIZE = 76
+# The static choice of a formulation: how many constraints are independent, where their numbers start in plan, and where
+# those of the speeds do, the dependent ones first. Where the integers a formulation works in start in plan (its floats
+# start at WORK). Evaluations the pivoted saddle solve did in the place of a formulation: how many, and where in mem the
+# times of the first and the last of them are.
+CHOSEN, CHOSEN_ROWS, CHOSEN_SPEEDS, WORK_INTS, FALLBACKS, FALLBACK_TIMES = range(76, 82)
+PLAN_SIZE = 82
 
 f8, i8, u8 = types.float64, types.int64, types.uint64
 Floats = types.Array(f8, 1, "C")
@@ -116,7 +121,7 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
     nq, nu, nc, ni = sizes["nq"], sizes["nu"], sizes["nc"], sizes["ni"]
     curved, stated = sizes.get("curved", 0), 0 if sizes["ideal"] else nc * nu
     n, bent = nu + nc, nu * nu if curved else 0
-    plan = np.zeros(PLAN_SIZE + 2 * n, dtype=np.int64)
+    plan = np.zeros(PLAN_SIZE + 3 * n, dtype=np.int64)
     plan[[NQ, NU, NZ, NP, NV, NC, NI]] = nq, nu, nq + nu + sizes["works"], sizes["np"], sizes["nv"], nc, ni
     size = 0
 
@@ -143,10 +148,11 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
         (RATES, nq), (UDOT, nu), (TOTAL_POWER, 1), (MULTIPLIER, nc), (QUALITY, 1),
         (RESIDUALS, nc + sizes["np"]), (INVARIANTS, ni * (1 + nq)),
         (ENERGIES, 2), (MATRIX, n * n), (SCALE, n), (RHS, n), (REMAINDER, n), (COLUMN, 2 * n), (SHIFT, nq + 1),
-        (SIGN, nc), (LINEARISED, curved * (2 * nu + 1) + bent), (MASS_COPY, bent),
+        (SIGN, nc), (LINEARISED, curved * (2 * nu + 1) + bent), (MASS_COPY, bent), (FALLBACK_TIMES, 2),
     ):  # fmt: skip
         reserve(key, count)
     plan[PERMUTATION], plan[PIVOTS] = PLAN_SIZE, PLAN_SIZE + n
+    plan[CHOSEN_ROWS], plan[CHOSEN_SPEEDS] = PLAN_SIZE + 2 * n, PLAN_SIZE + 2 * n + nc
     mem = np.zeros(size)
     mem[plan[OPTIONS] : plan[OPTIONS] + len(options)] = options
     return plan, mem

@@ -84,6 +84,11 @@ def jit(signature: Any, *, fastmath: tuple[str, ...] = ()) -> Callable[[Callable
     return compile_or_load
 
 
+def is_waiting() -> bool:
+    """Whether a function was made that `load_all` has not seen."""
+    return bool(_WAITING)
+
+
 def load_all() -> None:
     """Compile, or load, every function made so far."""
     for load in tuple(_WAITING):

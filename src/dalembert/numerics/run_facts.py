@@ -10,13 +10,21 @@ from dalembert.numerics.formulations.choice import Choice
 Choices = tuple[tuple[float, Choice | None], ...]
 
 
+class Fallbacks(NamedTuple):
+    """Evaluations that the pivoted saddle solve did in the place of the formulation: how many, and between when."""
+
+    evaluations: int = 0
+    first: float = 0.0
+    last: float = 0.0
+
+
 class RunFacts(NamedTuple):
     """What was seen and chosen on the way.
 
     `started` is what the drift control was told, `step` the length of the last step, `mean_step` that of all.
     `choices` are the static choices of the formulation, `partitions` those of a residual form, each with the time from
-    which it served. `notes` say what else was chosen and why; `substituted`, that another solve stood in for the
-    formulation.
+    which it served. `notes` say what else was chosen and why, `fallbacks` what the formulation did not solve
+    itself.
     """
 
     started: Start | None = None
@@ -25,7 +33,7 @@ class RunFacts(NamedTuple):
     choices: Choices = ()
     partitions: Choices = ()
     notes: tuple[str, ...] = ()
-    substituted: bool = False
+    fallbacks: Fallbacks = Fallbacks()
 
     def choice_at(self, t: float) -> Choices:
         """The choice that served at time t, with the time it was made; the first before that, nothing if none was."""

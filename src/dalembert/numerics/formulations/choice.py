@@ -1,7 +1,7 @@
 """Static choices: which constraints are independent, and which speeds are solved for from them.
 
-Unrolled code has no pivoting; the order in which it eliminates is chosen beforehand, at a state, and chosen again when
-it has become a bad one.
+They are made beforehand, at a state, and again when they have become bad ones. Unrolled code, which cannot pivot,
+eliminates in their order; native loops read them from `plan`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from dalembert.numerics.layout import CHOSEN, CHOSEN_ROWS, CHOSEN_SPEEDS
 
 RANK_TOLERANCE = 1e-9  # pivots below this, in the mass metric with unit rows, mean dependent constraints
 RECHOOSE = 1e-2  # quality below which a partition is made anew
@@ -25,6 +27,13 @@ class Choice:
     def independent(self, nu: int) -> tuple[int, ...]:
         """The speeds that stay, in their own order."""
         return tuple(k for k in range(nu) if k not in self.dependent)
+
+    def write(self, plan: np.ndarray, nu: int) -> None:
+        """Put the choice where native code reads it: the rows, and the speeds with the dependent ones first."""
+        rank, speeds = len(self.rows), (*self.dependent, *self.independent(nu))
+        plan[CHOSEN] = rank
+        plan[plan[CHOSEN_ROWS] :][:rank] = self.rows
+        plan[plan[CHOSEN_SPEEDS] :][:nu] = speeds
 
 
 def scaled(M: np.ndarray, A: np.ndarray) -> np.ndarray:

@@ -1,31 +1,78 @@
-"""Unrolled right-hand sides with a static choice: used while the choice is good, flagged when it is not."""
+"""What formulations with a static choice share: a bad choice is made anew; where it is lost, pivoting takes over.
+
+A formulation says how good its choice is at a state, 1 at best. Below RECHOOSE another one is asked for; below TRUSTED
+the pivoted saddle solve does the evaluation, which is counted, so that the certificate can tell.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 from dalembert.errors import PairingError
 from dalembert.numerics.formulations.choice import RECHOOSE
 from dalembert.numerics.formulations.lagrange_multipliers import accelerate_pivoted
-from dalembert.numerics.layout import MOTION, QUALITY, RATES, STALE, Floats, Ints, X, call_kernel, i8
+from dalembert.numerics.layout import (
+    FALLBACK_TIMES,
+    FALLBACKS,
+    MOTION,
+    QUALITY,
+    RATES,
+    STALE,
+    UDOT,
+    Floats,
+    Ints,
+    X,
+    call_kernel,
+    i8,
+)
+from dalembert.numerics.linear.rows import row_is_finite
 from dalembert.numerics.linear.unrolled import TRUSTED
 from dalembert.numerics.native_cache import jit
 
 
 @jit(i8(Ints, Floats))
-def accelerate_rechosen(plan, mem):
-    """u' and la by the motion kernel; asks for another choice when its quality is low, pivots when it is lost."""
-    call_kernel(plan[MOTION], mem, plan[X], plan[RATES])
-    if not mem[plan[QUALITY]] > RECHOOSE and plan[STALE] == 0:
+def settle(plan, mem):
+    """Judge the evaluation just done by its QUALITY: keep it, ask for another choice, or do it again by pivoting.
+
+    A pivot that vanishes exactly may leave NaN without being seen in the quality.
+    """
+    quality = mem[plan[QUALITY]]
+    if not row_is_finite(mem, plan[UDOT], plan[QUALITY] - plan[UDOT]):  # u', power, la
+        quality = 0.0
+    if not quality > RECHOOSE and plan[STALE] == 0:
         plan[STALE] = 1
-    if mem[plan[QUALITY]] > TRUSTED:
+    if quality > TRUSTED:
         return 0
+    t, times = mem[plan[X]], plan[FALLBACK_TIMES]
+    mem[times] = t if plan[FALLBACKS] == 0 else min(t, mem[times])
+    mem[times + 1] = t if plan[FALLBACKS] == 0 else max(t, mem[times + 1])
+    plan[FALLBACKS] += 1
     return accelerate_pivoted(plan, mem)
 
 
-def native_accelerator(formulation: object, *, ideal: bool, unrolled: bool) -> object:
-    """The native function of a formulation that eliminates the reactions, which must therefore be ideal."""
+@jit(i8(Ints, Floats))
+def accelerate_rechosen(plan, mem):
+    """u' and la by the motion kernel."""
+    call_kernel(plan[MOTION], mem, plan[X], plan[RATES])
+    return settle(plan, mem)
+
+
+def native_accelerator(formulation: object, loops: Any, *, ideal: bool, unrolled: bool) -> Any:
+    """The native function of a formulation that eliminates the reactions, which must therefore be ideal.
+
+    It is the motion kernel where that exists, else `loops`; None if the formulation is written as a graph only.
+    """
+    name = type(formulation).__name__
     if not ideal:
         raise PairingError(
-            f"{type(formulation).__name__} eliminates reactions that are normal to their constraints, but this system "
+            f"{name} eliminates reactions that are normal to their constraints, but this system "
             "has servo or friction reactions, or constraints nonlinear in the accelerations; use LagrangeMultipliers()"
         )
-    return accelerate_rechosen if unrolled else accelerate_pivoted
+    if unrolled:
+        return accelerate_rechosen
+    if loops is None:
+        raise PairingError(
+            f"{name} is written as a graph only, and that would be too long for a system of this size; use "
+            "LagrangeMultipliers(), or give it native loops"
+        )
+    return loops

@@ -11,16 +11,13 @@ import numpy as np
 from dalembert.equations.mechanics import rows_of
 from dalembert.equations.system import System
 from dalembert.numerics.equations import Equations
-from dalembert.numerics.evaluate import finish_rates
+from dalembert.numerics.evaluate import finish_rates, load_equations
 from dalembert.numerics.formulations.choice import RANK_TOLERANCE, Choice, choose, scaled
 from dalembert.numerics.layout import (
-    DYNAMICS,
-    FEEDBACK,
     MOTION,
     MULTIPLIER,
     NC,
     NU,
-    OUT,
     QUALITY,
     RATES,
     RHS,
@@ -28,7 +25,6 @@ from dalembert.numerics.layout import (
     Floats,
     Ints,
     X,
-    call_feedback,
     call_kernel,
     i8,
     move,
@@ -64,9 +60,9 @@ class LagrangeMultipliers:
             la[row] = solved[1][k]
         return solved[0], la, solved[2]
 
-    def workspace(self, _nu: int, _nc: int) -> int:
-        """Floats of workspace the native function needs."""
-        return 0
+    def workspace(self, _nu: int, _nc: int) -> tuple[int, int]:
+        """Floats and integers the native function works in: those every plan has."""
+        return 0, 0
 
     def accelerator(self, *, ideal: bool, unrolled: bool) -> Any:
         """The native function that finds the accelerations.
@@ -82,8 +78,7 @@ class LagrangeMultipliers:
 def accelerate_pivoted(plan, mem):
     """u' and la by a factorisation that pivots and stops at the rank; all reactions ideal."""
     nu, nc, x, la = plan[NU], plan[NC], plan[RHS], plan[MULTIPLIER]
-    call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
-    call_feedback(plan[FEEDBACK], (plan, mem))
+    load_equations(plan, mem)
     factor_saddle(plan, mem, nc)
     refine_saddle(plan, mem, nc)
     move(mem, plan[UDOT], mem, x, nu)

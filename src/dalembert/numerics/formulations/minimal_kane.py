@@ -13,10 +13,16 @@ import casadi as ca
 
 from dalembert.equations.system import System
 from dalembert.numerics.equations import Equations
+from dalembert.numerics.evaluate import finish_rates, load_equations
 from dalembert.numerics.formulations.choice import Choice
-from dalembert.numerics.formulations.fall_back import native_accelerator
+from dalembert.numerics.formulations.fall_back import native_accelerator, settle
 from dalembert.numerics.formulations.partition import Partition, check_names, choose_partition
+from dalembert.numerics.formulations.partition_loops import form_partition, leave_partition, places, room
+from dalembert.numerics.layout import CHOSEN, NU, QUALITY, Floats, Ints, f8, i8, move
+from dalembert.numerics.linear.cholesky import factor_cholesky, solve_lower, solve_upper
+from dalembert.numerics.linear.rows import add_row, row_product
 from dalembert.numerics.linear.unrolled import LIMIT, unroll_saddle
+from dalembert.numerics.native_cache import jit
 
 
 @dataclass(frozen=True)
@@ -50,10 +56,66 @@ class MinimalKane:
         udot = ca.mtimes(p.Z, reduced[0]) + p.c
         return udot, p.multipliers(e, udot), ca.fmin(p.quality, reduced[2])
 
-    def workspace(self, _nu: int, _nc: int) -> int:
-        """Floats of workspace the native function needs."""
-        return 0
+    def workspace(self, nu: int, _nc: int) -> tuple[int, int]:
+        """Floats and integers the native function works in."""
+        return room(nu) + 2 * nu * nu + nu, nu
 
     def accelerator(self, *, ideal: bool, unrolled: bool) -> Any:
         """The native function that finds the accelerations."""
-        return native_accelerator(self, ideal=ideal, unrolled=unrolled)
+        return native_accelerator(self, accelerate, ideal=ideal, unrolled=unrolled)
+
+
+@jit(i8(Ints, Floats, i8, i8))
+def _reduce(plan, mem, K, x):
+    """K = A2 Q A2^T (p, p), its lower triangle, and x = A2 (P - Q c) (p,), with c = (B, 0)."""
+    nu, r = plan[NU], plan[CHOSEN]
+    _J2, X, M, f, g, _column, N = places(plan)
+    p = nu - r
+    for i in range(nu):  # N = Q A2^T (nu, p), g = P - Q c
+        move(mem, N + i * p, mem, M + i * nu + r, p)
+        mem[g + i] = mem[f + i]
+        for d in range(r):
+            if mem[M + i * nu + d] != 0.0:
+                add_row(mem, N + i * p, X + d * (p + 1), mem[M + i * nu + d], p)
+                mem[g + i] -= mem[M + i * nu + d] * mem[X + d * (p + 1) + p]
+    for j in range(p):
+        move(mem, K + j * p, mem, N + (r + j) * p, j + 1)
+        mem[x + j] = mem[g + r + j]
+        for d in range(r):
+            if mem[X + d * (p + 1) + j] != 0.0:
+                add_row(mem, K + j * p, N + d * p, mem[X + d * (p + 1) + j], j + 1)
+                mem[x + j] += mem[X + d * (p + 1) + j] * mem[g + d]
+    return 0
+
+
+@jit(f8(Ints, Floats))
+def _solve(plan, mem):
+    """u' and la by (39) for the choice in plan; returns the quality."""
+    nu, r = plan[NU], plan[CHOSEN]
+    quality = form_partition(plan, mem)
+    if not quality > 0.0:
+        return 0.0
+    p = nu - r
+    _J2, X, _M, _f, w, _column, N = places(plan)
+    K = N + nu * p
+    x = K + p * p
+    _reduce(plan, mem, K, x)
+    quality = min(quality, factor_cholesky(mem, K, p))
+    if not quality > 0.0:
+        return 0.0
+    solve_lower(mem, K, p, x)
+    solve_upper(mem, K, p, x)
+    move(mem, w + r, mem, x, p)
+    for d in range(r):
+        mem[w + d] = row_product(mem, X + d * (p + 1), x, p) + mem[X + d * (p + 1) + p]
+    leave_partition(plan, mem)
+    return quality
+
+
+@jit(i8(Ints, Floats))
+def accelerate(plan, mem):
+    """q', u', power, la and quality in loops, for systems of any size."""
+    load_equations(plan, mem)
+    mem[plan[QUALITY]] = _solve(plan, mem)
+    finish_rates(plan, mem)
+    return settle(plan, mem)

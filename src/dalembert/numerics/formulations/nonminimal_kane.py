@@ -14,11 +14,18 @@ import casadi as ca
 
 from dalembert.equations.system import System
 from dalembert.numerics.equations import Equations
+from dalembert.numerics.evaluate import finish_rates, load_equations
 from dalembert.numerics.formulations.choice import Choice
-from dalembert.numerics.formulations.fall_back import native_accelerator
+from dalembert.numerics.formulations.fall_back import native_accelerator, settle
 from dalembert.numerics.formulations.partition import Partition, check_names, choose_partition
+from dalembert.numerics.formulations.partition_loops import form_partition, leave_partition, places, room
+from dalembert.numerics.layout import CHOSEN, NU, QUALITY, WORK_INTS, Floats, Ints, f8, i8, move
 from dalembert.numerics.linear.elimination import solve_in_order
+from dalembert.numerics.linear.lu import factor_lu, solve_lu
+from dalembert.numerics.linear.rows import add_row, clear_row
+from dalembert.numerics.linear.symmetric import SINGULAR
 from dalembert.numerics.linear.unrolled import LIMIT
+from dalembert.numerics.native_cache import jit
 
 
 @dataclass(frozen=True)
@@ -53,10 +60,58 @@ class NonminimalKane:
             udot[i] = solution[k]
         return udot, p.multipliers(e, udot), p.quality
 
-    def workspace(self, _nu: int, _nc: int) -> int:
-        """Floats of workspace the native function needs."""
-        return 0
+    def workspace(self, nu: int, _nc: int) -> tuple[int, int]:
+        """Floats and integers the native function works in."""
+        return room(nu) + nu * nu, 2 * nu
 
     def accelerator(self, *, ideal: bool, unrolled: bool) -> Any:
         """The native function that finds the accelerations."""
-        return native_accelerator(self, ideal=ideal, unrolled=unrolled)
+        return native_accelerator(self, accelerate, ideal=ideal, unrolled=unrolled)
+
+
+@jit(i8(Ints, Floats))
+def _arrange(plan, mem):
+    """T = [A1; A2 Q] (nu, nu) and V = [B; A2 P] (nu,), with the unknowns in the order (u_D', u_I')."""
+    nu, r = plan[NU], plan[CHOSEN]
+    _J2, X, M, f, V, _column, T = places(plan)
+    p = nu - r
+    for d in range(r):
+        clear_row(mem, T + d * nu, r)
+        mem[T + d * nu + d] = 1.0
+        for j in range(p):
+            mem[T + d * nu + r + j] = -mem[X + d * (p + 1) + j]
+        mem[V + d] = mem[X + d * (p + 1) + p]
+    move(mem, T + r * nu, mem, M + r * nu, p * nu)
+    move(mem, V + r, mem, f + r, p)
+    for j in range(p):
+        for d in range(r):
+            factor = mem[X + d * (p + 1) + j]
+            if factor != 0.0:
+                add_row(mem, T + (r + j) * nu, M + d * nu, factor, nu)
+                mem[V + r + j] += factor * mem[f + d]
+    return 0
+
+
+@jit(f8(Ints, Floats))
+def _solve(plan, mem):
+    """u' and la by T u' = V for the choice in plan; returns the quality."""
+    nu, order = plan[NU], plan[WORK_INTS] + plan[NU]
+    quality = form_partition(plan, mem)
+    if not quality > 0.0:
+        return 0.0
+    _J2, _X, _M, _f, V, _column, T = places(plan)
+    _arrange(plan, mem)
+    if not factor_lu(plan, mem, T, nu, order) > SINGULAR:
+        return 0.0
+    solve_lu(plan, mem, T, nu, order, V)
+    leave_partition(plan, mem)
+    return quality
+
+
+@jit(i8(Ints, Floats))
+def accelerate(plan, mem):
+    """q', u', power, la and quality in loops, for systems of any size."""
+    load_equations(plan, mem)
+    mem[plan[QUALITY]] = _solve(plan, mem)
+    finish_rates(plan, mem)
+    return settle(plan, mem)

@@ -16,6 +16,7 @@ from dalembert.equations.system import System
 from dalembert.numerics.equations import Equations
 from dalembert.numerics.formulations.choice import Choice, choose
 from dalembert.numerics.formulations.fall_back import native_accelerator
+from dalembert.numerics.formulations.null_space_loops import accelerate_full, accelerate_reduced, room
 from dalembert.numerics.linear.elimination import householder, solve_in_order
 from dalembert.numerics.linear.unrolled import LIMIT
 
@@ -28,7 +29,7 @@ class NullSpace:
 
     def choose(self, _system: System, M: Any, A: Any) -> Choice:
         """The independent constraints at a state."""
-        return choose(M, A)
+        return Choice(choose(M, A).rows, ())
 
     def unroll(self, equations: Equations, choice: Choice) -> tuple[ca.SX, ca.SX, ca.SX] | None:
         """u', la and quality as a graph."""
@@ -46,13 +47,14 @@ class NullSpace:
             la[row] = upper[k]
         return udot, la, ca.fmin(quality, inner)
 
-    def workspace(self, _nu: int, _nc: int) -> int:
-        """Floats of workspace the native function needs."""
-        return 0
+    def workspace(self, nu: int, _nc: int) -> tuple[int, int]:
+        """Floats and integers the native function works in."""
+        return room(nu, reduced=self.reduced)
 
     def accelerator(self, *, ideal: bool, unrolled: bool) -> Any:
         """The native function that finds the accelerations."""
-        return native_accelerator(self, ideal=ideal, unrolled=unrolled)
+        loops = accelerate_reduced if self.reduced else accelerate_full
+        return native_accelerator(self, loops, ideal=ideal, unrolled=unrolled)
 
 
 def _solve_reduced(e: Equations, Y: ca.SX, D: ca.SX, R: ca.SX, b: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:

@@ -7,7 +7,6 @@ form of Udwadia and Phohomsiri (2006): u' = [(I - A^+ A) M; A]^+ [f; b]. Depende
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.numerics.equations import Equations
-from dalembert.numerics.evaluate import finish_rates
+from dalembert.numerics.evaluate import finish_rates, load_equations
 from dalembert.numerics.formulations.choice import Choice
 from dalembert.numerics.formulations.fall_back import native_accelerator
 from dalembert.numerics.formulations.g_inverses import (
@@ -28,27 +27,25 @@ from dalembert.numerics.formulations.g_inverses import (
 )
 from dalembert.numerics.layout import (
     BIAS,
-    DYNAMICS,
-    FEEDBACK,
     FORCE,
     JACOBIAN,
     MASS,
     MULTIPLIER,
     NC,
     NU,
-    OUT,
     QUALITY,
     UDOT,
     WORK,
     Floats,
     Ints,
-    X,
-    call_feedback,
-    call_kernel,
     i8,
+    move,
 )
+from dalembert.numerics.linear.cholesky import factor_cholesky, solve_lower, solve_lower_columns, solve_upper
 from dalembert.numerics.linear.pseudo_inverse import invert_squares, orthogonalise
 from dalembert.numerics.native_cache import jit
+
+SINGULAR = 1e-12  # a pivot of M below this, relative to its diagonal, means that M is singular
 
 
 @dataclass(frozen=True)
@@ -81,56 +78,16 @@ class UdwadiaKalaba:
         M, f = system.mass_matrix(*at), system.forces(*at)
         return split_force(M, f, system.constraint_jacobian(*at), system.constraint_bias(*at))
 
-    def workspace(self, nu: int, nc: int) -> int:
-        """Floats of workspace the native function needs."""
-        return (2 * nu + nc) * nu + (nu + nc) * (nu + nc) + 4 * (nu + nc)
+    def workspace(self, nu: int, nc: int) -> tuple[int, int]:
+        """Floats and integers the native function works in."""
+        return 2 * (nu + nc) * nu + (nu + nc) * (nu + nc) + 4 * (nu + nc), 0
 
     def accelerator(self, *, ideal: bool, unrolled: bool) -> Any:
         """The native function that finds the accelerations."""
-        native_accelerator(self, ideal=ideal, unrolled=unrolled)
-        if self.g_inverse is None and self.least_squares_inverse is None:
-            return accelerate
-        return accelerate_with(self.g_inverse or moore_penrose, self.least_squares_inverse or moore_penrose)
-
-
-@jit(i8(Ints, Floats, i8))
-def _cholesky(plan, mem, L):
-    """Lower triangular L (nu, nu) with L L^T = M; returns 0 if M is not safely positive definite."""
-    nu, M = plan[NU], plan[MASS]
-    for i in range(nu):
-        for j in range(i + 1):
-            total = mem[M + i * nu + j]
-            for k in range(j):
-                total -= mem[L + i * nu + k] * mem[L + j * nu + k]
-            if i == j:
-                if not total > 1e-12 * mem[M + i * nu + i]:
-                    return 0
-                mem[L + i * nu + i] = math.sqrt(total)
-            else:
-                mem[L + i * nu + j] = total / mem[L + j * nu + j]
-    return 1
-
-
-@jit(i8(Floats, i8, i8, i8))
-def _solve_lower(mem, L, n, x):
-    """x <- L^-1 x."""
-    for i in range(n):
-        total = mem[x + i]
-        for k in range(i):
-            total -= mem[L + i * n + k] * mem[x + k]
-        mem[x + i] = total / mem[L + i * n + i]
-    return 0
-
-
-@jit(i8(Floats, i8, i8, i8))
-def _solve_upper(mem, L, n, x):
-    """x <- L^-T x."""
-    for i in range(n - 1, -1, -1):
-        total = mem[x + i]
-        for k in range(i + 1, n):
-            total -= mem[L + k * n + i] * mem[x + k]
-        mem[x + i] = total / mem[L + i * n + i]
-    return 0
+        loops = accelerate
+        if self.g_inverse is not None or self.least_squares_inverse is not None:
+            loops = accelerate_with(self.g_inverse or moore_penrose, self.least_squares_inverse or moore_penrose)
+        return native_accelerator(self, loops, ideal=ideal, unrolled=unrolled)
 
 
 @jit(i8(Floats, i8, i8, i8, i8))
@@ -151,17 +108,15 @@ def accelerate_regular(plan, mem):
     L = plan[WORK]
     G, V = L + nu * nu, L + nu * nu + nu * nc
     weights, e, w = V + nc * nc, V + nc * nc + nc, V + nc * nc + 2 * nc
-    if not _cholesky(plan, mem, L):
+    move(mem, L, mem, plan[MASS], nu * nu)
+    if not factor_cholesky(mem, L, nu) > SINGULAR:
         return 0
+    move(mem, w, mem, plan[FORCE], nu)
+    solve_lower(mem, L, nu, w)
     for i in range(nu):
-        mem[w + i] = mem[plan[FORCE] + i]
-    _solve_lower(mem, L, nu, w)
-    for k in range(nc):  # column k of G: forward substitution, strided
-        for i in range(nu):
-            total = mem[A + k * nu + i]
-            for j in range(i):
-                total -= mem[L + i * nu + j] * mem[G + j * nc + k]
-            mem[G + i * nc + k] = total / mem[L + i * nu + i]
+        for k in range(nc):
+            mem[G + i * nc + k] = mem[A + k * nu + i]
+    solve_lower_columns(mem, L, nu, G, nc)
     for k in range(nc):
         total = mem[plan[BIAS] + k]
         for i in range(nu):
@@ -179,7 +134,7 @@ def accelerate_regular(plan, mem):
         for k in range(nc):
             total += mem[G + i * nc + k] * mem[weights + k]
         mem[plan[UDOT] + i] = total
-    _solve_upper(mem, L, nu, plan[UDOT])
+    solve_upper(mem, L, nu, plan[UDOT])
     return _turn_back(mem, V, nc, weights, plan[MULTIPLIER])
 
 
@@ -257,8 +212,7 @@ def accelerate_singular(plan, mem):
 @jit(i8(Ints, Floats))
 def accelerate(plan, mem):
     """u' by pseudo-inverses, and the least multipliers that give its reaction."""
-    call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
-    call_feedback(plan[FEEDBACK], (plan, mem))
+    load_equations(plan, mem)
     if not accelerate_regular(plan, mem):
         accelerate_singular(plan, mem)
     return finish_rates(plan, mem)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dalembert.numerics.layout import Floats, Ints, f8, i8
-from dalembert.numerics.linear.rows import add_row, row_product, swap_rows
+from dalembert.numerics.linear.rows import add_row, largest_in_row, row_product, scale_row, swap_rows
 from dalembert.numerics.native_cache import jit
 
 
@@ -47,3 +47,46 @@ def solve_lu(plan, mem, K, n, order, x):
         right = row_product(mem, K + i * n + i + 1, x + i + 1, n - i - 1)
         mem[x + i] = (mem[x + i] - right) / mem[K + i * n + i]
     return 0
+
+
+@jit(i8(Ints, Floats, i8, i8, i8, i8, i8))
+def solve_lu_columns(plan, mem, K, n, order, X, m):
+    """X <- K^-1 X for X (n, m) at mem[X:], with the factors left by `factor_lu`."""
+    for k in range(n):
+        r = plan[order + k]
+        if r != k:
+            swap_rows(mem, X + k * m, X + r * m, m)
+    for i in range(n):
+        for k in range(i):
+            if mem[K + i * n + k] != 0.0:
+                add_row(mem, X + i * m, X + k * m, -mem[K + i * n + k], m)
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            if mem[K + i * n + k] != 0.0:
+                add_row(mem, X + i * m, X + k * m, -mem[K + i * n + k], m)
+        scale_row(mem, X + i * m, 1.0 / mem[K + i * n + i], m)
+    return 0
+
+
+@jit(i8(Ints, Floats, i8, i8, i8, i8))
+def solve_lu_transposed(plan, mem, K, n, order, x):
+    """x <- K^-T x for mem[x : x + n], with the factors left by `factor_lu`."""
+    for i in range(n):
+        mem[x + i] /= mem[K + i * n + i]
+        add_row(mem, x + i + 1, K + i * n + i + 1, -mem[x + i], n - i - 1)
+    for i in range(n - 1, -1, -1):
+        add_row(mem, x, K + i * n, -mem[x + i], i)
+    for k in range(n - 1, -1, -1):
+        r = plan[order + k]
+        if r != k:
+            mem[x + k], mem[x + r] = mem[x + r], mem[x + k]
+    return 0
+
+
+@jit(f8(Floats, i8, i8))
+def dominance(mem, K, n):
+    """The smallest pivot left by `factor_lu` over the largest entry of its row of U, at most 1."""
+    worst = 1.0
+    for k in range(n):
+        worst = max(worst, largest_in_row(mem, K + k * n + k + 1, n - k - 1) / abs(mem[K + k * n + k]))
+    return 1.0 / worst

@@ -1,0 +1,96 @@
+"""Dense factorisations in native code against NumPy: backward errors of a few units of round-off, rank told."""
+
+import numpy as np
+import pytest
+
+from dalembert.numerics.linear import cholesky, householder, lu
+
+EPS = np.finfo(float).eps
+SIZES = [1, 2, 3, 8, 31, 60]
+
+
+def laid_out(*arrays):
+    """One flat array, and where each part starts."""
+    mem = np.concatenate([np.ravel(array) for array in arrays]).astype(float)
+    return mem, np.cumsum([0, *(np.size(array) for array in arrays[:-1])])
+
+
+def close(found, expected, n, condition):
+    """Forward error of a backward stable method: n eps cond, relative to the largest entry (Higham, 9 and 10)."""
+    bound = 10 * n * EPS * condition * np.abs(expected).max(initial=0.0)
+    return np.abs(found - expected).max(initial=0.0) <= bound
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_cholesky_factorises_and_solves(n):
+    rng = np.random.default_rng(n)
+    G = rng.standard_normal((n, n))
+    M, x, X = G @ G.T + np.eye(n), rng.standard_normal(n), rng.standard_normal((n, 3))
+    above = np.triu(np.full((n, n), np.nan), 1)  # what lies above the diagonal is not read
+    mem, (at, right, other) = laid_out(np.tril(M) + above, x, X)
+    quality = cholesky.factor_cholesky(mem, at, n)
+    L = np.tril(np.nan_to_num(mem[: n * n].reshape(n, n)))
+    expected = np.linalg.cholesky(M)
+    assert close(L, expected, n, np.linalg.cond(M))
+    np.testing.assert_allclose(quality, (np.diag(expected) ** 2 / np.diag(M)).min(), rtol=1e-10)
+    cholesky.solve_lower_columns(mem, at, n, other, 3)
+    assert close(mem[other:].reshape(n, 3), np.linalg.solve(expected, X), n, np.linalg.cond(expected))
+    cholesky.solve_lower(mem, at, n, right)
+    cholesky.solve_upper(mem, at, n, right)
+    assert close(mem[right:other], np.linalg.solve(M, x), n, np.linalg.cond(M))
+
+
+@pytest.mark.parametrize("M", [np.diag([1.0, 0.0]), np.diag([1.0, -1.0]), np.array([[1.0, 0.0], [np.nan, 1.0]])])
+def test_cholesky_tells_a_matrix_that_is_not_positive_definite(M):
+    mem, (at,) = laid_out(M)
+    assert cholesky.factor_cholesky(mem, at, 2) == 0.0
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_lu_solves_columns_and_the_transposed_system(n):
+    rng = np.random.default_rng(n)
+    K, x, X = rng.standard_normal((n, n)), rng.standard_normal(n), rng.standard_normal((n, 4))
+    mem, (at, right, other) = laid_out(K, x, X)
+    order = np.zeros(n, dtype=np.int64)
+    assert lu.factor_lu(order, mem, at, n, 0) > 0.0
+    lu.solve_lu_transposed(order, mem, at, n, 0, right)
+    lu.solve_lu_columns(order, mem, at, n, 0, other, 4)
+    condition = np.linalg.cond(K)
+    assert close(mem[right:other], np.linalg.solve(K.T, x), n, condition)
+    assert close(mem[other:].reshape(n, 4), np.linalg.solve(K, X), n, condition)
+    U = np.triu(mem[: n * n].reshape(n, n))
+    np.testing.assert_allclose(lu.dominance(mem, at, n), (np.abs(np.diag(U)) / np.abs(U).max(axis=1)).min())
+
+
+@pytest.mark.parametrize(("m", "n"), [(0, 3), (1, 1), (1, 4), (3, 3), (5, 8), (30, 31), (30, 60)])
+def test_householder_factorises_and_turns(m, n):
+    rng = np.random.default_rng(m + n)
+    A, x, y = rng.standard_normal((m, n)), rng.standard_normal(n), rng.standard_normal(m)
+    mem, (at, diagonal, beta, whole, one, other) = laid_out(A, np.zeros(m), np.zeros(m), x, y, y)
+    quality = householder.factor_householder(mem, at, m, n, diagonal, beta)
+    L = np.tril(mem[: m * n].reshape(m, n)[:, :m], -1) + np.diag(mem[diagonal : diagonal + m])
+    Q = np.zeros((n, n))
+    for k, axis in enumerate(np.eye(n)):
+        work = np.concatenate([mem, axis])
+        householder.turn_back(work, at, m, n, beta, len(mem))
+        Q[:, k] = work[len(mem) :]
+    tolerance = 10 * n * EPS
+    np.testing.assert_allclose(Q.T @ Q, np.eye(n), atol=tolerance)
+    np.testing.assert_allclose(L @ Q[:, :m].T, A, atol=tolerance * np.linalg.norm(A))
+    np.testing.assert_allclose(A @ Q[:, m:], 0.0, atol=tolerance * np.linalg.norm(A))
+    expected = np.abs(np.diag(L)) / np.linalg.norm(A, axis=1)
+    np.testing.assert_allclose(quality, expected.min(initial=1.0), rtol=1e-10)
+    householder.turn(mem, at, m, n, beta, whole)
+    np.testing.assert_allclose(mem[whole:one], Q.T @ x, atol=tolerance * np.linalg.norm(x))
+    condition = np.linalg.cond(A) if m else 1.0
+    householder.solve_rows(mem, at, m, n, diagonal, one)
+    assert close(mem[one:other], np.linalg.solve(L, y), n, condition)
+    householder.solve_rows_transposed(mem, at, m, n, diagonal, other)
+    assert close(mem[other:], np.linalg.solve(L.T, y), n, condition)
+
+
+def test_householder_tells_dependent_rows():
+    mem, (at, diagonal, beta) = laid_out([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]], np.zeros(2), np.zeros(2))
+    assert householder.factor_householder(mem, at, 2, 3, diagonal, beta) == 0.0
+    mem, (at, diagonal, beta) = laid_out([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]], np.zeros(2), np.zeros(2))
+    assert householder.factor_householder(mem, at, 2, 3, diagonal, beta) < 10 * EPS
