@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numba as nb
 import numpy as np
+from dalembert.numerics.link import address_of
 
 from dalembert.numerics.engine import Engine, Integrator
 from dalembert.numerics.layout import (
@@ -28,7 +29,6 @@ from dalembert.numerics.layout import (
     i8,
     move,
 )
-from dalembert.numerics.link import address_of
 
 # What a spying run finds at the end of `plan`: the address of the spied-on function, where its records start in mem,
 # how many there are, and how many there is room for.

@@ -15,7 +15,6 @@ from dalembert.equations.system import System
 from dalembert.errors import ArrayError, InconsistentStateError, OptionError, PairingError
 from dalembert.events import Event, check_events
 from dalembert.motion import Motion
-from dalembert.preparation import prepare
 from dalembert.progress import Progress
 from dalembert.segment import Ingredients, run_segment
 from dalembert.sequence import MotionSequence
@@ -53,7 +52,6 @@ def simulate(
     last sample there. If one of them changed anything, the result is a `MotionSequence`, which reads like a Motion; it
     has two samples, before and after, at each such time. Both whether or not `t_eval` asks for them.
     """
-    prepare()
     formulation, drift, integrator = pair(formulation, drift, integrator)
     span, times = _times(state, t_end, t_eval)
     values = _parameters(system, state, parameters)

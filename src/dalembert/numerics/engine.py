@@ -13,7 +13,7 @@ import numpy as np
 from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
 from dalembert.errors import ArrayError
-from dalembert.numerics import layout
+from dalembert.native.workspace import Workspace
 from dalembert.numerics.drift.start import Start
 from dalembert.numerics.equations import Equations, Feedback, feedback_function, motion_function
 from dalembert.numerics.evaluate import feed_back, leave, rates, sample, violation
@@ -21,7 +21,7 @@ from dalembert.numerics.formulations.choice import RECHOOSE, Choice
 from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers, accelerate_pivoted
 from dalembert.numerics.integrators.march import Samples
 from dalembert.numerics.integrators.method import Method
-from dalembert.numerics.link import address_of
+from dalembert.numerics.layout import lay_out
 from dalembert.numerics.status import Status
 
 PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
@@ -43,14 +43,14 @@ class Drift(Protocol):
     """A way of keeping the constraints: feedback into b before a solve, correction of a state after a step.
 
     `options` are numbers for native code, always as many; `start` is None before a run is known. `kernels` go to their
-    places in plan, `workspace` floats are found at plan[WORK]. `feedback` is a graph, made part of the motion kernel
+    places in the plan by name, `workspace` floats are found at plan.work. `feedback` is a graph, made part of the motion kernel
     and of a kernel for solves that are not unrolled. `corrector` is a native function. `remark` is what the
     certificate should add to the options given by the user, such as numbers chosen by itself.
     """
 
     def options(self, system: System, start: Start | None) -> np.ndarray: ...
 
-    def kernels(self, system: System) -> dict[int, Kernel | None]: ...
+    def kernels(self, system: System) -> dict[str, Kernel | None]: ...
 
     def workspace(self, system: System) -> int: ...
 
@@ -110,8 +110,7 @@ class Blueprint:
     starts from it, since a motion mostly starts where the last one did, and makes another if it is not good there.
     """
 
-    plan: np.ndarray
-    mem: np.ndarray
+    work: Workspace
     correct: Any
     feedback: Any
     choice: tuple[Choice | None, int, int] | None = None
@@ -141,29 +140,23 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
     }  # fmt: skip
     options = drift.options(system, None)
     n_out = system.kernel("dynamics").n_out
-    plan, mem = layout.lay_out(sizes, len(system.parameters), n_out, options)
-    for key, name in (
-        (layout.DYNAMICS, "dynamics"), (layout.RESIDUAL, "residual"), (layout.DISPLACEMENT, "displacement"),
-        (layout.INVARIANT, "invariant"), (layout.ENERGY, "energy"),
-    ):  # fmt: skip
-        plan[key] = system.kernel(name).address
-    plan[layout.NEWTON] = system.kernel("newton").address if system.curved else 0
-    plan[layout.WORK] = len(mem)
+    work = lay_out(sizes, len(system.parameters), n_out, options)
+    plan = work.plan
+    for name in ("dynamics", "residual", "displacement", "invariant", "energy"):
+        setattr(plan, name, system.kernel(name).address)
+    plan.newton = system.kernel("newton").address if system.curved else 0
     room = max(formulation.workspace(system.nu, system.nc), drift.workspace(system))  # never in use together
-    mem = np.concatenate([mem, np.zeros(room)])
-    for key, kernel in drift.kernels(system).items():
-        plan[key] = 0 if kernel is None else kernel.address
+    work.reserve(plan, {"work": room})
+    for name, kernel in drift.kernels(system).items():
+        setattr(plan, name, 0 if kernel is None else kernel.address)
     correct, feedback = drift.corrector(), drift.feedback(system)
     if feedback is not None:
         reading = system.derived_kernel(f"feedback {feedback.name}", lambda: feedback_function(system, feedback))
-        plan[layout.FEEDBACK_KERNEL] = reading.address
-    for key, function in (
-        (layout.ACCELERATE, formulation.accelerator(ideal=system.ideal, unrolled=False)),
-        (layout.FEEDBACK, leave if feedback is None else feed_back),
-        (layout.CORRECT, correct),
-    ):
-        plan[key] = address_of(function)
-    return Blueprint(plan, mem, correct, feedback)
+        plan.feedback_kernel = reading.address
+    plan.accelerate = formulation.accelerator(ideal=system.ideal, unrolled=False).address
+    plan.feedback = (leave if feedback is None else feed_back).address
+    plan.correct = correct.address
+    return Blueprint(work, correct, feedback)
 
 
 class Engine:
@@ -175,9 +168,10 @@ class Engine:
         self.nz = self.size + int(system.works)
         self.formulation, self.drift = formulation, drift
         self.blueprint = blueprint_of(system, formulation, drift)
-        self.plan, self.mem = self.blueprint.plan.copy(), self.blueprint.mem.copy()
+        self.work = self.blueprint.work.copied()
+        self.plan = self.work.plan
         self.correct, self.feedback = self.blueprint.correct, self.blueprint.feedback
-        first = self.plan[layout.XU] + system.nu
+        first = self.plan.xu + system.nu
         self.mem[first : first + len(parameters)] = parameters
         self.choice: Choice | None = None
         self.choices: list[tuple[float, Choice | None]] = []
@@ -189,14 +183,14 @@ class Engine:
         q, u = z[: self.system.nq], z[self.system.nq : self.size]
         self.started = Start(t, q, u, self.parameters, **stepping)
         options = self.drift.options(self.system, self.started)
-        first = self.plan[layout.OPTIONS]
+        first = self.plan.options
         self.mem[first : first + len(options)] = options
-        self.plan[layout.UNSOLVED] = 0
+        self.plan.unsolved = 0
 
     def choose(self, t: float, z: np.ndarray) -> None:
         """Make the static choices of the formulation at a state, and the motion kernel that goes with them."""
         system = self.system
-        self.plan[layout.STALE] = -PATIENCE
+        self.plan.stale = -PATIENCE
         if not system.ideal or self._recall(t, z):
             return
         out = system.evaluate("dynamics", t, z[: system.nq], z[system.nq : self.size], self.parameters)
@@ -207,57 +201,48 @@ class Engine:
         choice = self.formulation.choose(system, M, A)
         if choice == self.choice and self.choices:
             return
-        self.plan[layout.STALE], self.choice = 0, choice
+        self.plan.stale, self.choice = 0, choice
         self.choices.append((t, choice))
         with_feedback = "" if self.feedback is None else f" {self.feedback.name}"
         motion = system.optional_kernel(
             f"motion {self.formulation!r} {choice!r}{with_feedback}",
             lambda: motion_function(system, self.formulation.unroll, choice, self.feedback),
         )
-        self.plan[layout.MOTION] = 0 if motion is None else motion.address
-        self.plan[layout.ACCELERATE] = address_of(
-            self.formulation.accelerator(ideal=system.ideal, unrolled=motion is not None)
-        )
+        self.plan.motion = 0 if motion is None else motion.address
+        self.plan.accelerate = self.formulation.accelerator(ideal=system.ideal, unrolled=motion is not None).address
         if motion is not None and (choice is None or len(choice.rows) == system.nc):
-            self.blueprint.choice = choice, int(self.plan[layout.MOTION]), int(self.plan[layout.ACCELERATE])
+            self.blueprint.choice = choice, int(self.plan.motion), int(self.plan.accelerate)
 
     def _recall(self, t: float, z: np.ndarray) -> bool:
         """Start from the last choice that was made with this blueprint, if it is a good one here."""
         if self.choices or self.blueprint.choice is None:
             return False
         choice, motion, accelerate = self.blueprint.choice
-        usual = self.plan[layout.ACCELERATE]
-        self.plan[layout.MOTION], self.plan[layout.ACCELERATE] = motion, accelerate
+        usual = self.plan.accelerate
+        self.plan.motion, self.plan.accelerate = motion, accelerate
         rates(self.plan, self.mem, t, np.ascontiguousarray(z, dtype=float), np.zeros(self.nz))
-        if not self.mem[self.plan[layout.QUALITY]] > RECHOOSE:
-            self.plan[layout.MOTION], self.plan[layout.ACCELERATE] = 0, usual
+        if not self.mem[self.plan.quality] > RECHOOSE:
+            self.plan.motion, self.plan.accelerate = 0, usual
             return False
-        self.plan[layout.STALE], self.choice = 0, choice
+        self.plan.stale, self.choice = 0, choice
         self.choices.append((t, choice))
         return True
 
-    def reserve(self, floats: int, ints: int) -> None:
-        """Make room at the ends of mem and plan for the workspace of an integrator: STEP_FLOATS, STEP_INTS."""
-        if not (floats or ints):
-            return
-        for key, count, name in ((layout.STEP_FLOATS, floats, "mem"), (layout.STEP_INTS, ints, "plan")):
-            array = getattr(self, name)
-            if not self.plan[key]:
-                self.plan[key] = len(array)
-            lacking = int(self.plan[key]) + count - len(array)
-            if lacking > 0:
-                setattr(self, name, np.concatenate([array, np.zeros(lacking, dtype=array.dtype)]))
+    @property
+    def mem(self) -> np.ndarray:
+        """The floats native code works on."""
+        return self.work.mem
 
     @property
     def substituted(self) -> bool:
         """Whether the formulation is too long to unroll here, so that the pivoted saddle solve stands in for it."""
-        pivoted = self.plan[layout.ACCELERATE] == address_of(accelerate_pivoted)
+        pivoted = self.plan.accelerate == accelerate_pivoted.address
         return bool(pivoted and not isinstance(self.formulation, LagrangeMultipliers))
 
     @property
     def unsolved(self) -> Status:
         """Why the last evaluation found no accelerations; OK if it did."""
-        return Status(int(self.plan[layout.UNSOLVED]))
+        return Status(int(self.plan.unsolved))
 
     def rates(self, t: float, z: np.ndarray) -> np.ndarray:
         """(q', u', power) at one state, (nz,)."""
@@ -288,10 +273,10 @@ class Engine:
         out = np.zeros((len(t), sum(widths)))
         flat = np.ascontiguousarray(z, dtype=float).ravel()
         times = np.ascontiguousarray(t, dtype=float)
-        used = self.plan[layout.ACCELERATE]
+        used = self.plan.accelerate
         if self.choice is not None and len(self.choice.rows) < s.nc:  # redundant: the least multipliers, not any
-            self.plan[layout.ACCELERATE] = address_of(accelerate_pivoted)
+            self.plan.accelerate = accelerate_pivoted.address
         sample(self.plan, self.mem, times, flat, out.reshape(-1))
-        self.plan[layout.ACCELERATE] = used
+        self.plan.accelerate = used
         blocks = np.split(out, np.cumsum(widths)[:-1], axis=1)
         return Evaluation(*blocks[:5], *(b[:, 0] for b in blocks[5:]))

@@ -8,7 +8,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.numerics import layout
 from dalembert.numerics.drift.no_correction import NoCorrection
 from dalembert.numerics.engine import Engine
 from dalembert.numerics.evaluate import complete
@@ -33,12 +32,13 @@ def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parame
     engine = _ENGINES.get(system)
     if engine is None:
         engine = _ENGINES[system] = Engine(system, parameters, LagrangeMultipliers(), NoCorrection())
-    plan, mem = engine.plan.copy(), engine.mem.copy()
-    first = plan[layout.XU] + system.nu
+    work = engine.work.copied()
+    plan, mem = work.plan, work.mem
+    first = plan.xu + system.nu
     mem[first : first + len(parameters)] = parameters
-    plan[layout.UNSOLVED] = 0
+    plan.unsolved = 0
     nu, nc = system.nu, system.nc
     out = np.zeros(nu + 2 * nc + 1)
     complete(plan, mem, t, np.concatenate([q, u]), out)
-    status = Status(int(plan[layout.UNSOLVED]))
+    status = Status(int(plan.unsolved))
     return Instant(out[:nu], out[nu : nu + nc], out[nu + nc : -1], float(out[-1]), status)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dalembert.errors import PairingError
+from dalembert.native.jit import jit
 from dalembert.numerics.formulations.choice import RECHOOSE
 from dalembert.numerics.formulations.lagrange_multipliers import accelerate_pivoted
-from dalembert.numerics.layout import MOTION, QUALITY, RATES, STALE, Floats, Ints, X, call_kernel, i8
+from dalembert.numerics.layout import Floats, Plan, call_kernel, i8
 from dalembert.numerics.linear.unrolled import TRUSTED
-from dalembert.numerics.native_cache import jit
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def accelerate_rechosen(plan, mem):
     """u' and la by the motion kernel; asks for another choice when its quality is low, pivots when it is lost."""
-    call_kernel(plan[MOTION], mem, plan[X], plan[RATES])
-    if not mem[plan[QUALITY]] > RECHOOSE and plan[STALE] == 0:
-        plan[STALE] = 1
-    if mem[plan[QUALITY]] > TRUSTED:
+    call_kernel(plan.motion, mem, plan.x, plan.rates)
+    if not mem[plan.quality] > RECHOOSE and plan.stale == 0:
+        plan.stale = 1
+    if mem[plan.quality] > TRUSTED:
         return 0
     return accelerate_pivoted(plan, mem)
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from dalembert.native.jit import jit
 from dalembert.numerics.evaluate import rates
 from dalembert.numerics.integrators.dop853_coefficients import E3, E5, A, B, C, D
 from dalembert.numerics.integrators.explicit import Adaptive
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.integrators.tableau import stability_polynomial
-from dalembert.numerics.layout import NQ, NU, Floats, Ints, combination, f8, i8, move
-from dalembert.numerics.native_cache import jit
+from dalembert.numerics.layout import Floats, Plan, combination, f8, i8, move
 
 STAGES, EXTENDED, DENSE = 12, 16, 7
 ZERO = EXTENDED + DENSE + 1  # a column of `stages` that stays zero, after one that may be written into
@@ -62,7 +62,7 @@ _to_new, _third, _fifth = combination(B), combination(E3), combination(E5)
 _dense_0, _dense_1, _dense_2, _dense_3 = (combination(row) for row in D)
 
 
-@jit(i8(Ints, Floats, f8, f8, Floats, Floats, Floats))
+@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats))
 def _stages(plan, mem, t, h, z, stages, znew):
     """Rates of stages 1 to 11 into their columns of `stages`."""
     n = z.size
@@ -91,10 +91,10 @@ def _stages(plan, mem, t, h, z, stages, znew):
     return 0
 
 
-@jit(f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
+@jit(f8(Plan, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
 def dop853_step(plan, mem, t, h, z, stages, znew, rtol, atol):
     """One step; returns the error norm, or NaN if a rate is not finite."""
-    n, size = z.size, plan[NQ] + plan[NU]
+    n, size = z.size, plan.nq + plan.nu
     _stages(plan, mem, t, h, z, stages, znew)
     _to_new(znew, z, h, stages, n)
     third, fifth = stages[EXTENDED * n : (EXTENDED + 1) * n], stages[(EXTENDED + 1) * n : (EXTENDED + 2) * n]
@@ -110,7 +110,7 @@ def dop853_step(plan, mem, t, h, z, stages, znew, rtol, atol):
     return 0.0 if below == 0.0 else err5 / math.sqrt(below * size)
 
 
-@jit(i8(Ints, Floats, f8, f8, Floats, Floats, Floats, Floats))
+@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats))
 def dop853_prepare(plan, mem, t, h, z, stages, znew, zdot):
     """Three more stages and the coefficients of the interpolant, into the last columns of `stages`."""
     n = z.size

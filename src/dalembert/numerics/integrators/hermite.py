@@ -5,13 +5,13 @@ Its error is O(h^4), of the order of the global error; a step's own is O(h^5).
 
 from __future__ import annotations
 
-from dalembert.numerics.layout import Floats, Ints, f8, i8, move
-from dalembert.numerics.native_cache import jit
+from dalembert.native.jit import jit
+from dalembert.numerics.layout import Floats, Plan, f8, i8, move
 
 END = 4  # column of `stages` that takes the rates at the end; a method may use it for a stage before
 
 
-@jit(i8(Ints, Floats, f8, f8, Floats, Floats, Floats, Floats))
+@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats))
 def keep_end_rates(_plan, _mem, _t, _h, z, stages, _znew, zdot):
     """Keep the rates at the end of the step for `hermite`."""
     n = z.size

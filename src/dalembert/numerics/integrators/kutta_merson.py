@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.native.jit import jit
 from dalembert.numerics.evaluate import rates
 from dalembert.numerics.integrators.error_norm import error_norm
 from dalembert.numerics.integrators.explicit import Adaptive
 from dalembert.numerics.integrators.hermite import hermite, keep_end_rates
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.integrators.tableau import stability_polynomial
-from dalembert.numerics.layout import NQ, NU, Floats, Ints, combination, f8
-from dalembert.numerics.native_cache import jit
+from dalembert.numerics.layout import Floats, Plan, combination, f8
 
 C = np.array([0.0, 1 / 3, 1 / 3, 1 / 2, 1.0])
 A = np.array(
@@ -62,7 +62,7 @@ _to_1, _to_2, _to_3, _to_4 = (combination(row) for row in A[1:])
 _to_new, _error = combination(B), combination(E)
 
 
-@jit(f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
+@jit(f8(Plan, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
 def kutta_merson_step(plan, mem, t, h, z, stages, znew, rtol, atol):
     """One step; returns the error norm, or NaN if a rate is not finite."""
     n = z.size
@@ -77,4 +77,4 @@ def kutta_merson_step(plan, mem, t, h, z, stages, znew, rtol, atol):
     _to_new(znew, z, h, stages, n)
     error = stages[ERROR * n : (ERROR + 1) * n]
     _error(error, stages[ZERO * n :], h, stages, n)
-    return error_norm(error, z, znew, plan[NQ] + plan[NU], rtol, atol)
+    return error_norm(error, z, znew, plan.nq + plan.nu, rtol, atol)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.native.jit import jit
 from dalembert.numerics.evaluate import is_finite, rates
 from dalembert.numerics.integrators.explicit import Explicit
 from dalembert.numerics.integrators.hermite import hermite, keep_end_rates
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.integrators.options import check_count, check_length
 from dalembert.numerics.integrators.tableau import stability_polynomial
-from dalembert.numerics.layout import Floats, Ints, combination, f8
-from dalembert.numerics.native_cache import jit
+from dalembert.numerics.layout import Floats, Plan, combination, f8
 
 A = np.array([[0.0, 0, 0, 0], [0.5, 0, 0, 0], [0, 0.5, 0, 0], [0, 0, 1, 0]])
 B = np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
@@ -52,7 +52,7 @@ _to_1, _to_2, _to_3 = (combination(row) for row in A[1:])
 _to_new = combination(B)
 
 
-@jit(f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
+@jit(f8(Plan, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
 def rk4_step(plan, mem, t, h, z, stages, znew, _rtol, _atol):
     """One step; returns 0, or NaN if a rate is not finite."""
     n = z.size

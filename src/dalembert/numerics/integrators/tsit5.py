@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.native.jit import jit
 from dalembert.numerics.evaluate import is_finite, rates
 from dalembert.numerics.integrators.error_norm import error_norm
 from dalembert.numerics.integrators.explicit import Adaptive
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.integrators.tableau import stability_polynomial
-from dalembert.numerics.layout import NQ, NU, Floats, Ints, combination, f8, i8, move
-from dalembert.numerics.native_cache import jit
+from dalembert.numerics.layout import Floats, Plan, combination, f8, i8, move
 
 C = np.array([0.0, 0.161, 0.327, 0.9, 0.9800255409045097, 1.0, 1.0])
 A = np.zeros((7, 7))
@@ -92,7 +92,7 @@ _to_1, _to_2, _to_3, _to_4, _to_5 = (combination(row) for row in A[1:6])
 _to_new, _error = combination(B), combination(E)
 
 
-@jit(f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
+@jit(f8(Plan, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
 def tsit5_step(plan, mem, t, h, z, stages, znew, _rtol, _atol):
     """One step; returns 0, the error is known when the rates at the new state are; NaN if a rate is not finite."""
     n = z.size
@@ -110,17 +110,17 @@ def tsit5_step(plan, mem, t, h, z, stages, znew, _rtol, _atol):
     return 0.0 if is_finite(znew) else math.nan
 
 
-@jit(f8(Ints, f8, Floats, Floats, Floats, Floats, f8, f8))
+@jit(f8(Plan, f8, Floats, Floats, Floats, Floats, f8, f8))
 def tsit5_estimate(plan, h, z, stages, znew, zdot, rtol, atol):
     """The error norm, with the rates at the new state."""
     n = z.size
     move(stages, 6 * n, zdot, 0, n)
     error = stages[ERROR * n : (ERROR + 1) * n]
     _error(error, stages[ZERO * n :], h, stages, n)
-    return error_norm(error, z, znew, plan[NQ] + plan[NU], rtol, atol)
+    return error_norm(error, z, znew, plan.nq + plan.nu, rtol, atol)
 
 
-@jit(i8(Ints, Floats, f8, f8, Floats, Floats, Floats, Floats))
+@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats))
 def tsit5_prepare(_plan, _mem, _t, h, z, stages, znew, zdot):
     """Keep the rates at the end, and the gap between the interpolant and the new state, which may have been moved."""
     n = z.size

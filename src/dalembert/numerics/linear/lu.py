@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dalembert.native.jit import jit
 from dalembert.numerics.layout import Floats, Ints, f8, i8
 from dalembert.numerics.linear.rows import add_row, row_product, swap_rows
-from dalembert.numerics.native_cache import jit
 
 
 @jit(f8(Ints, Floats, i8, i8, i8))
-def factor_lu(plan, mem, K, n, order):
+def factor_lu(ints, mem, K, n, order):
     """Factorise mem[K : K + n n] in place; returns the smallest over the largest pivot, 0 if one vanishes.
 
-    plan[order : order + n] keeps with which row each row was exchanged.
+    ints[order : order + n] keeps with which row each row was exchanged.
     """
     smallest, largest = 1.0, 1.0
     for k in range(n):
@@ -19,7 +19,7 @@ def factor_lu(plan, mem, K, n, order):
         for i in range(k + 1, n):
             if abs(mem[K + i * n + k]) > top:
                 r, top = i, abs(mem[K + i * n + k])
-        plan[order + k] = r
+        ints[order + k] = r
         if not top > 0.0:  # NaN included
             return 0.0
         if r != k:
@@ -35,10 +35,10 @@ def factor_lu(plan, mem, K, n, order):
 
 
 @jit(i8(Ints, Floats, i8, i8, i8, i8))
-def solve_lu(plan, mem, K, n, order, x):
+def solve_lu(ints, mem, K, n, order, x):
     """Solve in place for the right-hand side mem[x : x + n], with the factors left by `factor_lu`."""
     for k in range(n):
-        r = plan[order + k]
+        r = ints[order + k]
         if r != k:
             mem[x + k], mem[x + r] = mem[x + r], mem[x + k]
     for i in range(n):
