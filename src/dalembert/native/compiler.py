@@ -189,7 +189,7 @@ def _gather(library: Any, found: dict[int, Any]) -> None:
             _gather(needed, found)
 
 
-_ABI = {
+_ABI: dict[Any, list[str]] = {
     kinds.f8: ["double"],
     kinds.i8: ["i64"],
     kinds.u8: ["i64"],
@@ -202,7 +202,7 @@ def _wrapper(native: Native) -> str:
     """IR of `c.symbol`: plain arguments - an array is its address and size, a record its address - and the result."""
     if native.signature.result not in _LLVM:
         return ""
-    result, outer, inner = _LLVM[native.signature.result], [], []
+    result, outer, inner = _LLVM[native.signature.result], list[str](), list[str]()
     for kind in native.signature.arguments:
         first = len(outer)
         own = _ABI.get(kind, ["ptr"])

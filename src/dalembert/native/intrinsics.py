@@ -36,7 +36,7 @@ def _intrinsic(define: Callable[[Any], tuple[Any, Callable[..., Any]]]) -> Intri
 
 @_intrinsic
 def call_kernel(c: Any) -> Any:
-    """`call_kernel(address, mem, source, target)`: the C function `void(double*, double*)` on mem[source:], mem[target:]."""
+    """`call_kernel(address, mem, source, target)`: a C function of two pointers, at mem[source:] and mem[target:]."""
 
     def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         where, array, first, second = args

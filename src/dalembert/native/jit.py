@@ -17,7 +17,7 @@ import numpy as np
 
 from dalembert.native.types import Floats, Ints, Pair, Record, Signature, Type, f8, i8, u8
 
-_SCALARS = {f8: ctypes.c_double, i8: ctypes.c_int64, u8: ctypes.c_uint64}
+_SCALARS: dict[Any, Any] = {f8: ctypes.c_double, i8: ctypes.c_int64, u8: ctypes.c_uint64}
 _DTYPES = {Floats: np.dtype(np.float64), Ints: np.dtype(np.int64)}
 
 NATIVE: dict[str, Native] = {}  # every native function by its symbol, in the order of definition

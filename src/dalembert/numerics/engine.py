@@ -42,10 +42,10 @@ class Formulation(Protocol):
 class Drift(Protocol):
     """A way of keeping the constraints: feedback into b before a solve, correction of a state after a step.
 
-    `options` are numbers for native code, always as many; `start` is None before a run is known. `kernels` go to their
-    places in the plan by name, `workspace` floats are found at plan.work. `feedback` is a graph, made part of the motion kernel
-    and of a kernel for solves that are not unrolled. `corrector` is a native function. `remark` is what the
-    certificate should add to the options given by the user, such as numbers chosen by itself.
+    `options` are numbers for native code, always as many; `start` is None before a run is known. `kernels` go to the
+    fields of the plan of their names, `workspace` floats are found at plan.work. `feedback` is a graph, made part of
+    the motion kernel and of a kernel for solves that are not unrolled. `corrector` is a native function. `remark` is
+    what the certificate should add to the options given by the user, such as numbers chosen by itself.
     """
 
     def options(self, system: System, start: Start | None) -> np.ndarray: ...

@@ -16,7 +16,7 @@ from dalembert.native.workspace import Workspace
 class Plan(Record):
     """Sizes, addresses, and where blocks start in `mem` and in the integer workspace."""
 
-    _fields_ = [
+    _fields_ = (
         # Sizes: coordinates; speeds; a state z = (q, u, and the work done if anything does work); position, velocity
         # and all constraints; invariants of the kinematics.
         *ints("nq nu nz np nv nc ni"),
@@ -53,7 +53,7 @@ class Plan(Record):
         # Counters and findings: evaluations; 1 if a static choice should be made again, negative while that is not
         # worth asking; rank of the last factorisation; status of an evaluation that has no solution, else 0.
         *ints("nfev stale rank unsolved"),
-    ]
+    )
 
 
 # Signatures of the exchangeable parts; their addresses stand in the plan.

@@ -21,7 +21,7 @@ from dalembert.numerics.linear.rows import add_row, row_product, scale_row
 class Descent(Record):
     """Variables, equations and all a search for the nearest point works with."""
 
-    _fields_ = [
+    _fields_ = (
         # Variables, equations, rows of the kernel, the kernel; whether there are bounds; steps made; how rows count.
         *ints("n m total kernel bounded steps uniform"),
         # Where the integers are; place of a variable in the input, freedom of a variable (FIXED, LOOSE, STOPPED at a
@@ -31,7 +31,7 @@ class Descent(Record):
         *ints("input output target value low high wanted metric inverse spread gram factor norm"),
         *ints("residual residual_old weight step value_old best tangent tangent_old"),
         *ints("multiplier cg_r cg_z cg_p cg_h cg_base"),
-    ]
+    )
 
 
 FIXED, LOOSE, STOPPED = 0, 1, 2

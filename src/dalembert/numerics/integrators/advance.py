@@ -34,13 +34,13 @@ from dalembert.numerics.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE
 class Clock(Record):
     """How far an integration is and how it goes on: times, step lengths, tolerances, counts."""
 
-    _fields_ = [
+    _fields_ = (
         # Time, next step, start, end, tolerances, bounds on the step, exponent of the controller, error and length of
         # the last step.
         *floats("t h t_start t_end rtol atol h_max h_min exponent last_error taken"),
         # Accepted and rejected steps, allowed steps, next index of t_eval, samples stored, whether steps are adapted.
         *ints("accepted rejected allowed next stored adaptive"),
-    ]
+    )
 
 
 EPS = float(np.finfo(float).eps)

@@ -34,7 +34,7 @@ from dalembert.numerics.linear.symmetric import PROXIMAL
 class AlphaWork(Divided):
     """Kernels, blocks, memory and parameters of a generalized-alpha method."""
 
-    _fields_ = [
+    _fields_ = (
         *ints("kinematics_kernel balance_kernel jacobian_kernel length"),  # length of x
         # Blocks: the argument (x, u', la) at the end of the step; x at its middle; q', q'_q, C there; residuals and
         # their Jacobian; the matrix of q1; dq for increments (p, eta); Y; the Newton matrix, its right-hand side and
@@ -47,7 +47,7 @@ class AlphaWork(Divided):
         # Times the stored vectors belong to, the steps they were made with, the step of the matrix at hand (0: none).
         *floats("t_old t_new h_old h_new h_matrix"),
         *floats("alpha_m alpha_f beta gamma error_q error_u"),
-    ]
+    )
 
 
 alpha_work = record_at(AlphaWork)

@@ -55,7 +55,7 @@ PIECES = np.array([*(0.25 ** (NEAR + 1 - k) for k in range(NEAR)), 0.25, 0.5, 0.
 class Watched(Record):
     """Event functions that a run looks out for, and what has occurred."""
 
-    _fields_ = [
+    _fields_ = (
         # Number of functions and their kernel; occurrences kept; whether one ended the run; whether functions read the
         # rates; whether no step was made yet; sizes of x and of the rates.
         *ints("n kernel kept stopped reads_rates first n_x n_rates"),
@@ -66,7 +66,7 @@ class Watched(Record):
         # Blocks of integers, per function: its direction, whether it ends the run, whether it has just occurred; then
         # which functions occurred.
         *ints("direction stops fresh which"),
-    ]
+    )
 
 
 watched = record_at(Watched)

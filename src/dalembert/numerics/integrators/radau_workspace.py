@@ -19,7 +19,7 @@ from dalembert.numerics.residuals.linearisation import Linearisation
 class RadauWork(Record):
     """Sizes, kernels, blocks and settings of a Radau method."""
 
-    _fields_ = [
+    _fields_ = (
         # Equations, parameters; kernels of F, of its derivatives, of the rates of constraints.
         *ints("ny n_parameters residual_kernel jacobian_kernel rates_kernel"),
         # Blocks of floats: the kernels' input (t, y, y', p) and output F; y at the start; unknowns Z and W = T^-1 Z of
@@ -34,7 +34,7 @@ class RadauWork(Record):
         # Settings: share of the tolerance for Newton, rate up to which a Jacobian is kept, whether steps are fixed,
         # tolerances of the error test, most iterations.
         *floats("newton_tolerance keep_jacobian fixed rtol atol iterations"),
-    ]
+    )
 
 
 radau_work, newton_matrix = record_at(RadauWork), record_at(NewtonMatrix)

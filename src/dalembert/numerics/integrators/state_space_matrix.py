@@ -22,7 +22,7 @@ from dalembert.numerics.linear.symmetric import factor_saddle, solve_saddle
 class StateSpaceWork(Divided):
     """Kernels and blocks of a state-space method."""
 
-    _fields_ = [
+    _fields_ = (
         # Length of x; whether one decomposition serves positions and velocities; ranks of both.
         *ints("levels_kernel gradients_kernel sensitivity_kernel length shared rank_q rank_u"),
         # Blocks: the argument (x, a, la); phi, h, psi; their gradients; dF/d(q, u); z'_z; orthonormal bases at the
@@ -31,7 +31,7 @@ class StateSpaceWork(Divided):
         # of products; row order of the reduced matrix (integers).
         *ints("argument levels gradients sensitivity rate_jacobian v_q v_u n_q n_u inverse_q inverse_u tangent"),
         *ints("reduced unknown normal vector known decomposition product order"),
-    ]
+    )
 
 
 state_space_work = record_at(StateSpaceWork)

@@ -20,7 +20,7 @@ from dalembert.numerics.residuals.linearisation import Linearisation
 class NewtonMatrix(Record):
     """F_y + s F_y' and its factors, for a real and for a complex s; complex numbers are two entries `shift` apart."""
 
-    _fields_ = [
+    _fields_ = (
         # Sizes: equations, static pivots, distance of rows, distance of imaginary from real parts, nonzeros of F_y and
         # of F_y', variables without rates (the last ones).
         *ints("n first stride shift of_states of_rates of_multipliers"),
@@ -29,7 +29,7 @@ class NewtonMatrix(Record):
         # Blocks of integers: where nonzeros go; where rows and columns go; entries below and right of the static
         # pivots, by pointers; pivot rows and the order of columns, behind them the rank.
         *ints("places row_at column_at below right real_pivots complex_pivots"),
-    ]
+    )
 
 
 @dataclass(frozen=True)
