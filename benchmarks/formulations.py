@@ -15,7 +15,6 @@ def run() -> list[Figure]:
     from benchmarks import native_loops as loops
 
     from dalembert.numerics.engine import Engine
-    from dalembert.numerics.layout import ACCELERATE
 
     problem = appell_hamel()
     system, state = problem.system, problem.state
@@ -30,7 +29,7 @@ def run() -> list[Figure]:
     figures = []
     for formulation, target in cases:
         engine = Engine(system, system.parameter_values(), formulation, da.NoCorrection())
-        xs = loops.record(engine, state.z, (0.0, 10.0), da.RK4(0.01), what=ACCELERATE, rows=4000).ravel()
+        xs = loops.record(engine, state.z, (0.0, 10.0), da.RK4(0.01), what="accelerate", rows=4000).ravel()
         whole, bare = best_in_turns(
             [
                 lambda engine=engine, xs=xs: loops.accelerate_loop(engine.plan, engine.mem, xs, CALLS),

@@ -2,122 +2,113 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from dalembert.native.intrinsics import call_kernel, move, record_at
+from dalembert.native.jit import jit
+from dalembert.native.types import Floats, Record, f8, i8, ints
 from dalembert.numerics.engine import Engine, Integrator
-from dalembert.numerics.layout import (
-    ACCELERATE,
-    CORRECT,
-    DYNAMICS,
-    NQ,
-    NU,
-    NZ,
-    OUT,
-    RATES,
-    XU,
-    Floats,
-    Ints,
-    X,
-    accelerate_type,
-    call_accelerate,
-    call_correct,
-    call_kernel,
-    correct_type,
-    f8,
-    i8,
-    move,
-)
-from dalembert.numerics.link import address_of
-
-# What a spying run finds at the end of `plan`: the address of the spied-on function, where its records start in mem,
-# how many there are, and how many there is room for.
-_SPIED, _START, _COUNT, _ROOM = -4, -3, -2, -1
+from dalembert.numerics.layout import Plan, accelerate_type, call_accelerate, call_correct, correct_type
 
 
-@nb.njit(accelerate_type, error_model="numpy")
+class Spy(Record):
+    """The spied-on function, where the records of its calls start, how many there are and how many may be."""
+
+    _fields_ = ints("spied start count room")
+
+
+spy_at = record_at(Spy)  # in the place of the workspace of implicit methods, which are not spied on
+
+
+@jit(accelerate_type)
 def _record_then_accelerate(plan, mem):
-    width = plan[XU] + plan[NU] - plan[X]
-    if plan[_COUNT] < plan[_ROOM]:
-        move(mem, plan[_START] + plan[_COUNT] * width, mem, plan[X], width)
-        plan[_COUNT] += 1
-    return call_accelerate(plan[_SPIED], (plan, mem))
+    spy, width = spy_at(plan.step_work), plan.xu + plan.nu - plan.x
+    if spy.count < spy.room:
+        move(mem, spy.start + spy.count * width, mem, plan.x, width)
+        spy.count += 1
+    return call_accelerate(spy.spied, (plan, mem))
 
 
-@nb.njit(correct_type, error_model="numpy")
+@jit(correct_type)
 def _record_then_correct(plan, mem, t, z):
-    width = plan[XU] + plan[NU] - plan[X]
-    if plan[_COUNT] < plan[_ROOM]:
-        at = plan[_START] + plan[_COUNT] * width
+    spy, width = spy_at(plan.step_work), plan.xu + plan.nu - plan.x
+    if spy.count < spy.room:
+        at = spy.start + spy.count * width
         mem[at] = t
         move(mem, at + 1, z, 0, width - 1)
-        plan[_COUNT] += 1
-    return call_correct(plan[_SPIED], (plan, mem, t, z))
+        spy.count += 1
+    return call_correct(spy.spied, (plan, mem, t, z))
+
+
+_SPIES = {"accelerate": _record_then_accelerate, "correct": _record_then_correct}
 
 
 def record(
-    engine: Engine, z: np.ndarray, span: tuple[float, float], integrator: Integrator, *, what: int, rows: int
+    engine: Engine, z: np.ndarray, span: tuple[float, float], integrator: Integrator, *, what: str, rows: int
 ) -> np.ndarray:
-    """(t, q, u) at the first evaluations (`what` ACCELERATE) or drift corrections (CORRECT) of a run, (n, width)."""
+    """(t, q, u) at the first evaluations (`what` "accelerate") or corrections ("correct") of a run, (n, width)."""
     if not engine.choices:
         engine.choose(span[0], z)
-    plan, mem = engine.plan, engine.mem
     width = 1 + engine.size
-    engine.plan = np.concatenate([plan, [plan[what], len(mem), 0, rows]])
-    engine.mem = np.concatenate([mem, np.zeros(rows * width)])
-    engine.plan[what] = address_of(_record_then_accelerate if what == ACCELERATE else _record_then_correct)
+    spy, _ = engine.work.part("step_work", Spy, {"start": rows * width}, {})
+    spy.spied, spy.room = getattr(engine.plan, what), rows
+    setattr(engine.plan, what, _SPIES[what].address)
     try:
         integrator.run(engine, z, span, np.array([span[1]]))
-        count = int(engine.plan[_COUNT])
-        return engine.mem[len(mem) : len(mem) + count * width].reshape(count, width).copy()
+        return engine.mem[spy.start : spy.start + spy.count * width].reshape(spy.count, width).copy()
     finally:
-        engine.plan, engine.mem = plan, mem
+        setattr(engine.plan, what, spy.spied)
 
 
-@nb.njit(nb.void(Ints, Floats, Floats, i8), error_model="numpy")
+@jit(i8(Plan, Floats, Floats, i8))
 def accelerate_loop(plan, mem, xs, calls):
     """Evaluations of the right-hand side, and nothing else, at recorded states.
 
     As in a Runge-Kutta method each state waits for the rates before it (times zero, which changes nothing but the
     waiting): otherwise the processor would work on several evaluations at once, which no run can do.
     """
-    size = plan[NQ] + plan[NU]
+    size = plan.nq + plan.nu
     width = 1 + size
     rows = xs.size // width
     at = 0
-    x, before = plan[X] + 1, plan[RATES]
+    x, before = plan.x + 1, plan.rates
     for k in range(calls):
         at = 0 if k % rows == 0 else at + width
         mem[x - 1] = xs[at]
         for i in range(size):
             mem[x + i] = xs[at + 1 + i] + 0.0 * mem[before + i]
-        call_accelerate(plan[ACCELERATE], (plan, mem))
+        call_accelerate(plan.accelerate, (plan, mem))
+    return 0
 
 
-@nb.njit(nb.void(Ints, Floats, Floats, i8), error_model="numpy")
-def correct_loop(plan, mem, xs, calls):
-    """Drift corrections at recorded states, each waiting for the one before."""
-    size = plan[NQ] + plan[NU]
+@jit(i8(Plan, Floats, Floats, Floats, i8))
+def _correct_loop(plan, mem, xs, z, calls):
+    size = plan.nq + plan.nu
     width = 1 + size
     rows = xs.size // width
-    z = np.zeros(plan[NZ])
     at = 0
     for k in range(calls):
         at = 0 if k % rows == 0 else at + width
         for i in range(size):
             z[i] = xs[at + 1 + i] + 0.0 * z[i]
-        call_correct(plan[CORRECT], (plan, mem, xs[at], z))
+        call_correct(plan.correct, (plan, mem, xs[at], z))
+    return 0
 
 
-@nb.njit(f8(Ints, Floats, Floats, i8), error_model="numpy")
+def correct_loop(plan: Plan, mem: np.ndarray, xs: np.ndarray, calls: int) -> None:
+    """Drift corrections at recorded states, each waiting for the one before."""
+    _correct_loop(plan, mem, xs, np.zeros(plan.nz), calls)
+
+
+@jit(f8(Plan, Floats, Floats, i8))
 def dynamics_loop(plan, mem, xs, calls):
     """Bare calls of the "dynamics" kernel (q', M, f, A, b) at recorded states, one after the other."""
-    size = plan[NQ] + plan[NU]
+    size = plan.nq + plan.nu
     width = 1 + size
     rows = xs.size // width
     at = 0
     for k in range(calls):
         at = 0 if k % rows == 0 else at + width
-        move(mem, plan[X], xs, at, width)
-        call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
-    return mem[plan[OUT]]
+        move(mem, plan.x, xs, at, width)
+        call_kernel(plan.dynamics, mem, plan.x, plan.out)
+    return mem[plan.out]

@@ -17,14 +17,13 @@ def run() -> list[Figure]:
     from benchmarks import native_loops as loops
 
     from dalembert.numerics.engine import Engine
-    from dalembert.numerics.layout import ACCELERATE
 
     problem = appell_hamel()
     system, state = problem.system, problem.state
     engine = Engine(system, system.parameter_values(), da.LagrangeMultipliers(), da.Projection())
     integrator, end = da.RK4(T_END / STEPS), np.array([T_END])
     # Recorded from a coarser run, so that the rows cover all of the motion.
-    xs = loops.record(engine, state.z, (0.0, T_END), da.RK4(T_END / 1000), what=ACCELERATE, rows=4000).ravel()
+    xs = loops.record(engine, state.z, (0.0, T_END), da.RK4(T_END / 1000), what="accelerate", rows=4000).ravel()
     whole, bare = best_in_turns(
         [
             lambda: system.simulate(state, T_END, t_eval=end, integrator=integrator),

@@ -44,14 +44,13 @@ def _measure(case: Case) -> Figure:
     from benchmarks import native_loops as loops
 
     from dalembert.numerics.engine import Engine
-    from dalembert.numerics.layout import ACCELERATE, CORRECT
 
     system, state = case.problem.system, case.problem.state
     engine = Engine(system, system.parameter_values(), da.LagrangeMultipliers(), da.Projection())
     span, samples = (0.0, case.t_end), np.linspace(0.0, case.t_end, 11)
     arguments = (state.z, span, case.integrator)
-    evaluated = loops.record(engine, *arguments, what=ACCELERATE, rows=ROWS).ravel()
-    corrected = loops.record(engine, *arguments, what=CORRECT, rows=ROWS).ravel()
+    evaluated = loops.record(engine, *arguments, what="accelerate", rows=ROWS).ravel()
+    corrected = loops.record(engine, *arguments, what="correct", rows=ROWS).ravel()
     motion = system.simulate(state, case.t_end, t_eval=samples, integrator=case.integrator)
     if not motion.success:
         raise RuntimeError(motion.message)

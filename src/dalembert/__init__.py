@@ -5,6 +5,7 @@ Model -> System -> State -> (Formulation x Drift x Integrator) -> Motion -> figu
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -104,7 +105,7 @@ __all__ = [
     "from_toml",
 ]
 
-# Ingredients whose modules hold native code: imported, and on first use compiled, when they are asked for.
+# Ingredients of runs: their modules are imported when they are asked for.
 _NATIVE = {
     "Automatic": "dalembert.numerics.integrators.automatic",
     "Baumgarte": "dalembert.numerics.drift.baumgarte",
@@ -134,9 +135,7 @@ _NATIVE = {
 def __getattr__(name: str) -> Any:
     if name not in _NATIVE:
         raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
-    from dalembert.preparation import load
-
-    return getattr(load(_NATIVE[name]), name)
+    return getattr(import_module(_NATIVE[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -14,10 +14,10 @@ from rich.markup import escape
 from rich.table import Table
 
 import dalembert
-from dalembert import _NATIVE, problems
+from dalembert import problems
 from dalembert.errors import DalembertError, OptionError
 from dalembert.importers.model_file import from_toml
-from dalembert.preparation import prepare, prepare_everything
+from dalembert.native.engine_object import engine
 
 app = typer.Typer(
     help="Constrained mechanical systems: the motion, the reactions, and a certificate that the constraints held.",
@@ -140,7 +140,7 @@ def compare(
 def warmup() -> None:
     """Compile the native engine now instead of at the first simulation (once per installation)."""
     begin = time.perf_counter()
-    prepare_everything(_NATIVE.values())
+    engine()
     Console().print(f"the engine is ready ({time.perf_counter() - begin:.1f} s)")
 
 
@@ -187,7 +187,7 @@ def _run_one(name: str, t_end: float | None, changes: dict[str, float], out: Pat
     system = problem.system()
     compiled = time.perf_counter()
     state = problem.state(system, changes)
-    prepare()
+    engine()
     ready = time.perf_counter()
     integrator = dalembert.Automatic(**tolerances) if tolerances else None
     motion = system.simulate(state, problem.t_end if t_end is None else t_end, integrator=integrator)

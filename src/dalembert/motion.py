@@ -104,7 +104,7 @@ class Motion(Recorded):
         """Formulation, drift control and integrator with their options, and what they chose."""
         if self.recipe is None or self.facts is None:
             return self.told
-        return describe(self.system, self.recipe, self.facts)
+        return describe(self.system, self.recipe, self.facts, self.stats.get("nfev", 0))
 
     @cached_property
     def reactions(self) -> np.ndarray:

@@ -38,7 +38,13 @@ def describe(system: System, recipe: Recipe, facts: RunFacts, nfev: int) -> str:
     """The ingredients, what the drift control has to say, and the choices made on the way."""
     remark = recipe.drift.remark(system, facts.started, facts.mean_step)
     notes = "".join(f"; {note}" for note in dict.fromkeys(facts.notes))
-    return ", ".join(_described(value) for value in recipe) + remark + notes + _choices(system, facts) + _fallbacks(facts, nfev)
+    return (
+        ", ".join(_described(value) for value in recipe)
+        + remark
+        + notes
+        + _choices(system, facts)
+        + _fallbacks(facts, nfev)
+    )
 
 
 def _described(ingredient: Any) -> str:

@@ -16,7 +16,6 @@ from dalembert.errors import ArrayError, InconsistentStateError, OptionError, Pa
 from dalembert.events import Event, check_events
 from dalembert.initial.degeneracy import check_degeneracy
 from dalembert.motion import Motion
-from dalembert.preparation import prepare
 from dalembert.progress import Progress
 from dalembert.recipe import Recipe
 from dalembert.segment import run_segment
@@ -56,7 +55,6 @@ def simulate(
     last sample is taken there. If an event changes anything, the result is a `MotionSequence`, which reads like a
     Motion and has two samples at the time of each change, before and after. These samples do not depend on `t_eval`.
     """
-    prepare()
     formulation, drift, integrator = pair(formulation, drift, integrator)
     span, times = _times(state, t_end, t_eval)
     values = _parameters(system, state, parameters)

@@ -7,7 +7,6 @@ import numpy as np
 import sympy as sp
 
 import dalembert as da
-from dalembert.numerics import layout
 from dalembert.numerics.engine import Engine
 from dalembert.numerics.formulations.choice import RANK_TOLERANCE, scaled
 from dalembert.problems.closed_chain import closed_chain
@@ -46,7 +45,7 @@ def solve(system, parameters, formulation, t, z):
     """One evaluation by a formulation, its choice made at the state."""
     engine = Engine(system, parameters, formulation, da.NoCorrection())
     rates = engine.rates(t, np.append(z, np.zeros(int(system.works))))
-    first = engine.plan[layout.MULTIPLIER]
+    first = engine.plan.multiplier
     multipliers = engine.mem[first : first + system.nc].copy()
     return Solved(rates[system.nq : system.nq + system.nu], multipliers, engine.fallbacks.evaluations)
 

@@ -9,7 +9,6 @@ from scipy.linalg import expm
 
 import dalembert as da
 from dalembert import problems
-from dalembert.numerics import layout
 from dalembert.numerics.engine import Engine
 
 FORMULATIONS = [
@@ -123,10 +122,10 @@ def test_feedback_is_part_of_the_unrolled_right_hand_side(system, state, formula
     """The motion kernel and the pivoted solve with its feedback kernel give the same rates off the constraints."""
     rng = np.random.default_rng(0)
     engine = Engine(system, state.parameters, formulation, da.Baumgarte(6, 9, gamma=4))
-    assert not engine.plan[layout.MOTION]
+    assert not engine.plan.motion
     z = np.append(state.z + 1e-2 * rng.standard_normal(len(state.z)), np.zeros(int(system.works)))
     unrolled = engine.rates(0.0, z)
-    assert engine.plan[layout.MOTION]
+    assert engine.plan.motion
     pivoted = Engine(system, state.parameters, da.UdwadiaKalaba(), da.Baumgarte(6, 9, gamma=4)).rates(0.0, z)
     np.testing.assert_allclose(unrolled, pivoted, rtol=1e-10, atol=1e-10)
     free = Engine(system, state.parameters, formulation, da.NoCorrection()).rates(0.0, z)

@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 
 import dalembert as da
 from dalembert import problems
+from dalembert.native.types import Record, ints
 from dalembert.numerics.engine import Engine
 from dalembert.numerics.formulations.fall_back import native_accelerator
 from dalembert.numerics.linear.symmetric import PROXIMAL
@@ -84,16 +85,22 @@ def test_loops_do_what_the_unrolled_code_does(problem, formulation):
             np.testing.assert_allclose(other, one, rtol=0, atol=1e-12 * (1.0 + np.abs(one).max(initial=0.0)))
 
 
+class Behind(Record):
+    """What lies behind the workspace of a formulation."""
+
+    _fields_ = ints("floats ints")
+
+
 @pytest.mark.parametrize("formulation", FORMULATIONS, ids=IDS)
 @pytest.mark.parametrize("name", ["four_bar_often_repeated", "repeated_rows_15", "train_12"])
 def test_loops_stay_in_their_workspace(name, formulation):
     system = LARGE[name]().compile() if name in LARGE else often_repeated(20).compile()
     engine = Engine(system, system.parameter_values(None), InLoops(formulation), da.NoCorrection())
-    ends = len(engine.plan), len(engine.mem)
-    engine.reserve(100, 100)
-    engine.plan[ends[0] :], engine.mem[ends[1] :] = 77, 77.0
+    ends = len(engine.work.ints), len(engine.mem)
+    engine.work.reserve(Behind(), {"floats": 100}, {"ints": 100})
+    engine.work.ints[ends[0] :], engine.mem[ends[1] :] = 77, 77.0
     engine.rates(0.3, np.append(regular_state(system, np.random.default_rng(7)), np.zeros(int(system.works))))
-    assert (engine.plan[ends[0] :] == 77).all()
+    assert (engine.work.ints[ends[0] :] == 77).all()
     assert (engine.mem[ends[1] :] == 77.0).all()
 
 

@@ -6,9 +6,7 @@ import sympy as sp
 
 import dalembert as da
 from dalembert import problems
-from dalembert.numerics import layout
 from dalembert.numerics.engine import Engine
-from dalembert.numerics.integrators import alpha
 from dalembert.problems.n_four_bar import n_four_bar
 
 TIGHT = da.DOP853(rtol=1e-13, atol=1e-14)
@@ -48,7 +46,7 @@ def test_its_own_multipliers_converge_with_order_two():
     for h in (0.01, 0.005, 0.0025):
         engine = Engine(system, state.parameters, da.LagrangeMultipliers(), da.NoCorrection())
         da.GeneralizedAlpha(step=h).run(engine, state.z, (0.0, 1.0))
-        at = engine.plan[engine.plan[layout.STEP_INTS] + alpha.LA_NEW]
+        at = engine.work.parts["step_work"].la_new
         errors.append(np.abs(engine.mem[at : at + system.nc] - true).max())
     assert np.log2(errors[-2] / errors[-1]) == pytest.approx(2.0, abs=0.15), errors
 

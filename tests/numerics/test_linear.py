@@ -14,22 +14,24 @@ def laid_out(M, A, W=None):
     nc, nu = A.shape
     sizes = {"nq": nu, "nu": nu, "np": nc, "nv": 0, "nc": nc, "ni": 0, "works": 0, "ideal": int(W is None)}
     n_out = nu + nu * nu + nu + nc * nu + nc + (0 if W is None else nc * nu) + 1 + nu
-    plan, mem = layout.lay_out(sizes, 0, n_out, np.zeros(0))
-    mem[plan[layout.MASS] :][: nu * nu] = M.ravel()
-    mem[plan[layout.JACOBIAN] :][: nc * nu] = A.ravel()
+    work = layout.lay_out(sizes, 0, n_out, np.zeros(0))
+    plan, mem = work.plan, work.mem
+    mem[plan.mass :][: nu * nu] = M.ravel()
+    mem[plan.jacobian :][: nc * nu] = A.ravel()
     if W is not None:
-        mem[plan[layout.DIRECTION] :][: nc * nu] = W.ravel()
-    return plan, mem
+        mem[plan.direction :][: nc * nu] = W.ravel()
+    return work
 
 
 def solve_ideal(M, A, f, b):
-    plan, mem = laid_out(M, A)
+    work = laid_out(M, A)
+    plan, mem = work.plan, work.mem
     n = len(f) + len(b)
-    mem[plan[layout.FORCE] :][: len(f)], mem[plan[layout.BIAS] :][: len(b)] = f, b
+    mem[plan.force :][: len(f)], mem[plan.bias :][: len(b)] = f, b
     assert factor_saddle(plan, mem, len(b)) == n
     refine_saddle(plan, mem, len(b))
-    where = plan[layout.RHS]
-    return mem[where : where + len(f)].copy(), -mem[where + len(f) : where + n].copy(), mem[plan[layout.QUALITY]]
+    where = plan.rhs
+    return mem[where : where + len(f)].copy(), -mem[where + len(f) : where + n].copy(), mem[plan.quality]
 
 
 def random_problem(seed, nu, nc, rank_of_mass):
@@ -90,8 +92,9 @@ def test_servo_directions(seed):
     M, A, f, b = random_problem(seed, 6, 3, 6)
     M += np.eye(6)
     W = np.random.default_rng(seed + 100).standard_normal((3, 6))
-    plan, mem = laid_out(M, A, W)
-    where = plan[layout.RHS]
+    work = laid_out(M, A, W)
+    plan, mem = work.plan, work.mem
+    where = plan.rhs
     mem[where : where + 9] = np.concatenate([f, b])
     assert factor_general(plan, mem) == 9
     solve_general(plan, mem, where)
@@ -101,5 +104,6 @@ def test_servo_directions(seed):
 
 def test_a_servo_without_influence_lowers_the_rank():
     M, A = np.eye(3), np.array([[1.0, 0.0, 0.0]])
-    plan, mem = laid_out(M, A, np.array([[0.0, 1.0, 0.0]]))
+    work = laid_out(M, A, np.array([[0.0, 1.0, 0.0]]))
+    plan, mem = work.plan, work.mem
     assert factor_general(plan, mem) == 3

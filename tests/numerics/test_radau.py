@@ -5,10 +5,12 @@ import pytest
 import sympy as sp
 
 import dalembert as da
+from dalembert.native.workspace import Workspace
 from dalembert.numerics.integrators import radau_coefficients as tableau
+from dalembert.numerics.layout import Plan
 from dalembert.numerics.linear.complex_newton_matrix import factor_complex_newton, solve_complex_newton
 from dalembert.numerics.linear.newton_matrix import factor_newton, solve_newton
-from dalembert.numerics.linear.static_elimination import StaticElimination
+from dalembert.numerics.linear.static_elimination import NewtonMatrix, StaticElimination
 from dalembert.numerics.residuals.linearisation import Linearisation
 from dalembert.problems import andrews, car_axis, four_bar, knife_edge, spatial_four_bar
 from dalembert.problems.closed_chain import closed_chain
@@ -71,30 +73,30 @@ class Newton:
         self.linearisation = Linearisation.of(da.GearGuptaLeimkuhler().residual(system))
         self.elimination = StaticElimination.of(self.linearisation)
         self.n = n = len(self.elimination.row_at)
-        floats, ints = self.elimination.room
-        self.plan, self.mem = np.zeros(5 + ints, dtype=np.int64), np.zeros(3 + floats + 2 * n)
-        self.elimination.write(self.plan, 5, 3)
+        self.work, self.matrix = Workspace(Plan()), NewtonMatrix()
+        self.elimination.place(self.work, self.matrix)
         x = np.zeros(self.linearisation.residual.size1_in(0))
         x[1 : 1 + system.nq], x[1 + 2 * n :] = state.q, state.parameters
         x[1 + system.nq : 1 + system.nq + system.nu] = np.linspace(-1, 2, system.nu)
         x[1 + n : 1 + n + system.nq] = 0.3
         values = np.array(self.linearisation.jacobian(x)).ravel()
-        self.mem[3 : 3 + len(values)] = values
+        self.work.mem[self.matrix.nonzeros :][: len(values)] = values
         count = self.elimination.counts[0]
         self.F_y, self.F_rate = np.zeros((n, n)), np.zeros((n, n))
         self.F_y[tuple(self.linearisation.state_places.T)] = values[:count]
         self.F_rate[tuple(self.linearisation.rate_places.T)] = values[count:]
 
     def solve(self, s, right):
-        at, n = len(self.mem) - 2 * self.n, self.n
-        self.mem[at : at + n], self.mem[at + n :] = np.real(right), np.imag(right)
+        n, ints, matrix = self.n, self.work.ints, self.matrix
+        mem = np.concatenate([self.work.mem, np.real(right), np.imag(right)])
+        at = len(self.work.mem)
         if isinstance(s, complex):
-            assert factor_complex_newton(self.plan, self.mem, 5, s.real, s.imag)
-            solve_complex_newton(self.plan, self.mem, 5, at, at + n)
-            return self.mem[at : at + n] + 1j * self.mem[at + n :]
-        assert factor_newton(self.plan, self.mem, 5, s)
-        solve_newton(self.plan, self.mem, 5, at)
-        return self.mem[at : at + n].copy()
+            assert factor_complex_newton(ints, mem, matrix, s.real, s.imag)
+            solve_complex_newton(ints, mem, matrix, at, at + n)
+            return mem[at : at + n] + 1j * mem[at + n :]
+        assert factor_newton(ints, mem, matrix, s)
+        solve_newton(ints, mem, matrix, at)
+        return mem[at : at + n].copy()
 
 
 @pytest.mark.parametrize("s", [800.0, 500.0 + 700.0j])

@@ -7,9 +7,8 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as da
 from dalembert import problems
-from dalembert.numerics import layout
 from dalembert.numerics.engine import Engine
-from dalembert.numerics.integrators import esdirk, state_space_matrix
+from dalembert.numerics.integrators import esdirk
 from dalembert.problems.closed_chain import closed_chain
 from dalembert.problems.n_four_bar import n_four_bar
 
@@ -81,10 +80,9 @@ def test_only_position_constraints_on_plain_rates_share_one_decomposition():
         state = problem.state(system)
         engine = Engine(system, state.parameters, da.LagrangeMultipliers(), da.NoCorrection())
         da.StateSpaceSVD(step=0.01).run(engine, state.z, (0.0, 0.01))
-        first = engine.plan[layout.STEP_INTS]
-        assert engine.plan[first + state_space_matrix.SHARED] == shared
-        ranks = engine.plan[first + state_space_matrix.RANK_Q], engine.plan[first + state_space_matrix.RANK_U]
-        assert ranks == {"four_bar": (2, 2), "knife_edge": (0, 1), "asymmetric_top": (1, 0)}[name]
+        work = engine.work.parts["step_work"]
+        assert work.shared == shared
+        assert (work.rank_q, work.rank_u) == {"four_bar": (2, 2), "knife_edge": (0, 1), "asymmetric_top": (1, 0)}[name]
 
 
 @pytest.mark.parametrize("integrator", [da.StateSpaceSVD(rtol=1e-9, atol=1e-11), da.StateSpaceSVD(step=1e-3)])

@@ -8,6 +8,7 @@ import pytest
 
 import dalembert as da
 from dalembert import problems
+from dalembert.native.jit import jit
 from dalembert.numerics.integrators import dop853, kutta_merson, rk4, tsit5
 from dalembert.numerics.integrators.columns import allocate, column
 from dalembert.numerics.integrators.combination import combinations, increments
@@ -17,7 +18,6 @@ from dalembert.numerics.integrators.explicit import Adaptive, FixedStep
 from dalembert.numerics.integrators.runge_kutta import RungeKutta
 from dalembert.numerics.integrators.tableau import Tableau, lower_triangle
 from dalembert.numerics.layout import Floats, i8
-from dalembert.numerics.native_cache import jit
 
 TABLEAUS = [rk4.TABLEAU, kutta_merson.TABLEAU, tsit5.TABLEAU, dop853.TABLEAU]
 

@@ -18,7 +18,6 @@ import numpy as np
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError
 from dalembert.motion import Motion
-from dalembert.preparation import prepare
 from dalembert.simulate import simulate
 from dalembert.state import State
 
@@ -127,7 +126,6 @@ def compare(
 
     Integrators that keep the constraints themselves run once each. `report` is called with the name of the next run.
     """
-    prepare()
     span = t_end - state.t
     ways = list(formulations or every_formulation())
     controls = list(drifts or every_drift())

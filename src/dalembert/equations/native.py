@@ -104,7 +104,7 @@ def compile_kernel(
             code = _compile_object(emit.emit_kernel(program))
             cache.store(key, code)
     backend = "interpreter" if code is None else "native"
-    address, resources = _interpret(function) if code is None else _load_object(code)
+    address, resources = _interpret(function) if code is None else _load_kernel(code)
     return Kernel(address, function.nnz_in(), function.size1_out(0), backend, instructions, resources)
 
 
@@ -131,7 +131,7 @@ def _check_function(function: ca.Function) -> None:
 
 
 @functools.cache
-def _target() -> tuple[str, str, str]:
+def target() -> tuple[str, str, str]:
     """Triple, CPU and feature string of this machine."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -142,17 +142,18 @@ def _target() -> tuple[str, str, str]:
     return llvm.get_process_triple(), llvm.get_host_cpu_name(), features
 
 
-def _create_machine() -> Any:
-    triple, cpu, features = _target()
+def create_machine(level: int = _CODEGEN_LEVEL) -> Any:
+    """LLVM's description of this machine, which turns modules into object code."""
+    triple, cpu, features = target()
     return llvm.Target.from_triple(triple).create_target_machine(
-        cpu=cpu, features=features, opt=_CODEGEN_LEVEL, codemodel="jitdefault", jit=True
+        cpu=cpu, features=features, opt=level, codemodel="jitdefault", jit=True
     )
 
 
 @functools.cache
 def _libm_is_complete() -> bool:
     """True if every function object code may call is known to LLVM; MCJIT ends the process over an unknown one."""
-    _target()
+    target()
     name = "ucrtbase" if sys.platform == "win32" else ctypes.util.find_library("m")
     try:
         libm = ctypes.CDLL(name)
@@ -169,13 +170,13 @@ def _libm_is_complete() -> bool:
 
 
 @functools.cache
-def _toolchain() -> bytes:
+def toolchain() -> bytes:
     """Digest of all that shapes the object code besides the function: emitter, LLVM, machine."""
     try:
         emitter = Path(emit.__file__).read_bytes()
     except OSError:  # a frozen application ships no source, and does not change either
         emitter = b""
-    parts = [_FORMAT, _CODEGEN_LEVEL, llvmlite.__version__, llvm.llvm_version_info, *_target()]
+    parts = [_FORMAT, _CODEGEN_LEVEL, llvmlite.__version__, llvm.llvm_version_info, *target()]
     return hashlib.sha256(repr(parts).encode() + emitter).digest()
 
 
@@ -184,26 +185,33 @@ def _object_key(function: ca.Function) -> str:
 
     CasADi's serialisation stands for the IR, which follows from it and takes ten times longer to write.
     """
-    return hashlib.sha256(_toolchain() + function.serialize().encode()).hexdigest()
+    return hashlib.sha256(toolchain() + function.serialize().encode()).hexdigest()
 
 
 def _compile_object(text: str) -> bytes:
     """Object code of a module in IR text."""
-    machine = _create_machine()
+    machine = create_machine()
     module = llvm.parse_assembly(text)
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     return machine.emit_object(module)
 
 
-def _load_object(code: bytes) -> tuple[int, tuple[Any, ...]]:
-    """The address of the function `kernel` in the code, and what must be kept alive with it."""
-    machine = _create_machine()
+def load_object(code: bytes) -> Any:
+    """The engine that holds object code in memory; its addresses are good as long as it lives."""
+    _libm_is_complete()
+    machine = create_machine()
     empty = llvm.parse_assembly("")
     empty.triple = machine.triple
     engine = llvm.create_mcjit_compiler(empty, machine)
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
+    return engine
+
+
+def _load_kernel(code: bytes) -> tuple[int, tuple[Any, ...]]:
+    """The address of the function `kernel` in the code, and what must be kept alive with it."""
+    engine = load_object(code)
     return engine.get_function_address("kernel"), (engine,)
 
 
@@ -297,7 +305,7 @@ def _interpret(function: ca.Function) -> tuple[int, tuple[Any, ...]]:
         evaluate=_buffer_evaluation(),
         **{name: array.ctypes.data for name, array in arrays.items()},
     )
-    address, resources = _load_object(_compile_object(text))
+    address, resources = _load_kernel(_compile_object(text))
     return address, (*resources, buffers, arrays)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ class Level:
     units: tuple[str, ...]
     place: np.ndarray
     turns: np.ndarray  # which variables are angles: a full turn leaves the equations as they are
-    plans: dict[int, tuple[np.ndarray, int]] = field(default_factory=dict, repr=False)  # native layouts by equations
+    plans: dict[int, Any] = field(default_factory=dict, repr=False)  # workspaces by number of equations
 
 
 def level(system: System, name: str, *, parameters: bool = False) -> Level:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from dalembert.initial.levels import Level
-from dalembert.preparation import prepare
 
 LIMIT = 300  # steps of one descent
 WALK = 60  # steps along the equations towards the guess
@@ -75,32 +74,29 @@ class Stage:
         steps, find_nearest = _native()
         n, m, total = len(self.target), len(self.pick), len(self.level.rows)
         if m not in self.level.plans:
-            self.level.plans[m] = steps.lay_out((n, m, total, self.level.kernel.n_in))
-        template, size = self.level.plans[m]
-        plan, mem = template.copy(), np.zeros(size)
-        plan[steps.KERNEL], plan[steps.BOUNDED] = self.level.kernel.address, int(self.bounded)
-        plan[steps.UNIFORM] = int(alike)
-        first = steps.PLAN_SIZE
-        plan[first:] = np.concatenate([self.level.place, self.free, self.level.turns, self.pick])
-        first = plan[steps.INPUT]
-        mem[first : first + len(self.x)] = self.x
-        first = plan[steps.TARGET]
+            self.level.plans[m] = steps.lay_out(n, m, total, self.level.kernel.n_in)
+        work = self.level.plans[m].copied()
+        plan, mem = work.plan, work.mem
+        plan.kernel, plan.bounded, plan.uniform = self.level.kernel.address, int(self.bounded), int(alike)
+        work.ints[:] = np.concatenate([self.level.place, self.free, self.level.turns, self.pick])
         value = self.target if start is None else start
-        mem[first : first + 4 * n + m] = np.concatenate([self.target, value, self.low, self.high, self.wanted])
+        for first, values in (
+            (plan.input, self.x), (plan.target, self.target), (plan.value, value), (plan.low, self.low),
+            (plan.high, self.high), (plan.wanted, self.wanted),
+        ):  # fmt: skip
+            mem[first : first + len(values)] = values
         worst = steps.evaluate(plan, mem)
         if m and self.free.any() and not (start is None and worst <= CONSISTENT):
-            first = plan[steps.METRIC]
-            mem[first : first + n * n] = self.G.ravel()
+            mem[plan.metric : plan.metric + n * n] = self.G.ravel()
             worst = find_nearest(plan, mem, LIMIT, walk)
-        at, residual = int(plan[steps.VALUE]), int(plan[steps.RESIDUAL])
-        rows = mem[plan[steps.OUTPUT] + total :][: total * n].reshape(total, n)
+        rows = mem[plan.output + total :][: total * n].reshape(total, n)
         return Found(
-            v=mem[at : at + n].copy(),
-            residual=mem[residual : residual + m].copy(),
+            v=mem[plan.value : plan.value + n].copy(),
+            residual=mem[plan.residual : plan.residual + m].copy(),
             gradients=rows[self.pick],
             worst=float(worst),
             met=bool(worst <= steps.HELD),
-            steps=int(plan[steps.STEPS]),
+            steps=plan.steps,
         )
 
     def at(self, point: np.ndarray) -> Found:
@@ -148,7 +144,6 @@ class Stage:
 
 @functools.cache
 def _native() -> tuple[Any, Any]:
-    prepare()
     from dalembert.numerics import least_steps
     from dalembert.numerics.nearest import find_nearest
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.numerics import layout
 from dalembert.numerics.drift.no_correction import NoCorrection
 from dalembert.numerics.engine import blueprint_of
 from dalembert.numerics.evaluate import complete
@@ -30,11 +29,12 @@ class Accelerations(NamedTuple):
 def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> Accelerations:
     """What follows from positions and velocities; redundant constraints get the least multipliers."""
     blueprint = blueprint_of(system, *SOLVED_BY)
-    plan, mem = blueprint.plan.copy(), blueprint.mem.copy()
-    first = plan[layout.XU] + system.nu
+    work = blueprint.work.copied()
+    plan, mem = work.plan, work.mem
+    first = plan.xu + system.nu
     mem[first : first + len(parameters)] = parameters
     nu, nc = system.nu, system.nc
     out = np.zeros(nu + 2 * nc + 1)
     complete(plan, mem, t, np.concatenate([q, u]), out)
-    status = Status(int(plan[layout.UNSOLVED]))
+    status = Status(int(plan.unsolved))
     return Accelerations(out[:nu], out[nu : nu + nc], out[nu + nc : -1], float(out[-1]), status)

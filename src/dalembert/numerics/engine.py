@@ -20,8 +20,8 @@ from dalembert.numerics.formulations.choice import RECHOOSE, Choice
 from dalembert.numerics.formulations.lagrange_multipliers import accelerate_pivoted
 from dalembert.numerics.integrators.march import Samples
 from dalembert.numerics.integrators.method import Method
-from dalembert.numerics.run_facts import Fallbacks, RunFacts
 from dalembert.numerics.layout import lay_out
+from dalembert.numerics.run_facts import Fallbacks, RunFacts
 from dalembert.numerics.status import Status
 
 PATIENCE = 200  # steps before a choice that could not be bettered is questioned again

@@ -11,45 +11,10 @@ from __future__ import annotations
 
 import math
 
+from dalembert.native.jit import jit
 from dalembert.numerics.evaluate import finish_rates
-from dalembert.numerics.layout import (
-    BIAS,
-    DIRECTION,
-    DYNAMICS,
-    FEEDBACK,
-    FORCE,
-    FRICTION,
-    JACOBIAN,
-    LINEARISED,
-    MASS,
-    MASS_COPY,
-    MULTIPLIER,
-    NC,
-    NEWTON,
-    NP,
-    NQ,
-    NU,
-    NV,
-    OUT,
-    REMAINDER,
-    RHS,
-    SIGN,
-    STATED,
-    UDOT,
-    UNSOLVED,
-    XQ,
-    XUDOT,
-    Floats,
-    Ints,
-    X,
-    call_feedback,
-    call_kernel,
-    f8,
-    i8,
-    move,
-)
+from dalembert.numerics.layout import Floats, Plan, call_feedback, call_kernel, f8, i8, move
 from dalembert.numerics.linear.general import factor_general, solve_general
-from dalembert.numerics.native_cache import jit
 from dalembert.numerics.status import JAMMED, OK, UNREACHED
 
 AT_ONCE = 4  # rounds in which every wrong sign is flipped; then one at a time (Murty's rule), which cannot cycle
@@ -58,12 +23,12 @@ ITERATIONS = 50
 ROUND_OFF = 1e-13
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def _compose(plan, mem):
     """W = W0 - s F, with the signs at hand."""
-    nu, nc, W, W0, F, s = plan[NU], plan[NC], plan[DIRECTION], plan[STATED], plan[FRICTION], plan[SIGN]
+    nu, nc, W, W0, F, s = plan.nu, plan.nc, plan.direction, plan.stated, plan.friction, plan.sign
     move(mem, W, mem, W0, nc * nu)
-    if F:
+    if plan.rubs:
         for k in range(nc):
             sign = -1.0 if mem[s + k] < 0.0 else 1.0
             for i in range(nu):
@@ -71,32 +36,32 @@ def _compose(plan, mem):
     return 0
 
 
-@jit(i8(Ints, Floats, i8))
+@jit(i8(Plan, Floats, i8))
 def _solve(plan, mem, bend):
     """(u', la) into RHS; with `bend`, a Newton step that counts the curvature H of the constraints: M - H, f - H u'."""
-    nu, M, H, x = plan[NU], plan[MASS], plan[LINEARISED], plan[RHS]
-    move(mem, x, mem, plan[FORCE], nu)
-    move(mem, x + nu, mem, plan[BIAS], plan[NC])
+    nu, M, H, x = plan.nu, plan.mass, plan.linearised, plan.rhs
+    move(mem, x, mem, plan.force, nu)
+    move(mem, x + nu, mem, plan.bias, plan.nc)
     if bend:
-        H += (plan[NC] - plan[NP] - plan[NV]) * (2 * nu + 1)
+        H += (plan.nc - plan.np - plan.nv) * (2 * nu + 1)
         for i in range(nu):
             for j in range(nu):
                 mem[M + i * nu + j] -= mem[H + i * nu + j]
-                mem[x + i] -= mem[H + i * nu + j] * mem[plan[XUDOT] + j]
+                mem[x + i] -= mem[H + i * nu + j] * mem[plan.xudot + j]
     factor_general(plan, mem)
     solve_general(plan, mem, x)
     if bend:
-        move(mem, M, mem, plan[MASS_COPY], nu * nu)
+        move(mem, M, mem, plan.mass_copy, nu * nu)
     return 0
 
 
-@jit(i8(Ints, Floats, i8))
+@jit(i8(Plan, Floats, i8))
 def _flip(plan, mem, every):
     """Flip signs that contradict the multipliers in RHS, or only the last of them; returns how many there are."""
-    nu, nc, W0, F, s, la = plan[NU], plan[NC], plan[STATED], plan[FRICTION], plan[SIGN], plan[RHS] + plan[NU]
+    nu, nc, W0, F, s, la = plan.nu, plan.nc, plan.stated, plan.friction, plan.sign, plan.rhs + plan.nu
     scale = 0.0
     for i in range(nu):
-        scale = max(scale, abs(mem[plan[FORCE] + i]))
+        scale = max(scale, abs(mem[plan.force + i]))
     for k in range(nc):
         for i in range(nu):
             scale = max(scale, abs(mem[la + k] * mem[W0 + k * nu + i]))
@@ -114,59 +79,59 @@ def _flip(plan, mem, every):
     return wrong
 
 
-@jit(i8(Ints, Floats, i8))
+@jit(i8(Plan, Floats, i8))
 def _solve_signs(plan, mem, bend):
     """(u', la) into RHS with signs that agree with la; JAMMED if none were found."""
     for attempt in range(ROUNDS):
         _compose(plan, mem)
         _solve(plan, mem, bend)
-        if plan[FRICTION] == 0 or _flip(plan, mem, attempt < AT_ONCE) == 0:
+        if not plan.rubs or _flip(plan, mem, attempt < AT_ONCE) == 0:
             return OK
     return JAMMED
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def _linearise(plan, mem):
     """Rows of A, W0 and b of the acceleration constraints at the estimate of u' behind x; whether they are finite."""
-    nu, na = plan[NU], plan[NC] - plan[NP] - plan[NV]
-    first, new, ud = plan[NC] - na, plan[LINEARISED], plan[XUDOT]
-    call_kernel(plan[NEWTON], mem, plan[X], new)
-    move(mem, plan[JACOBIAN] + first * nu, mem, new, na * nu)
-    move(mem, plan[STATED] + first * nu, mem, new + na * nu, na * nu)
+    nu, na = plan.nu, plan.nc - plan.np - plan.nv
+    first, new, ud = plan.nc - na, plan.linearised, plan.xudot
+    call_kernel(plan.newton, mem, plan.x, new)
+    move(mem, plan.jacobian + first * nu, mem, new, na * nu)
+    move(mem, plan.stated + first * nu, mem, new + na * nu, na * nu)
     for k in range(na):
         total = -mem[new + 2 * na * nu + k]
         for i in range(nu):
             total += mem[new + k * nu + i] * mem[ud + i]
-        mem[plan[BIAS] + first + k] = total
+        mem[plan.bias + first + k] = total
     check = 0.0
     for i in range(na * (2 * nu + 1) + nu * nu):
         check += mem[new + i] * 0.0
     return check == 0.0
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def _release(plan, mem):
     """Empty the rows of the acceleration constraints, and solve without them."""
-    nu, na, nc = plan[NU], plan[NC] - plan[NP] - plan[NV], plan[NC]
+    nu, na, nc = plan.nu, plan.nc - plan.np - plan.nv, plan.nc
     for k in range(nc - na, nc):
-        mem[plan[BIAS] + k] = 0.0
+        mem[plan.bias + k] = 0.0
         for i in range(nu):
-            mem[plan[JACOBIAN] + k * nu + i] = 0.0
-            mem[plan[STATED] + k * nu + i] = 0.0
-    move(mem, plan[MASS_COPY], mem, plan[MASS], nu * nu)
+            mem[plan.jacobian + k * nu + i] = 0.0
+            mem[plan.stated + k * nu + i] = 0.0
+    move(mem, plan.mass_copy, mem, plan.mass, nu * nu)
     return _solve_signs(plan, mem, 0)
 
 
-@jit(f8(Ints, Floats))
+@jit(f8(Plan, Floats))
 def _approach(plan, mem):
     """Move the estimate of u' to that in RHS, or half-way, ... until the constraints are defined; linearise them there.
 
     Returns the length of the whole way relative to u'; infinite if the constraints are defined nowhere on it.
     """
-    nu, na, x, ud, old = plan[NU], plan[NC] - plan[NP] - plan[NV], plan[RHS], plan[XUDOT], plan[REMAINDER]
+    nu, na, x, ud, old = plan.nu, plan.nc - plan.np - plan.nv, plan.rhs, plan.xudot, plan.remainder
     move(mem, old, mem, ud, nu)
     move(mem, ud, mem, x, nu)
-    move(mem, ud + nu, mem, x + nu + plan[NC] - na, na)
+    move(mem, ud + nu, mem, x + nu + plan.nc - na, na)
     way, size, part = 0.0, 0.0, 1.0
     for i in range(nu):
         way += abs(mem[x + i] - mem[old + i])
@@ -180,10 +145,10 @@ def _approach(plan, mem):
     return way / size if size > 0.0 else min(way, 1.0)
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def _holds(plan, mem):
     """Whether the acceleration constraints are met; not so where their gradient vanishes and they have no say."""
-    nu, na, new, ud = plan[NU], plan[NC] - plan[NP] - plan[NV], plan[LINEARISED], plan[XUDOT]
+    nu, na, new, ud = plan.nu, plan.nc - plan.np - plan.nv, plan.linearised, plan.xudot
     for k in range(na):
         scale = 1.0
         for i in range(nu):
@@ -193,10 +158,10 @@ def _holds(plan, mem):
     return 1
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def _solve_curved(plan, mem):
     """(u', la) into RHS by Newton's method; leaves A, b and W at the solution."""
-    nu, na, ud = plan[NU], plan[NC] - plan[NP] - plan[NV], plan[XUDOT]
+    nu, na, ud = plan.nu, plan.nc - plan.np - plan.nv, plan.xudot
     for i in range(nu + na):
         mem[ud + i] = 0.0
     _release(plan, mem)
@@ -213,20 +178,20 @@ def _solve_curved(plan, mem):
     return UNREACHED
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def accelerate_nonideal(plan, mem):
     """u' and la for reactions of every kind; u' is NaN, and the reason in UNSOLVED, if there is no solution."""
-    nu, ud, z = plan[NU], plan[UDOT], plan[XQ]
-    call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
-    call_feedback(plan[FEEDBACK], (plan, mem))
-    status = _solve_curved(plan, mem) if plan[NEWTON] else _solve_signs(plan, mem, 0)
-    move(mem, ud, mem, plan[RHS], nu)
-    move(mem, plan[MULTIPLIER], mem, plan[RHS] + nu, plan[NC])
+    nu, ud, z = plan.nu, plan.udot, plan.xq
+    call_kernel(plan.dynamics, mem, plan.x, plan.out)
+    call_feedback(plan.feedback, (plan, mem))
+    status = _solve_curved(plan, mem) if plan.newton else _solve_signs(plan, mem, 0)
+    move(mem, ud, mem, plan.rhs, nu)
+    move(mem, plan.multiplier, mem, plan.rhs + nu, plan.nc)
     for i in range(nu if status != OK else 0):
         mem[ud + i] = math.nan
     check = 0.0
-    for i in range(plan[NQ] + nu):
+    for i in range(plan.nq + nu):
         check += mem[z + i] * 0.0
     if check == 0.0:  # what follows from a state that is not finite already is not a new finding
-        plan[UNSOLVED] = status
+        plan.unsolved = status
     return finish_rates(plan, mem)

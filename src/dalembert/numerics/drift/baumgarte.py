@@ -78,7 +78,7 @@ class Baumgarte:
                 gains.check_not_stiff(what, values, start)
         return np.concatenate([[_rate(start)], *(gain.ravel() for gain in (*positions, *velocities))])
 
-    def kernels(self, _system: System) -> dict[int, Kernel | None]:
+    def kernels(self, _system: System) -> dict[str, Kernel | None]:
         """Kernels of its own: none, the engine makes that of the feedback."""
         return {}
 

@@ -21,28 +21,12 @@ import numpy as np
 from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
 from dalembert.errors import OptionError
+from dalembert.native.jit import jit
 from dalembert.numerics.drift.projection import least_moves, move_positions, move_velocities, restore_invariants
 from dalembert.numerics.drift.start import Start
 from dalembert.numerics.equations import Feedback
 from dalembert.numerics.evaluate import load_state
-from dalembert.numerics.layout import (
-    NP,
-    NQ,
-    NU,
-    NV,
-    OPTIONS,
-    RESIDUAL,
-    RESIDUALS,
-    XQ,
-    Floats,
-    Ints,
-    X,
-    call_kernel,
-    f8,
-    i8,
-    move,
-)
-from dalembert.numerics.native_cache import jit
+from dalembert.numerics.layout import Floats, Plan, call_kernel, f8, i8, move
 
 
 @dataclass(frozen=True)
@@ -58,7 +42,7 @@ class Blajer:
         """Numbers for native code, (1,)."""
         return np.array([float(self.corrections)])
 
-    def kernels(self, system: System) -> dict[int, Kernel | None]:
+    def kernels(self, system: System) -> dict[str, Kernel | None]:
         """The least moves onto the constraints, unrolled, by their place in plan."""
         return least_moves(system)
 
@@ -86,17 +70,17 @@ def check_corrections(drift: Any) -> None:
         raise OptionError(f"{type(drift).__name__}: corrections is {count!r}; it must be a positive integer")
 
 
-@jit(i8(Ints, Floats, f8, Floats))
+@jit(i8(Plan, Floats, f8, Floats))
 def eliminate(plan, mem, t, z):
     """Correct q, then u, at time t, in place; a violation that is left is for the certificate to judge."""
     load_state(plan, mem, t, z)
-    times = int(mem[plan[OPTIONS]])
+    times = int(mem[plan.options])
     restore_invariants(plan, mem)
-    for _ in range(times if plan[NP] > 0 else 0):
-        call_kernel(plan[RESIDUAL], mem, plan[X], plan[RESIDUALS])
+    for _ in range(times if plan.np > 0 else 0):
+        call_kernel(plan.residual, mem, plan.x, plan.residuals)
         move_positions(plan, mem, 0)
-    for _ in range(times if plan[NP] + plan[NV] > 0 else 0):
-        call_kernel(plan[RESIDUAL], mem, plan[X], plan[RESIDUALS])
+    for _ in range(times if plan.np + plan.nv > 0 else 0):
+        call_kernel(plan.residual, mem, plan.x, plan.residuals)
         move_velocities(plan, mem, 0)
-    move(z, 0, mem, plan[XQ], plan[NQ] + plan[NU])
+    move(z, 0, mem, plan.xq, plan.nq + plan.nu)
     return 0

@@ -9,10 +9,10 @@ import numpy as np
 
 from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
+from dalembert.native.jit import jit
 from dalembert.numerics.drift.start import Start
 from dalembert.numerics.equations import Feedback
-from dalembert.numerics.layout import Floats, Ints, f8, i8
-from dalembert.numerics.native_cache import jit
+from dalembert.numerics.layout import Floats, Plan, f8, i8
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class NoCorrection:
         """Numbers for native code: none."""
         return np.zeros(0)
 
-    def kernels(self, _system: System) -> dict[int, Kernel | None]:
+    def kernels(self, _system: System) -> dict[str, Kernel | None]:
         """Kernels of its own: none."""
         return {}
 
@@ -44,7 +44,7 @@ class NoCorrection:
         return ""
 
 
-@jit(i8(Ints, Floats, f8, Floats))
+@jit(i8(Plan, Floats, f8, Floats))
 def keep(_plan, _mem, _t, _z):
     """The state stays as it is."""
     return 0

@@ -23,40 +23,13 @@ import numpy as np
 from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
 from dalembert.errors import OptionError
+from dalembert.native.jit import jit
 from dalembert.numerics.drift.start import Start
 from dalembert.numerics.equations import Feedback
 from dalembert.numerics.evaluate import largest, load_state
-from dalembert.numerics.layout import (
-    DISPLACEMENT,
-    DYNAMICS,
-    INVARIANT,
-    INVARIANTS,
-    NI,
-    NP,
-    NQ,
-    NU,
-    NV,
-    ONTO_POSITIONS,
-    ONTO_VELOCITIES,
-    OPTIONS,
-    OUT,
-    RESIDUAL,
-    RESIDUALS,
-    RHS,
-    SHIFT,
-    XQ,
-    XU,
-    Floats,
-    Ints,
-    X,
-    call_kernel,
-    f8,
-    i8,
-    move,
-)
+from dalembert.numerics.layout import Floats, Plan, call_kernel, f8, i8, move
 from dalembert.numerics.linear.symmetric import factor_saddle, solve_saddle
 from dalembert.numerics.linear.unrolled import TRUSTED, unroll_saddle
-from dalembert.numerics.native_cache import jit
 from dalembert.numerics.status import DRIFT_STUCK
 
 ITERATIONS = 20
@@ -81,7 +54,7 @@ class Projection:
         """Numbers for native code: what is tolerated before anything is done, and what should be left, (2,)."""
         return np.array([0.0 if self.every_step else self.tolerance, 1e-2 * self.tolerance])
 
-    def kernels(self, system: System) -> dict[int, Kernel | None]:
+    def kernels(self, system: System) -> dict[str, Kernel | None]:
         """The least moves onto the constraints, unrolled, by their place in plan."""
         return least_moves(system)
 
@@ -102,11 +75,11 @@ class Projection:
         return ""
 
 
-def least_moves(system: System) -> dict[int, Kernel | None]:
+def least_moves(system: System) -> dict[str, Kernel | None]:
     """Kernels of the least moves of q and of u onto the constraints, unrolled, by their place in plan."""
     return {
-        ONTO_POSITIONS: system.optional_kernel("onto positions", lambda: onto_positions(system)),
-        ONTO_VELOCITIES: system.optional_kernel("onto velocities", lambda: onto_velocities(system)),
+        "onto_positions": system.optional_kernel("onto positions", lambda: onto_positions(system)),
+        "onto_velocities": system.optional_kernel("onto velocities", lambda: onto_velocities(system)),
     }
 
 
@@ -128,13 +101,13 @@ def onto_velocities(system: System) -> ca.Function | None:
     return ca.Function("onto_velocities", [m.x], [ca.densify(ca.vertcat(solved[0], solved[2]))])
 
 
-@jit(f8(Ints, Floats))
+@jit(f8(Plan, Floats))
 def restore_invariants(plan, mem):
     """Move q along the gradient of each invariant until it vanishes; returns what was left before the last sweep."""
-    nq, ni, h = plan[NQ], plan[NI], plan[INVARIANTS]
+    nq, ni, h = plan.nq, plan.ni, plan.invariants
     worst = 0.0
     for _ in range(ITERATIONS if ni else 0):
-        call_kernel(plan[INVARIANT], mem, plan[X], h)
+        call_kernel(plan.invariant, mem, plan.x, h)
         worst = largest(mem, h, ni)
         if worst <= 4e-16:
             break
@@ -145,14 +118,14 @@ def restore_invariants(plan, mem):
                 norm += mem[row + j] ** 2
             if norm > 0.0:
                 for j in range(nq):
-                    mem[plan[XQ] + j] -= mem[h + k] / norm * mem[row + j]
+                    mem[plan.xq + j] -= mem[h + k] / norm * mem[row + j]
     return worst
 
 
-@jit(i8(Ints, Floats, i8, i8))
+@jit(i8(Plan, Floats, i8, i8))
 def _solve_for(plan, mem, first, rows):
     """Least move in the mass metric that cancels `rows` residuals from `first` on, to first order; left in RHS."""
-    nu, x, r = plan[NU], plan[RHS], plan[RESIDUALS] + first
+    nu, x, r = plan.nu, plan.rhs, plan.residuals + first
     for i in range(nu):
         mem[x + i] = 0.0
     for k in range(rows):
@@ -160,59 +133,59 @@ def _solve_for(plan, mem, first, rows):
     return solve_saddle(plan, mem, rows, x)
 
 
-@jit(i8(Ints, Floats, i8))
+@jit(i8(Plan, Floats, i8))
 def _factor_here(plan, mem, rows):
     """Factors of the saddle matrix with the first `rows` constraints at the state in mem."""
-    call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
+    call_kernel(plan.dynamics, mem, plan.x, plan.out)
     return factor_saddle(plan, mem, rows)
 
 
-@jit(i8(Ints, Floats, i8))
+@jit(i8(Plan, Floats, i8))
 def move_positions(plan, mem, fresh):
     """One Gauss-Newton step of q, unrolled where that can be trusted; returns whether factors are at hand."""
-    nq, nu, n = plan[NQ], plan[NU], plan[NP]
-    if plan[ONTO_POSITIONS]:
-        call_kernel(plan[ONTO_POSITIONS], mem, plan[X], plan[SHIFT])
-    if not (plan[ONTO_POSITIONS] and mem[plan[SHIFT] + nq] > TRUSTED):
+    nq, nu, n = plan.nq, plan.nu, plan.np
+    if plan.onto_positions:
+        call_kernel(plan.onto_positions, mem, plan.x, plan.shift)
+    if not (plan.onto_positions and mem[plan.shift + nq] > TRUSTED):
         if not fresh:
             _factor_here(plan, mem, n)
         fresh = 1
         _solve_for(plan, mem, 0, n)
         for i in range(nu):  # C s: the displacement kernel reads s where u stands
-            mem[plan[RHS] + i], mem[plan[XU] + i] = mem[plan[XU] + i], mem[plan[RHS] + i]
-        call_kernel(plan[DISPLACEMENT], mem, plan[X], plan[SHIFT])
-        move(mem, plan[XU], mem, plan[RHS], nu)
+            mem[plan.rhs + i], mem[plan.xu + i] = mem[plan.xu + i], mem[plan.rhs + i]
+        call_kernel(plan.displacement, mem, plan.x, plan.shift)
+        move(mem, plan.xu, mem, plan.rhs, nu)
     for i in range(nq):
-        mem[plan[XQ] + i] += mem[plan[SHIFT] + i]
+        mem[plan.xq + i] += mem[plan.shift + i]
     restore_invariants(plan, mem)
     return fresh
 
 
-@jit(i8(Ints, Floats, i8))
+@jit(i8(Plan, Floats, i8))
 def move_velocities(plan, mem, fresh):
     """One Gauss-Newton step of u, unrolled where that can be trusted; returns whether factors are at hand."""
-    nu, n = plan[NU], plan[NP] + plan[NV]
-    if plan[ONTO_VELOCITIES]:
-        call_kernel(plan[ONTO_VELOCITIES], mem, plan[X], plan[RHS])
-    if not (plan[ONTO_VELOCITIES] and mem[plan[RHS] + nu] > TRUSTED):
+    nu, n = plan.nu, plan.np + plan.nv
+    if plan.onto_velocities:
+        call_kernel(plan.onto_velocities, mem, plan.x, plan.rhs)
+    if not (plan.onto_velocities and mem[plan.rhs + nu] > TRUSTED):
         if not fresh:
             _factor_here(plan, mem, n)
         fresh = 1
-        _solve_for(plan, mem, plan[NP], n)
+        _solve_for(plan, mem, plan.np, n)
     for i in range(nu):
-        mem[plan[XU] + i] += mem[plan[RHS] + i]
+        mem[plan.xu + i] += mem[plan.rhs + i]
     return fresh
 
 
-@jit(i8(Ints, Floats, f8, i8, i8, i8))
+@jit(i8(Plan, Floats, f8, i8, i8, i8))
 def _iterate(plan, mem, enough, velocities, first, count):
     """Gauss-Newton steps, at least one, until the residuals from `first` on are small enough; returns a status."""
-    before = largest(mem, plan[RESIDUALS] + first, count)
+    before = largest(mem, plan.residuals + first, count)
     fresh = 0
     for _ in range(ITERATIONS):
         fresh = move_velocities(plan, mem, fresh) if velocities else move_positions(plan, mem, fresh)
-        call_kernel(plan[RESIDUAL], mem, plan[X], plan[RESIDUALS])
-        after = largest(mem, plan[RESIDUALS] + first, count)
+        call_kernel(plan.residual, mem, plan.x, plan.residuals)
+        after = largest(mem, plan.residuals + first, count)
         if after <= enough:
             return 0
         if after > 0.97 * before:  # round-off, or a direction in which the constraints are dependent here
@@ -223,18 +196,18 @@ def _iterate(plan, mem, enough, velocities, first, count):
     return 0 if before <= LOST else DRIFT_STUCK
 
 
-@jit(i8(Ints, Floats, f8, Floats))
+@jit(i8(Plan, Floats, f8, Floats))
 def project(plan, mem, t, z):
     """Bring z = (q, u, ...) onto the constraints at time t, in place; returns a status."""
     load_state(plan, mem, t, z)
-    n, first, tolerance, enough = plan[NP] + plan[NV], plan[NP], mem[plan[OPTIONS]], mem[plan[OPTIONS] + 1]
+    n, first, tolerance, enough = plan.np + plan.nv, plan.np, mem[plan.options], mem[plan.options + 1]
     restore_invariants(plan, mem)
     status = 0
     if n > 0:
-        call_kernel(plan[RESIDUAL], mem, plan[X], plan[RESIDUALS])
-        if first > 0 and largest(mem, plan[RESIDUALS], first) > tolerance:
+        call_kernel(plan.residual, mem, plan.x, plan.residuals)
+        if first > 0 and largest(mem, plan.residuals, first) > tolerance:
             status = _iterate(plan, mem, enough, 0, 0, first)
-        if status == 0 and largest(mem, plan[RESIDUALS] + first, n) > tolerance:
+        if status == 0 and largest(mem, plan.residuals + first, n) > tolerance:
             status = _iterate(plan, mem, enough, 1, first, n)
-    move(z, 0, mem, plan[XQ], plan[NQ] + plan[NU])
+    move(z, 0, mem, plan.xq, plan.nq + plan.nu)
     return status

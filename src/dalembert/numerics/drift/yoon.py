@@ -25,34 +25,15 @@ import numpy as np
 
 from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
+from dalembert.native.jit import jit
 from dalembert.numerics.drift.blajer import check_corrections
 from dalembert.numerics.drift.projection import restore_invariants
 from dalembert.numerics.drift.start import Start
 from dalembert.numerics.equations import Feedback, estimate
 from dalembert.numerics.evaluate import load_state
-from dalembert.numerics.layout import (
-    GRADIENTS,
-    NP,
-    NQ,
-    NU,
-    NV,
-    NZ,
-    ONTO_POSITIONS,
-    ONTO_VELOCITIES,
-    OPTIONS,
-    WORK,
-    XQ,
-    Floats,
-    Ints,
-    X,
-    call_kernel,
-    f8,
-    i8,
-    move,
-)
+from dalembert.numerics.layout import Floats, Plan, call_kernel, f8, i8, move
 from dalembert.numerics.linear.pseudo_inverse import invert_squares, orthogonalise
 from dalembert.numerics.linear.unrolled import TRUSTED, unroll_saddle
-from dalembert.numerics.native_cache import jit
 
 
 @dataclass(frozen=True)
@@ -70,13 +51,13 @@ class Yoon:
         energy = 0.0 if start is None else float(system.energy(start.t, start.q, start.u, start.parameters))
         return np.array([float(self.corrections), energy, energy])
 
-    def kernels(self, system: System) -> dict[int, Kernel | None]:
+    def kernels(self, system: System) -> dict[str, Kernel | None]:
         """The moves with and without the energy, unrolled, and the gradients, by their place in plan."""
         whole = system.optional_kernel("onto all with energy", lambda: _moves(system, energy=True))
         return {
-            ONTO_POSITIONS: whole if self.energy else None,
-            ONTO_VELOCITIES: system.optional_kernel("onto all", lambda: _moves(system, energy=False)),
-            GRADIENTS: system.derived_kernel("Yoon gradients", lambda: _gradients(system)),
+            "onto_energy": whole if self.energy else None,
+            "onto_constraints": system.optional_kernel("onto all", lambda: _moves(system, energy=False)),
+            "gradients": system.derived_kernel("Yoon gradients", lambda: _gradients(system)),
         }
 
     def workspace(self, system: System) -> int:
@@ -124,13 +105,13 @@ def _gradients(system: System) -> ca.Function:
     return ca.Function("gradients", [inputs], [ca.densify(ca.vertcat(g, ca.vec(ca.jacobian(g, z))))])
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def _move_by_pseudo_inverse(plan, mem):
     """-G^+ g into WORK, by singular values."""
-    n, m = plan[NQ] + plan[NU], 2 * plan[NP] + plan[NV]
-    g = plan[WORK] + n + 1
+    n, m = plan.nq + plan.nu, 2 * plan.np + plan.nv
+    g = plan.work + n + 1
     G, V, weights = g + m, g + m + n * m, g + m + n * m + m * m
-    call_kernel(plan[GRADIENTS], mem, plan[X], g)
+    call_kernel(plan.gradients, mem, plan.x, g)
     orthogonalise(mem, G, n, m, V)
     invert_squares(mem, G, n, m, weights)
     for k in range(m):
@@ -142,26 +123,26 @@ def _move_by_pseudo_inverse(plan, mem):
         total = 0.0
         for k in range(m):
             total -= mem[G + i * m + k] * mem[weights + k]
-        mem[plan[WORK] + i] = total
+        mem[plan.work + i] = total
     return 0
 
 
-@jit(i8(Ints, Floats, f8, Floats))
+@jit(i8(Plan, Floats, f8, Floats))
 def eliminate_all(plan, mem, t, z):
     """Correct (q, u) at time t, in place; a violation that is left is for the certificate to judge."""
     load_state(plan, mem, t, z)
-    n, numbers, step = plan[NQ] + plan[NU], plan[OPTIONS], plan[WORK]
-    mem[numbers + 2] = mem[numbers + 1] + (z[n] if plan[NZ] > n else 0.0)
+    n, numbers, step = plan.nq + plan.nu, plan.options, plan.work
+    mem[numbers + 2] = mem[numbers + 1] + (z[n] if plan.nz > n else 0.0)
     restore_invariants(plan, mem)
     for _ in range(int(mem[numbers])):
         mem[step + n] = 0.0
-        for key in (ONTO_POSITIONS, ONTO_VELOCITIES):
-            if plan[key] and not mem[step + n] > TRUSTED:
-                call_kernel(plan[key], mem, plan[X], step)
+        for kernel in (plan.onto_energy, plan.onto_constraints):
+            if kernel and not mem[step + n] > TRUSTED:
+                call_kernel(kernel, mem, plan.x, step)
         if not mem[step + n] > TRUSTED:
             _move_by_pseudo_inverse(plan, mem)
         for i in range(n):
-            mem[plan[XQ] + i] += mem[step + i]
+            mem[plan.xq + i] += mem[step + i]
         restore_invariants(plan, mem)
-    move(z, 0, mem, plan[XQ], n)
+    move(z, 0, mem, plan.xq, n)
     return 0

@@ -1,7 +1,7 @@
 """Static choices: which constraints are independent, and which speeds are solved for from them.
 
 They are made beforehand, at a state, and again when they have become bad ones. Unrolled code, which cannot pivot,
-eliminates in their order; native loops read them from `plan`.
+eliminates in their order; native loops read them from the workspace.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.numerics.layout import CHOSEN, CHOSEN_ROWS, CHOSEN_SPEEDS
+from dalembert.native.workspace import Workspace
 
 RANK_TOLERANCE = 1e-9  # pivots below this, in the mass metric with unit rows, mean dependent constraints
 RECHOOSE = 1e-2  # quality below which a partition is made anew
@@ -28,12 +28,12 @@ class Choice:
         """The speeds that stay, in their own order."""
         return tuple(k for k in range(nu) if k not in self.dependent)
 
-    def write(self, plan: np.ndarray, nu: int) -> None:
+    def write(self, work: Workspace, nu: int) -> None:
         """Put the choice where native code reads it: the rows, and the speeds with the dependent ones first."""
-        rank, speeds = len(self.rows), (*self.dependent, *self.independent(nu))
-        plan[CHOSEN] = rank
-        plan[plan[CHOSEN_ROWS] :][:rank] = self.rows
-        plan[plan[CHOSEN_SPEEDS] :][:nu] = speeds
+        plan, rank = work.plan, len(self.rows)
+        plan.chosen = rank
+        work.ints[plan.chosen_rows :][:rank] = self.rows
+        work.ints[plan.chosen_speeds :][:nu] = (*self.dependent, *self.independent(nu))
 
 
 def scaled(M: np.ndarray, A: np.ndarray) -> np.ndarray:

@@ -9,51 +9,38 @@ from __future__ import annotations
 from typing import Any
 
 from dalembert.errors import PairingError
+from dalembert.native.jit import jit
 from dalembert.numerics.formulations.choice import RECHOOSE
 from dalembert.numerics.formulations.lagrange_multipliers import accelerate_pivoted
-from dalembert.numerics.layout import (
-    FALLBACK_TIMES,
-    FALLBACKS,
-    MOTION,
-    QUALITY,
-    RATES,
-    STALE,
-    UDOT,
-    Floats,
-    Ints,
-    X,
-    call_kernel,
-    i8,
-)
+from dalembert.numerics.layout import Floats, Plan, call_kernel, i8
 from dalembert.numerics.linear.rows import row_is_finite
 from dalembert.numerics.linear.unrolled import TRUSTED
-from dalembert.numerics.native_cache import jit
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def settle(plan, mem):
     """Judge the evaluation just done by its QUALITY: keep it, ask for another choice, or do it again by pivoting.
 
     A pivot that vanishes exactly may leave NaN without being seen in the quality.
     """
-    quality = mem[plan[QUALITY]]
-    if not row_is_finite(mem, plan[UDOT], plan[QUALITY] - plan[UDOT]):  # u', power, la
+    quality = mem[plan.quality]
+    if not row_is_finite(mem, plan.udot, plan.quality - plan.udot):  # u', power, la
         quality = 0.0
-    if not quality > RECHOOSE and plan[STALE] == 0:
-        plan[STALE] = 1
+    if not quality > RECHOOSE and plan.stale == 0:
+        plan.stale = 1
     if quality > TRUSTED:
         return 0
-    t, times = mem[plan[X]], plan[FALLBACK_TIMES]
-    mem[times] = t if plan[FALLBACKS] == 0 else min(t, mem[times])
-    mem[times + 1] = t if plan[FALLBACKS] == 0 else max(t, mem[times + 1])
-    plan[FALLBACKS] += 1
+    t = mem[plan.x]
+    plan.first_fallback = t if plan.fallbacks == 0 else min(t, plan.first_fallback)
+    plan.last_fallback = t if plan.fallbacks == 0 else max(t, plan.last_fallback)
+    plan.fallbacks += 1
     return accelerate_pivoted(plan, mem)
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def accelerate_rechosen(plan, mem):
     """u' and la by the motion kernel."""
-    call_kernel(plan[MOTION], mem, plan[X], plan[RATES])
+    call_kernel(plan.motion, mem, plan.x, plan.rates)
     return settle(plan, mem)
 
 

@@ -10,29 +10,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import numba as nb
 import numpy as np
 
 from dalembert.errors import OptionError
 from dalembert.numerics.evaluate import finish_rates
-from dalembert.numerics.layout import (
-    BIAS,
-    DYNAMICS,
-    FEEDBACK,
-    FORCE,
-    JACOBIAN,
-    MASS,
-    MULTIPLIER,
-    NC,
-    NU,
-    OUT,
-    QUALITY,
-    UDOT,
-    X,
-    accelerate_type,
-    call_feedback,
-    call_kernel,
-)
+from dalembert.numerics.layout import accelerate_type, call_accelerate, call_feedback, call_kernel
 
 Inverse = Callable[[np.ndarray], np.ndarray]
 TOLERANCE = 1e-8
@@ -62,16 +44,21 @@ def _check(what: str, relation: str, left: np.ndarray, scale: np.ndarray) -> Non
 @functools.cache
 def accelerate_with(g_inverse: Inverse, least_squares: Inverse) -> Any:
     """The native function for these inverses; compiled for them, so once per process."""
-    g_native, ls_native = _native(g_inverse), _native(least_squares)
+    import numba as nb
 
-    @nb.njit(accelerate_type, nogil=True, error_model="numpy")
+    from dalembert.native.compiler import allocating
+
+    g_native, ls_native = (f if hasattr(f, "py_func") else nb.njit(f) for f in (g_inverse, least_squares))
+    finish = finish_rates.address
+
+    @allocating(accelerate_type)
     def accelerate(plan, mem):
-        call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
-        call_feedback(plan[FEEDBACK], (plan, mem))
-        nu, nc = plan[NU], plan[NC]
-        M = mem[plan[MASS] : plan[MASS] + nu * nu].copy().reshape(nu, nu)
-        D = mem[plan[JACOBIAN] : plan[JACOBIAN] + nc * nu].copy().reshape(nc, nu)
-        f, b = mem[plan[FORCE] : plan[FORCE] + nu].copy(), mem[plan[BIAS] : plan[BIAS] + nc].copy()
+        call_kernel(plan.dynamics, mem, plan.x, plan.out)
+        call_feedback(plan.feedback, (plan, mem))
+        nu, nc = plan.nu, plan.nc
+        M = mem[plan.mass : plan.mass + nu * nu].copy().reshape(nu, nu)
+        D = mem[plan.jacobian : plan.jacobian + nc * nu].copy().reshape(nc, nu)
+        f, b = mem[plan.force : plan.force + nu].copy(), mem[plan.bias : plan.bias + nc].copy()
         root = np.ascontiguousarray(np.linalg.cholesky(M).T)
         inverse = np.ascontiguousarray(g_native(D))
         free = np.eye(nu) - inverse @ D
@@ -79,17 +66,13 @@ def accelerate_with(g_inverse: Inverse, least_squares: Inverse) -> Any:
         udot = inverse @ b + free @ (np.ascontiguousarray(ls_native(root @ free)) @ z)
         la = np.linalg.pinv(np.ascontiguousarray(D.T), 1e-10) @ (M @ udot - f)
         for i in range(nu):
-            mem[plan[UDOT] + i] = udot[i]
+            mem[plan.udot + i] = udot[i]
         for k in range(nc):
-            mem[plan[MULTIPLIER] + k] = la[k]
-        mem[plan[QUALITY]] = 1.0
-        return finish_rates(plan, mem)
+            mem[plan.multiplier + k] = la[k]
+        mem[plan.quality] = 1.0
+        return call_accelerate(finish, (plan, mem))
 
     return accelerate
-
-
-def _native(function: Inverse) -> Any:
-    return function if hasattr(function, "py_func") else nb.njit(function)
 
 
 def moore_penrose(matrix: np.ndarray) -> np.ndarray:

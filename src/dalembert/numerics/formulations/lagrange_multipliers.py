@@ -10,28 +10,13 @@ import numpy as np
 
 from dalembert.equations.mechanics import rows_of
 from dalembert.equations.system import System
+from dalembert.native.jit import jit
 from dalembert.numerics.equations import Equations
 from dalembert.numerics.evaluate import finish_rates, load_equations
 from dalembert.numerics.formulations.choice import RANK_TOLERANCE, Choice, choose, scaled
-from dalembert.numerics.layout import (
-    MOTION,
-    MULTIPLIER,
-    NC,
-    NU,
-    QUALITY,
-    RATES,
-    RHS,
-    UDOT,
-    Floats,
-    Ints,
-    X,
-    call_kernel,
-    i8,
-    move,
-)
+from dalembert.numerics.layout import Floats, Plan, call_kernel, i8, move
 from dalembert.numerics.linear.symmetric import factor_saddle, refine_saddle
 from dalembert.numerics.linear.unrolled import TRUSTED, unroll_saddle
-from dalembert.numerics.native_cache import jit
 from dalembert.numerics.nonideal import accelerate_nonideal
 
 
@@ -74,23 +59,23 @@ class LagrangeMultipliers:
         return accelerate_unrolled if unrolled else accelerate_pivoted
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def accelerate_pivoted(plan, mem):
     """u' and la by a factorisation that pivots and stops at the rank; all reactions ideal."""
-    nu, nc, x, la = plan[NU], plan[NC], plan[RHS], plan[MULTIPLIER]
+    nu, nc, x, la = plan.nu, plan.nc, plan.rhs, plan.multiplier
     load_equations(plan, mem)
     factor_saddle(plan, mem, nc)
     refine_saddle(plan, mem, nc)
-    move(mem, plan[UDOT], mem, x, nu)
+    move(mem, plan.udot, mem, x, nu)
     for k in range(nc):
         mem[la + k] = -mem[x + nu + k]
     return finish_rates(plan, mem)
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def accelerate_unrolled(plan, mem):
     """u' and la by the motion kernel while its pivots can be trusted."""
-    call_kernel(plan[MOTION], mem, plan[X], plan[RATES])
-    if mem[plan[QUALITY]] > TRUSTED:
+    call_kernel(plan.motion, mem, plan.x, plan.rates)
+    if mem[plan.quality] > TRUSTED:
         return 0
     return accelerate_pivoted(plan, mem)

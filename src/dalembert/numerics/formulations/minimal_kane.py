@@ -12,17 +12,17 @@ from typing import Any
 import casadi as ca
 
 from dalembert.equations.system import System
+from dalembert.native.jit import jit
 from dalembert.numerics.equations import Equations
 from dalembert.numerics.evaluate import finish_rates, load_equations
 from dalembert.numerics.formulations.choice import Choice
 from dalembert.numerics.formulations.fall_back import native_accelerator, settle
 from dalembert.numerics.formulations.partition import Partition, check_names, choose_partition
 from dalembert.numerics.formulations.partition_loops import form_partition, leave_partition, places, room
-from dalembert.numerics.layout import CHOSEN, NU, QUALITY, Floats, Ints, f8, i8, move
+from dalembert.numerics.layout import Floats, Plan, f8, i8, move
 from dalembert.numerics.linear.cholesky import factor_cholesky, solve_lower, solve_upper
 from dalembert.numerics.linear.rows import add_row, row_product
 from dalembert.numerics.linear.unrolled import LIMIT, unroll_saddle
-from dalembert.numerics.native_cache import jit
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ class MinimalKane:
         return native_accelerator(self, accelerate, ideal=ideal, unrolled=unrolled)
 
 
-@jit(i8(Ints, Floats, i8, i8))
+@jit(i8(Plan, Floats, i8, i8))
 def _reduce(plan, mem, K, x):
     """K = A2 Q A2^T (p, p), its lower triangle, and x = A2 (P - Q c) (p,), with c = (B, 0)."""
-    nu, r = plan[NU], plan[CHOSEN]
+    nu, r = plan.nu, plan.chosen
     _J2, X, M, f, g, _column, N = places(plan)
     p = nu - r
     for i in range(nu):  # N = Q A2^T (nu, p), g = P - Q c
@@ -88,10 +88,10 @@ def _reduce(plan, mem, K, x):
     return 0
 
 
-@jit(f8(Ints, Floats))
+@jit(f8(Plan, Floats))
 def _solve(plan, mem):
     """u' and la by (39) for the choice in plan; returns the quality."""
-    nu, r = plan[NU], plan[CHOSEN]
+    nu, r = plan.nu, plan.chosen
     quality = form_partition(plan, mem)
     if not quality > 0.0:
         return 0.0
@@ -112,10 +112,10 @@ def _solve(plan, mem):
     return quality
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def accelerate(plan, mem):
     """q', u', power, la and quality in loops, for systems of any size."""
     load_equations(plan, mem)
-    mem[plan[QUALITY]] = _solve(plan, mem)
+    mem[plan.quality] = _solve(plan, mem)
     finish_rates(plan, mem)
     return settle(plan, mem)

@@ -13,19 +13,19 @@ from typing import Any
 import casadi as ca
 
 from dalembert.equations.system import System
+from dalembert.native.jit import jit
 from dalembert.numerics.equations import Equations
 from dalembert.numerics.evaluate import finish_rates, load_equations
 from dalembert.numerics.formulations.choice import Choice
 from dalembert.numerics.formulations.fall_back import native_accelerator, settle
 from dalembert.numerics.formulations.partition import Partition, check_names, choose_partition
 from dalembert.numerics.formulations.partition_loops import form_partition, leave_partition, places, room
-from dalembert.numerics.layout import CHOSEN, NU, QUALITY, WORK_INTS, Floats, Ints, f8, i8, move
+from dalembert.numerics.layout import Floats, Plan, f8, i8, ints_at, move
 from dalembert.numerics.linear.elimination import solve_in_order
 from dalembert.numerics.linear.lu import factor_lu, solve_lu
 from dalembert.numerics.linear.rows import add_row, clear_row
 from dalembert.numerics.linear.symmetric import SINGULAR
 from dalembert.numerics.linear.unrolled import LIMIT
-from dalembert.numerics.native_cache import jit
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ class NonminimalKane:
         return native_accelerator(self, accelerate, ideal=ideal, unrolled=unrolled)
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def _arrange(plan, mem):
     """T = [A1; A2 Q] (nu, nu) and V = [B; A2 P] (nu,), with the unknowns in the order (u_D', u_I')."""
-    nu, r = plan[NU], plan[CHOSEN]
+    nu, r = plan.nu, plan.chosen
     _J2, X, M, f, V, _column, T = places(plan)
     p = nu - r
     for d in range(r):
@@ -92,26 +92,27 @@ def _arrange(plan, mem):
     return 0
 
 
-@jit(f8(Ints, Floats))
+@jit(f8(Plan, Floats))
 def _solve(plan, mem):
     """u' and la by T u' = V for the choice in plan; returns the quality."""
-    nu, order = plan[NU], plan[WORK_INTS] + plan[NU]
+    ints = ints_at(plan.ints, plan.n_ints)
+    nu, order = plan.nu, plan.work_ints + plan.nu
     quality = form_partition(plan, mem)
     if not quality > 0.0:
         return 0.0
     _J2, _X, _M, _f, V, _column, T = places(plan)
     _arrange(plan, mem)
-    if not factor_lu(plan, mem, T, nu, order) > SINGULAR:
+    if not factor_lu(ints, mem, T, nu, order) > SINGULAR:
         return 0.0
-    solve_lu(plan, mem, T, nu, order, V)
+    solve_lu(ints, mem, T, nu, order, V)
     leave_partition(plan, mem)
     return quality
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def accelerate(plan, mem):
     """q', u', power, la and quality in loops, for systems of any size."""
     load_equations(plan, mem)
-    mem[plan[QUALITY]] = _solve(plan, mem)
+    mem[plan.quality] = _solve(plan, mem)
     finish_rates(plan, mem)
     return settle(plan, mem)

@@ -7,31 +7,11 @@ constraints admit.
 
 from __future__ import annotations
 
-from numba.types import UniTuple
-
+from dalembert.native.jit import jit
+from dalembert.native.types import several
 from dalembert.numerics.evaluate import finish_rates, load_equations
 from dalembert.numerics.formulations.fall_back import settle
-from dalembert.numerics.layout import (
-    BIAS,
-    CHOSEN,
-    CHOSEN_ROWS,
-    FORCE,
-    JACOBIAN,
-    MASS,
-    MULTIPLIER,
-    NC,
-    NU,
-    QUALITY,
-    SCALE,
-    UDOT,
-    WORK,
-    WORK_INTS,
-    Floats,
-    Ints,
-    f8,
-    i8,
-    move,
-)
+from dalembert.numerics.layout import Floats, Plan, f8, i8, ints_at, move
 from dalembert.numerics.linear.cholesky import factor_cholesky, solve_lower, solve_upper
 from dalembert.numerics.linear.householder import (
     factor_householder,
@@ -43,7 +23,6 @@ from dalembert.numerics.linear.householder import (
 from dalembert.numerics.linear.lu import factor_lu, solve_lu
 from dalembert.numerics.linear.rows import add_row, clear_row, row_product
 from dalembert.numerics.linear.symmetric import SINGULAR, scale_saddle
-from dalembert.numerics.native_cache import jit
 
 
 def room(nu: int, *, reduced: bool) -> tuple[int, int]:
@@ -52,32 +31,33 @@ def room(nu: int, *, reduced: bool) -> tuple[int, int]:
     return (factors + 3 * nu * nu + nu, 0) if reduced else (factors + 4 * nu * nu + 2 * nu, 2 * nu)
 
 
-@jit(UniTuple(i8, 8)(Ints))
+@jit(several(i8, 8)(Plan))
 def _places(plan):
     """Where A (r, nu), the diagonal of L (r), beta (r), M (nu, nu), f, w, r (nu each) and free workspace start."""
-    nu, r = plan[NU], plan[CHOSEN]
-    A = plan[WORK]
+    nu, r = plan.nu, plan.chosen
+    A = plan.work
     diagonal = A + r * nu
     M = diagonal + 2 * r
     f = M + nu * nu
     return A, diagonal, diagonal + r, M, f, f + nu, f + 2 * nu, f + 3 * nu
 
 
-@jit(f8(Ints, Floats))
+@jit(f8(Plan, Floats))
 def _separate(plan, mem):
     """Scale the equations, factorise the rows chosen and put y with L y = b into w; returns the quality."""
-    nu, r, s = plan[NU], plan[CHOSEN], plan[SCALE]
+    ints = ints_at(plan.ints, plan.n_ints)
+    nu, r, s = plan.nu, plan.chosen, plan.scale
     A, diagonal, beta, M, f, w, _r, _free = _places(plan)
-    scale_saddle(plan, mem, plan[NC])
+    scale_saddle(plan, mem, plan.nc)
     for k in range(r):
-        row = plan[plan[CHOSEN_ROWS] + k]
-        scale, at = mem[s + nu + row], plan[JACOBIAN] + row * nu
+        row = ints[plan.chosen_rows + k]
+        scale, at = mem[s + nu + row], plan.jacobian + row * nu
         for i in range(nu):
             mem[A + k * nu + i] = scale * mem[at + i] * mem[s + i]
-        mem[w + k] = scale * mem[plan[BIAS] + row]
+        mem[w + k] = scale * mem[plan.bias + row]
     for i in range(nu):
-        scale, at = mem[s + i], plan[MASS] + i * nu
-        mem[f + i] = scale * mem[plan[FORCE] + i]
+        scale, at = mem[s + i], plan.mass + i * nu
+        mem[f + i] = scale * mem[plan.force + i]
         for j in range(nu):
             mem[M + i * nu + j] = scale * mem[at + j] * mem[s + j]
     quality = factor_householder(mem, A, r, nu, diagonal, beta)
@@ -86,27 +66,28 @@ def _separate(plan, mem):
     return quality
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def _leave(plan, mem):
     """u' from w, and la from [L 0]^T la = Q^T r; zero for constraints that repeat others."""
-    nu, count, la, s = plan[NU], plan[CHOSEN], plan[MULTIPLIER], plan[SCALE]
+    ints = ints_at(plan.ints, plan.n_ints)
+    nu, count, la, s = plan.nu, plan.chosen, plan.multiplier, plan.scale
     A, diagonal, beta, _M, _f, w, r, _free = _places(plan)
     for i in range(nu):
-        mem[plan[UDOT] + i] = mem[s + i] * mem[w + i]
+        mem[plan.udot + i] = mem[s + i] * mem[w + i]
     turn(mem, A, count, nu, beta, r)
     solve_rows_transposed(mem, A, count, nu, diagonal, r)
-    for k in range(plan[NC]):
+    for k in range(plan.nc):
         mem[la + k] = 0.0
     for k in range(count):
-        row = plan[plan[CHOSEN_ROWS] + k]
+        row = ints[plan.chosen_rows + k]
         mem[la + row] = mem[s + nu + row] * mem[r + k]
     return 0
 
 
-@jit(i8(Ints, Floats, i8, i8))
+@jit(i8(Plan, Floats, i8, i8))
 def _write_basis(plan, mem, D, stride):
     """D^T (p, nu), row by row `stride` apart: the last columns of Q. What is there must be zero."""
-    nu, m = plan[NU], plan[CHOSEN]
+    nu, m = plan.nu, plan.chosen
     A, _diagonal, beta, _M, _f, _w, _r, _free = _places(plan)
     for k in range(m, nu):
         row = D + (k - m) * stride
@@ -115,10 +96,10 @@ def _write_basis(plan, mem, D, stride):
     return 0
 
 
-@jit(f8(Ints, Floats))
+@jit(f8(Plan, Floats))
 def _solve_reduced(plan, mem):
     """u' = Y y + D z and la from D^T M D z = D^T (f - M Y y); returns the quality of the solve."""
-    nu, m = plan[NU], plan[CHOSEN]
+    nu, m = plan.nu, plan.chosen
     A, _diagonal, beta, M, f, w, r, D = _places(plan)
     p = nu - m
     N, K = D + p * nu, D + 2 * p * nu  # D^T M (p, nu), D^T M D (p, p)
@@ -146,10 +127,11 @@ def _solve_reduced(plan, mem):
     return quality
 
 
-@jit(f8(Ints, Floats))
+@jit(f8(Plan, Floats))
 def _solve_full(plan, mem):
     """u' and la from the 2 nu equations (2.12), M u' - r = f, A u' = b, D^T r = 0; returns the quality of the solve."""
-    nu, m, s = plan[NU], plan[CHOSEN], plan[SCALE]
+    ints = ints_at(plan.ints, plan.n_ints)
+    nu, m, s = plan.nu, plan.chosen, plan.scale
     _A, _diagonal, _beta, M, f, w, r, K = _places(plan)
     n = 2 * nu
     x = K + n * n
@@ -159,38 +141,38 @@ def _solve_full(plan, mem):
         mem[K + i * n + nu + i] = -1.0
         mem[x + i] = mem[f + i]
     for k in range(m):
-        row, at = plan[plan[CHOSEN_ROWS] + k], K + (nu + k) * n
+        row, at = ints[plan.chosen_rows + k], K + (nu + k) * n
         for i in range(nu):
-            mem[at + i] = mem[s + nu + row] * mem[plan[JACOBIAN] + row * nu + i] * mem[s + i]
-        mem[x + nu + k] = mem[s + nu + row] * mem[plan[BIAS] + row]
+            mem[at + i] = mem[s + nu + row] * mem[plan.jacobian + row * nu + i] * mem[s + i]
+        mem[x + nu + k] = mem[s + nu + row] * mem[plan.bias + row]
     _write_basis(plan, mem, K + (nu + m) * n + nu, n)
-    if not factor_lu(plan, mem, K, n, plan[WORK_INTS]) > SINGULAR:
+    if not factor_lu(ints, mem, K, n, plan.work_ints) > SINGULAR:
         return 0.0
-    solve_lu(plan, mem, K, n, plan[WORK_INTS], x)
+    solve_lu(ints, mem, K, n, plan.work_ints, x)
     move(mem, w, mem, x, nu)
     move(mem, r, mem, x + nu, nu)
     return 1.0
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def accelerate_reduced(plan, mem):
     """q', u', power, la and quality by the reduced form."""
     load_equations(plan, mem)
-    mem[plan[QUALITY]] = _separate(plan, mem)
-    if mem[plan[QUALITY]] > 0.0:
-        mem[plan[QUALITY]] = min(mem[plan[QUALITY]], _solve_reduced(plan, mem))
+    mem[plan.quality] = _separate(plan, mem)
+    if mem[plan.quality] > 0.0:
+        mem[plan.quality] = min(mem[plan.quality], _solve_reduced(plan, mem))
         _leave(plan, mem)
     finish_rates(plan, mem)
     return settle(plan, mem)
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def accelerate_full(plan, mem):
     """q', u', power, la and quality by the full form."""
     load_equations(plan, mem)
-    mem[plan[QUALITY]] = _separate(plan, mem)
-    if mem[plan[QUALITY]] > 0.0:
-        mem[plan[QUALITY]] = min(mem[plan[QUALITY]], _solve_full(plan, mem))
+    mem[plan.quality] = _separate(plan, mem)
+    if mem[plan.quality] > 0.0:
+        mem[plan.quality] = min(mem[plan.quality], _solve_full(plan, mem))
         _leave(plan, mem)
     finish_rates(plan, mem)
     return settle(plan, mem)

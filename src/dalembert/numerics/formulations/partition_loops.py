@@ -7,32 +7,12 @@ independent speeds, A = -J2^-1 J1, B = J2^-1 b.
 
 from __future__ import annotations
 
-from numba.types import UniTuple
-
-from dalembert.numerics.layout import (
-    BIAS,
-    CHOSEN,
-    CHOSEN_ROWS,
-    CHOSEN_SPEEDS,
-    FORCE,
-    JACOBIAN,
-    MASS,
-    MULTIPLIER,
-    NC,
-    NU,
-    SCALE,
-    UDOT,
-    WORK,
-    WORK_INTS,
-    Floats,
-    Ints,
-    f8,
-    i8,
-)
+from dalembert.native.jit import jit
+from dalembert.native.types import several
+from dalembert.numerics.layout import Floats, Plan, f8, i8, ints_at
 from dalembert.numerics.linear.lu import dominance, factor_lu, solve_lu_columns, solve_lu_transposed
 from dalembert.numerics.linear.rows import largest_in_row, row_product
 from dalembert.numerics.linear.symmetric import scale_saddle
-from dalembert.numerics.native_cache import jit
 
 
 def room(nu: int) -> int:
@@ -40,76 +20,79 @@ def room(nu: int) -> int:
     return nu * (nu + 1) + nu * nu + 3 * nu
 
 
-@jit(UniTuple(i8, 7)(Ints))
+@jit(several(i8, 7)(Plan))
 def places(plan):
     """Where J2 (r, r), [A B] (r, p + 1), M (nu, nu), f (nu), w (nu), a column (nu) and free workspace start in mem."""
-    nu, r = plan[NU], plan[CHOSEN]
-    J2 = plan[WORK]
+    nu, r = plan.nu, plan.chosen
+    J2 = plan.work
     X = J2 + r * r
     M = X + r * (nu - r + 1)
     f = M + nu * nu
     return J2, X, M, f, f + nu, f + 2 * nu, f + 3 * nu
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def _gather(plan, mem):
     """Scale and order the equations: J2, [-J1 b], M and f."""
-    nu, r, speeds, s = plan[NU], plan[CHOSEN], plan[CHOSEN_SPEEDS], plan[SCALE]
+    ints = ints_at(plan.ints, plan.n_ints)
+    nu, r, speeds, s = plan.nu, plan.chosen, plan.chosen_speeds, plan.scale
     J2, X, M, f, _w, _column, _free = places(plan)
     p = nu - r
     for k in range(r):
-        row = plan[plan[CHOSEN_ROWS] + k]
-        scale, at = mem[s + nu + row], plan[JACOBIAN] + row * nu
+        row = ints[plan.chosen_rows + k]
+        scale, at = mem[s + nu + row], plan.jacobian + row * nu
         for j in range(r):
-            i = plan[speeds + j]
+            i = ints[speeds + j]
             mem[J2 + k * r + j] = scale * mem[at + i] * mem[s + i]
         for j in range(p):
-            i = plan[speeds + r + j]
+            i = ints[speeds + r + j]
             mem[X + k * (p + 1) + j] = -scale * mem[at + i] * mem[s + i]
-        mem[X + k * (p + 1) + p] = scale * mem[plan[BIAS] + row]
+        mem[X + k * (p + 1) + p] = scale * mem[plan.bias + row]
     for i in range(nu):
-        one = plan[speeds + i]
-        scale, at = mem[s + one], plan[MASS] + one * nu
-        mem[f + i] = scale * mem[plan[FORCE] + one]
+        one = ints[speeds + i]
+        scale, at = mem[s + one], plan.mass + one * nu
+        mem[f + i] = scale * mem[plan.force + one]
         for j in range(nu):
-            other = plan[speeds + j]
+            other = ints[speeds + j]
             mem[M + i * nu + j] = scale * mem[at + other] * mem[s + other]
     return 0
 
 
-@jit(f8(Ints, Floats))
+@jit(f8(Plan, Floats))
 def form_partition(plan, mem):
     """A and B for the choice in plan; returns the quality of J2.
 
     That is low if a pivot of J2 is small in its row, or a dependent speed outruns an independent one.
     """
-    p, r = plan[NU] - plan[CHOSEN], plan[CHOSEN]
+    ints = ints_at(plan.ints, plan.n_ints)
+    p, r = plan.nu - plan.chosen, plan.chosen
     J2, X, _M, _f, _w, _column, _free = places(plan)
-    scale_saddle(plan, mem, plan[NC])
+    scale_saddle(plan, mem, plan.nc)
     _gather(plan, mem)
-    if not factor_lu(plan, mem, J2, r, plan[WORK_INTS]) > 0.0:
+    if not factor_lu(ints, mem, J2, r, plan.work_ints) > 0.0:
         return 0.0
-    solve_lu_columns(plan, mem, J2, r, plan[WORK_INTS], X, p + 1)
+    solve_lu_columns(ints, mem, J2, r, plan.work_ints, X, p + 1)
     fastest = 1.0
     for k in range(r):
         fastest = max(fastest, largest_in_row(mem, X + k * (p + 1), p))
     return min(dominance(mem, J2, r), 1.0 / fastest)
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def leave_partition(plan, mem):
     """u' from w, and la from J2^T la = (M u' - f)_D; zero for constraints that repeat others."""
-    nu, r, la, s = plan[NU], plan[CHOSEN], plan[MULTIPLIER], plan[SCALE]
+    ints = ints_at(plan.ints, plan.n_ints)
+    nu, r, la, s = plan.nu, plan.chosen, plan.multiplier, plan.scale
     J2, _X, M, f, w, column, _free = places(plan)
     for i in range(nu):
-        one = plan[plan[CHOSEN_SPEEDS] + i]
-        mem[plan[UDOT] + one] = mem[s + one] * mem[w + i]
+        one = ints[plan.chosen_speeds + i]
+        mem[plan.udot + one] = mem[s + one] * mem[w + i]
     for k in range(r):
         mem[column + k] = row_product(mem, M + k * nu, w, nu) - mem[f + k]
-    solve_lu_transposed(plan, mem, J2, r, plan[WORK_INTS], column)
-    for k in range(plan[NC]):
+    solve_lu_transposed(ints, mem, J2, r, plan.work_ints, column)
+    for k in range(plan.nc):
         mem[la + k] = 0.0
     for k in range(r):
-        row = plan[plan[CHOSEN_ROWS] + k]
+        row = ints[plan.chosen_rows + k]
         mem[la + row] = mem[s + nu + row] * mem[column + k]
     return 0

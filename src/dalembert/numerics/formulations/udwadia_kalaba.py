@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations.system import System
+from dalembert.native.jit import jit
 from dalembert.numerics.equations import Equations
 from dalembert.numerics.evaluate import finish_rates, load_equations
 from dalembert.numerics.formulations.choice import Choice
@@ -25,25 +26,9 @@ from dalembert.numerics.formulations.g_inverses import (
     moore_penrose,
     split_force,
 )
-from dalembert.numerics.layout import (
-    BIAS,
-    FORCE,
-    JACOBIAN,
-    MASS,
-    MULTIPLIER,
-    NC,
-    NU,
-    QUALITY,
-    UDOT,
-    WORK,
-    Floats,
-    Ints,
-    i8,
-    move,
-)
+from dalembert.numerics.layout import Floats, Plan, i8, move
 from dalembert.numerics.linear.cholesky import factor_cholesky, solve_lower, solve_lower_columns, solve_upper
 from dalembert.numerics.linear.pseudo_inverse import invert_squares, orthogonalise
-from dalembert.numerics.native_cache import jit
 
 SINGULAR = 1e-12  # a pivot of M below this, relative to its diagonal, means that M is singular
 
@@ -101,29 +86,29 @@ def _turn_back(mem, V, n, x, target):
     return 1
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def accelerate_regular(plan, mem):
     """M positive definite: G = L^-1 A^T, w = L^-1 f, u' = L^-T (w + G G^+ ...); returns 0 if M is not."""
-    nu, nc, A = plan[NU], plan[NC], plan[JACOBIAN]
-    L = plan[WORK]
+    nu, nc, A = plan.nu, plan.nc, plan.jacobian
+    L = plan.work
     G, V = L + nu * nu, L + nu * nu + nu * nc
     weights, e, w = V + nc * nc, V + nc * nc + nc, V + nc * nc + 2 * nc
-    move(mem, L, mem, plan[MASS], nu * nu)
+    move(mem, L, mem, plan.mass, nu * nu)
     if not factor_cholesky(mem, L, nu) > SINGULAR:
         return 0
-    move(mem, w, mem, plan[FORCE], nu)
+    move(mem, w, mem, plan.force, nu)
     solve_lower(mem, L, nu, w)
     for i in range(nu):
         for k in range(nc):
             mem[G + i * nc + k] = mem[A + k * nu + i]
     solve_lower_columns(mem, L, nu, G, nc)
     for k in range(nc):
-        total = mem[plan[BIAS] + k]
+        total = mem[plan.bias + k]
         for i in range(nu):
             total -= mem[G + i * nc + k] * mem[w + i]
         mem[e + k] = total
     orthogonalise(mem, G, nu, nc, V)
-    mem[plan[QUALITY]] = invert_squares(mem, G, nu, nc, weights) ** 2 if nc else 1.0
+    mem[plan.quality] = invert_squares(mem, G, nu, nc, weights) ** 2 if nc else 1.0
     for k in range(nc):  # component of e along the k-th right singular vector, over s_k^2
         total = 0.0
         for j in range(nc):
@@ -133,22 +118,22 @@ def accelerate_regular(plan, mem):
         total = mem[w + i]
         for k in range(nc):
             total += mem[G + i * nc + k] * mem[weights + k]
-        mem[plan[UDOT] + i] = total
-    solve_upper(mem, L, nu, plan[UDOT])
-    return _turn_back(mem, V, nc, weights, plan[MULTIPLIER])
+        mem[plan.udot + i] = total
+    solve_upper(mem, L, nu, plan.udot)
+    return _turn_back(mem, V, nc, weights, plan.multiplier)
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def _least_multipliers(plan, mem):
     """la = (A^T)^+ (M u' - f)."""
-    nu, nc, A, M = plan[NU], plan[NC], plan[JACOBIAN], plan[MASS]
-    G = plan[WORK]
+    nu, nc, A, M = plan.nu, plan.nc, plan.jacobian, plan.mass
+    G = plan.work
     V = G + nu * nc
     weights, r = V + nc * nc, V + nc * nc + nc
     for i in range(nu):
-        total = -mem[plan[FORCE] + i]
+        total = -mem[plan.force + i]
         for j in range(nu):
-            total += mem[M + i * nu + j] * mem[plan[UDOT] + j]
+            total += mem[M + i * nu + j] * mem[plan.udot + j]
         mem[r + i] = total
         for k in range(nc):
             mem[G + i * nc + k] = mem[A + k * nu + i]
@@ -159,15 +144,15 @@ def _least_multipliers(plan, mem):
         for i in range(nu):
             total += mem[G + i * nc + k] * mem[r + i]
         mem[weights + k] *= total
-    return _turn_back(mem, V, nc, weights, plan[MULTIPLIER])
+    return _turn_back(mem, V, nc, weights, plan.multiplier)
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def accelerate_singular(plan, mem):
     """M singular: u' = [(I - A^+ A) M; A]^+ [f; b] (Udwadia, Phohomsiri 2006), and la = (A^T)^+ (M u' - f)."""
-    nu, nc, A, M = plan[NU], plan[NC], plan[JACOBIAN], plan[MASS]
+    nu, nc, A, M = plan.nu, plan.nc, plan.jacobian, plan.mass
     m = nu + nc
-    K = plan[WORK]
+    K = plan.work
     G, V = K + m * nu, K + m * nu + nu * nc
     weights = V + m * m
     rhs = weights + m
@@ -188,28 +173,28 @@ def accelerate_singular(plan, mem):
                 mem[K + i * nu + j] -= mem[G + i * nc + k] * total
             mem[K + (nu + k) * nu + j] = mem[A + k * nu + j]
     for k in range(nc):  # the same projection of f leaves the right-hand side consistent
-        mem[rhs + nu + k] = mem[plan[BIAS] + k]
+        mem[rhs + nu + k] = mem[plan.bias + k]
     for i in range(nu):
-        mem[rhs + i] = mem[plan[FORCE] + i]
+        mem[rhs + i] = mem[plan.force + i]
     for k in range(nc):
         total = 0.0
         for i in range(nu):
-            total += mem[G + i * nc + k] * mem[plan[FORCE] + i]
+            total += mem[G + i * nc + k] * mem[plan.force + i]
         total *= mem[weights + k]
         for i in range(nu):
             mem[rhs + i] -= mem[G + i * nc + k] * total
     orthogonalise(mem, K, m, nu, V)
-    mem[plan[QUALITY]] = invert_squares(mem, K, m, nu, weights) ** 2
+    mem[plan.quality] = invert_squares(mem, K, m, nu, weights) ** 2
     for k in range(nu):
         total = 0.0
         for i in range(m):
             total += mem[K + i * nu + k] * mem[rhs + i]
         mem[weights + k] *= total
-    _turn_back(mem, V, nu, weights, plan[UDOT])
+    _turn_back(mem, V, nu, weights, plan.udot)
     return _least_multipliers(plan, mem)
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def accelerate(plan, mem):
     """u' by pseudo-inverses, and the least multipliers that give its reaction."""
     load_equations(plan, mem)

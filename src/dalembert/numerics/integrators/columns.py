@@ -18,11 +18,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba.core import cgutils
-from numba.extending import intrinsic
-from numba.np.arrayobj import populate_array
 
-from dalembert.numerics.layout import LANES, Floats, i8
+from dalembert.native.intrinsics import LANES, Intrinsic
 
 
 @dataclass(frozen=True)
@@ -62,23 +59,15 @@ def start_of(builder: Any, column: Any, n: Any) -> Any:
     return builder.mul(column, width)
 
 
-@intrinsic
-def column(_context: Any, stages: Any, index: Any, n: Any) -> Any:
-    """The first n entries of a column, as an array on the same memory; no reference is counted."""
-
-    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+def _define_column(c: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         whole, which, size = args
-        make = context.make_array(Floats)
-        data = builder.gep(make(context, builder, whole).data, [start_of(builder, which, size)])
-        part, word = make(context, builder), size.type(8)
-        populate_array(
-            part,
-            data=data,
-            shape=cgutils.pack_array(builder, [size]),
-            strides=cgutils.pack_array(builder, [word]),
-            itemsize=word,
-            meminfo=None,
-        )
-        return part._getvalue()  # noqa: SLF001 - how Numba's own intrinsics hand out a structure
+        data = context.make_array(c.Floats)(context, builder, whole).data
+        start = builder.ptrtoint(builder.gep(data, [start_of(builder, which, size)]), size.type)
+        return c.view(context, builder, signature.return_type, start, size)
 
-    return Floats(Floats, i8, i8), codegen
+    return c.Floats(c.Floats, c.i8, c.i8), generate
+
+
+# `column(stages, index, n)`: the first n entries of a column, as an array on the same memory.
+column = Intrinsic(_define_column, "column")

@@ -10,28 +10,24 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
+from dalembert.native.intrinsics import LANES, Intrinsic
 from dalembert.numerics.integrators.columns import start_of
-from dalembert.numerics.layout import LANES, Floats, f8, i8
 
 FUSE = ("contract",)  # a product and a sum may be rounded once
 VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 
 
-def combinations(rows: np.ndarray) -> Any:
+def combinations(rows: np.ndarray) -> Intrinsic:
     """A native function `combine(k, target, base, h, stages, n)`: target = base + h sum_j rows[k, j] column j.
 
     `rows` is (m, number of columns), `target` and `base` are padded as `columns` says. Rows of zeros do nothing.
     """
 
-    @intrinsic
-    def combine(_context: Any, k: Any, target: Any, base: Any, h: Any, stages: Any, n: Any) -> Any:
-        def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    def define(c: Any) -> Any:
+        def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
             k, target, base, h, stages, n = args
-            there, start, columns = (_data(context, builder, array) for array in (target, base, stages))
+            there, start, columns = (_data(c, context, builder, array) for array in (target, base, stages))
             step = _broadcast(builder, h)
 
             def sum_up(i: Any, weights: np.ndarray) -> None:
@@ -39,37 +35,36 @@ def combinations(rows: np.ndarray) -> Any:
                 value = builder.fadd(_load(builder, start, i), builder.fmul(step, total, FUSE), FUSE)
                 builder.store(value, _vector_at(builder, there, i), align=8)
 
-            _for_row(builder, k, n, rows, sum_up)
+            _for_row(c, builder, k, n, rows, sum_up)
             return context.get_dummy_value()
 
-        return types.void(i8, Floats, Floats, f8, Floats, i8), codegen
+        return c.types.void(c.i8, c.Floats, c.Floats, c.f8, c.Floats, c.i8), generate
 
-    return combine
+    return Intrinsic(define, "combine", f"{rows.shape} {rows.tobytes().hex()}")
 
 
-def increments(rows: np.ndarray) -> Any:
+def increments(rows: np.ndarray) -> Intrinsic:
     """A native function `increment(k, target, h, stages, n)`: target = h sum_j rows[k, j] column j; see above."""
 
-    @intrinsic
-    def increment(_context: Any, k: Any, target: Any, h: Any, stages: Any, n: Any) -> Any:
-        def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    def define(c: Any) -> Any:
+        def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
             k, target, h, stages, n = args
-            there, columns = (_data(context, builder, array) for array in (target, stages))
+            there, columns = (_data(c, context, builder, array) for array in (target, stages))
             step = _broadcast(builder, h)
 
             def sum_up(i: Any, weights: np.ndarray) -> None:
                 value = builder.fmul(step, _weighted_sum(builder, columns, weights, i, n), FUSE)
                 builder.store(value, _vector_at(builder, there, i), align=8)
 
-            _for_row(builder, k, n, rows, sum_up)
+            _for_row(c, builder, k, n, rows, sum_up)
             return context.get_dummy_value()
 
-        return types.void(i8, Floats, f8, Floats, i8), codegen
+        return c.types.void(c.i8, c.Floats, c.f8, c.Floats, c.i8), generate
 
-    return increment
+    return Intrinsic(define, "increment", f"{rows.shape} {rows.tobytes().hex()}")
 
 
-def _for_row(builder: Any, k: Any, n: Any, rows: np.ndarray, sum_up: Any) -> None:
+def _for_row(c: Any, builder: Any, k: Any, n: Any, rows: np.ndarray, sum_up: Any) -> None:
     """Emit `sum_up(i, rows[k])` for i = 0, LANES, ... below n; a branch on k is folded away where k is a constant."""
     done = builder.append_basic_block("summed")
     switch = builder.switch(k, done)
@@ -78,7 +73,7 @@ def _for_row(builder: Any, k: Any, n: Any, rows: np.ndarray, sum_up: Any) -> Non
             block = builder.append_basic_block(f"row.{which}")
             switch.add_case(k.type(which), block)
             builder.position_at_end(block)
-            with cgutils.for_range_slice(builder, n.type(0), n, n.type(LANES)) as (i, _):
+            with c.cgutils.for_range_slice(builder, n.type(0), n, n.type(LANES)) as (i, _):
                 sum_up(i, weights)
             builder.branch(done)
     builder.position_at_end(done)
@@ -95,8 +90,8 @@ def _weighted_sum(builder: Any, columns: Any, weights: np.ndarray, i: Any, n: An
     return total
 
 
-def _data(context: Any, builder: Any, array: Any) -> Any:
-    return context.make_array(Floats)(context, builder, array).data
+def _data(c: Any, context: Any, builder: Any, array: Any) -> Any:
+    return context.make_array(c.Floats)(context, builder, array).data
 
 
 def _vector_at(builder: Any, data: Any, index: Any) -> Any:

@@ -21,22 +21,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.equations.native import Kernel
+from dalembert.native.intrinsics import record_at
+from dalembert.native.jit import jit
+from dalembert.native.types import Record, ints
 from dalembert.numerics.evaluate import load_state
 from dalembert.numerics.layout import (
-    ACCELERATE,
-    CORRECT,
-    EVENT_KERNEL,
-    EVENT_VALUES,
-    EVENTS,
-    INTERPOLATE,
-    NFEV,
-    NZ,
-    OCCURRED,
-    PREPARE,
-    RATES,
     Floats,
-    Ints,
-    X,
+    Plan,
     call_accelerate,
     call_correct,
     call_interpolate,
@@ -44,9 +35,9 @@ from dalembert.numerics.layout import (
     call_prepare,
     f8,
     i8,
+    ints_at,
     move,
 )
-from dalembert.numerics.native_cache import jit
 
 if TYPE_CHECKING:
     from dalembert.numerics.engine import Engine
@@ -60,13 +51,26 @@ EPSILON = 2.0**-52
 NEAR = 14
 PIECES = np.array([*(0.25 ** (NEAR + 1 - k) for k in range(NEAR)), 0.25, 0.5, 0.75, 1.0])
 
-# Integers at plan[OCCURRED]: occurrences kept; whether one ended the run; whether functions read the rates; whether no
-# step was made yet; sizes of x and of the rates; places in mem of the input, of a state and of the occurrences; then
-# per function its direction, whether it ends the run, whether it has just occurred; then which function occurred.
-KEPT, STOPPED, READS_RATES, FIRST, N_X, N_RATES, INPUT, PLACE, RECORDS, PER_EVENT = range(10)
-# Columns of floats at mem[EVENT_VALUES], one entry per function: sign, values at the start and the end of a step, at
-# the state last looked at and at both ends of a piece, and where in the step the zero is.
-SIGNS, STARTS, ENDS, VALUES, LEFT, RIGHT, ROOTS, COLUMNS = range(8)
+
+class Watched(Record):
+    """Event functions that a run looks out for, and what has occurred."""
+
+    _fields_ = (
+        # Number of functions and their kernel; occurrences kept; whether one ended the run; whether functions read the
+        # rates; whether no step was made yet; sizes of x and of the rates.
+        *ints("n kernel kept stopped reads_rates first n_x n_rates"),
+        # Blocks of floats, one entry per function: sign, values at the start and the end of a step, at the state last
+        # looked at and at both ends of a piece, and where in the step the zero is. Then the input of the kernel, a
+        # state, and the occurrences: time and state.
+        *ints("signs starts ends values left right roots input place records"),
+        # Blocks of integers, per function: its direction, whether it ends the run, whether it has just occurred; then
+        # which functions occurred.
+        *ints("direction stops fresh which"),
+    )
+
+
+watched = record_at(Watched)
+PER_FUNCTION = ("signs", "starts", "ends", "values", "left", "right", "roots")
 
 
 @dataclass(frozen=True)
@@ -89,68 +93,75 @@ class Watch:
         try:
             yield
         finally:
-            engine.plan[EVENTS] = 0
+            engine.plan.watch = 0
 
     def _lay_out(self, engine: Engine) -> None:
         n, nz = len(self.directions), engine.nz
-        n_x = 1 + engine.size + len(engine.parameters)
-        n_rates = engine.size + 1 + engine.system.nc
+        n_x, n_rates = 1 + engine.size + len(engine.parameters), engine.size + 1 + engine.system.nc
         capacity = ROOM + len(PIECES) * n
-        start, ints = len(engine.mem), len(engine.plan)
-        at = start + COLUMNS * n
-        header = [0, 0, int(self.reads_rates), 1, n_x, n_rates, at, at + n_x + n_rates, at + n_x + n_rates + nz]
-        block = np.array([*header, *self.directions, *self.stops, *self.fresh, *[0] * capacity], dtype=np.int64)
-        engine.plan = np.concatenate([engine.plan, block])
-        engine.mem = np.concatenate([engine.mem, np.zeros(header[RECORDS] + capacity * (1 + nz) - start)])
-        engine.plan[[EVENTS, EVENT_KERNEL, EVENT_VALUES, OCCURRED]] = n, self.kernel.address, start, ints
+        blocks = dict.fromkeys(PER_FUNCTION, n)
+        blocks |= {"input": n_x + n_rates, "place": nz, "records": capacity * (1 + nz)}
+        w, _ = engine.work.part(
+            "watch", Watched, blocks, dict.fromkeys(("direction", "stops", "fresh"), n) | {"which": capacity}
+        )
+        w.n, w.kernel, w.reads_rates, w.first, w.n_x, w.n_rates = (
+            n,
+            self.kernel.address,
+            self.reads_rates,
+            1,
+            n_x,
+            n_rates,
+        )
+        for name, values in (("direction", self.directions), ("stops", self.stops), ("fresh", self.fresh)):
+            engine.work.ints[getattr(w, name) :][:n] = values
 
 
 def occurrences(engine: Engine) -> list[tuple[int, float, np.ndarray]]:
     """Those kept since the last call, in order: function, time, state (nz,)."""
-    plan, nz = engine.plan, engine.nz
-    if not plan[EVENTS]:
+    if not engine.plan.watch:
         return []
-    ints, count = int(plan[OCCURRED]), int(plan[plan[OCCURRED] + KEPT])
-    which = ints + PER_EVENT + 3 * int(plan[EVENTS])
-    first = int(plan[ints + RECORDS])
-    rows = engine.mem[first : first + count * (1 + nz)].reshape(count, 1 + nz).copy()
-    plan[ints + KEPT] = 0
-    return [(int(plan[which + k]), float(rows[k, 0]), rows[k, 1:]) for k in range(count)]
+    w, nz = engine.work.parts["watch"], engine.nz
+    rows = engine.mem[w.records : w.records + w.kept * (1 + nz)].reshape(w.kept, 1 + nz).copy()
+    which = engine.work.ints[w.which : w.which + w.kept].tolist()
+    w.kept = 0
+    return [(function, float(row[0]), row[1:]) for function, row in zip(which, rows, strict=True)]
 
 
-@jit(i8(Ints))
+@jit(i8(Plan))
 def is_crowded(plan):
     """Whether occurrences should be handed over before the next step."""
-    return plan[EVENTS] > 0 and plan[plan[OCCURRED] + KEPT] >= ROOM
+    return plan.watch != 0 and watched(plan.watch).kept >= ROOM
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def _gauge(plan, mem):
     """Event functions at the state evaluated last, into VALUES."""
-    ints, start = plan[OCCURRED], plan[X]
-    if plan[ints + READS_RATES]:  # x and the rates in one piece; without the rates x can be read where it is
-        start, n_x = plan[ints + INPUT], plan[ints + N_X]
-        move(mem, start, mem, plan[X], n_x)
-        move(mem, start + n_x, mem, plan[RATES], plan[ints + N_RATES])
-    call_kernel(plan[EVENT_KERNEL], mem, start, plan[EVENT_VALUES] + VALUES * plan[EVENTS])
+    w = watched(plan.watch)
+    start = plan.x
+    if w.reads_rates:  # x and the rates in one piece; without the rates x can be read where it is
+        start, n_x = w.input, w.n_x
+        move(mem, start, mem, plan.x, n_x)
+        move(mem, start + n_x, mem, plan.rates, w.n_rates)
+    call_kernel(w.kernel, mem, start, w.values)
     return 0
 
 
-@jit(i8(Ints, Floats, f8, Floats))
+@jit(i8(Plan, Floats, f8, Floats))
 def _gauge_state(plan, mem, t, z):
     """Event functions at (t, z), into VALUES."""
+    w = watched(plan.watch)
     load_state(plan, mem, t, z)
-    if plan[plan[OCCURRED] + READS_RATES]:
-        call_accelerate(plan[ACCELERATE], (plan, mem))
-        plan[NFEV] += 1
+    if w.reads_rates:
+        call_accelerate(plan.accelerate, (plan, mem))
+        plan.nfev += 1
     return _gauge(plan, mem)
 
 
-@jit(i8(Ints, Floats, i8))
+@jit(i8(Plan, Floats, i8))
 def _keep_values(plan, mem, column):
     """Copy VALUES to another column."""
-    n, values = plan[EVENTS], plan[EVENT_VALUES]
-    move(mem, values + column * n, mem, values + VALUES * n, n)
+    w = watched(plan.watch)
+    move(mem, column, mem, w.values, w.n)
     return 0
 
 
@@ -168,44 +179,48 @@ def _crosses(sign, value, direction):
     return (sign < 0.0 and value >= 0.0 and direction >= 0) or (sign > 0.0 and value <= 0.0 and direction <= 0)
 
 
-@jit(i8(Ints, Floats, i8, i8))
+@jit(i8(Plan, Floats, i8, i8))
 def _turn(plan, mem, signs, column):
     """Bring `signs` up to a column of values; returns how many functions crossed zero."""
-    n, values, crossed = plan[EVENTS], plan[EVENT_VALUES], 0
-    for k in range(n):
-        at, value = values + signs * n + k, mem[values + column * n + k]
-        crossed += _crosses(mem[at], value, plan[plan[OCCURRED] + PER_EVENT + k])
+    w = watched(plan.watch)
+    ints = ints_at(plan.ints, plan.n_ints)
+    crossed = 0
+    for k in range(w.n):
+        at, value = signs + k, mem[column + k]
+        crossed += _crosses(mem[at], value, ints[w.direction + k])
         mem[at] = _sign(mem[at], value)
     return crossed
 
 
-@jit(i8(Ints, Floats, f8, Floats))
+@jit(i8(Plan, Floats, f8, Floats))
 def begin(plan, mem, t, z):
     """Values and signs at the start; functions that have just occurred have no sign."""
-    n, values, ints = plan[EVENTS], plan[EVENT_VALUES], plan[OCCURRED]
+    w = watched(plan.watch)
+    ints = ints_at(plan.ints, plan.n_ints)
+    n = w.n
     _gauge_state(plan, mem, t, z)
-    _keep_values(plan, mem, STARTS)
+    _keep_values(plan, mem, w.starts)
     for k in range(n):
-        fresh = plan[ints + PER_EVENT + 2 * n + k]
-        mem[values + SIGNS * n + k] = 0.0 if fresh else _sign(0.0, mem[values + VALUES * n + k])
-    plan[ints + KEPT] = plan[ints + STOPPED] = 0
-    plan[ints + FIRST] = 1
+        fresh = ints[w.fresh + k]
+        mem[w.signs + k] = 0.0 if fresh else _sign(0.0, mem[w.values + k])
+    w.kept = w.stopped = 0
+    w.first = 1
     return 0
 
 
-@jit(i8(Ints, Floats, f8, f8, Floats, Floats, Floats, Floats))
+@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats))
 def _is_suspect(plan, mem, t, h, z, stages, znew, zdot):
     """Whether some function may be zero within the step, by the cubic through both ends; ENDS are known."""
-    n, values, nz = plan[EVENTS], plan[EVENT_VALUES], plan[NZ]
-    first = plan[OCCURRED] + FIRST
+    w = watched(plan.watch)
+    n, nz = w.n, plan.nz
     for k in range(n):
-        if plan[first] and mem[values + SIGNS * n + k] == 0.0:
+        if w.first and mem[w.signs + k] == 0.0:
             return 1
-        mem[values + ROOTS * n + k] = mem[values + SIGNS * n + k]
-    if _turn(plan, mem, ROOTS, ENDS):
+        mem[w.roots + k] = mem[w.signs + k]
+    if _turn(plan, mem, w.roots, w.ends):
         return 1
-    move(mem, values + ROOTS * n, mem, values + SIGNS * n, n)
-    start = plan[plan[OCCURRED] + PLACE]
+    move(mem, w.roots, mem, w.signs, n)
+    start = w.place
     place = mem[start : start + nz]
     for piece in range(NEAR, PIECES.size - 1):
         s = PIECES[piece]
@@ -213,32 +228,33 @@ def _is_suspect(plan, mem, t, h, z, stages, znew, zdot):
         for i in range(nz):
             place[i] = z[i] + a * (znew[i] - z[i]) + h * b * ((1.0 - s) * stages[i] - s * zdot[i])
         _gauge_state(plan, mem, t + s * h, place)
-        if _turn(plan, mem, ROOTS, VALUES):
+        if _turn(plan, mem, w.roots, w.values):
             return 1
-    return _turn(plan, mem, ROOTS, ENDS)
+    return _turn(plan, mem, w.roots, w.ends)
 
 
-@jit(f8(Ints, Floats, f8, f8, f8, f8, Floats, Floats, Floats))
+@jit(f8(Plan, Floats, f8, f8, f8, f8, Floats, Floats, Floats))
 def _look(plan, mem, s, t, h, t_new, z, stages, znew):
     """Put the state at t + s h, on the constraints, into PLACE and the event functions there into VALUES."""
-    start, nz = plan[plan[OCCURRED] + PLACE], plan[NZ]
+    w = watched(plan.watch)
+    start, nz = w.place, plan.nz
     place = mem[start : start + nz]
     at = t_new if s == 1.0 else t + s * h
     if s == 1.0:
         move(place, 0, znew, 0, nz)
     else:
-        call_interpolate(plan[INTERPOLATE], (s, h, z, stages, znew, place))
-        call_correct(plan[CORRECT], (plan, mem, at, place))
+        call_interpolate(plan.interpolate, (s, h, z, stages, znew, place))
+        call_correct(plan.correct, (plan, mem, at, place))
     _gauge_state(plan, mem, at, place)
     return at
 
 
-@jit(f8(Ints, Floats, i8, f8, f8, f8, f8, f8, Floats, Floats, Floats))
+@jit(f8(Plan, Floats, i8, f8, f8, f8, f8, f8, Floats, Floats, Floats))
 def _locate(plan, mem, k, left, right, t, h, t_new, z, stages, znew):
     """Where in the piece (left, right) function k is zero (T. R. Chandrupatla, Adv. Eng. Softw. 28 (1997) 145-149)."""
-    n, values = plan[EVENTS], plan[EVENT_VALUES]
+    w = watched(plan.watch)
     b, a, c = left, right, left
-    fb, fa = mem[values + LEFT * n + k], mem[values + RIGHT * n + k]
+    fb, fa = mem[w.left + k], mem[w.right + k]
     fc = fb
     if fa == 0.0:
         return a
@@ -247,7 +263,7 @@ def _locate(plan, mem, k, left, right, t, h, t_new, z, stages, znew):
     for _ in range(200):
         s = a + share * (b - a)
         _look(plan, mem, s, t, h, t_new, z, stages, znew)
-        fs = mem[values + VALUES * n + k]
+        fs = mem[w.values + k]
         if (fs > 0.0) == (fa > 0.0):
             c, fc = a, fa
         else:
@@ -265,27 +281,31 @@ def _locate(plan, mem, k, left, right, t, h, t_new, z, stages, znew):
     return best
 
 
-@jit(i8(Ints, Floats, i8, f8))
+@jit(i8(Plan, Floats, i8, f8))
 def _record(plan, mem, k, t):
     """Keep the state in PLACE as an occurrence of function k at time t."""
-    ints, nz = plan[OCCURRED], plan[NZ]
-    kept = plan[ints + KEPT]
-    plan[ints + PER_EVENT + 3 * plan[EVENTS] + kept] = k
-    at = plan[ints + RECORDS] + kept * (1 + nz)
+    w = watched(plan.watch)
+    ints = ints_at(plan.ints, plan.n_ints)
+    nz = plan.nz
+    kept = w.kept
+    ints[w.which + kept] = k
+    at = w.records + kept * (1 + nz)
     mem[at] = t
-    move(mem, at + 1, mem, plan[ints + PLACE], nz)
-    plan[ints + KEPT] = kept + 1
+    move(mem, at + 1, mem, w.place, nz)
+    w.kept = kept + 1
     return 0
 
 
-@jit(f8(Ints, Floats, f8, f8, f8, Floats, Floats, Floats))
+@jit(f8(Plan, Floats, f8, f8, f8, Floats, Floats, Floats))
 def _take(plan, mem, t, h, t_new, z, stages, znew):
     """Record the zeros in ROOTS in their order; returns the time of the first that ends the run, else infinity.
 
     With it go all that are zero there too or would be before time can tell: one cannot say which was first.
     """
-    n, values, ints = plan[EVENTS], plan[EVENT_VALUES], plan[OCCURRED]
-    roots, together = values + ROOTS * n, 8.0 * EPSILON * max(1.0, abs(t_new) / h)
+    w = watched(plan.watch)
+    ints = ints_at(plan.ints, plan.n_ints)
+    n = w.n
+    roots, together = w.roots, 8.0 * EPSILON * max(1.0, abs(t_new) / h)
     while True:
         first = 0
         for k in range(n):
@@ -295,50 +315,50 @@ def _take(plan, mem, t, h, t_new, z, stages, znew):
         if s == math.inf:
             return math.inf
         at = _look(plan, mem, s, t, h, t_new, z, stages, znew)
-        if not plan[ints + PER_EVENT + n + first]:
+        if not ints[w.stops + first]:
             _record(plan, mem, first, at)
             mem[roots + first] = math.inf
             continue
         for k in range(n):
-            if mem[roots + k] - s <= together or (
-                mem[roots + k] < math.inf and abs(mem[values + VALUES * n + k]) <= SLACK
-            ):
+            if mem[roots + k] - s <= together or (mem[roots + k] < math.inf and abs(mem[w.values + k]) <= SLACK):
                 _record(plan, mem, k, at)
-        plan[ints + STOPPED] = 1
+        w.stopped = 1
         return at
 
 
-@jit(f8(Ints, Floats, f8, f8, f8, Floats, Floats, Floats, Floats))
+@jit(f8(Plan, Floats, f8, f8, f8, Floats, Floats, Floats, Floats))
 def watch(plan, mem, t, h, t_new, z, stages, znew, zdot):
     """Record what occurs in the accepted step from t by h to `t_new`; rates at its end were evaluated last.
 
     Returns the time of an event that ends the run, with the state there in PLACE; infinity if there is none.
     """
-    n, values, ints = plan[EVENTS], plan[EVENT_VALUES], plan[OCCURRED]
+    w = watched(plan.watch)
+    ints = ints_at(plan.ints, plan.n_ints)
+    n = w.n
     _gauge(plan, mem)
-    _keep_values(plan, mem, ENDS)
+    _keep_values(plan, mem, w.ends)
     if _is_suspect(plan, mem, t, h, z, stages, znew, zdot):
-        call_prepare(plan[PREPARE], (plan, mem, t, h, z, stages, znew, zdot))
-        move(mem, values + LEFT * n, mem, values + STARTS * n, n)
+        call_prepare(plan.prepare, (plan, mem, t, h, z, stages, znew, zdot))
+        move(mem, w.left, mem, w.starts, n)
         left = 0.0
-        for piece in range(0 if plan[ints + FIRST] else NEAR, PIECES.size):
+        for piece in range(0 if w.first else NEAR, PIECES.size):
             right = PIECES[piece]
             _look(plan, mem, right, t, h, t_new, z, stages, znew)
-            _keep_values(plan, mem, RIGHT)
+            _keep_values(plan, mem, w.right)
             for k in range(n):
-                sign, value = mem[values + SIGNS * n + k], mem[values + RIGHT * n + k]
-                crossed = _crosses(sign, value, plan[ints + PER_EVENT + k])
-                mem[values + ROOTS * n + k] = (
+                sign, value = mem[w.signs + k], mem[w.right + k]
+                crossed = _crosses(sign, value, ints[w.direction + k])
+                mem[w.roots + k] = (
                     _locate(plan, mem, k, left, right, t, h, t_new, z, stages, znew) if crossed else math.inf
                 )
             at = _take(plan, mem, t, h, t_new, z, stages, znew)
             if at < math.inf:
                 return at
-            _turn(plan, mem, SIGNS, RIGHT)
-            move(mem, values + LEFT * n, mem, values + RIGHT * n, n)
+            _turn(plan, mem, w.signs, w.right)
+            move(mem, w.left, mem, w.right, n)
             left = right
     else:
-        _turn(plan, mem, SIGNS, ENDS)
-    move(mem, values + STARTS * n, mem, values + ENDS * n, n)
-    plan[ints + FIRST] = 0
+        _turn(plan, mem, w.signs, w.ends)
+    move(mem, w.starts, mem, w.ends, n)
+    w.first = 0
     return math.inf

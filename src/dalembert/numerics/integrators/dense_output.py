@@ -12,11 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from dalembert.errors import OptionError
+from dalembert.native.jit import jit
 from dalembert.numerics.evaluate import rates
 from dalembert.numerics.integrators.columns import Columns, column
 from dalembert.numerics.integrators.combination import combinations, increments
 from dalembert.numerics.layout import interpolate_type, move, prepare_type
-from dalembert.numerics.native_cache import jit
 
 ROUND_OFF = 1e-12  # of sums of published coefficients, which may be as large as 500
 

@@ -10,42 +10,55 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dalembert.native.intrinsics import record_at
+from dalembert.native.jit import jit
+from dalembert.native.types import Record, ints
 from dalembert.numerics.evaluate import is_finite, rates
-from dalembert.numerics.integrators.blocks import INNER, WIDTH
 from dalembert.numerics.integrators.columns import Columns
 from dalembert.numerics.integrators.dense_output import CubicHermite
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.integrators.stepping import Stepping
-from dalembert.numerics.layout import STEP_INTS, Floats, Ints, call_step, f8, i8, move
-from dalembert.numerics.native_cache import jit
+from dalembert.numerics.layout import Floats, Plan, call_step, f8, i8, move
 
 PARTS = 256  # at most
 # The rates at the end take the fifth column: all of these methods have as many, and are done with it after a step.
 keep_end_rates, hermite = CubicHermite().functions(Columns(stages=4))
 
 
-@jit(i8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8, i8))
+class Divided(Record):
+    """The step that is made in parts, its number of columns of `stages`, and whether steps are fixed.
+
+    Records of methods whose fixed steps can be divided begin with these fields.
+    """
+
+    _fields_ = ints("inner width fixed")
+
+
+divided = record_at(Divided)
+
+
+@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, f8, f8, i8))
 def _in_parts(plan, mem, t, h, z, stages, znew, rtol, atol, parts):
     """The step in equal parts; returns whether all of them succeeded."""
-    I, n = plan[STEP_INTS], z.size
-    width = plan[I + WIDTH]
+    I, n = divided(plan.step_work), z.size
+    width = I.width
     own, state = stages[width * n : 2 * width * n], stages[2 * width * n : (2 * width + 1) * n]
     zdot = own[:n]
     move(state, 0, z, 0, n)
     for k in range(parts):
         start = t + k * h / parts
         rates(plan, mem, start, state, zdot)
-        error = call_step(plan[I + INNER], (plan, mem, start, h / parts, state, own, znew, rtol, atol))
+        error = call_step(I.inner, (plan, mem, start, h / parts, state, own, znew, rtol, atol))
         if not (math.isfinite(error) and is_finite(zdot)):
             return 0
         move(state, 0, znew, 0, n)
     return 1
 
 
-@jit(f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
+@jit(f8(Plan, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
 def divided_step(plan, mem, t, h, z, stages, znew, rtol, atol):
     """One step, taken whatever its error; returns 0, or NaN if it failed even in parts."""
-    error = call_step(plan[plan[STEP_INTS] + INNER], (plan, mem, t, h, z, stages, znew, rtol, atol))
+    error = call_step(divided(plan.step_work).inner, (plan, mem, t, h, z, stages, znew, rtol, atol))
     parts = 1
     while not math.isfinite(error) and parts < PARTS:
         parts *= 4

@@ -13,13 +13,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dalembert.native.jit import jit
 from dalembert.numerics.integrators.columns import column
 from dalembert.numerics.integrators.combination import increments
 from dalembert.numerics.integrators.error_norm import error_norm
-from dalembert.numerics.layout import NQ, NU, Floats, Ints, f8
-from dalembert.numerics.native_cache import jit
+from dalembert.numerics.layout import Floats, Plan, f8
 
-norm_type = f8(Ints, f8, Floats, Floats, Floats, f8, f8)  # h, z, stages, znew, rtol, atol -> norm, NaN if not finite
+norm_type = f8(Plan, f8, Floats, Floats, Floats, f8, f8)  # h, z, stages, znew, rtol, atol -> norm, NaN if not finite
 
 
 class ErrorEstimate(Protocol):
@@ -53,7 +53,7 @@ class EmbeddedError:
             n = z.size
             error = column(stages, work, n)
             increment(0, error, h, stages, n)
-            return error_norm(error, z, znew, plan[NQ] + plan[NU], rtol, atol)
+            return error_norm(error, z, znew, plan.nq + plan.nu, rtol, atol)
 
         return embedded_norm
 
@@ -79,7 +79,7 @@ class FifthAndThirdOrderError:
 
         @jit(norm_type)
         def combined_norm(plan, h, z, stages, znew, rtol, atol):
-            n, size = z.size, plan[NQ] + plan[NU]
+            n, size = z.size, plan.nq + plan.nu
             fifth, third = column(stages, work, n), column(stages, work + 1, n)
             increment(0, fifth, h, stages, n)
             increment(1, third, h, stages, n)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from dalembert.native.jit import jit
 from dalembert.numerics.layout import Floats, f8, i8
-from dalembert.numerics.native_cache import jit
 
 
 @jit(f8(Floats, Floats, Floats, i8, f8, f8))

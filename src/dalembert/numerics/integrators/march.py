@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from dalembert.errors import OptionError
-from dalembert.numerics import layout
+from dalembert.native.jit import flat
 from dalembert.numerics.integrators import advance as loop
 from dalembert.numerics.integrators import crossing
 from dalembert.numerics.integrators.columns import allocate
 from dalembert.numerics.integrators.method import Method
-from dalembert.numerics.link import address_of
 from dalembert.numerics.status import MORE, OK, PAUSED, Status
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
 CHUNK = 4096  # samples per buffer when every step is stored
 MOST_STEPS = 10_000_000  # per slice, however fast they are
+START = 12  # numbers that stand for plan, mem, clock, z, znew, zdot and stages
 SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctrl-C
 
 
@@ -76,25 +76,18 @@ def march(
     )
     if not engine.choices:
         engine.choose(span[0], z0)
-    engine.reserve(*method.workspace(engine.system))
-    for slot, kernel in enumerate(method.kernels(engine.system)):
-        engine.plan[layout.STEP_KERNELS + slot] = kernel.address
-    for key, function in (
-        (layout.STEP, method.step),
-        (layout.PREPARE, method.prepare),
-        (layout.INTERPOLATE, method.interpolate),
-    ):
-        engine.plan[key] = address_of(function)
-    engine.plan[layout.ESTIMATE] = address_of(method.estimate) if method.estimate and method.adaptive else 0
+    plan = engine.plan
+    plan.step, plan.prepare, plan.interpolate = method.addresses
+    plan.estimate = method.estimate.address if method.estimate and method.adaptive else 0
     run = March(engine, method, z0, span, t_eval)
     status = run.start()
     try:
         while status == MORE:
             status = run.slice(MOST_STEPS if review is None else max(review.due - run.accepted, 1))
-            if engine.plan[layout.STALE] > 0:
+            if engine.plan.stale > 0:
                 # A partition given by the user may fail on the way: the pivoted solve carries on.
                 with suppress(OptionError):
-                    engine.choose(float(run.clock[loop.T]), run.z)
+                    engine.choose(float(run.clock.t), run.z)
             if progress is not None:
                 progress(run.t)
             if review is not None and status == MORE and run.accepted >= review.due and review(run):
@@ -118,8 +111,6 @@ class March:
         self.z, self.znew, self.zdot, self.stages = allocate(nz, method.columns)
         self.z[: engine.size] = z0[: engine.size]  # the work done starts at zero
         self.clock = loop.new_clock(t0, t1, method)
-        self.count = np.zeros(loop.COUNT_SIZE, dtype=np.int64)
-        self.count[loop.ALLOWED], self.count[loop.ADAPTIVE] = method.max_steps, int(method.adaptive)
         self.t_eval = np.zeros(0) if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
         capacity = CHUNK if t_eval is None else len(self.t_eval) + 1  # an event may add one
         self.ts, self.zs = np.zeros(capacity), np.zeros(capacity * nz)
@@ -129,47 +120,43 @@ class March:
         asked = len(self.t_eval) > 0 and self.t_eval[0] <= t0
         if asked or t_eval is None:  # the first sample is the given state itself
             self.ts[0], self.zs[:nz] = t0, self.z
-            self.count[loop.STORED], self.count[loop.NEXT] = 1, int(asked)
+            self.clock.stored, self.clock.next = 1, int(asked)
+        arrays = (self.z, self.znew, self.zdot, self.stages, self.t_eval, self.ts, self.zs)
+        self.numbers = flat(loop.advance.signature.arguments[:-1], (engine.plan, engine.mem, self.clock, *arrays))
 
     def start(self) -> int:
         """Rates at the start and the first step length; MORE if there is something to do."""
         e = self.engine
-        e.plan[layout.NFEV] = 0
-        status = loop.start(
-            e.plan, e.mem, self.clock, self.count, self.z, self.znew, self.zdot, self.stages, e.size, self.method.order,
-        )  # fmt: skip
-        if e.plan[layout.EVENTS]:
-            crossing.begin(e.plan, e.mem, self.clock[loop.T], self.z)
+        e.plan.nfev = 0
+        status = loop.start.call(*self.numbers[:START], e.size, self.method.order)
+        if e.plan.watch:
+            crossing.begin(e.plan, e.mem, self.clock.t, self.z)
         return MORE if status == OK else status
 
     @property
     def t(self) -> float:
         """Where it is."""
-        return float(self.clock[loop.T])
+        return float(self.clock.t)
 
     @property
     def t_start(self) -> float:
         """Where it began."""
-        return float(self.clock[loop.T_START])
+        return float(self.clock.t_start)
 
     @property
     def t_end(self) -> float:
         """Where it should end."""
-        return float(self.clock[loop.T_END])
+        return float(self.clock.t_end)
 
     @property
     def accepted(self) -> int:
         """Steps accepted so far."""
-        return int(self.count[loop.ACCEPTED])
+        return int(self.clock.accepted)
 
     def slice(self, most: int) -> int:
         """Advance for about `SLICE` seconds, `most` steps, or until the buffer is full; collects what was stored."""
-        e = self.engine
         begin = time.perf_counter()
-        status = loop.advance(
-            e.plan, e.mem, self.clock, self.count, self.z, self.znew, self.zdot, self.stages, self.t_eval, self.ts,
-            self.zs, min(self.budget, most),
-        )  # fmt: skip
+        status = loop.advance.call(*self.numbers, min(self.budget, most))
         seconds = time.perf_counter() - begin
         self.budget = max(16, min(int(self.budget * SLICE / max(seconds, 1e-6)), 4 * self.budget, MOST_STEPS))
         self.collect()
@@ -178,19 +165,19 @@ class March:
     def collect(self) -> None:
         """Copy stored samples and occurrences out of their buffers."""
         self.events += crossing.occurrences(self.engine)
-        n = int(self.count[loop.STORED])
+        n = int(self.clock.stored)
         if n:
             self.chunks.append((self.ts[:n].copy(), self.zs[: n * self.engine.nz].reshape(n, -1).copy()))
-        self.count[loop.STORED] = 0
+        self.clock.stored = 0
 
     def finish(self, status: int) -> Samples:
         """All samples and the cost."""
-        if self.count[loop.STORED]:  # it ended before the first slice
+        if self.clock.stored:  # it ended before the first slice
             self.collect()
         stats = {
-            "steps": int(self.count[loop.ACCEPTED]),
-            "rejected": int(self.count[loop.REJECTED]),
-            "nfev": int(self.engine.plan[layout.NFEV]),
+            "steps": int(self.clock.accepted),
+            "rejected": int(self.clock.rejected),
+            "nfev": int(self.engine.plan.nfev),
         }
         more = (self.events, self.t_start, (self.t, self.z.copy()), self.engine.system.works)
         if not self.chunks:

@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
-
-from dalembert.equations.native import Kernel
-from dalembert.equations.system import System
-
-
-def nothing(_system: System) -> Sequence[Kernel]:
-    """The kernels of an explicit method: none of its own."""
-    return ()
-
-
-def no_room(_system: System) -> tuple[int, int]:
-    """The workspace of an explicit method: none."""
-    return 0, 0
 
 
 @dataclass(frozen=True)
@@ -30,8 +18,7 @@ class Method:
     of a step as estimated is O(h^order). A method whose estimate needs the rates at the new state, which are
     evaluated anyway, returns 0 from `step` and brings `estimate`, called after the drift correction with the rates
     there. `stability` are the coefficients of the stability polynomial, lowest first (none: it is not a polynomial). A
-    method that solves equations of its own brings `kernels` (at most four, found at plan[STEP_KERNELS + k]) and
-    `workspace` (numbers of floats and ints, found at mem[plan[STEP_FLOATS]] and plan[plan[STEP_INTS]]).
+    method that solves equations of its own lays out a record at plan.step_work before it marches.
     """
 
     step: Any
@@ -48,5 +35,8 @@ class Method:
     estimate: Any = None
     stability: Sequence[float] = ()
     name: str = "the integrator"
-    kernels: Callable[[System], Sequence[Kernel]] = nothing
-    workspace: Callable[[System], tuple[int, int]] = no_room
+
+    @cached_property
+    def addresses(self) -> tuple[int, int, int]:
+        """Where native code finds `step`, `prepare` and `interpolate`."""
+        return self.step.address, self.prepare.address, self.interpolate.address

@@ -17,12 +17,11 @@ import numpy as np
 from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
-from dalembert.numerics import layout
-from dalembert.numerics.integrators import radau_workspace as workspace
 from dalembert.numerics.integrators.march import Samples, march
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.integrators.options import check_tolerances
 from dalembert.numerics.integrators.radau_step import COLUMNS, radau_interpolate, radau_prepare, radau_step, settle
+from dalembert.numerics.integrators.radau_workspace import RadauWork, lay_out
 from dalembert.numerics.integrators.stepping import Stepping
 from dalembert.numerics.linear.static_elimination import StaticElimination
 from dalembert.numerics.residuals.form import Residual, SettledForm
@@ -73,24 +72,20 @@ class Radau(Stepping):
         progress: Callable[[float], None] | None = None,
     ) -> Samples:
         """Samples of the motion from z0 over `span`; `stats` counts Jacobians (njev) and factorisations (nlu) too."""
-        self._lay_out(engine)
+        work = self._lay_out(engine)
         samples = march(engine, self.method(), z0, span, t_eval, progress)
-        at = int(engine.plan[layout.STEP_INTS])
-        samples.stats["njev"] = int(engine.plan[at + workspace.N_JACOBIANS])
-        samples.stats["nlu"] = int(engine.plan[at + workspace.N_FACTORS])
+        samples.stats["njev"], samples.stats["nlu"] = work.n_jacobians, work.n_factors
         _settle(engine, samples, span[0], every=t_eval is not None)
         return samples
 
     def method(self) -> Method:
-        """The native functions and the settings of the time loop; `run` lays the workspace out that they need."""
+        """The native functions and the settings of the time loop; `run` lays out the workspace they need."""
         return Method(
             step=radau_step,
             prepare=radau_prepare,
             interpolate=radau_interpolate,
             columns=COLUMNS,
             order=4,  # of the error estimate: it is proportional to h^4
-            kernels=self._kernels,
-            workspace=lambda system: workspace.room(system, *self._prepared(system)),
             **self.settings(*self._tolerances),
         )
 
@@ -104,22 +99,15 @@ class Radau(Stepping):
         rtol = 0.1 * self.rtol ** (2.0 / 3.0)
         return rtol, rtol * self.atol / self.rtol
 
-    def _lay_out(self, engine: Engine) -> None:
+    def _lay_out(self, engine: Engine) -> RadauWork:
         """Lists and settings where the native functions find them."""
-        system = engine.system
-        engine.reserve(*workspace.room(system, *self._prepared(system)))
-        workspace.lay_out(engine.plan, engine.mem, system, *self._prepared(system))
-        rtol, atol = self._tolerances
-        numbers = int(engine.plan[engine.plan[layout.STEP_INTS] + workspace.NUMBERS])
-        for key, value in (
-            (workspace.NEWTON_TOLERANCE, max(10.0 * EPS, RELATIVE_NEWTON * self.rtol) / rtol),
-            (workspace.KEEP_JACOBIAN, _worth_keeping(self._kernels(system))),
-            (workspace.FIXED, float(self.step is not None)),
-            (workspace.ITERATIONS, 10.0 if self.step is None else 50.0),  # a fixed step cannot be cut instead
-            (workspace.RTOL, rtol),
-            (workspace.ATOL, atol),
-        ):
-            engine.mem[numbers + key] = value
+        kernels = self._kernels(engine.system)
+        work = lay_out(engine.work, kernels, *self._prepared(engine.system))
+        work.rtol, work.atol = self._tolerances
+        work.newton_tolerance = max(10.0 * EPS, RELATIVE_NEWTON * self.rtol) / work.rtol
+        work.keep_jacobian, work.fixed = _worth_keeping(kernels), float(self.step is not None)
+        work.iterations = 10.0 if self.step is None else 50.0  # a fixed step cannot be cut instead
+        return work
 
     def _prepared(self, system: System) -> tuple[Linearisation, StaticElimination]:
         """Derivatives and order of elimination, found once for a system and a form."""

@@ -9,113 +9,76 @@ from __future__ import annotations
 
 import math
 
+from dalembert.native.jit import jit
 from dalembert.numerics.integrators.radau_coefficients import ALPHA, BACK, BETA, GAMMA, INVERSE, LAGRANGE, NODES, T
-from dalembert.numerics.integrators.radau_workspace import (
-    H_FACTORS,
-    H_POLYNOMIAL,
-    INCREMENTS,
-    INPUT,
-    ITERATIONS,
-    JACOBIAN_STATE,
-    N_FACTORS,
-    N_JACOBIANS,
-    N_PARAMETERS,
-    NEWTON_MATRIX,
-    NEWTON_TOLERANCE,
-    NUMBERS,
-    NY,
-    OUTPUT,
-    POLYNOMIAL,
-    RATE,
-    REMAINING,
-    SIDES,
-    START,
-    T_JACOBIAN,
-    TRANSFORMED,
-)
-from dalembert.numerics.layout import (
-    MULTIPLIER,
-    NC,
-    NFEV,
-    NU,
-    NZ,
-    STEP_INTS,
-    STEP_KERNELS,
-    XU,
-    Floats,
-    Ints,
-    call_kernel,
-    f8,
-    i8,
-    move,
-)
+from dalembert.numerics.integrators.radau_workspace import newton_matrix, radau_work
+from dalembert.numerics.layout import Floats, Plan, call_kernel, f8, i8, ints_at, move
 from dalembert.numerics.linear.complex_newton_matrix import factor_complex_newton, solve_complex_newton
 from dalembert.numerics.linear.newton_matrix import factor_newton, solve_newton
-from dalembert.numerics.linear.static_elimination import NONZEROS, REAL_PIVOTS, N
-from dalembert.numerics.native_cache import jit
 
 CLOSE = 1e-12  # relative: steps for which one factorisation serves
 
 
-@jit(i8(Ints, Floats, f8, Floats))
+@jit(i8(Plan, Floats, f8, Floats))
 def begin(plan, mem, t, z):
     """y = (z, la, 0) at the start, and the parameters where the kernels read them."""
-    at, nz, nc = plan[STEP_INTS], plan[NZ], plan[NC]
-    n, y, x = plan[at + NY], plan[at + START], plan[at + INPUT]
+    at, nz, nc = radau_work(plan.step_work), plan.nz, plan.nc
+    n, y, x = at.ny, at.start, at.input
     move(mem, y, z, 0, nz)
-    move(mem, y + nz, mem, plan[MULTIPLIER], nc)
+    move(mem, y + nz, mem, plan.multiplier, nc)
     for i in range(nz + nc, n):
         mem[y + i] = 0.0
-    move(mem, x + 1 + 2 * n, mem, plan[XU] + plan[NU], plan[at + N_PARAMETERS])
+    move(mem, x + 1 + 2 * n, mem, plan.xu + plan.nu, at.n_parameters)
     return 0
 
 
-@jit(i8(Ints, Floats, f8, Floats, Floats))
+@jit(i8(Plan, Floats, f8, Floats, Floats))
 def linearise(plan, mem, t, z, zdot):
     """F_y and F_y' at the start of the step."""
-    at, nz = plan[STEP_INTS], plan[NZ]
-    n, x, numbers = plan[at + NY], plan[at + INPUT], plan[at + NUMBERS]
+    at, nz = radau_work(plan.step_work), plan.nz
+    n, x = at.ny, at.input
     mem[x] = t
-    move(mem, x + 1, mem, plan[at + START], n)
+    move(mem, x + 1, mem, at.start, n)
     move(mem, x + 1 + n, zdot, 0, nz)
     for i in range(nz, n):
         mem[x + 1 + n + i] = 0.0
-    call_kernel(plan[STEP_KERNELS + 1], mem, x, plan[plan[at + NEWTON_MATRIX] + NONZEROS])
-    plan[at + N_JACOBIANS] += 1
-    mem[numbers + T_JACOBIAN] = t
-    move(mem, plan[at + JACOBIAN_STATE], z, 0, nz)
-    mem[numbers + H_FACTORS] = 0.0
+    call_kernel(at.jacobian_kernel, mem, x, newton_matrix(at.newton_matrix).nonzeros)
+    at.n_jacobians += 1
+    at.t_jacobian = t
+    move(mem, at.jacobian_state, z, 0, nz)
+    at.h_factors = 0.0
     return 0
 
 
-@jit(i8(Ints, Floats, f8))
+@jit(i8(Plan, Floats, f8))
 def factorise(plan, mem, h):
     """Both Newton matrices for a step h, unless they are there already; 0 if they cannot be factorised."""
-    at = plan[STEP_INTS]
-    numbers = plan[at + NUMBERS]
-    if abs(mem[numbers + H_FACTORS] - h) <= CLOSE * h:
+    ints = ints_at(plan.ints, plan.n_ints)
+    at = radau_work(plan.step_work)
+    if abs(at.h_factors - h) <= CLOSE * h:
         return 1
-    matrix = plan[at + NEWTON_MATRIX]
-    plan[at + N_FACTORS] += 1
-    done = factor_newton(plan, mem, matrix, GAMMA / h) and factor_complex_newton(plan, mem, matrix, ALPHA / h, BETA / h)
-    mem[numbers + H_FACTORS] = h if done else 0.0
+    matrix = newton_matrix(at.newton_matrix)
+    at.n_factors += 1
+    done = factor_newton(ints, mem, matrix, GAMMA / h) and factor_complex_newton(ints, mem, matrix, ALPHA / h, BETA / h)
+    at.h_factors = h if done else 0.0
     return 1 if done else 0
 
 
-@jit(i8(Ints, Floats, f8, i8, f8, Floats))
+@jit(i8(Plan, Floats, f8, i8, f8, Floats))
 def predict(plan, mem, h, matched, shift, zdot):
     """Stages from the last collocation polynomial at shift + c h / H, or along the rates; into Z and W."""
-    at, nz = plan[STEP_INTS], plan[NZ]
+    ints = ints_at(plan.ints, plan.n_ints)
+    at, nz = radau_work(plan.step_work), plan.nz
     n, Z, W, P, y = (
-        plan[at + NY],
-        plan[at + INCREMENTS],
-        plan[at + TRANSFORMED],
-        plan[at + POLYNOMIAL],
-        plan[at + START],
+        at.ny,
+        at.increments,
+        at.transformed,
+        at.polynomial,
+        at.start,
     )
-    matrix = plan[at + NEWTON_MATRIX]
-    dependent = plan[plan[matrix + REAL_PIVOTS] + 2 * plan[matrix + N]] < n
-    ratio = h / mem[plan[at + NUMBERS] + H_POLYNOMIAL] if matched else 0.0
+    matrix = newton_matrix(at.newton_matrix)
+    dependent = ints[matrix.real_pivots + 2 * matrix.n] < n
+    ratio = h / at.h_polynomial if matched else 0.0
     for k in range(3):
         if matched:
             s = shift + NODES[k] * ratio
@@ -141,20 +104,20 @@ def predict(plan, mem, h, matched, shift, zdot):
     return 0
 
 
-@jit(i8(Ints, Floats, f8, f8))
+@jit(i8(Plan, Floats, f8, f8))
 def _residuals(plan, mem, t, h):
     """-T^-1 F of the three stages into SIDES."""
-    at = plan[STEP_INTS]
-    n, x, F = plan[at + NY], plan[at + INPUT], plan[at + OUTPUT]
-    Z, R, y = plan[at + INCREMENTS], plan[at + SIDES], plan[at + START]
+    at = radau_work(plan.step_work)
+    n, x, F = at.ny, at.input, at.output
+    Z, R, y = at.increments, at.sides, at.start
     for k in range(3):
         mem[x] = t + NODES[k] * h
         a, b, c = INVERSE[k, 0] / h, INVERSE[k, 1] / h, INVERSE[k, 2] / h
         for i in range(n):
             mem[x + 1 + i] = mem[y + i] + mem[Z + k * n + i]
             mem[x + 1 + n + i] = a * mem[Z + i] + b * mem[Z + n + i] + c * mem[Z + 2 * n + i]
-        call_kernel(plan[STEP_KERNELS], mem, x, F)
-        plan[NFEV] += 1
+        call_kernel(at.residual_kernel, mem, x, F)
+        plan.nfev += 1
         for j in range(3):
             weight = -BACK[j, k]
             if k == 0:
@@ -166,11 +129,11 @@ def _residuals(plan, mem, t, h):
     return 0
 
 
-@jit(f8(Ints, Floats, f8, f8))
+@jit(f8(Plan, Floats, f8, f8))
 def _update(plan, mem, rtol, atol):
     """Add the corrections in SIDES to W, Z = T W; returns their root mean square relative to the tolerances."""
-    at, nz = plan[STEP_INTS], plan[NZ]
-    n, Z, W, R, y = plan[at + NY], plan[at + INCREMENTS], plan[at + TRANSFORMED], plan[at + SIDES], plan[at + START]
+    at, nz = radau_work(plan.step_work), plan.nz
+    n, Z, W, R, y = at.ny, at.increments, at.transformed, at.sides, at.start
     total = 0.0
     for i in range(n):
         a, b, c = mem[R + i], mem[R + n + i], mem[R + 2 * n + i]
@@ -186,19 +149,20 @@ def _update(plan, mem, rtol, atol):
     return math.sqrt(total / (3 * nz))
 
 
-@jit(i8(Ints, Floats, f8, f8, f8, f8))
+@jit(i8(Plan, Floats, f8, f8, f8, f8))
 def iterate(plan, mem, t, h, rtol, atol):
     """Simplified Newton iterations for the stages: 1 if they converge, 0 if not, -1 if something is not finite."""
-    at = plan[STEP_INTS]
-    numbers, matrix, n, R = plan[at + NUMBERS], plan[at + NEWTON_MATRIX], plan[at + NY], plan[at + SIDES]
-    tolerance = mem[numbers + NEWTON_TOLERANCE]
-    remaining = max(mem[numbers + REMAINING], 1e-16) ** 0.8
+    ints = ints_at(plan.ints, plan.n_ints)
+    at = radau_work(plan.step_work)
+    matrix, n, R = newton_matrix(at.newton_matrix), at.ny, at.sides
+    tolerance = at.newton_tolerance
+    remaining = max(at.remaining, 1e-16) ** 0.8
     last = last_ratio = 0.0
-    most = int(mem[numbers + ITERATIONS])
+    most = int(at.iterations)
     for k in range(most):
         _residuals(plan, mem, t, h)
-        solve_newton(plan, mem, matrix, R)
-        solve_complex_newton(plan, mem, matrix, R + n, R + 2 * n)
+        solve_newton(ints, mem, matrix, R)
+        solve_complex_newton(ints, mem, matrix, R + n, R + 2 * n)
         size = _update(plan, mem, rtol, atol)
         if not math.isfinite(size):
             return -1
@@ -206,7 +170,7 @@ def iterate(plan, mem, t, h, rtol, atol):
             ratio = size / last
             rate = ratio if k == 1 else math.sqrt(ratio * last_ratio)
             last_ratio = ratio
-            mem[numbers + RATE] = rate
+            at.rate = rate
             remaining = rate / (1.0 - rate) if rate < 0.99 else math.inf
             if k > 1:  # the second correction may be as large as the first, where constraints were met by none before
                 if rate >= 0.99:
@@ -215,8 +179,8 @@ def iterate(plan, mem, t, h, rtol, atol):
                     return 0
         last = size
         if size == 0.0 or remaining * size <= tolerance:
-            mem[numbers + REMAINING] = remaining
+            at.remaining = remaining
             if k == 0:
-                mem[numbers + RATE] *= 0.5  # not measured, but certainly fast
+                at.rate *= 0.5  # not measured, but certainly fast
             return 1
     return 0

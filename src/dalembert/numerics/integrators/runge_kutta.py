@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.native.jit import jit
 from dalembert.numerics.evaluate import is_finite, rates
 from dalembert.numerics.integrators.columns import Columns, column
 from dalembert.numerics.integrators.combination import combinations
@@ -14,7 +15,6 @@ from dalembert.numerics.integrators.error_estimate import norm_type
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.integrators.tableau import Tableau
 from dalembert.numerics.layout import estimate_type, move, step_type
-from dalembert.numerics.native_cache import jit
 
 
 class RungeKutta:

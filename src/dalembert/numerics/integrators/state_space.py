@@ -16,32 +16,12 @@ from __future__ import annotations
 
 import math
 
+from dalembert.native.jit import jit
 from dalembert.numerics.evaluate import load_state, rates
-from dalembert.numerics.integrators.state_space_matrix import (
-    GRADIENTS,
-    INVERSE_Q,
-    INVERSE_U,
-    KNOWN,
-    LEVELS,
-    LEVELS_KERNEL,
-    NORMAL,
-    ORDER,
-    RANK_Q,
-    RANK_U,
-    RATE_JACOBIAN,
-    REDUCED,
-    TANGENT,
-    UNKNOWN,
-    V_Q,
-    V_U,
-    VECTOR,
-    linearise,
-    onto_independent,
-)
-from dalembert.numerics.layout import NI, NP, NQ, NU, NV, STEP_INTS, Floats, Ints, X, call_kernel, f8, i8
+from dalembert.numerics.integrators.state_space_matrix import linearise, onto_independent, state_space_work
+from dalembert.numerics.layout import Floats, Plan, call_kernel, f8, i8, ints_at
 from dalembert.numerics.linear.lu import solve_lu
 from dalembert.numerics.linear.rows import row_product
-from dalembert.numerics.native_cache import jit
 
 ITERATIONS = 12  # per matrix
 REFRESHES = 2  # of the matrix within a stage
@@ -52,47 +32,48 @@ LOOSE = 1e-11  # residual of constraints for which a new matrix is worth its pri
 STUCK = 1e-6  # residual of constraints that is never good enough; between, near singular positions, it is taken
 
 
-@jit(f8(Ints, Floats))
+@jit(f8(Plan, Floats))
 def _normal(plan, mem):
     """d that cancels the constraints to first order: positions, then velocities; returns their largest residual."""
-    I = plan[STEP_INTS]
-    nq, nu, n, m_q = plan[NQ], plan[NU], plan[NP], plan[NP] + plan[NI]
-    m_u, g, d, v = n + plan[NV], plan[I + LEVELS], plan[I + NORMAL], plan[I + VECTOR]
-    psi_q = plan[I + GRADIENTS] + nq * nq + nq * nu + m_q * nq
-    call_kernel(plan[LEVELS_KERNEL], mem, plan[X], g)
+    I = state_space_work(plan.step_work)
+    nq, nu, n, m_q = plan.nq, plan.nu, plan.np, plan.np + plan.ni
+    m_u, g, d, v = n + plan.nv, I.levels, I.normal, I.vector
+    psi_q = I.gradients + nq * nq + nq * nu + m_q * nq
+    call_kernel(I.levels_kernel, mem, plan.x, g)
     worst = 0.0
     for k in range(m_q + m_u):
         if not math.isfinite(mem[g + k]):
             return math.inf
         worst = max(worst, abs(mem[g + k]))
     for i in range(nq):
-        mem[d + i] = -row_product(mem, plan[I + INVERSE_Q] + i * m_q, g, m_q)
+        mem[d + i] = -row_product(mem, I.inverse_q + i * m_q, g, m_q)
     for k in range(m_u):
         mem[v + k] = -mem[g + m_q + k] - row_product(mem, psi_q + k * nq, d, nq)
     for i in range(nu):
-        mem[d + nq + i] = row_product(mem, plan[I + INVERSE_U] + i * m_u, v, m_u)
+        mem[d + nq + i] = row_product(mem, I.inverse_u + i * m_u, v, m_u)
     return worst
 
 
-@jit(i8(Ints, Floats, i8, i8))
+@jit(i8(Plan, Floats, i8, i8))
 def _tangent(plan, mem, vector, result):
     """result = T (V^T (1 - hg z'_z) T)^-1 V^T vector, with the factors at hand."""
-    I = plan[STEP_INTS]
-    n, c = plan[NQ] + plan[NU], plan[I + UNKNOWN]
-    m = n - plan[I + RANK_Q] - plan[I + RANK_U]
+    ints = ints_at(plan.ints, plan.n_ints)
+    I = state_space_work(plan.step_work)
+    n, c = plan.nq + plan.nu, I.unknown
+    m = n - I.rank_q - I.rank_u
     onto_independent(plan, mem, vector, c)
-    solve_lu(plan, mem, plan[I + REDUCED], m, I + ORDER, c)
+    solve_lu(ints, mem, I.reduced, m, I.order, c)
     for i in range(n):
-        mem[result + i] = row_product(mem, plan[I + TANGENT] + i * m, c, m)
+        mem[result + i] = row_product(mem, I.tangent + i * m, c, m)
     return 0
 
 
-@jit(f8(Ints, Floats, f8, Floats, Floats, f8, f8))
+@jit(f8(Plan, Floats, f8, Floats, Floats, f8, f8))
 def _improve(plan, mem, hg, z, zdot, rtol, atol):
     """One Newton step of z = (q, u), whose rates are `zdot` and whose d is at hand; returns the size of the step."""
-    I = plan[STEP_INTS]
-    n, J, d = plan[NQ] + plan[NU], plan[I + RATE_JACOBIAN], plan[I + NORMAL]
-    known, v = plan[I + KNOWN], plan[I + VECTOR]
+    I = state_space_work(plan.step_work)
+    n, J, d = plan.nq + plan.nu, I.rate_jacobian, I.normal
+    known, v = I.known, I.vector
     for i in range(n):
         rest = z[i] - mem[known + i] - hg * zdot[i]
         mem[v + i] = hg * row_product(mem, J + i * n, d, n) - mem[d + i] - rest
@@ -105,10 +86,10 @@ def _improve(plan, mem, hg, z, zdot, rtol, atol):
     return math.sqrt(size / n)
 
 
-@jit(i8(Ints, Floats, Floats))
+@jit(i8(Plan, Floats, Floats))
 def _at_round_off(plan, mem, z):
     """Whether d is below what the states can resolve."""
-    nq, n, d = plan[NQ], plan[NQ] + plan[NU], plan[plan[STEP_INTS] + NORMAL]
+    nq, n, d = plan.nq, plan.nq + plan.nu, state_space_work(plan.step_work).normal
     far_q = far_u = large_q = large_u = 0.0
     for i in range(n):
         if i < nq:
@@ -118,13 +99,13 @@ def _at_round_off(plan, mem, z):
     return far_q <= 1e-15 * large_q and far_u <= 1e-15 * large_u
 
 
-@jit(f8(Ints, Floats, f8, Floats))
+@jit(f8(Plan, Floats, f8, Floats))
 def _settle(plan, mem, t, z):
     """Bring the constraints to round-off, the integration formula being solved; returns what is left, 0 if less.
 
     The increments d are normal to the independent coordinates, which therefore stay.
     """
-    n, d = plan[NQ] + plan[NU], plan[plan[STEP_INTS] + NORMAL]
+    n, d = plan.nq + plan.nu, state_space_work(plan.step_work).normal
     before = math.inf
     for _ in range(ITERATIONS):
         load_state(plan, mem, t, z)
@@ -139,7 +120,7 @@ def _settle(plan, mem, t, z):
     return before
 
 
-@jit(i8(Ints, Floats, f8, f8, Floats, Floats, f8, f8))
+@jit(i8(Plan, Floats, f8, f8, Floats, Floats, f8, f8))
 def _iterate(plan, mem, t, hg, z, zdot, rtol, atol):
     """Newton's iteration with the matrix at hand; returns 1 if it converged, 0 if it is slow, -1 if it broke down."""
     size = math.inf
@@ -158,14 +139,14 @@ def _iterate(plan, mem, t, hg, z, zdot, rtol, atol):
     return 0
 
 
-@jit(i8(Ints, Floats, f8, f8, Floats, Floats, f8, f8, i8))
+@jit(i8(Plan, Floats, f8, f8, Floats, Floats, f8, f8, i8))
 def solve_stage(plan, mem, t, hg, z, zdot, rtol, atol, last):
     """Solve a stage for z, from the guess in it; leaves its rates in `zdot`. Returns whether that succeeded.
 
     The known part is in mem[KNOWN]. In the `last` stage the constraints are kept to round-off.
     """
-    I = plan[STEP_INTS]
-    nq, nu, known, v, c = plan[NQ], plan[NU], plan[I + KNOWN], plan[I + VECTOR], plan[I + UNKNOWN]
+    I = state_space_work(plan.step_work)
+    nq, nu, known, v, c = plan.nq, plan.nu, I.known, I.vector, I.unknown
     solved = 0
     for refresh in range(REFRESHES + 1):
         if refresh and not linearise(plan, mem, t, hg, z, zdot, 0):
@@ -184,20 +165,20 @@ def solve_stage(plan, mem, t, hg, z, zdot, rtol, atol, last):
     for i in range(nq + nu):
         mem[v + i] = (z[i] - mem[known + i]) / hg - zdot[i]
     onto_independent(plan, mem, v, c)
-    r_q, r_u = plan[I + RANK_Q], plan[I + RANK_U]
+    r_q, r_u = I.rank_q, I.rank_u
     for i in range(nq):
         for j in range(nq - r_q):
-            zdot[i] += mem[plan[I + V_Q] + i * nq + r_q + j] * mem[c + j]
+            zdot[i] += mem[I.v_q + i * nq + r_q + j] * mem[c + j]
     for i in range(nu):
         for j in range(nu - r_u):
-            zdot[nq + i] += mem[plan[I + V_U] + i * nu + r_u + j] * mem[c + nq - r_q + j]
+            zdot[nq + i] += mem[I.v_u + i * nu + r_u + j] * mem[c + nq - r_q + j]
     return 1
 
 
-@jit(f8(Ints, Floats, Floats, Floats, f8, f8))
+@jit(f8(Plan, Floats, Floats, Floats, f8, f8))
 def error_norm(plan, mem, z, znew, rtol, atol):
     """Size of the error in mem[NORMAL] along the constraints, its stiff parts damped as by the matrix of the step."""
-    n, e = plan[NQ] + plan[NU], plan[plan[STEP_INTS] + NORMAL]
+    n, e = plan.nq + plan.nu, state_space_work(plan.step_work).normal
     _tangent(plan, mem, e, e)
     total = 0.0
     for i in range(n):

@@ -6,66 +6,50 @@ function theorem, with exact derivatives.
 
 from __future__ import annotations
 
+from dalembert.native.intrinsics import record_at
+from dalembert.native.jit import jit
+from dalembert.native.types import ints
 from dalembert.numerics.evaluate import rates
-from dalembert.numerics.integrators.blocks import FIRST
-from dalembert.numerics.layout import (
-    DIRECTION,
-    DYNAMICS,
-    JACOBIAN,
-    MULTIPLIER,
-    NC,
-    NI,
-    NP,
-    NQ,
-    NU,
-    NV,
-    OUT,
-    RHS,
-    STEP_INTS,
-    STEP_KERNELS,
-    UDOT,
-    Floats,
-    Ints,
-    X,
-    call_kernel,
-    f8,
-    i8,
-    move,
-)
+from dalembert.numerics.integrators.divided import Divided
+from dalembert.numerics.layout import Floats, Plan, call_kernel, f8, i8, ints_at, move
 from dalembert.numerics.linear.general import solve_general
 from dalembert.numerics.linear.lu import factor_lu
 from dalembert.numerics.linear.rows import add_row, row_product
 from dalembert.numerics.linear.separation import separate
 from dalembert.numerics.linear.symmetric import factor_saddle, solve_saddle
-from dalembert.numerics.native_cache import jit
-
-LEVELS_KERNEL, GRADIENTS_KERNEL, SENSITIVITY_KERNEL = range(STEP_KERNELS, STEP_KERNELS + 3)
-# Blocks of floats: the argument (x, a, la); phi, h, psi; their gradients; dF/d(q, u); z'_z; orthonormal bases at the
-# start of the step (V) and where the matrix was last made (N), dependent columns first; pseudo-inverses; T; the matrix
-# and its right-hand side; d; a vector; the known part z*; workspace of the decompositions and of
-# a row of products.
-(
-    ARGUMENT, LEVELS, GRADIENTS, SENSITIVITY, RATE_JACOBIAN, V_Q, V_U, N_Q, N_U, INVERSE_Q, INVERSE_U, TANGENT, REDUCED,
-    UNKNOWN, NORMAL, VECTOR, KNOWN, DECOMPOSITION, PRODUCT, BLOCKS,
-) = range(FIRST, FIRST + 20)  # fmt: skip
-# Ints behind the places of the blocks: length of x; whether one decomposition serves positions and velocities; ranks of
-# both; row order of the reduced matrix.
-LENGTH, SHARED, RANK_Q, RANK_U, ORDER = range(BLOCKS, BLOCKS + 5)
 
 
-@jit(i8(Ints, Floats))
+class StateSpaceWork(Divided):
+    """Kernels and blocks of a state-space method."""
+
+    _fields_ = (
+        # Length of x; whether one decomposition serves positions and velocities; ranks of both.
+        *ints("levels_kernel gradients_kernel sensitivity_kernel length shared rank_q rank_u"),
+        # Blocks: the argument (x, a, la); phi, h, psi; their gradients; dF/d(q, u); z'_z; orthonormal bases at the
+        # start of the step (V) and where the matrix was last made (N), dependent columns first; pseudo-inverses; T; the
+        # matrix and its right-hand side; d; a vector; the known part z*; workspace of the decompositions and of a row
+        # of products; row order of the reduced matrix (integers).
+        *ints("argument levels gradients sensitivity rate_jacobian v_q v_u n_q n_u inverse_q inverse_u tangent"),
+        *ints("reduced unknown normal vector known decomposition product order"),
+    )
+
+
+state_space_work = record_at(StateSpaceWork)
+
+
+@jit(i8(Plan, Floats))
 def _rate_jacobian(plan, mem):
     """z'_z (nq + nu, nq + nu) at the state in mem, whose u' and la have just been found."""
-    I = plan[STEP_INTS]
-    nq, nu, nc = plan[NQ], plan[NU], plan[NC]
-    n, y, S, J, x = nq + nu, plan[I + ARGUMENT], plan[I + SENSITIVITY], plan[I + RATE_JACOBIAN], plan[RHS]
-    move(mem, y, mem, plan[X], plan[I + LENGTH])
-    move(mem, y + plan[I + LENGTH], mem, plan[UDOT], nu)
-    move(mem, y + plan[I + LENGTH] + nu, mem, plan[MULTIPLIER], nc)
-    ideal = plan[DIRECTION] == plan[JACOBIAN]
-    call_kernel(plan[SENSITIVITY_KERNEL], mem, y, S)
+    I = state_space_work(plan.step_work)
+    nq, nu, nc = plan.nq, plan.nu, plan.nc
+    n, y, S, J, x = nq + nu, I.argument, I.sensitivity, I.rate_jacobian, plan.rhs
+    move(mem, y, mem, plan.x, I.length)
+    move(mem, y + I.length, mem, plan.udot, nu)
+    move(mem, y + I.length + nu, mem, plan.multiplier, nc)
+    ideal = plan.ideal
+    call_kernel(I.sensitivity_kernel, mem, y, S)
     if ideal:  # otherwise the factors of the last solve are at hand
-        call_kernel(plan[DYNAMICS], mem, plan[X], plan[OUT])
+        call_kernel(plan.dynamics, mem, plan.x, plan.out)
         factor_saddle(plan, mem, nc)
     for j in range(n):
         for i in range(nu + nc):
@@ -76,7 +60,7 @@ def _rate_jacobian(plan, mem):
             solve_general(plan, mem, x)
         for i in range(nu):
             mem[J + (nq + i) * n + j] = mem[x + i]
-    G = plan[I + GRADIENTS]
+    G = I.gradients
     for i in range(nq):
         for j in range(nq):
             mem[J + i * n + j] = mem[G + i * nq + j]
@@ -85,37 +69,37 @@ def _rate_jacobian(plan, mem):
     return 0
 
 
-@jit(i8(Ints, Floats, i8))
+@jit(i8(Plan, Floats, i8))
 def _separate(plan, mem, start):
     """Bases N and pseudo-inverses at the state in mem; at the `start` of a step the ranks are found and V becomes N."""
-    I = plan[STEP_INTS]
-    nq, nu, m_q, m_u = plan[NQ], plan[NU], plan[NP] + plan[NI], plan[NP] + plan[NV]
-    P = plan[I + GRADIENTS] + nq * nq + nq * nu
+    I = state_space_work(plan.step_work)
+    nq, nu, m_q, m_u = plan.nq, plan.nu, plan.np + plan.ni, plan.np + plan.nv
+    P = I.gradients + nq * nq + nq * nu
     A = P + m_q * nq + m_u * nq
-    work, N_q, N_u = plan[I + DECOMPOSITION], plan[I + N_Q], plan[I + N_U]
-    wanted = -start if start else plan[I + RANK_Q]
-    plan[I + RANK_Q] = separate(mem, P, m_q, nq, N_q, plan[I + INVERSE_Q], work, wanted)
-    if plan[I + SHARED]:  # only position constraints and u = q': the decomposition of phi_q is that of psi_u
-        plan[I + RANK_U] = plan[I + RANK_Q]
+    work, N_q, N_u = I.decomposition, I.n_q, I.n_u
+    wanted = -start if start else I.rank_q
+    I.rank_q = separate(mem, P, m_q, nq, N_q, I.inverse_q, work, wanted)
+    if I.shared:  # only position constraints and u = q': the decomposition of phi_q is that of psi_u
+        I.rank_u = I.rank_q
         move(mem, N_u, mem, N_q, nu * nu)
-        move(mem, plan[I + INVERSE_U], mem, plan[I + INVERSE_Q], nu * m_u)
+        move(mem, I.inverse_u, mem, I.inverse_q, nu * m_u)
     else:
-        wanted = -start if start else plan[I + RANK_U]
-        plan[I + RANK_U] = separate(mem, A, m_u, nu, N_u, plan[I + INVERSE_U], work, wanted)
+        wanted = -start if start else I.rank_u
+        I.rank_u = separate(mem, A, m_u, nu, N_u, I.inverse_u, work, wanted)
     if start:
-        move(mem, plan[I + V_Q], mem, N_q, nq * nq)
-        move(mem, plan[I + V_U], mem, N_u, nu * nu)
+        move(mem, I.v_q, mem, N_q, nq * nq)
+        move(mem, I.v_u, mem, N_u, nu * nu)
     return 0
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def _span(plan, mem):
     """T = [N_q 0; -A^+ psi_q N_q, N_u], (nq + nu, m); returns m."""
-    I = plan[STEP_INTS]
-    nq, nu, m_u = plan[NQ], plan[NU], plan[NP] + plan[NV]
-    T, N_q, N_u, v = plan[I + TANGENT], plan[I + N_Q], plan[I + N_U], plan[I + VECTOR]
-    psi_q = plan[I + GRADIENTS] + nq * nq + nq * nu + (plan[NP] + plan[NI]) * nq
-    r_q, r_u = plan[I + RANK_Q], plan[I + RANK_U]
+    I = state_space_work(plan.step_work)
+    nq, nu, m_u = plan.nq, plan.nu, plan.np + plan.nv
+    T, N_q, N_u, v = I.tangent, I.n_q, I.n_u, I.vector
+    psi_q = I.gradients + nq * nq + nq * nu + (plan.np + plan.ni) * nq
+    r_q, r_u = I.rank_q, I.rank_u
     m = nq - r_q + nu - r_u
     for j in range(nq - r_q):
         for k in range(m_u):
@@ -126,7 +110,7 @@ def _span(plan, mem):
         for i in range(nq):
             mem[T + i * m + j] = mem[N_q + i * nq + r_q + j]
         for i in range(nu):
-            mem[T + (nq + i) * m + j] = row_product(mem, plan[I + INVERSE_U] + i * m_u, v, m_u)
+            mem[T + (nq + i) * m + j] = row_product(mem, I.inverse_u + i * m_u, v, m_u)
     for j in range(nu - r_u):
         column = nq - r_q + j
         for i in range(nq):
@@ -136,12 +120,12 @@ def _span(plan, mem):
     return m
 
 
-@jit(i8(Ints, Floats, i8, i8))
+@jit(i8(Plan, Floats, i8, i8))
 def onto_independent(plan, mem, vector, result):
     """V^T times a vector (nq + nu): its independent components (m)."""
-    I = plan[STEP_INTS]
-    nq, nu, V_q, V_u = plan[NQ], plan[NU], plan[I + V_Q], plan[I + V_U]
-    r_q, r_u = plan[I + RANK_Q], plan[I + RANK_U]
+    I = state_space_work(plan.step_work)
+    nq, nu, V_q, V_u = plan.nq, plan.nu, I.v_q, I.v_u
+    r_q, r_u = I.rank_q, I.rank_u
     for j in range(nq - r_q):
         total = 0.0
         for i in range(nq):
@@ -155,13 +139,13 @@ def onto_independent(plan, mem, vector, result):
     return 0
 
 
-@jit(i8(Ints, Floats, f8, i8))
+@jit(i8(Plan, Floats, f8, i8))
 def _reduce(plan, mem, hg, m):
     """V^T (1 - hg z'_z) T, (m, m), into REDUCED."""
-    I = plan[STEP_INTS]
-    nq, nu = plan[NQ], plan[NU]
-    n, J, T, E, S = nq + nu, plan[I + RATE_JACOBIAN], plan[I + TANGENT], plan[I + REDUCED], plan[I + PRODUCT]
-    free = nq - plan[I + RANK_Q]
+    I = state_space_work(plan.step_work)
+    nq, nu = plan.nq, plan.nu
+    n, J, T, E, S = nq + nu, I.rate_jacobian, I.tangent, I.reduced, I.product
+    free = nq - I.rank_q
     for i in range(m * m):
         mem[E + i] = 0.0
     for i in range(n):
@@ -172,24 +156,25 @@ def _reduce(plan, mem, hg, m):
             if factor != 0.0:
                 add_row(mem, S, T + k * m, -factor, m)
         first, count = (0, free) if i < nq else (free, m - free)
-        row = plan[I + V_Q] + i * nq + plan[I + RANK_Q] if i < nq else plan[I + V_U] + (i - nq) * nu + plan[I + RANK_U]
+        row = I.v_q + i * nq + I.rank_q if i < nq else I.v_u + (i - nq) * nu + I.rank_u
         for c in range(count):
             add_row(mem, E + (first + c) * m, S, mem[row + c], m)
     return 0
 
 
-@jit(i8(Ints, Floats, f8, f8, Floats, Floats, i8))
+@jit(i8(Plan, Floats, f8, f8, Floats, Floats, i8))
 def linearise(plan, mem, t, hg, z, zdot, start):
     """Make the reduced matrix V^T (1 - hg z'_z) T at (t, z) and factorise it; returns whether it is regular.
 
     `zdot` is overwritten by the rates. At the `start` of a step (1; 2: near-singular directions count as
     independent) the independent coordinates are chosen anew.
     """
-    I = plan[STEP_INTS]
+    ints = ints_at(plan.ints, plan.n_ints)
+    I = state_space_work(plan.step_work)
     rates(plan, mem, t, z, zdot)
-    call_kernel(plan[GRADIENTS_KERNEL], mem, plan[X], plan[I + GRADIENTS])
+    call_kernel(I.gradients_kernel, mem, plan.x, I.gradients)
     _rate_jacobian(plan, mem)
     _separate(plan, mem, start)
     m = _span(plan, mem)
     _reduce(plan, mem, hg, m)
-    return m == 0 or factor_lu(plan, mem, plan[I + REDUCED], m, I + ORDER) > 0.0
+    return m == 0 or factor_lu(ints, mem, I.reduced, m, I.order) > 0.0

@@ -15,20 +15,18 @@ import numpy as np
 
 from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
+from dalembert.native.jit import jit
 from dalembert.numerics import implicit_equations as equations
-from dalembert.numerics.integrators import blocks
-from dalembert.numerics.integrators import state_space_matrix as layout
 from dalembert.numerics.integrators.divided import divided_method
 from dalembert.numerics.integrators.esdirk import ERROR, GAMMA, GUESS, STAGES, A, C
 from dalembert.numerics.integrators.march import Samples, march
 from dalembert.numerics.integrators.method import Method
 from dalembert.numerics.integrators.state_space import error_norm, solve_stage
-from dalembert.numerics.integrators.state_space_matrix import KNOWN, NORMAL, RANK_Q, RANK_U, linearise
+from dalembert.numerics.integrators.state_space_matrix import StateSpaceWork, linearise, state_space_work
 from dalembert.numerics.integrators.stepping import Stepping
 from dalembert.numerics.integrators.work import work_error
-from dalembert.numerics.layout import NQ, NU, STEP_INTS, UNSOLVED, Floats, Ints, f8, i8
+from dalembert.numerics.layout import Floats, Plan, f8, i8
 from dalembert.numerics.linear.separation import room
-from dalembert.numerics.native_cache import jit
 from dalembert.numerics.status import NOT_CONVERGED, OK
 
 if TYPE_CHECKING:
@@ -64,15 +62,17 @@ class StateSpaceSVD(Stepping):
     ) -> Samples:
         """Samples of the motion from z0 over `span`."""
         system = engine.system
-        first = blocks.place(engine, _blocks(system), _ints(system), svd_step, STAGES)
-        engine.plan[first + layout.LENGTH] = 1 + engine.size + len(engine.parameters)
+        work, _ = engine.work.part("step_work", StateSpaceWork, _blocks(system), {"order": system.nq + system.nu})
+        work.inner, work.width, work.fixed = svd_step.address, STAGES, self.step is not None
+        work.levels_kernel, work.gradients_kernel, work.sensitivity_kernel = (k.address for k in _kernels(system))
+        work.length = 1 + engine.size + len(engine.parameters)
         holonomic = system.count("velocity") == 0 and not system.invariants
-        engine.plan[first + layout.SHARED] = holonomic and system.trivial_kinematics
+        work.shared = holonomic and system.trivial_kinematics
         return march(engine, self.method(), z0, span, t_eval, progress)
 
     def method(self) -> Method:
         """The native functions and the settings of the time loop."""
-        return divided_method(self, svd_step, STAGES, tolerance=FIXED, order=4, kernels=_kernels, workspace=_workspace)
+        return divided_method(self, svd_step, STAGES, tolerance=FIXED, order=4)
 
 
 def _kernels(system: System) -> Sequence[Kernel]:
@@ -83,46 +83,37 @@ def _kernels(system: System) -> Sequence[Kernel]:
     ]
 
 
-def _blocks(system: System) -> dict[int, int]:
+def _blocks(system: System) -> dict[str, int]:
     nq, nu, nc = system.nq, system.nu, system.nc
     n, position = nq + nu, system.count("position")
     m_q, m_u = position + len(system.invariants), position + system.count("velocity")
-    s = layout
     return {
-        s.ARGUMENT: 1 + n + len(system.parameters) + nu + nc,
-        s.LEVELS: m_q + m_u,
-        s.GRADIENTS: nq * n + m_q * nq + m_u * n,
-        s.SENSITIVITY: (nu + nc) * n,
-        s.RATE_JACOBIAN: n * n,
-        s.V_Q: nq * nq,
-        s.V_U: nu * nu,
-        s.N_Q: nq * nq,
-        s.N_U: nu * nu,
-        s.INVERSE_Q: nq * m_q,
-        s.INVERSE_U: nu * m_u,
-        s.TANGENT: n * n,
-        s.REDUCED: n * n,
-        s.UNKNOWN: n,
-        s.NORMAL: n,
-        s.VECTOR: n + m_u,
-        s.KNOWN: n + 1,
-        s.PRODUCT: n,
-        s.DECOMPOSITION: max(room(m_q, nq), room(m_u, nu)),
+        "argument": 1 + n + len(system.parameters) + nu + nc,
+        "levels": m_q + m_u,
+        "gradients": nq * n + m_q * nq + m_u * n,
+        "sensitivity": (nu + nc) * n,
+        "rate_jacobian": n * n,
+        "v_q": nq * nq,
+        "v_u": nu * nu,
+        "n_q": nq * nq,
+        "n_u": nu * nu,
+        "inverse_q": nq * m_q,
+        "inverse_u": nu * m_u,
+        "tangent": n * n,
+        "reduced": n * n,
+        "unknown": n,
+        "normal": n,
+        "vector": n + m_u,
+        "known": n + 1,
+        "product": n,
+        "decomposition": max(room(m_q, nq), room(m_u, nu)),
     }
 
 
-def _ints(system: System) -> int:
-    return layout.ORDER + system.nq + system.nu
-
-
-def _workspace(system: System) -> tuple[int, int]:
-    return blocks.totals(_blocks(system), _ints(system))
-
-
-@jit(i8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8, i8))
+@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, f8, f8, i8))
 def _stages(plan, mem, t, h, z, stages, znew, rtol, atol, start):
     """All stages of a step, with the matrix of its `start`; returns whether they could be solved."""
-    n, size, known, hg = z.size, plan[NQ] + plan[NU], plan[plan[STEP_INTS] + KNOWN], h * GAMMA
+    n, size, known, hg = z.size, plan.nq + plan.nu, state_space_work(plan.step_work).known, h * GAMMA
     if not linearise(plan, mem, t, hg, z, znew, start):
         return 0
     for s in range(1, STAGES):
@@ -141,20 +132,20 @@ def _stages(plan, mem, t, h, z, stages, znew, rtol, atol, start):
     return 1
 
 
-@jit(f8(Ints, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
+@jit(f8(Plan, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
 def svd_step(plan, mem, t, h, z, stages, znew, rtol, atol):
     """One step; returns the error norm, or NaN if a stage could not be solved."""
-    I = plan[STEP_INTS]
-    n, size, e = z.size, plan[NQ] + plan[NU], plan[I + NORMAL]
-    plan[UNSOLVED] = OK
+    I = state_space_work(plan.step_work)
+    n, size, e = z.size, plan.nq + plan.nu, I.normal
+    plan.unsolved = OK
     if not _stages(plan, mem, t, h, z, stages, znew, rtol, atol, 1):
         # Next to a singular position the constraints hardly hold some direction: it is integrated like a free one.
-        ranks, failed = plan[I + RANK_Q] + plan[I + RANK_U], plan[UNSOLVED]
-        plan[UNSOLVED] = OK
+        ranks, failed = I.rank_q + I.rank_u, plan.unsolved
+        plan.unsolved = OK
         linearise(plan, mem, t, h * GAMMA, z, znew, 2)
-        weak = plan[I + RANK_Q] + plan[I + RANK_U] < ranks
+        weak = I.rank_q + I.rank_u < ranks
         if not (weak and _stages(plan, mem, t, h, z, stages, znew, rtol, atol, 2)):
-            plan[UNSOLVED] = NOT_CONVERGED if failed == OK else failed
+            plan.unsolved = NOT_CONVERGED if failed == OK else failed
             return math.nan
     wrong = 0.0
     for i in range(n):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
+from dalembert.native.jit import jit
 from dalembert.numerics.layout import Floats, f8, i8
 from dalembert.numerics.linear.rows import add_row, row_product, scale_row
-from dalembert.numerics.native_cache import jit
 
 
 @jit(f8(Floats, i8, i8))

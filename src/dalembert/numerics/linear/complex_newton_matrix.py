@@ -5,6 +5,7 @@ A complex number is two entries `SHIFT` apart, so that rows are worked on in vec
 
 from __future__ import annotations
 
+from dalembert.native.jit import jit
 from dalembert.numerics.layout import Floats, Ints, f8, i8, move
 from dalembert.numerics.linear.newton_matrix import DEPENDENT, SAFE
 from dalembert.numerics.linear.rows import (
@@ -17,54 +18,35 @@ from dalembert.numerics.linear.rows import (
     subtract_complex_row,
     swap_rows,
 )
-from dalembert.numerics.linear.static_elimination import (
-    BELOW,
-    COLUMN_AT,
-    COMPLEX,
-    COMPLEX_PIVOTS,
-    COMPLEX_SCALES,
-    FIRST,
-    NONZEROS,
-    OF_MULTIPLIERS,
-    OF_RATES,
-    OF_STATES,
-    PLACES,
-    RIGHT,
-    ROW_AT,
-    SHIFT,
-    STRIDE,
-    VECTOR,
-    N,
-)
-from dalembert.numerics.native_cache import jit
+from dalembert.numerics.linear.static_elimination import NewtonMatrix
 
 
-@jit(i8(Ints, Floats, i8, f8, f8))
-def _assemble(plan, mem, at, re, im):
+@jit(i8(Ints, Floats, NewtonMatrix, f8, f8))
+def _assemble(ints, mem, at, re, im):
     """K in its permuted places."""
     n, ld, K, values, places = (
-        plan[at + N], plan[at + STRIDE], plan[at + COMPLEX], plan[at + NONZEROS], plan[at + PLACES],
+        at.n, at.stride, at.complex, at.nonzeros, at.places,
     )  # fmt: skip
-    L = K + plan[at + SHIFT]
+    L = K + at.shift
     clear_row(mem, K, n * ld)
     clear_row(mem, L, n * ld)
-    states = plan[at + OF_STATES]
+    states = at.of_states
     for e in range(states):
-        mem[K + plan[places + e]] = mem[values + e]
-    for e in range(states, states + plan[at + OF_RATES]):
-        j = plan[places + e]
+        mem[K + ints[places + e]] = mem[values + e]
+    for e in range(states, states + at.of_rates):
+        j = ints[places + e]
         mem[K + j] += re * mem[values + e]
         mem[L + j] = im * mem[values + e]
     return 0
 
 
-@jit(i8(Ints, Floats, i8, f8))
-def _eliminate(plan, mem, at, s):
+@jit(i8(Ints, Floats, NewtonMatrix, f8))
+def _eliminate(ints, mem, at, s):
     """Static pivots; 0 if one of them is too small against s, else 1. Pivots are replaced by their inverses."""
     ld, K, shift, below, right = (
-        plan[at + STRIDE], plan[at + COMPLEX], plan[at + SHIFT], plan[at + BELOW], plan[at + RIGHT],
+        at.stride, at.complex, at.shift, at.below, at.right,
     )  # fmt: skip
-    for k in range(plan[at + FIRST]):
+    for k in range(at.first):
         top = K + k * ld
         c, d = mem[top + k], mem[top + shift + k]
         size = c * c + d * d
@@ -72,24 +54,24 @@ def _eliminate(plan, mem, at, s):
             return 0
         c, d = c / size, -d / size
         mem[top + k], mem[top + shift + k] = c, d
-        for a in range(plan[below + k], plan[below + k + 1]):
-            i = K + plan[a] * ld
+        for a in range(ints[below + k], ints[below + k + 1]):
+            i = K + ints[a] * ld
             u, v = mem[i + k], mem[i + shift + k]
             u, v = u * c - v * d, u * d + v * c
             mem[i + k], mem[i + shift + k] = u, v
-            for b in range(plan[right + k], plan[right + k + 1]):
-                j = plan[b]
+            for b in range(ints[right + k], ints[right + k + 1]):
+                j = ints[b]
                 x, y = mem[top + j], mem[top + shift + j]
                 mem[i + j] -= u * x - v * y
                 mem[i + shift + j] -= u * y + v * x
     return 1
 
 
-@jit(i8(Ints, Floats, i8))
-def _equilibrate(plan, mem, at):
+@jit(i8(Ints, Floats, NewtonMatrix))
+def _equilibrate(ints, mem, at):
     """Scale rows, then columns, of the dense part to largest entry about 1; 0 if one is empty or not finite."""
-    n, ld, first, K, shift = plan[at + N], plan[at + STRIDE], plan[at + FIRST], plan[at + COMPLEX], plan[at + SHIFT]
-    rows, columns, m = plan[at + COMPLEX_SCALES], plan[at + COMPLEX_SCALES] + ld, n - first
+    n, ld, first, K, shift = at.n, at.stride, at.first, at.complex, at.shift
+    rows, columns, m = at.complex_scales, at.complex_scales + ld, n - first
     clear_row(mem, columns, ld)
     for i in range(first, n):
         row = K + i * ld + first
@@ -111,26 +93,26 @@ def _equilibrate(plan, mem, at):
     return 1
 
 
-@jit(i8(Ints, Floats, i8, f8, f8))
-def factor_complex_newton(plan, mem, at, re, im):
-    """Factorise F_y + (re + i im) F_y', whose description starts at plan[at]; 1, or 0 if it cannot be."""
-    _assemble(plan, mem, at, re, im)
-    if not (_eliminate(plan, mem, at, abs(re) + abs(im)) and _equilibrate(plan, mem, at)):
+@jit(i8(Ints, Floats, NewtonMatrix, f8, f8))
+def factor_complex_newton(ints, mem, at, re, im):
+    """Factorise F_y + (re + i im) F_y'; 1, or 0 if it cannot be."""
+    _assemble(ints, mem, at, re, im)
+    if not (_eliminate(ints, mem, at, abs(re) + abs(im)) and _equilibrate(ints, mem, at)):
         return 0
-    n, ld, first, K, shift = plan[at + N], plan[at + STRIDE], plan[at + FIRST], plan[at + COMPLEX], plan[at + SHIFT]
-    pivots = plan[at + COMPLEX_PIVOTS]
+    n, ld, first, K, shift = at.n, at.stride, at.first, at.complex, at.shift
+    pivots = at.complex_pivots
     order, rank, k = pivots + n, n, first
     for j in range(n):
-        plan[order + j] = j
+        ints[order + j] = j
     while k < rank:
         p, best = k, -1.0
         for i in range(k, n):
             size = abs(mem[K + i * ld + k]) + abs(mem[K + shift + i * ld + k])
             if size > best:
                 p, best = i, size
-        if not best > DEPENDENT and k >= n - plan[at + OF_MULTIPLIERS]:
+        if not best > DEPENDENT and k >= n - at.of_multipliers:
             rank -= 1
-            plan[order + k], plan[order + rank] = plan[order + rank], plan[order + k]
+            ints[order + k], ints[order + rank] = ints[order + rank], ints[order + k]
             for i in range(first, n):
                 a, b = K + i * ld + k, K + i * ld + rank
                 mem[a], mem[b] = mem[b], mem[a]
@@ -138,7 +120,7 @@ def factor_complex_newton(plan, mem, at, re, im):
             continue
         if not best > 0.0:
             return 0
-        plan[pivots + k] = p
+        ints[pivots + k] = p
         if p != k:
             a, b = K + k * ld + first, K + p * ld + first
             swap_rows(mem, a, b, n - first)
@@ -156,25 +138,25 @@ def factor_complex_newton(plan, mem, at, re, im):
                 mem[row + k], mem[row + shift + k] = u, v
                 subtract_complex_row(mem, row + k + 1, top + k + 1, shift, u, v, n - k - 1)
         k += 1
-    plan[order + n] = rank
+    ints[order + n] = rank
     return 1
 
 
-@jit(i8(Ints, Floats, i8, i8, i8))
-def solve_complex_newton(plan, mem, at, re, im):
+@jit(i8(Ints, Floats, NewtonMatrix, i8, i8))
+def solve_complex_newton(ints, mem, at, re, im):
     """Solve in place for the right-hand side mem[re : re + ny] + i mem[im : im + ny]."""
-    n, ld, first, K, shift = plan[at + N], plan[at + STRIDE], plan[at + FIRST], plan[at + COMPLEX], plan[at + SHIFT]
-    x, y = plan[at + VECTOR], plan[at + VECTOR] + ld
-    below, right, pivots = plan[at + BELOW], plan[at + RIGHT], plan[at + COMPLEX_PIVOTS]
-    rows, columns = plan[at + COMPLEX_SCALES], plan[at + COMPLEX_SCALES] + ld
-    order, rank, spare = pivots + n, plan[pivots + 2 * n], plan[at + VECTOR] + 2 * ld
+    n, ld, first, K, shift = at.n, at.stride, at.first, at.complex, at.shift
+    x, y = at.vector, at.vector + ld
+    below, right, pivots = at.below, at.right, at.complex_pivots
+    rows, columns = at.complex_scales, at.complex_scales + ld
+    order, rank, spare = pivots + n, ints[pivots + 2 * n], at.vector + 2 * ld
     for i in range(n):
-        j = plan[plan[at + ROW_AT] + i]
+        j = ints[at.row_at + i]
         mem[x + j], mem[y + j] = mem[re + i], mem[im + i]
     for k in range(first):
         a, b = mem[x + k], mem[y + k]
-        for c in range(plan[below + k], plan[below + k + 1]):
-            i = plan[c]
+        for c in range(ints[below + k], ints[below + k + 1]):
+            i = ints[c]
             u, v = mem[K + i * ld + k], mem[K + shift + i * ld + k]
             mem[x + i] -= u * a - v * b
             mem[y + i] -= u * b + v * a
@@ -182,7 +164,7 @@ def solve_complex_newton(plan, mem, at, re, im):
         mem[x + i] *= mem[rows + i]
         mem[y + i] *= mem[rows + i]
     for k in range(first, rank):
-        p = plan[pivots + k]
+        p = ints[pivots + k]
         mem[x + k], mem[x + p] = mem[x + p], mem[x + k]
         mem[y + k], mem[y + p] = mem[y + p], mem[y + k]
         u, v = complex_row_product(mem, K + k * ld + first, shift, x + first, ld, k - first)
@@ -198,21 +180,21 @@ def solve_complex_newton(plan, mem, at, re, im):
     if rank < n:  # undo the exchanges of columns
         move(mem, spare, mem, x, 2 * ld)
         for i in range(first, n):
-            j = plan[order + i]
+            j = ints[order + i]
             mem[x + j], mem[y + j] = mem[spare + i], mem[spare + ld + i]
     for i in range(first, n):
         mem[x + i] *= mem[columns + i]
         mem[y + i] *= mem[columns + i]
     for k in range(first - 1, -1, -1):
         a, b = mem[x + k], mem[y + k]
-        for e in range(plan[right + k], plan[right + k + 1]):
-            j = plan[e]
+        for e in range(ints[right + k], ints[right + k + 1]):
+            j = ints[e]
             u, v = mem[K + k * ld + j], mem[K + shift + k * ld + j]
             a -= u * mem[x + j] - v * mem[y + j]
             b -= u * mem[y + j] + v * mem[x + j]
         c, d = mem[K + k * ld + k], mem[K + shift + k * ld + k]
         mem[x + k], mem[y + k] = a * c - b * d, a * d + b * c
     for j in range(n):
-        i = plan[plan[at + COLUMN_AT] + j]
+        i = ints[at.column_at + j]
         mem[re + j], mem[im + j] = mem[x + i], mem[y + i]
     return 0

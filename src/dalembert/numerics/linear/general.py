@@ -9,47 +9,33 @@ from __future__ import annotations
 
 import math
 
-from dalembert.numerics.layout import (
-    COLUMN,
-    DIRECTION,
-    JACOBIAN,
-    MASS,
-    MATRIX,
-    NC,
-    NU,
-    PERMUTATION,
-    PIVOTS,
-    QUALITY,
-    RANK,
-    SCALE,
-    Floats,
-    Ints,
-    i8,
-)
+from dalembert.native.jit import jit
+from dalembert.numerics.layout import Floats, Plan, i8, ints_at
 from dalembert.numerics.linear.rows import add_row, row_product, swap_rows
 from dalembert.numerics.linear.symmetric import SINGULAR, scale_saddle
-from dalembert.numerics.native_cache import jit
 
 
-@jit(i8(Ints, Floats, i8, i8, i8, i8))
+@jit(i8(Plan, Floats, i8, i8, i8, i8))
 def _swap(plan, mem, n, k, r, c):
     """Bring entry (r, c) to (k, k)."""
-    K, rows, columns = plan[MATRIX], plan[PERMUTATION], plan[PIVOTS]
+    ints = ints_at(plan.ints, plan.n_ints)
+    K, rows, columns = plan.matrix, plan.permutation, plan.pivots
     if r != k:
         swap_rows(mem, K + k * n, K + r * n, n)
     for i in range(n):
         mem[K + i * n + k], mem[K + i * n + c] = mem[K + i * n + c], mem[K + i * n + k]
-    plan[rows + k], plan[rows + r] = plan[rows + r], plan[rows + k]
-    plan[columns + k], plan[columns + c] = plan[columns + c], plan[columns + k]
+    ints[rows + k], ints[rows + r] = ints[rows + r], ints[rows + k]
+    ints[columns + k], ints[columns + c] = ints[columns + c], ints[columns + k]
     return 0
 
 
-@jit(i8(Ints, Floats, i8))
+@jit(i8(Plan, Floats, i8))
 def _factor(plan, mem, n):
-    K, rows, columns = plan[MATRIX], plan[PERMUTATION], plan[PIVOTS]
+    ints = ints_at(plan.ints, plan.n_ints)
+    K, rows, columns = plan.matrix, plan.permutation, plan.pivots
     for i in range(n):
-        plan[rows + i] = i
-        plan[columns + i] = i
+        ints[rows + i] = i
+        ints[columns + i] = i
     first = last = 1.0
     k = 0
     while k < n:
@@ -68,16 +54,16 @@ def _factor(plan, mem, n):
             mem[K + i * n + k] = l
             add_row(mem, K + i * n + k + 1, K + k * n + k + 1, -l, n - k - 1)
         k += 1
-    plan[RANK] = k
-    mem[plan[QUALITY]] = last / first if k == n else 0.0
+    plan.rank = k
+    mem[plan.quality] = last / first if k == n else 0.0
     return k
 
 
-@jit(i8(Ints, Floats))
+@jit(i8(Plan, Floats))
 def factor_general(plan, mem):
     """Factorise the scaled matrix; returns the rank. Columns of W are scaled to unit length in `COLUMN`."""
-    nu, nc = plan[NU], plan[NC]
-    M, A, W, s, K, c = plan[MASS], plan[JACOBIAN], plan[DIRECTION], plan[SCALE], plan[MATRIX], plan[COLUMN]
+    nu, nc = plan.nu, plan.nc
+    M, A, W, s, K, c = plan.mass, plan.jacobian, plan.direction, plan.scale, plan.matrix, plan.column
     n = nu + nc
     scale_saddle(plan, mem, nc)
     for k in range(nc):
@@ -99,13 +85,14 @@ def factor_general(plan, mem):
     return _factor(plan, mem, n)
 
 
-@jit(i8(Ints, Floats, i8))
+@jit(i8(Plan, Floats, i8))
 def solve_general(plan, mem, where):
     """Solve in place for mem[where : where + nu + nc] = (f, b), giving (u', la); what is beyond the rank is zero."""
-    n, K, s, x = plan[NU] + plan[NC], plan[MATRIX], plan[SCALE], plan[COLUMN]
-    rows, columns, rank = plan[PERMUTATION], plan[PIVOTS], plan[RANK]
+    ints = ints_at(plan.ints, plan.n_ints)
+    n, K, s, x = plan.nu + plan.nc, plan.matrix, plan.scale, plan.column
+    rows, columns, rank = plan.permutation, plan.pivots, plan.rank
     for i in range(n):
-        j = plan[rows + i]
+        j = ints[rows + i]
         mem[x + i] = mem[where + j] * mem[s + j]
     for i in range(rank):
         mem[x + i] -= row_product(mem, K + i * n, x, i)
@@ -113,6 +100,6 @@ def solve_general(plan, mem, where):
         right = row_product(mem, K + i * n + i + 1, x + i + 1, rank - i - 1)
         mem[x + i] = (mem[x + i] - right) / mem[K + i * n + i]
     for i in range(n):
-        j = plan[columns + i]
+        j = ints[columns + i]
         mem[where + j] = mem[x + i] * mem[x + n + j] if i < rank else 0.0
     return 0

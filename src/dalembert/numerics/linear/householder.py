@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
+from dalembert.native.jit import jit
 from dalembert.numerics.layout import Floats, f8, i8
 from dalembert.numerics.linear.rows import add_row, row_product
-from dalembert.numerics.native_cache import jit
 
 
 @jit(f8(Floats, i8, i8, i8, i8, i8))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dalembert.native.jit import jit
 from dalembert.numerics.layout import Floats, Ints, f8, i8
 from dalembert.numerics.linear.rows import add_row, largest_in_row, row_product, scale_row, swap_rows
-from dalembert.numerics.native_cache import jit
 
 
 @jit(f8(Ints, Floats, i8, i8, i8))
-def factor_lu(plan, mem, K, n, order):
+def factor_lu(ints, mem, K, n, order):
     """Factorise mem[K : K + n n] in place; returns the smallest over the largest pivot, 0 if one vanishes.
 
-    plan[order : order + n] keeps with which row each row was exchanged.
+    ints[order : order + n] keeps with which row each row was exchanged.
     """
     smallest, largest = 1.0, 1.0
     for k in range(n):
@@ -19,7 +19,7 @@ def factor_lu(plan, mem, K, n, order):
         for i in range(k + 1, n):
             if abs(mem[K + i * n + k]) > top:
                 r, top = i, abs(mem[K + i * n + k])
-        plan[order + k] = r
+        ints[order + k] = r
         if not top > 0.0:  # NaN included
             return 0.0
         if r != k:
@@ -35,10 +35,10 @@ def factor_lu(plan, mem, K, n, order):
 
 
 @jit(i8(Ints, Floats, i8, i8, i8, i8))
-def solve_lu(plan, mem, K, n, order, x):
+def solve_lu(ints, mem, K, n, order, x):
     """Solve in place for the right-hand side mem[x : x + n], with the factors left by `factor_lu`."""
     for k in range(n):
-        r = plan[order + k]
+        r = ints[order + k]
         if r != k:
             mem[x + k], mem[x + r] = mem[x + r], mem[x + k]
     for i in range(n):
@@ -50,10 +50,10 @@ def solve_lu(plan, mem, K, n, order, x):
 
 
 @jit(i8(Ints, Floats, i8, i8, i8, i8, i8))
-def solve_lu_columns(plan, mem, K, n, order, X, m):
+def solve_lu_columns(ints, mem, K, n, order, X, m):
     """X <- K^-1 X for X (n, m) at mem[X:], with the factors left by `factor_lu`."""
     for k in range(n):
-        r = plan[order + k]
+        r = ints[order + k]
         if r != k:
             swap_rows(mem, X + k * m, X + r * m, m)
     for i in range(n):
@@ -69,7 +69,7 @@ def solve_lu_columns(plan, mem, K, n, order, X, m):
 
 
 @jit(i8(Ints, Floats, i8, i8, i8, i8))
-def solve_lu_transposed(plan, mem, K, n, order, x):
+def solve_lu_transposed(ints, mem, K, n, order, x):
     """x <- K^-T x for mem[x : x + n], with the factors left by `factor_lu`."""
     for i in range(n):
         mem[x + i] /= mem[K + i * n + i]
@@ -77,7 +77,7 @@ def solve_lu_transposed(plan, mem, K, n, order, x):
     for i in range(n - 1, -1, -1):
         add_row(mem, x, K + i * n, -mem[x + i], i)
     for k in range(n - 1, -1, -1):
-        r = plan[order + k]
+        r = ints[order + k]
         if r != k:
             mem[x + k], mem[x + r] = mem[x + r], mem[x + k]
     return 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from dalembert.native.jit import jit
 from dalembert.numerics.layout import Floats, f8, i8
-from dalembert.numerics.native_cache import jit
 
 SWEEPS = 40
 RANK_TOLERANCE = 1e-10  # singular values below this, relative to the largest, are zero

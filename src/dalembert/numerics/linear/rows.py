@@ -8,10 +8,9 @@ part `shift` entries behind the real part.
 
 from __future__ import annotations
 
-from numba.types import UniTuple
-
+from dalembert.native.jit import jit
+from dalembert.native.types import several
 from dalembert.numerics.layout import Floats, f8, i8, u8
-from dalembert.numerics.native_cache import jit
 
 FUSED = ("contract",)  # a product and a sum may be rounded once
 REORDERED = ("contract", "reassoc", "nsz")
@@ -102,7 +101,7 @@ def row_is_finite(mem, at, count):
     return total == 0.0
 
 
-@jit(UniTuple(f8, 2)(Floats, u8, u8, u8, u8, u8), fastmath=REORDERED)
+@jit(several(f8, 2)(Floats, u8, u8, u8, u8, u8), fastmath=REORDERED)
 def complex_row_product(mem, left, shift, right, other, count):
     """The sum of mem[left + j] mem[right + j] over j < count, complex with shifts `shift` and `other`: (re, im)."""
     re = im = 0.0

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
+from dalembert.native.jit import jit
 from dalembert.numerics.layout import Floats, i8
 from dalembert.numerics.linear.pseudo_inverse import orthogonalise
-from dalembert.numerics.native_cache import jit
 
 RANK_TOLERANCE = 1e-6  # singular values below this, relative to the largest, count as zero: their direction is free
 GENEROUS = 3e-2  # the same where that is asked for, to pass a singular position

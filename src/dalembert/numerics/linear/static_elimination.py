@@ -11,18 +11,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.numerics.layout import LANES
+from dalembert.native.intrinsics import LANES
+from dalembert.native.types import Record, ints
+from dalembert.native.workspace import Workspace
 from dalembert.numerics.residuals.linearisation import Linearisation
 
-# Header, relative to where it starts in plan. Sizes: equations, static pivots, distance of rows, distance of imaginary
-# from real parts, nonzeros of F_y and of F_y', variables without rates (the last ones).
-N, FIRST, STRIDE, SHIFT, OF_STATES, OF_RATES, OF_MULTIPLIERS = range(7)
-# Offsets into mem: the nonzeros, the real and the complex matrix, their row and column scales, and four vectors.
-NONZEROS, REAL, COMPLEX, REAL_SCALES, COMPLEX_SCALES, VECTOR = range(7, 13)
-# Offsets into plan: where nonzeros go; where rows and columns go; entries below and right of the static pivots, by
-# pointers; pivot rows and the order of columns, behind them the rank.
-PLACES, ROW_AT, COLUMN_AT, BELOW, RIGHT, REAL_PIVOTS, COMPLEX_PIVOTS = range(13, 20)
-HEADER = 20
+
+class NewtonMatrix(Record):
+    """F_y + s F_y' and its factors, for a real and for a complex s; complex numbers are two entries `shift` apart."""
+
+    _fields_ = (
+        # Sizes: equations, static pivots, distance of rows, distance of imaginary from real parts, nonzeros of F_y and
+        # of F_y', variables without rates (the last ones).
+        *ints("n first stride shift of_states of_rates of_multipliers"),
+        # Blocks of floats: the nonzeros, the real and the complex matrix, their row and column scales, four vectors.
+        *ints("nonzeros real complex real_scales complex_scales vector"),
+        # Blocks of integers: where nonzeros go; where rows and columns go; entries below and right of the static
+        # pivots, by pointers; pivot rows and the order of columns, behind them the rank.
+        *ints("places row_at column_at below right real_pivots complex_pivots"),
+    )
 
 
 @dataclass(frozen=True)
@@ -59,44 +66,25 @@ class StaticElimination:
         multipliers = n - 1 - int(linearisation.rate_places[:, 1].max(initial=-1))
         return cls(row_at, column_at, below, right, places, counts, multipliers, stride)
 
-    @property
-    def room(self) -> tuple[int, int]:
-        """Floats and ints the factorisations work in, the header included."""
-        n = len(self.row_at)
-        floats = len(self.places) + 3 * self._matrix + 8 * self.stride
-        lists = sum(len(x) + 1 for x in (*self.below, *self.right)) + 2
-        return floats, HEADER + len(self.places) + 2 * n + lists + 2 * (2 * n + 1)
-
-    @property
-    def _matrix(self) -> int:
-        return len(self.row_at) * self.stride + LANES
-
-    def write(self, plan: np.ndarray, at: int, start: int) -> None:
-        """Put header and lists at plan[at:], for floats that start at mem[start]."""
-        n = len(self.row_at)
-        plan[at + np.arange(7)] = (
-            n, len(self.below), self.stride, self._matrix, *self.counts, self.multipliers,
-        )  # fmt: skip
-        sizes = [len(self.places), self._matrix, 2 * self._matrix, 2 * self.stride, 2 * self.stride]
-        plan[at + NONZEROS : at + VECTOR + 1] = start + np.cumsum([0, *sizes])
-        free = at + HEADER
-
-        def put(values: np.ndarray) -> int:
-            nonlocal free
-            first, free = free, free + len(values)
-            plan[first:free] = values
-            return first
-
-        def put_lists(lists: tuple[np.ndarray, ...]) -> int:
-            starts = free + len(lists) + 1 + np.cumsum([0, *(len(x) for x in lists)])
-            return put(np.concatenate([starts, *lists]))
-
-        for key, values in ((PLACES, self.places), (ROW_AT, self.row_at), (COLUMN_AT, self.column_at)):
-            plan[at + key] = put(values)
-        for key, lists in ((BELOW, self.below), (RIGHT, self.right)):
-            plan[at + key] = put_lists(lists)
-        for key in (REAL_PIVOTS, COMPLEX_PIVOTS):
-            plan[at + key] = put(np.zeros(2 * n + 1, dtype=np.int64))
+    def place(self, work: Workspace, matrix: NewtonMatrix) -> None:
+        """Make room for the factorisations of `matrix`, and write down the lists they follow."""
+        n, stride, entries = len(self.row_at), self.stride, len(self.row_at) * self.stride + LANES
+        matrix.n, matrix.first, matrix.stride, matrix.shift = n, len(self.below), stride, entries
+        (matrix.of_states, matrix.of_rates), matrix.of_multipliers = self.counts, self.multipliers
+        sizes = (len(self.places), entries, 2 * entries, 2 * stride, 2 * stride, 4 * stride)
+        floats = ("nonzeros", "real", "complex", "real_scales", "complex_scales", "vector")
+        lists = {"places": self.places, "row_at": self.row_at, "column_at": self.column_at}
+        pointed = {"below": self.below, "right": self.right}
+        lengths = {name: len(values) for name, values in lists.items()}
+        lengths |= {name: len(rows) + 1 + sum(map(len, rows)) for name, rows in pointed.items()}
+        lengths |= dict.fromkeys(("real_pivots", "complex_pivots"), 2 * n + 1)
+        work.reserve(matrix, dict(zip(floats, sizes, strict=True)), lengths)
+        for name, rows in pointed.items():
+            starts = getattr(matrix, name) + len(rows) + 1 + np.cumsum([0, *(len(x) for x in rows)])
+            lists[name] = np.concatenate([starts, *rows])
+        for name, values in lists.items():
+            first = getattr(matrix, name)
+            work.ints[first : first + len(values)] = values
 
 
 def _choose(pattern: np.ndarray, eliminable: np.ndarray) -> np.ndarray:

@@ -14,27 +14,9 @@ from __future__ import annotations
 
 import math
 
-from dalembert.numerics.layout import (
-    BIAS,
-    COLUMN,
-    FORCE,
-    JACOBIAN,
-    MASS,
-    MATRIX,
-    NU,
-    PERMUTATION,
-    PIVOTS,
-    QUALITY,
-    RANK,
-    REMAINDER,
-    RHS,
-    SCALE,
-    Floats,
-    Ints,
-    i8,
-)
+from dalembert.native.jit import jit
+from dalembert.numerics.layout import Floats, Plan, i8, ints_at
 from dalembert.numerics.linear.rows import add_row, row_product, swap_rows
-from dalembert.numerics.native_cache import jit
 
 ALPHA = (1.0 + math.sqrt(17.0)) / 8.0  # bounds the growth of 1x1 and 2x2 pivots alike
 SINGULAR = 1e-14  # a pivot below this, after scaling to unit diagonal, is zero
@@ -42,10 +24,10 @@ PROXIMAL = 1e-8  # constraints are independent in directions with singular value
 REFINEMENTS = 3  # each takes a factor PROXIMAL / sigma^2 off the error
 
 
-@jit(i8(Ints, Floats, i8))
+@jit(i8(Plan, Floats, i8))
 def scale_saddle(plan, mem, rows):
     """Scales s with s_i^2 M_ii = 1 and unit rows of A: makes pivots comparable whatever the units are."""
-    nu, M, A, s = plan[NU], plan[MASS], plan[JACOBIAN], plan[SCALE]
+    nu, M, A, s = plan.nu, plan.mass, plan.jacobian, plan.scale
     largest = 0.0
     for i in range(nu):
         largest = max(largest, abs(mem[M + i * nu + i]))
@@ -63,11 +45,12 @@ def scale_saddle(plan, mem, rows):
     return 0
 
 
-@jit(i8(Ints, Floats, i8, i8, i8))
+@jit(i8(Plan, Floats, i8, i8, i8))
 def _swap(plan, mem, n, a, b):
     """Exchange rows and columns a < b of the lower triangle, the finished columns of L included."""
-    K, order = plan[MATRIX], plan[PERMUTATION]
-    plan[order + a], plan[order + b] = plan[order + b], plan[order + a]
+    ints = ints_at(plan.ints, plan.n_ints)
+    K, order = plan.matrix, plan.permutation
+    ints[order + a], ints[order + b] = ints[order + b], ints[order + a]
     swap_rows(mem, K + a * n, K + b * n, a)
     for j in range(a + 1, b):
         mem[K + j * n + a], mem[K + b * n + j] = mem[K + b * n + j], mem[K + j * n + a]
@@ -77,10 +60,10 @@ def _swap(plan, mem, n, a, b):
     return 0
 
 
-@jit(i8(Ints, Floats, i8, i8))
+@jit(i8(Plan, Floats, i8, i8))
 def _eliminate_one(plan, mem, n, k):
     """1x1 pivot at k: column of L and update of the remainder."""
-    K, c = plan[MATRIX], plan[COLUMN]
+    K, c = plan.matrix, plan.column
     d = 1.0 / mem[K + k * n + k]
     for i in range(k + 1, n):
         mem[c + i] = mem[K + i * n + k]
@@ -92,10 +75,10 @@ def _eliminate_one(plan, mem, n, k):
     return 0
 
 
-@jit(i8(Ints, Floats, i8, i8))
+@jit(i8(Plan, Floats, i8, i8))
 def _eliminate_two(plan, mem, n, k):
     """2x2 pivot at k, k + 1: two columns of L and update of the remainder."""
-    K, c = plan[MATRIX], plan[COLUMN]
+    K, c = plan.matrix, plan.column
     a, b, d = mem[K + k * n + k], mem[K + (k + 1) * n + k], mem[K + (k + 1) * n + k + 1]
     det = a * d - b * b
     for i in range(k + 2, n):
@@ -111,11 +94,12 @@ def _eliminate_two(plan, mem, n, k):
     return 0
 
 
-@jit(i8(Ints, Floats, i8))
+@jit(i8(Plan, Floats, i8))
 def _factor(plan, mem, n):
-    K, order, sizes = plan[MATRIX], plan[PERMUTATION], plan[PIVOTS]
+    ints = ints_at(plan.ints, plan.n_ints)
+    K, order, sizes = plan.matrix, plan.permutation, plan.pivots
     for i in range(n):
-        plan[order + i] = i
+        ints[order + i] = i
     smallest, largest = math.inf, 0.0
     k = 0
     while k < n:
@@ -144,7 +128,7 @@ def _factor(plan, mem, n):
         if single:
             if p > k:
                 _swap(plan, mem, n, k, p)
-            plan[sizes + k] = 1
+            ints[sizes + k] = 1
             size = abs(mem[K + k * n + k])
             _eliminate_one(plan, mem, n, k)
             k += 1
@@ -153,25 +137,25 @@ def _factor(plan, mem, n):
                 _swap(plan, mem, n, k, c)
             if r > k + 1:
                 _swap(plan, mem, n, k + 1, r)
-            plan[sizes + k], plan[sizes + k + 1] = 2, 0
+            ints[sizes + k], ints[sizes + k + 1] = 2, 0
             a, b, d = mem[K + k * n + k], mem[K + (k + 1) * n + k], mem[K + (k + 1) * n + k + 1]
             size = math.sqrt(abs(a * d - b * b))
             _eliminate_two(plan, mem, n, k)
             k += 2
         smallest, largest = min(smallest, size), max(largest, size)
-    plan[RANK] = k
-    mem[plan[QUALITY]] = smallest / largest if k == n and n > 0 else 0.0
+    plan.rank = k
+    mem[plan.quality] = smallest / largest if k == n and n > 0 else 0.0
     return k
 
 
-@jit(i8(Ints, Floats, i8))
+@jit(i8(Plan, Floats, i8))
 def factor_saddle(plan, mem, rows):
     """Factorise the scaled [M A^T; A 0] with the first `rows` rows of A; returns the rank.
 
     Leaves L and D in mem[MATRIX], the pivot order and sizes in plan, and an estimate of the reciprocal condition
     (smallest over largest pivot) in mem[QUALITY].
     """
-    nu, M, A, s, K = plan[NU], plan[MASS], plan[JACOBIAN], plan[SCALE], plan[MATRIX]
+    nu, M, A, s, K = plan.nu, plan.mass, plan.jacobian, plan.scale, plan.matrix
     n = nu + rows
     scale_saddle(plan, mem, rows)
     for i in range(nu):
@@ -188,22 +172,23 @@ def factor_saddle(plan, mem, rows):
     return _factor(plan, mem, n)
 
 
-@jit(i8(Ints, Floats, i8, i8))
+@jit(i8(Plan, Floats, i8, i8))
 def solve_saddle(plan, mem, rows, where):
     """Solve in place for the right-hand side mem[where : where + nu + rows], with the factors left by `factor_saddle`.
 
     The unknowns are (u', -la): the system is [M A^T; A 0] (u', -la) = (f, b). Components beyond the rank are zero.
     """
-    K, s, x = plan[MATRIX], plan[SCALE], plan[COLUMN]
-    order, sizes, rank, n = plan[PERMUTATION], plan[PIVOTS], plan[RANK], plan[NU] + rows
+    ints = ints_at(plan.ints, plan.n_ints)
+    K, s, x = plan.matrix, plan.scale, plan.column
+    order, sizes, rank, n = plan.permutation, plan.pivots, plan.rank, plan.nu + rows
     for i in range(n):
-        j = plan[order + i]
+        j = ints[order + i]
         mem[x + i] = mem[where + j] * mem[s + j]
     for i in range(rank):  # L: in the second row of a 2x2 block, what is left of the diagonal belongs to D
-        mem[x + i] -= row_product(mem, K + i * n, x, i - (plan[sizes + i] == 0))
+        mem[x + i] -= row_product(mem, K + i * n, x, i - (ints[sizes + i] == 0))
     k = 0
     while k < rank:
-        if plan[sizes + k] == 1:
+        if ints[sizes + k] == 1:
             mem[x + k] /= mem[K + k * n + k]
             k += 1
         else:
@@ -213,28 +198,28 @@ def solve_saddle(plan, mem, rows, where):
             mem[x + k], mem[x + k + 1] = (d * y - b * z) / det, (a * z - b * y) / det
             k += 2
     for i in range(rank - 1, -1, -1):  # L^T
-        add_row(mem, x, K + i * n, -mem[x + i], i - (plan[sizes + i] == 0))
+        add_row(mem, x, K + i * n, -mem[x + i], i - (ints[sizes + i] == 0))
     for i in range(n):
-        j = plan[order + i]
+        j = ints[order + i]
         mem[where + j] = mem[x + i] * mem[s + j] if i < rank else 0.0
     return 0
 
 
-@jit(i8(Ints, Floats, i8))
+@jit(i8(Plan, Floats, i8))
 def refine_saddle(plan, mem, rows):
     """Solve for (f, b) with the factors at hand and refine against the unshifted system; (u', -la) left in RHS."""
-    nu, M, A, x, r = plan[NU], plan[MASS], plan[JACOBIAN], plan[RHS], plan[REMAINDER]
+    nu, M, A, x, r = plan.nu, plan.mass, plan.jacobian, plan.rhs, plan.remainder
     n = nu + rows
     for i in range(n):
         mem[x + i] = 0.0
     for _ in range(1 + REFINEMENTS):
         for i in range(nu):
-            total = mem[plan[FORCE] + i] - row_product(mem, M + i * nu, x, nu)
+            total = mem[plan.force + i] - row_product(mem, M + i * nu, x, nu)
             for k in range(rows):
                 total -= mem[A + k * nu + i] * mem[x + nu + k]
             mem[r + i] = total
         for k in range(rows):
-            mem[r + nu + k] = mem[plan[BIAS] + k] - row_product(mem, A + k * nu, x, nu)
+            mem[r + nu + k] = mem[plan.bias + k] - row_product(mem, A + k * nu, x, nu)
         solve_saddle(plan, mem, rows, r)
         for i in range(n):
             mem[x + i] += mem[r + i]

@@ -1,0 +1,275 @@
+"""Numba as a compiler of whole libraries: native functions to one module of LLVM IR, optimised once.
+
+Left to itself, Numba links every callee into every caller and optimises that anew for each of them. Here it translates
+functions one by one and unlinked (`_unlinked`); their modules are joined, the symbols given names of our own, and the
+result is optimised as a whole. This is the only module that imports Numba, and it is needed to build, not to run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import llvmlite.binding as llvm
+import numba as nb
+from llvmlite import ir
+from numba import _dynfunc, types
+from numba.core import cgutils
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.cpu import CPUContext
+from numba.core.registry import cpu_target
+from numba.extending import intrinsic, typeof_impl
+
+from dalembert.native import types as kinds
+from dalembert.native.intrinsics import Intrinsic
+from dalembert.native.jit import NATIVE, Native
+
+f8, i8 = types.float64, types.int64
+Floats, Ints = types.Array(f8, 1, "C"), types.Array(i8, 1, "C")
+_MEANINGS = {
+    kinds.f8: f8, kinds.i8: i8, kinds.u8: types.uint64,
+    kinds.Floats: Floats, kinds.Ints: Ints,
+}  # fmt: skip
+_LLVM = {kinds.f8: "double", kinds.i8: "i64", kinds.u8: "i64"}
+_FIELDS = {"c_double": f8, "c_long": i8, "c_longlong": i8}
+_CHECKED = [False]  # whether bounds are checked in what is being compiled
+
+
+@functools.cache
+def meaning(kind: Any) -> Any:
+    """The Numba type of a declared one."""
+    if kind in _MEANINGS:
+        return _MEANINGS[kind]
+    if isinstance(kind, kinds.Several):
+        return types.UniTuple(meaning(kind.kind), kind.count)
+    fields = [field for base in reversed(kind.__mro__) for field in vars(base).get("_fields_", ())]
+    return types.Record.make_c_struct([(name, _FIELDS[field.__name__]) for name, field in fields])
+
+
+def view(context: Any, builder: Any, kind: Any, address: Any, size: Any) -> Any:
+    """An array of `size` entries at an address, which it does not own."""
+    from numba.np.arrayobj import populate_array
+
+    array = context.make_array(kind)(context, builder)
+    width = context.get_constant(types.intp, 8)
+    data = builder.inttoptr(address, array.data.type)
+    populate_array(array, data=data, shape=[size], strides=[width], itemsize=width, meminfo=None)
+    return array._getvalue()  # noqa: SLF001
+
+
+def check_bounds(context: Any, builder: Any, first: Any, count: Any, size: Any) -> None:
+    """In a checked build, raise IndexError unless 0 <= first and first + count <= size, or nothing is copied."""
+    if not _CHECKED[0]:
+        return
+    zero = first.type(0)
+    outside = builder.or_(
+        builder.icmp_signed("<", first, zero), builder.icmp_signed(">", builder.add(first, count), size)
+    )
+    with builder.if_then(builder.and_(outside, builder.icmp_signed(">", count, zero)), likely=False):
+        context.call_conv.return_user_exc(builder, IndexError, ("a copy leaves its array",))
+
+
+def hand_on(context: Any, builder: Any, status: Any) -> None:
+    """In a checked build, hand an error of a function called by its address on to the caller."""
+    if _CHECKED[0]:
+        with builder.if_then(status.is_error, likely=False):
+            context.call_conv.return_status_propagate(builder, status)
+
+
+@functools.cache
+def dispatcher(native: Native, checked: bool) -> Any:  # noqa: FBT001 - part of the key
+    """What Numba calls a native function by; it has the one signature."""
+    # Without Numba's runtime nothing can be allocated and no reference is counted: 5% of a run.
+    options = {"nogil": True, "error_model": "numpy", "boundscheck": checked, "_nrt": False}
+    made = nb.njit(**options, no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath=set(native.fastmath))(
+        native.function
+    )
+    signature = meaning(native.signature.result)(*map(meaning, native.signature.arguments))
+
+    def compile_once(_types: Any) -> Any:
+        if not made.overloads:
+            type(made).compile(made, signature)
+            made.disable_compile()
+        return made.get_overload(signature)
+
+    made.compile = compile_once  # whatever types Numba asks for, there is the one signature
+    return made
+
+
+@functools.cache
+def _definition(declared: Intrinsic) -> Any:
+    signature, generate = declared.define(_Here)
+
+    def define(_context: Any, *_arguments: Any) -> Any:
+        return signature, generate
+
+    # Numba looks at the parameters of an intrinsic: it needs as many as there are arguments.
+    names = ", ".join(f"a{k}" for k in range(len(signature.args)))
+    scope: dict[str, Any] = {"define": define}
+    exec(f"def {declared.__name__}(context, {names}): return define(context, {names})", scope)  # noqa: S102
+    return intrinsic(scope[declared.__name__])
+
+
+class _Here:
+    """What `Intrinsic.define` may use."""
+
+    ir, types, cgutils, f8, i8, Floats, Ints = ir, types, cgutils, f8, i8, Floats, Ints
+    meaning, view, check_bounds, hand_on = (
+        staticmethod(meaning), staticmethod(view), staticmethod(check_bounds), staticmethod(hand_on),
+    )  # fmt: skip
+
+
+@typeof_impl.register(Native)
+def _type_of_native(native: Native, _context: Any) -> Any:
+    return types.Dispatcher(dispatcher(native, _CHECKED[0]))
+
+
+@typeof_impl.register(Intrinsic)
+def _type_of_intrinsic(declared: Intrinsic, _context: Any) -> Any:
+    definition = _definition(declared)
+    cpu_target.typing_context.refresh()  # what was defined since the last look
+    cpu_target.target_context.refresh()
+    return cpu_target.typing_context.resolve_value_type(definition)
+
+
+@contextlib.contextmanager
+def _unlinked(*, checked: bool) -> Iterator[None]:
+    """Let Numba translate functions without linking, optimising or loading them, for as long as the context lasts."""
+    finalize, get_executable = JITCodeLibrary.finalize, CPUContext.get_executable
+
+    def leave(library: Any) -> None:
+        library._finalized = True  # noqa: SLF001
+
+    def name(_context: Any, _library: Any, description: Any, environment: Any) -> Any:
+        """A key by which callers find the function; there is nothing to call."""
+        return _dynfunc.make_function(description.lookup_module(), description.qualname, "", 0, environment, ())
+
+    with global_compiler_lock:
+        JITCodeLibrary.finalize, CPUContext.get_executable = leave, name
+        _CHECKED[0] = checked
+        try:
+            yield
+        finally:
+            _CHECKED[0] = False
+            JITCodeLibrary.finalize, CPUContext.get_executable = finalize, get_executable
+
+
+def compile_module(natives: Iterable[Native], *, checked: bool) -> Any:
+    """The module of native functions and all they call; each also as `c.symbol` for C callers."""
+    with _unlinked(checked=checked):
+        for native in natives:
+            dispatcher(native, checked).compile(None)
+        names: dict[str, str] = {}
+        libraries: dict[int, Any] = {}
+        for symbol, native in NATIVE.items():
+            made = dispatcher(native, checked)
+            if made.overloads:
+                (result,) = made.overloads.values()
+                names[result.fndesc.llvm_func_name] = symbol
+                _gather(result.library, libraries)
+    mangled = re.compile("|".join(re.escape(name) for name in sorted(names, key=len, reverse=True)))
+    module = llvm.parse_assembly("")
+    for library in libraries.values():
+        module.link_in(llvm.parse_assembly(mangled.sub(lambda found: names[found.group()], library.get_llvm_str())))
+    module.link_in(llvm.parse_assembly(_wrappers(names.values())))
+    offered = {name for symbol in names.values() for name in (symbol, f"c.{symbol}")}
+    for function in module.functions:  # Numba's own, among them wrappers for Python, which nobody calls
+        if not function.is_declaration and function.name not in offered:
+            function.linkage = "internal"
+    return module
+
+
+def _gather(library: Any, found: dict[int, Any]) -> None:
+    """A library and all it needs to be linked with: Numba's own implementations too, of `max` and the like."""
+    if id(library) not in found:
+        found[id(library)] = library
+        for needed in library._linking_libraries:  # noqa: SLF001
+            _gather(needed, found)
+
+
+_ABI: dict[Any, list[str]] = {
+    kinds.f8: ["double"],
+    kinds.i8: ["i64"],
+    kinds.u8: ["i64"],
+    kinds.Floats: ["ptr", "i64"],
+    kinds.Ints: ["ptr", "i64"],
+}
+
+
+def _wrapper(native: Native) -> str:
+    """IR of `c.symbol`: plain arguments - an array is its address and size, a record its address - and the result."""
+    if native.signature.result not in _LLVM:
+        return ""
+    result, outer, inner = _LLVM[native.signature.result], list[str](), list[str]()
+    for kind in native.signature.arguments:
+        first = len(outer)
+        own = _ABI.get(kind, ["ptr"])
+        outer += [f"{text} %a{first + k}" for k, text in enumerate(own)]
+        if len(own) == 2:  # owner, parent, size, size of an entry, entries, shape, strides
+            inner += [
+                "ptr null",
+                "ptr null",
+                f"i64 %a{first + 1}",
+                "i64 8",
+                f"ptr %a{first}",
+                f"i64 %a{first + 1}",
+                "i64 8",
+            ]
+        else:
+            inner += outer[first:]
+    return f"""
+define {result} @c.{native.symbol}({", ".join(outer)}) {{
+  %result = alloca {result}
+  %error = alloca ptr
+  %status = call i32 @{native.symbol}(ptr %result, ptr %error, {", ".join(inner)})
+  %failed = icmp ne i32 %status, 0
+  br i1 %failed, label %failure, label %done
+failure:
+  store i32 %status, ptr @native.failure
+  br label %done
+done:
+  %value = load {result}, ptr %result
+  ret {result} %value
+}}
+"""
+
+
+def _wrappers(symbols: Iterable[str]) -> str:
+    """IR of the functions for C callers, and the declarations they need."""
+    natives = [NATIVE[symbol] for symbol in symbols]
+    declared = []
+    for native in natives:
+        inner = ["ptr", "ptr"]
+        for kind in native.signature.arguments:
+            own = _ABI.get(kind, ["ptr"])
+            inner += ["ptr", "ptr", "i64", "i64", "ptr", "i64", "i64"] if len(own) == 2 else own
+        declared.append(f"declare i32 @{native.symbol}({', '.join(inner)})")
+    return "\n".join(["@native.failure = global i32 0", *declared, *map(_wrapper, natives)])
+
+
+class Allocating:
+    """A function that may allocate, compiled for this process; native code calls it by its `address`."""
+
+    def __init__(self, function: Any, signature: kinds.Signature) -> None:
+        declared = meaning(signature.result)(*map(meaning, signature.arguments))
+        self.compiled = nb.njit(declared, nogil=True, error_model="numpy")(function)
+        (result,) = self.compiled.overloads.values()
+        with global_compiler_lock:
+            self.address = int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
+
+
+def allocating(signature: kinds.Signature) -> Any:
+    """A decorator for functions that use NumPy and must therefore allocate; slower than `jit`, and never cached."""
+    return functools.partial(Allocating, signature=signature)
+
+
+def optimise(module: Any, machine: Any) -> None:
+    """All of LLVM's usual passes over a whole module."""
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = True
+    passes = llvm.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)

@@ -1,0 +1,123 @@
+"""`jit`: functions of native code, written in Python, compiled ahead of time into one object.
+
+A native function is called from other native functions by name, from native code that does not know it by its address
+(`Native.address`), and from Python like any function. None of that needs the compiler: the machine code comes from the
+engine object (`engine_object`), which is built once. Functions that are not in it, such as those of an extension, are
+compiled when they are first used.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import itertools
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalembert.native.intrinsics import Intrinsic
+from dalembert.native.types import Floats, Ints, Record, Signature, f8, i8, u8
+
+_SCALARS: dict[Any, Any] = {f8: ctypes.c_double, i8: ctypes.c_int64, u8: ctypes.c_uint64}
+_FOREIGN = itertools.count()
+_DTYPES = {Floats: np.dtype(np.float64), Ints: np.dtype(np.int64)}
+
+NATIVE: dict[str, Native] = {}  # every native function by its symbol, in the order of definition
+
+
+def jit(signature: Signature, *, fastmath: tuple[str, ...] = ()) -> Callable[[Callable[..., Any]], Native]:
+    """A decorator: native code for `signature`, the GIL released, nothing allocated, no Python inside.
+
+    `fastmath` names the liberties the compiler may take with the order of operations.
+    """
+
+    def declare(function: Callable[..., Any]) -> Native:
+        return Native(function, signature, fastmath)
+
+    return declare
+
+
+class Native:
+    """A function with machine code; `symbol` is its name there."""
+
+    def __init__(self, function: Callable[..., Any], signature: Signature, fastmath: tuple[str, ...]) -> None:
+        self.function, self.signature, self.fastmath = function, signature, fastmath
+        self.__doc__, self.__name__ = function.__doc__, function.__name__
+        self.symbol = _symbol(function)
+        NATIVE[self.symbol] = self
+
+    def __repr__(self) -> str:
+        return f"<native {self.symbol}>"
+
+    @property
+    def py_func(self) -> Callable[..., Any]:
+        """The function as it is written."""
+        return self.function
+
+    @cached_property
+    def address(self) -> int:
+        """Where native code finds the function."""
+        from dalembert.native.engine_object import find
+
+        return find(self).internal
+
+    @cached_property
+    def call(self) -> Any:
+        """The function for Python, of plain numbers: an array is its address and its size, a record its address."""
+        from dalembert.native.engine_object import find
+
+        kinds: list[Any] = []
+        for kind in self.signature.arguments:
+            kinds += [_SCALARS[kind]] if kind in _SCALARS else [ctypes.c_void_p]
+            kinds += [ctypes.c_int64] if kind in _DTYPES else []
+        return ctypes.CFUNCTYPE(_SCALARS[self.signature.result], *kinds)(find(self).external)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call it with NumPy arrays, records and numbers."""
+        call = self.call
+        return call(*flat(self.signature.arguments, arguments))
+
+
+def _symbol(function: Any) -> str:
+    """A name that tells a function from all others, the same in every process for those of this package.
+
+    Functions that close over values, such as those made from a tableau, are told apart by the values.
+    """
+    name = f"{function.__module__}.{function.__qualname__}".replace(".<locals>", "").replace("<", "").replace(">", "")
+    if not name.startswith("dalembert."):
+        return f"{name}${next(_FOREIGN)}"
+    if function.__closure__ is None:
+        return name
+    content = repr([(k, content_of(cell.cell_contents)) for k, cell in enumerate(function.__closure__)])
+    return f"{name}.{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+
+
+def content_of(value: Any) -> str:
+    """What a value that a native function closes over is, in words that are equal if and only if the values are."""
+    if isinstance(value, Native):
+        return value.symbol
+    if isinstance(value, Intrinsic):
+        return value.key
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {value.tobytes().hex()}"
+    return repr(value)
+
+
+def flat(kinds: tuple[Any, ...], arguments: tuple[Any, ...]) -> list[Any]:
+    """The numbers that stand for arguments in a call of machine code."""
+    numbers: list[Any] = []
+    for kind, value in zip(kinds, arguments, strict=True):
+        if kind in _DTYPES:
+            if not (value.dtype is _DTYPES[kind] and value.flags.c_contiguous):
+                raise TypeError(f"native code takes contiguous arrays of {kind.name}, got {value.dtype}")
+            numbers += (address_of(value), value.size)
+        else:
+            numbers.append(ctypes.addressof(value) if isinstance(value, Record) else value)
+    return numbers
+
+
+def address_of(array: np.ndarray) -> int:
+    """Where the entries of an array lie."""
+    return int(array.ctypes.data)
