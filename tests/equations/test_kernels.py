@@ -15,7 +15,7 @@ from dalembert.equations import kernels
 
 @pytest.fixture(scope="module")
 def system():
-    return problems.get("four_bar").build().compile()
+    return replace(problems.get("four_bar").build().compile(), name="of these tests alone")
 
 
 def copy(system):

@@ -43,6 +43,10 @@ class Kernels:
                     self.native[name] = compile_kernel(self.functions[name])
         return self.native[name]
 
+    def known(self, key: Hashable) -> Any:
+        """What is kept under a key, None if nothing is."""
+        return self._kept.get(key)
+
     def kept(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """What `make` returns, made when the key is first asked for; it must not refer to a System."""
         try:

@@ -140,10 +140,10 @@ def blueprint_of(system: System, formulation: Formulation, drift: Drift) -> Blue
     """The blueprint, drawn when first asked for and kept with the system."""
     key = (formulation, drift)
     try:
-        hash(key)
+        found = system.kernels.known(key)
     except TypeError:  # options that are lists or arrays cannot be looked up
         return _draw(system, formulation, drift)
-    return system.kept(key, lambda: _draw(system, formulation, drift))
+    return found or system.kept(key, lambda: _draw(system, formulation, drift))
 
 
 def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
