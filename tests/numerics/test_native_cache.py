@@ -71,3 +71,34 @@ def test_functions_made_from_tables_by_one_line_are_told_apart_and_found_again(t
             [sys.executable, "-B", "tables.py"], cwd=tmp_path, capture_output=True, text=True, check=True
         )
         assert done.stdout.split() == ["2", "3", "7", *hits]
+
+
+INTRINSIC = """
+from numba import types
+from numba.extending import intrinsic
+from dalembert.numerics.native_cache import jit
+
+def constant(context):
+    return context.get_constant(types.int64, {value})
+
+@intrinsic
+def number(_context):
+    def codegen(context, _builder, _signature, _args):
+        return constant(context)
+    return types.int64(), codegen
+
+@jit(types.int64())
+def read():
+    return number()
+
+print(read(), sum(read.stats.cache_hits.values()))
+"""
+
+
+def test_a_changed_function_that_an_intrinsic_is_written_with_recompiles(tmp_path):
+    for value, hits in ((3, 0), (3, 1), (4, 0)):
+        (tmp_path / "program.py").write_text(INTRINSIC.format(value=value))
+        done = subprocess.run(
+            [sys.executable, "-B", "program.py"], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert [int(word) for word in done.stdout.split()] == [value, hits]

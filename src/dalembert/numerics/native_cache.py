@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numba as nb
@@ -27,10 +27,16 @@ def _code(code: CodeType) -> str:
     return f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {constants}"
 
 
+def _names(code: CodeType) -> set[str]:
+    """The names used by a code object and by those inside it."""
+    inner = (_names(c) for c in code.co_consts if isinstance(c, CodeType))
+    return set(code.co_names).union(*inner)
+
+
 def _made_of(function: FunctionType) -> str:
     """The code of a function, the values it closes over, and the meaning of every global name it uses."""
     cells = [_meaning(cell.cell_contents) for cell in function.__closure__ or ()]
-    names = sorted(name for name in set(function.__code__.co_names) if name in function.__globals__)
+    names = sorted(name for name in _names(function.__code__) if name in function.__globals__)
     return f"{_code(function.__code__)} {cells} {[(name, _meaning(function.__globals__[name])) for name in names]}"
 
 
@@ -39,8 +45,11 @@ def _meaning(value: Any) -> str:
         return _STAMPS[id(value)][0]
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape} {value.tobytes().hex()}"
-    if isinstance(value, FunctionType):
-        return _code(value.__code__)
+    if isinstance(value, ModuleType):  # what is used of it stands in the code; its name may depend on who imported it
+        return "module"
+    if isinstance(value, FunctionType):  # such as those an intrinsic is written with
+        foreign = value.__module__.partition(".")[0] in ("numba", "llvmlite")
+        return value.__qualname__ if foreign else _made_of(value)
     definition = getattr(value, "_defn", None)  # an intrinsic of Numba
     if isinstance(definition, FunctionType):
         return _made_of(definition)
