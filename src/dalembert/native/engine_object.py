@@ -12,6 +12,7 @@ import functools
 import hashlib
 import os
 import pkgutil
+import sys
 import threading
 from dataclasses import dataclass
 from importlib import import_module
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from dalembert.equations.native import create_machine, load_object, toolchain
 from dalembert.equations.object_cache import ObjectCache
-from dalembert.native.jit import NATIVE, Native
+from dalembert.native.jit import NATIVE, Native, made_of
 
 CHECKED = os.environ.get("DALEMBERT_CHECKED", "") not in ("", "0")
 PACKAGES = ("numerics", "native")  # folders whose sources make up the engine
@@ -67,32 +68,33 @@ def find(native: Native) -> Place:
 def engine() -> Library:
     """The engine of this installation, from the cache or built now."""
     with _ONE_AT_A_TIME:
-        cache, key = ObjectCache(), _key()
-        code = cache.load(key)
+        cache, sources = ObjectCache(), _source_key()
+        # Sources name the content, the content names the object: a change that touches no native code costs no build.
+        content = cache.load(sources)
+        code = None if content is None else cache.load(content.decode())
         if code is None:
-            _announce()
-            code = build()
-            cache.store(key, code)
+            natives = own_functions()
+            key = _content_key(natives)
+            code = cache.load(key)
+            if code is None:
+                _announce()
+                code = build(natives)
+                cache.store(key, code)
+            cache.store(sources, key.encode())
         return Library(code)
 
 
-def build() -> bytes:
-    """Compile all native functions of the package into one object."""
-    import dalembert
-
+def own_functions() -> list[Native]:
+    """All native functions of the package."""
+    root = Path(__file__).parent.parent
     for package in PACKAGES:
-        for module in pkgutil.walk_packages([str(Path(dalembert.__file__).parent / package)], f"dalembert.{package}."):
+        for module in pkgutil.walk_packages([str(root / package)], f"dalembert.{package}."):
             import_module(module.name)
-    own = [native for native in NATIVE.values() if native.function.__module__.startswith("dalembert.")]
-    return _compile(own)
+    return [native for native in NATIVE.values() if native.function.__module__.startswith("dalembert.")]
 
 
-@functools.cache
-def _extension(native: Native) -> Library:
-    return Library(_compile([native]))
-
-
-def _compile(natives: list[Native]) -> bytes:
+def build(natives: list[Native]) -> bytes:
+    """Compile native functions into one object."""
     from dalembert.native import compiler
 
     module, machine = compiler.compile_module(natives, checked=CHECKED), create_machine(level=3)
@@ -101,20 +103,40 @@ def _compile(natives: list[Native]) -> bytes:
     return machine.emit_object(module)
 
 
+@functools.cache
+def _extension(native: Native) -> Library:
+    return Library(build([native]))
+
+
 def _announce() -> None:
     from rich.console import Console
 
     Console(stderr=True).print("dalembert: building the native engine, once per installation (about half a minute) ...")
 
 
-def _key() -> str:
-    """Key of the engine in the object cache: its sources, the compiler, the machine, and whether it is checked."""
+def _source_key() -> str:
+    """Key of the sources: what the engine would be made of."""
+    digest = hashlib.sha256(_toolchain())
     root = Path(__file__).parent.parent
-    digest = hashlib.sha256(toolchain() + f"{_numba()} {CHECKED}".encode())
     for package in PACKAGES:
         for source in sorted((root / package).rglob("*.py")):
             digest.update(source.read_bytes())
     return digest.hexdigest()
+
+
+def _content_key(natives: list[Native]) -> str:
+    """Key of the object: the functions as they are in this process, and the compiler's own sources."""
+    digest = hashlib.sha256(_toolchain())
+    for name in ("compiler", "intrinsics", "types"):
+        digest.update((Path(__file__).parent / f"{name}.py").read_bytes())
+    for text in sorted(made_of(native) for native in natives):
+        digest.update(text.encode())
+    return digest.hexdigest()
+
+
+def _toolchain() -> bytes:
+    """The compilers, the machine, and whether bounds are checked."""
+    return toolchain() + f"{_numba()} {sys.version} {CHECKED}".encode()
 
 
 def _numba() -> str:

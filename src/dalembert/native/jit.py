@@ -13,6 +13,7 @@ import hashlib
 import itertools
 from collections.abc import Callable
 from functools import cached_property
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def jit(signature: Signature, *, fastmath: tuple[str, ...] = ()) -> Callable[[Ca
 class Native:
     """A function with machine code; `symbol` is its name there."""
 
-    def __init__(self, function: Callable[..., Any], signature: Signature, fastmath: tuple[str, ...]) -> None:
+    def __init__(self, function: Any, signature: Signature, fastmath: tuple[str, ...]) -> None:
         self.function, self.signature, self.fastmath = function, signature, fastmath
         self.__doc__, self.__name__ = function.__doc__, function.__name__
         self.symbol = _symbol(function)
@@ -95,14 +96,31 @@ def _symbol(function: Any) -> str:
 
 
 def content_of(value: Any) -> str:
-    """What a value that a native function closes over is, in words that are equal if and only if the values are."""
+    """What a value that native code refers to is, in words that are equal if and only if the values are."""
     if isinstance(value, Native):
         return value.symbol
     if isinstance(value, Intrinsic):
-        return value.key
+        return f"{value.key} {_code(value.define.__code__)}"
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape} {value.tobytes().hex()}"
-    return repr(value)
+    return getattr(value, "__name__", None) or repr(value)
+
+
+def _code(code: CodeType) -> str:
+    """The instructions and constants of a code object and of those inside it."""
+    constants = [_code(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
+    return f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {constants}"
+
+
+def made_of(native: Native) -> str:
+    """All that the machine code of a function depends on besides that of the native functions it calls."""
+    function = native.function
+    cells = [content_of(cell.cell_contents) for cell in function.__closure__ or ()]
+    names = sorted(set(function.__code__.co_names) & set(function.__globals__))
+    meanings = [(name, content_of(function.__globals__[name])) for name in names]
+    kinds = [native.signature.result, *native.signature.arguments]
+    fields = [getattr(kind, "_fields_", kind) for kind in kinds]
+    return f"{native.symbol} {fields} {native.fastmath} {_code(function.__code__)} {cells} {meanings}"
 
 
 def flat(kinds: tuple[Any, ...], arguments: tuple[Any, ...]) -> list[Any]:
