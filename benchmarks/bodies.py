@@ -45,7 +45,7 @@ def time_chain() -> dict:
     from benchmarks import native_loops as loops
 
     import dalembert as da
-    from dalembert.numerics.engine import Engine
+    from dalembert.run.engine import Engine
 
     ingredients = da.LagrangeMultipliers(), da.Projection()  # loads the engine
     begin = time.perf_counter()

@@ -51,7 +51,7 @@ def time_dalembert(*, simulation: bool) -> dict:
 
     if simulation:
         import dalembert as da
-        from dalembert.numerics.engine import Engine
+        from dalembert.run.engine import Engine
 
         ingredients = da.LagrangeMultipliers(), da.Projection()
     q, u = _state()

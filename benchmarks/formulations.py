@@ -14,7 +14,7 @@ def run() -> list[Figure]:
     """One figure per formulation: time of an evaluation over that of the kernel call."""
     from benchmarks import native_loops as loops
 
-    from dalembert.numerics.engine import Engine
+    from dalembert.run.engine import Engine
 
     problem = appell_hamel()
     system, state = problem.system, problem.state

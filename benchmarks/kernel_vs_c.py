@@ -17,7 +17,7 @@ from benchmarks.measure import Figure, best_in_turns
 from benchmarks.models import Problem, appell_hamel, four_bar, pendulum
 
 import dalembert as da
-from dalembert.equations.native import Kernel, compile_kernel
+from dalembert.native.kernel import Kernel, compile_kernel
 
 ROWS = 512
 FLAGS = ["-O3", "-march=native", "-shared", "-fPIC", "-lm"]
@@ -55,7 +55,7 @@ def run() -> list[Figure]:
 
 def _motion(problem: Problem) -> ca.Function:
     """The whole right-hand side with its solve unrolled."""
-    from dalembert.numerics.equations import motion_function
+    from dalembert.run.right_hand_side import motion_function
 
     formulation, system, state = da.LagrangeMultipliers(), problem.system, problem.state
     at = (state.t, state.q, state.u)

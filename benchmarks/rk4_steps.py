@@ -16,7 +16,7 @@ def run() -> list[Figure]:
     """One figure: time of the run over that of the calls."""
     from benchmarks import native_loops as loops
 
-    from dalembert.numerics.engine import Engine
+    from dalembert.run.engine import Engine
 
     problem = appell_hamel()
     system, state = problem.system, problem.state

@@ -43,7 +43,7 @@ def run() -> list[Figure]:
 def _measure(case: Case) -> Figure:
     from benchmarks import native_loops as loops
 
-    from dalembert.numerics.engine import Engine
+    from dalembert.run.engine import Engine
 
     system, state = case.problem.system, case.problem.state
     engine = Engine(system, system.parameter_values(), da.LagrangeMultipliers(), da.Projection())

@@ -10,7 +10,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from dalembert.numerics.engine import Engine
+from dalembert.run.engine import Engine
 
 
 def particle_on_circle():
@@ -137,7 +137,7 @@ def test_ctrl_c_returns_what_was_computed(monkeypatch, pendulum, state):
             raise KeyboardInterrupt
         return original(self, *args, **kwargs)
 
-    from dalembert.numerics.integrators import march
+    from dalembert.run.time_loop import march
 
     original = march.March.slice
     monkeypatch.setattr(march.March, "slice", interrupt)
@@ -198,7 +198,7 @@ def test_a_pickled_system_simulates_alike(pendulum, state):
 
 def test_interpreted_kernels_give_the_same_motion(monkeypatch, state):
     from dalembert.equations import kernels as module
-    from dalembert.equations.native import compile_kernel
+    from dalembert.native.kernel import compile_kernel
 
     native = state.system.simulate(state, 2.0, t_eval=[2.0])
     monkeypatch.setattr(module, "compile_kernel", lambda f: compile_kernel(f, native_limit=0))
@@ -212,7 +212,7 @@ def test_interpreted_kernels_give_the_same_motion(monkeypatch, state):
 def test_pivoted_solve_gives_the_same_motion_as_the_unrolled_one(pendulum, state):
     engine = Engine(pendulum, state.parameters, da.LagrangeMultipliers(), da.Projection())
     unrolled = engine.rates(0.0, state.z)
-    from dalembert.numerics.formulations import lagrange_multipliers
+    from dalembert.run.formulations import lagrange_multipliers
 
     engine.plan.accelerate = lagrange_multipliers.accelerate_pivoted.address
     np.testing.assert_allclose(engine.rates(0.0, state.z), unrolled, rtol=1e-12, atol=1e-12)

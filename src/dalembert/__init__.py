@@ -10,7 +10,6 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from dalembert.analysis.compare import Comparison, compare
-from dalembert.certificate import Certificate, Tolerances
 from dalembert.equations.system import System
 from dalembert.errors import (
     ArrayError,
@@ -22,38 +21,39 @@ from dalembert.errors import (
     PairingError,
     UnknownNameError,
 )
-from dalembert.events import Event, Occurrence
 from dalembert.importers.model_file import ModelFile, from_toml
 from dalembert.importers.sympy_mechanics import from_sympy
 from dalembert.initial.diagnosis import Diagnosis
 from dalembert.model.model import Model
-from dalembert.motion import Motion
-from dalembert.sequence import MotionSequence
-from dalembert.state import State
+from dalembert.motion.certificate import Certificate, Tolerances
+from dalembert.motion.motion import Motion
+from dalembert.motion.sequence import MotionSequence
+from dalembert.motion.state import State
+from dalembert.run.events import Event, Occurrence
 
 if TYPE_CHECKING:
-    from dalembert.numerics.drift.baumgarte import Baumgarte
-    from dalembert.numerics.drift.blajer import Blajer
-    from dalembert.numerics.drift.no_correction import NoCorrection
-    from dalembert.numerics.drift.projection import Projection
-    from dalembert.numerics.drift.yoon import Yoon
-    from dalembert.numerics.formulations.lagrange_multipliers import LagrangeMultipliers
-    from dalembert.numerics.formulations.minimal_kane import MinimalKane
-    from dalembert.numerics.formulations.nonminimal_kane import NonminimalKane
-    from dalembert.numerics.formulations.null_space import NullSpace
-    from dalembert.numerics.formulations.udwadia_kalaba import UdwadiaKalaba
-    from dalembert.numerics.integrators.automatic import Automatic
-    from dalembert.numerics.integrators.dop853 import DOP853
-    from dalembert.numerics.integrators.generalized_alpha import GeneralizedAlpha
-    from dalembert.numerics.integrators.ida import IDA
-    from dalembert.numerics.integrators.kutta_merson import KuttaMerson
-    from dalembert.numerics.integrators.radau import Radau
-    from dalembert.numerics.integrators.rk4 import RK4
-    from dalembert.numerics.integrators.state_space_svd import StateSpaceSVD
-    from dalembert.numerics.integrators.tsit5 import Tsit5
-    from dalembert.numerics.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
-    from dalembert.numerics.residuals.hiller_anantharaman import HillerAnantharaman
-    from dalembert.numerics.residuals.pseudo_speeds import PseudoSpeeds
+    from dalembert.run.drift.baumgarte import Baumgarte
+    from dalembert.run.drift.blajer import Blajer
+    from dalembert.run.drift.no_correction import NoCorrection
+    from dalembert.run.drift.projection import Projection
+    from dalembert.run.drift.yoon import Yoon
+    from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
+    from dalembert.run.formulations.minimal_kane import MinimalKane
+    from dalembert.run.formulations.nonminimal_kane import NonminimalKane
+    from dalembert.run.formulations.null_space import NullSpace
+    from dalembert.run.formulations.udwadia_kalaba import UdwadiaKalaba
+    from dalembert.run.integrators.automatic import Automatic
+    from dalembert.run.integrators.dop853 import DOP853
+    from dalembert.run.integrators.generalized_alpha import GeneralizedAlpha
+    from dalembert.run.integrators.ida import IDA
+    from dalembert.run.integrators.kutta_merson import KuttaMerson
+    from dalembert.run.integrators.radau import Radau
+    from dalembert.run.integrators.rk4 import RK4
+    from dalembert.run.integrators.state_space_svd import StateSpaceSVD
+    from dalembert.run.integrators.tsit5 import Tsit5
+    from dalembert.run.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
+    from dalembert.run.residuals.hiller_anantharaman import HillerAnantharaman
+    from dalembert.run.residuals.pseudo_speeds import PseudoSpeeds
 
 __version__ = version("dalembert")
 
@@ -107,28 +107,28 @@ __all__ = [
 
 # Ingredients of runs: their modules are imported when they are asked for.
 _NATIVE = {
-    "Automatic": "dalembert.numerics.integrators.automatic",
-    "Baumgarte": "dalembert.numerics.drift.baumgarte",
-    "Blajer": "dalembert.numerics.drift.blajer",
-    "KuttaMerson": "dalembert.numerics.integrators.kutta_merson",
-    "Tsit5": "dalembert.numerics.integrators.tsit5",
-    "Yoon": "dalembert.numerics.drift.yoon",
-    "DOP853": "dalembert.numerics.integrators.dop853",
-    "GeneralizedAlpha": "dalembert.numerics.integrators.generalized_alpha",
-    "HillerAnantharaman": "dalembert.numerics.residuals.hiller_anantharaman",
-    "IDA": "dalembert.numerics.integrators.ida",
-    "PseudoSpeeds": "dalembert.numerics.residuals.pseudo_speeds",
-    "LagrangeMultipliers": "dalembert.numerics.formulations.lagrange_multipliers",
-    "NoCorrection": "dalembert.numerics.drift.no_correction",
-    "Projection": "dalembert.numerics.drift.projection",
-    "MinimalKane": "dalembert.numerics.formulations.minimal_kane",
-    "NonminimalKane": "dalembert.numerics.formulations.nonminimal_kane",
-    "NullSpace": "dalembert.numerics.formulations.null_space",
-    "UdwadiaKalaba": "dalembert.numerics.formulations.udwadia_kalaba",
-    "RK4": "dalembert.numerics.integrators.rk4",
-    "GearGuptaLeimkuhler": "dalembert.numerics.residuals.gear_gupta_leimkuhler",
-    "Radau": "dalembert.numerics.integrators.radau",
-    "StateSpaceSVD": "dalembert.numerics.integrators.state_space_svd",
+    "Automatic": "dalembert.run.integrators.automatic",
+    "Baumgarte": "dalembert.run.drift.baumgarte",
+    "Blajer": "dalembert.run.drift.blajer",
+    "KuttaMerson": "dalembert.run.integrators.kutta_merson",
+    "Tsit5": "dalembert.run.integrators.tsit5",
+    "Yoon": "dalembert.run.drift.yoon",
+    "DOP853": "dalembert.run.integrators.dop853",
+    "GeneralizedAlpha": "dalembert.run.integrators.generalized_alpha",
+    "HillerAnantharaman": "dalembert.run.residuals.hiller_anantharaman",
+    "IDA": "dalembert.run.integrators.ida",
+    "PseudoSpeeds": "dalembert.run.residuals.pseudo_speeds",
+    "LagrangeMultipliers": "dalembert.run.formulations.lagrange_multipliers",
+    "NoCorrection": "dalembert.run.drift.no_correction",
+    "Projection": "dalembert.run.drift.projection",
+    "MinimalKane": "dalembert.run.formulations.minimal_kane",
+    "NonminimalKane": "dalembert.run.formulations.nonminimal_kane",
+    "NullSpace": "dalembert.run.formulations.null_space",
+    "UdwadiaKalaba": "dalembert.run.formulations.udwadia_kalaba",
+    "RK4": "dalembert.run.integrators.rk4",
+    "GearGuptaLeimkuhler": "dalembert.run.residuals.gear_gupta_leimkuhler",
+    "Radau": "dalembert.run.integrators.radau",
+    "StateSpaceSVD": "dalembert.run.integrators.state_space_svd",
 }
 
 

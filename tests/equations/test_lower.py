@@ -30,7 +30,7 @@ from sympy import (
 )
 from sympy.physics.mechanics import ReferenceFrame, dynamicsymbols
 
-from dalembert.equations.lower import Lowering, LoweringError, undeclared
+from dalembert.equations.lowering.lower import Lowering, LoweringError, undeclared
 from dalembert.errors import DalembertError
 
 x, y, z = sympy.symbols("x y z", real=True)

@@ -13,10 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalembert import preparation
-from dalembert.equations import emit, native, object_cache
-from dalembert.equations.native import Kernel, compile_kernel
-from dalembert.equations.object_cache import ObjectCache
 from dalembert.errors import ArrayError, OptionError
+from dalembert.native import kernel as native
+from dalembert.native import llvm_ir as emit
+from dalembert.native import object_cache
+from dalembert.native.kernel import Kernel, compile_kernel
+from dalembert.native.object_cache import ObjectCache
 
 UNARY = {
     "neg": lambda x: -x,

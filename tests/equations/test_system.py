@@ -12,9 +12,9 @@ from scipy.spatial.transform import Rotation
 from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as da
-from dalembert.equations.native import compile_kernel
-from dalembert.equations.object_cache import ObjectCache
 from dalembert.model.quaternion import rotation_matrix
+from dalembert.native.kernel import compile_kernel
+from dalembert.native.object_cache import ObjectCache
 
 t = dynamicsymbols._t
 SEEDS = range(5)

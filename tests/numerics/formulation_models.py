@@ -7,10 +7,10 @@ import numpy as np
 import sympy as sp
 
 import dalembert as da
-from dalembert.numerics.engine import Engine
-from dalembert.numerics.formulations.choice import RANK_TOLERANCE, scaled
 from dalembert.problems.closed_chain import closed_chain
 from dalembert.problems.n_four_bar import n_four_bar
+from dalembert.run.engine import Engine
+from dalembert.run.formulations.choice import RANK_TOLERANCE, scaled
 
 
 @dataclass(frozen=True)

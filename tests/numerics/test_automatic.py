@@ -24,7 +24,7 @@ def spring_pendulum(stiffness, damping):
 def worth_trying(monkeypatch):
     """Any run is worth a trial of the implicit method."""
     da.Automatic()  # loads the module
-    from dalembert.numerics.integrators import automatic
+    from dalembert.run.integrators import automatic
 
     monkeypatch.setattr(automatic, "WORTH", 0.0)
 

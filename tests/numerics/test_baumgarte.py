@@ -9,7 +9,7 @@ from scipy.linalg import expm
 
 import dalembert as da
 from dalembert import problems
-from dalembert.numerics.engine import Engine
+from dalembert.run.engine import Engine
 
 FORMULATIONS = [
     da.LagrangeMultipliers(),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.numerics.engine import Engine
+from dalembert.run.engine import Engine
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dalembert.numerics.linear import cholesky, householder, lu
+from dalembert.solve import cholesky, householder, lu
 
 EPS = np.finfo(float).eps
 SIZES = [1, 2, 3, 8, 31, 60]

@@ -11,11 +11,11 @@ from scipy.optimize import brentq
 import dalembert as da
 from dalembert import problems
 from dalembert.native.types import Record, ints
-from dalembert.numerics.engine import Engine
-from dalembert.numerics.formulations.fall_back import native_accelerator
-from dalembert.numerics.linear.symmetric import PROXIMAL
 from dalembert.problems.closed_chain import closed_chain
 from dalembert.problems.n_four_bar import exact, n_four_bar
+from dalembert.run.engine import Engine
+from dalembert.run.formulations.fall_back import native_accelerator
+from dalembert.solve.dense import PROXIMAL
 
 FORMULATIONS = [
     da.LagrangeMultipliers(),

@@ -6,8 +6,8 @@ import sympy as sp
 
 import dalembert as da
 from dalembert import problems
-from dalembert.numerics.engine import Engine
 from dalembert.problems.n_four_bar import n_four_bar
+from dalembert.run.engine import Engine
 
 TIGHT = da.DOP853(rtol=1e-13, atol=1e-14)
 

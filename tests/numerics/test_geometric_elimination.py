@@ -6,7 +6,7 @@ import sympy as sp
 
 import dalembert as da
 from dalembert import problems
-from dalembert.numerics.engine import Engine
+from dalembert.run.engine import Engine
 
 
 def two_masses(*, twice=False):

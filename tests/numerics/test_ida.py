@@ -9,8 +9,8 @@ import sympy as sp
 
 import dalembert as da
 from dalembert import problems
-from dalembert.numerics.engine import Engine
 from dalembert.problems.closed_chain import closed_chain
+from dalembert.run.engine import Engine
 
 FORMS = [da.HillerAnantharaman(), da.GearGuptaLeimkuhler(), da.PseudoSpeeds()]
 EACH = pytest.mark.parametrize("form", FORMS, ids=lambda f: type(f).__name__)

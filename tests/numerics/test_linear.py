@@ -5,9 +5,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dalembert.numerics import layout
-from dalembert.numerics.linear.general import factor_general, solve_general
-from dalembert.numerics.linear.symmetric import PROXIMAL, factor_saddle, refine_saddle
+from dalembert.native import plan as layout
+from dalembert.solve.dense import PROXIMAL, factor_saddle, refine_saddle
+from dalembert.solve.unsymmetric import factor_general, solve_general
 
 
 def laid_out(M, A, W=None):

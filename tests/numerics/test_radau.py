@@ -5,16 +5,16 @@ import pytest
 import sympy as sp
 
 import dalembert as da
+from dalembert.native.plan import Plan
 from dalembert.native.workspace import Workspace
-from dalembert.numerics.integrators import radau_coefficients as tableau
-from dalembert.numerics.layout import Plan
-from dalembert.numerics.linear.complex_newton_matrix import factor_complex_newton, solve_complex_newton
-from dalembert.numerics.linear.newton_matrix import factor_newton, solve_newton
-from dalembert.numerics.linear.static_elimination import NewtonMatrix, StaticElimination
-from dalembert.numerics.residuals.linearisation import Linearisation
 from dalembert.problems import andrews, car_axis, four_bar, knife_edge, spatial_four_bar
 from dalembert.problems.closed_chain import closed_chain
 from dalembert.problems.n_four_bar import n_four_bar
+from dalembert.run.integrators import radau_coefficients as tableau
+from dalembert.run.residuals.linearisation import Linearisation
+from dalembert.solve.complex_newton_matrix import factor_complex_newton, solve_complex_newton
+from dalembert.solve.newton_matrix import factor_newton, solve_newton
+from dalembert.solve.static_elimination import NewtonMatrix, StaticElimination
 
 ANGLES = ("beta", "theta", "gamma", "phi", "delta", "omega", "epsilon")
 

@@ -6,7 +6,7 @@ import pytest
 
 import dalembert as da
 from dalembert import problems
-from dalembert.numerics.engine import Engine
+from dalembert.run.engine import Engine
 
 FORMS = [da.HillerAnantharaman(), da.GearGuptaLeimkuhler(), da.PseudoSpeeds()]
 EVERY = pytest.mark.parametrize("problem", problems.all(), ids=lambda p: p.name)
@@ -92,7 +92,7 @@ def test_another_partition_needs_no_other_machine_code():
 
 
 def test_an_elimination_too_long_to_unroll_is_refused(monkeypatch):
-    monkeypatch.setattr("dalembert.numerics.residuals.pseudo_speeds.MOST", 1)
+    monkeypatch.setattr("dalembert.run.residuals.pseudo_speeds.MOST", 1)
     with pytest.raises(da.PairingError, match=r"eliminate 2 speeds .* use HillerAnantharaman"):
         problems.get("four_bar").simulate(t_end=0.1, integrator=da.IDA(form=da.PseudoSpeeds()))
 

@@ -7,10 +7,10 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as da
 from dalembert import problems
-from dalembert.numerics.engine import Engine
-from dalembert.numerics.integrators import esdirk
 from dalembert.problems.closed_chain import closed_chain
 from dalembert.problems.n_four_bar import n_four_bar
+from dalembert.run.engine import Engine
+from dalembert.run.integrators import esdirk
 
 TIGHT = da.DOP853(rtol=1e-13, atol=1e-14)
 

@@ -9,15 +9,15 @@ import pytest
 import dalembert as da
 from dalembert import problems
 from dalembert.native.jit import jit
-from dalembert.numerics.integrators import dop853, kutta_merson, rk4, tsit5
-from dalembert.numerics.integrators.columns import allocate, column
-from dalembert.numerics.integrators.combination import combinations, increments
-from dalembert.numerics.integrators.dense_output import ContinuousWeights, CubicHermite, DormandPrinceInterpolant
-from dalembert.numerics.integrators.error_estimate import EmbeddedError
-from dalembert.numerics.integrators.explicit import Adaptive, FixedStep
-from dalembert.numerics.integrators.runge_kutta import RungeKutta
-from dalembert.numerics.integrators.tableau import Tableau, lower_triangle
-from dalembert.numerics.layout import Floats, i8
+from dalembert.native.plan import Floats, i8
+from dalembert.run.integrators import dop853, kutta_merson, rk4, tsit5
+from dalembert.run.integrators.combination import combinations, increments
+from dalembert.run.integrators.dense_output import ContinuousWeights, CubicHermite, DormandPrinceInterpolant
+from dalembert.run.integrators.error_estimate import EmbeddedError
+from dalembert.run.integrators.explicit import Adaptive, FixedStep
+from dalembert.run.integrators.runge_kutta import RungeKutta
+from dalembert.run.integrators.tableau import Tableau, lower_triangle
+from dalembert.run.time_loop.columns import allocate, column
 
 TABLEAUS = [rk4.TABLEAU, kutta_merson.TABLEAU, tsit5.TABLEAU, dop853.TABLEAU]
 

@@ -17,15 +17,15 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError
-from dalembert.motion import Motion
-from dalembert.simulate import simulate
-from dalembert.state import State
+from dalembert.motion.motion import Motion
+from dalembert.motion.state import State
+from dalembert.run.simulate import simulate
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from dalembert.numerics.engine import Drift, Formulation, Integrator
+    from dalembert.run.engine import Drift, Formulation, Integrator
 
 SAMPLES = 51  # times at which motions are compared
 REPEATS = 3  # a run is timed as often, the best counts, unless it takes long
@@ -167,7 +167,7 @@ def every_formulation() -> list[Any]:
     import dalembert as da
     from dalembert import _NATIVE
 
-    package = "dalembert.numerics.formulations."
+    package = "dalembert.run.formulations."
     return [getattr(da, name)() for name, module in _NATIVE.items() if module.startswith(package)]
 
 

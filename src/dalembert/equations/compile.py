@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from dalembert.equations.check import check_functions, check_statement, sorted_constraints
+from dalembert.equations.checks.derivation import check_derivation
+from dalembert.equations.checks.statement import check_functions, check_statement, sorted_constraints
 from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
 from dalembert.equations.friction import derive_friction
 from dalembert.equations.functions import Functions, flat, function_of
@@ -23,12 +24,11 @@ from dalembert.equations.laws import (
     rows_by_unknown,
 )
 from dalembert.equations.loads import derive_loads
-from dalembert.equations.lower import Lowering, LoweringError
+from dalembert.equations.lowering.lower import Lowering, LoweringError
+from dalembert.equations.lowering.sympy_rules import show
 from dalembert.equations.mechanics import Mechanics
-from dalembert.equations.plausible import check_derivation
 from dalembert.equations.probe import Probe, probe_at_random, vanishes
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, solve_kinematics
-from dalembert.equations.sympy_rules import show
 from dalembert.equations.system import Drawing, System
 from dalembert.errors import ModelError
 from dalembert.model.statement import Constraint, Level, Statement

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import casadi as ca
 import sympy as sp
 
-from dalembert.equations.lower import Lowering
+from dalembert.equations.lowering.lower import Lowering
 from dalembert.equations.symbols import Kinematics, atoms_of
 from dalembert.model.quaternion import rotation_matrix
 from dalembert.model.statement import Attitude, Body, Energy, Level, Particle, Point, Statement

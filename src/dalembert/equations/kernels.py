@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 import casadi as ca
 
 from dalembert.equations.functions import Functions
-from dalembert.equations.native import Kernel, compile_kernel
+from dalembert.native.kernel import Kernel, compile_kernel
 
 RECENT = 8  # systems out of a pickle whose kernels stay for the next that is equal, although nobody holds them
 

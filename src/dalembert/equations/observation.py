@@ -16,7 +16,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.equations.laws import rows_by_unknown
-from dalembert.equations.lower import Lowering, LoweringError, undeclared
+from dalembert.equations.lowering.lower import Lowering, LoweringError, undeclared
 from dalembert.equations.symbols import Symbols, atoms_of, solve_kinematics
 from dalembert.equations.system import System, name_of
 from dalembert.errors import DalembertError, OptionError, UnknownNameError

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import casadi as ca
 import sympy as sp
 
-from dalembert.equations.lower import Lowering
+from dalembert.equations.lowering.lower import Lowering
 from dalembert.model.statement import Statement
 from dalembert.model.vectors import derivative
 

@@ -15,20 +15,20 @@ from dalembert.equations.kernels import Kernels, found
 from dalembert.equations.laws import Row, are_ideal, count_curved, have_friction
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.naming import finite_number, name_of
-from dalembert.equations.native import Kernel
 from dalembert.errors import ArrayError, UnknownNameError
 from dalembert.model.statement import Statement
+from dalembert.native.kernel import Kernel
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dalembert.analysis.symbolic import SymbolicEquations
-    from dalembert.events import Event
     from dalembert.initial.choice import Independent
     from dalembert.initial.diagnosis import Diagnosis
-    from dalembert.motion import Motion
-    from dalembert.sequence import MotionSequence
-    from dalembert.state import State
+    from dalembert.motion.motion import Motion
+    from dalembert.motion.sequence import MotionSequence
+    from dalembert.motion.state import State
+    from dalembert.run.events import Event
 
 Named = Mapping[Any, float]
 Bounds = Mapping[Any, tuple[float, float]]
@@ -348,8 +348,8 @@ class System:
     @overload
     def simulate(self, state: State, t_end: float | tuple[float, float], **options: Any) -> Motion: ...
     def simulate(self, state: State, t_end: float | tuple[float, float], **options: Any) -> Motion | MotionSequence:
-        """The motion from `state`; see `dalembert.simulate.simulate` for the options."""
-        from dalembert.simulate import simulate
+        """The motion from `state`; see `dalembert.run.simulate.simulate` for the options."""
+        from dalembert.run.simulate import simulate
 
         return simulate(self, state, t_end, **options)
 

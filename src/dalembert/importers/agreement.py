@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 import sympy as sp
 
-from dalembert.equations.lower import Lowering
+from dalembert.equations.lowering.lower import Lowering
 from dalembert.equations.probe import probe_at_random, vanishes
 from dalembert.equations.symbols import Symbols, atoms_of, solve_kinematics
 from dalembert.model.statement import Statement, Vector

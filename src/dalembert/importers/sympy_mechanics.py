@@ -15,7 +15,7 @@ from typing import Any
 import sympy as sp
 from sympy.physics.mechanics import Point, dynamicsymbols
 
-from dalembert.equations.lower import LoweringError, undeclared
+from dalembert.equations.lowering.lower import LoweringError, undeclared
 from dalembert.errors import ModelError
 from dalembert.importers.agreement import Agreement
 from dalembert.importers.sympy_geometry import Components, Moving, is_fixed, points_at_rest

@@ -12,10 +12,10 @@ from dalembert.initial.degeneracy import check_degeneracy
 from dalembert.initial.diagnosis import describe_motions, diagnose
 from dalembert.initial.levels import ALL, level
 from dalembert.initial.metric import position_metric, speed_metric, weighted
+from dalembert.initial.request import Task
 from dalembert.initial.servo import check_servos
 from dalembert.initial.stage import Stage
-from dalembert.initial.task import Task
-from dalembert.state import State
+from dalembert.motion.state import State
 
 FOLLOWING = 1e-6  # accelerations and multipliers count little in the distance: they follow from the rest
 SOLVED = 1e-6  # relative error above which no acceleration satisfies all equations
@@ -23,7 +23,7 @@ SOLVED = 1e-6  # relative error above which no acceleration satisfies all equati
 
 def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> State:
     """The state with these positions and velocities, its accelerations and multipliers solved for."""
-    from dalembert.numerics.accelerations import accelerations
+    from dalembert.run.accelerations import accelerations
 
     check_degeneracy(system, t, q, u, parameters)
     found = accelerations(system, t, q, u, parameters)

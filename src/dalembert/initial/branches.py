@@ -7,11 +7,11 @@ import numpy as np
 from dalembert.errors import InitialStateError
 from dalembert.initial.failure import explain
 from dalembert.initial.positions import position_stage
+from dalembert.initial.request import Task
 from dalembert.initial.solution import finish
 from dalembert.initial.stage import Found, Stage
-from dalembert.initial.task import Task
 from dalembert.initial.velocities import velocity_stage
-from dalembert.state import State
+from dalembert.motion.state import State
 
 STARTS = 96
 SAME = 1e-5  # solutions closer than this, relative to max(1, |v|), are one: at a singular position digits halve

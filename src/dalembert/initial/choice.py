@@ -9,7 +9,7 @@ import numpy as np
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.initial.dependence import DEPENDENT, scale
-from dalembert.state import State
+from dalembert.motion.state import State
 
 
 class Independent(NamedTuple):

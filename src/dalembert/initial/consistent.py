@@ -7,9 +7,9 @@ from typing import Any
 
 from dalembert.equations.system import System
 from dalembert.initial.branches import find_branches
+from dalembert.initial.request import Values, read_task
 from dalembert.initial.solution import solve_task
-from dalembert.initial.task import Values, read_task
-from dalembert.state import State
+from dalembert.motion.state import State
 
 
 def find_state(

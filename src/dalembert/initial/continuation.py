@@ -9,9 +9,9 @@ import numpy as np
 
 from dalembert.equations.naming import finite_number
 from dalembert.errors import InitialStateError
+from dalembert.initial.request import key_name, read_task
 from dalembert.initial.solution import solve_task
-from dalembert.initial.task import key_name, read_task
-from dalembert.state import State
+from dalembert.motion.state import State
 
 PROBE = 1e-6  # relative size of the change that shows where a branch leads
 OFF = 0.5  # a solution further from where the branch leads than this part of the step may be on another branch

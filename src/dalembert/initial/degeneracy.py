@@ -17,10 +17,10 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations.mechanics import rows_of
-from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
 from dalembert.initial.dependence import DEPENDENT
+from dalembert.native.kernel import Kernel
 
 BESIDE = 1e-3  # distance at which a row is looked at again, relative to the size of the variables and at least this
 FAINT = 1e-2  # a gradient below this fraction of the one beside the state is worth a closer look

@@ -12,7 +12,7 @@ from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.initial.degeneracy import degenerate_rows, describe
 from dalembert.initial.dependence import DEPENDENT, OPEN, Scaled, combinations, scale, sparse_basis
-from dalembert.state import State
+from dalembert.motion.state import State
 
 NEAR = 1e-4  # singular values below this are near zero: reactions are then large and the solver damps them
 LEVELS = ("position", "velocity", "acceleration")

@@ -15,8 +15,8 @@ import numpy as np
 from dalembert.errors import Closest, InitialStateError
 from dalembert.initial.levels import ALL, POSITION, level
 from dalembert.initial.metric import weighted
+from dalembert.initial.request import Task
 from dalembert.initial.stage import Found, Stage
-from dalembert.initial.task import Task
 
 BLAME = 1e-5  # share of the largest at which a row or a value takes part in a conflict
 TRIED = 12  # values or parameters that are released, the most influential ones

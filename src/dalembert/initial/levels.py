@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.equations.native import Kernel
 from dalembert.equations.system import System
+from dalembert.native.kernel import Kernel
 
 POSITION, VELOCITY, ALL = "position", "velocity", "acceleration"
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from dalembert.initial.levels import POSITION, level
 from dalembert.initial.metric import position_metric, weighted
+from dalembert.initial.request import Task
 from dalembert.initial.stage import Stage
-from dalembert.initial.task import Task
 
 
 def position_stage(task: Task) -> Stage:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from dalembert.initial.diagnosis import Diagnosis, diagnose
-from dalembert.state import State
+from dalembert.motion.state import State
 
 STILL = 1e-12  # changes below this fraction of the value are none
 SHOWN = 8  # moves that are printed

@@ -16,10 +16,10 @@ from dalembert.initial.degeneracy import check_degeneracy
 from dalembert.initial.failure import explain
 from dalembert.initial.positions import position_stage
 from dalembert.initial.report import Report
+from dalembert.initial.request import Task
 from dalembert.initial.stage import RESTARTS, Found
-from dalembert.initial.task import Task
 from dalembert.initial.velocities import agreeing_speeds, velocity_stage
-from dalembert.state import State
+from dalembert.motion.state import State
 
 __all__ = ["complete_state", "solve_task"]
 

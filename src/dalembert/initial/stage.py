@@ -144,7 +144,7 @@ class Stage:
 
 @functools.cache
 def _native() -> tuple[Any, Any]:
-    from dalembert.numerics import least_steps
-    from dalembert.numerics.nearest import find_nearest
+    from dalembert.initial import levenberg_marquardt as least_steps
+    from dalembert.initial.nearest import find_nearest
 
     return least_steps, find_nearest

@@ -6,8 +6,8 @@ import numpy as np
 
 from dalembert.initial.levels import VELOCITY, level
 from dalembert.initial.metric import speed_metric, weighted
+from dalembert.initial.request import Task
 from dalembert.initial.stage import CONSISTENT, Found, Stage
-from dalembert.initial.task import Task
 
 
 def agreeing_speeds(task: Task, q: np.ndarray) -> Found | None:

@@ -19,12 +19,12 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from dalembert.equations.native import create_machine, load_object, toolchain
-from dalembert.equations.object_cache import ObjectCache
 from dalembert.native.jit import NATIVE, Native, made_of
+from dalembert.native.kernel import create_machine, load_object, toolchain
+from dalembert.native.object_cache import ObjectCache
 
 CHECKED = os.environ.get("DALEMBERT_CHECKED", "") not in ("", "0")
-PACKAGES = ("numerics", "native")  # folders whose sources make up the engine
+PACKAGES = ("native", "solve", "run", "initial")  # folders whose sources make up the engine
 _ONE_AT_A_TIME = threading.RLock()
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.model.model import Model
-from dalembert.motion import Motion
+from dalembert.motion.motion import Motion
 from dalembert.problems.problem import Problem
 
 LENGTH, AREA, MOMENT, DENSITY = 1.2, 0.0018, 1.215e-8, 5540.0

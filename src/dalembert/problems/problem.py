@@ -12,8 +12,8 @@ from dalembert.model.model import Model
 
 if TYPE_CHECKING:
     from dalembert.equations.system import System
-    from dalembert.motion import Motion
-    from dalembert.state import State
+    from dalembert.motion.motion import Motion
+    from dalembert.motion.state import State
 
 Exact = Callable[[np.ndarray], dict[str, np.ndarray]]
 

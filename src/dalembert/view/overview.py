@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.motion import Motion
-from dalembert.sequence import MotionSequence
-from dalembert.source import Record
+from dalembert.motion.motion import Motion
+from dalembert.motion.protocols import Record
+from dalembert.motion.sequence import MotionSequence
 from dalembert.view.animation import Line, Scene, Trace, Track, write_animation
 from dalembert.view.plots import plot_motion
 

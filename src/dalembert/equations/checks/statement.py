@@ -1,0 +1,268 @@
+"""Faults a statement can have before any derivative is taken: names, shapes, pairings, undeclared symbols."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import casadi as ca
+import sympy as sp
+
+from dalembert.equations.lowering.lower import Lowering, LoweringError, undeclared
+from dalembert.model.reading import level_of, nodes
+from dalembert.model.statement import Body, Level, Particle, Point, Statement
+from dalembert.model.vectors import derivative
+
+
+class Item(NamedTuple):
+    """Expressions with a label, the highest order in them (-1 p, t; 0 q; 1 u; 2 u'), and if unknowns may act there."""
+
+    label: str
+    expressions: Sequence[sp.Expr]
+    order: int
+    unknowns: bool = False
+
+
+def check_statement(statement: Statement) -> list[str]:
+    """All faults that can be seen in the expressions themselves, each naming the symbol or item."""
+    faults = list(statement.faults)
+    faults += _check_symbols(statement)
+    faults += _check_sizes(statement)
+    faults += _check_inertia(statement)
+    faults += _check_constraints(statement)
+    faults += _check_unknowns(statement)
+    faults += _check_frictions(statement)
+    return faults + check_functions(statement) if faults else faults
+
+
+def check_functions(statement: Statement) -> list[str]:
+    """What cannot be evaluated with real numbers, by item; slow, so asked for only when something is wrong."""
+    faults = []
+    declared = _declared(statement)[2] | {*statement.unknowns}
+    for item in items(statement):
+        atoms = declared | {*undeclared(item.expressions, declared)}
+        low = Lowering({atom: ca.SX.sym("a") for atom in atoms})
+        for expression in item.expressions:
+            try:
+                low(expression)
+            except LoweringError as error:
+                faults.append(f"{item.label}: {error}")
+    return faults
+
+
+def items(statement: Statement) -> Iterator[Item]:
+    """Every expression of a statement."""
+    for k, equation in enumerate(statement.kinematics):
+        yield Item(f"kinematical equation {k + 1}", [equation], 1)
+    owners = [*statement.particles, *statement.bodies]
+    for owner in owners:
+        yield from _point_items(owner, "body" if isinstance(owner, Body) else "particle")
+    yield Item("gravity", statement.gravity, -1)
+    yield from _load_items(statement, {id(owner) for owner in owners})
+    for energy in statement.energies:
+        yield Item("kinetic energy", [energy.kinetic], 1)
+        yield Item("potential energy", [energy.potential], 0)
+    for raw in statement.matrices:
+        yield Item("matrices: mass", list(raw.mass), 0)
+        yield Item("matrices: force", list(raw.force), 1, unknowns=True)
+    for constraint in statement.constraints:
+        yield Item(f"constraint `{constraint.name}`", [constraint.expression], 2)
+    yield from _nonideal_items(statement, {id(owner) for owner in owners})
+    for line in statement.lines:
+        yield Item(f"line `{line.name}`", [c for point in line.points for c in point], 0)
+
+
+def _load_items(statement: Statement, seen: set[int]) -> Iterator[Item]:
+    for force in statement.forces:
+        yield Item(f"force at `{force.at.name}`", force.vector, 1, unknowns=True)
+        if id(force.at) not in seen:
+            yield from _point_items(force.at, "point")
+    for torque in statement.torques:
+        yield Item(f"torque on `{torque.on.name}`", torque.vector, 1, unknowns=True)
+        if id(torque.on) not in seen:
+            yield from _point_items(torque.on, "body")
+    for forces in statement.generalized_forces:
+        for key, value in forces.items():
+            yield Item(f"generalised force along `{key}`", [value], 1, unknowns=True)
+
+
+def _nonideal_items(statement: Statement, seen: set[int]) -> Iterator[Item]:
+    for force in statement.nonideal_forces:
+        yield Item(f"non-ideal force at `{force.at.name}`", force.vector, 1)
+        if id(force.at) not in seen:
+            yield from _point_items(force.at, "point")
+    for forces in statement.nonideal_generalized:
+        for key, value in forces.items():
+            yield Item(f"non-ideal force along `{key}`", [value], 1)
+    for friction in statement.frictions:
+        yield Item(f"coefficient of {friction.label}", [friction.coefficient], 1)
+        yield Item(f"regularisation of {friction.label}", [friction.regularisation], -1)
+        yield Item(f"surface velocity of {friction.label}", friction.surface_velocity, 1)
+        if id(friction.at) not in seen:
+            yield from _point_items(friction.at, "point")
+
+
+def _point_items(point: Point, kind: str) -> Iterator[Item]:
+    name = f"{kind} `{point.name}`"
+    if point.position is not None:
+        yield Item(f"position of {name}", point.position, 0)
+    if point.velocity is not None:
+        yield Item(f"velocity of {name}", point.velocity, 1)
+    if isinstance(point, Particle | Body):
+        yield Item(f"mass of {name}", [point.mass], -1)
+    if isinstance(point, Body):
+        yield Item(f"inertia of {name}", point.inertia, -1)
+        yield Item(f"rotation of {name}", point.rotation, 0)
+        yield Item(f"angular velocity of {name}", point.angular_velocity or (), 1)
+        yield Item(f"angular velocity of the axes of {name}", point.axes_angular_velocity or (), 1)
+
+
+def _declared(statement: Statement) -> dict[int, set[sp.Basic]]:
+    """What may appear in expressions of each order."""
+    t, coordinates, speeds = statement.time, statement.coordinates, statement.speeds
+    orders: dict[int, set[sp.Basic]] = {-1: {t, *statement.parameters}}
+    orders[0] = orders[-1] | {*coordinates}
+    orders[1] = orders[0] | {derivative(q, t) for q in coordinates} | {*speeds}
+    orders[2] = orders[1] | {derivative(q, t, 2) for q in coordinates} | {derivative(u, t) for u in speeds}
+    return orders
+
+
+def _check_symbols(statement: Statement) -> list[str]:
+    declared, unknowns = _declared(statement), set(statement.unknowns)
+    return [
+        f"{item.label} contains `{symbol}`, {_why_not(symbol, statement, item.order, declared[2])}"
+        for item in items(statement)
+        for symbol in undeclared(item.expressions, declared[item.order] | (unknowns if item.unknowns else set()))
+    ]
+
+
+_MAY = {
+    -1: "but may depend on parameters and time only; state what varies by forces, an energy or matrices",
+    0: "but may depend on coordinates, parameters and time only",
+    1: "but may not depend on accelerations",
+}
+
+
+def _why_not(symbol: sp.Basic, statement: Statement, order: int, everything: set[sp.Basic]) -> str:
+    if symbol in everything:
+        return _MAY[order]
+    base = symbol.expr if isinstance(symbol, sp.Derivative) else symbol
+    if base in statement.unknowns:
+        return "an unknown; unknowns may appear, without derivatives, in forces and torques only"
+    if base is not symbol and base in everything:
+        return "a derivative beyond accelerations"
+    names = {_name(known): known for known in [*everything, *statement.unknowns]}
+    if _name(base) in names:
+        return f"which is not the `{_name(base)}` that was declared; use the symbol the model returned"
+    close = difflib.get_close_matches(_name(base), names, n=1)
+    return "which was never declared" + (f"; did you mean `{close[0]}`?" if close else "")
+
+
+def _name(symbol: sp.Basic) -> str:
+    return symbol.func.__name__ if isinstance(symbol, sp.Function) else str(symbol)
+
+
+def _check_sizes(statement: Statement) -> list[str]:
+    faults = []
+    nq, nu, nk = len(statement.coordinates), len(statement.speeds), len(statement.kinematics)
+    if nq == 0:
+        faults.append("there are no coordinates; declare some by model.coordinates")
+    elif nk != nq:
+        faults.append(f"there are {nk} kinematical equations for {nq} coordinates; each coordinate needs one")
+    used = {node for e in statement.kinematics for node in nodes(e)}
+    unused = [u for u in statement.speeds if u not in used]
+    faults += [
+        f"speed `{u}` does not appear in the kinematics ({nu} speeds, {nq} coordinates); "
+        "declare its coordinate first or give `kinematics`"
+        for u in unused
+    ]
+    if nu > nq and not unused:
+        faults.append(f"there are {nu} speeds but only {nq} coordinates")
+    faults += [
+        f"matrices: mass is {raw.mass.shape} but there are {nu} speeds"
+        for raw in statement.matrices
+        if raw.mass.rows != nu
+    ]
+    keys = {*statement.coordinates, *statement.speeds}
+    faults += [
+        f"{kind} force along `{key}`: it is neither a coordinate nor a speed"
+        for kind, mappings in (
+            ("generalised", statement.generalized_forces),
+            ("non-ideal", statement.nonideal_generalized),
+        )
+        for forces in mappings
+        for key in forces
+        if key not in keys
+    ]
+    return faults
+
+
+def _check_inertia(statement: Statement) -> list[str]:
+    faults = []
+    if not (statement.particles or statement.bodies or statement.energies or statement.matrices):
+        faults.append("nothing has inertia; add a particle, a body, an energy or matrices")
+    if len(statement.coordinates) != len(statement.speeds):
+        speeds = {*statement.speeds}
+        faults += [
+            f"kinetic energy contains the speed `{u}`, which {len(statement.coordinates)} coordinate rates do not "
+            f"determine uniquely; write it in rates such as `{statement.coordinates[0]}.diff()` or use a body"
+            for energy in statement.energies
+            for u in sorted(energy.kinetic.atoms(sp.Function) & speeds, key=str)
+        ]
+    return faults
+
+
+def _check_constraints(statement: Statement) -> list[str]:
+    coordinates, speeds = {*statement.coordinates}, {*statement.speeds}
+    return [
+        f"constraint `{c.name}` contains no coordinate or speed: {c.expression} = 0"
+        for c in statement.constraints
+        if level_of(c.expression, coordinates, speeds) is None
+    ]
+
+
+def _check_unknowns(statement: Statement) -> list[str]:
+    servos = Counter(c.servo for c in statement.constraints if c.servo is not None)
+    faults = [
+        f"unknown `{y}` is not determined by any constraint; give one with constrain(..., servo={y.func.__name__})"
+        for y in statement.unknowns
+        if y not in servos
+    ]
+    faults += [f"unknown `{y}` serves {n} constraints; it can enforce one" for y, n in servos.items() if n > 1]
+    if not statement.unknowns:
+        return faults
+    acting = {node for item in items(statement) if item.unknowns for e in item.expressions for node in nodes(e)}
+    faults += [
+        f"unknown `{y}` acts nowhere; let it appear in a force or torque" for y in statement.unknowns if y not in acting
+    ]
+    return faults
+
+
+def _check_frictions(statement: Statement) -> list[str]:
+    """Coefficients that are not negative and regularisations that are positive, with the parameters' defaults."""
+    faults = []
+    servos = {c.name for c in statement.constraints if c.servo is not None}
+    for friction in statement.frictions:
+        mu = _default_value(friction.coefficient, statement)
+        if mu is not None and mu < 0.0:
+            faults.append(f"coefficient of {friction.label} is {mu:g}; it must not be negative")
+        v0 = _default_value(friction.regularisation, statement)
+        if v0 is not None and not v0 > 0.0:
+            faults.append(f"regularisation of {friction.label} is {v0:g}; it must be a positive speed")
+        if friction.constraint in servos:
+            faults.append(f"{friction.label}: an unknown enforces this constraint, so that it has no contact force")
+    return faults
+
+
+def _default_value(expression: sp.Expr, statement: Statement) -> float | None:
+    """The value of an expression in the parameters' defaults; None if it depends on more, or is not real."""
+    value = expression.subs(statement.parameters)
+    return float(value) if value.is_number and value.is_real else None
+
+
+def sorted_constraints(statement: Statement) -> list[int]:
+    """Indices of the constraints by level (position, velocity, acceleration), in the order stated within a level."""
+    order = list(Level)
+    return sorted(range(len(statement.constraints)), key=lambda k: order.index(statement.constraints[k].level))

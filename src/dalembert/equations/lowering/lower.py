@@ -1,0 +1,186 @@
+"""SymPy expressions as CasADi graphs: one memoised walk, each distinct subexpression lowered once.
+
+Two steps, both without Python recursion, so that neither depth nor size of an expression matters:
+
+1. *Interning.* The SymPy expression is read bottom-up into a `Graph` of elementary operations (`sympy_rules`).
+2. *Emission.* Graph nodes become `casadi.SX` in topological order (`sx_emission`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any, TypeAlias
+
+import casadi
+import numpy as np
+import sympy
+from sympy.core.function import AppliedUndef
+from sympy.physics.vector import Dyadic, Vector
+
+from dalembert.equations.lowering.expression_graph import TRUTHS, Graph
+from dalembert.equations.lowering.sx_emission import Emission
+from dalembert.equations.lowering.sympy_rules import NO_RULE, LoweringError, Rule, rule_of, show
+
+__all__ = ["Lowering", "LoweringError", "undeclared"]
+
+Nested: TypeAlias = Sequence[Sequence[Any]]
+
+
+class Lowering:
+    """SymPy expressions as `casadi.SX` in which the symbols stand for `atoms`; subexpressions are shared between calls.
+
+    `atoms` maps symbols, applied undefined functions `q(t)`, and their derivatives to scalar `casadi.SX`.
+    """
+
+    def __init__(self, atoms: Mapping[sympy.Basic, casadi.SX]) -> None:
+        self._atoms = {key: _check_atom(key, value) for key, value in atoms.items()}
+        self._graph = Graph()
+        self._emission = Emission(self._graph, self._atoms)
+        self._rules: dict[type, Rule] = {}
+        # By identity, as comparing deep SymPy expressions is recursive; the node is kept alive beside its number.
+        self._interned: dict[int, tuple[int, Any]] = {}
+
+    def __call__(self, expr: sympy.Expr | float) -> casadi.SX:
+        """The scalar (1, 1) of an expression or a number."""
+        return self._emission.emit([self._root(expr)])[0]
+
+    def vector(self, exprs: Sequence[Any]) -> casadi.SX:
+        """The dense column (n, 1) of n expressions."""
+        if isinstance(exprs, sympy.MatrixBase) and 1 not in exprs.shape and len(exprs):
+            raise LoweringError(f"a matrix of shape {exprs.shape} is not a vector; use `matrix`.", exprs)
+        entries = self._emission.emit([self._root(expr) for expr in exprs])
+        return casadi.densify(casadi.vertcat(*entries)) if entries else casadi.SX(0, 1)
+
+    def matrix(self, m: sympy.MatrixBase | Nested) -> casadi.SX:
+        """The matrix (r, c); entries that are exactly zero are left out of its sparsity pattern."""
+        shape, cells = _cells(m)
+        entries = self._emission.emit([self._root(expr) for _, _, expr in cells])
+        kept = [(col, row, entry) for (row, col, _), entry in zip(cells, entries, strict=True) if not entry.is_zero()]
+        kept.sort(key=lambda cell: cell[:2])  # CasADi stores columns
+        pattern = casadi.Sparsity.triplet(*shape, [row for _, row, _ in kept], [col for col, _, _ in kept])
+        return casadi.SX(pattern, casadi.vertcat(*(entry for _, _, entry in kept))) if kept else casadi.SX(pattern)
+
+    def _root(self, expr: Any) -> int:
+        if not isinstance(expr, sympy.Basic) or isinstance(expr, sympy.MatrixBase):
+            return self._graph.const(_python_number(expr))
+        node = self._intern(expr)
+        if node in self._graph.odd:
+            what = "a condition" if self._graph.ops[node] in TRUTHS else "infinite"
+            raise LoweringError(f"{show(expr)} is {what}, not a finite number.", expr)
+        return node
+
+    def _intern(self, root: sympy.Basic) -> int:
+        interned = self._interned
+        stack: list[tuple[Any, Rule, Sequence[Any] | None]] = [(root, NO_RULE, None)]
+        while stack:
+            node, rule, needs = stack.pop()
+            if id(node) in interned:
+                continue
+            if needs is None:
+                rule = self._rule(node)
+                needs = rule.needs(node)
+                missing = [need for need in needs if id(need) not in interned]
+                if missing:
+                    stack.append((node, rule, needs))
+                    stack.extend((need, NO_RULE, None) for need in missing)
+                    continue
+            parts = [interned[id(need)][0] for need in needs]
+            interned[id(node)] = (self._build(rule, node, parts), node)
+        return interned[id(root)][0]
+
+    def _build(self, rule: Rule, node: Any, parts: Sequence[int]) -> int:
+        rule.check(self._graph, node, parts)
+        try:
+            return rule.build(self._graph, node, parts)
+        except ZeroDivisionError:  # among the numbers of a product
+            raise LoweringError(f"{show(node)} divides by zero.", node) from None
+
+    def _rule(self, node: Any) -> Rule:
+        kind = type(node)
+        if isinstance(node, ATOMS):
+            return Rule(self._atom)
+        if kind not in self._rules:
+            self._rules[kind] = rule_of(kind)
+        return self._rules[kind]
+
+    def _atom(self, graph: Graph, node: Any, parts: Sequence[int]) -> int:
+        if node in self._atoms:
+            return graph.put("atom", node)
+        if any(show(key) == show(node) for key in self._atoms):
+            message = f"{show(node)} is undeclared: what is declared under that name has other assumptions."
+            raise LoweringError(message, node)
+        return rule_of(type(node)).build(graph, node, parts)
+
+
+ATOMS = (sympy.Symbol, AppliedUndef, sympy.Derivative)
+
+
+def _check_atom(key: Any, value: Any) -> casadi.SX:
+    if not isinstance(key, ATOMS):
+        raise LoweringError(f"{show(key)} cannot stand for a value; only symbols, q(t) and its derivatives can.", key)
+    if not isinstance(value, casadi.SX) or value.shape != (1, 1):
+        raise LoweringError(f"{show(key)} must stand for a scalar casadi.SX.", key)
+    return value
+
+
+def _python_number(value: Any) -> float:
+    if isinstance(value, Vector | Dyadic):
+        raise LoweringError(f"{show(value)} is a vector; give its components, `.to_matrix(frame)`.", value)
+    if isinstance(value, sympy.MatrixBase | np.ndarray | list | tuple):
+        raise LoweringError("a scalar is needed here, not a matrix or a sequence; use `vector` or `matrix`.", value)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise LoweringError(f"{show(value)} ({type(value).__name__}) is neither an expression nor a number.", value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise LoweringError(f"{show(value)} is not a finite number in double precision.", value)
+    return number
+
+
+def _cells(m: Any) -> tuple[tuple[int, int], list[tuple[int, int, Any]]]:
+    """The shape of a matrix and its entries `(row, column, expression)`, without most of the zeros."""
+    if isinstance(m, sympy.MatrixBase):
+        return m.shape, [(row, col, expr) for (row, col), expr in m.todok().items()]
+    try:
+        rows = [list(row) for row in m]
+    except TypeError:
+        raise LoweringError(f"{show(m)} is not a matrix: a sequence of rows is needed.", m) from None
+    widths = {len(row) for row in rows}
+    if len(widths) > 1:
+        raise LoweringError(f"the rows of a matrix differ in length: {sorted(widths)}.", m)
+    cells = [(i, j, expr) for i, row in enumerate(rows) for j, expr in enumerate(row)]
+    return (len(rows), widths.pop() if widths else 0), cells
+
+
+def undeclared(exprs: Iterable[Any], atoms: Collection[sympy.Basic]) -> list[sympy.Basic]:
+    """The symbols, applied undefined functions and derivatives of these that are not in `atoms`, sorted by name.
+
+    What is in `atoms` hides its inside: with q(t) in it, t need not be.
+    """
+    atoms = frozenset(atoms)
+    found: dict[sympy.Basic, None] = {}
+    seen: dict[int, Any] = {}
+    stack = list(exprs)
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen[id(node)] = node  # kept alive, or its id could be used again
+        if isinstance(node, sympy.MatrixBase):
+            stack.extend(node.todok().values())
+        elif _is_leaf(node):
+            if node not in atoms:
+                found[node] = None
+        elif isinstance(node, sympy.Basic) and not (isinstance(node, sympy.Derivative) and node in atoms):
+            stack.extend(node.args)
+    return sorted(found, key=show)
+
+
+def _is_leaf(node: Any) -> bool:
+    if isinstance(node, sympy.Derivative):
+        return isinstance(node.expr, AppliedUndef)
+    return isinstance(node, sympy.Symbol | AppliedUndef)

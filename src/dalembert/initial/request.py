@@ -1,0 +1,261 @@
+"""What is asked for: values to meet, a guess, weights and bounds, read by name and checked before anything happens."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dalembert.equations.laws import rows_by_unknown
+from dalembert.equations.naming import finite_number, name_of
+from dalembert.equations.system import System
+from dalembert.errors import InitialStateError, OptionError, PairingError, UnknownNameError
+from dalembert.model.statement import Constraint
+from dalembert.motion.state import State
+
+Values = Mapping[Any, float]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """Values to meet, by index: positions, speeds, accelerations u', multipliers, q', q'' and generalised reactions."""
+
+    q: dict[int, float] = field(default_factory=dict)
+    u: dict[int, float] = field(default_factory=dict)
+    udot: dict[int, float] = field(default_factory=dict)
+    la: dict[int, float] = field(default_factory=dict)
+    rates: dict[int, float] = field(default_factory=dict)
+    second_rates: dict[int, float] = field(default_factory=dict)
+    reactions: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def of_accelerations(self) -> bool:
+        """Whether a value at acceleration level is asked for, so that all levels must be solved together."""
+        return bool(self.udot or self.la or self.second_rates or self.reactions)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A consistent state to be found at time t: x0 = (t, q, u, p) holds the guess with the wishes in their places.
+
+    `weights` and bounds are by (q, u), (nq + nu,); udot and la hold the guess at acceleration level.
+    """
+
+    system: System
+    t: float
+    p: np.ndarray
+    wishes: Wishes
+    guess: np.ndarray  # (q, u) before the wishes
+    target: np.ndarray  # (q, u) with the wishes in their places
+    udot: np.ndarray
+    la: np.ndarray
+    weights: np.ndarray | None
+    low: np.ndarray
+    high: np.ndarray
+    bounded: bool
+
+    def x(self, q: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """What kernels read: (t, q, u, p)."""
+        return np.concatenate([[self.t], q, u, self.p])
+
+
+def read_task(
+    system: System,
+    given: Values | None,
+    *,
+    guess: Values | State | None = None,
+    weights: Values | None = None,
+    hold: Any = None,
+    bounds: Mapping[Any, tuple[float, float]] | None = None,
+    t0: float | None = None,
+    parameters: Values | None = None,
+) -> Task:
+    """The task, with every name and number checked."""
+    n, state = system.nq + system.nu, guess if isinstance(guess, State) else None
+    t = (0.0 if state is None else state.t) if t0 is None else finite_number(t0, "t0")
+    near = np.zeros(n)
+    near[: system.nq] = system.guess
+    udot, la = np.zeros(system.nu), np.zeros(system.nc)
+    if state is not None:
+        near, udot, la, parameters = _carry(system, state, parameters)
+    elif isinstance(guess, Mapping):
+        rough = read_wishes(system, guess, "guess")
+        if rough.rates or rough.second_rates or rough.reactions:
+            raise OptionError(
+                f"`{system.name}`: a guess may hold coordinates, speeds, their rates u' and multipliers; "
+                "rates of coordinates and reactions belong to the given values"
+            )
+        for array, values in ((near, rough.q), (near[system.nq :], rough.u), (udot, rough.udot), (la, rough.la)):
+            for k, value in values.items():
+                array[k] = value
+    elif guess is not None:
+        raise PairingError(f"guess must be a mapping of values or a State, got {type(guess).__name__}")
+    wishes = read_wishes(system, given or {}, "given")
+    _hold(system, wishes, near, hold)
+    target = near.copy()
+    for array, values in ((target, wishes.q), (target[system.nq :], wishes.u), (udot, wishes.udot), (la, wishes.la)):
+        for k, value in values.items():
+            array[k] = value
+    low, high = _read_bounds(system, bounds, target, wishes) if bounds else _no_bounds(n)
+    return Task(
+        system=system,
+        t=float(t),
+        p=system.parameter_values(parameters),
+        wishes=wishes,
+        guess=near,
+        target=np.clip(target, low, high) if bounds else target,
+        udot=udot,
+        la=la,
+        weights=_read_weights(system, weights),
+        low=low,
+        high=high,
+        bounded=bool(bounds),
+    )
+
+
+def read_wishes(system: System, values: Values, what: str) -> Wishes:
+    """Values by kind and index; every name declared, every number finite, nothing said twice."""
+    wishes, places = Wishes(), _places(system)
+    for key, value in values.items():
+        name = key_name(key)
+        if name not in places:
+            raise _unknown(system, name, what)
+        kind, index = places[name]
+        number = finite_number(value, f"{what} value of `{name}`")
+        place: dict[int, float] = getattr(wishes, kind)
+        if place.setdefault(index, number) != number:
+            said = next(n for n in map(key_name, values) if places[n] == (kind, index))
+            raise InitialStateError(
+                f"`{system.name}`: {what} values `{said}` = {place[index]:g} and `{name}` = {number:g} "
+                "are of the same quantity; give one of them"
+            )
+    return wishes
+
+
+def key_name(key: Any) -> str:
+    """The name a symbol, a constraint or a string stands for."""
+    if type(key) is str:
+        return key
+    return key.name if isinstance(key, Constraint) else name_of(key)
+
+
+def find_name(system: System, name: str, what: str) -> tuple[str, int]:
+    """The field of `Wishes` and the index a name stands for."""
+    places = _places(system)
+    if name not in places:
+        raise _unknown(system, name, what)
+    return places[name]
+
+
+def _unknown(system: System, name: str, what: str) -> UnknownNameError:
+    known = (*system.coordinates, *system.speeds, *system.unknowns, *system.constraint_names)
+    return UnknownNameError(name, known, f"the {what} values of `{system.name}`")
+
+
+def _places(system: System) -> dict[str, tuple[str, int]]:
+    """The field of `Wishes` and the index behind every name, made once."""
+    return system.kept("places of names", lambda: _name_places(system))
+
+
+def _name_places(system: System) -> dict[str, tuple[str, int]]:
+    plain, enforced = system.trivial_kinematics, rows_by_unknown(system.rows)
+    places = {name: ("la", enforced[k]) for k, name in enumerate(system.unknowns) if k in enforced}
+    for kind, names in (
+        ("reactions", [f"reaction({u})" for u in system.speeds]),
+        ("udot" if plain else "second_rates", [f"{q}''" for q in system.coordinates]),
+        ("u" if plain else "rates", [f"{q}'" for q in system.coordinates]),
+        ("udot", [f"{u}'" for u in system.speeds]),
+        ("la", system.constraint_names),
+        ("u", system.speeds),
+        ("q", system.coordinates),
+    ):
+        places.update({name: (kind, k) for k, name in enumerate(names)})
+    return places
+
+
+def _carry(
+    system: System, state: State, parameters: Values | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[Any, float]]:
+    """Positions, velocities, accelerations, multipliers and parameter values of a state, of this or a like system."""
+    other = state.system
+    if (other.coordinates, other.speeds) != (system.coordinates, system.speeds):
+        raise PairingError(
+            f"the guess is a state of `{other.name}` ({', '.join(other.coordinates)}), not of `{system.name}` "
+            f"({', '.join(system.coordinates)})"
+        )
+    near = np.concatenate([state.q, state.u])
+    if not np.isfinite(near).all():
+        raise PairingError(f"the guess, a state of `{other.name}`, holds values that are not finite")
+    la = dict(zip(other.constraint_names, state.multipliers, strict=True))
+    values = {n: v for n, v in zip(other.parameters, state.parameters, strict=True) if n in system.parameters}
+    values.update({name_of(key): value for key, value in (parameters or {}).items()})
+    kept = np.array([la.get(name, 0.0) for name in system.constraint_names])
+    return near, np.array(state.udot), kept, values
+
+
+def _hold(system: System, wishes: Wishes, near: np.ndarray, hold: Any) -> None:
+    """Add what is to be kept at its guess to the wishes."""
+    if hold is None:
+        return
+    names = hold if isinstance(hold, Iterable) and not isinstance(hold, str) else [hold]
+    for key in names:
+        name = key_name(key)
+        kind, index = find_name(system, name, "held")
+        if kind not in ("q", "u"):
+            raise OptionError(f"`{system.name}`: `{name}` cannot be held; hold takes coordinates and speeds")
+        value = float(near[index + (system.nq if kind == "u" else 0)])
+        place: dict[int, float] = getattr(wishes, kind)
+        if place.setdefault(index, value) != value:
+            raise InitialStateError(
+                f"`{system.name}`: `{name}` is given as {place[index]:g} and held at its guess {value:g}; say one"
+            )
+
+
+def _read_weights(system: System, weights: Values | None) -> np.ndarray | None:
+    if not weights:
+        return None
+    read = np.ones(system.nq + system.nu)
+    for key, value in weights.items():
+        name = key_name(key)
+        kind, index = find_name(system, name, "weighted")
+        number = finite_number(value, f"weight of `{name}`")
+        if kind not in ("q", "u") or number <= 0.0:
+            raise OptionError(f"weight of `{name}` is {number:g}; weights are positive and for coordinates and speeds")
+        read[index + (system.nq if kind == "u" else 0)] = number
+    return read
+
+
+@functools.cache
+def _no_bounds(n: int) -> tuple[np.ndarray, np.ndarray]:
+    low, high = np.full(n, -np.inf), np.full(n, np.inf)
+    low.flags.writeable = high.flags.writeable = False
+    return low, high
+
+
+def _read_bounds(
+    system: System, bounds: Mapping[Any, tuple[float, float]], target: np.ndarray, wishes: Wishes
+) -> tuple[np.ndarray, np.ndarray]:
+    low, high = np.full(target.size, -np.inf), np.full(target.size, np.inf)
+    for key, pair in bounds.items():
+        name = key_name(key)
+        kind, index = find_name(system, name, "bounded")
+        try:
+            least, most = (float(v) for v in pair)
+        except (TypeError, ValueError):
+            raise OptionError(f"bounds of `{name}` must be a pair (lowest, highest), got {pair!r}") from None
+        if kind not in ("q", "u"):
+            raise OptionError(f"`{name}` cannot be bounded; bounds are for coordinates and speeds")
+        if not least <= most:
+            raise OptionError(f"bounds of `{name}` are {least:g} .. {most:g}; the first must not exceed the second")
+        k = index + (system.nq if kind == "u" else 0)
+        low[k], high[k] = least, most
+        asked: dict[int, float] = getattr(wishes, kind)
+        if index in asked and not least <= asked[index] <= most:
+            raise InitialStateError(
+                f"`{system.name}`: `{name}` = {asked[index]:g} is outside its bounds {least:g} .. {most:g}; "
+                "change the value or the bounds"
+            )
+    return low, high

@@ -1,0 +1,62 @@
+"""Occurrences of events as plain values for files, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.errors import DalembertError
+from dalembert.motion.state import State
+from dalembert.run.events import Occurrence, Occurrences
+
+ARRAYS = ("q", "u", "udot", "multipliers", "parameters")
+
+
+def packed(events: Occurrences) -> dict[str, Any]:
+    """Occurrences as lists, numbers and strings."""
+    found = [
+        {"name": o.name, "state": _packed(o.state), "after": o.after and _packed(o.after), "impulses": {**o.impulses}}
+        for o in events
+    ]
+    return {"watched": list(events.watched), "found": found}
+
+
+def unpacked(facts: Mapping[str, Any], systems: Sequence[System]) -> Occurrences:
+    """Occurrences from what `packed` made of them."""
+    found = [
+        Occurrence(o["name"], o["state"]["t"], _unpacked(o["state"], systems),
+                   o["after"] and _unpacked(o["after"], systems), o["impulses"])
+        for o in facts["found"]
+    ]  # fmt: skip
+    return Occurrences(tuple(found), tuple(facts["watched"]))
+
+
+def identity(system: System) -> list[Any]:
+    """What tells a system from others in a file: its name and those of its constraints."""
+    return [system.name, list(system.constraint_names)]
+
+
+def system_of(told: Sequence[Any], systems: Sequence[System]) -> System:
+    """The system a file tells of, if there are several; raises if it is not among them."""
+    if len(systems) == 1:
+        return systems[0]
+    for system in systems:
+        if identity(system) == list(told):
+            return system
+    raise DalembertError(
+        f"the file holds a motion of `{told[0]}` with the constraints {', '.join(told[1]) or 'none'}, which is not "
+        f"among the systems given ({', '.join(system.name for system in systems) or 'none'}); give it too"
+    )
+
+
+def _packed(state: State) -> dict[str, Any]:
+    arrays = {name: getattr(state, name).tolist() for name in ARRAYS}
+    return {"system": identity(state.system), "t": state.t, **arrays}
+
+
+def _unpacked(facts: Mapping[str, Any], systems: Sequence[System]) -> State:
+    arrays: dict[str, Any] = {name: np.array(facts[name], dtype=float) for name in ARRAYS}
+    return State(system_of(facts["system"], systems), facts["t"], **arrays)

@@ -1,0 +1,304 @@
+"""`Motion`: what a simulation returns - samples by name, reactions, energies and the certificate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.errors import DalembertError
+from dalembert.initial.diagnosis import diagnose
+from dalembert.motion.certificate import DEPENDENT, Certificate, Power, Tolerances, energy_finding, worst_of
+from dalembert.motion.files import identity, packed, system_of, unpacked
+from dalembert.motion.reactions import (
+    Wrench,
+    constraint_power,
+    constraint_reaction,
+    joint_reaction,
+    largest_powers,
+    reaction_on,
+)
+from dalembert.motion.recorded import Recorded, check_sampled, times_within
+from dalembert.motion.state import State, lookup, reactions_of, unknowns_of
+from dalembert.run.events import Occurrences
+from dalembert.run.recipe import Recipe, describe
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dalembert.run.engine import Evaluation
+    from dalembert.run.run_facts import RunFacts
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Motion(Recorded):
+    """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), work (nt,) done on the system, and what follows.
+
+    `events` are the occurrences of events, in order; `events["bounce"]` those of one event.
+    `motion["x"]` or `motion[x]` is one coordinate, speed, unknown or multiplier over time, (nt,). It is data: it can be
+    pickled and read by several threads; `recipe` and `facts` say how it was made and let it be evaluated and continued.
+    """
+
+    system: System
+    parameters: np.ndarray
+    t: np.ndarray
+    q: np.ndarray
+    u: np.ndarray
+    work: np.ndarray
+    success: bool
+    message: str
+    stats: dict[str, int]
+    recipe: Recipe | None = None  # None: read from a file
+    facts: RunFacts | None = None  # what the run left besides its samples
+    told: str = ""  # what made it in words, if that is all a file says
+    events: Occurrences = field(default_factory=Occurrences)
+    tolerances: Tolerances = field(default_factory=Tolerances)
+    known: Evaluation | None = None  # what a file or another motion holds; otherwise evaluated when first asked for
+
+    # -- values ----------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        return np.asarray(lookup(self, key))
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        """Names of the constraints, in the order of the multipliers."""
+        return self.system.constraint_names
+
+    @property
+    def segments(self) -> tuple[Motion, ...]:
+        """The motion itself; a `MotionSequence` has several segments."""
+        return (self,)
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """Accelerations, multipliers, residuals and energies at the samples, computed when first asked for."""
+        if self.known is not None:
+            return self.known
+        recipe, facts = self._origin("evaluated")
+        engine = recipe.engine(self.system, self.parameters)
+        engine.resume(facts)
+        return engine.evaluate(self.t, np.hstack([self.q, self.u, self.work[:, None]])[:, : engine.nz])
+
+    @property
+    def udot(self) -> np.ndarray:
+        """Accelerations u', (nt, nu)."""
+        return self.evaluation.udot
+
+    @property
+    def multipliers(self) -> np.ndarray:
+        """Lagrange multipliers, (nt, nc), in the order of `system.constraint_names`."""
+        return self.evaluation.multipliers
+
+    @cached_property
+    def method(self) -> str:
+        """Formulation, drift control and integrator with their options, and what they chose."""
+        if self.recipe is None or self.facts is None:
+            return self.told
+        return describe(self.system, self.recipe, self.facts, self.stats.get("nfev", 0))
+
+    @cached_property
+    def reactions(self) -> np.ndarray:
+        """Generalised reactions r of M u' = f + r, (nt, nu)."""
+        return reactions_of(self)
+
+    def reaction(self, constraint: Any) -> np.ndarray:
+        """Generalised force of one constraint, or of all stated in one list under this name, (nt, nu)."""
+        return constraint_reaction(self, constraint)
+
+    def reaction_on(self, item: Any) -> Wrench:
+        """Force (nt, 3) and torque (nt, 3) that constraints exert on a particle or body.
+
+        m a - m g - the forces applied at it, and likewise for the torque about its mass centre, both in inertial axes;
+        see `dalembert.motion.reactions.reaction_on` for forces that cannot be separated.
+        """
+        return reaction_on(self, item)
+
+    def joint_reaction(self, joint: Any) -> Wrench:
+        """Force (nt, 3) and torque (nt, 3) of a joint on its second body, at its marker, in inertial axes."""
+        return joint_reaction(self, joint)
+
+    def constraint_power(self, constraint: Any) -> np.ndarray:
+        """Power of one constraint, or of all stated in one list under this name, (nt,)."""
+        return constraint_power(self, constraint)
+
+    @property
+    def unknowns(self) -> np.ndarray:
+        """Values of the unknowns, (nt, ny)."""
+        return unknowns_of(self.system, self.multipliers)
+
+    @property
+    def energy(self) -> np.ndarray:
+        """Kinetic plus potential energy, (nt,)."""
+        return self.evaluation.kinetic + self.evaluation.potential
+
+    @property
+    def energy_balance(self) -> np.ndarray:
+        """Change of energy minus the work of non-conservative and rheonomic parts, (nt,); zero for an exact motion."""
+        return self.energy - self.energy[:1] - (self.work - self.work[:1])
+
+    @property
+    def violation(self) -> dict[str, dict[str, np.ndarray]]:
+        """Residuals over time by level and constraint: `violation["position"]["loop"]` is (nt,)."""
+        names, e = self.system.constraint_names, self.evaluation
+        columns = {"position": e.phi, "velocity": e.psi, "acceleration": e.acceleration}
+        return {
+            level: {names[k]: values[:, k] for k in range(values.shape[1])}
+            for level, values in columns.items()
+            if values.shape[1]
+        }
+
+    @cached_property
+    def unique(self) -> dict[str, bool]:
+        """Whether the reaction of each constraint and group is unique, by name, at the first sample."""
+        check_sampled(self)
+        first = State(self.system, self.t[0], self.q[0], self.u[0], self.udot[0], self.multipliers[0], self.parameters)
+        return dict(diagnose(self.system, first).unique)
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """How well constraints, equations and energy balance held; print it, or ask `.ok`."""
+        facts = Certificate(
+            title=self.system.name,
+            success=self.success,
+            message=self.message,
+            method=self.method,
+            stats=self.stats,
+            least=self.system.ideal,
+            events=self.events.remarks,
+        )
+        if not len(self):
+            return facts
+        e, allowed = self.evaluation, self.tolerances
+        dependent = e.condition < DEPENDENT
+        # Where constraints are dependent for an instant, A u' = b is not determined; what counts is that positions and
+        # velocities hold there, and that is judged at every sample.
+        judged = np.ones_like(dependent) if dependent.all() else ~dependent
+        scales = {"velocity": self._rate_scales()}
+        findings = [
+            worst_of(level, name, self.t, np.where(judged, values, 0.0) if level == "acceleration" else values,
+                     getattr(allowed, level) * (scales[level][k] if level in scales else 1.0))
+            for level, columns in self.violation.items()
+            for k, (name, values) in enumerate(columns.items())
+        ]  # fmt: skip
+        findings.append(worst_of("solve", "M u' - f - r", self.t, e.balance, allowed.solve))
+        energies = (e.kinetic, e.potential, self.work)
+        findings.append(energy_finding("E - E0 - W", self.t, energies, self.energy_balance, allowed.energy))
+        k = int(np.argmin(e.condition))
+        return replace(
+            facts,
+            findings=tuple(findings),
+            energy_error=float(np.abs(self.energy_balance).max()),
+            condition=float(e.condition[k]),
+            condition_t=float(self.t[k]),
+            dependent=tuple(float(t) for t in self.t[dependent]),
+            span=(float(self.t[0]), float(self.t[-1])),
+            powers=tuple(Power(*values) for values in largest_powers(self)),
+            not_unique=self._not_unique() if dependent.all() else (),
+        )
+
+    def _rate_scales(self) -> np.ndarray:
+        """The largest sums of |A_kj u_j| at samples here and there, at least 1, (nc,)."""
+        at = np.unique(np.linspace(0, len(self) - 1, 100).astype(int))
+        A = self.system.constraint_jacobian(self.t[at], self.q[at], self.u[at], self.parameters)
+        sums = np.einsum("tkj,tj->tk", np.abs(A), np.abs(self.u[at]))
+        return np.fmax.reduce(sums, axis=0, initial=1.0)
+
+    def _not_unique(self) -> tuple[str, ...]:
+        return tuple(name for name in self.system.constraint_names if not self.unique[name])
+
+    # -- other times -----------------------------------------------------------------------------------------------
+
+    def at(self, t: float) -> State:
+        """The state at any time of the motion, integrated from the sample before it: as accurate as the samples."""
+        m = self.resampled([t])
+        return State(self.system, float(t), m.q[0], m.u[0], m.udot[0], m.multipliers[0], self.parameters)
+
+    def resampled(self, times: ArrayLike) -> Motion:
+        """The same motion at other times (increasing), each integrated from the sample before it."""
+        self._origin("continued between its samples")
+        ts = times_within(self, times)
+        rows = np.array([self._continued(float(t)) for t in ts])
+        nq, size = self.system.nq, self.system.nq + self.system.nu
+        return replace(self, t=ts, q=rows[:, :nq], u=rows[:, nq:size], work=rows[:, size], known=None)
+
+    def _continued(self, t: float) -> np.ndarray:
+        """(q, u, work) at time t, by a run of its own from the sample before it."""
+        k = int(np.searchsorted(self.t, t, side="right")) - 1
+        start = np.concatenate([self.q[k], self.u[k], self.work[k : k + 1]])
+        if not t > self.t[k]:
+            return start
+        recipe, facts = self._origin("continued between its samples")
+        engine = recipe.engine(self.system, self.parameters)
+        engine.start_from(facts, float(self.t[k]))
+        samples = recipe.integrator.run(engine, start[:-1], (float(self.t[k]), t), np.array([t]))
+        if samples.status != 0:
+            raise DalembertError(f"the motion cannot be continued to t = {t:g}: {samples.status.message}")
+        z = samples.z[-1]
+        return np.concatenate([z[: engine.size], start[-1:] + (z[-1] if self.system.works else 0.0)])
+
+    @property
+    def can_continue(self) -> bool:
+        """Whether states between the samples can be found: not if it was read from a file."""
+        return self.recipe is not None
+
+    def _origin(self, done: str) -> tuple[Recipe, RunFacts]:
+        """What made this motion; raises if that is not known, saying what cannot be done."""
+        if self.recipe is None or self.facts is None:
+            raise DalembertError(f"this motion was loaded from a file and cannot be {done}")
+        return self.recipe, self.facts
+
+    def only(self, samples: np.ndarray) -> Motion:
+        """The motion with some of its samples, chosen by a mask or indices (nt,)."""
+        kept = {name: getattr(self, name)[samples] for name in ("t", "q", "u", "work")}
+        return replace(
+            self,
+            known=replace(self.evaluation, **{k: v[samples] for k, v in vars(self.evaluation).items()}),
+            **kept,
+        )
+
+    # -- files ------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def load(path: str | Path, system: System) -> Motion:
+        """A motion written by `save`, for the same system; it has samples and certificate but cannot be continued."""
+        with np.load(path, allow_pickle=False) as data:
+            return Motion.restored(dict(data), [system], str(path))
+
+    def stored(self) -> dict[str, np.ndarray]:
+        """Everything a file needs, as arrays by name; the facts are JSON."""
+        facts = {"success": self.success, "message": self.message, "stats": self.stats, "method": self.method}
+        facts |= {"system": identity(self.system), "names": [*self.system.coordinates, *self.system.speeds]}
+        facts |= {"events": packed(self.events)}
+        arrays = {name: getattr(self, name) for name in ("parameters", "t", "q", "u", "work")}
+        return {
+            **arrays,
+            "facts": np.array(json.dumps(facts)),
+            **{f"e_{k}": v for k, v in vars(self.evaluation).items()},
+        }
+
+    @staticmethod
+    def restored(data: Mapping[str, np.ndarray], systems: Sequence[System], source: str) -> Motion:
+        """The motion of `stored` arrays, of one of the systems; `source` says where they come from."""
+        from dalembert.run.engine import Evaluation
+
+        facts = json.loads(str(data["facts"]))
+        system = system_of(facts["system"], systems)
+        if facts["names"] != [*system.coordinates, *system.speeds]:
+            raise DalembertError(
+                f"{source} holds a motion of `{facts['system'][0]}` ({facts['names']}), not of `{system.name}`"
+            )
+        evaluation = Evaluation(**{k[2:]: v for k, v in data.items() if k.startswith("e_")})
+        keep: dict[str, Any] = {name: data[name] for name in ("parameters", "t", "q", "u", "work")}
+        keep |= {name: facts[name] for name in ("success", "message", "stats")} | {"told": facts["method"]}
+        events = unpacked(facts["events"], systems)
+        return Motion(system=system, known=evaluation, events=events, **keep)

@@ -1,0 +1,125 @@
+"""Reactions one can read: generalised ones by constraint, physical ones by particle and body, and their power.
+
+Each function takes a `source`: a `State` (values at one instant) or a `Motion` (values over time, with a leading axis
+nt).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.equations.labels import label_of, rows_of
+from dalembert.errors import DalembertError, UnknownNameError
+from dalembert.motion.protocols import Source
+
+SAMPLES = 200  # that the powers of constraints are looked up at
+POWERLESS = 1e-8  # power below this fraction of the power turned over is round-off
+
+
+class Wrench(NamedTuple):
+    """A force (..., 3) and a torque about the mass centre (..., 3), both in inertial axes."""
+
+    force: np.ndarray
+    torque: np.ndarray
+
+
+def constraint_reaction(source: Source, key: Any) -> np.ndarray:
+    """Generalised force (..., nu) of one constraint, or of all that were stated in one list under this name."""
+    la = np.zeros_like(source.multipliers)
+    rows = rows_of(source.system, key)
+    la[..., rows] = source.multipliers[..., rows]
+    return motion_values(source, "reaction", la)[..., : source.system.nu]
+
+
+def motion_values(source: Source, name: str, multipliers: np.ndarray | None = None) -> np.ndarray:
+    """One of the functions of (x, u', la) along a State or a Motion, (..., n); with other `multipliers` if given."""
+    la = source.multipliers if multipliers is None else multipliers
+    more = np.concatenate([source.udot, la], axis=-1)
+    return source.system.evaluate(name, source.t, source.q, source.u, source.parameters, more=more)
+
+
+def constraint_power(source: Source, key: Any) -> np.ndarray:
+    """Power (...) of one constraint or group: la . W u. Ideal constraints that do not depend on time have none."""
+    return np.einsum("...i,...i->...", constraint_reaction(source, key), source.u)
+
+
+def largest_powers(motion: Source) -> list[tuple[str, float, float, str]]:
+    """Constraints that have power: name, largest |power|, its time, and why they may have it.
+
+    Looks at up to 200 samples. "rheonomic": a position constraint that depends on time; "acatastatic": a velocity
+    constraint that rest does not satisfy; "ideal": neither, so that there should be none.
+    """
+    system = motion.system
+    if not system.nc:
+        return []
+    some = np.unique(np.linspace(0, len(motion.t) - 1, SAMPLES).astype(int))
+    t, q, u = motion.t[some], motion.q[some], motion.u[some]
+    la = motion.multipliers[some]
+    more = np.concatenate([motion.udot[some], la], axis=-1)
+    A, _, W = system.linearised_rows(t, q, u, motion.parameters, more=more)
+    terms = la[..., None] * W * u[:, None, :]
+    power = np.abs(terms.sum(axis=-1))
+    turnover = np.abs(terms).sum(axis=-1).max(initial=0.0)
+    moving = _leading(A, u, system.velocity_residual(t, q, u, motion.parameters))
+    found = []
+    for k in np.flatnonzero(power.max(axis=0) > POWERLESS * turnover):
+        row, j = system.rows[k], int(np.argmax(power[:, k]))
+        kind = row.law.kind
+        if kind != "servo" and row.level == "acceleration":
+            kind = "acceleration"
+        elif kind == "ideal" and moving[k]:
+            kind = "rheonomic" if row.level == "position" else "acatastatic"
+        found.append((row.name, float(power[j, k]), float(t[j]), kind))
+    return found
+
+
+def _leading(A: np.ndarray, u: np.ndarray, psi: np.ndarray) -> np.ndarray:
+    """Which position and velocity rows have psi other than A u: they move by themselves, and lead the system."""
+    terms = A[:, : psi.shape[1]] * u[:, None, :]
+    own = np.abs(terms.sum(axis=-1) - psi).max(axis=0)
+    return own > POWERLESS * np.abs(terms).sum(axis=-1).max(axis=0, initial=0.0)
+
+
+def reaction_on(source: Source, key: Any) -> Wrench:
+    """What constraints exert on a particle or body, by Newton's and Euler's laws: m a - m g - applied forces.
+
+    The applied forces and torques taken off are those stated at this very particle or body. Forces at other points,
+    generalised forces and energies cannot be told apart from what holds it, and are part of the answer; so are the
+    forces that keep it where its coordinates say it is. The torque on a particle is zero; that on a body of which
+    only an angular velocity was stated is in body axes.
+    """
+    system, name = source.system, label_of(key)
+    carriers = (*system.particles, *system.bodies)
+    if not carriers:
+        raise DalembertError(
+            f"`{system.name}` has neither particles nor bodies: its inertia was stated by energies or matrices. "
+            f"Ask for .reaction(name) of a constraint ({', '.join(system.constraint_names) or 'none'}), or .reactions"
+        )
+    if name not in carriers:
+        raise UnknownNameError(name, carriers, f"the particles and bodies of `{system.name}`")
+    k = carriers.index(name)
+    loads = _loads(source)
+    force = loads[..., k, :]
+    return Wrench(force, loads[..., k + len(system.bodies), :] if name in system.bodies else np.zeros_like(force))
+
+
+def joint_reaction(source: Source, key: Any) -> Wrench:
+    """Force (..., 3) and torque (..., 3) that a joint exerts on its second body, at its marker there, in inertial axes.
+
+    What it exerts on the first body is the opposite, about the same point.
+    """
+    system, name = source.system, label_of(key)
+    if name not in system.joints:
+        raise UnknownNameError(name, system.joints, f"the joints of `{system.name}`")
+    out = system.evaluate("joints", source.t, source.q, source.u, source.parameters, more=source.multipliers)
+    k = 6 * system.joints.index(name)
+    return Wrench(out[..., k : k + 3], out[..., k + 3 : k + 6])
+
+
+def _loads(source: Source) -> np.ndarray:
+    """Forces on particles and bodies, then torques on bodies, (..., n, 3)."""
+    more = np.concatenate([source.udot, source.unknowns], axis=-1)
+    out = source.system.evaluate("loads", source.t, source.q, source.u, source.parameters, more=more)
+    return out.reshape(*out.shape[:-1], out.shape[-1] // 3, 3)

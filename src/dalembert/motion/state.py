@@ -1,0 +1,276 @@
+"""`State`: a value of everything at one instant, with named access."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.equations.laws import rows_by_unknown
+from dalembert.equations.naming import name_of
+from dalembert.equations.system import System
+from dalembert.errors import DalembertError, InconsistentStateError, UnknownNameError
+from dalembert.model.statement import Constraint
+from dalembert.motion.protocols import Source
+from dalembert.motion.reactions import (
+    Wrench,
+    constraint_power,
+    constraint_reaction,
+    joint_reaction,
+    motion_values,
+    reaction_on,
+)
+from dalembert.motion.tables import html_table, text_table
+
+if TYPE_CHECKING:
+    from dalembert.initial.report import Report
+
+LOADED = 1e-9  # residuals above this, relative to the values they come from, make a file one of another system
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Time, coordinates, speeds, accelerations, multipliers and parameter values of a system at one instant.
+
+    Arrays: q (nq,), u (nu,), udot (nu,), multipliers (nc,), parameters (np,). `state["x"]` or `state[x]` gives one
+    value; `state["x'"]` and `state["x''"]` rates of a coordinate, `state["vx'"]` an acceleration, `state["loop"]` the
+    multiplier of a constraint, `state["reaction(vx)"]` the generalised reaction along a speed. `report` describes how
+    `System.initial` found the state.
+    """
+
+    system: System
+    t: float
+    q: np.ndarray
+    u: np.ndarray
+    udot: np.ndarray
+    multipliers: np.ndarray
+    parameters: np.ndarray
+    report: Report | None = field(default=None, repr=False)
+
+    def __getitem__(self, key: Any) -> float:
+        return float(lookup(self, key))
+
+    @property
+    def z(self) -> np.ndarray:
+        """(q, u) in one array."""
+        return np.concatenate([self.q, self.u])
+
+    @property
+    def reactions(self) -> np.ndarray:
+        """Generalised reaction r of M u' = f + r, (nu,)."""
+        return reactions_of(self)
+
+    @property
+    def unknowns(self) -> np.ndarray:
+        """Values of the unknowns, (ny,): the multipliers of the constraints they enforce."""
+        return unknowns_of(self.system, self.multipliers)
+
+    def reaction(self, constraint: Any) -> np.ndarray:
+        """Generalised force of one constraint, or of all stated in one list under this name, (nu,)."""
+        return constraint_reaction(self, constraint)
+
+    def reaction_on(self, item: Any) -> Wrench:
+        """Force (3,) and torque (3,) that constraints exert on a particle or body; see `reactions.reaction_on`."""
+        return reaction_on(self, item)
+
+    def joint_reaction(self, joint: Any) -> Wrench:
+        """Force (3,) and torque (3,) of a joint on its second body, at its marker, in inertial axes."""
+        return joint_reaction(self, joint)
+
+    def constraint_power(self, constraint: Any) -> float:
+        """Power of one constraint, or of all stated in one list under this name."""
+        return float(constraint_power(self, constraint))
+
+    @property
+    def residuals(self) -> dict[str, dict[str, float]]:
+        """The residual of every constraint by level and name; "balance" holds M u' - f - r by speed."""
+        return residuals_of(self)
+
+    # -- other states ----------------------------------------------------------------------------------------------
+
+    def with_(self, changes: Mapping[Any, float] | None = None, /, **named: float) -> State:
+        """The consistent state with these values, the rest of it nearest to this one.
+
+        Values are those of `System.initial`, by symbol, by name or as keywords; parameters and `t` may be among them.
+        Other values may change: pass those that must stay exactly.
+        """
+        values = {**{_spelling(key): value for key, value in (changes or {}).items()}, **named}
+        parameters = {key: values.pop(key) for key in list(values) if key in self.system.parameters}
+        t0 = values.pop("t", None)
+        return self.system.initial(values, guess=self, t0=t0, parameters=parameters)
+
+    def follow(self, key: Any, values: Iterable[float], *, hold: Any = None) -> tuple[State, ...]:
+        """The states of this branch at successive `values` of a coordinate, a parameter or "t".
+
+        Each state is the guess for the next; intermediate steps keep it on the branch. At a limit (dead point) it
+        raises `InitialStateError` with the value, and with the states found so far in `.states`. `hold` names
+        coordinates and speeds that stay as they are.
+        """
+        from dalembert.initial.continuation import follow
+
+        return follow(self, key, values, hold=hold)
+
+    # -- to look at and to keep ------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"State of {self.system.name!r} at t = {self.t:g}\n" + text_table(self._blocks())
+
+    def _repr_html_(self) -> str:
+        return html_table(f"State of {self.system.name} at t = {self.t:g}", self._blocks())
+
+    def _blocks(self) -> list[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
+        """Tables: column titles and rows of texts."""
+        s = self.system
+        rates, seconds = rates_of(self), second_rates_of(self)
+        blocks: list[tuple[tuple[str, ...], list[tuple[str, ...]]]]
+        blocks = [(("coordinate", "value", "rate", "acceleration"), _rows(s.coordinates, self.q, rates, seconds))]
+        if len(self.u) != len(rates) or not np.array_equal(rates, self.u):
+            blocks.append((("speed", "value", "rate"), _rows(s.speeds, self.u, self.udot)))
+        blocks.append((("reaction", "value"), _rows(s.speeds, self.reactions)))
+        for title, names, values in (
+            ("multiplier", s.constraint_names, self.multipliers),
+            ("unknown", s.unknowns, self.unknowns),
+            ("parameter", s.parameters, self.parameters),
+        ):
+            blocks.append(((title, "value"), _rows(names, values)))
+        if not s.nc:
+            blocks = [block for block in blocks if block[0][0] != "reaction"]
+        return [block for block in blocks if block[1]]
+
+    def save(self, path: str | Path) -> Path:
+        """Write the state to an .npz file; `State.load` reads it back."""
+        target = Path(path)
+        with target.open("wb") as file:
+            np.savez(
+                file, t=self.t, q=self.q, u=self.u, udot=self.udot, multipliers=self.multipliers,
+                parameters=self.parameters, facts=np.array(json.dumps(_names(self.system))),
+            )  # fmt: skip
+        return target
+
+    @staticmethod
+    def load(path: str | Path, system: System) -> State:
+        """A state written by `save`, for the same system; raises if names differ or constraints are violated."""
+        try:
+            with np.load(path, allow_pickle=False) as data:
+                facts = json.loads(str(data["facts"]))
+                arrays = {name: data[name] for name in ("q", "u", "udot", "multipliers", "parameters")}
+                t = float(data["t"])
+        except (KeyError, ValueError, OSError) as error:
+            if isinstance(error, FileNotFoundError):
+                raise
+            raise DalembertError(f"{path} is not a file written by State.save: {error}") from error
+        for what, names in _names(system).items():
+            if facts.get(what) != names and what != "system":
+                raise DalembertError(
+                    f"{path} holds a state of `{facts.get('system')}` with {what} {facts.get(what)}, "
+                    f"but those of `{system.name}` are {names}"
+                )
+        state = State(system, t, **arrays)
+        _check_loaded(path, state)
+        return state
+
+
+def _spelling(key: Any) -> str:
+    return key.name if isinstance(key, Constraint) else name_of(key)
+
+
+def _names(system: System) -> dict[str, Any]:
+    return {
+        "system": system.name,
+        "coordinates": list(system.coordinates),
+        "speeds": list(system.speeds),
+        "constraints": list(system.constraint_names),
+        "parameters": list(system.parameters),
+    }
+
+
+def _rows(names: Iterable[str], *columns: np.ndarray) -> list[tuple[str, ...]]:
+    return [(name, *(f"{v:.9g}" for v in values)) for name, *values in zip(names, *columns, strict=True)]
+
+
+def _check_loaded(path: str | Path, state: State) -> None:
+    """Refuse a state that is not consistent for this system."""
+    scale = 1.0 + max(float(np.abs(values).max(initial=0.0)) for values in (state.q, state.u))
+    bad = {
+        (level, name): value
+        for level, values in state.residuals.items()
+        if level in ("position", "velocity")
+        for name, value in values.items()
+        if not abs(value) <= LOADED * scale
+    }
+    if bad:
+        (level, name), worst = max(bad.items(), key=lambda item: abs(item[1]))
+        raise InconsistentStateError(
+            f"the state in {path} violates {len(bad)} constraints of `{state.system.name}` (worst: {level} of "
+            f"`{name}`, {worst:.3g}): it was saved for other equations",
+            bad,
+        )
+
+
+def lookup(source: Source, key: Any) -> Any:
+    """The values of a coordinate, speed, unknown or multiplier, or a rate of one, in a State or a Motion."""
+    system, name = source.system, _spelling(key)
+    if name in system.coordinates:
+        return source.q[..., system.coordinates.index(name)]
+    if name in system.speeds:
+        return source.u[..., system.speeds.index(name)]
+    if name in system.unknowns:
+        return source.unknowns[..., system.unknowns.index(name)]
+    if name in system.constraint_names:
+        return source.multipliers[..., system.constraint_names.index(name)]
+    base = name.rstrip("'")
+    if name == base + "'" and base in system.coordinates:
+        return rates_of(source)[..., system.coordinates.index(base)]
+    if name == base + "''" and base in system.coordinates:
+        return second_rates_of(source)[..., system.coordinates.index(base)]
+    if name == base + "'" and base in system.speeds:
+        return source.udot[..., system.speeds.index(base)]
+    if name.startswith("reaction(") and name[9:-1] in system.speeds:
+        return source.reactions[..., system.speeds.index(name[9:-1])]
+    known = (*system.coordinates, *system.speeds, *system.unknowns, *system.constraint_names)
+    raise UnknownNameError(name, known, f"`{system.name}`")
+
+
+def rates_of(source: Source) -> np.ndarray:
+    """Rates q' of the coordinates of a State or a Motion, (..., nq)."""
+    system = source.system
+    first = system.count("position") + system.count("velocity")
+    out = system.evaluate("speeds", source.t, source.q, source.u, source.parameters)
+    return out[..., first : first + system.nq]
+
+
+def second_rates_of(source: Source) -> np.ndarray:
+    """Second rates q'' of the coordinates of a State or a Motion, (..., nq)."""
+    return motion_values(source, "second_rates")
+
+
+def residuals_of(state: State) -> dict[str, dict[str, float]]:
+    """What is left of every constraint by level and name, and of M u' = f + r by speed."""
+    s, at = state.system, (state.t, state.q, state.u, state.parameters)
+    names = (*s.constraint_names[: s.count("position")], *s.invariants)
+    phi = s.evaluate("assembly", *at)[: len(names)]
+    psi = s.velocity_residual(*at)
+    balance, third = np.split(motion_values(state, "remainder"), [s.nu])
+    found = {
+        "position": dict(zip(names, phi.tolist(), strict=True)),
+        "velocity": dict(zip(s.constraint_names, psi.tolist(), strict=False)),
+        "acceleration": dict(zip(s.constraint_names, third.tolist(), strict=True)),
+        "balance": dict(zip(s.speeds, balance.tolist(), strict=True)),
+    }
+    return {level: values for level, values in found.items() if values}
+
+
+def reactions_of(source: Source) -> np.ndarray:
+    """Generalised reactions r of a State or a Motion, (..., nu): friction and prescribed parts are in them."""
+    exerted, prescribed = np.split(motion_values(source, "reaction"), 2, axis=-1)
+    return exerted + prescribed
+
+
+def unknowns_of(system: System, multipliers: np.ndarray) -> np.ndarray:
+    """Values of the unknowns, (..., ny)."""
+    rows = rows_by_unknown(system.rows)
+    return multipliers[..., [rows[j] for j in range(len(system.unknowns))]]

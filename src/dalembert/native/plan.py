@@ -1,0 +1,130 @@
+"""`Plan`: what every native function of a run knows, and the signatures of the parts that can be exchanged.
+
+Native functions pass the plan and one array of floats, `mem` (see `native.workspace`): the input of kernels, x = (t, q,
+u, p), their output, the solution u' and la, and workspace. Matrices are flat and row-major.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.native.intrinsics import LANES, call_kernel, caller, ints_at, move
+from dalembert.native.types import Floats, Ints, Record, f8, floats, i8, ints, u8
+from dalembert.native.workspace import Workspace
+
+
+class Plan(Record):
+    """Sizes, addresses, and where blocks start in `mem` and in the integer workspace."""
+
+    _fields_ = (
+        # Sizes: coordinates; speeds; a state z = (q, u, and the work done if anything does work); position, velocity
+        # and all constraints; invariants of the kinematics.
+        *ints("nq nu nz np nv nc ni"),
+        # What reactions can be: all of them along A; some rub; number of acceleration rows if one of them is not linear
+        # in u'.
+        *ints("ideal rubs curved"),
+        # Kernels: dynamics; motion, the whole right-hand side unrolled (0 if there is none); residual (phi, psi);
+        # displacement (C s); invariant (h, h_q); energy (T, V); the least moves of q and of u onto the constraints,
+        # unrolled (0 if there are none), and of the whole state onto constraints and energy, or constraints alone;
+        # constraints not linear in u' (0 if there are none); b with feedback (0 if there is none); residuals and their
+        # gradients, for drift controls that work on the whole state.
+        *ints("dynamics motion residual displacement invariant energy onto_positions onto_velocities"),
+        *ints("onto_energy onto_constraints newton feedback_kernel gradients"),
+        # Blocks of mem. x holds t, q, u, p; behind it an estimate of u' and of multipliers (xudot), if constraints are
+        # not linear in u', the length of the step being made, and the options of the drift control, so that kernels
+        # can read them as the tail of x.
+        *ints("x xq xu xudot step_length options"),
+        # The output of the dynamics kernel, by parts: directions W0 and friction F as stated.
+        *ints("out qdot mass force jacobian bias stated friction power transport"),
+        # Directions of the reactions, the rows of A if all are ideal.
+        *ints("direction"),
+        # q', u', power, la, quality, as the motion kernel writes them.
+        *ints("rates udot total_power multiplier quality"),
+        *ints("residuals invariants energies"),
+        # Workspace of the solves, of displacements, of signs of la last found, of Newton's method; where the workspace
+        # of a formulation or a drift control starts.
+        *ints("matrix scale rhs remainder column shift sign linearised mass_copy work"),
+        # Integer workspace: where it is and its size; pivot order and pivot sizes; that of a formulation.
+        *ints("ints n_ints permutation pivots work_ints"),
+        # The static choice of a formulation: how many constraints are independent, their numbers, and those of the
+        # speeds, the dependent ones first.
+        *ints("chosen chosen_rows chosen_speeds"),
+        # Addresses of the exchangeable parts; `estimate` is 0 if `step` estimates the error itself.
+        *ints("accelerate feedback correct step prepare interpolate estimate"),
+        # Records of parts: what an implicit integrator works with, and the events looked out for (0 if none).
+        *ints("step_work watch"),
+        # Counters and findings: evaluations; 1 if a static choice should be made again, negative while that is not
+        # worth asking; rank of the last factorisation; status of an evaluation that has no solution, else 0.
+        *ints("nfev stale rank unsolved"),
+        # Evaluations the pivoted saddle solve did in the place of a formulation, and the first and last of their times.
+        *ints("fallbacks"),
+        *floats("first_fallback last_fallback"),
+    )
+
+
+# Signatures of the exchangeable parts; their addresses stand in the plan.
+accelerate_type = i8(Plan, Floats)  # reads x in mem; leaves q', u', power, la, quality in `rates`
+feedback_type = i8(Plan, Floats)  # may change b before the accelerations are solved for
+correct_type = i8(Plan, Floats, f8, Floats)  # moves a state (t, z) onto the constraints; returns a status
+step_type = f8(Plan, Floats, f8, f8, Floats, Floats, Floats, f8, f8)  # t, h, z, stages, znew, rtol, atol -> error norm
+prepare_type = i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats)  # t, h, z, stages, znew, rates at the new state
+interpolate_type = i8(f8, f8, Floats, Floats, Floats, Floats)  # theta, h, z, stages, znew, state to fill
+estimate_type = f8(Plan, f8, Floats, Floats, Floats, Floats, f8, f8)  # h, z, stages, znew, rates there, rtol, atol
+
+call_accelerate = caller(accelerate_type)
+call_feedback = caller(feedback_type)
+call_correct = caller(correct_type)
+call_step = caller(step_type)
+call_prepare = caller(prepare_type)
+call_interpolate = caller(interpolate_type)
+call_estimate = caller(estimate_type)
+
+
+def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.ndarray) -> Workspace:
+    """A fresh workspace for a system of these sizes (keys nq nu np nv nc ni works ideal).
+
+    Optional keys: friction (0 or 1), curved (number of acceleration rows if one of them is not linear in u').
+    `options` are the numbers of the drift control.
+    """
+    nq, nu, nc, ni = sizes["nq"], sizes["nu"], sizes["nc"], sizes["ni"]
+    curved, rubs, ideal = sizes.get("curved", 0), sizes.get("friction", 0), sizes["ideal"]
+    stated, n, bent = 0 if ideal else nc * nu, nu + nc, nu * nu if curved else 0
+    plan = Plan(nq=nq, nu=nu, nz=nq + nu + sizes["works"], np=sizes["np"], nv=sizes["nv"], nc=nc, ni=ni)
+    plan.ideal, plan.rubs, plan.curved = ideal, rubs, curved
+    work = Workspace(plan)
+    tail = (nu + curved if curved else 0, 1, len(options))
+    work.reserve(plan, {"x": 1 + nq + nu + n_parameters + sum(tail), "out": n_out, "direction": stated})
+    plan.xq, plan.xu = plan.x + 1, plan.x + 1 + nq
+    plan.xudot = plan.xu + nu + n_parameters
+    plan.step_length, plan.options = plan.xudot + tail[0], plan.xudot + tail[0] + 1
+    lengths = {
+        "qdot": nq, "mass": nu * nu, "force": nu, "jacobian": nc * nu, "bias": nc, "stated": stated,
+        "friction": stated * rubs, "power": 1, "transport": nu,
+    }  # fmt: skip
+    at = plan.out
+    for name, length in lengths.items():
+        setattr(plan, name, at)
+        at += length
+    if ideal:
+        plan.direction = plan.jacobian
+    work.reserve(
+        plan,
+        {
+            "rates": nq + nu + 1 + nc + 1, "residuals": nc + sizes["np"], "invariants": ni * (1 + nq), "energies": 2,
+            "matrix": n * n, "scale": n, "rhs": n + 1, "remainder": n, "column": 2 * n, "shift": nq + 1, "sign": nc,
+            "linearised": curved * (2 * nu + 1) + bent, "mass_copy": bent,
+        },
+        {"permutation": n, "pivots": n, "chosen_rows": nc, "chosen_speeds": nu},
+    )  # fmt: skip
+    plan.udot = plan.rates + nq
+    plan.total_power = plan.udot + nu
+    plan.multiplier, plan.quality = plan.total_power + 1, plan.total_power + 1 + nc
+    work.mem[plan.options : plan.options + len(options)] = options
+    return work
+
+
+__all__ = [
+    "LANES", "Floats", "Ints", "Plan", "call_accelerate", "call_correct", "call_estimate", "call_feedback",
+    "call_interpolate", "call_kernel", "call_prepare", "call_step", "f8", "i8", "ints_at",
+    "lay_out", "move", "u8",
+]  # fmt: skip

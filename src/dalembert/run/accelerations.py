@@ -1,0 +1,40 @@
+"""Accelerations and multipliers at one state, without the machine code a whole run would be worth."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.run.drift.no_correction import NoCorrection
+from dalembert.run.engine import blueprint_of
+from dalembert.run.evaluate import complete
+from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
+from dalembert.run.status import Status
+
+SOLVED_BY = LagrangeMultipliers(), NoCorrection()
+
+
+class Accelerations(NamedTuple):
+    """u' (nu,), la (nc,), A u' - b (nc,) relative to its terms, the relative error of the balance, and the status."""
+
+    udot: np.ndarray
+    multipliers: np.ndarray
+    acceleration: np.ndarray
+    balance: float
+    status: Status
+
+
+def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> Accelerations:
+    """What follows from positions and velocities; redundant constraints get the least multipliers."""
+    blueprint = blueprint_of(system, *SOLVED_BY)
+    work = blueprint.work.copied()
+    plan, mem = work.plan, work.mem
+    first = plan.xu + system.nu
+    mem[first : first + len(parameters)] = parameters
+    nu, nc = system.nu, system.nc
+    out = np.zeros(nu + 2 * nc + 1)
+    complete(plan, mem, t, np.concatenate([q, u]), out)
+    status = Status(int(plan.unsolved))
+    return Accelerations(out[:nu], out[nu : nu + nc], out[nu + nc : -1], float(out[-1]), status)

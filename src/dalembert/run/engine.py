@@ -1,0 +1,386 @@
+"""One system ready for native code: the arrays laid out, a formulation and a drift control composed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.errors import ArrayError
+from dalembert.native.kernel import Kernel
+from dalembert.native.plan import lay_out
+from dalembert.native.workspace import Workspace
+from dalembert.run.drift.start import Start
+from dalembert.run.evaluate import feed_back, leave, rates, sample, violation
+from dalembert.run.formulations.choice import RECHOOSE, Choice
+from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted
+from dalembert.run.right_hand_side import Equations, Feedback, feedback_function, motion_function
+from dalembert.run.run_facts import Fallbacks, RunFacts
+from dalembert.run.status import Status
+from dalembert.run.time_loop.march import Samples
+from dalembert.run.time_loop.method import Method
+
+PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
+# How far ahead to look, relative to q, where constraints are dependent. In a singular position pivots grow with the
+# distance, beyond RANK_TOLERANCE; those of redundant constraints with its square, as a straight step leaves them.
+AHEAD = 1e-5
+
+
+class Formulation(Protocol):
+    """A way of writing the equations: how u' and la follow from M, f, A, b.
+
+    1. `choose` makes the static choice at a state, from numbers; None if there is nothing to choose.
+    2. `unroll` writes u', la and the quality of the solve as graphs for that choice; None if they would be too long.
+    3. `accelerator` is the native function that leaves q', u', power, la and quality in mem: where `unrolled` it calls
+       the motion kernel made of the graphs, else it does the same in loops, which read the choice from plan. It raises
+       `PairingError` if it cannot do that, or if reactions are not `ideal` and it needs them to be.
+    4. `workspace` says how many floats, found at plan.work, and integers, at plan.work_ints, the loops need.
+    """
+
+    def choose(self, system: System, M: np.ndarray, A: np.ndarray) -> Choice | None: ...
+
+    def unroll(self, equations: Equations, choice: Any) -> tuple[ca.SX, ca.SX, ca.SX] | None: ...
+
+    def workspace(self, nu: int, nc: int) -> tuple[int, int]: ...
+
+    def accelerator(self, *, ideal: bool, unrolled: bool) -> Any: ...
+
+
+class Drift(Protocol):
+    """A way of keeping the constraints: feedback into b before a solve, correction of a state after a step.
+
+    `options` are numbers for native code, always as many; `start` is None before a run is known. `kernels` go to the
+    fields of the plan of their names, `workspace` floats are found at plan.work. `feedback` is a graph, made part of
+    the motion kernel and of a kernel for solves that are not unrolled. `corrector` is a native function. `remark` is
+    what the certificate should add to the options given by the user, such as numbers chosen by itself.
+    """
+
+    def options(self, system: System, start: Start | None) -> np.ndarray: ...
+
+    def kernels(self, system: System) -> dict[str, Kernel | None]: ...
+
+    def workspace(self, system: System) -> int: ...
+
+    def feedback(self, system: System) -> Feedback | None: ...
+
+    def corrector(self) -> Any: ...
+
+    def remark(self, system: System, start: Start | None, mean_step: float) -> str: ...
+
+
+class Integrator(Protocol):
+    """A way through time. `explicit`: it integrates u' as any formulation gives it, with any drift control.
+
+    Others solve the equations with their constraints by themselves and keep them; see `simulate.pair`.
+    """
+
+    @property
+    def explicit(self) -> bool: ...
+
+    def run(
+        self,
+        engine: Engine,
+        z0: np.ndarray,
+        span: tuple[float, float],
+        t_eval: np.ndarray | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> Samples: ...
+
+
+@runtime_checkable
+class OneStep(Integrator, Protocol):
+    """An integrator whose `run` is `march` with its `method`; only these look out for events."""
+
+    def method(self) -> Method: ...
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Everything computed at samples: u' (nt, nu), la (nt, nc), residuals by level, energies, solve quality (nt,)."""
+
+    udot: np.ndarray
+    multipliers: np.ndarray
+    phi: np.ndarray
+    psi: np.ndarray
+    acceleration: np.ndarray
+    kinetic: np.ndarray
+    potential: np.ndarray
+    balance: np.ndarray
+    condition: np.ndarray
+
+
+class Solve(NamedTuple):
+    """The addresses that go with a static choice: of the motion kernel (0 if there is none) and of the accelerator."""
+
+    motion: int
+    accelerate: int
+
+
+@dataclass
+class Blueprint:
+    """What all engines of one system, formulation and drift control have in common: the arrays as laid out, addresses.
+
+    `feedback` names the feedback of the drift control, empty if there is none. `solves` are known by choice. `whole` is
+    the choice of all constraints and no partition, with its solve, once that was made. Where it is good it would be
+    chosen anyway, so the next engine starts from it without asking. No other choice is taken over from run to run.
+    """
+
+    work: Workspace
+    correct: Any
+    feedback: str
+    solves: dict[Choice | None, Solve] = field(default_factory=dict)
+    whole: tuple[Choice, Solve] | None = None
+
+
+def blueprint_of(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
+    """The blueprint, drawn when first asked for and kept with the system."""
+    key = (formulation, drift)
+    try:
+        found = system.kernels.known(key)
+    except TypeError:  # options that are lists or arrays cannot be looked up
+        return _draw(system, formulation, drift)
+    return found or system.kept(key, lambda: _draw(system, formulation, drift))
+
+
+def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
+    sizes = {
+        "nq": system.nq, "nu": system.nu, "np": system.count("position"), "nv": system.count("velocity"),
+        "nc": system.nc, "ni": len(system.invariants), "works": int(system.works), "ideal": int(system.ideal),
+        "friction": int(system.friction), "curved": system.curved,
+    }  # fmt: skip
+    options = drift.options(system, None)
+    n_out = system.kernel("dynamics").n_out
+    work = lay_out(sizes, len(system.parameters), n_out, options)
+    plan = work.plan
+    for name in ("dynamics", "residual", "displacement", "invariant", "energy"):
+        setattr(plan, name, system.kernel(name).address)
+    plan.newton = system.kernel("newton").address if system.curved else 0
+    floats, ints = formulation.workspace(system.nu, system.nc)
+    work.reserve(plan, {"work": max(floats, drift.workspace(system))}, {"work_ints": ints})  # never in use together
+    for name, kernel in drift.kernels(system).items():
+        setattr(plan, name, 0 if kernel is None else kernel.address)
+    correct, feedback = drift.corrector(), drift.feedback(system)
+    if feedback is not None:
+        reading = system.derived_kernel(f"feedback {feedback.name}", lambda: feedback_function(system, feedback))
+        plan.feedback_kernel = reading.address
+    # Until a choice is made, see `Engine.choose`; there is none if reactions are not ideal.
+    first = accelerate_pivoted if system.ideal else formulation.accelerator(ideal=False, unrolled=False)
+    plan.accelerate, plan.correct = first.address, correct.address
+    plan.feedback = (leave if feedback is None else feed_back).address
+    return Blueprint(work, correct, "" if feedback is None else feedback.name)
+
+
+class Engine:
+    """One system with parameter values, a formulation and a drift control, ready to run. Not shared between threads."""
+
+    def __init__(self, system: System, parameters: np.ndarray, formulation: Formulation, drift: Drift) -> None:
+        self.system, self.parameters = system, parameters
+        self.size = system.nq + system.nu
+        self.nz = self.size + int(system.works)
+        self.formulation, self.drift = formulation, drift
+        self.blueprint = blueprint_of(system, formulation, drift)
+        self.work = self.blueprint.work.copied()
+        self.plan = self.work.plan
+        self.correct = self.blueprint.correct
+        first = self.plan.xu + system.nu
+        self.mem[first : first + len(parameters)] = parameters
+        self.choice: Choice | None = None
+        self.choices: list[tuple[float, Choice | None]] = []
+        self.partitions: list[tuple[float, Choice | None]] = []  # of a residual form
+        self.started: Start | None = None
+        self.notes: list[str] = []  # what was chosen on the way, and why
+
+    def begin(self, t: float, z: np.ndarray, **stepping: Any) -> None:
+        """Tell the drift control where and how a run starts, see `Start`; it may refuse."""
+        q, u = z[: self.system.nq], z[self.system.nq : self.size]
+        self._tell_drift(Start(t, q, u, self.parameters, **stepping))
+        self.plan.unsolved = 0
+
+    def _tell_drift(self, start: Start) -> None:
+        self.started = start
+        options = self.drift.options(self.system, start)
+        first = self.plan.options
+        self.mem[first : first + len(options)] = options
+
+    def facts(self, mean_step: float) -> RunFacts:
+        """What the run leaves besides its samples."""
+        return RunFacts(
+            self.started, float(self.mem[self.plan.step_length]), mean_step, tuple(self.choices),
+            tuple(self.partitions), tuple(self.notes), self.fallbacks,
+        )  # fmt: skip
+
+    def resume(self, facts: RunFacts) -> None:
+        """Take up drift control, step length and choices as a run left them, to evaluate its samples."""
+        if facts.started is not None:
+            self._tell_drift(facts.started)
+        self.mem[self.plan.step_length] = facts.step
+        self.choices = list(facts.choices)
+        if self.choices:
+            self._take(self.choices[-1][1])
+
+    def start_from(self, facts: RunFacts, t: float) -> None:
+        """Start, at time t of a run, from the choice that served there, so that it goes on as it did."""
+        for made, choice in facts.choice_at(t):
+            self.choices = [(made, choice)]
+            self._take(choice)
+
+    def choose(self, t: float, z: np.ndarray) -> None:
+        """Make the static choices of the formulation at a state, and the motion kernel that goes with them."""
+        system = self.system
+        self.plan.stale = -PATIENCE
+        if not system.ideal or self._recall(t, z):
+            return
+        M, A = self._matrices(t, z)
+        if not (np.isfinite(M).all() and np.isfinite(A).all()):
+            return
+        choice = self.formulation.choose(system, M, A)
+        if choice is not None and len(choice.rows) < system.nc:
+            choice = self._chosen_ahead(choice, t, z)
+        if choice == self.choice and self.choices:
+            return
+        solve = self._take(choice)
+        self.choices.append((t, choice))
+        if solve.motion and choice == Choice(tuple(range(system.nc)), ()):
+            self.blueprint.whole = choice, solve
+
+    def _matrices(self, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """M (nu, nu) and A (nc, nu) at a state."""
+        s, parts = self.system, self.system.parts
+        out = s.evaluate("dynamics", t, z[: s.nq], z[s.nq : self.size], self.parameters)
+        M, A = (out[parts[name][0]].reshape(parts[name][1]) for name in ("mass_matrix", "constraint_jacobian"))
+        return M, A
+
+    def _chosen_ahead(self, here: Choice, t: float, z: np.ndarray) -> Choice:
+        """The choice a little further along the motion, if more constraints are independent there; else `here`.
+
+        Constraints left out in a singular position, where a motion may start, would be missed as soon as it is left.
+        """
+        nq, zdot = self.system.nq, np.zeros(self.nz)
+        ahead = np.array(z, dtype=float)
+        for _ in range(2):  # from rest the second direction is that of the accelerations
+            rates(self.plan, self.mem, t, ahead, zdot)
+            ahead[nq : self.size] += AHEAD * zdot[nq : self.size]
+        length = float(np.linalg.norm(zdot[:nq]))
+        if not 0.0 < length < np.inf:
+            return here
+        ahead[:nq] = z[:nq] + AHEAD * (1.0 + float(np.linalg.norm(z[:nq]))) / length * zdot[:nq]
+        M, A = self._matrices(t, ahead)
+        if not (np.isfinite(M).all() and np.isfinite(A).all()):
+            return here
+        there = self.formulation.choose(self.system, M, A)
+        return there if there is not None and len(there.rows) > len(here.rows) else here
+
+    def _solve(self, choice: Choice | None) -> Solve:
+        """The solve that goes with a choice, compiled when first asked for."""
+        solves, system, feedback = self.blueprint.solves, self.system, self.blueprint.feedback
+        if choice not in solves:
+            motion = system.optional_kernel(
+                f"motion {self.formulation!r} {choice!r}{feedback and ' ' + feedback}",
+                lambda: motion_function(system, self.formulation.unroll, choice, self.drift.feedback(system)),
+            )
+            accelerate = self.formulation.accelerator(ideal=system.ideal, unrolled=motion is not None)
+            solves[choice] = Solve(0 if motion is None else motion.address, accelerate.address)
+        return solves[choice]
+
+    def _take(self, choice: Choice | None) -> Solve:
+        """Solve by this choice from now on."""
+        solve = self._solve(choice)
+        self.choice, self.plan.stale = choice, 0
+        self._install(choice, solve)
+        return solve
+
+    def _install(self, choice: Choice | None, solve: Solve) -> None:
+        """Have native code solve in this way."""
+        self.plan.motion, self.plan.accelerate = solve
+        if choice is not None:
+            choice.write(self.work, self.system.nu)
+
+    def _recall(self, t: float, z: np.ndarray) -> bool:
+        """Start with all constraints and no partition if that was made before and is good here."""
+        if self.choices or self.blueprint.whole is None:
+            return False
+        choice, solve = self.blueprint.whole
+        usual, zdot = Solve(0, self.plan.accelerate), np.zeros(self.nz)
+        self._install(choice, solve)
+        rates(self.plan, self.mem, t, np.ascontiguousarray(z, dtype=float), zdot)
+        # A row whose gradient is exactly zero here makes 0 / 0, which the quality does not show.
+        good = self.plan.fallbacks == 0 and self.mem[self.plan.quality] > RECHOOSE and np.isfinite(zdot).all()
+        self.plan.fallbacks = 0
+        if not good:
+            self._install(None, usual)
+            return False
+        self.choice, self.plan.stale = choice, 0
+        self.choices.append((t, choice))
+        return True
+
+    @property
+    def mem(self) -> np.ndarray:
+        """The floats native code works on."""
+        return self.work.mem
+
+    @property
+    def fallbacks(self) -> Fallbacks:
+        """What the pivoted saddle solve did in the place of the formulation, since the engine was made."""
+        return Fallbacks(self.plan.fallbacks, self.plan.first_fallback, self.plan.last_fallback)
+
+    @property
+    def unsolved(self) -> Status:
+        """Why the last evaluation found no accelerations; OK if it did."""
+        return Status(int(self.plan.unsolved))
+
+    def rates(self, t: float, z: np.ndarray) -> np.ndarray:
+        """(q', u', power) at one state, (nz,)."""
+        if not self.choices:
+            self.choose(t, z)
+        zdot = np.zeros(self.nz)
+        rates(self.plan, self.mem, t, np.ascontiguousarray(z, dtype=float), zdot)
+        return zdot
+
+    def violation(self, t: float, z: np.ndarray) -> float:
+        """The largest residual of a position or velocity constraint at one state."""
+        if z.shape != (self.size,):
+            raise ArrayError(f"a state of `{self.system.name}` holds {self.size} values (q, u), got shape {z.shape}")
+        return float(violation(self.plan, self.mem, t, np.ascontiguousarray(z, dtype=float)))
+
+    def corrected(self, t: float, z: np.ndarray) -> tuple[np.ndarray, Status]:
+        """The state brought onto the constraints by the drift control, and how that went."""
+        moved = np.array(z, dtype=float)
+        return moved, Status(self.correct(self.plan, self.mem, t, moved))
+
+    def evaluate(self, t: np.ndarray, z: np.ndarray) -> Evaluation:
+        """Accelerations, multipliers, residuals and energies at samples t (nt,), z (nt, nz).
+
+        Each sample is solved with the static choice that served at its time.
+        """
+        s = self.system
+        if not self.choices and len(t):
+            self.choose(float(t[0]), z[0])
+        n_p, n_v = s.count("position"), s.count("velocity")
+        widths = [s.nu, s.nc, n_p, n_p + n_v, s.nc, 1, 1, 1, 1]
+        out = np.zeros((len(t), sum(widths)))
+        used = Solve(self.plan.motion, self.plan.accelerate)
+        if len(self.choices) < 2:
+            self._sample(self.choices[0][1] if self.choices else None, t, z, out)
+        else:
+            served = np.searchsorted([made for made, _ in self.choices[1:]], t, side="right")
+            for k in np.unique(served):
+                rows = served == k
+                part = out[rows]
+                self._sample(self.choices[k][1], t[rows], z[rows], part)
+                out[rows] = part
+        self._install(self.choice, used)
+        blocks = np.split(out, np.cumsum(widths)[:-1], axis=1)
+        return Evaluation(*blocks[:5], *(b[:, 0] for b in blocks[5:]))
+
+    def _sample(self, choice: Choice | None, t: np.ndarray, z: np.ndarray, out: np.ndarray) -> None:
+        """Everything at samples by one choice, into the rows of `out`."""
+        if self.choices:
+            self._install(choice, self._solve(choice))
+        if choice is not None and len(choice.rows) < self.system.nc:  # redundant: the least multipliers, not any
+            self.plan.accelerate = accelerate_pivoted.address
+        flat = np.ascontiguousarray(z, dtype=float).ravel()
+        sample(self.plan, self.mem, np.ascontiguousarray(t, dtype=float), flat, out.reshape(-1))

@@ -1,0 +1,179 @@
+"""One evaluation of the equations of motion in native code: kernel, feedback, solve, rates."""
+
+from __future__ import annotations
+
+import math
+
+from dalembert.native.jit import jit
+from dalembert.native.plan import Floats, Plan, call_accelerate, call_feedback, call_kernel, f8, i8, move
+
+
+@jit(i8(Plan, Floats, f8, Floats))
+def load_state(plan, mem, t, z):
+    """Put (t, q, u) where kernels read them; z holds q, u and possibly the work done."""
+    mem[plan.x] = t
+    move(mem, plan.xq, z, 0, plan.nq + plan.nu)
+    return 0
+
+
+@jit(i8(Plan, Floats))
+def leave(_plan, _mem):
+    """No feedback: b stays as it is."""
+    return 0
+
+
+@jit(i8(Plan, Floats))
+def feed_back(plan, mem):
+    """Put b with the feedback of the drift control in the place of b, before the accelerations are solved for."""
+    call_kernel(plan.feedback_kernel, mem, plan.x, plan.bias)
+    return 0
+
+
+@jit(i8(Plan, Floats))
+def load_equations(plan, mem):
+    """Evaluate M, f, A, b and the rest of OUT at x, with the feedback of the drift control in b."""
+    call_kernel(plan.dynamics, mem, plan.x, plan.out)
+    call_feedback(plan.feedback, (plan, mem))
+    return 0
+
+
+@jit(i8(Plan, Floats))
+def finish_rates(plan, mem):
+    """q' into RATES, and the power of all that can change the energy: applied forces, moving frames, reactions."""
+    nu, nc, u, ud = plan.nu, plan.nc, plan.xu, plan.udot
+    la, W, moving = plan.multiplier, plan.direction, plan.transport
+    power = mem[plan.power]
+    for i in range(nu):
+        reaction = 0.0
+        for k in range(nc):
+            reaction += mem[la + k] * mem[W + k * nu + i]
+        power += reaction * mem[u + i] + mem[moving + i] * mem[ud + i]
+    mem[plan.total_power] = power
+    move(mem, plan.rates, mem, plan.qdot, plan.nq)
+    return 0
+
+
+@jit(f8(Floats, i8, i8))
+def largest(mem, start, count):
+    """The largest |mem[start + k]|, infinite if one of them is not finite."""
+    worst = 0.0
+    for k in range(start, start + count):
+        if not math.isfinite(mem[k]):
+            return math.inf
+        worst = max(worst, abs(mem[k]))
+    return worst
+
+
+@jit(f8(Plan, Floats, f8, Floats))
+def violation(plan, mem, t, z):
+    """The largest residual of a position or velocity constraint at (t, z)."""
+    load_state(plan, mem, t, z)
+    call_kernel(plan.residual, mem, plan.x, plan.residuals)
+    return largest(mem, plan.residuals, 2 * plan.np + plan.nv)
+
+
+@jit(i8(Floats))
+def is_finite(values):
+    """Whether no entry is NaN or infinite. A step asks once, at its end: what is not finite in a stage stays so."""
+    total = 0.0
+    for i in range(values.size):
+        total += values[i] * 0.0
+    return total == 0.0
+
+
+@jit(i8(Plan, Floats, f8, Floats, Floats))
+def rates(plan, mem, t, z, zdot):
+    """zdot = (q', u', power) at (t, z); leaves u' and la in mem."""
+    load_state(plan, mem, t, z)
+    call_accelerate(plan.accelerate, (plan, mem))
+    plan.nfev += 1
+    move(zdot, 0, mem, plan.rates, plan.nz)
+    return 0
+
+
+@jit(f8(Plan, Floats))
+def balance_residual(plan, mem):
+    """Largest entry of M u' - f - W^T la relative to the largest term in it: how well the solve was done."""
+    nu, nc = plan.nu, plan.nc
+    M, f, W, ud, la = plan.mass, plan.force, plan.direction, plan.udot, plan.multiplier
+    worst, scale = 0.0, 1e-300
+    for i in range(nu):
+        total = -mem[f + i]
+        scale = max(scale, abs(mem[f + i]))
+        for j in range(nu):
+            term = mem[M + i * nu + j] * mem[ud + j]
+            total += term
+            scale = max(scale, abs(term))
+        for k in range(nc):
+            term = mem[W + k * nu + i] * mem[la + k]
+            total -= term
+            scale = max(scale, abs(term))
+        worst = max(worst, abs(total))
+    return worst / scale
+
+
+@jit(f8(Plan, Floats, i8))
+def _acceleration_residual(plan, mem, k):
+    """(A u' - b)_k relative to the largest term in it."""
+    nu, A, ud, b = plan.nu, plan.jacobian, plan.udot, mem[plan.bias + k]
+    total, scale = -b, max(abs(b), 1e-300)
+    for i in range(nu):
+        term = mem[A + k * nu + i] * mem[ud + i]
+        total += term
+        scale = max(scale, abs(term))
+    return total / max(scale, 1.0)
+
+
+@jit(i8(Plan, Floats, Floats, Floats, Floats))
+def sample(plan, mem, ts, zs, out):
+    """Everything worth knowing at given samples, a row each in `out` (flat).
+
+    Row: u' (nu), la (nc), phi and psi (2 np + nv), acceleration residual A u' - b (nc), T, V, balance residual,
+    reciprocal condition.
+    """
+    from_state = plan.nz
+    nu, nc, n_res = plan.nu, plan.nc, 2 * plan.np + plan.nv
+    width = nu + nc + n_res + nc + 4
+    for row in range(ts.size):
+        z = zs[row * from_state : (row + 1) * from_state]
+        load_state(plan, mem, ts[row], z)
+        call_accelerate(plan.accelerate, (plan, mem))
+        for k in range(plan.np + plan.nv):  # kernels do not write zeros; feedback may have
+            mem[plan.bias + k] = 0.0
+        call_kernel(plan.dynamics, mem, plan.x, plan.out)
+        at = row * width
+        for i in range(nu):
+            out[at + i] = mem[plan.udot + i]
+        for k in range(nc):
+            out[at + nu + k] = mem[plan.multiplier + k]
+        at += nu + nc
+        call_kernel(plan.residual, mem, plan.x, plan.residuals)
+        for k in range(n_res):
+            out[at + k] = mem[plan.residuals + k]
+        at += n_res
+        for k in range(nc):
+            out[at + k] = _acceleration_residual(plan, mem, k)
+        at += nc
+        call_kernel(plan.energy, mem, plan.x, plan.energies)
+        out[at] = mem[plan.energies]
+        out[at + 1] = mem[plan.energies + 1]
+        out[at + 2] = balance_residual(plan, mem)
+        out[at + 3] = mem[plan.quality]
+    return 0
+
+
+@jit(i8(Plan, Floats, f8, Floats, Floats))
+def complete(plan, mem, t, z, out):
+    """u' (nu), la (nc), acceleration residuals (nc), balance residual at one state, by one call of the accelerator.
+
+    For accelerators that leave the equations they solved in mem; the unrolled ones do not.
+    """
+    nu, nc = plan.nu, plan.nc
+    load_state(plan, mem, t, z)
+    call_accelerate(plan.accelerate, (plan, mem))
+    move(out, 0, mem, plan.udot, nu)
+    move(out, nu, mem, plan.multiplier, nc)
+    for k in range(nc):
+        out[nu + nc + k] = _acceleration_residual(plan, mem, k)
+    out[nu + 2 * nc] = balance_residual(plan, mem)
+    return 0

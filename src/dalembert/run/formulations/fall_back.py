@@ -1,0 +1,65 @@
+"""What formulations with a static choice share: a bad choice is made anew; where it is lost, pivoting takes over.
+
+A formulation says how good its choice is at a state, 1 at best. Below RECHOOSE another one is asked for; below TRUSTED
+the pivoted saddle solve does the evaluation, which is counted, so that the certificate can tell.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dalembert.errors import PairingError
+from dalembert.native.jit import jit
+from dalembert.native.plan import Floats, Plan, call_kernel, i8
+from dalembert.run.formulations.choice import RECHOOSE
+from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted
+from dalembert.solve.rows import row_is_finite
+from dalembert.solve.unrolled import TRUSTED
+
+
+@jit(i8(Plan, Floats))
+def settle(plan, mem):
+    """Judge the evaluation just done by its QUALITY: keep it, ask for another choice, or do it again by pivoting.
+
+    A pivot that vanishes exactly may leave NaN without being seen in the quality.
+    """
+    quality = mem[plan.quality]
+    if not row_is_finite(mem, plan.udot, plan.quality - plan.udot):  # u', power, la
+        quality = 0.0
+    if not quality > RECHOOSE and plan.stale == 0:
+        plan.stale = 1
+    if quality > TRUSTED:
+        return 0
+    t = mem[plan.x]
+    plan.first_fallback = t if plan.fallbacks == 0 else min(t, plan.first_fallback)
+    plan.last_fallback = t if plan.fallbacks == 0 else max(t, plan.last_fallback)
+    plan.fallbacks += 1
+    return accelerate_pivoted(plan, mem)
+
+
+@jit(i8(Plan, Floats))
+def accelerate_rechosen(plan, mem):
+    """u' and la by the motion kernel."""
+    call_kernel(plan.motion, mem, plan.x, plan.rates)
+    return settle(plan, mem)
+
+
+def native_accelerator(formulation: object, loops: Any, *, ideal: bool, unrolled: bool) -> Any:
+    """The native function of a formulation that eliminates the reactions, which must therefore be ideal.
+
+    It is the motion kernel where that exists, else `loops`; None if the formulation is written as a graph only.
+    """
+    name = type(formulation).__name__
+    if not ideal:
+        raise PairingError(
+            f"{name} eliminates reactions that are normal to their constraints, but this system "
+            "has servo or friction reactions, or constraints nonlinear in the accelerations; use LagrangeMultipliers()"
+        )
+    if unrolled:
+        return accelerate_rechosen
+    if loops is None:
+        raise PairingError(
+            f"{name} is written as a graph only, and that would be too long for a system of this size; use "
+            "LagrangeMultipliers(), or give it native loops"
+        )
+    return loops

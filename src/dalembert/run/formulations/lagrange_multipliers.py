@@ -1,0 +1,81 @@
+"""Lagrange multipliers: the saddle-point equations [M A^T; A 0] (u', -la) = (f, b), factorised as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations.mechanics import rows_of
+from dalembert.equations.system import System
+from dalembert.native.jit import jit
+from dalembert.native.plan import Floats, Plan, call_kernel, i8, move
+from dalembert.run.evaluate import finish_rates, load_equations
+from dalembert.run.formulations.choice import RANK_TOLERANCE, Choice, choose, scaled
+from dalembert.run.formulations.nonideal import accelerate_nonideal
+from dalembert.run.right_hand_side import Equations
+from dalembert.solve.dense import factor_saddle, refine_saddle
+from dalembert.solve.unrolled import TRUSTED, unroll_saddle
+
+
+@dataclass(frozen=True)
+class LagrangeMultipliers:
+    """M u' - A^T la = f with A u' = b (Dinh Van Phong, eq. 2.40-2.45).
+
+    The mass matrix may be singular as long as the whole matrix is not. Redundant constraints leave u' unique.
+    """
+
+    def choose(self, _system: System, M: Any, A: Any) -> Choice:
+        """The independent constraints at a state; all of them where possible."""
+        values = np.linalg.svd(scaled(M, A), compute_uv=False)
+        if (values > RANK_TOLERANCE).all() and len(values) == len(A):
+            return Choice(tuple(range(len(A))), ())
+        return Choice(tuple(sorted(choose(M, A).rows)), ())
+
+    def unroll(self, equations: Equations, choice: Choice) -> tuple[ca.SX, ca.SX, ca.SX] | None:
+        """u', la and the quality of the solve as a graph; None if it would be too long."""
+        e, rows = equations, list(choice.rows)
+        solved = unroll_saddle(e.M, e.f, rows_of(e.A, rows), rows_of(e.b, rows), augment=e.singular_mass)
+        if solved is None:
+            return None
+        la = ca.SX(e.A.shape[0], 1)
+        for k, row in enumerate(rows):
+            la[row] = solved[1][k]
+        return solved[0], la, solved[2]
+
+    def workspace(self, _nu: int, _nc: int) -> tuple[int, int]:
+        """Floats and integers the native function works in: those every plan has."""
+        return 0, 0
+
+    def accelerator(self, *, ideal: bool, unrolled: bool) -> Any:
+        """The native function that finds the accelerations.
+
+        `ideal`: all reactions are normal to their constraints. `unrolled`: there is a motion kernel.
+        """
+        if not ideal:
+            return accelerate_nonideal
+        return accelerate_unrolled if unrolled else accelerate_pivoted
+
+
+@jit(i8(Plan, Floats))
+def accelerate_pivoted(plan, mem):
+    """u' and la by a factorisation that pivots and stops at the rank; all reactions ideal."""
+    nu, nc, x, la = plan.nu, plan.nc, plan.rhs, plan.multiplier
+    load_equations(plan, mem)
+    factor_saddle(plan, mem, nc)
+    refine_saddle(plan, mem, nc)
+    move(mem, plan.udot, mem, x, nu)
+    for k in range(nc):
+        mem[la + k] = -mem[x + nu + k]
+    return finish_rates(plan, mem)
+
+
+@jit(i8(Plan, Floats))
+def accelerate_unrolled(plan, mem):
+    """u' and la by the motion kernel while its pivots can be trusted."""
+    call_kernel(plan.motion, mem, plan.x, plan.rates)
+    if mem[plan.quality] > TRUSTED:
+        return 0
+    return accelerate_pivoted(plan, mem)

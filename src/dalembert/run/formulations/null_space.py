@@ -1,0 +1,80 @@
+"""The principle of compatibility: reactions do no work on what the constraints admit, D^T r = 0 with A D = 0.
+
+Dinh Van Phong, eq. (2.1)-(2.3), (2.12), with D from an orthogonal factorisation of A^T. The full form keeps the
+reactions as unknowns, the reduced one does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from dalembert.equations.mechanics import rows_of
+from dalembert.equations.system import System
+from dalembert.run.formulations.choice import Choice, choose
+from dalembert.run.formulations.fall_back import native_accelerator
+from dalembert.run.formulations.null_space_loops import accelerate_full, accelerate_reduced, room
+from dalembert.run.right_hand_side import Equations
+from dalembert.solve.elimination import householder, solve_in_order
+from dalembert.solve.unrolled import LIMIT
+
+
+@dataclass(frozen=True)
+class NullSpace:
+    """D^T M u' = D^T f and A u' = b (reduced), or M u' - r = f, A u' = b, D^T r = 0 (full, eq. 2.12)."""
+
+    reduced: bool = True
+
+    def choose(self, _system: System, M: Any, A: Any) -> Choice:
+        """The independent constraints at a state."""
+        return Choice(choose(M, A).rows, ())
+
+    def unroll(self, equations: Equations, choice: Choice) -> tuple[ca.SX, ca.SX, ca.SX] | None:
+        """u', la and quality as a graph."""
+        e, nu, rank = equations, equations.M.shape[0], len(choice.rows)
+        if 3 * nu**3 > LIMIT:
+            return None
+        rows = list(choice.rows)
+        Q, R, quality = householder(rows_of(e.A, rows).T)
+        Y, D = Q[:, :rank], Q[:, rank:]
+        solve = _solve_reduced if self.reduced else _solve_full
+        udot, r, inner = solve(e, Y, D, R, rows_of(e.b, rows))
+        upper, _ = solve_in_order(R, ca.mtimes(Y.T, r))
+        la = ca.SX(e.A.shape[0], 1)
+        for k, row in enumerate(rows):
+            la[row] = upper[k]
+        return udot, la, ca.fmin(quality, inner)
+
+    def workspace(self, nu: int, _nc: int) -> tuple[int, int]:
+        """Floats and integers the native function works in."""
+        return room(nu, reduced=self.reduced)
+
+    def accelerator(self, *, ideal: bool, unrolled: bool) -> Any:
+        """The native function that finds the accelerations."""
+        loops = accelerate_reduced if self.reduced else accelerate_full
+        return native_accelerator(self, loops, ideal=ideal, unrolled=unrolled)
+
+
+def _solve_reduced(e: Equations, Y: ca.SX, D: ca.SX, R: ca.SX, b: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """u', r and quality from A u' = b and D^T M u' = D^T f, with u' = Y y + D z and A = R^T Y^T."""
+    particular = ca.mtimes(Y, solve_in_order(R.T, b)[0])
+    M, f = ca.mtimes([D.T, e.M, D]), ca.mtimes(D.T, e.f - ca.mtimes(e.M, particular))
+    z, quality = solve_in_order(M, f)
+    udot = particular + ca.mtimes(D, z)
+    return udot, ca.mtimes(e.M, udot) - e.f, quality
+
+
+def _solve_full(e: Equations, Y: ca.SX, D: ca.SX, R: ca.SX, b: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """u', r and quality from the 2n equations (2.12), unknowns ordered (y, r, z) so that every pivot is a good one."""
+    nu, rank = Y.shape
+    free = nu - rank
+    K = ca.vertcat(
+        ca.horzcat(R.T, ca.SX(rank, nu), ca.SX(rank, free)),
+        ca.horzcat(ca.mtimes(e.M, Y), -ca.SX.eye(nu), ca.mtimes(e.M, D)),
+        ca.horzcat(ca.SX(free, rank), D.T, ca.SX(free, free)),
+    )
+    solution, _ = solve_in_order(K, ca.vertcat(b, e.f, ca.SX(free, 1)))
+    udot = ca.mtimes(Y, solution[:rank]) + ca.mtimes(D, solution[rank + nu :])
+    return udot, solution[rank : rank + nu], ca.SX(1)

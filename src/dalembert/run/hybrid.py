@@ -1,0 +1,129 @@
+"""A motion in segments: each ends at an event that changes something, the next goes on from there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.motion.motion import Motion
+from dalembert.motion.sequence import MotionSequence
+from dalembert.motion.state import State
+from dalembert.run.events import Event, Occurrence, Occurrences
+from dalembert.run.recipe import Recipe
+from dalembert.run.segment import Progress, run_segment
+from dalembert.run.state_changes import changed
+from dalembert.run.status import Status
+
+# When changes accumulate: an event whose last waits were each shorter than the one before, and the last of them this
+# small beside the longest; or so many changes in so small a part of the interval.
+SHRINKING, FASTER = 4, 1e-5
+CROWD, MOMENT = 200, 1e-6
+
+
+def follow_events(
+    recipe: Recipe,
+    state: State,
+    span: tuple[float, float],
+    t_eval: np.ndarray | None,
+    events: Sequence[Event],
+    progress: Progress | None = None,
+) -> Motion | MotionSequence:
+    """The motion from `state` over `span`, in as many segments as changes make of it; a Motion if nothing changed."""
+    course = _Course(recipe, span, t_eval, {event.name: event for event in events}, progress)
+    try:
+        going: State | None = replace(state, t=span[0])
+        while going is not None:
+            going = course.go_on(going)
+    except KeyboardInterrupt:
+        if not course.segments:
+            raise
+        course.end(Status.INTERRUPTED.message)
+    return course.whole()
+
+
+@dataclass
+class _Course:
+    """Segments and occurrences up to now, and what is needed to go on."""
+
+    recipe: Recipe
+    span: tuple[float, float]
+    t_eval: np.ndarray | None
+    events: dict[str, Event]
+    progress: Progress | None = None
+    segments: list[Motion] = field(default_factory=list)
+    happened: list[Occurrence] = field(default_factory=list)
+    fresh: tuple[str, ...] = ()  # events that led to the state to go on from
+    pace: dict[str, list[float]] = field(default_factory=dict)  # times of changes, by event; all of them under ""
+
+    def go_on(self, state: State) -> State | None:
+        """Move on from a state to the next change; the state after it, or None at the end."""
+        left = self.t_eval
+        if self.segments and left is not None:
+            left = np.concatenate([[state.t], left[left > state.t]])
+        engine, span = self.recipe.engine(state.system, state.parameters), (state.t, self.span[1])
+        motion, status = run_segment(
+            self.recipe, engine, state, span, left, self.progress, tuple(self.events.values()), self.fresh
+        )
+        self.segments.append(motion)
+        if status != Status.EVENT:
+            self.happened += motion.events
+            return None
+        at = motion.events[-1].t
+        ending = [o for o in motion.events if o.t == at]
+        self.happened += motion.events[: len(motion.events) - len(ending)]
+        terminal = [o.name for o in ending if self.events[o.name].terminal]
+        if terminal:
+            self.happened += ending
+            self.end(f"ended by event `{terminal[0]}` at t = {at:.9g}", success=True)
+            return None
+        self.fresh = tuple(o.name for o in ending)
+        return self._change(ending)
+
+    def _change(self, ending: list[Occurrence]) -> State | None:
+        """Let all that occurs at the end of a segment happen, in order; the state after it, or None."""
+        at, state = ending[0].t, ending[0].state
+        for k, o in enumerate(ending):
+            if self.events[o.name].then is None:
+                self.happened.append(o)
+                continue
+            try:
+                happened = changed(self.events[o.name], state)
+            except DalembertError as error:
+                self.happened += ending[k:]
+                self.end(f"event `{o.name}` at t = {at:.9g}: {error}")
+                return None
+            self.happened.append(happened)
+            state = happened.after or state
+            if self._accumulates(o.name, at):
+                self.end(f"`{o.name}`: {Status.ZENO.message} (t = {at:.9g})")
+                return None
+        if at < self.span[1]:
+            return state
+        self.end(Status.OK.message, success=True)
+        return None
+
+    def _accumulates(self, name: str, at: float) -> bool:
+        """Whether changes come ever faster, so that they would never end."""
+        for key in ("", name):
+            self.pace.setdefault(key, [self.span[0]]).append(at)
+        crowd = self.pace[""][-CROWD:]
+        if len(crowd) == CROWD and at - crowd[0] < MOMENT * (self.span[1] - self.span[0]):
+            return True
+        recent = np.diff(self.pace[name][-SHRINKING - 2 :])
+        if len(recent) <= SHRINKING or not (np.diff(recent) < 0.0).all():
+            return False
+        return bool(recent[-1] < FASTER * np.diff(self.pace[name]).max())
+
+    def end(self, message: str, *, success: bool = False) -> None:
+        """Say how the motion ended."""
+        self.segments[-1] = replace(self.segments[-1], success=success, message=message)
+
+    def whole(self) -> Motion | MotionSequence:
+        """One segment is a Motion, several are a sequence; all occurrences go with it."""
+        events = Occurrences(tuple(self.happened), tuple(self.events))
+        if len(self.segments) == 1:
+            return replace(self.segments[0], events=events)
+        return MotionSequence(tuple(self.segments), events)

@@ -1,0 +1,138 @@
+"""The choice of an integrator while running: explicit as long as that pays, implicit where the motion is stiff.
+
+A motion is stiff where an explicit method takes steps far shorter than anything of interest moves: tied to a fast rate
+that is not excited, or to round-off in large forces that nearly cancel. Neither can be told from the rates alone. Where
+much work lies ahead, an implicit method is therefore tried for some steps, and takes over if it needs less work for the
+same stretch of time. Work is counted, not timed, so that a run is the same every time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.run.integrators.dop853 import DOP853
+from dalembert.run.integrators.explicit import method_of
+from dalembert.run.integrators.options import check_tolerances
+from dalembert.run.status import PAUSED, TOO_MANY_STEPS
+from dalembert.run.time_loop.march import Samples, march
+from dalembert.run.time_loop.method import Method
+
+if TYPE_CHECKING:
+    from dalembert.run.engine import Engine
+    from dalembert.run.integrators.radau import Radau
+    from dalembert.run.time_loop.march import March
+
+FIRST = 500  # accepted steps before the first look; each look comes after twice as many
+WORTH = 2e9  # instructions ahead below which another method is not worth its compilation; about a second
+TRIAL = 40  # steps it is tried for
+EVALUATIONS = 12.5  # per explicit step
+JACOBIAN = 4.0  # evaluations that a Jacobian is worth
+MARGIN = 2.0  # by which the implicit method must be cheaper
+
+
+@dataclass(frozen=True)
+class Automatic:
+    """The default: `DOP853(rtol, atol)`, changing to `Radau(rtol, atol)` where the motion turns out to be stiff.
+
+    The certificate says which was used and why.
+    """
+
+    rtol: float = 1e-10
+    atol: float = 1e-12
+
+    def __post_init__(self) -> None:
+        check_tolerances("Automatic", self.rtol, self.atol)
+
+    @property
+    def explicit(self) -> bool:
+        """It integrates u' as any formulation gives it, as long as it is explicit."""
+        return True
+
+    def method(self) -> Method:
+        """The method it begins with."""
+        return DOP853(rtol=self.rtol, atol=self.atol).method()
+
+    def run(
+        self,
+        engine: Engine,
+        z0: np.ndarray,
+        span: tuple[float, float],
+        t_eval: np.ndarray | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> Samples:
+        """Samples of the motion from z0 over `span`."""
+        review = Review()
+        parts = [march(engine, method_of(self), z0, span, t_eval, progress, review)]
+        while parts[-1].status == PAUSED:
+            t, z = parts[-1].end
+            rest = None if t_eval is None else t_eval[t_eval > t]
+            if self._pays(engine, t, z, span[1], review):
+                engine.notes.append(
+                    f"stiff (explicit steps of {review.step:.1g}), so DOP853 until t = {t:.4g}, then Radau"
+                )
+                parts.append(self._implicit().run(engine, z, (t, span[1]), rest, progress))
+            else:
+                step = DOP853(rtol=self.rtol, atol=self.atol, first_step=review.step)
+                parts.append(march(engine, step.method(), z, (t, span[1]), rest, progress, review))
+        if not engine.notes:
+            engine.notes.append("DOP853 throughout, no stiffness detected")
+        return parts[0] if len(parts) == 1 else joined(parts)
+
+    def _implicit(self, max_steps: int = 1_000_000_000) -> Radau:
+        from dalembert.run.integrators.radau import Radau  # half a minute of compilation, once, if it is needed
+
+        return Radau(rtol=self.rtol, atol=self.atol, max_steps=max_steps)
+
+    def _pays(self, engine: Engine, t: float, z: np.ndarray, t_end: float, review: Review) -> bool:
+        """Whether an implicit method needs less work from here on, by a trial."""
+        trial = self._implicit(TRIAL).run(engine, z, (t, t_end))
+        if trial.status not in (0, TOO_MANY_STEPS) or len(trial.t) < 2:
+            return False
+        s = engine.system
+        n = s.nu + s.nc + s.count("position")
+        factorisation = 10.0 / 3.0 * n**3 / (2.0 * s.kernel("dynamics").instructions)  # one real and one complex LU
+        work = trial.stats["nfev"] + JACOBIAN * trial.stats["njev"] + factorisation * trial.stats["nlu"]
+        tail = len(trial.t) // 2  # the first steps are short
+        share = (trial.t[-1] - trial.t[tail]) / (len(trial.t) - 1 - tail) * (len(trial.t) - 1)
+        return bool(MARGIN * work / share < EVALUATIONS / review.step)
+
+
+class Review:
+    """Looks at a march from time to time and stops it where much work lies ahead."""
+
+    def __init__(self) -> None:
+        self.due, self.accepted = FIRST, 0
+        self.t: float | None = None
+        self.step = 0.0
+
+    def __call__(self, run: March) -> bool:
+        """Whether another method should be tried; called when `due` steps were accepted."""
+        t, accepted = run.t, run.accepted
+        since = run.t_start if self.t is None or self.t < run.t_start else self.t
+        self.step = (t - since) / max(accepted - self.accepted, 1)
+        self.accepted, self.t, self.due = accepted, t, 2 * accepted
+        ahead = (run.t_end - t) / self.step * EVALUATIONS * run.engine.system.kernel("dynamics").instructions
+        return ahead > WORTH
+
+
+def joined(parts: list[Samples]) -> Samples:
+    """Parts of one run after each other: work done goes on, costs add up."""
+    t = np.concatenate([part.t if k == 0 else part.t[part.t > part.begin] for k, part in enumerate(parts)])
+    states, done = [], 0.0
+    for k, part in enumerate(parts):
+        z = np.array(part.z if k == 0 else part.z[part.t > part.begin])
+        if part.works:
+            z[:, -1] += done
+            done += part.end[1][-1]
+        states.append(z)
+    stats: dict[str, int] = {}
+    for part in parts:
+        for name, count in part.stats.items():
+            stats[name] = stats.get(name, 0) + count
+    last = parts[-1]
+    events = [event for part in parts for event in part.events]
+    return Samples(t, np.concatenate(states), last.status, stats, events, parts[0].begin, last.end, works=last.works)

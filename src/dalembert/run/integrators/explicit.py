@@ -1,0 +1,97 @@
+"""What explicit Runge-Kutta methods share: the run through time, fixed or adapted steps, and their options."""
+
+from __future__ import annotations
+
+import functools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dalembert.errors import OptionError
+from dalembert.run.integrators.options import check_count, check_length, check_span
+from dalembert.run.integrators.runge_kutta import RungeKutta
+from dalembert.run.integrators.stepping import Stepping
+from dalembert.run.time_loop.march import Samples, march
+from dalembert.run.time_loop.method import Method
+
+if TYPE_CHECKING:
+    from dalembert.run.engine import Engine, OneStep
+
+RTOL, ATOL = 1e-10, 1e-12  # where nothing is said
+
+
+class Explicit(ABC):
+    """A method that integrates u' as any formulation gives it, with any drift control: options, and a `scheme`."""
+
+    scheme: ClassVar[RungeKutta]
+
+    @property
+    def explicit(self) -> bool:
+        """Always."""
+        return True
+
+    @abstractmethod
+    def method(self) -> Method:
+        """The native functions and the settings of the time loop."""
+
+    def run(
+        self,
+        engine: Engine,
+        z0: np.ndarray,
+        span: tuple[float, float],
+        t_eval: np.ndarray | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> Samples:
+        """Samples of the motion from z0 over `span`."""
+        method = method_of(self)
+        if not method.adaptive:
+            check_span(method.name, method.first_step, span, method.max_steps)
+        return march(engine, method, z0, span, t_eval, progress)
+
+
+@functools.lru_cache(maxsize=64)
+def method_of(integrator: OneStep) -> Method:
+    """The method of an integrator, put together once."""
+    return integrator.method()
+
+
+@dataclass(frozen=True)
+class FixedStep(Explicit):
+    """Steps of length `step`, at most `max_steps` of them."""
+
+    step: float
+    max_steps: int = 1_000_000_000
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        check_length(name, "step", self.step)
+        check_count(name, self.max_steps)
+
+    def method(self) -> Method:
+        """The native functions and the settings of the time loop."""
+        return self.scheme.method(
+            adaptive=False, first_step=self.step, max_steps=self.max_steps, name=type(self).__name__
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adaptive(Explicit, Stepping):
+    """Steps of length `step`; or, without it, of a length that keeps the error per step below atol + rtol |z|.
+
+    The error is a root mean square over coordinates and speeds. rtol is 1e-10 and atol 1e-12 where neither is given.
+    """
+
+    def __post_init__(self) -> None:
+        if self.step is None and self.scheme.tableau.error is None:
+            raise OptionError(f"{type(self).__name__} has no error estimate to adapt steps to; give step=")
+        self.settle(RTOL, ATOL)
+
+    def method(self) -> Method:
+        """The native functions and the settings of the time loop."""
+        if self.step is not None:  # with an endless tolerance every estimate is zero
+            return self.scheme.method(**self.settings(rtol=0.0, atol=math.inf))
+        return self.scheme.method(**self.settings(self.rtol, self.atol))

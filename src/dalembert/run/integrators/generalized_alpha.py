@@ -1,0 +1,260 @@
+"""The generalized-alpha method of Chung and Hulbert (1993) for constrained systems, positions and velocities kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.errors import OptionError
+from dalembert.native.jit import jit
+from dalembert.native.kernel import Kernel
+from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
+from dalembert.run.evaluate import rates
+from dalembert.run.integrators import implicit_equations as equations
+from dalembert.run.integrators.alpha import AlphaWork, alpha_work, damp, make_matrix, solve_step
+from dalembert.run.integrators.divided import divided_method
+from dalembert.run.integrators.stepping import Stepping
+from dalembert.run.integrators.work import work_error
+from dalembert.run.status import NOT_CONVERGED, OK
+from dalembert.run.time_loop.march import Samples, march
+from dalembert.run.time_loop.method import Method
+from dalembert.solve.rows import row_product
+
+if TYPE_CHECKING:
+    from dalembert.run.engine import Engine
+
+NEWTON = 1e-3  # share of the tolerated error that may be left by Newton's iteration
+FIXED = 1e-8  # what takes the place of the tolerances when the step is fixed
+COLUMNS = 5  # of `stages`; dense output reads the last
+NUMBERS = ("alpha_m", "alpha_f", "beta", "gamma", "error_q", "error_u")
+SAME = 1e-9  # a state further from the one stored, relative to its size, is another: a new start
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneralizedAlpha(Stepping):
+    """Order 2, high frequencies damped to `rho_inf` per step (1: not at all, 0: at once); for stiff systems.
+
+    With `step` the steps are fixed; otherwise the error per step stays below atol + rtol |z| (by default rtol = 1e-5,
+    atol = 1e-7). Positions and velocities satisfy their constraints to round-off at every step, without drift control.
+    """
+
+    rho_inf: float = 0.8
+
+    def __post_init__(self) -> None:
+        self.settle(rtol=1e-5, atol=1e-7, least=1e-12)
+        if not 0.0 <= self.rho_inf <= 1.0:
+            raise OptionError(f"GeneralizedAlpha: rho_inf is {self.rho_inf}; it must lie between 0 and 1")
+
+    @property
+    def explicit(self) -> bool:
+        """It solves for the multipliers and keeps the constraints itself."""
+        return False
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """alpha_m, alpha_f, beta, gamma, and the constants of the local errors c h^3 q''', c h^3 u''' of q and u, (6,).
+
+        Signs as Arnold and Bruels (2007) have them: alpha_m and alpha_f weigh the start of the step.
+        """
+        rho = self.rho_inf
+        alpha_m, alpha_f = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
+        shift = alpha_m - alpha_f  # a belongs to t + shift h
+        gamma, beta = 0.5 - shift, 0.25 * (1.0 - shift) ** 2
+        error_q, error_u = abs(shift / 2 + beta - 1 / 6), abs(1 / 12 + shift * (alpha_f - 0.5))
+        return np.array([alpha_m, alpha_f, beta, gamma, error_q, error_u])
+
+    def run(
+        self,
+        engine: Engine,
+        z0: np.ndarray,
+        span: tuple[float, float],
+        t_eval: np.ndarray | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> Samples:
+        """Samples of the motion from z0 over `span`."""
+        system, size = engine.system, engine.size
+        work, _ = engine.work.part("step_work", AlphaWork, _blocks(system), _orders(system))
+        work.inner, work.width, work.fixed = alpha_step.address, COLUMNS, self.step is not None
+        work.kinematics_kernel, work.balance_kernel, work.jacobian_kernel = (k.address for k in _kernels(system))
+        work.length = 1 + size + len(engine.parameters)
+        for at in (work.middle, work.argument):
+            engine.mem[at + 1 + size : at + work.length] = engine.parameters
+        for name, value in zip(NUMBERS, self.numbers, strict=True):
+            setattr(work, name, value)
+        work.t_old = work.t_new = math.nan  # nothing is stored yet
+        return march(engine, self.method(), z0, span, t_eval, progress)
+
+    def method(self) -> Method:
+        """The native functions and the settings of the time loop."""
+        return divided_method(self, alpha_step, COLUMNS, tolerance=FIXED, order=3)
+
+
+def _kernels(system: System) -> Sequence[Kernel]:
+    return [
+        equations.kernel(system, "kinematics", equations.kinematics),
+        equations.kernel(system, "balance", equations.balance),
+        equations.kernel(system, "balance jacobian", equations.balance_jacobian),
+    ]
+
+
+def _blocks(system: System) -> dict[str, int]:
+    nq, nu, nc, n = system.nq, system.nu, system.nc, system.count("position")
+    length, size, rows = 1 + nq + nu + len(system.parameters), nu + nc + n, nu + nc + n
+    sizes = {
+        "argument": length + nu + nc,
+        "middle": length,
+        "kinematics": nq * (1 + nq + nu),
+        "balance": rows,
+        "derivative": rows * (nq + 2 * nu + nc),
+        "fold": nq * nq,
+        "slope": nq * (nu + n),
+        "normals": nu * n,
+        "matrix": size * size,
+        "right": max(size, nq),
+        "row_scale": size,
+        "column_scale": size,
+        "gap": nq,
+        "average": nu,
+        "errors": 2 * nu,
+    }
+    sizes |= dict.fromkeys(("a_old", "v_old", "a_start", "a_new", "v_new"), nu) | dict.fromkeys(
+        ("la_old", "la_new"), nc
+    )
+    return sizes | dict.fromkeys(("z_old", "z_new"), nq + nu) | dict.fromkeys(("rate", "rate_before"), nu + 1)
+
+
+def _orders(system: System) -> dict[str, int]:
+    return {"order": system.nu + system.nc + system.count("position"), "fold_order": system.nq}
+
+
+@jit(i8(Plan, Floats, f8, Floats, i8, f8))
+def _is_of(plan, mem, t, z, stored, since):
+    """Whether vectors stored for time `since` and the state at `stored` belong to (t, z)."""
+    if not abs(t - since) <= 1e-12 * (1.0 + abs(t)):
+        return 0
+    for i in range(plan.nq + plan.nu):
+        if not abs(mem[stored + i] - z[i]) <= SAME * (1.0 + abs(z[i])):
+            return 0
+    return 1
+
+
+@jit(i8(Plan, Floats, f8, Floats, Floats))
+def _recall(plan, mem, t, z, stages):
+    """Have a, u', la of the start of the step in A_OLD, V_OLD, LA_OLD: as the last step left them, or made anew."""
+    I = alpha_work(plan.step_work)
+    nq, nu, nc = plan.nq, plan.nu, plan.nc
+    if _is_of(plan, mem, t, z, I.z_new, I.t_new):
+        move(mem, I.a_old, mem, I.a_new, nu)
+        move(mem, I.v_old, mem, I.v_new, nu)
+        move(mem, I.la_old, mem, I.la_new, nc)
+        move(mem, I.rate_before, mem, I.rate, nu + 1)
+        I.h_old = I.h_new
+    elif _is_of(plan, mem, t, z, I.z_old, I.t_old):
+        return 0
+    else:
+        rates(plan, mem, t, z, stages[z.size : 2 * z.size])
+        move(mem, I.a_old, stages, nq, nu)
+        move(mem, I.v_old, stages, nq, nu)
+        move(mem, I.la_old, mem, plan.multiplier, nc)
+        I.h_old = 0.0
+    move(mem, I.rate, stages, nq, z.size - nq)
+    move(mem, I.z_old, z, 0, nq + nu)
+    I.t_old, I.t_new = t, math.nan
+    return 0
+
+
+@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats))
+def _predict(plan, mem, t, h, z, stages, znew):
+    """First guess of the end of the step: the same a and la as at its start."""
+    I = alpha_work(plan.step_work)
+    nq, nu, x, k = plan.nq, plan.nu, I.middle, I.kinematics
+    a, a0, v0, h_old = I.a_old, I.a_start, I.v_old, I.h_old
+    alpha_f = I.alpha_f
+    ratio = min(1.0, h / h_old) if h_old > 0.0 else 1.0
+    for i in range(nu):
+        # a belongs to a time proportional to the step it was made with; longer steps must not amplify stiff motions
+        start = mem[v0 + i] + ratio * (mem[a + i] - mem[v0 + i])
+        mem[a0 + i], mem[I.a_new + i] = start, start
+        mem[I.v_new + i] = (start - alpha_f * mem[v0 + i]) / (1.0 - alpha_f)
+        mem[I.average + i] = z[nq + i] + 0.5 * h * start
+        mem[x + 1 + nq + i] = z[nq + i] + 0.5 * h * start
+        znew[nq + i] = z[nq + i] + h * start
+    move(mem, I.la_new, mem, I.la_old, plan.nc)
+    mem[x] = t + 0.5 * h
+    for i in range(nq):
+        mem[x + 1 + i] = z[i] + 0.5 * h * stages[i]
+    call_kernel(I.kinematics_kernel, mem, x, k)
+    for i in range(nq):
+        znew[i] = z[i] + h * mem[k + i]
+    return 0
+
+
+@jit(f8(Plan, Floats, f8, Floats, Floats, f8, f8))
+def _error(plan, mem, h, z, znew, rtol, atol):
+    """Norm of the local error, from the distance to extrapolations of second order (Milne's device)."""
+    I = alpha_work(plan.step_work)
+    nq, nu = plan.nq, plan.nu
+    width, S = nu + plan.np, I.slope
+    rate, before, h_old, e = I.rate, I.rate_before, I.h_old, I.errors
+    c_q, c_u = I.error_q, I.error_u
+    for i in range(nu):
+        guess = z[nq + i] + 0.5 * h * mem[rate + i]  # of s; the true one is larger by h^2 u'' / 6
+        mem[e + i] = h * (mem[I.average + i] - guess) * c_q / (c_q + 1.0 / 6.0)
+        guess, share = z[nq + i] + h * mem[rate + i], c_u  # of u, of first order: on the safe side
+        if h_old > 0.0:
+            guess += 0.5 * h * h / h_old * (mem[rate + i] - mem[before + i])
+            share = c_u / (c_u + 1.0 / 6.0 + 0.25 * h_old / h)
+        mem[e + nu + i] = share * (znew[nq + i] - guess)
+    if not make_matrix(plan, mem, h):  # the one at hand was made where the step was guessed to end
+        return math.inf
+    I.h_matrix = h
+    damp(plan, mem, e)
+    damp(plan, mem, e + nu)
+    total = 0.0
+    for i in range(nq):
+        wrong = row_product(mem, S + i * width, e, nu)
+        total += (wrong / (atol + rtol * max(abs(z[i]), abs(znew[i])))) ** 2
+    for i in range(nu):
+        total += (mem[e + nu + i] / (atol + rtol * max(abs(z[nq + i]), abs(znew[nq + i])))) ** 2
+    return math.sqrt(total / (nq + nu))
+
+
+@jit(f8(Plan, Floats, f8, Floats, Floats, f8, f8))
+def _work_error(plan, mem, h, z, znew, rtol, atol):
+    """The same for the work, integrated by the trapezoidal rule."""
+    I, nu, size = alpha_work(plan.step_work), plan.nu, plan.nq + plan.nu
+    if z.size == size:
+        return 0.0
+    power, before, h_old = mem[I.rate + nu], mem[I.rate_before + nu], I.h_old
+    guess, share = z[size] + h * power, 1.0 / 12.0
+    if h_old > 0.0:
+        guess += 0.5 * h * h / h_old * (power - before)
+        share = 1.0 / (3.0 + 3.0 * h_old / h)
+    return work_error(plan, mem, z, znew, share * (znew[size] - guess), rtol, atol)
+
+
+@jit(f8(Plan, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
+def alpha_step(plan, mem, t, h, z, stages, znew, rtol, atol):
+    """One step; returns the error norm, or NaN if Newton's method did not converge."""
+    I = alpha_work(plan.step_work)
+    n, size = z.size, plan.nq + plan.nu
+    plan.unsolved = OK
+    _recall(plan, mem, t, z, stages)
+    _predict(plan, mem, t, h, z, stages, znew)
+    if not solve_step(plan, mem, t, h, z, znew, NEWTON * rtol, NEWTON * atol):
+        plan.unsolved = NOT_CONVERGED
+        return math.nan
+    move(mem, I.z_new, znew, 0, size)
+    I.t_new, I.h_new = t + h, h
+    if n > size:
+        zdot = stages[n : 2 * n]
+        rates(plan, mem, t + h, znew, zdot)
+        znew[size] = z[size] + 0.5 * h * (stages[size] + zdot[size])
+    if I.fixed:  # nobody asks
+        return 0.0
+    return math.hypot(_error(plan, mem, h, z, znew, rtol, atol), _work_error(plan, mem, h, z, znew, rtol, atol))

@@ -1,0 +1,262 @@
+"""`IDA`: SUNDIALS' variable-order BDF method on a residual form F(t, y, y') = 0 of the equations of motion.
+
+A. C. Hindmarsh et al., "SUNDIALS: Suite of Nonlinear and Differential/Algebraic Equation Solvers", ACM TOMS 31 (2005).
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from dalembert.errors import OptionError, PairingError
+from dalembert.run.integrators.ida_solver import Point, Quiet, Solver
+from dalembert.run.integrators.options import check_limits, check_tolerances
+from dalembert.run.residuals.form import POOR, ResidualForm, SettledForm
+from dalembert.run.residuals.hiller_anantharaman import HillerAnantharaman
+from dalembert.run.status import Status
+from dalembert.run.time_loop.march import SLICE, Samples
+
+if TYPE_CHECKING:
+    from dalembert.run.engine import Engine
+
+PATIENCE = 50  # steps before static choices are questioned again: the order has then recovered from a new beginning
+
+CRAWL = 10  # steps of round-off size in a row after which the run has come to its end
+LOST = 1e-4  # quality at which a partition that was given and cannot change is given up
+
+# What SUNDIALS' flags mean here; Newton's method fails (-4) also where values are not finite.
+FLAGS = {
+    -2: Status.TOO_ACCURATE,
+    -3: Status.STEP_COLLAPSE,
+    -4: Status.NOT_CONVERGED,
+    -6: Status.SINGULAR,
+    -7: Status.SINGULAR,
+    -17: Status.NOT_CONVERGED,
+}
+
+
+@dataclass(frozen=True)
+class IDA:
+    """BDF of order 1 to `max_order`; error per step below atol + rtol |y| (root mean square over q, u and work).
+
+    Constraints pass the errors of large values on to small ones, so `atol` should not be far below rtol times the usual
+    size of coordinates and speeds: the step of a chain of ten links collapses to 1e-6 s with atol = rtol / 100.
+    `form` says how constraints enter: `HillerAnantharaman()`, `PseudoSpeeds()` or `GearGuptaLeimkuhler()`. Multipliers
+    are not part of the error test. The constraints hold to about the tolerances; `drift=Projection()`, the default,
+    moves the samples - not the integration - onto them, `NoCorrection()` leaves them as they are.
+    """
+
+    rtol: float = 1e-8
+    atol: float = 1e-8
+    form: ResidualForm = field(default_factory=HillerAnantharaman)
+    first_step: float | None = None
+    max_step: float | None = None
+    max_steps: int = 1_000_000_000
+    max_order: int = 5
+
+    def __post_init__(self) -> None:
+        check_tolerances("IDA", self.rtol, self.atol, least=1e-14)
+        check_limits("IDA", self.first_step, self.max_step, self.max_steps)
+        if self.max_order not in range(1, 6):
+            raise OptionError(f"IDA: max_order is {self.max_order}; it must be between 1 and 5")
+        if isinstance(self.form, type) or not callable(getattr(self.form, "settled", None)):
+            raise PairingError(
+                f"IDA: form={self.form!r} is not a residual form; pass HillerAnantharaman(), PseudoSpeeds() or "
+                "GearGuptaLeimkuhler()"
+            )
+
+    @property
+    def explicit(self) -> bool:
+        """It solves the equations with their constraints itself."""
+        return False
+
+    def run(
+        self,
+        engine: Engine,
+        z0: np.ndarray,
+        span: tuple[float, float],
+        t_eval: np.ndarray | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> Samples:
+        """Samples of the motion from z0 over `span`: at `t_eval`, or at every step."""
+        run = _Run(self, engine, z0, span, t_eval)
+        with redirect_stdout(Quiet()):
+            return run.finish(run.march(progress))
+
+    def options(self) -> dict[str, Any]:
+        """The settings in SUNDIALS' words."""
+        return {
+            "rtol": self.rtol,
+            "atol": self.atol,
+            "first_step": self.first_step or 0.0,
+            "max_step": 0.0 if self.max_step in (None, math.inf) else self.max_step,
+            "max_order": self.max_order,
+        }
+
+
+class Interruption:
+    """Ctrl-C as a question between steps: an exception inside a callback of SUNDIALS would be lost."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._usual: Any = None
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._usual = signal.signal(signal.SIGINT, self._ask)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._usual is not None:
+            signal.signal(signal.SIGINT, self._usual)
+
+    def _ask(self, _number: int, _frame: Any) -> None:
+        self.asked = True
+
+
+class _Run:
+    """The explicit state of one integration."""
+
+    def __init__(
+        self, ida: IDA, engine: Engine, z0: np.ndarray, span: tuple[float, float], t_eval: np.ndarray | None
+    ) -> None:
+        self.ida, self.engine, self.t_end, self.wanted = ida, engine, span[1], t_eval
+        self.t, self.z = span[0], np.zeros(engine.nz)
+        self.z[: engine.size] = z0[: engine.size]  # the work done starts at zero
+        self.solvers: dict[str, Solver] = {}
+        self.form: SettledForm | None = None
+        self.steps = self.since = self.next = 0
+        self.quality, self.away, self.tiny = 1.0, False, 0
+        self.h_min = 16.0 * np.finfo(float).eps * max(abs(span[0]), abs(span[1]))
+        self.ts: list[float] = []
+        self.zs: list[np.ndarray] = []
+        asked = t_eval is None
+        while t_eval is not None and self.next < len(t_eval) and t_eval[self.next] <= self.t:
+            self.next, asked = self.next + 1, True
+        if asked:
+            self._keep(self.t, self.z)
+
+    def march(self, progress: Callable[[float], None] | None) -> Status:
+        """Step to the end, making static choices anew where they degrade; how it ended."""
+        if self.t_end - self.t <= self.h_min:
+            return self._hop()
+        shown = time.perf_counter()
+        with Interruption() as interruption:
+            self._begin(self.ida.form.settled(self.engine, self.t, self.z))
+            while self.t < self.t_end:
+                if self.steps >= self.ida.max_steps:
+                    return Status.TOO_MANY_STEPS
+                if interruption.asked:
+                    return Status.INTERRUPTED
+                status = self._step()
+                if status != Status.OK:
+                    return status
+                if progress is not None and time.perf_counter() - shown > SLICE:
+                    shown = time.perf_counter()
+                    progress(self.t)
+        return Status.OK
+
+    def _hop(self) -> Status:
+        """An interval too short for a first step: along the tangent."""
+        z = self.z + (self.t_end - self.t) * self.engine.rates(self.t, self.z)
+        if self.wanted is None or self.next < len(self.wanted):
+            self._keep(self.t_end, z)
+        return Status.OK
+
+    def _begin(self, form: SettledForm) -> None:
+        """Begin at the present state with a form whose choices were made there."""
+        if form.key not in self.solvers:
+            self.solvers[form.key] = Solver(self.engine, form, self.ida.options())
+        self.form, self.solver, self.since, self.away = form, self.solvers[form.key], 0, False
+        self.solver.begin(form, self.t, self.z)
+        if form.partition is not None:
+            self.engine.partitions.append((self.t, form.partition))
+
+    def _step(self) -> Status:
+        """One step and the samples in it."""
+        point = self.solver.step(self.t_end)
+        if point.flag < 0:
+            return self._failure(point.flag)
+        if self.away and point.t == self.t:  # back from an interpolated sample
+            self.away = False
+            return Status.OK
+        self.tiny = self.tiny + 1 if point.t - self.t < self.h_min else 0
+        if self.tiny > CRAWL:  # steps of round-off size: the error test has failed for good
+            return self._failure(-3)
+        z, self.quality = self.solver.output(point)
+        if not math.isfinite(z.sum()):
+            return Status.NOT_FINITE
+        self.steps, self.since = self.steps + 1, self.since + 1
+        self._sample(point, z)
+        self.t, self.z = point.t, z
+        if self.quality < POOR and self.since >= PATIENCE and not self._choose_anew() and self._lost():
+            return Status.PARTITION
+        return Status.OK
+
+    def _sample(self, point: Point, z: np.ndarray) -> None:
+        """Keep what is asked for up to the point: interpolated, or the point itself."""
+        if self.wanted is None:
+            self._keep(point.t, z)
+            return
+        while self.next < len(self.wanted) and self.wanted[self.next] <= point.t:
+            t = float(self.wanted[self.next])
+            self.away = self.away or t != point.t
+            self._keep(t, z if t == point.t else self.solver.output(self.solver.at(t))[0])
+            self.next += 1
+
+    def _keep(self, t: float, z: np.ndarray) -> None:
+        self.ts.append(t)
+        self.zs.append(z)
+
+    def _choose_anew(self) -> bool:
+        """Whether other static choices are better here; if so, the run has begun again with them."""
+        self.since = 0
+        try:
+            form = self.ida.form.settled(self.engine, self.t, self.z)
+        except OptionError:  # a partition that the user fixed; it may still carry on
+            return False
+        if self.form is not None and form.choices == self.form.choices:
+            return False
+        self._begin(form)
+        return True
+
+    def _fixed(self) -> bool:
+        return self.form is not None and self.form.fixed
+
+    def _lost(self) -> bool:
+        """Whether a partition that must not change has become so bad that steps are wasted on it."""
+        return self.quality < LOST and self._fixed()
+
+    def _failure(self, flag: int) -> Status:
+        """OK if the run goes on with other choices, else why the solver gave up."""
+        if self.quality < POOR and self.since > 0:
+            if self._choose_anew():
+                return Status.OK
+            if self._fixed():
+                return Status.PARTITION
+        zdot = self.engine.rates(self.t, self.z)
+        if not np.isfinite(zdot).all():
+            return self.engine.unsolved or Status.NOT_FINITE
+        return FLAGS.get(flag, Status.REFUSED)
+
+    def finish(self, status: Status) -> Samples:
+        """All samples - moved onto the constraints if that is asked for - and the cost."""
+        ts, zs = np.array(self.ts), np.array(self.zs).reshape(-1, self.engine.nz)
+        fresh = np.diff(ts, prepend=-np.inf) > 0.0  # steps of round-off size may not move t
+        ts, zs = ts[fresh], zs[fresh]
+        for k in range(1, len(ts)):
+            zs[k], how = self.engine.corrected(ts[k], zs[k])
+            if how != Status.OK:
+                self.t, self.z, ts, zs, status = float(ts[k]), zs[k], ts[:k], zs[:k], how
+                break
+        spent = [solver.spent for solver in self.solvers.values()]
+        stats = {"steps": self.steps, "nfev": sum(s[0] for s in spent), "njev": sum(s[1] for s in spent)}
+        return Samples(ts, zs, status, stats, end=(self.t, self.z))

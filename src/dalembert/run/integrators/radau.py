@@ -1,0 +1,171 @@
+"""`Radau`: the implicit Runge-Kutta method RadauIIA of order 5, for stiff mechanisms and their constraints.
+
+E. Hairer, G. Wanner, "Solving Ordinary Differential Equations II", 2nd ed., sec. IV.8; E. Hairer, C. Lubich, M. Roche,
+"The numerical solution of differential-algebraic systems by Runge-Kutta methods" (1989).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.errors import PairingError
+from dalembert.native.kernel import Kernel
+from dalembert.run.integrators.options import check_tolerances
+from dalembert.run.integrators.radau_step import COLUMNS, radau_interpolate, radau_prepare, radau_step, settle
+from dalembert.run.integrators.radau_workspace import RadauWork, lay_out
+from dalembert.run.integrators.stepping import Stepping
+from dalembert.run.residuals.form import Residual, SettledForm
+from dalembert.run.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
+from dalembert.run.residuals.linearisation import Linearisation
+from dalembert.run.status import Status
+from dalembert.run.time_loop.march import Samples, march
+from dalembert.run.time_loop.method import Method
+from dalembert.solve.static_elimination import StaticElimination
+
+if TYPE_CHECKING:
+    from dalembert.run.engine import Engine
+
+EPS = float(np.finfo(float).eps)
+RELATIVE_NEWTON = 0.1  # iterate until what is left is this part of the tolerance asked for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Radau(Stepping):
+    """Error per step about atol + rtol |z| (root mean square over coordinates and speeds), or fixed steps.
+
+    Position and velocity constraints hold to round-off at every step. `form` is the way to write F(t, y, y') = 0; its
+    variables must be z = (q, u, work) followed by multipliers. `step` fixes the length of the steps; the tolerances
+    then say how far the equations of a step are solved. Coordinates and speeds converge with order 5, multipliers
+    within a step with order 3 (Hairer, Lubich and Roche, index 2).
+    """
+
+    rtol: float = 1e-8
+    atol: float = 1e-10
+    form: SettledForm = field(default_factory=GearGuptaLeimkuhler)
+
+    def __post_init__(self) -> None:
+        self.check_lengths()
+        check_tolerances("Radau", self.rtol, self.atol, least=2.3e-15)
+        if isinstance(self.form, type) or not callable(getattr(self.form, "residual", None)):
+            raise PairingError(
+                f"Radau: form={self.form!r} is not a residual form; pass one such as GearGuptaLeimkuhler()"
+            )
+
+    @property
+    def explicit(self) -> bool:
+        """It solves the equations of motion with their constraints itself."""
+        return False
+
+    def run(
+        self,
+        engine: Engine,
+        z0: np.ndarray,
+        span: tuple[float, float],
+        t_eval: np.ndarray | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> Samples:
+        """Samples of the motion from z0 over `span`; `stats` counts Jacobians (njev) and factorisations (nlu) too."""
+        work = self._lay_out(engine)
+        samples = march(engine, self.method(), z0, span, t_eval, progress)
+        samples.stats["njev"], samples.stats["nlu"] = work.n_jacobians, work.n_factors
+        _settle(engine, samples, span[0], every=t_eval is not None)
+        return samples
+
+    def method(self) -> Method:
+        """The native functions and the settings of the time loop; `run` lays out the workspace they need."""
+        return Method(
+            step=radau_step,
+            prepare=radau_prepare,
+            interpolate=radau_interpolate,
+            columns=COLUMNS,
+            order=4,  # of the error estimate: it is proportional to h^4
+            **self.settings(*self._tolerances),
+        )
+
+    @property
+    def _tolerances(self) -> tuple[float, float]:
+        """What the error estimate is compared with.
+
+        It is of order 3: with the tolerances as they stand, steps would be far shorter than the fifth order of the
+        method needs (Hairer and Wanner change them likewise in their code).
+        """
+        rtol = 0.1 * self.rtol ** (2.0 / 3.0)
+        return rtol, rtol * self.atol / self.rtol
+
+    def _lay_out(self, engine: Engine) -> RadauWork:
+        """Lists and settings where the native functions find them."""
+        kernels = self._kernels(engine.system)
+        work = lay_out(engine.work, kernels, *self._prepared(engine.system))
+        work.rtol, work.atol = self._tolerances
+        work.newton_tolerance = max(10.0 * EPS, RELATIVE_NEWTON * self.rtol) / work.rtol
+        work.keep_jacobian, work.fixed = _worth_keeping(kernels), float(self.step is not None)
+        work.iterations = 10.0 if self.step is None else 50.0  # a fixed step cannot be cut instead
+        return work
+
+    def _prepared(self, system: System) -> tuple[Linearisation, StaticElimination]:
+        """Derivatives and order of elimination, found once for a system and a form."""
+        return system.kept(("Radau", self.form), lambda: _prepare(self.form, system))
+
+    def _kernels(self, system: System) -> tuple[Kernel, ...]:
+        linearisation, _ = self._prepared(system)
+        return tuple(
+            system.derived_kernel(f"Radau {function.name()} {self.form.key}", partial(_itself, function))
+            for function in (linearisation.residual, linearisation.jacobian, linearisation.constraint_rates)
+        )
+
+
+def _prepare(form: SettledForm, system: System) -> tuple[Linearisation, StaticElimination]:
+    residual = form.residual(system)
+    _check_form(form, residual, system)
+    linearisation = Linearisation.of(residual)
+    return linearisation, StaticElimination.of(linearisation)
+
+
+def _settle(engine: Engine, samples: Samples, t0: float, *, every: bool) -> None:
+    """Move interpolated states onto the constraints, which hold to the tolerance only between steps.
+
+    These are the samples at times asked for, and the states where events occurred.
+    """
+    steps = max(samples.stats["steps"], 1)
+    length = float(samples.t[-1]) - t0 if len(samples.t) else 0.0
+    if not length > 0.0:
+        return
+    inside = np.flatnonzero(samples.t > t0)
+    if not every:
+        inside = inside[-1:] if samples.status == Status.EVENT else inside[:0]
+    zdot = np.zeros(engine.nz)
+    states = np.ascontiguousarray(samples.z[inside])
+    settle(engine.plan, engine.mem, length / steps, samples.t[inside], states.reshape(-1), zdot)
+    samples.z[inside] = states
+    for _, t, z in samples.events:
+        settle(engine.plan, engine.mem, length / steps, np.array([t]), z, zdot)
+
+
+def _itself(function: ca.Function) -> ca.Function:
+    return function
+
+
+def _worth_keeping(kernels: tuple[Kernel, ...]) -> float:
+    """Rate of convergence up to which an old Jacobian serves: more if a new one costs many iterations."""
+    cost = [k.instructions * (1.0 if k.backend == "native" else 10.0) for k in kernels]
+    return 0.1 if cost[1] > 10.0 * cost[0] else 1e-3
+
+
+def _check_form(form: SettledForm, residual: Residual, system: System) -> None:
+    """Raise `PairingError` if y does not start with z = (q, u, work), all of it differential, all else algebraic."""
+    nz = system.nq + system.nu + int(system.works)
+    leading = residual.state.shape[0] == nz and all(
+        ca.is_equal(residual.state[k], residual.y[k]) for k in range(nz)
+    )  # fmt: skip
+    if not (leading and (residual.differential == (np.arange(residual.size) < nz)).all()):
+        raise PairingError(
+            f"Radau cannot use form={form!r}: its variables are not (q, u, work) followed by multipliers; use "
+            "GearGuptaLeimkuhler(), or another integrator for this form"
+        )

@@ -1,0 +1,60 @@
+"""What a Radau step works with and what it remembers.
+
+Nothing remembered is needed for a right answer: a matrix, a polynomial or a rate that does not belong to the state at
+hand only costs iterations, and each carries a stamp by which that is found out.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dalembert.native.intrinsics import record_at
+from dalembert.native.kernel import Kernel
+from dalembert.native.types import Record, floats, ints
+from dalembert.native.workspace import Workspace
+from dalembert.run.residuals.linearisation import Linearisation
+from dalembert.solve.static_elimination import NewtonMatrix, StaticElimination
+
+
+class RadauWork(Record):
+    """Sizes, kernels, blocks and settings of a Radau method."""
+
+    _fields_ = (
+        # Equations, parameters; kernels of F, of its derivatives, of the rates of constraints.
+        *ints("ny n_parameters residual_kernel jacobian_kernel rates_kernel"),
+        # Blocks of floats: the kernels' input (t, y, y', p) and output F; y at the start; unknowns Z and W = T^-1 Z of
+        # three stages; right-hand sides; the last collocation polynomial; the state of the Jacobian; rates at the start
+        # and at the end of a step.
+        *ints("input output start increments transformed sides polynomial jacobian_state rate_before rate_after"),
+        # Marks of the pure constraint rows (integers); the Newton matrix; Jacobians and factorisations made.
+        *ints("pure newton_matrix n_jacobians n_factors"),
+        # Start and length (0: none) of the polynomial; time of the Jacobian (NaN: none); step of the factors (0: none);
+        # last rate of convergence and the bound on the error it gives.
+        *floats("t_polynomial h_polynomial t_jacobian h_factors rate remaining"),
+        # Settings: share of the tolerance for Newton, rate up to which a Jacobian is kept, whether steps are fixed,
+        # tolerances of the error test, most iterations.
+        *floats("newton_tolerance keep_jacobian fixed rtol atol iterations"),
+    )
+
+
+radau_work, newton_matrix = record_at(RadauWork), record_at(NewtonMatrix)
+
+
+def lay_out(
+    work: Workspace, kernels: tuple[Kernel, ...], linearisation: Linearisation, elimination: StaticElimination
+) -> RadauWork:
+    """The record of a method that remembers nothing yet."""
+    n, nz, p = len(linearisation.algebraic), work.plan.nz, kernels[0].n_in - 1 - 2 * len(linearisation.algebraic)
+    blocks = {
+        "input": 1 + 2 * n + p, "output": n, "start": n, "increments": 3 * n, "transformed": 3 * n, "sides": 3 * n,
+        "polynomial": 4 * n, "jacobian_state": nz, "rate_before": nz, "rate_after": nz,
+    }  # fmt: skip
+    made, fresh = work.part("step_work", RadauWork, blocks, {"pure": n})
+    made.ny, made.n_parameters = n, p
+    made.residual_kernel, made.jacobian_kernel, made.rates_kernel = (kernel.address for kernel in kernels)
+    work.ints[made.pure : made.pure + n] = linearisation.algebraic
+    if fresh:
+        elimination.place(work, work.inner(NewtonMatrix))
+    made.newton_matrix = work.inner(NewtonMatrix).address
+    made.t_jacobian, made.remaining = math.nan, 1.0
+    return made

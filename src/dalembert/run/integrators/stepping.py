@@ -1,0 +1,66 @@
+"""`Stepping`: the options of methods that make steps of one length, or of lengths adapted to the error."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from dalembert.run.integrators.options import (
+    SMALLEST_RTOL,
+    check_fixed,
+    check_length,
+    check_limits,
+    check_tolerances,
+)
+from dalembert.run.time_loop.method import Method
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stepping(ABC):
+    """Steps of length `step`; or, without it, of a length that keeps the error per step below atol + rtol |z|."""
+
+    step: float | None = None
+    rtol: float | None = None
+    atol: float | None = None
+    first_step: float | None = None
+    max_step: float | None = None
+    max_steps: int = 1_000_000_000
+
+    @abstractmethod
+    def method(self) -> Method:
+        """The native functions and the settings of the time loop."""
+
+    def settle(self, rtol: float, atol: float, least: float = SMALLEST_RTOL) -> None:
+        """Check all options; where steps are adapted, fill in the tolerances that were not given."""
+        self.check_lengths(rtol=self.rtol, atol=self.atol)
+        if self.step is not None:
+            return
+        rtol, atol = rtol if self.rtol is None else self.rtol, atol if self.atol is None else self.atol
+        check_tolerances(type(self).__name__, rtol, atol, least)
+        object.__setattr__(self, "rtol", rtol)
+        object.__setattr__(self, "atol", atol)
+
+    def check_lengths(self, **adapting: float | None) -> None:
+        """Raise OptionError for lengths that cannot be, and for options of adapted steps where they are fixed.
+
+        `adapting` are such options beside the first and the longest step.
+        """
+        name = type(self).__name__
+        if self.step is not None:
+            check_fixed(name, **adapting, first_step=self.first_step, max_step=self.max_step)
+            check_length(name, "step", self.step)
+        check_limits(name, self.first_step, self.max_step, self.max_steps)
+
+    def settings(self, rtol: float | None, atol: float | None) -> dict[str, Any]:
+        """The settings of `Method` that follow from the options, with the tolerances that its functions are given."""
+        return {
+            "adaptive": self.step is None,
+            "first_step": self.step or self.first_step or 0.0,
+            "rtol": rtol,
+            "atol": atol,
+            "max_step": math.inf if self.max_step is None else self.max_step,
+            "max_steps": self.max_steps,
+            "name": type(self).__name__,
+        }

@@ -1,0 +1,134 @@
+"""Numbers a residual form begins with: independent constraints, a consistent state, multipliers, at one state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.run.formulations.choice import choose
+
+if TYPE_CHECKING:
+    from dalembert.run.engine import Engine
+
+DEPENDENT = 1e-9  # part of a constraint that others do not contain, below which it repeats them
+ROUNDS = 3  # of Newton's method from a state that nearly satisfies the constraints
+REGULAR = 1e-6  # relative singular value below which a direction is left alone, as at singular positions
+
+
+def matrices(engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """M (nu, nu) and A (nc, nu) at a state."""
+    system = engine.system
+    out = system.evaluate("dynamics", t, z[: system.nq], z[system.nq : engine.size], engine.parameters)
+    M, A = (
+        out[where].reshape(shape)
+        for where, shape in (system.parts[name] for name in ("mass_matrix", "constraint_jacobian"))
+    )
+    return M, A
+
+
+def independent_rows(system: System, M: np.ndarray, A: np.ndarray) -> tuple[int, ...]:
+    """Constraints that do not repeat others; where levels repeat one another, positions are kept before velocities.
+
+    Rows that are not linear in u' are all kept: their A is not known beforehand.
+    """
+    n_p, linear = system.count("position"), system.nc - system.curved
+    kept: list[int] = []
+    for level in (range(n_p), range(n_p, linear)):
+        if not level:
+            continue
+        free = A[list(level)]
+        if kept:  # what the kept rows leave of the others, in the mass metric
+            mass = np.sqrt(np.maximum(np.abs(np.diag(M)), 1e-14 * np.abs(np.diag(M)).max()))
+            basis = np.linalg.svd(A[kept] / mass, full_matrices=False)[2]
+            rest = free / mass
+            rest = rest - rest @ basis.T @ basis
+            small = np.linalg.norm(rest, axis=1) < DEPENDENT * np.linalg.norm(free / mass, axis=1)
+            free = np.where(small[:, None], 0.0, rest * mass)
+        kept += [level[row] for row in choose(M, free).rows]
+    return (*sorted(kept), *range(linear, system.nc))
+
+
+def kept_rows(engine: Engine, t: float, z: np.ndarray) -> tuple[int, ...] | None:
+    """The independent constraints at a state; None if all are."""
+    rows = independent_rows(engine.system, *matrices(engine, t, z))
+    return None if len(rows) == engine.system.nc else rows
+
+
+def positions(system: System, kept: Sequence[int] | None) -> int:
+    """Number of position constraints among the kept ones."""
+    n_p = system.count("position")
+    return n_p if kept is None else sum(row < n_p for row in kept)
+
+
+def carried_multipliers(
+    engine: Engine, t: float, z: np.ndarray, udot: np.ndarray, kept: Sequence[int] | None
+) -> np.ndarray:
+    """Multipliers of the kept constraints that give the same reaction as the least ones of all."""
+    system = engine.system
+    la = engine.evaluate(np.array([t]), z[None]).multipliers[0]
+    if kept is None:
+        return la
+    q, u = z[: system.nq], z[system.nq : engine.size]
+    W = system.directions(t, q, u, engine.parameters, udot=udot, multipliers=la)
+    return np.linalg.lstsq(W[list(kept)].T, W.T @ la, rcond=None)[0]
+
+
+def consistent(engine: Engine, t: float, z: np.ndarray) -> np.ndarray:
+    """The state moved onto the constraints along the shortest way in the mass metric, (nz,).
+
+    A solver that is begun, or begun again, has no error test to spare for what the state violates them by: its first
+    step would jump by that much however short it is.
+    """
+    system, z = engine.system, np.array(z, dtype=float)
+    q, u = z[: system.nq], z[system.nq : engine.size]  # views
+    n_p, ni = system.count("position"), len(system.invariants)
+    mass, inertia = weights(matrices(engine, t, z)[0], geometry(engine, t, z)[0])
+    for _ in range(ROUNDS if n_p + ni else 0):
+        held = np.concatenate(
+            [
+                system.position_residual(t, q, engine.parameters),
+                system.evaluate("invariant", t, q, u, engine.parameters)[:ni],
+            ]
+        )
+        q -= _shortest(geometry(engine, t, z)[1], held, inertia)
+    for _ in range(ROUNDS if system.count("velocity") + n_p else 0):
+        psi = system.velocity_residual(t, q, u, engine.parameters)
+        u -= _shortest(matrices(engine, t, z)[1][: len(psi)], psi, mass)
+    return z
+
+
+def _shortest(G: np.ndarray, right: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """x of G x = right with the least sum of (weight x)^2."""
+    return np.linalg.lstsq(G / weight, right, rcond=REGULAR)[0] / weight
+
+
+def weights(M: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Square roots of the inertia against each speed (nu,) and against each coordinate rate (nq,)."""
+    mass = _positive(np.sqrt(np.abs(np.diag(M))))
+    return mass, _positive(np.linalg.norm(mass[:, None] * np.linalg.pinv(C), axis=0))
+
+
+def _positive(weights: np.ndarray) -> np.ndarray:
+    """Weights with those that vanish - no inertia - replaced by the largest."""
+    largest = weights.max(initial=0.0) or 1.0
+    return np.where(weights > 1e-7 * largest, weights, largest)
+
+
+def geometry(engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """C (nq, nu) of q' = C u + D, and the gradients (n, nq) of position constraints and invariants."""
+    system = engine.system
+    nq, nu = system.nq, system.nu
+    n = system.count("position") + len(system.invariants)
+
+    def build() -> ca.Function:
+        m = system.mechanics
+        phi_q = ca.jacobian(ca.vertcat(m.phi, m.h), m.q)
+        out = ca.vertcat(ca.vec(m.C), ca.vec(phi_q))
+        return ca.Function("geometry", [ca.vertcat(m.t, m.q, m.p)], [ca.densify(out)])
+
+    out = system.derived_kernel("geometry", build)(np.concatenate([[t], z[:nq], engine.parameters]))
+    return out[: nq * nu].reshape(nu, nq).T, out[nq * nu :].reshape(nq, n).T

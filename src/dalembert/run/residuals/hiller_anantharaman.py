@@ -1,0 +1,40 @@
+"""The index-1 equations of Anantharaman and Hiller (1991): multipliers are the rates of what is integrated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.run.residuals.form import Residual
+from dalembert.run.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
+from dalembert.run.residuals.stabilised import Stabilised
+
+if TYPE_CHECKING:
+    from dalembert.run.engine import Engine
+
+
+@dataclass(frozen=True)
+class HillerAnantharaman(Stabilised):
+    """q' = C (u + A_p^T Ga') + D and M u' = f + W^T La' with phi = 0 and psi = 0: la = La', mu = Ga' vanishes.
+
+    y = (q, u, work, La, Ga, Nu). The same motion as with `GearGuptaLeimkuhler`, but a solver of F(t, y, y') = 0 now
+    integrates the multipliers instead of finding them as algebraic variables of index 2: its step and order control
+    see equations of index 1. Constraints that repeat others are left out when a run begins.
+    """
+
+    def residual(self, system: System) -> Residual:
+        """F(t, y, y') and its variables: multipliers and their integrals change places in y and y'."""
+        r = GearGuptaLeimkuhler(self.kept).residual(system)
+        n = int(r.differential.sum())
+        y, ydot = ca.vertcat(r.y[:n], r.ydot[n:]), ca.vertcat(r.ydot[:n], r.y[n:])
+        return replace(r, y=y, ydot=ydot, differential=np.ones(r.size, dtype=bool))
+
+    def start(self, engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """y and y' at a consistent state z: the integrals begin at zero, La' = la from the accelerations."""
+        y, ydot = GearGuptaLeimkuhler(self.kept).start(engine, t, z)
+        n = len(z)
+        return np.concatenate([y[:n], np.zeros(len(y) - n)]), np.concatenate([ydot[:n], y[n:]])

@@ -1,0 +1,63 @@
+"""What an implicit method needs of F(t, y, y') = 0: F, the nonzeros of F_y and F_y', and the rates of constraints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from dalembert.run.residuals.form import Residual
+
+
+@dataclass(frozen=True)
+class Linearisation:
+    """`residual` maps x = (t, y, y', p) to F; `jacobian` maps x to the nonzeros of F_y, then of F_y'.
+
+    `constraint_rates` maps x to F_t + F_y y' for equations without rates, and to zero for others. `state_places` and
+    `rate_places` (nnz, 2) are the rows and columns of the nonzeros. `eliminable` (k, 2) are entries of F_y' that are 1
+    and alone in their row and column, as in q' = ...: pivots that only grow as the step shrinks. Constant masses are
+    none: what is left of them after an elimination may be small. `algebraic` (ny,) marks equations without y'.
+    """
+
+    residual: ca.Function
+    jacobian: ca.Function
+    constraint_rates: ca.Function
+    state_places: np.ndarray
+    rate_places: np.ndarray
+    eliminable: np.ndarray
+    algebraic: np.ndarray
+
+    @classmethod
+    def of(cls, r: Residual) -> Linearisation:
+        """Exact derivatives; variables that vanish at every solution are zero in them, which keeps them sparse."""
+        n = r.size
+        F_y, F_rate = ca.jacobian(r.F, r.y), ca.sparsify(ca.jacobian(r.F, r.ydot))
+        if r.vanishing.any():
+            gone = r.y[np.flatnonzero(r.vanishing).tolist()]
+            F_y, F_rate = ca.substitute([F_y, F_rate], [gone], [ca.SX.zeros(gone.shape[0])])
+        F_y, F_rate = ca.sparsify(F_y), ca.sparsify(F_rate)
+        x = ca.SX.sym("x", 1 + 2 * n + r.p.shape[0])
+        arguments = [x[0], x[1 : 1 + n], x[1 + n : 1 + 2 * n], x[1 + 2 * n :]]
+        nonzeros = ca.vertcat(*(ca.SX(ca.Sparsity.dense(J.nnz(), 1), J.nz[:]) for J in (F_y, F_rate)))
+        rate_places = _places(F_rate)
+        algebraic = np.bincount(rate_places[:, 0], minlength=n) == 0
+        moved = ca.jtimes(r.F, ca.vertcat(r.t, r.y), ca.vertcat(1, r.ydot)) * ca.DM(algebraic.astype(float))
+        every = ca.Function("every", [r.t, r.y, r.ydot, r.p], [ca.densify(g) for g in (r.F, nonzeros, moved)])
+        F, J, moved = every(*arguments)
+        alone = np.all([np.bincount(places)[places] == 1 for places in rate_places.T], axis=0)
+        unit = [F_rate.nz[k].is_constant() and abs(float(F_rate.nz[k])) == 1.0 for k in range(F_rate.nnz())]
+        return cls(
+            residual=ca.Function("residual", [x], [F]),
+            jacobian=ca.Function("jacobian", [x], [J]),
+            constraint_rates=ca.Function("constraint_rates", [x], [moved]),
+            state_places=_places(F_y),
+            rate_places=rate_places,
+            eliminable=rate_places[alone & np.array(unit, dtype=bool)],
+            algebraic=algebraic,
+        )
+
+
+def _places(J: ca.SX) -> np.ndarray:
+    rows, columns = J.sparsity().get_triplet()
+    return np.column_stack([rows, columns]).astype(np.int64).reshape(-1, 2)

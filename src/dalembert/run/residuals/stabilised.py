@@ -1,0 +1,59 @@
+"""`Stabilised`: what the forms with position and velocity constraints side by side have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.run.residuals.consistency import kept_rows
+from dalembert.run.residuals.form import Residual
+
+if TYPE_CHECKING:
+    from dalembert.run.engine import Engine
+
+
+@dataclass(frozen=True)
+class Stabilised(ABC):
+    """The only choice made: `kept`, the constraints that act (None: all); those that repeat others are left out."""
+
+    kept: tuple[int, ...] | None = field(default=None, repr=False)
+
+    @property
+    def key(self) -> str:
+        """Name of the graph."""
+        return f"{type(self).__name__} {self.kept}"
+
+    @property
+    def choices(self) -> tuple[tuple[int, ...] | None]:
+        """The constraints that act."""
+        return (self.kept,)
+
+    @property
+    def fixed(self) -> bool:
+        """Nothing is chosen that could go bad."""
+        return False
+
+    @property
+    def partition(self) -> None:
+        """All speeds are alike."""
+        return
+
+    def settled(self, engine: Engine, t: float, z: np.ndarray) -> Self:
+        """The form without the constraints that repeat others at this state."""
+        return replace(self, kept=kept_rows(engine, t, z))
+
+    def parameters(self, engine: Engine) -> np.ndarray:
+        """Those of the system."""
+        return engine.parameters
+
+    @abstractmethod
+    def residual(self, system: System) -> Residual:
+        """F(t, y, y') and its variables."""
+
+    @abstractmethod
+    def start(self, engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """y and y' at a consistent state z."""

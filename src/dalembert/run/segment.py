@@ -1,0 +1,99 @@
+"""One system moving for a while: from a state and chosen ingredients to a `Motion`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.equations.observation import observer_of
+from dalembert.equations.system import System
+from dalembert.motion.motion import Motion
+from dalembert.motion.state import State
+from dalembert.run.events import Event, Occurrence, Occurrences
+from dalembert.run.outcome import ending
+from dalembert.run.recipe import Recipe
+from dalembert.run.status import Status
+
+if TYPE_CHECKING:
+    from dalembert.run.engine import Engine
+    from dalembert.run.time_loop.event_location import Watch
+    from dalembert.run.time_loop.march import Samples
+
+Progress = Callable[[float], None]  # is told how far a run has come
+
+
+def run_segment(
+    recipe: Recipe,
+    engine: Engine,
+    state: State,
+    span: tuple[float, float],
+    t_eval: np.ndarray | None,
+    progress: Progress | None = None,
+    events: Sequence[Event] = (),
+    fresh: Sequence[str] = (),
+) -> tuple[Motion, Status]:
+    """The motion of the system of `state`, in `engine`, from there over `span`, as far as it gets, and how it ended.
+
+    Events that do not concern the system are left out; those whose names are in `fresh` have just occurred.
+    """
+    system, p, z0 = state.system, state.parameters, state.z
+    watched = [event for event in events if event.concerns(system)]
+    with _watch(system, watched, fresh).over(engine) if watched else nullcontext():
+        samples = recipe.integrator.run(engine, z0, span, t_eval, progress)
+    nq, size, status = system.nq, engine.size, samples.status
+    motion = Motion(
+        system=system,
+        parameters=p,
+        t=samples.t,
+        q=samples.z[:, :nq],
+        u=samples.z[:, nq:size],
+        work=samples.z[:, size] if system.works else np.zeros(len(samples.t)),
+        success=status == 0,
+        message=ending(engine, samples, span[0], z0),
+        stats=samples.stats,
+        recipe=recipe,
+        facts=engine.facts(_mean_step(samples, span[0])),
+        events=_occurrences(engine, watched, samples.events, tuple(event.name for event in events)),
+    )
+    return motion, status
+
+
+def _mean_step(samples: Samples, start: float) -> float:
+    return float(samples.t[-1] - start) / max(samples.stats.get("steps", 0), 1) if len(samples.t) else 0.0
+
+
+def _watch(system: System, events: Sequence[Event], fresh: Sequence[str]) -> Watch:
+    """The event functions of a run as native code."""
+    from dalembert.run.time_loop.event_location import Watch
+
+    observation = observer_of(system).observe(
+        [event.expression(system) for event in events], f"events of `{system.name}`"
+    )
+    return Watch(
+        kernel=system.derived_kernel(observation.name, lambda: observation.function),
+        directions=tuple(event.direction for event in events),
+        stops=tuple(event.stops for event in events),
+        fresh=tuple(event.name in fresh for event in events),
+        reads_rates=observation.reads_rates,
+    )
+
+
+def _occurrences(
+    engine: Engine, events: Sequence[Event], found: list[tuple[int, float, np.ndarray]], names: tuple[str, ...]
+) -> Occurrences:
+    """Occurrences with complete states."""
+    if not found:
+        return Occurrences((), names)
+    times, z = np.array([t for _, t, _ in found]), np.array([state for _, _, state in found])
+    e, system = engine.evaluate(times, z), engine.system
+    states = [
+        State(system, float(t), row[: system.nq], row[system.nq : engine.size], e.udot[k], e.multipliers[k],
+              engine.parameters)
+        for k, (t, row) in enumerate(zip(times, z, strict=True))
+    ]  # fmt: skip
+    return Occurrences(
+        tuple(Occurrence(events[which].name, s.t, s) for (which, _, _), s in zip(found, states, strict=True)), names
+    )

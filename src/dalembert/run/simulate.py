@@ -1,0 +1,188 @@
+"""`simulate`: from a consistent state to a motion, with any formulation, drift control and integrator."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.errors import ArrayError, InconsistentStateError, OptionError, PairingError
+from dalembert.initial.degeneracy import check_degeneracy
+from dalembert.motion.motion import Motion
+from dalembert.motion.sequence import MotionSequence
+from dalembert.motion.state import State
+from dalembert.run.events import Event, check_events
+from dalembert.run.hybrid import follow_events
+from dalembert.run.progress import Progress
+from dalembert.run.recipe import Recipe
+from dalembert.run.segment import run_segment
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from dalembert.run.engine import Drift, Formulation, Integrator
+
+CONSISTENT = 1e-8  # a larger violation at the start is refused rather than silently repaired
+
+
+def simulate(
+    system: System,
+    state: State,
+    t_end: float | tuple[float, float],
+    *,
+    t_eval: ArrayLike | None = None,
+    parameters: Mapping[Any, float] | None = None,
+    formulation: Formulation | None = None,
+    drift: Drift | None = None,
+    integrator: Integrator | None = None,
+    events: Iterable[Event] = (),
+) -> Motion | MotionSequence:
+    """The motion from `state` to `t_end`, or over `(t0, t_end)`.
+
+    Samples are taken at the times `t_eval` (increasing), or at every accepted step if it is left out. `parameters`
+    changes values that the state carries. The defaults are LagrangeMultipliers, Projection and Automatic, which is
+    DOP853 and changes to Radau if the motion turns out to be stiff; the certificate says what was chosen. Numerical
+    failure does not raise: the motion holds all samples up to the failure, `success` is False and `message` says why.
+    Ctrl-C ends a run in the same way.
+
+    `events` are located during the run (see `Event`) and listed in `motion.events`. If an event ends the motion, the
+    last sample is taken there. If an event changes anything, the result is a `MotionSequence`, which reads like a
+    Motion and has two samples at the time of each change, before and after. These samples do not depend on `t_eval`.
+    """
+    formulation, drift, integrator = pair(formulation, drift, integrator)
+    span, times = _times(state, t_end, t_eval)
+    values = _parameters(system, state, parameters)
+    known = state.report is not None and state.system is system and not parameters  # what `initial` made sure of
+    if state.system is not system or parameters:
+        state = replace(state, system=system, parameters=values)
+    looked_for = check_events(state, events) if events else ()
+    if looked_for:
+        check_locates(integrator)
+    with closing(Progress(system.name, span)) as progress:
+        recipe = Recipe(formulation, drift, integrator)
+        engine = recipe.engine(system, state.parameters)
+        if not engine.violation(span[0], state.z) <= CONSISTENT:
+            raise _inconsistent(state, span[0])
+        if not known:
+            check_degeneracy(system, span[0], state.q, state.u, values)
+        if looked_for:
+            return follow_events(recipe, state, span, times, looked_for, progress)
+        return run_segment(recipe, engine, state, span, times, progress)[0]
+
+
+def check_locates(integrator: Integrator) -> None:
+    """Raise `PairingError` if the integrator is not a one-step method: it cannot locate events."""
+    from dalembert.run.engine import OneStep
+
+    if not isinstance(integrator, OneStep):
+        raise PairingError(
+            f"{type(integrator).__name__} does not support events; use a one-step integrator such as DOP853(), or "
+            "leave `events` out"
+        )
+
+
+def _inconsistent(state: State, t: float) -> InconsistentStateError:
+    """What to say about a state that violates position or velocity constraints at time t."""
+    system, names = state.system, state.system.constraint_names
+    out = system.evaluate("residual", t, state.q, state.u, state.parameters)
+    phi, psi = np.split(out, [system.count("position")])
+    residuals = {("position", names[k]): float(v) for k, v in enumerate(phi)}
+    residuals |= {("velocity", names[k]): float(v) for k, v in enumerate(psi)}
+    bad = {key: value for key, value in residuals.items() if not abs(value) <= CONSISTENT}
+    (level, name), worst = max(bad.items(), key=lambda item: abs(item[1]))
+    return InconsistentStateError(
+        f"the state violates {len(bad)} of {len(residuals)} constraints of `{system.name}` at t = {t:g} "
+        f"(worst: {level} of `{name}`, {worst:.3g}); call system.initial(...) for a consistent state",
+        bad,
+    )
+
+
+def pair(
+    formulation: Formulation | None, drift: Drift | None, integrator: Integrator | None
+) -> tuple[Formulation, Drift, Integrator]:
+    """The ingredients of a run, chosen where nothing is said; raises `PairingError` if they do not fit together."""
+    if formulation is not None and callable(getattr(formulation, "settled", None)):
+        raise PairingError(
+            f"formulation={formulation!r} is a residual form F(t, y, y') = 0, not a formulation of accelerations; it "
+            f"is for a DAE solver: leave `formulation` out and pass integrator=IDA(form={formulation!r}) or "
+            "Radau(form=...)"
+        )
+    for value, verb, what in (
+        (formulation, "accelerator", "formulation"),
+        (drift, "corrector", "drift"),
+        (integrator, "run", "integrator"),
+    ):
+        if value is not None and (isinstance(value, type) or not callable(getattr(value, verb, None))):
+            raise PairingError(f"{what}={value!r} is not a {what}; pass a value such as {_EXAMPLES[what]}")
+    usual = _usual()
+    if integrator is not None and not integrator.explicit:
+        _check_implicit(formulation, drift, type(integrator).__name__)
+    return formulation or usual[0], drift or usual[1], integrator or usual[2]
+
+
+@functools.cache
+def _usual() -> tuple[Formulation, Drift, Integrator]:
+    """What is taken where nothing is said."""
+    from dalembert.run.drift.projection import Projection
+    from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
+    from dalembert.run.integrators.automatic import Automatic
+
+    return LagrangeMultipliers(), Projection(), Automatic()
+
+
+def _check_implicit(formulation: Formulation | None, drift: Drift | None, name: str) -> None:
+    """Raise `PairingError` if something is asked for that an implicit integrator does by itself."""
+    from dalembert.run.drift.no_correction import NoCorrection
+    from dalembert.run.drift.projection import Projection
+    from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
+
+    if not isinstance(formulation, LagrangeMultipliers | None):
+        raise PairingError(
+            f"{name} solves the equations of motion with their multipliers itself and does not use {formulation!r}; "
+            "leave `formulation` out, or use an explicit integrator such as DOP853()"
+        )
+    if not isinstance(drift, NoCorrection | Projection | None):
+        raise PairingError(
+            f"{name} keeps the constraints itself, {drift!r} would disturb it; leave `drift` out, or take an explicit "
+            "integrator such as DOP853()"
+        )
+
+
+_EXAMPLES = {"formulation": "LagrangeMultipliers()", "drift": "Projection()", "integrator": "DOP853()"}
+
+
+def _times(
+    state: State, t_end: float | tuple[float, float], t_eval: ArrayLike | None
+) -> tuple[tuple[float, float], np.ndarray | None]:
+    if not isinstance(state, State):
+        raise PairingError(f"simulate needs a State, got {type(state).__name__}; call system.initial(...) for one")
+    t0, t1 = t_end if isinstance(t_end, tuple) else (state.t, t_end)
+    if not (math.isfinite(t0) and math.isfinite(t1)):
+        raise OptionError(f"the interval {t0} .. {t1} is not finite")
+    if not t1 > t0:
+        raise OptionError(f"t_end = {t1:g} is not after t0 = {t0:g}; motions run forward in time")
+    if t_eval is None:
+        return (float(t0), float(t1)), None
+    times = np.asarray(t_eval, dtype=float)
+    if times.ndim == 1 and times.size and times[0] >= t0 and times[-1] <= t1 and (times[1:] > times[:-1]).all():
+        return (float(t0), float(t1)), times
+    if times.ndim != 1 or times.size == 0 or not np.isfinite(times).all():
+        raise ArrayError(f"t_eval must be a non-empty list of finite times, got shape {times.shape}")
+    if (times[1:] <= times[:-1]).any():
+        raise ArrayError("t_eval must be strictly increasing")
+    raise ArrayError(f"t_eval reaches from {times[0]:g} to {times[-1]:g}, beyond the interval {t0:g} .. {t1:g}")
+
+
+def _parameters(system: System, state: State, changes: Mapping[Any, float] | None) -> np.ndarray:
+    if state.system is not system and state.system.coordinates != system.coordinates:
+        raise PairingError(f"the state belongs to `{state.system.name}`, not to `{system.name}`")
+    if state.system is system and not changes and math.isfinite(state.parameters.dot(state.parameters)):
+        return state.parameters  # by name it takes 70 us for 40 parameters
+    carried = dict(zip(system.parameters, state.parameters, strict=True))
+    return system.parameter_values({**carried, **{str(k): v for k, v in (changes or {}).items()}})

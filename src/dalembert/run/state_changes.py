@@ -1,0 +1,106 @@
+"""The state after an event: what `then` of an Event says, made consistent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.equations.observation import observer_of
+from dalembert.equations.system import System, name_of
+from dalembert.errors import DalembertError, InconsistentStateError, InitialStateError
+from dalembert.initial.accelerations import complete_state
+from dalembert.initial.impact import strike
+from dalembert.motion.state import State
+from dalembert.run.events import Event, Occurrence
+
+REFUSED = 1e-8  # a position constraint that is off by more cannot be imposed in an instant
+CLOSE = 1e-12  # positions that are off by less stay as they are
+
+
+def changed(event: Event, before: State) -> Occurrence:
+    """The occurrence of an event that changes something, with the state after it; raises if there is none."""
+    then = event.then
+    if isinstance(then, System):
+        after, impulses = _joined(before, then)
+    elif isinstance(then, Mapping):
+        after, impulses = _reset(event, before, then)
+    elif then is not None:
+        after, impulses = _returned(event, before, then(before)), {}
+    else:
+        return Occurrence(event.name, before.t, before)
+    return Occurrence(event.name, before.t, before, after, impulses)
+
+
+def _joined(before: State, system: System) -> tuple[State, dict[str, float]]:
+    """The state in another system: positions kept, speeds as the impulse of its constraints leaves them."""
+    carried = dict(zip(before.system.parameters, before.parameters, strict=True))
+    p = system.parameter_values({name: carried[name] for name in system.parameters if name in carried})
+    phi = system.position_residual(before.t, before.q, p)
+    bad = {system.constraint_names[k]: float(v) for k, v in enumerate(phi) if not abs(v) <= REFUSED}
+    if bad:
+        name, worst = max(bad.items(), key=lambda item: abs(item[1]))
+        raise InconsistentStateError(
+            f"the position constraint `{name}` of `{system.name}` is off by {worst:.3g} (allowed {REFUSED:.0e}); "
+            "positions cannot jump, so let the event occur where it holds",
+            {("position", key): value for key, value in bad.items()},
+        )
+    return _completed(system, before, before.q, {}, p)
+
+
+def _reset(event: Event, before: State, then: Mapping[Any, Any]) -> tuple[State, dict[str, float]]:
+    """The state with new values of coordinates, speeds or parameters."""
+    system = before.system
+    values = observer_of(system).observe(list(then.values()), f"event `{event.name}`")
+    numbers = values.at(before.t, before.q, before.u, before.parameters, before.udot, before.multipliers)
+    if not np.isfinite(numbers).all():
+        raise DalembertError("a new value is not finite")
+    new = {name_of(key): float(value) for key, value in zip(then, numbers, strict=True)}
+    carried = dict(zip(system.parameters, before.parameters, strict=True))
+    p = system.parameter_values({**carried, **{name: new[name] for name in system.parameters if name in new}})
+    q = np.array([new.get(name, value) for name, value in zip(system.coordinates, before.q, strict=True)])
+    held = {name: new[name] for name in system.coordinates if name in new}
+    return _completed(system, before, q, held, p, _velocities(system, new))
+
+
+def _velocities(system: System, new: Mapping[str, float]) -> dict[str, float]:
+    """Those of the new values that are speeds or coordinate rates."""
+    names = (*system.speeds, *(f"{name}'" for name in system.coordinates))
+    return {name: new[name] for name in names if name in new}
+
+
+def _completed(
+    system: System,
+    before: State,
+    q: np.ndarray,
+    held: Mapping[str, float],
+    p: np.ndarray,
+    given: Mapping[str, float] | None = None,
+) -> tuple[State, dict[str, float]]:
+    """The state at q, or near it where the constraints ask for that, after the impulse they give; and that impulse."""
+    t = before.t
+    off = system.evaluate("assembly", t, q, np.zeros(system.nu), p)
+    off = off[: system.count("position") + len(system.invariants)]
+    if not (np.abs(off) <= CLOSE).all():
+        near = dict(zip(system.coordinates, q, strict=True))
+        q = system.initial(held, guess=near, t0=t, parameters=dict(zip(system.parameters, p, strict=True))).q
+    u, impulses = strike(system, t, q, before.u, p, given or {})
+    return complete_state(system, t, q, u, p), dict(zip(system.constraint_names, map(float, impulses), strict=True))
+
+
+def _returned(event: Event, before: State, after: Any) -> State:
+    """What a user's function returned, checked."""
+    where = f"the function of event `{event.name}`"
+    if not isinstance(after, State):
+        raise DalembertError(f"{where} returned {type(after).__name__}, not a State")
+    if (after.system.coordinates, after.system.speeds) != (before.system.coordinates, before.system.speeds):
+        raise DalembertError(
+            f"{where} returned a state of `{after.system.name}`, which has other coordinates or speeds"
+        )
+    if after.t != before.t:
+        raise DalembertError(f"{where} returned a state at t = {after.t:g} instead of t = {before.t:g}")
+    left = after.system.evaluate("residual", after.t, after.q, after.u, after.parameters)
+    if not (np.abs(left) <= REFUSED).all():
+        raise InitialStateError(f"{where} returned a state that violates the constraints by {np.abs(left).max():.3g}")
+    return after

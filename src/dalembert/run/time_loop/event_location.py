@@ -1,0 +1,364 @@
+"""Zeros of event functions within accepted steps, in native code: noticed, bracketed, located, recorded.
+
+An event occurs where its function changes sign in the direction asked for. Each accepted step is looked at in pieces;
+as long as no piece shows a change of sign the states between come from a cubic through both ends, which costs nothing
+but the event functions. Only a step that shows one is given its dense output; on it, brought onto the constraints, the
+zero is found by Chandrupatla's method (inverse quadratic interpolation where that is safe, else bisection), to the
+resolution of time. Two zeros of one function within one piece of a step cancel and are not seen.
+
+A function that is zero at the start has no sign there: it takes that of the first value beyond `SLACK`, and does not
+occur by doing so. This is why an event that has just changed the motion does not occur again at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.native.intrinsics import record_at
+from dalembert.native.jit import jit
+from dalembert.native.kernel import Kernel
+from dalembert.native.plan import (
+    Floats,
+    Plan,
+    call_accelerate,
+    call_correct,
+    call_interpolate,
+    call_kernel,
+    call_prepare,
+    f8,
+    i8,
+    ints_at,
+    move,
+)
+from dalembert.native.types import Record, ints
+from dalembert.run.evaluate import load_state
+
+if TYPE_CHECKING:
+    from dalembert.run.engine import Engine
+
+SLACK = 1e-12  # values this small are zero for a function that starts there, in its unit
+ROOM = 256  # occurrences kept before the loop hands them over
+EPSILON = 2.0**-52
+
+# Ends of the pieces of a step. Those before NEAR are looked at in a first step only: they find the sign of functions
+# that start at zero, however soon they come back to it.
+NEAR = 14
+PIECES = np.array([*(0.25 ** (NEAR + 1 - k) for k in range(NEAR)), 0.25, 0.5, 0.75, 1.0])
+
+
+class Watched(Record):
+    """Event functions that a run looks out for, and what has occurred."""
+
+    _fields_ = (
+        # Number of functions and their kernel; occurrences kept; whether one ended the run; whether functions read the
+        # rates; whether no step was made yet; sizes of x and of the rates.
+        *ints("n kernel kept stopped reads_rates first n_x n_rates"),
+        # Blocks of floats, one entry per function: sign, values at the start and the end of a step, at the state last
+        # looked at and at both ends of a piece, and where in the step the zero is. Then the input of the kernel, a
+        # state, and the occurrences: time and state.
+        *ints("signs starts ends values left right roots input place records"),
+        # Blocks of integers, per function: its direction, whether it ends the run, whether it has just occurred; then
+        # which functions occurred.
+        *ints("direction stops fresh which"),
+    )
+
+
+watched = record_at(Watched)
+PER_FUNCTION = ("signs", "starts", "ends", "values", "left", "right", "roots")
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Event functions for a run: their kernel, and per function direction, whether it ends the run, just occurred.
+
+    The kernel reads (t, q, u, p, q', u', power, la); `reads_rates` says whether it needs more than (t, q, u, p).
+    """
+
+    kernel: Kernel
+    directions: tuple[int, ...]
+    stops: tuple[bool, ...]
+    fresh: tuple[bool, ...]
+    reads_rates: bool
+
+    @contextmanager
+    def over(self, engine: Engine) -> Iterator[None]:
+        """Let an engine that has not run yet watch these functions for as long as the context lasts."""
+        self._lay_out(engine)
+        try:
+            yield
+        finally:
+            engine.plan.watch = 0
+
+    def _lay_out(self, engine: Engine) -> None:
+        n, nz = len(self.directions), engine.nz
+        n_x, n_rates = 1 + engine.size + len(engine.parameters), engine.size + 1 + engine.system.nc
+        capacity = ROOM + len(PIECES) * n
+        blocks = dict.fromkeys(PER_FUNCTION, n)
+        blocks |= {"input": n_x + n_rates, "place": nz, "records": capacity * (1 + nz)}
+        w, _ = engine.work.part(
+            "watch", Watched, blocks, dict.fromkeys(("direction", "stops", "fresh"), n) | {"which": capacity}
+        )
+        w.n, w.kernel, w.reads_rates, w.first, w.n_x, w.n_rates = (
+            n,
+            self.kernel.address,
+            self.reads_rates,
+            1,
+            n_x,
+            n_rates,
+        )
+        for name, values in (("direction", self.directions), ("stops", self.stops), ("fresh", self.fresh)):
+            engine.work.ints[getattr(w, name) :][:n] = values
+
+
+def occurrences(engine: Engine) -> list[tuple[int, float, np.ndarray]]:
+    """Those kept since the last call, in order: function, time, state (nz,)."""
+    if not engine.plan.watch:
+        return []
+    w, nz = engine.work.parts["watch"], engine.nz
+    rows = engine.mem[w.records : w.records + w.kept * (1 + nz)].reshape(w.kept, 1 + nz).copy()
+    which = engine.work.ints[w.which : w.which + w.kept].tolist()
+    w.kept = 0
+    return [(function, float(row[0]), row[1:]) for function, row in zip(which, rows, strict=True)]
+
+
+@jit(i8(Plan))
+def is_crowded(plan):
+    """Whether occurrences should be handed over before the next step."""
+    return plan.watch != 0 and watched(plan.watch).kept >= ROOM
+
+
+@jit(i8(Plan, Floats))
+def _gauge(plan, mem):
+    """Event functions at the state evaluated last, into VALUES."""
+    w = watched(plan.watch)
+    start = plan.x
+    if w.reads_rates:  # x and the rates in one piece; without the rates x can be read where it is
+        start, n_x = w.input, w.n_x
+        move(mem, start, mem, plan.x, n_x)
+        move(mem, start + n_x, mem, plan.rates, w.n_rates)
+    call_kernel(w.kernel, mem, start, w.values)
+    return 0
+
+
+@jit(i8(Plan, Floats, f8, Floats))
+def _gauge_state(plan, mem, t, z):
+    """Event functions at (t, z), into VALUES."""
+    w = watched(plan.watch)
+    load_state(plan, mem, t, z)
+    if w.reads_rates:
+        call_accelerate(plan.accelerate, (plan, mem))
+        plan.nfev += 1
+    return _gauge(plan, mem)
+
+
+@jit(i8(Plan, Floats, i8))
+def _keep_values(plan, mem, column):
+    """Copy VALUES to another column."""
+    w = watched(plan.watch)
+    move(mem, column, mem, w.values, w.n)
+    return 0
+
+
+@jit(f8(f8, f8))
+def _sign(old, value):
+    """Sign of a function that had sign `old` (0: none yet) and now has `value`."""
+    if old == 0.0 and abs(value) <= SLACK:
+        return 0.0
+    return 1.0 if value > 0.0 else (-1.0 if value < 0.0 else 0.0)
+
+
+@jit(i8(f8, f8, i8))
+def _crosses(sign, value, direction):
+    """Whether a function of this sign has come to `value` by a zero in the direction asked for."""
+    return (sign < 0.0 and value >= 0.0 and direction >= 0) or (sign > 0.0 and value <= 0.0 and direction <= 0)
+
+
+@jit(i8(Plan, Floats, i8, i8))
+def _turn(plan, mem, signs, column):
+    """Bring `signs` up to a column of values; returns how many functions crossed zero."""
+    w = watched(plan.watch)
+    ints = ints_at(plan.ints, plan.n_ints)
+    crossed = 0
+    for k in range(w.n):
+        at, value = signs + k, mem[column + k]
+        crossed += _crosses(mem[at], value, ints[w.direction + k])
+        mem[at] = _sign(mem[at], value)
+    return crossed
+
+
+@jit(i8(Plan, Floats, f8, Floats))
+def begin(plan, mem, t, z):
+    """Values and signs at the start; functions that have just occurred have no sign."""
+    w = watched(plan.watch)
+    ints = ints_at(plan.ints, plan.n_ints)
+    n = w.n
+    _gauge_state(plan, mem, t, z)
+    _keep_values(plan, mem, w.starts)
+    for k in range(n):
+        fresh = ints[w.fresh + k]
+        mem[w.signs + k] = 0.0 if fresh else _sign(0.0, mem[w.values + k])
+    w.kept = w.stopped = 0
+    w.first = 1
+    return 0
+
+
+@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats))
+def _is_suspect(plan, mem, t, h, z, stages, znew, zdot):
+    """Whether some function may be zero within the step, by the cubic through both ends; ENDS are known."""
+    w = watched(plan.watch)
+    n, nz = w.n, plan.nz
+    for k in range(n):
+        if w.first and mem[w.signs + k] == 0.0:
+            return 1
+        mem[w.roots + k] = mem[w.signs + k]
+    if _turn(plan, mem, w.roots, w.ends):
+        return 1
+    move(mem, w.roots, mem, w.signs, n)
+    start = w.place
+    place = mem[start : start + nz]
+    for piece in range(NEAR, PIECES.size - 1):
+        s = PIECES[piece]
+        a, b = s * s * (3.0 - 2.0 * s), s * (1.0 - s)
+        for i in range(nz):
+            place[i] = z[i] + a * (znew[i] - z[i]) + h * b * ((1.0 - s) * stages[i] - s * zdot[i])
+        _gauge_state(plan, mem, t + s * h, place)
+        if _turn(plan, mem, w.roots, w.values):
+            return 1
+    return _turn(plan, mem, w.roots, w.ends)
+
+
+@jit(f8(Plan, Floats, f8, f8, f8, f8, Floats, Floats, Floats))
+def _look(plan, mem, s, t, h, t_new, z, stages, znew):
+    """Put the state at t + s h, on the constraints, into PLACE and the event functions there into VALUES."""
+    w = watched(plan.watch)
+    start, nz = w.place, plan.nz
+    place = mem[start : start + nz]
+    at = t_new if s == 1.0 else t + s * h
+    if s == 1.0:
+        move(place, 0, znew, 0, nz)
+    else:
+        call_interpolate(plan.interpolate, (s, h, z, stages, znew, place))
+        call_correct(plan.correct, (plan, mem, at, place))
+    _gauge_state(plan, mem, at, place)
+    return at
+
+
+@jit(f8(Plan, Floats, i8, f8, f8, f8, f8, f8, Floats, Floats, Floats))
+def _locate(plan, mem, k, left, right, t, h, t_new, z, stages, znew):
+    """Where in the piece (left, right) function k is zero (T. R. Chandrupatla, Adv. Eng. Softw. 28 (1997) 145-149)."""
+    w = watched(plan.watch)
+    b, a, c = left, right, left
+    fb, fa = mem[w.left + k], mem[w.right + k]
+    fc = fb
+    if fa == 0.0:
+        return a
+    resolution = 2.0 * EPSILON * max(1.0, abs(t_new) / h)
+    share, best = 0.5, a
+    for _ in range(200):
+        s = a + share * (b - a)
+        _look(plan, mem, s, t, h, t_new, z, stages, znew)
+        fs = mem[w.values + k]
+        if (fs > 0.0) == (fa > 0.0):
+            c, fc = a, fa
+        else:
+            c, fc, b, fb = b, fb, a, fa
+        a, fa = s, fs
+        best = a if abs(fa) < abs(fb) else b
+        limit = resolution / abs(b - a)
+        if limit > 0.5 or fa == 0.0:
+            break
+        xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
+        share = 0.5
+        if phi * phi < xi and (1.0 - phi) ** 2 < 1.0 - xi:
+            share = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
+        share = min(1.0 - limit, max(limit, share))
+    return best
+
+
+@jit(i8(Plan, Floats, i8, f8))
+def _record(plan, mem, k, t):
+    """Keep the state in PLACE as an occurrence of function k at time t."""
+    w = watched(plan.watch)
+    ints = ints_at(plan.ints, plan.n_ints)
+    nz = plan.nz
+    kept = w.kept
+    ints[w.which + kept] = k
+    at = w.records + kept * (1 + nz)
+    mem[at] = t
+    move(mem, at + 1, mem, w.place, nz)
+    w.kept = kept + 1
+    return 0
+
+
+@jit(f8(Plan, Floats, f8, f8, f8, Floats, Floats, Floats))
+def _take(plan, mem, t, h, t_new, z, stages, znew):
+    """Record the zeros in ROOTS in their order; returns the time of the first that ends the run, else infinity.
+
+    With it go all that are zero there too or would be before time can tell: one cannot say which was first.
+    """
+    w = watched(plan.watch)
+    ints = ints_at(plan.ints, plan.n_ints)
+    n = w.n
+    roots, together = w.roots, 8.0 * EPSILON * max(1.0, abs(t_new) / h)
+    while True:
+        first = 0
+        for k in range(n):
+            if mem[roots + k] < mem[roots + first]:
+                first = k
+        s = mem[roots + first]
+        if s == math.inf:
+            return math.inf
+        at = _look(plan, mem, s, t, h, t_new, z, stages, znew)
+        if not ints[w.stops + first]:
+            _record(plan, mem, first, at)
+            mem[roots + first] = math.inf
+            continue
+        for k in range(n):
+            if mem[roots + k] - s <= together or (mem[roots + k] < math.inf and abs(mem[w.values + k]) <= SLACK):
+                _record(plan, mem, k, at)
+        w.stopped = 1
+        return at
+
+
+@jit(f8(Plan, Floats, f8, f8, f8, Floats, Floats, Floats, Floats))
+def watch(plan, mem, t, h, t_new, z, stages, znew, zdot):
+    """Record what occurs in the accepted step from t by h to `t_new`; rates at its end were evaluated last.
+
+    Returns the time of an event that ends the run, with the state there in PLACE; infinity if there is none.
+    """
+    w = watched(plan.watch)
+    ints = ints_at(plan.ints, plan.n_ints)
+    n = w.n
+    _gauge(plan, mem)
+    _keep_values(plan, mem, w.ends)
+    if _is_suspect(plan, mem, t, h, z, stages, znew, zdot):
+        call_prepare(plan.prepare, (plan, mem, t, h, z, stages, znew, zdot))
+        move(mem, w.left, mem, w.starts, n)
+        left = 0.0
+        for piece in range(0 if w.first else NEAR, PIECES.size):
+            right = PIECES[piece]
+            _look(plan, mem, right, t, h, t_new, z, stages, znew)
+            _keep_values(plan, mem, w.right)
+            for k in range(n):
+                sign, value = mem[w.signs + k], mem[w.right + k]
+                crossed = _crosses(sign, value, ints[w.direction + k])
+                mem[w.roots + k] = (
+                    _locate(plan, mem, k, left, right, t, h, t_new, z, stages, znew) if crossed else math.inf
+                )
+            at = _take(plan, mem, t, h, t_new, z, stages, znew)
+            if at < math.inf:
+                return at
+            _turn(plan, mem, w.signs, w.right)
+            move(mem, w.left, mem, w.right, n)
+            left = right
+    else:
+        _turn(plan, mem, w.signs, w.ends)
+    move(mem, w.starts, mem, w.ends, n)
+    w.first = 0
+    return math.inf

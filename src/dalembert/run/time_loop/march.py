@@ -1,0 +1,189 @@
+"""Marching through time with a one-step method: native slices, output in chunks, Ctrl-C heard, choices made anew."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from dalembert.errors import OptionError
+from dalembert.native.jit import flat
+from dalembert.run.status import MORE, OK, PAUSED, Status
+from dalembert.run.time_loop import advance as loop
+from dalembert.run.time_loop import event_location as crossing
+from dalembert.run.time_loop.columns import allocate
+from dalembert.run.time_loop.method import Method
+
+if TYPE_CHECKING:
+    from dalembert.run.engine import Engine
+
+CHUNK = 4096  # samples per buffer when every step is stored
+MOST_STEPS = 10_000_000  # per slice, however fast they are
+START = 12  # numbers that stand for plan, mem, clock, z, znew, zdot and stages
+SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctrl-C
+
+
+@dataclass
+class Samples:
+    """What a run leaves: times (nt,), states z = (q, u, work) (nt, nz), how it ended and what it cost.
+
+    `events` are the occurrences of event functions in their order: which, when, and the state (nz,) there.
+    """
+
+    t: np.ndarray
+    z: np.ndarray
+    status: Status
+    stats: dict[str, int]
+    events: list[tuple[int, float, np.ndarray]] = field(default_factory=list)
+    begin: float = 0.0
+    end: tuple[float, np.ndarray] = (0.0, np.zeros(0))  # time and state where it stopped, stored or not
+    works: bool = False  # whether the last entry of a state is the work done
+
+
+class Reviewer(Protocol):
+    """Looks at a march when `due` steps were accepted, and may stop it (status PAUSED)."""
+
+    due: int
+
+    def __call__(self, run: March) -> bool: ...
+
+
+def march(
+    engine: Engine,
+    method: Method,
+    z0: np.ndarray,
+    span: tuple[float, float],
+    t_eval: np.ndarray | None = None,
+    progress: Callable[[float], None] | None = None,
+    review: Reviewer | None = None,
+) -> Samples:
+    """Integrate from z0 over `span`; stores `t_eval`, or every step. Ctrl-C keeps what is there.
+
+    Event functions the engine watches are recorded; one that ends the run leaves the status EVENT and a last sample.
+    """
+    engine.begin(
+        span[0],
+        z0,
+        integrator=method.name,
+        order=method.order,
+        step=None if method.adaptive else method.first_step,
+        tolerance=max(method.rtol, method.atol),
+        stability=method.stability,
+    )
+    if not engine.choices:
+        engine.choose(span[0], z0)
+    plan = engine.plan
+    plan.step, plan.prepare, plan.interpolate = method.addresses
+    plan.estimate = method.estimate.address if method.estimate and method.adaptive else 0
+    run = March(engine, method, z0, span, t_eval)
+    status = run.start()
+    try:
+        while status == MORE:
+            status = run.slice(MOST_STEPS if review is None else max(review.due - run.accepted, 1))
+            if engine.plan.stale > 0:
+                # A partition given by the user may fail on the way: the pivoted solve carries on.
+                with suppress(OptionError):
+                    engine.choose(float(run.clock.t), run.z)
+            if progress is not None:
+                progress(run.t)
+            if review is not None and status == MORE and run.accepted >= review.due and review(run):
+                status = PAUSED
+    except KeyboardInterrupt:
+        run.collect()
+        status = Status.INTERRUPTED
+    if status == Status.NOT_FINITE and engine.unsolved:
+        status = engine.unsolved
+    return run.finish(status)
+
+
+class March:
+    """The explicit state of one integration."""
+
+    def __init__(
+        self, engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, float], t_eval: np.ndarray | None
+    ) -> None:
+        self.engine, self.method = engine, method
+        (t0, t1), nz = span, engine.nz
+        self.z, self.znew, self.zdot, self.stages = allocate(nz, method.columns)
+        self.z[: engine.size] = z0[: engine.size]  # the work done starts at zero
+        self.clock = loop.new_clock(t0, t1, method)
+        self.t_eval = np.zeros(0) if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
+        capacity = CHUNK if t_eval is None else len(self.t_eval) + 1  # an event may add one
+        self.ts, self.zs = np.zeros(capacity), np.zeros(capacity * nz)
+        self.chunks: list[tuple[np.ndarray, np.ndarray]] = []
+        self.events: list[tuple[int, float, np.ndarray]] = []
+        self.budget = 64
+        asked = len(self.t_eval) > 0 and self.t_eval[0] <= t0
+        if asked or t_eval is None:  # the first sample is the given state itself
+            self.ts[0], self.zs[:nz] = t0, self.z
+            self.clock.stored, self.clock.next = 1, int(asked)
+        arrays = (self.z, self.znew, self.zdot, self.stages, self.t_eval, self.ts, self.zs)
+        self.numbers = flat(loop.advance.signature.arguments[:-1], (engine.plan, engine.mem, self.clock, *arrays))
+
+    def start(self) -> int:
+        """Rates at the start and the first step length; MORE if there is something to do."""
+        e = self.engine
+        e.plan.nfev = 0
+        status = loop.start.call(*self.numbers[:START], e.size, self.method.order)
+        if e.plan.watch:
+            crossing.begin(e.plan, e.mem, self.clock.t, self.z)
+        return MORE if status == OK else status
+
+    @property
+    def t(self) -> float:
+        """Where it is."""
+        return float(self.clock.t)
+
+    @property
+    def t_start(self) -> float:
+        """Where it began."""
+        return float(self.clock.t_start)
+
+    @property
+    def t_end(self) -> float:
+        """Where it should end."""
+        return float(self.clock.t_end)
+
+    @property
+    def accepted(self) -> int:
+        """Steps accepted so far."""
+        return int(self.clock.accepted)
+
+    def slice(self, most: int) -> int:
+        """Advance for about `SLICE` seconds, `most` steps, or until the buffer is full; collects what was stored."""
+        begin = time.perf_counter()
+        status = loop.advance.call(*self.numbers, min(self.budget, most))
+        seconds = time.perf_counter() - begin
+        self.budget = max(16, min(int(self.budget * SLICE / max(seconds, 1e-6)), 4 * self.budget, MOST_STEPS))
+        self.collect()
+        return int(status)
+
+    def collect(self) -> None:
+        """Copy stored samples and occurrences out of their buffers."""
+        self.events += crossing.occurrences(self.engine)
+        n = int(self.clock.stored)
+        if n:
+            self.chunks.append((self.ts[:n].copy(), self.zs[: n * self.engine.nz].reshape(n, -1).copy()))
+        self.clock.stored = 0
+
+    def finish(self, status: int) -> Samples:
+        """All samples and the cost."""
+        if self.clock.stored:  # it ended before the first slice
+            self.collect()
+        stats = {
+            "steps": int(self.clock.accepted),
+            "rejected": int(self.clock.rejected),
+            "nfev": int(self.engine.plan.nfev),
+        }
+        more = (self.events, self.t_start, (self.t, self.z.copy()), self.engine.system.works)
+        if not self.chunks:
+            return Samples(np.zeros(0), np.zeros((0, self.engine.nz)), Status(status), stats, *more)
+        t, z = self.chunks[0] if len(self.chunks) == 1 else (np.concatenate(c) for c in zip(*self.chunks, strict=True))
+        if status == Status.INTERRUPTED:  # Ctrl-C can make a chunk be collected twice
+            fresh = np.r_[True, t[1:] > t[:-1]]
+            t, z = t[fresh], z[fresh]
+        return Samples(t, z, Status(status), stats, *more)

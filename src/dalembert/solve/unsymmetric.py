@@ -1,0 +1,105 @@
+"""Saddle-point systems [M -W^T; A 0] whose reactions act in other directions W than the constraints A.
+
+Servo constraints make them unsymmetric, as an unknown force enforces a constraint it is not normal to, and so does
+friction. LU with complete
+pivoting, which reveals the rank: a servo constraint that its unknown cannot influence shows as a missing pivot.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dalembert.native.jit import jit
+from dalembert.native.plan import Floats, Plan, i8, ints_at
+from dalembert.solve.dense import SINGULAR, scale_saddle
+from dalembert.solve.rows import add_row, row_product, swap_rows
+
+
+@jit(i8(Plan, Floats, i8, i8, i8, i8))
+def _swap(plan, mem, n, k, r, c):
+    """Bring entry (r, c) to (k, k)."""
+    ints = ints_at(plan.ints, plan.n_ints)
+    K, rows, columns = plan.matrix, plan.permutation, plan.pivots
+    if r != k:
+        swap_rows(mem, K + k * n, K + r * n, n)
+    for i in range(n):
+        mem[K + i * n + k], mem[K + i * n + c] = mem[K + i * n + c], mem[K + i * n + k]
+    ints[rows + k], ints[rows + r] = ints[rows + r], ints[rows + k]
+    ints[columns + k], ints[columns + c] = ints[columns + c], ints[columns + k]
+    return 0
+
+
+@jit(i8(Plan, Floats, i8))
+def _factor(plan, mem, n):
+    ints = ints_at(plan.ints, plan.n_ints)
+    K, rows, columns = plan.matrix, plan.permutation, plan.pivots
+    for i in range(n):
+        ints[rows + i] = i
+        ints[columns + i] = i
+    first = last = 1.0
+    k = 0
+    while k < n:
+        r, c, top = k, k, 0.0
+        for i in range(k, n):
+            for j in range(k, n):
+                if abs(mem[K + i * n + j]) > top:
+                    r, c, top = i, j, abs(mem[K + i * n + j])
+        if not top > SINGULAR:
+            break
+        _swap(plan, mem, n, k, r, c)
+        first, last = (top, top) if k == 0 else (first, top)
+        d = 1.0 / mem[K + k * n + k]
+        for i in range(k + 1, n):
+            l = mem[K + i * n + k] * d
+            mem[K + i * n + k] = l
+            add_row(mem, K + i * n + k + 1, K + k * n + k + 1, -l, n - k - 1)
+        k += 1
+    plan.rank = k
+    mem[plan.quality] = last / first if k == n else 0.0
+    return k
+
+
+@jit(i8(Plan, Floats))
+def factor_general(plan, mem):
+    """Factorise the scaled matrix; returns the rank. Columns of W are scaled to unit length in `COLUMN`."""
+    nu, nc = plan.nu, plan.nc
+    M, A, W, s, K, c = plan.mass, plan.jacobian, plan.direction, plan.scale, plan.matrix, plan.column
+    n = nu + nc
+    scale_saddle(plan, mem, nc)
+    for k in range(nc):
+        norm = 0.0
+        for i in range(nu):
+            norm += (mem[W + k * nu + i] * mem[s + i]) ** 2
+        mem[c + n + nu + k] = 1.0 / math.sqrt(norm) if norm > 0.0 else 1.0
+    for i in range(nu):
+        mem[c + n + i] = mem[s + i]
+        for j in range(nu):
+            mem[K + i * n + j] = mem[s + i] * mem[M + i * nu + j] * mem[s + j]
+        for k in range(nc):
+            mem[K + i * n + nu + k] = -mem[s + i] * mem[W + k * nu + i] * mem[c + n + nu + k]
+    for k in range(nc):
+        for j in range(nu):
+            mem[K + (nu + k) * n + j] = mem[s + nu + k] * mem[A + k * nu + j] * mem[s + j]
+        for j in range(nu, n):
+            mem[K + (nu + k) * n + j] = 0.0
+    return _factor(plan, mem, n)
+
+
+@jit(i8(Plan, Floats, i8))
+def solve_general(plan, mem, where):
+    """Solve in place for mem[where : where + nu + nc] = (f, b), giving (u', la); what is beyond the rank is zero."""
+    ints = ints_at(plan.ints, plan.n_ints)
+    n, K, s, x = plan.nu + plan.nc, plan.matrix, plan.scale, plan.column
+    rows, columns, rank = plan.permutation, plan.pivots, plan.rank
+    for i in range(n):
+        j = ints[rows + i]
+        mem[x + i] = mem[where + j] * mem[s + j]
+    for i in range(rank):
+        mem[x + i] -= row_product(mem, K + i * n, x, i)
+    for i in range(rank - 1, -1, -1):
+        right = row_product(mem, K + i * n + i + 1, x + i + 1, rank - i - 1)
+        mem[x + i] = (mem[x + i] - right) / mem[K + i * n + i]
+    for i in range(n):
+        j = ints[columns + i]
+        mem[where + j] = mem[x + i] * mem[x + n + j] if i < rank else 0.0
+    return 0
