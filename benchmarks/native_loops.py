@@ -8,7 +8,8 @@ from dalembert.native.intrinsics import call_kernel, move, record_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Plan, accelerate_type, call_accelerate, call_correct, correct_type
 from dalembert.native.types import Floats, Record, f8, i8, ints
-from dalembert.run.engine import Engine, Integrator
+from dalembert.run.engine import Engine
+from dalembert.run.integrators.integrator import Integrator
 
 
 class Spy(Record):

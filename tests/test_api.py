@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import dalembert as da
+from dalembert.ingredients import INGREDIENTS
 
 
 def imported(body):
@@ -21,7 +22,7 @@ def test_all_is_exactly_what_the_package_imports():
     tree = ast.parse(Path(da.__file__).read_text(encoding="utf-8"))
     (types,) = (statement for statement in tree.body if isinstance(statement, ast.If))
     at_once, when_asked_for = imported(tree.body), imported(types.body)
-    assert when_asked_for == da._NATIVE
+    assert when_asked_for == INGREDIENTS
     assert sorted(da.__all__) == sorted(at_once | when_asked_for) == dir(da)
     assert len(set(da.__all__)) == len(da.__all__)
 

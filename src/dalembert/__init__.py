@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from dalembert import ingredients as _ingredients
 from dalembert.analysis.compare import Comparison, compare
 from dalembert.equations.system import System
 from dalembert.errors import (
@@ -105,37 +106,11 @@ __all__ = [
     "from_toml",
 ]
 
-# Ingredients of runs: their modules are imported when they are asked for.
-_NATIVE = {
-    "Automatic": "dalembert.run.integrators.automatic",
-    "Baumgarte": "dalembert.run.drift.baumgarte",
-    "Blajer": "dalembert.run.drift.blajer",
-    "KuttaMerson": "dalembert.run.integrators.kutta_merson",
-    "Tsit5": "dalembert.run.integrators.tsit5",
-    "Yoon": "dalembert.run.drift.yoon",
-    "DOP853": "dalembert.run.integrators.dop853",
-    "GeneralizedAlpha": "dalembert.run.integrators.generalized_alpha",
-    "HillerAnantharaman": "dalembert.run.residuals.hiller_anantharaman",
-    "IDA": "dalembert.run.integrators.ida",
-    "PseudoSpeeds": "dalembert.run.residuals.pseudo_speeds",
-    "LagrangeMultipliers": "dalembert.run.formulations.lagrange_multipliers",
-    "NoCorrection": "dalembert.run.drift.no_correction",
-    "Projection": "dalembert.run.drift.projection",
-    "MinimalKane": "dalembert.run.formulations.minimal_kane",
-    "NonminimalKane": "dalembert.run.formulations.nonminimal_kane",
-    "NullSpace": "dalembert.run.formulations.null_space",
-    "UdwadiaKalaba": "dalembert.run.formulations.udwadia_kalaba",
-    "RK4": "dalembert.run.integrators.rk4",
-    "GearGuptaLeimkuhler": "dalembert.run.residuals.gear_gupta_leimkuhler",
-    "Radau": "dalembert.run.integrators.radau",
-    "StateSpaceSVD": "dalembert.run.integrators.state_space_svd",
-}
-
 
 def __getattr__(name: str) -> Any:
-    if name not in _NATIVE:
+    if name not in _ingredients.INGREDIENTS:
         raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
-    return getattr(import_module(_NATIVE[name]), name)
+    return getattr(import_module(_ingredients.INGREDIENTS[name]), name)
 
 
 def __dir__() -> list[str]:

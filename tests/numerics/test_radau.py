@@ -14,7 +14,7 @@ from dalembert.run.integrators import radau_coefficients as tableau
 from dalembert.run.residuals.linearisation import Linearisation
 from dalembert.solve.complex_newton_matrix import factor_complex_newton, solve_complex_newton
 from dalembert.solve.newton_matrix import factor_newton, solve_newton
-from dalembert.solve.static_elimination import NewtonMatrix, StaticElimination
+from dalembert.solve.static_elimination import NewtonMatrix
 
 ANGLES = ("beta", "theta", "gamma", "phi", "delta", "omega", "epsilon")
 
@@ -71,7 +71,7 @@ class Newton:
 
     def __init__(self, system, state):
         self.linearisation = Linearisation.of(da.GearGuptaLeimkuhler().residual(system))
-        self.elimination = StaticElimination.of(self.linearisation)
+        self.elimination = self.linearisation.elimination
         self.n = n = len(self.elimination.row_at)
         self.work, self.matrix = Workspace(Plan()), NewtonMatrix()
         self.elimination.place(self.work, self.matrix)

@@ -17,6 +17,7 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError
+from dalembert.ingredients import every
 from dalembert.motion.motion import Motion
 from dalembert.motion.state import State
 from dalembert.run.simulate import simulate
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from dalembert.run.engine import Drift, Formulation, Integrator
+    from dalembert.run.engine import Drift, Formulation
+    from dalembert.run.integrators.integrator import Integrator
 
 SAMPLES = 51  # times at which motions are compared
 REPEATS = 3  # a run is timed as often, the best counts, unless it takes long
@@ -165,10 +167,8 @@ def _ladder(integrator: Any, span: float) -> list[Any]:
 def every_formulation() -> list[Any]:
     """All formulations that are exported, with their defaults."""
     import dalembert as da
-    from dalembert import _NATIVE
 
-    package = "dalembert.run.formulations."
-    return [getattr(da, name)() for name, module in _NATIVE.items() if module.startswith(package)]
+    return [getattr(da, name)() for name in every("formulations")]
 
 
 def every_drift() -> list[Any]:

@@ -18,17 +18,12 @@ from dalembert.equations.naming import finite_number, name_of
 from dalembert.errors import ArrayError, UnknownNameError
 from dalembert.model.statement import Statement
 from dalembert.native.kernel import Kernel
+from dalembert.stages import stage
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dalembert.analysis.symbolic import SymbolicEquations
-    from dalembert.initial.choice import Independent
-    from dalembert.initial.diagnosis import Diagnosis
-    from dalembert.motion.motion import Motion
-    from dalembert.motion.sequence import MotionSequence
-    from dalembert.motion.state import State
-    from dalembert.run.events import Event
+    import dalembert as da
 
 Named = Mapping[Any, float]
 Bounds = Mapping[Any, tuple[float, float]]
@@ -309,16 +304,16 @@ class System:
 
     # fmt: off
     @overload
-    def initial(self, given: Named | None = ..., *, guess: Named | State | None = ..., weights: Named | None = ...,
+    def initial(self, given: Named | None = ..., *, guess: Named | da.State | None = ..., weights: Named | None = ...,
                 hold: Any = ..., bounds: Bounds | None = ..., t0: float | None = ..., parameters: Named | None = ...,
-                all_branches: Literal[False] = ...) -> State: ...
+                all_branches: Literal[False] = ...) -> da.State: ...
     @overload
-    def initial(self, given: Named | None = ..., *, guess: Named | State | None = ..., weights: Named | None = ...,
+    def initial(self, given: Named | None = ..., *, guess: Named | da.State | None = ..., weights: Named | None = ...,
                 hold: Any = ..., bounds: Bounds | None = ..., t0: float | None = ..., parameters: Named | None = ...,
-                all_branches: Literal[True]) -> tuple[State, ...]: ...
-    def initial(self, given: Named | None = None, *, guess: Named | State | None = None, weights: Named | None = None,
-                hold: Any = None, bounds: Bounds | None = None, t0: float | None = None,
-                parameters: Named | None = None, all_branches: bool = False) -> State | tuple[State, ...]:
+                all_branches: Literal[True]) -> tuple[da.State, ...]: ...
+    def initial(self, given: Named | None = None, *, guess: Named | da.State | None = None,
+                weights: Named | None = None, hold: Any = None, bounds: Bounds | None = None, t0: float | None = None,
+                parameters: Named | None = None, all_branches: bool = False) -> da.State | tuple[da.State, ...]:
         # fmt: on
         """A state that satisfies every constraint at every level and has the `given` values, nearest to the `guess`.
 
@@ -330,43 +325,35 @@ class System:
         brings its time and parameter values. `all_branches` gives all locally nearest states, sorted by distance.
         Raises `InitialStateError`, which names the conflict and a change that would help.
         """
-        from dalembert.initial.consistent import find_state
-
         options = {"guess": guess, "weights": weights, "hold": hold, "bounds": bounds, "t0": t0}
-        return find_state(self, given, parameters=parameters, all_branches=all_branches, **options)
+        return stage("System.initial")(self, given, parameters=parameters, all_branches=all_branches, **options)
 
-    def suggest_independent(self, state: State) -> Independent:
+    def suggest_independent(self, state: da.State) -> Any:
         """A good set of n_p coordinates and n_v speeds to give in this state, by name."""
-        from dalembert.initial.choice import suggest_independent
-
-        return suggest_independent(self, state)
+        return stage("System.suggest_independent")(self, state)
 
     @overload
     def simulate(
-        self, state: State, t_end: float | tuple[float, float], *, events: Iterable[Event], **options: Any
-    ) -> Motion | MotionSequence: ...
+        self, state: da.State, t_end: float | tuple[float, float], *, events: Iterable[da.Event], **options: Any
+    ) -> da.Motion | da.MotionSequence: ...
     @overload
-    def simulate(self, state: State, t_end: float | tuple[float, float], **options: Any) -> Motion: ...
-    def simulate(self, state: State, t_end: float | tuple[float, float], **options: Any) -> Motion | MotionSequence:
+    def simulate(self, state: da.State, t_end: float | tuple[float, float], **options: Any) -> da.Motion: ...
+    def simulate(
+        self, state: da.State, t_end: float | tuple[float, float], **options: Any
+    ) -> da.Motion | da.MotionSequence:
         """The motion from `state`; see `dalembert.run.simulate.simulate` for the options."""
-        from dalembert.run.simulate import simulate
+        return stage("System.simulate")(self, state, t_end, **options)
 
-        return simulate(self, state, t_end, **options)
-
-    def diagnose(self, state: State) -> Diagnosis:
+    def diagnose(self, state: da.State) -> da.Diagnosis:
         """Degrees of freedom, rank, redundant and conflicting constraints by name, and which reactions are unique."""
-        from dalembert.initial.diagnosis import diagnose
+        return stage("System.diagnose")(self, state)
 
-        return diagnose(self, state)
-
-    def equations(self, formulation: Any = None) -> SymbolicEquations:
+    def equations(self, formulation: Any = None) -> Any:
         """The equations of motion in SymPy and LaTeX as a formulation arranges them (None: Lagrange multipliers).
 
         For small systems; see `dalembert.analysis.symbolic.write_equations`.
         """
-        from dalembert.analysis.symbolic import write_equations
-
-        return write_equations(self, formulation)
+        return stage("System.equations")(self, formulation)
 
     # -- inside ----------------------------------------------------------------------------------------------------
 

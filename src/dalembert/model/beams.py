@@ -18,7 +18,7 @@ from dalembert.model.statement import Attitude, Body, Line, Particle, Vector
 from dalembert.model.vectors import ORIGIN, plus, turned
 
 if TYPE_CHECKING:
-    from dalembert.model.model import Model
+    import dalembert
 
 Expression = Any
 Plane = tuple[sp.Expr, sp.Expr]
@@ -75,7 +75,7 @@ class FloatingBeam:
 class Beams:
     """The flexible beams of a model, in the plane z = 0."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: dalembert.Model) -> None:
         self._model = model
 
     def cable(

@@ -18,7 +18,7 @@ from dalembert.model.statement import Constraint, Joint, Line, Point, Vector
 from dalembert.model.vectors import ORIGIN, cross, dot, minus, plus, times
 
 if TYPE_CHECKING:
-    from dalembert.model.model import Model
+    import dalembert
 
 Expression = Any
 BLADE = sp.Rational(1, 5)  # length of a skate as it is drawn
@@ -27,7 +27,7 @@ BLADE = sp.Rational(1, 5)  # length of a skate as it is drawn
 class Contacts:
     """The contacts of a model. A plane is a marker whose z axis is its normal (`model.ground`: the plane z = 0)."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: dalembert.Model) -> None:
         self._model = model
 
     def skate(self, name: str, blade: Point) -> Joint:

@@ -13,7 +13,7 @@ from dalembert.model.statement import Line, Point, Vector
 from dalembert.model.vectors import EX, ORIGIN, dot, minus, times
 
 if TYPE_CHECKING:
-    from dalembert.model.model import Model
+    import dalembert
 
 Expression = Any
 
@@ -21,7 +21,7 @@ Expression = Any
 class Elements:
     """The force elements of a model. Ends are markers, bodies (their mass centres) or particles; `model.ground` too."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: dalembert.Model) -> None:
         self._model = model
 
     def spring(self, name: str, first: Point, second: Point, *, stiffness: Expression, length: Expression = 0) -> None:

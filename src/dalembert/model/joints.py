@@ -27,7 +27,7 @@ from dalembert.model.statement import Constraint, Joint, Point, Vector
 from dalembert.model.vectors import EX, EY, EZ, ORIGIN, cross, dot, minus, plus, times
 
 if TYPE_CHECKING:
-    from dalembert.model.model import Model
+    import dalembert
 
 Expression = Any
 
@@ -53,7 +53,7 @@ class Joints:
     then normal to the plane; the axis of slides and lines lies in the plane.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: dalembert.Model) -> None:
         self._model = model
 
     def revolute(self, name: str, first: Point, second: Point) -> Joint:

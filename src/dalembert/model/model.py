@@ -36,9 +36,10 @@ from dalembert.model.statement import (
     Torque,
 )
 from dalembert.model.vectors import derivative
+from dalembert.stages import stage
 
 if TYPE_CHECKING:
-    from dalembert.equations.system import System
+    import dalembert
 
 Expression = Any  # a SymPy expression or a number
 Components = Sequence[Expression]
@@ -319,11 +320,9 @@ class Model:
 
     # -- the next stage -------------------------------------------------------------------------------------------
 
-    def compile(self) -> System:
+    def compile(self) -> dalembert.System:
         """The equations of motion as native code; raises `ModelError`, which lists every fault of the model."""
-        from dalembert.equations.compile import compile_statement
-
-        return compile_statement(self.closed())
+        return stage("Model.compile")(self.closed())
 
     def closed(self) -> Statement:
         """The statement that `compile` reads, with default speeds for coordinates that have none."""

@@ -9,12 +9,9 @@ import enum
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import sympy as sp
-
-if TYPE_CHECKING:
-    from dalembert.model.markers import Marker
 
 Vector = tuple[sp.Expr, sp.Expr, sp.Expr]
 
@@ -123,8 +120,8 @@ class Joint:
 
     name: str
     kind: str
-    first: Marker
-    second: Marker
+    first: Any  # markers
+    second: Any
     rows: tuple[str, ...]
     forces: tuple[tuple[sp.Expr, ...], ...]
     torques: tuple[tuple[sp.Expr, ...], ...]

@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.errors import ArrayError, DalembertError
 from dalembert.motion.protocols import Record
+from dalembert.stages import stage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,20 +33,16 @@ class Recorded:
 
     def plot(self: Record, path: str | Path | None = None) -> Figure:
         """An overview figure: coordinates, speeds, multipliers, violation, energy balance; saved if `path` is given."""
-        from dalembert.view.overview import plot_overview
-
         check_sampled(self)
-        figure = plot_overview(self)
+        figure = stage("Motion.plot")(self)
         if path is not None:
             figure.savefig(path)
         return figure
 
     def animate(self: Record, path: str | Path) -> Path:
         """A self-contained HTML animation of points, bodies and lines."""
-        from dalembert.view.overview import animate_motion
-
         check_sampled(self)
-        return animate_motion(self, path)
+        return stage("Motion.animate")(self, path)
 
     def to_pandas(self: Record) -> pd.DataFrame:
         """Coordinates, speeds, multipliers and energy by column, indexed by time."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +25,7 @@ from dalembert.motion.reactions import (
     reaction_on,
 )
 from dalembert.motion.tables import html_table, text_table
-
-if TYPE_CHECKING:
-    from dalembert.initial.report import Report
+from dalembert.stages import stage
 
 LOADED = 1e-9  # residuals above this, relative to the values they come from, make a file one of another system
 
@@ -49,7 +47,7 @@ class State:
     udot: np.ndarray
     multipliers: np.ndarray
     parameters: np.ndarray
-    report: Report | None = field(default=None, repr=False)
+    report: Any = field(default=None, repr=False)
 
     def __getitem__(self, key: Any) -> float:
         return float(lookup(self, key))
@@ -110,9 +108,7 @@ class State:
         raises `InitialStateError` with the value, and with the states found so far in `.states`. `hold` names
         coordinates and speeds that stay as they are.
         """
-        from dalembert.initial.continuation import follow
-
-        return follow(self, key, values, hold=hold)
+        return stage("State.follow")(self, key, values, hold=hold)
 
     # -- to look at and to keep ------------------------------------------------------------------------------------
 

@@ -14,26 +14,17 @@ import os
 import pkgutil
 import sys
 import threading
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from dalembert.native.jit import NATIVE, Native, made_of
+from dalembert.native.jit import NATIVE, Native, Place, find_by, made_of
 from dalembert.native.kernel import create_machine, load_object, toolchain
 from dalembert.native.object_cache import ObjectCache
 
 CHECKED = os.environ.get("DALEMBERT_CHECKED", "") not in ("", "0")
 PACKAGES = ("native", "solve", "run", "initial")  # folders whose sources make up the engine
 _ONE_AT_A_TIME = threading.RLock()
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a native function lies: for native callers, and for C and Python."""
-
-    internal: int
-    external: int
 
 
 class Library:
@@ -53,6 +44,7 @@ class Library:
         return ctypes.c_int32.from_address(self._resources.get_global_value_address("native.failure"))
 
 
+@find_by
 def find(native: Native) -> Place:
     """Where a native function lies: in the engine, or in code compiled for it alone, as for an extension."""
     with _ONE_AT_A_TIME:

@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Callable
 from functools import cached_property
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,27 @@ def jit(signature: Signature, *, fastmath: tuple[str, ...] = ()) -> Callable[[Ca
     return declare
 
 
+class Place(NamedTuple):
+    """Where a native function lies: for native callers, and for C and Python."""
+
+    internal: int
+    external: int
+
+
+_FINDERS: list[Callable[[Native], Place]] = []
+
+
+def find_by(finder: Callable[[Native], Place]) -> Callable[[Native], Place]:
+    """A decorator: the function that finds machine code; `engine_object` brings it."""
+    _FINDERS[:] = [finder]
+    return finder
+
+
+def find(native: Native) -> Place:
+    """Where the machine code of a native function lies."""
+    return _FINDERS[0](native)
+
+
 class Native:
     """A function with machine code; `symbol` is its name there."""
 
@@ -60,15 +81,11 @@ class Native:
     @cached_property
     def address(self) -> int:
         """Where native code finds the function."""
-        from dalembert.native.engine_object import find
-
         return find(self).internal
 
     @cached_property
     def call(self) -> Any:
         """The function for Python, of plain numbers: an array is its address and its size, a record its address."""
-        from dalembert.native.engine_object import find
-
         kinds: list[Any] = []
         for kind in self.signature.arguments:
             kinds += [_SCALARS[kind]] if kind in _SCALARS else [ctypes.c_void_p]

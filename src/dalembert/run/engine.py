@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol
 
 import casadi as ca
 import numpy as np
@@ -21,8 +20,6 @@ from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted
 from dalembert.run.right_hand_side import Equations, Feedback, feedback_function, motion_function
 from dalembert.run.run_facts import Fallbacks, RunFacts
 from dalembert.run.status import Status
-from dalembert.run.time_loop.march import Samples
-from dalembert.run.time_loop.method import Method
 
 PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
 # How far ahead to look, relative to q, where constraints are dependent. In a singular position pivots grow with the
@@ -70,32 +67,6 @@ class Drift(Protocol):
     def corrector(self) -> Any: ...
 
     def remark(self, system: System, start: Start | None, mean_step: float) -> str: ...
-
-
-class Integrator(Protocol):
-    """A way through time. `explicit`: it integrates u' as any formulation gives it, with any drift control.
-
-    Others solve the equations with their constraints by themselves and keep them; see `simulate.pair`.
-    """
-
-    @property
-    def explicit(self) -> bool: ...
-
-    def run(
-        self,
-        engine: Engine,
-        z0: np.ndarray,
-        span: tuple[float, float],
-        t_eval: np.ndarray | None = None,
-        progress: Callable[[float], None] | None = None,
-    ) -> Samples: ...
-
-
-@runtime_checkable
-class OneStep(Integrator, Protocol):
-    """An integrator whose `run` is `march` with its `method`; only these look out for events."""
-
-    def method(self) -> Method: ...
 
 
 @dataclass(frozen=True)

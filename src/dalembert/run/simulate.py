@@ -26,7 +26,8 @@ from dalembert.run.segment import run_segment
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dalembert.run.engine import Drift, Formulation, Integrator
+    from dalembert.run.engine import Drift, Formulation
+    from dalembert.run.integrators.integrator import Integrator
 
 CONSISTENT = 1e-8  # a larger violation at the start is refused rather than silently repaired
 
@@ -78,7 +79,7 @@ def simulate(
 
 def check_locates(integrator: Integrator) -> None:
     """Raise `PairingError` if the integrator is not a one-step method: it cannot locate events."""
-    from dalembert.run.engine import OneStep
+    from dalembert.run.integrators.integrator import OneStep
 
     if not isinstance(integrator, OneStep):
         raise PairingError(

@@ -14,7 +14,6 @@ import numpy as np
 from dalembert.native.intrinsics import LANES
 from dalembert.native.types import Record, ints
 from dalembert.native.workspace import Workspace
-from dalembert.run.residuals.linearisation import Linearisation
 
 
 class NewtonMatrix(Record):
@@ -50,20 +49,22 @@ class StaticElimination:
     stride: int
 
     @classmethod
-    def of(cls, linearisation: Linearisation) -> StaticElimination:
-        """The order for the pattern of F_y + s F_y'."""
-        n = len(linearisation.algebraic)
-        entries = np.concatenate([linearisation.state_places, linearisation.rate_places])
+    def of(cls, n: int, state_places: np.ndarray, rate_places: np.ndarray, eliminable: np.ndarray) -> StaticElimination:
+        """The order for the pattern of F_y + s F_y', (n, n), given by the rows and columns (nnz, 2) of its nonzeros.
+
+        `eliminable` (k, 2) are the entries that may be static pivots.
+        """
+        entries = np.concatenate([state_places, rate_places])
         pattern = np.zeros((n, n), dtype=bool)
         pattern[entries[:, 0], entries[:, 1]] = True
-        pivots = _choose(pattern, linearisation.eliminable)
+        pivots = _choose(pattern, eliminable)
         row_at, column_at = (_positions(n, pivots[:, axis]) for axis in (0, 1))
         stride = (n + 2 * LANES - 2) // LANES * LANES
         position = row_at[:, None] * stride + column_at[None, :]
         below, right = _fill(pattern[np.argsort(row_at)][:, np.argsort(column_at)], len(pivots))
-        counts = len(linearisation.state_places), len(linearisation.rate_places)
+        counts = len(state_places), len(rate_places)
         places = position[entries[:, 0], entries[:, 1]]
-        multipliers = n - 1 - int(linearisation.rate_places[:, 1].max(initial=-1))
+        multipliers = n - 1 - int(rate_places[:, 1].max(initial=-1))
         return cls(row_at, column_at, below, right, places, counts, multipliers, stride)
 
     def place(self, work: Workspace, matrix: NewtonMatrix) -> None:

@@ -19,7 +19,8 @@ from dalembert.run.time_loop.march import Samples, march
 from dalembert.run.time_loop.method import Method
 
 if TYPE_CHECKING:
-    from dalembert.run.engine import Engine, OneStep
+    from dalembert.run.engine import Engine
+    from dalembert.run.integrators.integrator import OneStep
 
 RTOL, ATOL = 1e-10, 1e-12  # where nothing is said
 

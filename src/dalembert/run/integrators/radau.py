@@ -125,7 +125,7 @@ def _prepare(form: SettledForm, system: System) -> tuple[Linearisation, StaticEl
     residual = form.residual(system)
     _check_form(form, residual, system)
     linearisation = Linearisation.of(residual)
-    return linearisation, StaticElimination.of(linearisation)
+    return linearisation, linearisation.elimination
 
 
 def _settle(engine: Engine, samples: Samples, t0: float, *, every: bool) -> None:

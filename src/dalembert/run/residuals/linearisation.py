@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.run.residuals.form import Residual
+from dalembert.solve.static_elimination import StaticElimination
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class Linearisation:
     rate_places: np.ndarray
     eliminable: np.ndarray
     algebraic: np.ndarray
+
+    @property
+    def elimination(self) -> StaticElimination:
+        """The order in which Newton matrices of this pattern are eliminated."""
+        return StaticElimination.of(len(self.algebraic), self.state_places, self.rate_places, self.eliminable)
 
     @classmethod
     def of(cls, r: Residual) -> Linearisation:

@@ -1,0 +1,31 @@
+"""The arrows of Model -> System -> State -> Motion: the function that each verb of an earlier stage hands on to.
+
+A noun does not import what comes after it. Its verbs find their functions here, by name, when they are called; this
+table is the only place where the pipeline is closed.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+ARROWS = {
+    "Model.compile": "dalembert.equations.compile:compile_statement",
+    "System.initial": "dalembert.initial.consistent:find_state",
+    "System.suggest_independent": "dalembert.initial.choice:suggest_independent",
+    "System.simulate": "dalembert.run.simulate:simulate",
+    "System.diagnose": "dalembert.initial.diagnosis:diagnose",
+    "System.equations": "dalembert.analysis.symbolic:write_equations",
+    "State.follow": "dalembert.initial.continuation:follow",
+    "Motion.plot": "dalembert.view.overview:plot_overview",
+    "Motion.animate": "dalembert.view.overview:animate_motion",
+}
+
+
+@functools.cache
+def stage(verb: str) -> Callable[..., Any]:
+    """The function behind a verb, such as "System.simulate"."""
+    module, _, function = ARROWS[verb].partition(":")
+    return getattr(import_module(module), function)
