@@ -419,7 +419,7 @@ def test_a_servo_constraint_not_linear_in_accelerations():
 
 
 def test_constraints_without_a_real_solution_are_said_so():
-    with pytest.raises(InitialStateError, match="not linear in the accelerations"):
+    with pytest.raises(InitialStateError, match="nonlinear in the accelerations"):
         _impossible().initial({})
 
 

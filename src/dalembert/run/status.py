@@ -46,7 +46,7 @@ MESSAGES = {
     "there, or the tolerances are below round-off",
     Status.DRIFT_STUCK: "the state could not be brought back onto the constraints; the mechanism may have reached a "
     "position where it cannot move on, or the step is too large",
-    Status.TOO_MANY_STEPS: "the run took `max_steps` steps; raise this option of the integrator",
+    Status.TOO_MANY_STEPS: "the run used up its number of steps; raise `max_steps` of the integrator",
     Status.JAMMED: "friction and rigid bodies contradict each other here (Painleve's paradox): no signs of the "
     "normal forces satisfy the equations; use a smaller coefficient, or make the contact compliant",
     Status.UNREACHED: "Newton's method found no acceleration that satisfies the constraints nonlinear in the "
