@@ -3,7 +3,11 @@
 What such a row asks for is clear, y = 0, but A u' = b and A^T la are both zero there: nothing keeps the state on it.
 Newton's method tells it from a row that is singular in one position only, such as x y = 0 at the origin: from a point
 beside the state it halves the distance at best to a multiple root, its gradient dwindling, and finds a point with a
-gradient of ordinary size otherwise. A row that the others imply anyway does no harm and is not counted.
+gradient of ordinary size otherwise.
+
+Two kinds are not counted. A row that the others imply anyway does no harm. One that holds in a single point, such as
+the closure of a linkage stretched to its full length, is stated well: its position is singular, and the certificate
+judges a motion from there.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ BESIDE = 1e-3  # distance at which a row is looked at again, relative to the siz
 FAINT = 1e-2  # a gradient below this fraction of the one beside the state is worth a closer look
 GONE = 1e-4  # a gradient below this fraction of the one where Newton's method began vanishes where the row holds
 ITERATIONS = 60  # of Newton's method; a fourfold root takes 11
+PARALLEL = 0.95  # cosine above which two ways have one direction
 FELT = 0.05  # part of a gradient along motions the other rows leave free, above which they do not imply the row
 
 
@@ -118,7 +123,7 @@ def _search(surface: Surface) -> list[str]:
     return [
         surface.names[row]
         for row in faint
-        if all(_dwindles(surface, z + reach * d, row) for d in way) and _is_felt(surface, row, faint, reach)
+        if _is_multiple(surface, z + reach * way, row) and _is_felt(surface, row, faint, reach)
     ]
 
 
@@ -129,20 +134,30 @@ def _directions(size: int) -> np.ndarray:
     return d / np.linalg.norm(d, axis=1, keepdims=True)
 
 
-def _dwindles(surface: Surface, z: np.ndarray, row: int) -> bool:
-    """Whether Newton's method, from z onto one row alone, ends where its gradient has vanished."""
+def _is_multiple(surface: Surface, starts: np.ndarray, row: int) -> bool:
+    """Whether a row is a multiple root on a whole surface: Newton's method goes along one normal from everywhere."""
+    ends = [_dwindling_end(surface, z, row) for z in starts]
+    ways = np.array([z - end for z, end in zip(starts, ends, strict=True) if end is not None])
+    if len(ways) < len(starts):
+        return False
+    unit = ways / np.linalg.norm(ways, axis=1, keepdims=True)
+    return bool(np.abs(unit @ unit.T).min() > PARALLEL)
+
+
+def _dwindling_end(surface: Surface, z: np.ndarray, row: int) -> np.ndarray | None:
+    """Where Newton's method, from z onto one row alone, has lost its gradient; None if that does not happen."""
     values, gradients = surface.at(z)
     began = float(np.linalg.norm(gradients[row]))
     for _ in range(ITERATIONS):
         value, G = values[row], gradients[row]
         length = float(np.linalg.norm(G))
         if not np.isfinite(length):
-            return False
+            return None
         if length <= GONE * began:
-            return True
+            return z
         z = z - value / length * (G / length)
         values, gradients = surface.at(z)
-    return False
+    return None
 
 
 def _is_felt(surface: Surface, row: int, faint: Sequence[int], reach: float) -> bool:
