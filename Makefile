@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types imports unit warmup format docs bench bench-peers clean
+.PHONY: help demo test test-checked lint types imports unit warmup format docs bench bench-peers clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
@@ -23,7 +23,11 @@ types: .venv/ready    ## mypy
 imports: .venv/ready    ## one-way imports
 	$(BIN)/lint-imports --no-cache
 
-warmup: .venv/ready    ## compile the native engine once
+test-checked: .venv/ready    ## the tests of native code with an engine that checks the bounds of arrays (slow)
+	DALEMBERT_CHECKED=1 $(BIN)/dalembert warmup
+	DALEMBERT_CHECKED=1 $(BIN)/python -m pytest -n auto --dist worksteal tests/native tests/solve tests/run tests/initial
+
+warmup: .venv/ready    ## build the native engine once
 	$(BIN)/dalembert warmup
 
 unit: warmup    ## pytest, warnings as errors

@@ -89,6 +89,7 @@ class Stage:
         if m and self.free.any() and not (start is None and worst <= CONSISTENT):
             mem[plan.metric : plan.metric + n * n] = self.G.ravel()
             worst = find_nearest(plan, mem, LIMIT, walk)
+        work.check_guards()
         rows = mem[plan.output + total :][: total * n].reshape(total, n)
         return Found(
             v=mem[plan.value : plan.value + n].copy(),

@@ -7,10 +7,8 @@ error. Nothing in it is unpickled. `DALEMBERT_CHECKED=1` builds and uses an engi
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import hashlib
-import os
 import pkgutil
 import sys
 import threading
@@ -18,11 +16,10 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from dalembert.native.jit import NATIVE, Native, Place, find_by, made_of
+from dalembert.native.jit import CHECKED, NATIVE, Native, Place, find_by, made_of
 from dalembert.native.kernel import create_machine, load_object, toolchain
 from dalembert.native.object_cache import ObjectCache
 
-CHECKED = os.environ.get("DALEMBERT_CHECKED", "") not in ("", "0")
 PACKAGES = ("native", "solve", "run", "initial")  # folders whose sources make up the engine
 _ONE_AT_A_TIME = threading.RLock()
 
@@ -36,19 +33,17 @@ class Library:
     def find(self, native: Native) -> Place | None:
         """Where a function lies; None if it is not here."""
         internal = self._resources.get_function_address(native.symbol)
-        return Place(internal, self._resources.get_function_address(f"c.{native.symbol}")) if internal else None
-
-    @property
-    def failure(self) -> ctypes.c_int32:
-        """Not zero after a function has left the bounds of an array (checked builds)."""
-        return ctypes.c_int32.from_address(self._resources.get_global_value_address("native.failure"))
+        if not internal:
+            return None
+        external = self._resources.get_function_address(f"c.{native.symbol}")
+        return Place(internal, external, self._resources.get_global_value_address("native.failure"))
 
 
 @find_by
 def find(native: Native) -> Place:
     """Where a native function lies: in the engine, or in code compiled for it alone, as for an extension."""
     with _ONE_AT_A_TIME:
-        found = engine().find(native)
+        found = engine().find(native) if is_own(native) else None
         if found is None:
             found = _extension(native).find(native)
     if found is None:
@@ -82,7 +77,12 @@ def own_functions() -> list[Native]:
     for package in PACKAGES:
         for module in pkgutil.walk_packages([str(root / package)], f"dalembert.{package}."):
             import_module(module.name)
-    return [native for native in NATIVE.values() if native.function.__module__.startswith("dalembert.")]
+    return [native for native in NATIVE.values() if is_own(native)]
+
+
+def is_own(native: Native) -> bool:
+    """Whether a function belongs to this package."""
+    return native.function.__module__.startswith("dalembert.")
 
 
 def build(natives: list[Native]) -> bytes:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import itertools
+import os
 from collections.abc import Callable
 from functools import cached_property
 from types import CodeType
@@ -21,6 +22,7 @@ import numpy as np
 from dalembert.native.intrinsics import Intrinsic
 from dalembert.native.types import Floats, Ints, Record, Signature, f8, i8, u8
 
+CHECKED = os.environ.get("DALEMBERT_CHECKED", "") not in ("", "0")  # native code that minds the bounds of arrays
 _SCALARS: dict[Any, Any] = {f8: ctypes.c_double, i8: ctypes.c_int64, u8: ctypes.c_uint64}
 _FOREIGN = itertools.count()
 _DTYPES = {Floats: np.dtype(np.float64), Ints: np.dtype(np.int64)}
@@ -41,10 +43,14 @@ def jit(signature: Signature, *, fastmath: tuple[str, ...] = ()) -> Callable[[Ca
 
 
 class Place(NamedTuple):
-    """Where a native function lies: for native callers, and for C and Python."""
+    """Where a native function lies, for native callers and for C and Python, and the mark of a failure in its library.
+
+    The mark is an int32; not zero after a function has left the bounds of an array, which checked builds notice.
+    """
 
     internal: int
     external: int
+    failure: int
 
 
 _FINDERS: list[Callable[[Native], Place]] = []
@@ -90,7 +96,19 @@ class Native:
         for kind in self.signature.arguments:
             kinds += [_SCALARS[kind]] if kind in _SCALARS else [ctypes.c_void_p]
             kinds += [ctypes.c_int64] if kind in _DTYPES else []
-        return ctypes.CFUNCTYPE(_SCALARS[self.signature.result], *kinds)(find(self).external)
+        place = find(self)
+        call = ctypes.CFUNCTYPE(_SCALARS[self.signature.result], *kinds)(place.external)
+        return self._checked(call, ctypes.c_int32.from_address(place.failure)) if CHECKED else call
+
+    def _checked(self, call: Any, failure: ctypes.c_int32) -> Any:
+        def checked(*numbers: Any) -> Any:
+            value = call(*numbers)
+            if failure.value:
+                failure.value = 0
+                raise IndexError(f"{self!r}, or a function it calls, left the bounds of an array")
+            return value
+
+        return checked
 
     def __call__(self, *arguments: Any) -> Any:
         """Call it with NumPy arrays, records and numbers."""

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dalembert.native.engine_object import CHECKED
-from dalembert.native.jit import address_of
+from dalembert.native import engine_object  # noqa: F401 - brings the machine code of native functions
+from dalembert.native.jit import CHECKED, address_of
 from dalembert.native.types import Record
 
 GUARD = 8 if CHECKED else 0  # floats between blocks, which nobody may write

@@ -344,6 +344,7 @@ class Engine:
                 self._sample(self.choices[k][1], t[rows], z[rows], part)
                 out[rows] = part
         self._install(self.choice, used)
+        self.work.check_guards()
         blocks = np.split(out, np.cumsum(widths)[:-1], axis=1)
         return Evaluation(*blocks[:5], *(b[:, 0] for b in blocks[5:]))
 

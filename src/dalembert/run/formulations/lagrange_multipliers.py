@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,8 +75,11 @@ def accelerate_pivoted(plan, mem):
 
 @jit(i8(Plan, Floats))
 def accelerate_unrolled(plan, mem):
-    """u' and la by the motion kernel while its pivots can be trusted."""
+    """u' and la by the motion kernel while its pivots can be trusted.
+
+    A row without a gradient makes 0 / 0, which the quality does not show, but the power of its reaction does.
+    """
     call_kernel(plan.motion, mem, plan.x, plan.rates)
-    if mem[plan.quality] > TRUSTED:
+    if mem[plan.quality] > TRUSTED and math.isfinite(mem[plan.total_power]):
         return 0
     return accelerate_pivoted(plan, mem)

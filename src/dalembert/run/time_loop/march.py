@@ -172,6 +172,7 @@ class March:
 
     def finish(self, status: int) -> Samples:
         """All samples and the cost."""
+        self.engine.work.check_guards()
         if self.clock.stored:  # it ended before the first slice
             self.collect()
         stats = {

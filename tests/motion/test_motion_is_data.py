@@ -178,7 +178,7 @@ def test_a_run_does_not_depend_on_earlier_runs(formulation):
     second.simulate(start(second, 0.6, -0.8), 0.1, formulation=formulation)  # there, the other speed is dependent
     motions = [system.simulate(start(system), 2.0, formulation=formulation) for system in (first, second)]
     choices = [[choice.dependent for _, choice in motion.facts.choices] for motion in motions]
-    assert choices[0][0] == (0,)
+    assert choices[0][0] == (() if isinstance(formulation, da.NullSpace) else (0,))
     assert choices[0] == choices[1]
     assert same(*motions)
 

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dalembert import preparation
 from dalembert.errors import ArrayError, OptionError
 from dalembert.native import kernel as native
 from dalembert.native import llvm_ir as emit
@@ -129,7 +128,7 @@ def test_random_graphs_agree_to_the_last_bits_without_fusing(nodes, x):
         )
     function = ca.Function("f", [symbols], [ca.densify(ca.vertcat(*values[4:]))])
     text = emit.emit_kernel(emit.read_program(function), chunk=7).replace("contract ", "")
-    address, resources = native._load_object(native._compile_object(text))
+    address, resources = native._load_kernel(native._compile_object(text))
     kernel = Kernel(address, 3, function.size1_out(0), "native", function.n_instructions(), resources)
     same(kernel(np.array(x)), interpreted(function, x), rtol=0)
 
@@ -140,7 +139,7 @@ def test_chunks_do_not_change_the_value(chunk):
     assert function.n_instructions() > 500
     text = emit.emit_kernel(emit.read_program(function), chunk=chunk)
     assert text == emit.emit_kernel(emit.read_program(function), chunk=chunk)
-    address, resources = native._load_object(native._compile_object(text))
+    address, resources = native._load_kernel(native._compile_object(text))
     kernel = Kernel(address, 12, function.size1_out(0), "native", function.n_instructions(), resources)
     x = np.linspace(0.1, 2, 12)
     np.testing.assert_allclose(kernel(x), interpreted(function, x), rtol=1e-12, atol=1e-13)
@@ -151,7 +150,7 @@ def test_long_lived_values_go_to_the_heap_when_the_stack_is_short(monkeypatch):
     function = chain(4)
     text = emit.emit_kernel(emit.read_program(function), chunk=20)
     assert "call ptr @malloc" in text
-    address, resources = native._load_object(native._compile_object(text))
+    address, resources = native._load_kernel(native._compile_object(text))
     kernel = Kernel(address, 8, function.size1_out(0), "native", function.n_instructions(), resources)
     x = np.linspace(0.1, 2, 8)
     np.testing.assert_allclose(kernel(x), interpreted(function, x), rtol=1e-12, atol=1e-13)
@@ -364,12 +363,12 @@ def test_other_tools_and_machines_have_other_keys(monkeypatch):
     key = native._object_key(function)
     assert key == native._object_key(chain(2))
     assert key != native._object_key(chain(3))
-    for name, value in (("_FORMAT", -1), ("_target", lambda: ("triple", "cpu", "features"))):
+    for name, value in (("_FORMAT", -1), ("target", lambda: ("triple", "cpu", "features"))):
         with monkeypatch.context() as patch:
             patch.setattr(native, name, value)
-            native._toolchain.cache_clear()
+            native.toolchain.cache_clear()
             assert native._object_key(function) != key
-    native._toolchain.cache_clear()
+    native.toolchain.cache_clear()
     assert native._object_key(function) == key
 
 
@@ -422,21 +421,6 @@ def test_the_default_directory_follows_the_environment(monkeypatch, tmp_path):
         monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
         directory = ObjectCache().directory
         assert directory.parts[-3:] == (tail, "dalembert", "kernels")
-
-
-def test_an_unusable_directory_only_repeats_the_announcement(monkeypatch, capsys):
-    monkeypatch.setenv("DALEMBERT_CACHE_DIR", "n" * 5000)
-    for _ in range(2):
-        preparation._load_or_compile((), "nothing", "no time")
-    assert capsys.readouterr().err.count("preparing nothing") == 2
-
-
-def test_a_part_of_the_engine_is_announced_once_and_noted_in_the_chosen_directory(monkeypatch, capsys, tmp_path):
-    monkeypatch.setenv("DALEMBERT_CACHE_DIR", str(tmp_path / "chosen"))
-    for _ in range(2):
-        preparation._load_or_compile((), "nothing", "no time")
-    assert capsys.readouterr().err.count("preparing nothing") == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["chosen"]
 
 
 def test_without_a_home_nothing_is_cached(monkeypatch):
