@@ -6,7 +6,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dalembert.native import plan as layout
-from dalembert.solve.dense import PROXIMAL, factor_saddle, refine_saddle
+from dalembert.solve.dense import PROXIMAL, factor_saddle, solve_saddle
+from dalembert.solve.refinement import refine_saddle
 from dalembert.solve.unsymmetric import factor_general, solve_general
 
 
@@ -28,10 +29,11 @@ def solve_ideal(M, A, f, b):
     plan, mem = work.plan, work.mem
     n = len(f) + len(b)
     mem[plan.force :][: len(f)], mem[plan.bias :][: len(b)] = f, b
+    plan.solve = solve_saddle.address
     assert factor_saddle(plan, mem, len(b)) == n
     refine_saddle(plan, mem, len(b))
     where = plan.rhs
-    return mem[where : where + len(f)].copy(), -mem[where + len(f) : where + n].copy(), mem[plan.quality]
+    return mem[where : where + len(f)].copy(), mem[where + len(f) : where + n].copy(), mem[plan.quality]
 
 
 def random_problem(seed, nu, nc, rank_of_mass):
@@ -96,8 +98,8 @@ def test_servo_directions(seed):
     plan, mem = work.plan, work.mem
     where = plan.rhs
     mem[where : where + 9] = np.concatenate([f, b])
-    assert factor_general(plan, mem) == 9
-    solve_general(plan, mem, where)
+    assert factor_general(plan, mem, plan.nc) == 9
+    solve_general(plan, mem, plan.nc, where)
     K = np.block([[M, -W.T], [A, np.zeros((3, 3))]])
     np.testing.assert_allclose(mem[where : where + 9], np.linalg.solve(K, np.concatenate([f, b])), rtol=1e-8, atol=1e-9)
 
@@ -106,4 +108,4 @@ def test_a_servo_without_influence_lowers_the_rank():
     M, A = np.eye(3), np.array([[1.0, 0.0, 0.0]])
     work = laid_out(M, A, np.array([[0.0, 1.0, 0.0]]))
     plan, mem = work.plan, work.mem
-    assert factor_general(plan, mem) == 3
+    assert factor_general(plan, mem, plan.nc) == 3

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dalembert.errors import ArrayError, OptionError
-from dalembert.view.animation import Line, Scene, Trace, Track, write_animation
+from dalembert.view.animation import Polyline, Scene, Trace, Track, write_animation
 
 NT = 7
 T = np.linspace(0.0, 1.2, NT)
@@ -46,7 +46,7 @@ def a_scene(**changes):
         t=T,
         planar=True,
         tracks=(Track("P", "point", positions), Track("B", "body", positions, rotations)),
-        lines=(Line("rod", rng.normal(size=(NT, 2, 3))), Line("rail", np.ones((NT, 12, 3)))),
+        lines=(Polyline("rod", rng.normal(size=(NT, 2, 3))), Polyline("rail", np.ones((NT, 12, 3)))),
         traces=(Trace("drift", rng.normal(size=NT) * 1e-12),),
         caption="certificate: ok",
     )
@@ -122,11 +122,11 @@ def with_nan(shape):
         ({"tracks": (Track("P", "point", np.zeros((NT, 2))),)}, r"positions of track `P`.*\(7, 2\).*\(7, 3\)"),
         ({"tracks": (Track("P", "point", np.zeros((NT - 1, 3))),)}, r"positions of track `P`.*\(6, 3\)"),
         ({"tracks": (Track("B", "body", np.zeros((NT, 3)), np.zeros((NT, 3))),)}, r"rotations of track `B`"),
-        ({"lines": (Line("rod", np.zeros((NT, 3))),)}, r"points of line `rod`.*\(7, k, 3\)"),
-        ({"lines": (Line("rod", np.zeros((NT, 1, 3))),)}, r"line `rod` has 1 points"),
+        ({"lines": (Polyline("rod", np.zeros((NT, 3))),)}, r"points of line `rod`.*\(7, k, 3\)"),
+        ({"lines": (Polyline("rod", np.zeros((NT, 1, 3))),)}, r"line `rod` has 1 points"),
         ({"traces": (Trace("drift", np.zeros(NT + 1)),)}, r"values of trace `drift`.*\(8,\).*\(7\)"),
         ({"tracks": (Track("P", "point", with_nan((NT, 3))),)}, r"track `P` hold 1 values.*sample 2"),
-        ({"lines": (Line("rod", with_nan((NT, 2, 3))),)}, r"line `rod`.*not finite"),
+        ({"lines": (Polyline("rod", with_nan((NT, 2, 3))),)}, r"line `rod`.*not finite"),
         ({"tracks": (Track("P", "point", [["a"] * 3] * NT),)}, r"track `P` are not an array of real numbers"),
         ({"t": with_nan((NT,))}, r"times `t`.*not finite"),
         ({"t": np.zeros(NT)}, r"times `t`.*do not increase after sample 0"),

@@ -38,7 +38,7 @@ COUNTS = tuple(int(300 * 10.0 ** (k / 2)) for k in range(5))  # and numbers of f
 
 
 @dataclass(frozen=True)
-class Entry:
+class ComparisonEntry:
     """Cost and accuracy of one combination; `reason` says why it did not fit or finish, and is empty otherwise.
 
     `seconds` is the best of a few runs; `position`, `velocity` are the largest violations of constraints at the
@@ -75,8 +75,8 @@ class Comparison:
 
     title: str
     t_end: float
-    entries: tuple[Entry, ...]
-    ladder: tuple[Entry, ...]
+    entries: tuple[ComparisonEntry, ...]
+    ladder: tuple[ComparisonEntry, ...]
     tightest: str
 
     def __str__(self) -> str:
@@ -135,9 +135,9 @@ def compare(
     times = np.linspace(state.t, t_end, SAMPLES)[1:]
     reference, tightest = _tightest(system, state, t_end, times)
 
-    def measure(combination: tuple[Any, Any, Any]) -> Entry:
+    def measure(combination: tuple[Any, Any, Any]) -> ComparisonEntry:
         formulation, drift, integrator = combination
-        entry = Entry(_name(formulation), _name(drift), _name(integrator))
+        entry = ComparisonEntry(_name(formulation), _name(drift), _name(integrator))
         if report is not None:
             report(f"{entry.formulation}, {entry.drift}, {entry.integrator}")
 
@@ -203,7 +203,7 @@ def _tightest(system: System, state: State, t_end: float, times: np.ndarray) -> 
     return np.hstack([motion.q, motion.u]), f"DOP853(rtol={TIGHTEST:g}, atol={TIGHTEST:g})"
 
 
-def _filled(entry: Entry, run: Callable[[], Motion], reference: np.ndarray) -> Entry:
+def _filled(entry: ComparisonEntry, run: Callable[[], Motion], reference: np.ndarray) -> ComparisonEntry:
     """The entry with what `run` took and gave."""
     try:
         motion = run()  # compiles what it needs
@@ -238,7 +238,7 @@ def _name(value: Any) -> str:
     return type(value).__name__ + (f"({inside})" if inside else "")
 
 
-def _cells(e: Entry) -> tuple[str, ...]:
+def _cells(e: ComparisonEntry) -> tuple[str, ...]:
     errors = (e.position, e.velocity, e.energy, e.difference)
     return (
         e.formulation, e.drift, e.integrator, f"{1e3 * e.seconds:.2f}", f"{e.evaluations:,}",

@@ -67,7 +67,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Partition:
+class SymbolicPartition:
     """Independent constraint rows, dependent and independent speeds, as indices."""
 
     rows: list[int]
@@ -158,7 +158,7 @@ WRITERS: Mapping[str, Callable[[Case], Written]] = {
 }
 
 
-def _kane(m: SymbolicMechanics, p: Partition) -> dict[str, sp.Matrix]:
+def _kane(m: SymbolicMechanics, p: SymbolicPartition) -> dict[str, sp.Matrix]:
     """The matrices of [K], section 2, for a partition; `Amatrix` is its A. Columns are in the order (u_I, u_D)."""
     order = p.independent + p.dependent
     J1, J2 = m.A.extract(p.rows, p.independent), m.A.extract(p.rows, p.dependent)
@@ -175,7 +175,7 @@ def _kane(m: SymbolicMechanics, p: Partition) -> dict[str, sp.Matrix]:
     }  # fmt: skip
 
 
-def _partition(case: Case) -> Partition:
+def _partition(case: Case) -> SymbolicPartition:
     """The speeds `u_ind` names, or those that a pivoted factorisation at a random state leaves."""
     _check_ideal(case)
     system, m, u_ind = case.system, case.mechanics, case.formulation.u_ind
@@ -191,16 +191,16 @@ def _partition(case: Case) -> Partition:
             f"u_ind has {len(set(independent))} speeds, but `{system.name}` has {len(best.independent)} degrees of "
             "freedom; give as many"
         )
-    return Partition(best.rows, [k for k in range(system.nu) if k not in independent], independent)
+    return SymbolicPartition(best.rows, [k for k in range(system.nu) if k not in independent], independent)
 
 
-def _choose(case: Case, rows: list[int]) -> Partition:
+def _choose(case: Case, rows: list[int]) -> SymbolicPartition:
     """Independent rows among `rows` and the speeds they determine best at a random state."""
     from scipy.linalg import qr
 
     system = case.system
     if not rows:
-        return Partition([], [], list(range(system.nu)))
+        return SymbolicPartition([], [], list(range(system.nu)))
     rng = np.random.default_rng(1743)
     A = system.constraint_jacobian(0.7, rng.uniform(0.3, 1.3, system.nq), rng.uniform(0.3, 1.3, system.nu))[rows]
     _, R, order = qr(A.T, mode="economic", pivoting=True)
@@ -209,7 +209,7 @@ def _choose(case: Case, rows: list[int]) -> Partition:
     kept = sorted(int(k) for k in order[:rank])
     columns = qr(A[kept], mode="r", pivoting=True)[1]
     dependent = sorted(int(k) for k in columns[:rank])
-    return Partition([rows[k] for k in kept], dependent, [k for k in range(system.nu) if k not in dependent])
+    return SymbolicPartition([rows[k] for k in kept], dependent, [k for k in range(system.nu) if k not in dependent])
 
 
 def _null_space(case: Case, rows: list[int]) -> sp.Matrix:
@@ -224,7 +224,7 @@ def _null_space(case: Case, rows: list[int]) -> sp.Matrix:
     return sp.Matrix.hstack(*[_without_fractions(D[:, k]) for k in range(D.cols)]) if D.cols else D
 
 
-def _ordered_rows(matrix: sp.Matrix, p: Partition) -> sp.Matrix:
+def _ordered_rows(matrix: sp.Matrix, p: SymbolicPartition) -> sp.Matrix:
     order = p.independent + p.dependent
     return matrix.extract([order.index(k) for k in range(len(order))], range(matrix.cols))
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
+from dalembert.solve.least_squares import solve_least
 
 ITERATIONS = 30
 HELD = 1e-10  # what may be left of a velocity constraint
@@ -44,7 +45,7 @@ def strike(
         A = np.vstack([system.constraint_jacobian(t, q, after, p)[:n], E])
         W = np.vstack([system.directions(t, q, after, p)[:n], E])
         # A u+ = A u - left to first order, with M (u+ - u-) = W^T Lambda.
-        moved, Lambda = _saddle(M, A, W, A @ (after - u) - left)
+        moved, Lambda = solve_least(M, A, W, A @ (after - u) - left)
         step = u + moved - after
         after, impulses[:n] = u + moved, Lambda[:n]
         if np.abs(step).max(initial=0.0) <= 1e-15 * (1.0 + np.abs(after).max(initial=0.0)):
@@ -70,21 +71,6 @@ def _rows(
             j = system.coordinates.index(name.removesuffix("'"))
             E[k], wanted[k] = C[j], wanted[k] - drift[j]
     return E, wanted
-
-
-def _saddle(M: np.ndarray, A: np.ndarray, W: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """v and the least Lambda with M v = W^T Lambda, A v = b, scaled so that units do not matter."""
-    nu, n = len(M), len(A)
-    size = np.sqrt(np.abs(np.diag(M)))
-    d = 1.0 / np.where(size > 1e-8 * size.max(initial=0.0), size, max(size.max(initial=0.0), 1e-300))
-    rows = np.linalg.norm(A * d, axis=1)
-    rows = 1.0 / np.where(rows > 0.0, rows, 1.0)
-    K = np.zeros((nu + n, nu + n))
-    K[:nu, :nu] = M * d[:, None] * d
-    K[:nu, nu:] = -(W * d * rows[:, None]).T
-    K[nu:, :nu] = A * d * rows[:, None]
-    x = np.linalg.lstsq(K, np.concatenate([np.zeros(nu), b * rows]), rcond=1e-11)[0]
-    return x[:nu] * d, x[nu:] * rows
 
 
 def _check(system: System, left: np.ndarray, given: tuple[str, ...]) -> None:

@@ -14,7 +14,7 @@ POSITION, VELOCITY, ALL = "position", "velocity", "acceleration"
 
 
 @dataclass(frozen=True, eq=False)
-class Level:
+class LevelEquations:
     """A kernel of residuals and gradients: names of the variables and of all rows, and where variables stand in x."""
 
     name: str
@@ -27,17 +27,17 @@ class Level:
     plans: dict[int, Any] = field(default_factory=dict, repr=False)  # workspaces by number of equations
 
 
-def level(system: System, name: str, *, parameters: bool = False) -> Level:
+def level(system: System, name: str, *, parameters: bool = False) -> LevelEquations:
     """The level POSITION, VELOCITY or ALL; with `parameters` among the variables (not ALL)."""
 
-    def make() -> Level:
+    def make() -> LevelEquations:
         made = _make(system, name)
         return _add_parameters(system, made) if parameters else made
 
     return system.kept(("level", name, parameters), make)
 
 
-def _make(system: System, name: str) -> Level:
+def _make(system: System, name: str) -> LevelEquations:
     s, nq, nu = system, system.nq, system.nu
     names = s.constraint_names
     units = [row.unit for row in s.rows]
@@ -49,11 +49,11 @@ def _make(system: System, name: str) -> Level:
     if name == POSITION:
         place = 1 + np.arange(nq)
         turns = _find_turns(s)
-        return Level(name, s.kernel("assembly"), s.coordinates, tuple(positions), tuple(units_p), place, turns)
+        return LevelEquations(name, s.kernel("assembly"), s.coordinates, tuple(positions), tuple(units_p), place, turns)
     if name == VELOCITY:
         place, rows = 1 + nq + np.arange(nu), (*first, *rates)
         turns = np.zeros(nu, dtype=np.int64)
-        return Level(name, s.kernel("speeds"), s.speeds, rows, (*units_v, *[""] * nq), place, turns)
+        return LevelEquations(name, s.kernel("speeds"), s.speeds, rows, (*units_v, *[""] * nq), place, turns)
     kernel = s.kernel("all_levels")
     n_x = 1 + nq + nu + len(s.parameters)
     place = np.concatenate([1 + np.arange(nq + nu), n_x + np.arange(nu + s.nc)])
@@ -65,15 +65,15 @@ def _make(system: System, name: str) -> Level:
     variables = (*s.coordinates, *s.speeds, *[f"{u}'" for u in s.speeds], *names)
     shown = (*units_p, *units_v, *[""] * (len(rows) - len(units_p) - len(units_v)))
     turns = np.concatenate([level(s, POSITION).turns, np.zeros(2 * nu + s.nc, dtype=np.int64)])
-    return Level(name, kernel, variables, rows, shown, place, turns)
+    return LevelEquations(name, kernel, variables, rows, shown, place, turns)
 
 
-def _add_parameters(system: System, made: Level) -> Level:
+def _add_parameters(system: System, made: LevelEquations) -> LevelEquations:
     kernel = system.kernel(f"{made.name}_with_parameters")
     n = len(system.parameters)
     place = np.concatenate([made.place, 1 + system.nq + system.nu + np.arange(n)])
     turns = np.concatenate([made.turns, np.zeros(n, dtype=np.int64)])
-    return Level(made.name, kernel, (*made.variables, *system.parameters), made.rows, made.units, place, turns)
+    return LevelEquations(made.name, kernel, (*made.variables, *system.parameters), made.rows, made.units, place, turns)
 
 
 def _find_turns(system: System) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.initial.levels import Level
+from dalembert.initial.levels import LevelEquations
 
 LIMIT = 300  # steps of one descent
 WALK = 60  # steps along the equations towards the guess
@@ -37,7 +37,7 @@ class Stage:
     `x` is what the kernel reads besides the variables. `target` (n,) is the guess, `metric` gives G (n, n) when asked.
     """
 
-    level: Level
+    level: LevelEquations
     x: np.ndarray
     pick: np.ndarray
     wanted: np.ndarray

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import ArrayError, DalembertError
-from dalembert.motion.protocols import Record
+from dalembert.motion.protocols import MotionLike
 from dalembert.stages import stage
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ class Recorded:
         """What it was made of; what was computed from that is computed again, to the same bits."""
         return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
 
-    def __repr__(self: Record) -> str:
+    def __repr__(self: MotionLike) -> str:
         parts = f"{len(self.segments)} segments, " if len(self.segments) > 1 else ""
         span = f"{len(self)} samples, t = {self.t[0]:g} .. {self.t[-1]:g}" if len(self) else "no samples"
         return f"{type(self).__name__} of {self.system.name!r}: {parts}{span}; {self.certificate.verdict}"
 
-    def plot(self: Record, path: str | Path | None = None) -> Figure:
+    def plot(self: MotionLike, path: str | Path | None = None) -> Figure:
         """An overview figure: coordinates, speeds, multipliers, violation, energy balance; saved if `path` is given."""
         check_sampled(self)
         figure = stage("Motion.plot")(self)
@@ -39,12 +39,12 @@ class Recorded:
             figure.savefig(path)
         return figure
 
-    def animate(self: Record, path: str | Path) -> Path:
+    def animate(self: MotionLike, path: str | Path) -> Path:
         """A self-contained HTML animation of points, bodies and lines."""
         check_sampled(self)
         return stage("Motion.animate")(self, path)
 
-    def to_pandas(self: Record) -> pd.DataFrame:
+    def to_pandas(self: MotionLike) -> pd.DataFrame:
         """Coordinates, speeds, multipliers and energy by column, indexed by time."""
         import pandas as pd
 
@@ -54,7 +54,7 @@ class Recorded:
         columns |= {f"la({name})": values for name, values in named}
         return pd.DataFrame(columns | {"energy": self.energy}, index=pd.Index(self.t, name="t"))
 
-    def to_xarray(self: Record) -> xr.Dataset:
+    def to_xarray(self: MotionLike) -> xr.Dataset:
         """q, u, udot, multipliers, reactions and energy with named axes."""
         import xarray as xr
 
@@ -77,7 +77,7 @@ class Recorded:
             attrs={"system": s.name, "certificate": self.certificate.verdict},
         )
 
-    def save(self: Record, path: str | Path) -> Path:
+    def save(self: MotionLike, path: str | Path) -> Path:
         """Write all arrays, events and facts of the run to an .npz file; `load` of the same class reads it back."""
         target = Path(path)
         with target.open("wb") as file:
@@ -85,7 +85,7 @@ class Recorded:
         return target
 
 
-def check_sampled(motion: Record) -> None:
+def check_sampled(motion: MotionLike) -> None:
     """Raise if there is nothing to show or to continue from: the run failed before the first time asked for."""
     if not len(motion):
         raise DalembertError(
@@ -93,7 +93,7 @@ def check_sampled(motion: Record) -> None:
         )
 
 
-def times_within(motion: Record, times: ArrayLike) -> np.ndarray:
+def times_within(motion: MotionLike, times: ArrayLike) -> np.ndarray:
     """The times as an array (n,), if there are any and all lie within the motion."""
     check_sampled(motion)
     ts = np.atleast_1d(np.asarray(times, dtype=float))

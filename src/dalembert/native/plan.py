@@ -51,6 +51,8 @@ class Plan(Record):
         *ints("chosen chosen_rows chosen_speeds"),
         # Addresses of the exchangeable parts; `estimate` is 0 if `step` estimates the error itself.
         *ints("accelerate feedback correct step prepare interpolate estimate"),
+        # The saddle solvers of the equations of motion, and of the least moves in the mass metric (see `solve.solver`).
+        *ints("factor solve factor_metric solve_metric"),
         # Records of parts: what an implicit integrator works with, and the events looked out for (0 if none).
         *ints("step_work watch"),
         # Counters and findings: evaluations; 1 if a static choice should be made again, negative while that is not

@@ -20,6 +20,8 @@ from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted
 from dalembert.run.right_hand_side import Equations, Feedback, feedback_function, motion_function
 from dalembert.run.run_facts import Fallbacks, RunFacts
 from dalembert.run.status import Status
+from dalembert.solve.dense import DENSE
+from dalembert.solve.unsymmetric import UNSYMMETRIC
 
 PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
 # How far ahead to look, relative to q, where constraints are dependent. In a singular position pivots grow with the
@@ -142,6 +144,9 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
     first = accelerate_pivoted if system.ideal else formulation.accelerator(ideal=False, unrolled=False)
     plan.accelerate, plan.correct = first.address, correct.address
     plan.feedback = (leave if feedback is None else feed_back).address
+    solver = DENSE if system.ideal else UNSYMMETRIC
+    plan.factor, plan.solve = solver.factor.address, solver.solve.address
+    plan.factor_metric, plan.solve_metric = DENSE.factor.address, DENSE.solve.address
     return Blueprint(work, correct, "" if feedback is None else feedback.name)
 
 

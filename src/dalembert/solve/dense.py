@@ -17,11 +17,11 @@ import math
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, i8, ints_at
 from dalembert.solve.rows import add_row, row_product, swap_rows
+from dalembert.solve.solver import SaddleSolver
 
 ALPHA = (1.0 + math.sqrt(17.0)) / 8.0  # bounds the growth of 1x1 and 2x2 pivots alike
 SINGULAR = 1e-14  # a pivot below this, after scaling to unit diagonal, is zero
 PROXIMAL = 1e-8  # constraints are independent in directions with singular values above its root
-REFINEMENTS = 3  # each takes a factor PROXIMAL / sigma^2 off the error
 
 
 @jit(i8(Plan, Floats, i8))
@@ -176,7 +176,7 @@ def factor_saddle(plan, mem, rows):
 def solve_saddle(plan, mem, rows, where):
     """Solve in place for the right-hand side mem[where : where + nu + rows], with the factors left by `factor_saddle`.
 
-    The unknowns are (u', -la): the system is [M A^T; A 0] (u', -la) = (f, b). Components beyond the rank are zero.
+    Leaves (u', la) there; components beyond the rank are zero.
     """
     ints = ints_at(plan.ints, plan.n_ints)
     K, s, x = plan.matrix, plan.scale, plan.column
@@ -201,26 +201,9 @@ def solve_saddle(plan, mem, rows, where):
         add_row(mem, x, K + i * n, -mem[x + i], i - (ints[sizes + i] == 0))
     for i in range(n):
         j = ints[order + i]
-        mem[where + j] = mem[x + i] * mem[s + j] if i < rank else 0.0
+        value = mem[x + i] * mem[s + j] if i < rank else 0.0
+        mem[where + j] = value if j < plan.nu else -value  # the symmetric matrix is that of (u', -la)
     return 0
 
 
-@jit(i8(Plan, Floats, i8))
-def refine_saddle(plan, mem, rows):
-    """Solve for (f, b) with the factors at hand and refine against the unshifted system; (u', -la) left in RHS."""
-    nu, M, A, x, r = plan.nu, plan.mass, plan.jacobian, plan.rhs, plan.remainder
-    n = nu + rows
-    for i in range(n):
-        mem[x + i] = 0.0
-    for _ in range(1 + REFINEMENTS):
-        for i in range(nu):
-            total = mem[plan.force + i] - row_product(mem, M + i * nu, x, nu)
-            for k in range(rows):
-                total -= mem[A + k * nu + i] * mem[x + nu + k]
-            mem[r + i] = total
-        for k in range(rows):
-            mem[r + nu + k] = mem[plan.bias + k] - row_product(mem, A + k * nu, x, nu)
-        solve_saddle(plan, mem, rows, r)
-        for i in range(n):
-            mem[x + i] += mem[r + i]
-    return 0
+DENSE = SaddleSolver("dense and symmetric, pivoted", factor_saddle, solve_saddle)

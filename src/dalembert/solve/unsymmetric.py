@@ -1,8 +1,8 @@
 """Saddle-point systems [M -W^T; A 0] whose reactions act in other directions W than the constraints A.
 
 Servo constraints make them unsymmetric, as an unknown force enforces a constraint it is not normal to, and so does
-friction. LU with complete
-pivoting, which reveals the rank: a servo constraint that its unknown cannot influence shows as a missing pivot.
+friction. LU with complete pivoting, which reveals the rank: a servo constraint that its unknown cannot influence shows
+as a missing pivot.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, i8, ints_at
 from dalembert.solve.dense import SINGULAR, scale_saddle
 from dalembert.solve.rows import add_row, row_product, swap_rows
+from dalembert.solve.solver import SaddleSolver
 
 
 @jit(i8(Plan, Floats, i8, i8, i8, i8))
@@ -59,10 +60,13 @@ def _factor(plan, mem, n):
     return k
 
 
-@jit(i8(Plan, Floats))
-def factor_general(plan, mem):
-    """Factorise the scaled matrix; returns the rank. Columns of W are scaled to unit length in `COLUMN`."""
-    nu, nc = plan.nu, plan.nc
+@jit(i8(Plan, Floats, i8))
+def factor_general(plan, mem, nc):
+    """Factorise the scaled matrix with the first nc constraints; returns the rank.
+
+    Columns of W are scaled to unit length; their scales are kept at plan.column.
+    """
+    nu = plan.nu
     M, A, W, s, K, c = plan.mass, plan.jacobian, plan.direction, plan.scale, plan.matrix, plan.column
     n = nu + nc
     scale_saddle(plan, mem, nc)
@@ -85,11 +89,11 @@ def factor_general(plan, mem):
     return _factor(plan, mem, n)
 
 
-@jit(i8(Plan, Floats, i8))
-def solve_general(plan, mem, where):
+@jit(i8(Plan, Floats, i8, i8))
+def solve_general(plan, mem, nc, where):
     """Solve in place for mem[where : where + nu + nc] = (f, b), giving (u', la); what is beyond the rank is zero."""
     ints = ints_at(plan.ints, plan.n_ints)
-    n, K, s, x = plan.nu + plan.nc, plan.matrix, plan.scale, plan.column
+    n, K, s, x = plan.nu + nc, plan.matrix, plan.scale, plan.column
     rows, columns, rank = plan.permutation, plan.pivots, plan.rank
     for i in range(n):
         j = ints[rows + i]
@@ -103,3 +107,6 @@ def solve_general(plan, mem, where):
         j = ints[columns + i]
         mem[where + j] = mem[x + i] * mem[x + n + j] if i < rank else 0.0
     return 0
+
+
+UNSYMMETRIC = SaddleSolver("dense and unsymmetric, pivoted", factor_general, solve_general)

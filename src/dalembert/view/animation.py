@@ -38,7 +38,7 @@ class Track:
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class Polyline:
     """A polyline, `points` (nt, k, 3) in metres: a link, a rod, a rail. It is drawn as ground if it never moves."""
 
     name: str
@@ -64,7 +64,7 @@ class Scene:
     t: np.ndarray
     planar: bool
     tracks: tuple[Track, ...] = ()
-    lines: tuple[Line, ...] = ()
+    lines: tuple[Polyline, ...] = ()
     traces: tuple[Trace, ...] = ()
     caption: str = ""
 
@@ -119,7 +119,7 @@ def _track_payload(track: Track, nt: int) -> dict[str, Any]:
     return {"name": track.name, "kind": track.kind, "positions": positions, "rotations": rotations}
 
 
-def _line_payload(line: Line, nt: int) -> dict[str, Any]:
+def _line_payload(line: Polyline, nt: int) -> dict[str, Any]:
     points = _geometry(f"points of line `{line.name}`", line.points, (nt, None, 3))
     if points.shape[1] < 2:
         raise ArrayError(f"line `{line.name}` has {points.shape[1]} points per frame; give at least 2.")

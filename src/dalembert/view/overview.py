@@ -10,9 +10,9 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.motion.motion import Motion
-from dalembert.motion.protocols import Record
+from dalembert.motion.protocols import MotionLike
 from dalembert.motion.sequence import MotionSequence
-from dalembert.view.animation import Line, Scene, Trace, Track, write_animation
+from dalembert.view.animation import Polyline, Scene, Trace, Track, write_animation
 from dalembert.view.plots import plot_motion
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ SMOOTH = 400  # samples that make a smooth curve
 FRAMES_PER_SECOND, FRAMES = 30, 1500
 
 
-def plot_overview(motion: Record) -> Figure:
+def plot_overview(motion: MotionLike) -> Figure:
     """Coordinates, speeds, multipliers, violation and energy balance over time."""
     s, fine = motion.system, _refined(motion)
     groups = {
@@ -39,12 +39,12 @@ def plot_overview(motion: Record) -> Figure:
     return plot_motion(fine.t, groups, held, fine.energy_balance, motion.system.name)
 
 
-def animate_motion(motion: Record, path: str | Path) -> Path:
+def animate_motion(motion: MotionLike, path: str | Path) -> Path:
     """Write the HTML animation of a motion."""
     return write_animation(path, scene_of(motion))
 
 
-def scene_of(motion: Record) -> Scene:
+def scene_of(motion: MotionLike) -> Scene:
     """Points, bodies and lines of a motion at frame times, with energy balance and violation as traces."""
     parts = _frames(motion)
     d, n = parts[0].system.drawing, sum(map(len, parts))
@@ -59,7 +59,7 @@ def scene_of(motion: Record) -> Scene:
         Track(name, "body" if name in turned else "point", block, turned.get(name))
         for name, block in zip(d.points, blocks[:first], strict=True)
     ]
-    lines = [Line(name, b.reshape(n, k, 3)) for (name, k), b in zip(d.lines, blocks[second:], strict=True)]
+    lines = [Polyline(name, b.reshape(n, k, 3)) for (name, k), b in zip(d.lines, blocks[second:], strict=True)]
     traces = [Trace("energy balance", np.concatenate([part.energy_balance for part in parts]))]
     held = [np.hstack([part.evaluation.phi, part.evaluation.psi]) for part in parts]
     if any(values.shape[1] for values in held):
@@ -71,7 +71,7 @@ def scene_of(motion: Record) -> Scene:
     )  # fmt: skip
 
 
-def _frames(motion: Record) -> tuple[Motion, ...]:
+def _frames(motion: MotionLike) -> tuple[Motion, ...]:
     """The motion at frame times, in one piece per segment; as it is if it cannot be continued between its samples."""
     count = int(np.clip((motion.t[-1] - motion.t[0]) * FRAMES_PER_SECOND, 200, FRAMES))
     times = np.unique(np.linspace(motion.t[0], motion.t[-1], count))  # one picture if all is at one time
@@ -83,7 +83,7 @@ def _frames(motion: Record) -> tuple[Motion, ...]:
     return tuple(part for part in parts if len(part))
 
 
-def _refined(motion: Record) -> Record:
+def _refined(motion: MotionLike) -> MotionLike:
     """The motion with enough samples for smooth curves; a sequence keeps both states at every change."""
     span = motion.t[-1] - motion.t[0]
     parts = tuple(_filled(part, span) for part in motion.segments)

@@ -29,7 +29,7 @@ from dalembert.run.drift.start import Start
 from dalembert.run.evaluate import largest, load_state
 from dalembert.run.right_hand_side import Feedback
 from dalembert.run.status import DRIFT_STUCK
-from dalembert.solve.dense import factor_saddle, solve_saddle
+from dalembert.solve.solver import call_factor, call_solve
 from dalembert.solve.unrolled import TRUSTED, unroll_saddle
 
 ITERATIONS = 20
@@ -130,14 +130,14 @@ def _solve_for(plan, mem, first, rows):
         mem[x + i] = 0.0
     for k in range(rows):
         mem[x + nu + k] = -mem[r + k]
-    return solve_saddle(plan, mem, rows, x)
+    return call_solve(plan.solve_metric, (plan, mem, rows, x))
 
 
 @jit(i8(Plan, Floats, i8))
 def _factor_here(plan, mem, rows):
     """Factors of the saddle matrix with the first `rows` constraints at the state in mem."""
     call_kernel(plan.dynamics, mem, plan.x, plan.out)
-    return factor_saddle(plan, mem, rows)
+    return call_factor(plan.factor_metric, (plan, mem, rows))
 
 
 @jit(i8(Plan, Floats, i8))

@@ -17,7 +17,8 @@ from dalembert.run.evaluate import finish_rates, load_equations
 from dalembert.run.formulations.choice import RANK_TOLERANCE, Choice, choose, scaled
 from dalembert.run.formulations.nonideal import accelerate_nonideal
 from dalembert.run.right_hand_side import Equations
-from dalembert.solve.dense import factor_saddle, refine_saddle
+from dalembert.solve.refinement import refine_saddle
+from dalembert.solve.solver import call_factor
 from dalembert.solve.unrolled import TRUSTED, unroll_saddle
 
 
@@ -65,11 +66,10 @@ def accelerate_pivoted(plan, mem):
     """u' and la by a factorisation that pivots and stops at the rank; all reactions ideal."""
     nu, nc, x, la = plan.nu, plan.nc, plan.rhs, plan.multiplier
     load_equations(plan, mem)
-    factor_saddle(plan, mem, nc)
+    call_factor(plan.factor, (plan, mem, nc))
     refine_saddle(plan, mem, nc)
     move(mem, plan.udot, mem, x, nu)
-    for k in range(nc):
-        mem[la + k] = -mem[x + nu + k]
+    move(mem, la, mem, x + nu, nc)
     return finish_rates(plan, mem)
 
 

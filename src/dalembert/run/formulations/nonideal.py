@@ -15,7 +15,7 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_feedback, call_kernel, f8, i8, move
 from dalembert.run.evaluate import finish_rates
 from dalembert.run.status import JAMMED, OK, UNREACHED
-from dalembert.solve.unsymmetric import factor_general, solve_general
+from dalembert.solve.solver import call_factor, call_solve
 
 AT_ONCE = 4  # rounds in which every wrong sign is flipped; then one at a time (Murty's rule), which cannot cycle
 ROUNDS = 64
@@ -48,8 +48,8 @@ def _solve(plan, mem, bend):
             for j in range(nu):
                 mem[M + i * nu + j] -= mem[H + i * nu + j]
                 mem[x + i] -= mem[H + i * nu + j] * mem[plan.xudot + j]
-    factor_general(plan, mem)
-    solve_general(plan, mem, x)
+    call_factor(plan.factor, (plan, mem, plan.nc))
+    call_solve(plan.solve, (plan, mem, plan.nc, x))
     if bend:
         move(mem, M, mem, plan.mass_copy, nu * nu)
     return 0

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from dalembert.errors import OptionError, PairingError
-from dalembert.run.integrators.ida_solver import Point, Quiet, Solver
+from dalembert.run.integrators.ida_solver import Quiet, Solver, SolverPoint
 from dalembert.run.integrators.options import check_limits, check_tolerances
 from dalembert.run.residuals.form import POOR, ResidualForm, SettledForm
 from dalembert.run.residuals.hiller_anantharaman import HillerAnantharaman
@@ -201,7 +201,7 @@ class _Run:
             return Status.PARTITION
         return Status.OK
 
-    def _sample(self, point: Point, z: np.ndarray) -> None:
+    def _sample(self, point: SolverPoint, z: np.ndarray) -> None:
         """Keep what is asked for up to the point: interpolated, or the point itself."""
         if self.wanted is None:
             self._keep(point.t, z)

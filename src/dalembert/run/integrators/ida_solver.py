@@ -31,7 +31,7 @@ _CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
 @dataclass(frozen=True)
-class Point:
+class SolverPoint:
     """Where the solver is: time, its variables y (ny,), and SUNDIALS' flag (negative: failed)."""
 
     t: float
@@ -74,23 +74,23 @@ class Solver:
         self.before = self.spent  # SUNDIALS counts from each beginning
         self.solver.init_step(t, y, ydot)
 
-    def step(self, t_end: float) -> Point:
+    def step(self, t_end: float) -> SolverPoint:
         """One step towards t_end, never beyond it."""
         return self._point(self.solver.step(t_end, "onestep", t_end))
 
-    def at(self, t: float) -> Point:
+    def at(self, t: float) -> SolverPoint:
         """The interpolant at a time within the last step; the next step then only returns to where the solver was."""
         return self._point(self.solver.step(t, "normal"))
 
-    def output(self, point: Point) -> tuple[np.ndarray, float]:
+    def output(self, point: SolverPoint) -> tuple[np.ndarray, float]:
         """z = (q, u, work) and the quality of the form's choices at a point."""
         self.x[0], self.x[1 : 1 + self.n] = point.t, point.y
         self.emit()
         return self.z[:-1].copy(), float(self.z[-1])
 
-    def _point(self, result: Any) -> Point:
+    def _point(self, result: Any) -> SolverPoint:
         self.spent = self.before[0] + int(result.nfev), self.before[1] + int(result.njev)
-        return Point(float(result.t), result.y, int(result.status))
+        return SolverPoint(float(result.t), result.y, int(result.status))
 
     def _residual_callback(self) -> Any:
         x, F, n = self.x, self.F, self.n

@@ -12,11 +12,10 @@ from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, mo
 from dalembert.native.types import ints
 from dalembert.run.evaluate import rates
 from dalembert.run.integrators.divided import Divided
-from dalembert.solve.dense import factor_saddle, solve_saddle
 from dalembert.solve.lu import factor_lu
 from dalembert.solve.rows import add_row, row_product
 from dalembert.solve.separation import separate
-from dalembert.solve.unsymmetric import solve_general
+from dalembert.solve.solver import call_factor, call_solve
 
 
 class StateSpaceWork(Divided):
@@ -46,18 +45,14 @@ def _rate_jacobian(plan, mem):
     move(mem, y, mem, plan.x, I.length)
     move(mem, y + I.length, mem, plan.udot, nu)
     move(mem, y + I.length + nu, mem, plan.multiplier, nc)
-    ideal = plan.ideal
     call_kernel(I.sensitivity_kernel, mem, y, S)
-    if ideal:  # otherwise the factors of the last solve are at hand
+    if plan.ideal:  # otherwise the factors of the last solve are at hand
         call_kernel(plan.dynamics, mem, plan.x, plan.out)
-        factor_saddle(plan, mem, nc)
+        call_factor(plan.factor, (plan, mem, nc))
     for j in range(n):
         for i in range(nu + nc):
             mem[x + i] = -mem[S + i * n + j]
-        if ideal:
-            solve_saddle(plan, mem, nc, x)
-        else:
-            solve_general(plan, mem, x)
+        call_solve(plan.solve, (plan, mem, nc, x))
         for i in range(nu):
             mem[J + (nq + i) * n + j] = mem[x + i]
     G = I.gradients
