@@ -174,6 +174,6 @@ def flat(kinds: tuple[Any, ...], arguments: tuple[Any, ...]) -> list[Any]:
 def address_of(array: np.ndarray) -> int:
     """Where the entries of an array lie."""
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # half the time of array.ctypes.data
+        return ctypes.addressof(ctypes.c_char.from_buffer(array.data))  # half the time of array.ctypes.data
     except (TypeError, ValueError):  # an array that may only be read, or is empty
         return int(array.ctypes.data)
