@@ -73,6 +73,16 @@ def ints_at(c: Any) -> Any:
     return c.Ints(c.i8, c.i8), generate
 
 
+@_intrinsic
+def floats_at(c: Any) -> Any:
+    """`floats_at(address, size)`: the floats there as an array."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return c.view(context, builder, signature.return_type, *args)
+
+    return c.Floats(c.i8, c.i8), generate
+
+
 def record_at(kind: type[Record]) -> Intrinsic:
     """A native function of an address that gives the record of this kind there."""
 

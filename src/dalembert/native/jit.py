@@ -25,7 +25,7 @@ from dalembert.native.types import Floats, Ints, Record, Signature, f8, i8, u8
 CHECKED = os.environ.get("DALEMBERT_CHECKED", "") not in ("", "0")  # native code that minds the bounds of arrays
 _SCALARS: dict[Any, Any] = {f8: ctypes.c_double, i8: ctypes.c_int64, u8: ctypes.c_uint64}
 _FOREIGN = itertools.count()
-_DTYPES = {Floats: np.dtype(np.float64), Ints: np.dtype(np.int64)}
+_DTYPES: dict[Any, np.dtype] = {Floats: np.dtype(np.float64), Ints: np.dtype(np.int64)}
 
 NATIVE: dict[str, Native] = {}  # every native function by its symbol, in the order of definition
 
@@ -94,7 +94,7 @@ class Native:
         """The function for Python, of plain numbers: an array is its address and its size, a record its address."""
         kinds: list[Any] = []
         for kind in self.signature.arguments:
-            kinds += [_SCALARS[kind]] if kind in _SCALARS else [ctypes.c_void_p]
+            kinds += [_SCALARS[kind]] if kind in _SCALARS else [ctypes.c_int64]
             kinds += [ctypes.c_int64] if kind in _DTYPES else []
         place = find(self)
         call = ctypes.CFUNCTYPE(_SCALARS[self.signature.result], *kinds)(place.external)
@@ -110,10 +110,26 @@ class Native:
 
         return checked
 
+    @cached_property
+    def dtypes(self) -> tuple[np.dtype | None, ...]:
+        """What the entries of each argument must be; None for scalars and records."""
+        return tuple(_DTYPES.get(kind) for kind in self.signature.arguments)
+
+    def numbers(self, *arguments: Any) -> list[Any]:
+        """What stands for the first arguments in `call`: an array is its address and size, a record its address."""
+        numbers: list[Any] = []
+        for dtype, value in zip(self.dtypes, arguments, strict=False):
+            if dtype is None:
+                numbers.append(ctypes.addressof(value) if isinstance(value, Record) else value)
+            elif value.dtype is dtype and value.flags.c_contiguous:
+                numbers += (address_of(value), value.size)
+            else:
+                raise TypeError(f"native code takes contiguous arrays of {dtype}, got {value.dtype}")
+        return numbers
+
     def __call__(self, *arguments: Any) -> Any:
         """Call it with NumPy arrays, records and numbers."""
-        call = self.call
-        return call(*flat(self.signature.arguments, arguments))
+        return self.call(*self.numbers(*arguments))
 
 
 def _symbol(function: Any) -> str:
@@ -158,22 +174,11 @@ def made_of(native: Native) -> str:
     return f"{native.symbol} {fields} {native.fastmath} {_code(function.__code__)} {cells} {meanings}"
 
 
-def flat(kinds: tuple[Any, ...], arguments: tuple[Any, ...]) -> list[Any]:
-    """The numbers that stand for arguments in a call of machine code."""
-    numbers: list[Any] = []
-    for kind, value in zip(kinds, arguments, strict=True):
-        if kind in _DTYPES:
-            if not (value.dtype is _DTYPES[kind] and value.flags.c_contiguous):
-                raise TypeError(f"native code takes contiguous arrays of {kind.name}, got {value.dtype}")
-            numbers += (address_of(value), value.size)
-        else:
-            numbers.append(ctypes.addressof(value) if isinstance(value, Record) else value)
-    return numbers
-
-
 def address_of(array: np.ndarray) -> int:
-    """Where the entries of an array lie."""
+    """Where the entries of an array lie; 0 if there are none."""
+    if not array.size:
+        return 0
     try:
         return ctypes.addressof(ctypes.c_char.from_buffer(array.data))  # half the time of array.ctypes.data
-    except (TypeError, ValueError):  # an array that may only be read, or is empty
+    except TypeError:  # an array that may only be read
         return int(array.ctypes.data)

@@ -10,7 +10,7 @@ import ctypes
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Type:
     """A scalar or a flat, contiguous array of scalars; `name` tells one from another."""
 
@@ -21,7 +21,7 @@ class Type:
         return Signature(self, arguments)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Several(Type):
     """So many scalars of one type, returned by value."""
 

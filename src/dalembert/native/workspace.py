@@ -20,24 +20,27 @@ from dalembert.native.types import Record
 GUARD = 8 if CHECKED else 0  # floats between blocks, which nobody may write
 _UNTOUCHED = np.frombuffer(b"guarded!", dtype=float)[0]
 
+NOTHING, NO_INTS = np.zeros(0), np.zeros(0, dtype=np.int64)
+
 Kind = TypeVar("Kind", bound=Record)
 
 
 class Workspace:
     """A `plan` of some kind with its floats `mem`, its integers `ints` and the records of its parts."""
 
-    def __init__(self, plan: Record) -> None:
-        self.plan = plan
-        self.mem, self.ints = np.zeros(0), np.zeros(0, dtype=np.int64)
+    def __init__(self, plan: Any, mem: np.ndarray = NOTHING, ints: np.ndarray = NO_INTS) -> None:
+        self.plan, self.mem, self.ints = plan, mem, ints
+        plan.ints, plan.n_ints = address_of(ints), len(ints)
         self.parts: dict[str, Any] = {}
         self._sizes: dict[str, Any] = {}
-        self._inner: dict[type[Record], Any] = {}
-        self._guards: list[int] = []
+        self._inner: dict[tuple[str, type[Record]], Any] = {}
+        self._guards: tuple[int, ...] = ()
+        self._numbers: tuple[int, int, int] | None = None
 
     def reserve(self, owner: Record, floats: dict[str, int] | None = None, ints: dict[str, int] | None = None) -> None:
         """Blocks of so many floats and integers, zeroed; fields of `owner` of these names become where they start."""
         if floats:
-            self.mem = self._grown(self.mem, owner, floats, GUARD)
+            self.mem, self._numbers = self._grown(self.mem, owner, floats, GUARD), None
         if ints:
             self.ints = self._grown(self.ints, owner, ints, 0)
             self.plan.ints, self.plan.n_ints = address_of(self.ints), len(self.ints)
@@ -48,7 +51,7 @@ class Workspace:
             setattr(owner, name, size)
             size += count + gap
             if gap:
-                self._guards.append(size - gap)
+                self._guards += (size - gap,)
         grown = np.zeros(size, dtype=array.dtype)
         grown[: len(array)] = array
         for at in self._guards if gap else ():
@@ -64,7 +67,7 @@ class Workspace:
         fresh = self._sizes.get(name) != sizes
         if fresh:
             made = kind()
-            self.parts[name], self._sizes[name], self._inner = made, sizes, {}
+            self.parts[name], self._sizes[name] = made, sizes
             self.reserve(made, floats, ints)
         else:
             made, places = self.parts[name], {key: getattr(self.parts[name], key) for key in (*floats, *ints)}
@@ -77,23 +80,22 @@ class Workspace:
         setattr(self.plan, name, made.address)
         return made, fresh
 
-    def inner(self, kind: type[Kind]) -> Kind:
-        """The record of this kind inside the part last made, the same one each time."""
-        if kind not in self._inner:
-            self._inner[kind] = kind()
-        return self._inner[kind]
+    def inner(self, name: str, kind: type[Kind]) -> Kind:
+        """The record of this kind inside the part `name`, the same one each time."""
+        return self._inner.setdefault((name, kind), kind())
 
     def copied(self) -> Workspace:
         """Another workspace with the same numbers; only before it has parts."""
-        other = Workspace(self.plan.copied())
-        other.mem, other.ints, other._guards = self.mem.copy(), self.ints.copy(), [*self._guards]
-        other.plan.ints = address_of(other.ints)
+        other = Workspace(self.plan.copied(), self.mem.copy(), self.ints.copy())
+        other._guards = self._guards
         return other
 
-    def floats(self, field: str, count: int, owner: Any = None) -> np.ndarray:
-        """A view of the first `count` floats of a block."""
-        first = getattr(self.plan if owner is None else owner, field)
-        return self.mem[first : first + count]
+    @property
+    def numbers(self) -> tuple[int, int, int]:
+        """What stands for plan and mem in calls of machine code (`Native.call`)."""
+        if self._numbers is None:
+            self._numbers = self.plan.address, address_of(self.mem), self.mem.size
+        return self._numbers
 
     def check_guards(self) -> None:
         """Raise IndexError if something wrote between blocks (checked builds only)."""

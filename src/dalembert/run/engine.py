@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.errors import ArrayError
+from dalembert.native.jit import address_of
 from dalembert.native.kernel import Kernel
 from dalembert.native.plan import lay_out
 from dalembert.native.workspace import Workspace
@@ -18,7 +20,7 @@ from dalembert.run.evaluate import feed_back, leave, rates, sample, violation
 from dalembert.run.formulations.choice import RECHOOSE, Choice
 from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted
 from dalembert.run.right_hand_side import Equations, Feedback, feedback_function, motion_function
-from dalembert.run.run_facts import Fallbacks, RunFacts
+from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, RunFacts
 from dalembert.run.status import Status
 from dalembert.solve.dense import DENSE
 from dalembert.solve.unsymmetric import UNSYMMETRIC
@@ -208,7 +210,7 @@ class Engine:
         """Make the static choices of the formulation at a state, and the motion kernel that goes with them."""
         system = self.system
         self.plan.stale = -PATIENCE
-        if not system.ideal or self._recall(t, z):
+        if not system.ideal:
             return
         M, A = self._matrices(t, z)
         if not (np.isfinite(M).all() and np.isfinite(A).all()):
@@ -221,6 +223,7 @@ class Engine:
         solve = self._take(choice)
         self.choices.append((t, choice))
         if solve.motion and choice == Choice(tuple(range(system.nc)), ()):
+            choice.write(self.blueprint.work, system.nu)
             self.blueprint.whole = choice, solve
 
     def _matrices(self, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -275,23 +278,27 @@ class Engine:
         if choice is not None:
             choice.write(self.work, self.system.nu)
 
-    def _recall(self, t: float, z: np.ndarray) -> bool:
-        """Start with all constraints and no partition if that was made before and is good here."""
-        if self.choices or self.blueprint.whole is None:
+    def recall(self, t: float) -> bool:
+        """Start with all constraints and no partition if that was made before; whether it is good shows afterwards."""
+        if self.choices or self.blueprint.whole is None or not self.system.ideal:
             return False
         choice, solve = self.blueprint.whole
-        usual, zdot = Solve(0, self.plan.accelerate), np.zeros(self.nz)
-        self._install(choice, solve)
-        rates(self.plan, self.mem, t, np.ascontiguousarray(z, dtype=float), zdot)
-        # A row whose gradient is exactly zero here makes 0 / 0, which the quality does not show.
-        good = self.plan.fallbacks == 0 and self.mem[self.plan.quality] > RECHOOSE and np.isfinite(zdot).all()
-        self.plan.fallbacks = 0
-        if not good:
-            self._install(None, usual)
-            return False
-        self.choice, self.plan.stale = choice, 0
+        self.plan.motion, self.plan.accelerate = solve  # the choice itself is in the blueprint
+        self.choice = choice
         self.choices.append((t, choice))
         return True
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the last evaluation shows a good choice: the formulation solved it itself, by good pivots."""
+        return self.plan.fallbacks == 0 and bool(self.mem[self.plan.quality] > RECHOOSE)
+
+    def choose_anew(self, t: float, z: np.ndarray) -> None:
+        """Make a choice at a state where the one recalled is not good."""
+        self.plan.motion, self.plan.accelerate = 0, self.blueprint.work.plan.accelerate
+        self.plan.fallbacks, self.choice = 0, None
+        self.choices.clear()
+        self.choose(t, z)
 
     @property
     def mem(self) -> np.ndarray:
@@ -301,7 +308,8 @@ class Engine:
     @property
     def fallbacks(self) -> Fallbacks:
         """What the pivoted saddle solve did in the place of the formulation, since the engine was made."""
-        return Fallbacks(self.plan.fallbacks, self.plan.first_fallback, self.plan.last_fallback)
+        plan = self.plan
+        return Fallbacks(plan.fallbacks, plan.first_fallback, plan.last_fallback) if plan.fallbacks else NO_FALLBACKS
 
     @property
     def unsolved(self) -> Status:
@@ -310,17 +318,26 @@ class Engine:
 
     def rates(self, t: float, z: np.ndarray) -> np.ndarray:
         """(q', u', power) at one state, (nz,)."""
+        recalled, zdot = self.recall(t), np.zeros(self.nz)
         if not self.choices:
             self.choose(t, z)
-        zdot = np.zeros(self.nz)
-        rates(self.plan, self.mem, t, np.ascontiguousarray(z, dtype=float), zdot)
+        self._evaluate(t, z, zdot)
+        if recalled and not (self.is_sound and math.isfinite(zdot.dot(zdot))):
+            self.choose_anew(t, z)
+            self._evaluate(t, z, zdot)
         return zdot
+
+    def _evaluate(self, t: float, z: np.ndarray, zdot: np.ndarray) -> None:
+        """The rates at one state into zdot (nz,)."""
+        state = np.ascontiguousarray(z, dtype=float)
+        rates.call(*self.work.numbers, t, address_of(state), state.size, address_of(zdot), zdot.size)
 
     def violation(self, t: float, z: np.ndarray) -> float:
         """The largest residual of a position or velocity constraint at one state."""
         if z.shape != (self.size,):
             raise ArrayError(f"a state of `{self.system.name}` holds {self.size} values (q, u), got shape {z.shape}")
-        return float(violation(self.plan, self.mem, t, np.ascontiguousarray(z, dtype=float)))
+        state = np.ascontiguousarray(z, dtype=float)
+        return violation.call(*self.work.numbers, t, address_of(state), state.size)
 
     def corrected(self, t: float, z: np.ndarray) -> tuple[np.ndarray, Status]:
         """The state brought onto the constraints by the drift control, and how that went."""

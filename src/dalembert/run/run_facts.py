@@ -18,6 +18,9 @@ class Fallbacks(NamedTuple):
     last: float = 0.0
 
 
+NO_FALLBACKS = Fallbacks()
+
+
 class RunFacts(NamedTuple):
     """What was seen and chosen on the way.
 
@@ -33,7 +36,7 @@ class RunFacts(NamedTuple):
     choices: Choices = ()
     partitions: Choices = ()
     notes: tuple[str, ...] = ()
-    fallbacks: Fallbacks = Fallbacks()
+    fallbacks: Fallbacks = NO_FALLBACKS
 
     def choice_at(self, t: float) -> Choices:
         """The choice that served at time t, with the time it was made; the first before that, nothing if none was."""

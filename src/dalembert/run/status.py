@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 
 OK, MORE, NOT_FINITE, STEP_COLLAPSE, DRIFT_STUCK, TOO_MANY_STEPS, INTERRUPTED, JAMMED, UNREACHED = range(9)
-EVENT, ZENO, NOT_CONVERGED, PAUSED = range(9, 13)
+EVENT, ZENO, NOT_CONVERGED, PAUSED, UNSOUND = range(9, 14)
 
 
 class Status(enum.IntEnum):
@@ -24,6 +24,7 @@ class Status(enum.IntEnum):
     ZENO = ZENO
     NOT_CONVERGED = NOT_CONVERGED
     PAUSED = PAUSED
+    UNSOUND = UNSOUND
     # Of solvers that native code does not know.
     SINGULAR = 41
     TOO_ACCURATE = 42
@@ -39,6 +40,7 @@ class Status(enum.IntEnum):
 MESSAGES = {
     Status.OK: "reached the end of the interval",
     Status.MORE: "the run has not ended yet",
+    Status.UNSOUND: "the run waits for a better static choice",
     Status.PAUSED: "the run waits for another integrator to go on",
     Status.NOT_FINITE: "the equations gave a value that is not finite (NaN or infinity); the model is undefined there: "
     "look for a division by zero or a root of a negative number",

@@ -54,7 +54,7 @@ def lay_out(
     made.residual_kernel, made.jacobian_kernel, made.rates_kernel = (kernel.address for kernel in kernels)
     work.ints[made.pure : made.pure + n] = linearisation.algebraic
     if fresh:
-        elimination.place(work, work.inner(NewtonMatrix))
-    made.newton_matrix = work.inner(NewtonMatrix).address
+        elimination.place(work, work.inner("step_work", NewtonMatrix))
+    made.newton_matrix = work.inner("step_work", NewtonMatrix).address
     made.t_jacobian, made.remaining = math.nan, 1.0
     return made

@@ -7,10 +7,12 @@ steps is used up, so that progress can be shown and Ctrl-C is heard; everything 
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
 
+from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import (
     Floats,
@@ -26,8 +28,9 @@ from dalembert.native.plan import (
 )
 from dalembert.native.types import Record, floats, ints
 from dalembert.run.evaluate import is_finite, rates
-from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, TOO_MANY_STEPS
-from dalembert.run.time_loop.event_location import is_crowded, watch, watched
+from dalembert.run.formulations.choice import RECHOOSE
+from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, TOO_MANY_STEPS, UNSOUND
+from dalembert.run.time_loop.event_location import begin, is_crowded, watch, watched
 from dalembert.run.time_loop.method import Method
 
 
@@ -40,6 +43,10 @@ class Clock(Record):
         *floats("t h t_start t_end rtol atol h_max h_min exponent last_error taken"),
         # Accepted and rejected steps, allowed steps, next index of t_eval, samples stored, whether steps are adapted.
         *ints("accepted rejected allowed next stored adaptive"),
+        # Order of the error estimate; size of a state; whether the static choice was recalled, not made at the start.
+        *ints("order nz recalled"),
+        # Where the arrays of the march are, and the sizes of some: states and rates, stages, times asked for, samples.
+        *ints("z znew zdot stages n_stages t_eval n_times ts zs capacity"),
     )
 
 
@@ -48,10 +55,19 @@ EPS = float(np.finfo(float).eps)
 
 def new_clock(t0: float, t1: float, method: Method) -> Clock:
     """The clock at the start of an interval."""
+    clock = Clock.from_buffer_copy(_clock(method))
+    clock.t = clock.t_start = t0
+    clock.t_end = t1
+    clock.h_max, clock.h_min = min(method.max_step, t1 - t0), 16.0 * EPS * max(abs(t0), abs(t1))
+    return clock
+
+
+@functools.lru_cache(maxsize=64)
+def _clock(method: Method) -> Clock:
+    """What the clock says of a method, whatever the interval."""
     return Clock(
-        t=t0, h=method.first_step, t_start=t0, t_end=t1, rtol=method.rtol, atol=method.atol,
-        h_max=min(method.max_step, t1 - t0), h_min=16.0 * EPS * max(abs(t0), abs(t1)), exponent=1.0 / method.order,
-        last_error=1.0, allowed=method.max_steps, adaptive=int(method.adaptive),
+        h=method.first_step, rtol=method.rtol, atol=method.atol, exponent=1.0 / method.order, last_error=1.0,
+        allowed=method.max_steps, adaptive=int(method.adaptive), order=method.order,
     )  # fmt: skip
 
 
@@ -223,3 +239,32 @@ def start(plan, mem, clock, z, znew, zdot, stages, size, order):
     h1 = max(1e-6, h0 * 1e-3) if top <= 1e-15 else (0.01 / top) ** (1.0 / order)
     clock.h = min(100.0 * h0, h1, clock.h_max, clock.t_end - t)
     return OK
+
+
+@jit(i8(Plan, Floats, Clock, i8))
+def proceed(plan, mem, clock, budget):
+    """`advance` with the arrays of the clock."""
+    n = clock.nz
+    return advance(
+        plan, mem, clock, floats_at(clock.z, n), floats_at(clock.znew, n), floats_at(clock.zdot, n),
+        floats_at(clock.stages, clock.n_stages), floats_at(clock.t_eval, clock.n_times),
+        floats_at(clock.ts, clock.capacity), floats_at(clock.zs, clock.capacity * n), budget,
+    )  # fmt: skip
+
+
+@jit(i8(Plan, Floats, Clock, i8))
+def launch(plan, mem, clock, budget):
+    """`start`, then `proceed`; UNSOUND, before a step is made, if a recalled choice is not good at the start."""
+    n, size = clock.nz, plan.nq + plan.nu
+    z, stages = floats_at(clock.z, n), floats_at(clock.stages, clock.n_stages)
+    plan.nfev = 0
+    status = start(
+        plan, mem, clock, z, floats_at(clock.znew, n), floats_at(clock.zdot, n), stages, size, clock.order
+    )  # fmt: skip
+    if clock.recalled and not (status == OK and plan.fallbacks == 0 and mem[plan.quality] > RECHOOSE):
+        return UNSOUND
+    if status != OK:
+        return status
+    if plan.watch != 0:
+        begin(plan, mem, clock.t, z)
+    return proceed(plan, mem, clock, budget)

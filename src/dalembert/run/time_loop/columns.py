@@ -46,9 +46,14 @@ class Columns:
         return self.work + self.workspace
 
 
+def padded(nz: int) -> int:
+    """Floats that a column or a state of nz entries takes."""
+    return -(-nz // LANES) * LANES
+
+
 def allocate(nz: int, columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Zeroed states z, znew and rates zdot (nz,), padded, and `stages`, flat, for as many columns."""
-    width = -(-nz // LANES) * LANES
+    """Zeroed states z, znew and rates zdot (nz,), padded, and `stages`, flat, for as many columns; all in one piece."""
+    width = padded(nz)
     room = np.zeros((3 + columns) * width)
     return room[:nz], room[width : width + nz], room[2 * width : 2 * width + nz], room[3 * width :]
 

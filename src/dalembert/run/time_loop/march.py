@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from dalembert.errors import OptionError
-from dalembert.native.jit import flat
-from dalembert.run.status import MORE, OK, PAUSED, Status
+from dalembert.native.jit import Native, address_of
+from dalembert.native.workspace import NOTHING
+from dalembert.run.status import MORE, PAUSED, UNSOUND, Status
 from dalembert.run.time_loop import advance as loop
 from dalembert.run.time_loop import event_location as crossing
-from dalembert.run.time_loop.columns import allocate
+from dalembert.run.time_loop.columns import padded
 from dalembert.run.time_loop.method import Method
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 CHUNK = 4096  # samples per buffer when every step is stored
 MOST_STEPS = 10_000_000  # per slice, however fast they are
-START = 12  # numbers that stand for plan, mem, clock, z, znew, zdot and stages
 SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctrl-C
 
 
@@ -74,16 +74,23 @@ def march(
         tolerance=max(method.rtol, method.atol),
         stability=method.stability,
     )
+    recalled = engine.recall(span[0])
     if not engine.choices:
         engine.choose(span[0], z0)
     plan = engine.plan
     plan.step, plan.prepare, plan.interpolate = method.addresses
     plan.estimate = method.estimate.address if method.estimate and method.adaptive else 0
     run = March(engine, method, z0, span, t_eval)
-    status = run.start()
+    run.clock.recalled = recalled
+    advance, status = loop.launch, MORE
     try:
         while status == MORE:
-            status = run.slice(MOST_STEPS if review is None else max(review.due - run.accepted, 1))
+            status = run.slice(advance, MOST_STEPS if review is None else max(review.due - run.accepted, 1))
+            advance = loop.proceed
+            if status == UNSOUND:
+                engine.choose_anew(span[0], z0)
+                run.clock.recalled, advance, status = 0, loop.launch, MORE
+                continue
             if engine.plan.stale > 0:
                 # A partition given by the user may fail on the way: the pivoted solve carries on.
                 with suppress(OptionError):
@@ -108,12 +115,15 @@ class March:
     ) -> None:
         self.engine, self.method = engine, method
         (t0, t1), nz = span, engine.nz
-        self.z, self.znew, self.zdot, self.stages = allocate(nz, method.columns)
+        self.t_eval = NOTHING if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
+        capacity = CHUNK if t_eval is None else len(self.t_eval) + 1  # an event may add one
+        width, columns = padded(nz), method.columns
+        room = np.zeros((3 + columns) * width + capacity * (1 + nz))  # all in one piece, see `columns`
+        self.z = room[:nz]
+        outputs = (3 + columns) * width
+        self.ts, self.zs = room[outputs : outputs + capacity], room[outputs + capacity :]
         self.z[: engine.size] = z0[: engine.size]  # the work done starts at zero
         self.clock = loop.new_clock(t0, t1, method)
-        self.t_eval = np.zeros(0) if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
-        capacity = CHUNK if t_eval is None else len(self.t_eval) + 1  # an event may add one
-        self.ts, self.zs = np.zeros(capacity), np.zeros(capacity * nz)
         self.chunks: list[tuple[np.ndarray, np.ndarray]] = []
         self.events: list[tuple[int, float, np.ndarray]] = []
         self.budget = 64
@@ -121,17 +131,11 @@ class March:
         if asked or t_eval is None:  # the first sample is the given state itself
             self.ts[0], self.zs[:nz] = t0, self.z
             self.clock.stored, self.clock.next = 1, int(asked)
-        arrays = (self.z, self.znew, self.zdot, self.stages, self.t_eval, self.ts, self.zs)
-        self.numbers = flat(loop.advance.signature.arguments[:-1], (engine.plan, engine.mem, self.clock, *arrays))
-
-    def start(self) -> int:
-        """Rates at the start and the first step length; MORE if there is something to do."""
-        e = self.engine
-        e.plan.nfev = 0
-        status = loop.start.call(*self.numbers[:START], e.size, self.method.order)
-        if e.plan.watch:
-            crossing.begin(e.plan, e.mem, self.clock.t, self.z)
-        return MORE if status == OK else status
+        clock, z = self.clock, address_of(room)
+        clock.nz, clock.z, clock.znew, clock.zdot = nz, z, z + 8 * width, z + 16 * width
+        clock.stages, clock.n_stages = z + 24 * width, columns * width
+        clock.t_eval, clock.n_times = address_of(self.t_eval), self.t_eval.size
+        clock.ts, clock.zs, clock.capacity = z + 8 * outputs, z + 8 * (outputs + capacity), capacity
 
     @property
     def t(self) -> float:
@@ -153,14 +157,14 @@ class March:
         """Steps accepted so far."""
         return int(self.clock.accepted)
 
-    def slice(self, most: int) -> int:
+    def slice(self, advance: Native, most: int) -> int:
         """Advance for about `SLICE` seconds, `most` steps, or until the buffer is full; collects what was stored."""
         begin = time.perf_counter()
-        status = loop.advance.call(*self.numbers, min(self.budget, most))
+        status = advance.call(*self.engine.work.numbers, self.clock.address, min(self.budget, most))
         seconds = time.perf_counter() - begin
         self.budget = max(16, min(int(self.budget * SLICE / max(seconds, 1e-6)), 4 * self.budget, MOST_STEPS))
         self.collect()
-        return int(status)
+        return status
 
     def collect(self) -> None:
         """Copy stored samples and occurrences out of their buffers."""
