@@ -8,13 +8,11 @@ from a native loop; u' adds the factorisation and the solve.
 from __future__ import annotations
 
 import json
-import os
 import sys
-import tempfile
 import time
 
 import numpy as np
-from benchmarks.measure import Figure, best_in_turns, run_apart
+from benchmarks.measure import Figure, best_in_turns, empty_cache, run_apart
 
 BODIES = 50
 CALLS = 200
@@ -36,8 +34,8 @@ def run() -> list[Figure]:
 
 
 def _apart() -> dict:
-    with tempfile.TemporaryDirectory() as cache:
-        return json.loads(run_apart("bodies", environment={**os.environ, "DALEMBERT_CACHE_DIR": cache}))
+    with empty_cache() as environment:
+        return json.loads(run_apart("bodies", environment=environment))
 
 
 def time_chain() -> dict:

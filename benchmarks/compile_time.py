@@ -6,13 +6,11 @@ Each side runs in a process of its own, with its imports done and, for dalembert
 from __future__ import annotations
 
 import json
-import os
 import sys
-import tempfile
 import time
 
 import numpy as np
-from benchmarks.measure import Figure, run_apart
+from benchmarks.measure import Figure, empty_cache, run_apart
 
 LINKS = 20
 
@@ -37,8 +35,8 @@ def run() -> list[Figure]:
 
 
 def _apart(what: str) -> dict:
-    with tempfile.TemporaryDirectory() as cache:
-        return json.loads(run_apart("compile_time", what, environment={**os.environ, "DALEMBERT_CACHE_DIR": cache}))
+    with empty_cache() as environment:
+        return json.loads(run_apart("compile_time", what, environment=environment))
 
 
 def _state() -> tuple[np.ndarray, np.ndarray]:

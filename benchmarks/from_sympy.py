@@ -8,13 +8,11 @@ with its imports done, ours with an empty cache of object code.
 from __future__ import annotations
 
 import json
-import os
 import sys
-import tempfile
 import time
 
 import numpy as np
-from benchmarks.measure import Figure, run_apart
+from benchmarks.measure import Figure, empty_cache, run_apart
 
 SPEEDS = ("u1", "u2", "u3", "u4", "u5", "u6")
 # What is held of the state; the rest is found consistent with it.
@@ -44,8 +42,7 @@ def run() -> list[Figure]:
 
 
 def _apart(what: str, *more: str) -> dict:
-    with tempfile.TemporaryDirectory() as cache:
-        environment = {**os.environ, "DALEMBERT_CACHE_DIR": cache}
+    with empty_cache() as environment:
         return json.loads(run_apart("from_sympy", what, *more, environment=environment))
 
 

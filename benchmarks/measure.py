@@ -6,10 +6,15 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from dalembert.native import engine_object
+from dalembert.native.object_cache import ObjectCache
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -92,3 +97,16 @@ def _processor() -> str:
     except OSError:
         return platform.processor() or "unknown processor"
     return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+@contextmanager
+def empty_cache() -> Iterator[dict[str, str]]:
+    """The environment of a process that finds the native engine, and no machine code of models."""
+    engine_object.engine()
+    with tempfile.TemporaryDirectory() as directory:
+        own, new = ObjectCache(), ObjectCache(directory)
+        sources = engine_object.source_key()
+        content = own.load(sources) or b""
+        new.store(sources, content)
+        new.store(content.decode(), own.load(content.decode()) or b"")
+        yield {**os.environ, "DALEMBERT_CACHE_DIR": directory}

@@ -120,7 +120,7 @@ def test_the_engine_is_built_once_and_found_again(monkeypatch, tmp_path):
 def test_sources_that_change_no_native_code_cost_no_build(monkeypatch, tmp_path):
     counted = Counted(monkeypatch, tmp_path)
     counted.load()
-    monkeypatch.setattr(engine_object, "_source_key", lambda: "0" * 64)
+    monkeypatch.setattr(engine_object, "source_key", lambda: "0" * 64)
     counted.load()
     assert counted.built == 1
 

@@ -60,6 +60,8 @@ def lay_out(n: int, m: int, total: int, n_in: int) -> Workspace:
     blocks |= dict.fromkeys(("gram", "factor"), m * m)
     blocks |= dict.fromkeys(("norm", "residual", "residual_old", "weight", "multiplier"), m)
     work.reserve(plan, blocks, {"place": n, "freedom": n, "turn": n, "pick": m})
+    # What is given stands in one piece: target, value, bounds, wanted.
+    plan.value, plan.low, plan.high, plan.wanted = (plan.target + k * n for k in range(1, 5))
     return work
 
 

@@ -80,23 +80,21 @@ class Stage:
         plan.kernel, plan.bounded, plan.uniform = self.level.kernel.address, int(self.bounded), int(alike)
         work.ints[:] = np.concatenate([self.level.place, self.free, self.level.turns, self.pick])
         value = self.target if start is None else start
-        for first, values in (
-            (plan.input, self.x), (plan.target, self.target), (plan.value, value), (plan.low, self.low),
-            (plan.high, self.high), (plan.wanted, self.wanted),
-        ):  # fmt: skip
-            mem[first : first + len(values)] = values
-        worst = steps.evaluate(plan, mem)
+        mem[plan.input : plan.input + len(self.x)] = self.x
+        given = np.concatenate([self.target, value, self.low, self.high, self.wanted])
+        mem[plan.target : plan.target + len(given)] = given
+        worst = steps.evaluate.call(*work.numbers)
         if m and self.free.any() and not (start is None and worst <= CONSISTENT):
             mem[plan.metric : plan.metric + n * n] = self.G.ravel()
-            worst = find_nearest(plan, mem, LIMIT, walk)
+            worst = find_nearest.call(*work.numbers, LIMIT, walk)
         work.check_guards()
         rows = mem[plan.output + total :][: total * n].reshape(total, n)
         return Found(
             v=mem[plan.value : plan.value + n].copy(),
             residual=mem[plan.residual : plan.residual + m].copy(),
             gradients=rows[self.pick],
-            worst=float(worst),
-            met=bool(worst <= steps.HELD),
+            worst=worst,
+            met=worst <= steps.HELD,
             steps=plan.steps,
         )
 

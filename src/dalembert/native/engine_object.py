@@ -55,7 +55,7 @@ def find(native: Native) -> Place:
 def engine() -> Library:
     """The engine of this installation, from the cache or built now."""
     with _ONE_AT_A_TIME:
-        cache, sources = ObjectCache(), _source_key()
+        cache, sources = ObjectCache(), source_key()
         # Sources name the content, the content names the object: a change that touches no native code costs no build.
         content = cache.load(sources)
         code = None if content is None else cache.load(content.decode())
@@ -106,7 +106,7 @@ def _announce() -> None:
     Console(stderr=True).print("dalembert: building the native engine, once per installation (about half a minute) ...")
 
 
-def _source_key() -> str:
+def source_key() -> str:
     """Key of the sources: what the engine would be made of."""
     digest = hashlib.sha256(_toolchain())
     root = Path(__file__).parent.parent

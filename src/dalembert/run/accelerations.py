@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.equations.system import System
+from dalembert.native.jit import address_of
 from dalembert.run.drift.no_correction import NoCorrection
 from dalembert.run.engine import blueprint_of
 from dalembert.run.evaluate import complete
@@ -35,6 +36,7 @@ def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parame
     mem[first : first + len(parameters)] = parameters
     nu, nc = system.nu, system.nc
     out = np.zeros(nu + 2 * nc + 1)
-    complete(plan, mem, t, np.concatenate([q, u]), out)
+    z = np.concatenate([q, u])
+    complete.call(*work.numbers, t, address_of(z), z.size, address_of(out), out.size)
     status = Status(int(plan.unsolved))
     return Accelerations(out[:nu], out[nu : nu + nc], out[nu + nc : -1], float(out[-1]), status)

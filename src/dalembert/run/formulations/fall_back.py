@@ -6,6 +6,7 @@ the pivoted saddle solve does the evaluation, which is counted, so that the cert
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from dalembert.errors import PairingError
@@ -13,7 +14,6 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, i8
 from dalembert.run.formulations.choice import RECHOOSE
 from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted
-from dalembert.solve.rows import row_is_finite
 from dalembert.solve.unrolled import TRUSTED
 
 
@@ -21,10 +21,10 @@ from dalembert.solve.unrolled import TRUSTED
 def settle(plan, mem):
     """Judge the evaluation just done by its QUALITY: keep it, ask for another choice, or do it again by pivoting.
 
-    A pivot that vanishes exactly may leave NaN without being seen in the quality.
+    A pivot that vanishes exactly may leave NaN that the quality does not show; the power of the reactions does.
     """
     quality = mem[plan.quality]
-    if not row_is_finite(mem, plan.udot, plan.quality - plan.udot):  # u', power, la
+    if not math.isfinite(mem[plan.total_power]):
         quality = 0.0
     if not quality > RECHOOSE and plan.stale == 0:
         plan.stale = 1
