@@ -52,10 +52,8 @@ def lay_out(n: int, m: int, total: int, n_in: int) -> Workspace:
     """A workspace for n variables, m equations, a kernel of `total` rows and n_in inputs."""
     plan = Descent(n=n, m=m, total=total)
     work = Workspace(plan)
-    blocks = {"input": n_in, "output": total * (1 + n), "wanted": m, "spread": m * n, "cg_base": 2 * n}
-    blocks |= dict.fromkeys(
-        ("target", "value", "low", "high", "step", "value_old", "best", "tangent", "tangent_old"), n
-    )
+    blocks = {"input": n_in, "output": total * (1 + n), "target": 4 * n + m, "spread": m * n, "cg_base": 2 * n}
+    blocks |= dict.fromkeys(("step", "value_old", "best", "tangent", "tangent_old"), n)
     blocks |= dict.fromkeys(("cg_r", "cg_z", "cg_p", "cg_h"), n) | dict.fromkeys(("metric", "inverse"), n * n)
     blocks |= dict.fromkeys(("gram", "factor"), m * m)
     blocks |= dict.fromkeys(("norm", "residual", "residual_old", "weight", "multiplier"), m)

@@ -92,15 +92,6 @@ def row_product(mem, left, right, count):
     return total
 
 
-@jit(i8(Floats, u8, u8), fastmath=REORDERED)
-def row_is_finite(mem, at, count):
-    """Whether none of mem[at + j] for j < count is NaN or infinite."""
-    total = 0.0
-    for j in range(count):
-        total += mem[at + j] * 0.0
-    return total == 0.0
-
-
 @jit(several(f8, 2)(Floats, u8, u8, u8, u8, u8), fastmath=REORDERED)
 def complex_row_product(mem, left, shift, right, other, count):
     """The sum of mem[left + j] mem[right + j] over j < count, complex with shifts `shift` and `other`: (re, im)."""
