@@ -46,8 +46,7 @@ def meaning(kind: Any) -> Any:
         return _MEANINGS[kind]
     if isinstance(kind, kinds.Several):
         return types.UniTuple(meaning(kind.kind), kind.count)
-    fields = [field for base in reversed(kind.__mro__) for field in vars(base).get("_fields_", ())]
-    return types.Record.make_c_struct([(name, _FIELDS[field.__name__]) for name, field in fields])
+    return types.Record.make_c_struct([(name, _FIELDS[field.__name__]) for name, field in kind.every_field()])
 
 
 def view(context: Any, builder: Any, kind: Any, address: Any, size: Any) -> Any:
@@ -161,16 +160,16 @@ def _unlinked(*, checked: bool) -> Iterator[None]:
 def compile_module(natives: Iterable[Native], *, checked: bool) -> Any:
     """The module of native functions and all they call; each also as `c.symbol` for C callers."""
     with _unlinked(checked=checked):
-        for native in natives:
-            dispatcher(native, checked).compile(None)
-        names: dict[str, str] = {}
         libraries: dict[int, Any] = {}
-        for symbol, native in NATIVE.items():
+        for native in natives:
             made = dispatcher(native, checked)
-            if made.overloads:
-                (result,) = made.overloads.values()
-                names[result.fndesc.llvm_func_name] = symbol
-                _gather(result.library, libraries)
+            made.compile(None)
+            _gather(next(iter(made.overloads.values())).library, libraries)
+        names: dict[str, str] = {}
+        for symbol, native in NATIVE.items():
+            for result in dispatcher(native, checked).overloads.values():
+                if id(result.library) in libraries:
+                    names[result.fndesc.llvm_func_name] = symbol
     mangled = re.compile("|".join(re.escape(name) for name in sorted(names, key=len, reverse=True)))
     module = llvm.parse_assembly("")
     for library in libraries.values():

@@ -92,7 +92,7 @@ def record_at(kind: type[Record]) -> Intrinsic:
 
         return c.meaning(kind)(c.i8), generate
 
-    return Intrinsic(define, f"{kind.__name__}_at", repr(kind._fields_))
+    return Intrinsic(define, f"{kind.__name__}_at", repr(kind.every_field()))
 
 
 def caller(signature: Signature) -> Intrinsic:

@@ -9,18 +9,21 @@ compiled when they are first used.
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 import itertools
 import os
+import sys
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.native.intrinsics import Intrinsic
-from dalembert.native.types import Floats, Ints, Record, Signature, f8, i8, u8
+from dalembert.native.types import Floats, Ints, Record, Signature, Type, f8, i8, u8
 
 CHECKED = os.environ.get("DALEMBERT_CHECKED", "") not in ("", "0")  # native code that minds the bounds of arrays
 _SCALARS: dict[Any, Any] = {f8: ctypes.c_double, i8: ctypes.c_int64, u8: ctypes.c_uint64}
@@ -151,10 +154,17 @@ def content_of(value: Any) -> str:
     if isinstance(value, Native):
         return value.symbol
     if isinstance(value, Intrinsic):
-        return f"{value.key} {_code(value.define.__code__)}"
+        return f"{value.key} {_source(value.define.__module__)}"
     if isinstance(value, np.ndarray):
         return f"{value.dtype} {value.shape} {value.tobytes().hex()}"
     return getattr(value, "__name__", None) or repr(value)
+
+
+@functools.cache
+def _source(module: str) -> str:
+    """Digest of the source of a module: what an intrinsic writes depends on all of it."""
+    path = sys.modules[module].__file__
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else module
 
 
 def _code(code: CodeType) -> str:
@@ -170,7 +180,7 @@ def made_of(native: Native) -> str:
     names = sorted(set(function.__code__.co_names) & set(function.__globals__))
     meanings = [(name, content_of(function.__globals__[name])) for name in names]
     kinds = [native.signature.result, *native.signature.arguments]
-    fields = [getattr(kind, "_fields_", kind) for kind in kinds]
+    fields = [kind if isinstance(kind, Type) else kind.every_field() for kind in kinds]
     return f"{native.symbol} {fields} {native.fastmath} {_code(function.__code__)} {cells} {meanings}"
 
 

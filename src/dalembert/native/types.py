@@ -40,6 +40,11 @@ class Record(ctypes.Structure):
     A kind of record is a subclass with `_fields_`, written with `ints` and `floats`; arrays of records do not occur.
     """
 
+    @classmethod
+    def every_field(cls) -> list[tuple[str, type]]:
+        """Names and types of all fields, those of the records it is derived from first."""
+        return [field for base in reversed(cls.__mro__) for field in vars(base).get("_fields_", ())]
+
     @property
     def address(self) -> int:
         """Where it lies; good as long as the record lives."""
