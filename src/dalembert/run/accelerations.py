@@ -29,8 +29,7 @@ class Accelerations(NamedTuple):
 
 def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> Accelerations:
     """What follows from positions and velocities; redundant constraints get the least multipliers."""
-    blueprint = blueprint_of(system, *SOLVED_BY)
-    work = blueprint.work.copied()
+    work = system.kept("accelerations", lambda: blueprint_of(system, *SOLVED_BY)).work.copied()
     plan, mem = work.plan, work.mem
     first = plan.xu + system.nu
     mem[first : first + len(parameters)] = parameters

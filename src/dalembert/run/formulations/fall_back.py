@@ -41,6 +41,8 @@ def settle(plan, mem):
 def accelerate_rechosen(plan, mem):
     """u' and la by the motion kernel."""
     call_kernel(plan.motion, mem, plan.x, plan.rates)
+    if mem[plan.quality] > RECHOOSE and math.isfinite(mem[plan.total_power]):
+        return 0
     return settle(plan, mem)
 
 
