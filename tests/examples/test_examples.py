@@ -47,29 +47,40 @@ def test_stands_in_the_gallery(name):
     assert line == "=" * len(title)
     assert "to see" in " ".join(rest)
     code = text.split('"""', 2)[2]
-    assert sum(bool(line.strip()) for line in code.splitlines()) < 60
+    assert sum(bool(line.strip()) for line in code.splitlines()) < 75
     assert "pyplot" not in text
 
 
 def test_appell_hamel(run):
-    """K8: theta settles (figures 2, 4), the load sinks from 30 m (8), energy errors stay small in both models (9)."""
+    """K8: theta settles (figures 2, 4), the load sinks from 30 m (8); NC subdues the energy error (9).
+
+    Measured once with this step: 1.1e-9 J at its peak and -2.2e-10 J at the end, against a steady growth to -2.0e-9 J.
+    """
     example, runs, figures = run("appell_hamel")
-    motion = runs["NC"]
+    motion = runs["NC", 1.0]
     assert motion["z"][0] == 30.0
     assert abs(motion["theta'"][-1]) < 1e-3
     assert np.ptp(motion["theta"][-100:]) < 2e-3
-    np.testing.assert_allclose(runs["LC"].q, motion.q, atol=1e-7)
-    assert all(np.abs(m.energy - m.energy[0]).max() < 5e-9 for m in runs.values())
-    *panels, energy, _ = figures["appell_hamel.png"].axes
+    np.testing.assert_allclose(runs["LC", 1.0].q, motion.q, atol=1e-7)
+    errors = {key: m.energy - m.energy[0] for key, m in runs.items()}
+    assert errors["NC", 1.0].max() == pytest.approx(1.1e-9, rel=0.05)
+    assert errors["NC", 1.0][-1] == pytest.approx(-2.2e-10, rel=0.05)
+    assert errors["LC", 1.0][-1] == pytest.approx(-2.0e-9, rel=0.05)
+    assert (np.diff(np.abs(errors["LC", 1.0][::50])) > 0).all()
+    worst = {key: np.abs(error).max() for key, error in errors.items()}
+    assert [worst["NC", inertia] < worst["LC", inertia] for inertia in example.INERTIAS] == [True] * 4 + [False]
+    *panels, energy, inertias = figures["appell_hamel.png"].axes
     for axes, (number, (x, y)) in zip(panels, example.PANELS.items(), strict=True):
         text, (curve,) = shown(axes)
-        assert text == (f"Figure {number}: {y} over {x}", x, y)
+        assert text == (f"Figure {number}: {y} over {x}", example.AXES[x], example.AXES[y])
         np.testing.assert_array_equal(curve, [motion.t if x == "t" else motion[x], motion[y]])
     text, curves = shown(energy)
-    assert text[0] == "Figure 9: energy error"
-    assert legend(energy) == ["NC", "LC"]
-    for (_, curve), m in zip(curves, runs.values(), strict=True):
-        np.testing.assert_array_equal(curve, m.energy - m.energy[0])
+    assert text[0] == "Figure 9: energy error, I = 1 kg m2"
+    assert legend(energy) == ["NC, ends at -2.2e-10 J", "LC, ends at -2.0e-09 J"]
+    assert legend(inertias) == ["NC", "LC"]
+    for model, (_, curve), (_, over) in zip(("NC", "LC"), curves, shown(inertias)[1], strict=True):
+        np.testing.assert_array_equal(curve, errors[model, 1.0])
+        np.testing.assert_array_equal(over, [worst[model, inertia] for inertia in example.INERTIAS])
 
 
 def test_gauss_principle(run):
