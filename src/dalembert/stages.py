@@ -21,6 +21,7 @@ ARROWS = {
     "System.partial_angular_velocities": "dalembert.analysis.kane:partial_angular_velocities",
     "System.generalized_active_forces": "dalembert.analysis.kane:generalized_active_forces",
     "System.generalized_inertia_forces": "dalembert.analysis.kane:generalized_inertia_forces",
+    "System.gauss_measure": "dalembert.analysis.gauss:gauss_measure",
     "System.equations": "dalembert.analysis.symbolic:write_equations",
     "State.follow": "dalembert.initial.continuation:follow",
     "Motion.plot": "dalembert.view.overview:plot_overview",

@@ -371,6 +371,11 @@ class System:
                                    parameters: Any = None, *, u_ind: Iterable[Any] | None = None) -> np.ndarray:
         """F*, (..., nu), at accelerations u'; F + F* = -r at the true ones."""
         return stage("System.generalized_inertia_forces")(self, t, q, u, udot, parameters, u_ind=u_ind)
+
+    def gauss_measure(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, udot: ArrayLike, parameters: Any = None
+                      ) -> np.ndarray:
+        """Gauss's measure of constraint, (...), at any accelerations; ideal reactions make it least of all."""
+        return stage("System.gauss_measure")(self, t, q, u, udot, parameters)
     # fmt: on
 
     def equations(self, formulation: Any = None) -> Any:
