@@ -47,47 +47,68 @@ def test_stands_in_the_gallery(name):
     assert line == "=" * len(title)
     assert "to see" in " ".join(rest)
     code = text.split('"""', 2)[2]
-    assert sum(bool(line.strip()) for line in code.splitlines()) < 60
+    assert sum(bool(line.strip()) for line in code.splitlines()) < 75
     assert "pyplot" not in text
 
 
 def test_appell_hamel(run):
-    """K8: theta settles (figures 2, 4), the load sinks from 30 m (8), energy errors stay small in both models (9)."""
+    """K8: theta settles (figures 2, 4), the load sinks from 30 m (8); NC subdues the energy error (9).
+
+    Measured once with this step: 1.1e-9 J at its peak and -2.2e-10 J at the end, against a steady growth to -2.0e-9 J.
+    """
     example, runs, figures = run("appell_hamel")
-    motion = runs["NC"]
+    motion = runs["NC", 1.0]
     assert motion["z"][0] == 30.0
     assert abs(motion["theta'"][-1]) < 1e-3
     assert np.ptp(motion["theta"][-100:]) < 2e-3
-    np.testing.assert_allclose(runs["LC"].q, motion.q, atol=1e-7)
-    assert all(np.abs(m.energy - m.energy[0]).max() < 5e-9 for m in runs.values())
-    *panels, energy, _ = figures["appell_hamel.png"].axes
+    np.testing.assert_allclose(runs["LC", 1.0].q, motion.q, atol=1e-7)
+    errors = {key: m.energy - m.energy[0] for key, m in runs.items()}
+    assert errors["NC", 1.0].max() == pytest.approx(1.1e-9, rel=0.05)
+    assert errors["NC", 1.0][-1] == pytest.approx(-2.2e-10, rel=0.05)
+    assert errors["LC", 1.0][-1] == pytest.approx(-2.0e-9, rel=0.05)
+    assert (np.diff(np.abs(errors["LC", 1.0][::50])) > 0).all()
+    worst = {key: np.abs(error).max() for key, error in errors.items()}
+    assert [worst["NC", inertia] < worst["LC", inertia] for inertia in example.INERTIAS] == [True] * 4 + [False]
+    *panels, energy, inertias = figures["appell_hamel.png"].axes
     for axes, (number, (x, y)) in zip(panels, example.PANELS.items(), strict=True):
         text, (curve,) = shown(axes)
-        assert text == (f"Figure {number}: {y} over {x}", x, y)
+        assert text == (f"Figure {number}: {y} over {x}", example.AXES[x], example.AXES[y])
         np.testing.assert_array_equal(curve, [motion.t if x == "t" else motion[x], motion[y]])
     text, curves = shown(energy)
-    assert text[0] == "Figure 9: energy error"
-    assert legend(energy) == ["NC", "LC"]
-    for (_, curve), m in zip(curves, runs.values(), strict=True):
-        np.testing.assert_array_equal(curve, m.energy - m.energy[0])
+    assert text[0] == "Figure 9: energy error, I = 1 kg m2"
+    assert legend(energy) == ["NC, ends at -2.2e-10 J", "LC, ends at -2.0e-09 J"]
+    assert legend(inertias) == ["NC", "LC"]
+    for model, (_, curve), (_, over) in zip(("NC", "LC"), curves, shown(inertias)[1], strict=True):
+        np.testing.assert_array_equal(curve, errors[model, 1.0])
+        np.testing.assert_array_equal(over, [worst[model, inertia] for inertia in example.INERTIAS])
 
 
 def test_gauss_principle(run):
-    """G6, G7: an amplitude of about 80 degrees (figure 1), phase plots that close (3), tracking to 1e-9 (5)."""
+    """G6, G7: an amplitude of about 80 degrees (figure 1), phase plots that close (3), tracking to about 1e-9 m (5)."""
     _, runs, figures = run("gauss_principle")
     swing = runs["1"]
     assert np.rad2deg(np.arctan2(np.abs(swing["x"]), swing["y"]).max()) == pytest.approx(78.2, abs=0.5)
     for a in (0.5, 1.0, 2.0, 4.0):
         assert np.abs(runs[f"3, a={a:g}"]["vx"][0]) == a
         assert np.abs(runs[f"3, a={a:g}"]["x"]).max() < 2.0
-    for alpha in (4.0, 0.4):
-        assert np.abs(runs[f"4, alpha={alpha:g}"].violation["position"]["track"]).max() < 1e-9
     panels = {name.removeprefix("kalaba_udwadia_"): figure.axes for name, figure in figures.items()}
     assert {name: len(axes) for name, axes in panels.items()} == {
-        "1.png": 7, "2.png": 7, "3.png": 8, "4_4.png": 5, "4_0.4.png": 5,
+        "1.png": 8, "2.png": 7, "3.png": 8, "4_4.png": 7, "4_0.4.png": 7,
     }  # fmt: skip
+    assert all("[" in axes.get_ylabel() for name in panels for axes in panels[name])  # units
     np.testing.assert_array_equal(shown(panels["1.png"][4])[1], [(swing["x"], swing["vx"])])
-    np.testing.assert_array_equal([y for _, y in shown(panels["4_4.png"][2])[1]], runs["4, alpha=4"].reactions.T)
+    _, ((_, apart),) = shown(panels["1.png"][7])
+    assert np.abs(apart).max() < 1e-8  # "the same (to within the error tolerance)": 1e-10 on a length of 20 m
+    for alpha in ("4", "0.4"):
+        motion = runs[f"4, alpha={alpha}"]
+        *_, forces, parts, _, error, measure = panels[f"4_{alpha}.png"]
+        np.testing.assert_array_equal([y for _, y in shown(forces)[1]], motion.reactions.T)
+        assert legend(parts) == ["feedback", "feed-forward"]
+        np.testing.assert_allclose(sum(y for _, y in shown(parts)[1]), motion.reactions[:, 0], atol=1e-9)
+        assert 2e-10 < np.abs(shown(error)[1][0][1]).max() < 5e-9  # "of the order of 1e-9"
+        least, *others = (y for _, y in shown(measure)[1])
+        for other, w in zip(others, (20.0, -30.0), strict=True):  # m1 + m2 = 3 kg
+            np.testing.assert_allclose(other - least, 3 * w**2, rtol=1e-9)
 
 
 def test_consistent_starts(run):

@@ -14,7 +14,7 @@ import sympy as sp
 from sympy.physics.vector.printing import VectorStrPrinter, vlatex
 
 from dalembert.analysis.symbolic_formulations import WRITERS, Case, solve_motion
-from dalembert.analysis.symbolic_mechanics import SymbolicMechanics, derive_mechanics
+from dalembert.analysis.symbolic_mechanics import SymbolicMechanics, derive_mechanics, tidy
 from dalembert.equations.system import System
 from dalembert.errors import PairingError, UnknownNameError
 
@@ -26,7 +26,7 @@ _LATEX = {
     "DTE": "D^T E", "unconstrained": "a", "constraint_force": "r", "feedback": r"r_{\mathrm{feedback}}",
     "feed_forward": r"r_{\mathrm{feed\,forward}}", "reduced_mass": "A_2 Q A_2^T",
     "reduced_force": r"A_2 \left(P - Q \begin{bmatrix} 0 \\ B \end{bmatrix}\right)",
-    "split": r"\begin{bmatrix} \dot{u}_I \\ \dot{u}_D \end{bmatrix}",
+    "Fstar": "F^*", "split": r"\begin{bmatrix} \dot{u}_I \\ \dot{u}_D \end{bmatrix}",
 }  # fmt: skip
 _PLAIN = {"split": "[udot_I; udot_D]"}
 
@@ -37,6 +37,8 @@ class SymbolicEquations:
 
     `relations` say how they stand together, as products of names on each side. `qdot` (nq, 1) are the coordinate
     rates. `udot` (nu, 1), in the order of the system's speeds, is None where the solution would be too long to read.
+    `partial_velocities` and `partial_angular_velocities` are by particle and body, in inertial axes: for a formulation
+    with a partition those of its independent speeds, (3, p) ([K], eq. 34-35), for the others those of all, (3, nu).
     """
 
     name: str
@@ -48,6 +50,8 @@ class SymbolicEquations:
     matrices: Mapping[str, sp.Matrix]
     relations: tuple[tuple[str, str], ...]
     udot: sp.Matrix | None
+    partial_velocities: Mapping[str, sp.Matrix]
+    partial_angular_velocities: Mapping[str, sp.Matrix]
 
     def __getitem__(self, name: str) -> sp.Matrix:
         if name not in self.matrices:
@@ -65,6 +69,8 @@ class SymbolicEquations:
             qdot=self.qdot.xreplace(rates),
             matrices={name: matrix.xreplace(rates) for name, matrix in self.matrices.items()},
             udot=None if self.udot is None else self.udot.xreplace(rates),
+            partial_velocities={name: V.xreplace(rates) for name, V in self.partial_velocities.items()},
+            partial_angular_velocities={name: V.xreplace(rates) for name, V in self.partial_angular_velocities.items()},
         )
 
     def latex(self) -> str:
@@ -109,6 +115,8 @@ def write_equations(system: System, formulation: Any = None) -> SymbolicEquation
         matrices=written.matrices,
         relations=written.relations,
         udot=None if solution is None else solution.udot,
+        partial_velocities=_along(mechanics.velocities, written.directions),
+        partial_angular_velocities=_along(mechanics.angular_velocities, written.directions),
     )
 
 
@@ -135,6 +143,11 @@ def mechanics_of(system: System) -> SymbolicMechanics:
             f"`{system.name}` has constraints that are not linear in the accelerations: A u' = b does not exist"
         )
     return mechanics
+
+
+def _along(partial: Mapping[str, sp.Matrix], directions: sp.Matrix | None) -> dict[str, sp.Matrix]:
+    """Partial velocities by name, for all speeds or along directions."""
+    return {name: V if directions is None else tidy(V * directions) for name, V in partial.items()}
 
 
 def _factors(side: str) -> str:

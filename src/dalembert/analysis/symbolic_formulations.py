@@ -22,10 +22,14 @@ RANK = 1e-9
 
 @dataclass(frozen=True)
 class Written:
-    """Matrices by name and how they stand together: pairs of sides, each a product of names."""
+    """Matrices by name and how they stand together: pairs of sides, each a product of names.
+
+    `directions` (nu, p), rows in the order of the speeds, are those along which a partition leaves the system free.
+    """
 
     matrices: Mapping[str, sp.Matrix]
     relations: tuple[tuple[str, str], ...]
+    directions: sp.Matrix | None = None
 
 
 @dataclass(frozen=True)
@@ -114,10 +118,12 @@ def write_udwadia_kalaba(case: Case) -> Written:
 
 def write_nonminimal_kane(case: Case) -> Written:
     """T u' = V with T = [A1; A2 Q], V = [B; A2 P] ([K], eq. 44); columns in the order (u_I, u_D)."""
-    kane = _kane(case.mechanics, _partition(case))
+    p = _partition(case)
+    kane = _kane(case.mechanics, p)
     T = kane["A1"].col_join(tidy(kane["A2"] * kane["Q"]))
     V = kane["B"].col_join(tidy(kane["A2"] * kane["P"]))
-    return Written({**kane, "T": T, "V": V}, (("T split", "V"), ("A1 split", "B"), ("A2 Q split", "A2 P")))
+    relations = (("T split", "V"), ("A1 split", "B"), ("A2 Q split", "A2 P"), ("A2 Fstar", "- A2 F"))
+    return Written({**kane, "T": T, "V": V}, relations, _ordered_rows(kane["A2"].T, p))
 
 
 def write_minimal_kane(case: Case) -> Written:
@@ -126,10 +132,11 @@ def write_minimal_kane(case: Case) -> Written:
     kane = _kane(case.mechanics, p)
     A2, Q, P = kane["A2"], kane["Q"], kane["P"]
     padded = sp.zeros(len(p.independent), 1).col_join(kane["B"])
-    relations = (("reduced_mass udot_I", "reduced_force"), ("udot_D", "Amatrix udot_I + B"))
-    return Written(
-        {**kane, "reduced_mass": tidy(A2 * Q * A2.T), "reduced_force": tidy(A2 * (P - Q * padded))}, relations
-    )
+    reduced = {"reduced_mass": tidy(A2 * Q * A2.T), "reduced_force": tidy(A2 * (P - Q * padded))}
+    relations = (
+        ("reduced_mass udot_I", "reduced_force"), ("udot_D", "Amatrix udot_I + B"), ("A2 Fstar", "- A2 F"),
+    )  # fmt: skip
+    return Written({**kane, **reduced}, relations, _ordered_rows(A2.T, p))
 
 
 def write_null_space(case: Case) -> Written:
@@ -168,10 +175,12 @@ def _kane(m: SymbolicMechanics, p: SymbolicPartition) -> dict[str, sp.Matrix]:
         raise OptionError(f"u_ind = ({names}) cannot be independent: J2 is singular; choose other speeds or None")
     solved = tidy(solved, LEGIBLE)
     A, B = solved[:, : J1.cols], solved[:, J1.cols :]
+    inertia = -m.M * m.udot + m.f - m.active
     return {
         "u_I": m.u.extract(p.independent, [0]), "u_D": m.u.extract(p.dependent, [0]), "J1": J1, "J2": J2,
         "Amatrix": A, "B": B, "A1": (-A).row_join(sp.eye(A.rows)), "A2": sp.eye(A.cols).row_join(A.T),
         "Q": m.M.extract(order, order), "P": m.f.extract(order, [0]),
+        "F": m.active.extract(order, [0]), "Fstar": tidy(inertia.extract(order, [0]), LEGIBLE),
     }  # fmt: skip
 
 

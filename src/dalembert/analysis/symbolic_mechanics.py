@@ -25,8 +25,9 @@ LEGIBLE = 200  # the same for what people look at first: the matrices themselves
 class SymbolicMechanics:
     """All matrices of a system in functions of time: q (nq, 1), u (nu, 1), y (ny, 1) and what DESIGN calls C ... b.
 
-    f includes what `Model.nonideal` prescribes of the reaction. W (nc, nu) holds the directions of the multipliers:
-    rows of A, of B^T for servo constraints.
+    f includes what `Model.nonideal` prescribes of the reaction, `active` (nu, 1) are its active forces. `velocities`
+    and `angular_velocities` hold the partial ones (3, nu) by particle and body, in inertial axes. W (nc, nu) holds the
+    directions of the multipliers: rows of A, of B^T for servo constraints.
     """
 
     time: sp.Symbol
@@ -37,11 +38,14 @@ class SymbolicMechanics:
     D: sp.Matrix
     M: sp.Matrix
     f: sp.Matrix
+    active: sp.Matrix
     B: sp.Matrix
     A: sp.Matrix
     b: sp.Matrix
     W: sp.Matrix
     rows: tuple[Row, ...]
+    velocities: Mapping[str, sp.Matrix]
+    angular_velocities: Mapping[str, sp.Matrix]
 
     @property
     def udot(self) -> sp.Matrix:
@@ -61,15 +65,22 @@ def derive_mechanics(statement: Statement, rows: tuple[Row, ...]) -> SymbolicMec
     d = SymbolicDerivation(statement, k)
     A, b = _constraints(statement, rows, k)
     f0, B = d.split()
+    active = d.active.xreplace(dict.fromkeys(s.y, sp.S.Zero))
     unknowns = [row.law.unknown for row in rows]
     W = sp.Matrix(len(rows), len(s.u), lambda i, j: A[i, j] if unknowns[i] is None else B[j, unknowns[i]])
-    matrices = {"C": k.C, "D": k.D, "M": d.M, "f": f0, "B": B, "A": A, "b": b, "W": W}
+    matrices = {"C": k.C, "D": k.D, "M": d.M, "f": f0, "active": active, "B": B, "A": A, "b": b, "W": W}
+    partial = [
+        {name: s.restored(tidy(v.jacobian(s.u), LEGIBLE)) for name, v in named.items()}
+        for named in (d.velocities, d.angular_velocities)
+    ]
     return SymbolicMechanics(
         statement.time,
         _column(statement.coordinates),
         _column(statement.speeds),
         _column(statement.unknowns),
         rows=rows,
+        velocities=partial[0],
+        angular_velocities=partial[1],
         **{name: s.restored(tidy(matrix, LEGIBLE)) for name, matrix in matrices.items()},
     )
 
@@ -150,7 +161,9 @@ class SymbolicDerivation:
     def __init__(self, statement: Statement, kinematics: SymbolicKinematics) -> None:
         self.statement, self.kinematics, self.s = statement, kinematics, kinematics.s
         nu = len(self.s.u)
-        self.M, self.f = sp.zeros(nu, nu), sp.zeros(nu, 1)
+        self.M, self.f, self.active = sp.zeros(nu, nu), sp.zeros(nu, 1), sp.zeros(nu, 1)
+        self.velocities: dict[str, sp.Matrix] = {}
+        self.angular_velocities: dict[str, sp.Matrix] = {}
         self._run()
 
     def split(self) -> tuple[sp.Matrix, sp.Matrix]:
@@ -168,16 +181,24 @@ class SymbolicDerivation:
             self._apply(self._velocity(force.at), read(force.vector))
         for torque in st.torques:
             self._apply(self._angular_velocity(torque.on), self._attitude(torque.on).T * read(torque.vector))
-        for forces in [*st.generalized_forces, *st.nonideal_generalized]:
+        for forces in st.generalized_forces:
             for key, value in forces.items():
-                self._generalized(key, self.kinematics.read(value))
-        for force in st.nonideal_forces:
-            self._apply(self._velocity(force.at), read(force.vector))
+                self._act(self._generalized(key, self.kinematics.read(value)))
         for energy in st.energies:
             self._lagrange(energy)
         for raw in st.matrices:
             self.M += raw.mass.applyfunc(self.kinematics.read)
-            self.f += raw.force.applyfunc(self.kinematics.read)
+            self._act(raw.force.applyfunc(self.kinematics.read))
+        self._prescribe()
+
+    def _prescribe(self) -> None:
+        """Known non-ideal parts of the reaction: in f, but no active forces."""
+        st, read = self.statement, self.kinematics.column
+        for forces in st.nonideal_generalized:
+            for key, value in forces.items():
+                self.f += self._generalized(key, self.kinematics.read(value))
+        for force in st.nonideal_forces:
+            self.f += self._velocity(force.at).jacobian(self.s.u).T * read(force.vector)
 
     @cached_property
     def _gravity(self) -> sp.Matrix:
@@ -215,28 +236,38 @@ class SymbolicDerivation:
     def _translation(self, item: Particle | Body) -> None:
         mass, v = self.kinematics.read(item.mass), self._velocity(item)
         V = v.jacobian(self.s.u)
+        if isinstance(item, Body) or not item.part:
+            self.velocities[item.name] = v
         self.M += mass * V.T * V
-        self.f += mass * V.T * (self._gravity - self.kinematics.rate(v))
+        self.f -= mass * V.T * self.kinematics.rate(v)
+        self._act(mass * V.T * self._gravity)
 
     def _rotation(self, body: Body) -> None:
         w = self._angular_velocity(body)
         entries = (0, 0, 0, 0, 0, 0, 0, 0, *body.inertia) if len(body.inertia) == 1 else body.inertia
         J = sp.Matrix(3, 3, entries).applyfunc(self.kinematics.read)
         W = w.jacobian(self.s.u)
+        self.angular_velocities[body.name] = self._attitude(body) * w
         self.M += W.T * J * W
         axes = body.axes_angular_velocity
         turn = w if axes is None else self.kinematics.column(axes)
         self.f -= W.T * (J * self.kinematics.rate(w) + turn.cross(J * w))
 
-    def _apply(self, velocity: sp.Matrix, force: sp.Matrix) -> None:
-        self.f += velocity.jacobian(self.s.u).T * force
+    def _act(self, force: sp.Matrix) -> None:
+        """An active generalised force (nu, 1) joins f."""
+        self.active += force
+        self.f += force
 
-    def _generalized(self, key: sp.Expr, value: sp.Expr) -> None:
+    def _apply(self, velocity: sp.Matrix, force: sp.Matrix) -> None:
+        self._act(velocity.jacobian(self.s.u).T * force)
+
+    def _generalized(self, key: sp.Expr, value: sp.Expr) -> sp.Matrix:
         st = self.statement
-        if key in st.speeds:
-            self.f[st.speeds.index(key)] += value
-        else:
-            self.f += self.kinematics.C[st.coordinates.index(key), :].T * value
+        if key not in st.speeds:
+            return self.kinematics.C[st.coordinates.index(key), :].T * value
+        column = sp.zeros(len(st.speeds), 1)
+        column[st.speeds.index(key)] = value
+        return column
 
     def _lagrange(self, energy: Energy) -> None:
         """C^T (d/dt T_qd - T_q + V_q), with T(q, q', t) and q'' = C u' + what is left of it."""
@@ -244,11 +275,12 @@ class SymbolicDerivation:
         T, V = self._kinetic_in_rates(energy.kinetic), k.read(energy.potential)
         momentum = _column([T.diff(v) for v in s.qd])
         H = momentum.jacobian(s.qd)
-        left = _column([(T - V).diff(v) for v in s.q])
+        left = _column([T.diff(v) for v in s.q])
         left -= momentum.jacobian(s.q) * _column(s.qd) + momentum.diff(s.t) + H * k.rate(k.qdot)
         rates = dict(zip(s.qd, k.qdot, strict=True))
         self.M += k.C.T * H.xreplace(rates) * k.C
         self.f += k.C.T * left.xreplace(rates)
+        self._act(-k.C.T * _column([V.diff(v) for v in s.q]))
 
     def _kinetic_in_rates(self, kinetic: sp.Expr) -> sp.Expr:
         k, s = self.kinematics, self.s

@@ -106,6 +106,7 @@ def _mechanics(d: Derived, s: Symbols, **rest: ca.SX) -> Mechanics:
     first = len(d.rows) - count_curved(d.rows)
     graphs = {
         "qdot": kinematics.qdot, "C": kinematics.C, "M": dynamics.M, "f": dynamics.f, "c": dynamics.prescribed,
+        "active": dynamics.active, "velocities": dynamics.velocities,
         "phi": constraints.phi, "psi": constraints.psi, "gamma": constraints.gamma, "A": constraints.A,
         "b": ca.vertcat(constraints.b[:first, :], ca.SX(len(d.rows) - first, 1)), "B": dynamics.B,
         "h": ca.vertcat(ca.SX(0, 1), *[e for _, e in d.invariants]),

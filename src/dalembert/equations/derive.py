@@ -32,11 +32,17 @@ class Dynamics:
     B: ca.SX  # (nu, ny): how the unknowns act
     kinetic: ca.SX = field(default_factory=lambda: ca.SX(0))
     potential: ca.SX = field(default_factory=lambda: ca.SX(0))
+    velocities: ca.SX = field(default_factory=lambda: ca.SX(0, 1))  # of what has a name, in inertial axes
 
     @property
     def f(self) -> ca.SX:
         """f of M u' = f + r, without the prescribed part of the reaction."""
         return self.inertial + self.conservative + self.applied
+
+    @property
+    def active(self) -> ca.SX:
+        """The active forces in f."""
+        return self.conservative + self.applied
 
 
 class Derivation:
@@ -156,6 +162,7 @@ class Derivation:
         M, inertial, conservative, active = _shortest(
             k.symbols.u, velocity, mass, momentum, [resisting, potential, applied]
         )
+        d.velocities = self._named(items, velocity)
         d.kinetic += ca.dot(velocity, momentum) / 2
         d.M += M
         d.inertial -= inertial
@@ -164,6 +171,13 @@ class Derivation:
         for item, weight, is_rooted in zip(items, weights, rooted, strict=True):
             if is_rooted:
                 d.potential -= ca.dot(weight, self.position(item))
+
+    def _named(self, items: Sequence[Particle | Body], velocity: ca.SX) -> ca.SX:
+        """Velocities of whole particles and of bodies, then angular velocities of bodies, in inertial axes."""
+        parts, n, bodies = ca.vertsplit(velocity, 3), len(items), self.statement.bodies
+        whole = [v for item, v in zip(items, parts[:n], strict=True) if isinstance(item, Body) or not item.part]
+        turning = [ca.mtimes(self.attitude(body), w) for body, w in zip(bodies, parts[n:], strict=True)]
+        return ca.vertcat(ca.SX(0, 1), *whole, *turning)
 
     def _velocities(self, points: Sequence[Point]) -> ca.SX:
         """Inertial velocities of points, (3 n, 1); those that follow from positions by one sweep, sharing parts."""

@@ -61,6 +61,16 @@ def energy(m: Mechanics) -> list[ca.SX]:
     return [m.kinetic, m.potential]
 
 
+def active_forces(m: Mechanics) -> list[ca.SX]:
+    """The active forces in f."""
+    return [m.active]
+
+
+def partial_velocities(m: Mechanics) -> list[ca.SX]:
+    """Gradients of all velocities in u."""
+    return [flat(ca.jacobian(m.velocities, m.u))]
+
+
 def position_with_parameters(m: Mechanics) -> list[ca.SX]:
     """phi and the invariants, and their gradients in (q, p)."""
     return _with_gradient(ca.vertcat(m.phi, m.h), ca.vertcat(m.q, m.p))
@@ -121,7 +131,7 @@ OF_STATE: dict[str, Make] = {
     make.__name__: make
     for make in (
         dynamics, residual, assembly, speeds, displacement, invariant, energy,
-        position_with_parameters, velocity_with_parameters,
+        active_forces, partial_velocities, position_with_parameters, velocity_with_parameters,
     )
 }  # fmt: skip
 OF_MOTION: dict[str, Make] = {

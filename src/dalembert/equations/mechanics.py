@@ -41,6 +41,7 @@ class Mechanics:
     C: ca.SX  # (nq, nu)
     M: ca.SX  # (nu, nu)
     f: ca.SX  # (nu, 1)
+    active: ca.SX  # (nu, 1) the active forces in f
     c: ca.SX  # (nu, 1)
     phi: ca.SX  # (n_p, 1) position residuals
     psi: ca.SX  # (n_p + n_v, 1) velocity residuals: rates of the position rows, then the velocity rows
@@ -54,6 +55,7 @@ class Mechanics:
     transport: ca.SX  # (nu, 1)
     kinetic: ca.SX  # (1, 1)
     potential: ca.SX  # (1, 1)
+    velocities: ca.SX  # (n_v, 1) of particles and mass centres, then angular ones of bodies; all in inertial axes
 
     # -- kinematics ------------------------------------------------------------------------------------------------
 

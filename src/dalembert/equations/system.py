@@ -348,6 +348,36 @@ class System:
         """Degrees of freedom, rank, redundant and conflicting constraints by name, and which reactions are unique."""
         return stage("System.diagnose")(self, state)
 
+    # fmt: off
+    def partial_velocities(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None, *,
+                           u_ind: Iterable[Any] | None = None) -> dict[str, np.ndarray]:
+        """Partial velocities of particles and mass centres by name, (..., 3, nu), in inertial axes.
+
+        `u_ind` names independent speeds: the nonholonomic partial velocities for them, (..., 3, p); so in what follows.
+        """
+        return stage("System.partial_velocities")(self, t, q, u, parameters, u_ind=u_ind)
+
+    def partial_angular_velocities(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None, *,
+                                   u_ind: Iterable[Any] | None = None) -> dict[str, np.ndarray]:
+        """Partial angular velocities of bodies by name, (..., 3, nu), in inertial axes."""
+        return stage("System.partial_angular_velocities")(self, t, q, u, parameters, u_ind=u_ind)
+
+    def generalized_active_forces(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None, *,
+                                  u_ind: Iterable[Any] | None = None) -> np.ndarray:
+        """F, (..., nu): active forces; unknowns and prescribed non-ideal parts are reactions and not in it."""
+        return stage("System.generalized_active_forces")(self, t, q, u, parameters, u_ind=u_ind)
+
+    def generalized_inertia_forces(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, udot: ArrayLike,
+                                   parameters: Any = None, *, u_ind: Iterable[Any] | None = None) -> np.ndarray:
+        """F*, (..., nu), at accelerations u'; F + F* = -r at the true ones."""
+        return stage("System.generalized_inertia_forces")(self, t, q, u, udot, parameters, u_ind=u_ind)
+
+    def gauss_measure(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, udot: ArrayLike, parameters: Any = None
+                      ) -> np.ndarray:
+        """Gauss's measure of constraint, (...), at any accelerations; ideal reactions make it least of all."""
+        return stage("System.gauss_measure")(self, t, q, u, udot, parameters)
+    # fmt: on
+
     def equations(self, formulation: Any = None) -> Any:
         """The equations of motion in SymPy and LaTeX as a formulation arranges them (None: Lagrange multipliers).
 

@@ -127,6 +127,11 @@ class Motion(Recorded):
         """Force (nt, 3) and torque (nt, 3) of a joint on its second body, at its marker, in inertial axes."""
         return joint_reaction(self, joint)
 
+    @property
+    def gauss_measure(self) -> np.ndarray:
+        """Gauss's measure of constraint, (nt,): see `System.gauss_measure`."""
+        return self.system.gauss_measure(self.t, self.q, self.u, self.udot, self.parameters)
+
     def constraint_power(self, constraint: Any) -> np.ndarray:
         """Power of one constraint, or of all stated in one list under this name, (nt,)."""
         return constraint_power(self, constraint)

@@ -78,6 +78,7 @@ class MotionSequence(Recorded):
     q = _joined("q", "Coordinates, (nt, nq).")
     u = _joined("u", "Speeds, (nt, nu).")
     udot = _joined("udot", "Accelerations, (nt, nu).")
+    gauss_measure = _joined("gauss_measure", "Gauss's measure of constraint, (nt,).")
 
     @cached_property
     def constraint_names(self) -> tuple[str, ...]:

@@ -79,6 +79,11 @@ class State:
         """Force (3,) and torque (3,) of a joint on its second body, at its marker, in inertial axes."""
         return joint_reaction(self, joint)
 
+    @property
+    def gauss_measure(self) -> float:
+        """Gauss's measure of constraint: see `System.gauss_measure`."""
+        return float(self.system.gauss_measure(self.t, self.q, self.u, self.udot, self.parameters))
+
     def constraint_power(self, constraint: Any) -> float:
         """Power of one constraint, or of all stated in one list under this name."""
         return float(constraint_power(self, constraint))

@@ -81,11 +81,12 @@ def moore_penrose(matrix: np.ndarray) -> np.ndarray:
 
 
 def split_force(M: np.ndarray, f: np.ndarray, A: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The constraint force (32) with Moore-Penrose inverses, as its feedback and its feed-forward part, each (nu,).
+    """The constraint force (32) with Moore-Penrose inverses, as its feedback and its feed-forward part, each (..., nu).
 
-    Q' = (I - M X M^-1)(-f) + M (I - X) D^- g with X = (I - D^- D) H^- M^1/2.
+    Q' = (I - M X M^-1)(-f) + M (I - X) D^- g with X = (I - D^- D) H^- M^1/2, at states along any leading axes.
     """
-    root, inverse = np.linalg.cholesky(M).T, np.linalg.pinv(A, 1e-10)
-    free = np.eye(len(M)) - inverse @ A
+    root, inverse = np.swapaxes(np.linalg.cholesky(M), -1, -2), np.linalg.pinv(A, 1e-10)
+    free = np.eye(M.shape[-1]) - inverse @ A
     X_ = free @ np.linalg.pinv(root @ free, 1e-10) @ root
-    return -(f - M @ X_ @ np.linalg.solve(M, f)), M @ (inverse @ b - X_ @ (inverse @ b))
+    f, wanted = f[..., None], inverse @ b[..., None]
+    return (M @ X_ @ np.linalg.solve(M, f) - f)[..., 0], (M @ (wanted - X_ @ wanted))[..., 0]

@@ -8,7 +8,7 @@ form of Udwadia and Phohomsiri (2006): u' = [(I - A^+ A) M; A]^+ [f; b]. Depende
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -29,6 +29,9 @@ from dalembert.run.formulations.g_inverses import (
 from dalembert.run.right_hand_side import Equations
 from dalembert.solve.cholesky import factor_cholesky, solve_lower, solve_lower_columns, solve_upper
 from dalembert.solve.pseudo_inverse import invert_squares, orthogonalise
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 SINGULAR = 1e-12  # a pivot of M below this, relative to its diagonal, means that M is singular
 
@@ -56,9 +59,12 @@ class UdwadiaKalaba:
         return None
 
     def split_force(
-        self, system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: Any = None
+        self, system: System, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The constraint force (32) as its feedback and feed-forward parts, each (nu,); their sum is the reaction."""
+        """The constraint force (32) as its feedback and feed-forward parts, each (..., nu); their sum is the reaction.
+
+        Leading axes as in `q`: (nt, nu) along a motion, `split_force(motion.system, motion.t, motion.q, motion.u)`.
+        """
         at = (t, q, u, parameters)
         M, f = system.mass_matrix(*at), system.forces(*at)
         return split_force(M, f, system.constraint_jacobian(*at), system.constraint_bias(*at))
