@@ -6,6 +6,7 @@ DalembertError
 |- ArrayError(ValueError)              an array of the wrong shape, or not finite
 |- OptionError(ValueError)             an option whose value cannot work
 |- PairingError(TypeError)             options that do not fit together
+|- FileError(OSError)                  a file that cannot be read or written, or is not what it should be
 |- InitialStateError(ValueError)       no consistent state was found
 `- InconsistentStateError(ValueError)  `simulate` got a state that violates the constraints
 """
@@ -62,6 +63,10 @@ class OptionError(DalembertError, ValueError):
 
 class PairingError(DalembertError, TypeError):
     """Options that do not fit together; the message names the remedy."""
+
+
+class FileError(DalembertError, OSError):
+    """A file that cannot be written or read, is damaged, or holds something else than was asked for."""
 
 
 class Closest(NamedTuple):
