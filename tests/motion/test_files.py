@@ -173,7 +173,9 @@ def test_other_files_are_refused(tmp_path, kind):
 
 def test_the_class_that_reads_a_file_is_named(path, kind):
     for other in {*KINDS} - {kind}:
-        with pytest.raises(da.FileError, match=rf"holds a {kind}, not a {other}; read it by {type(object_of(kind)).__name__}"):
+        with pytest.raises(
+            da.FileError, match=rf"holds a {kind}, not a {other}; read it by {type(object_of(kind)).__name__}"
+        ):
             load(other, path)
 
 

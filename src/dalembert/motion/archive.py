@@ -119,8 +119,8 @@ def _content(path: Path) -> bytes:
             raise FileError(f"{path} is not a regular file")
         return path.read_bytes()
     except OSError as error:
-        raise error if isinstance(error, FileError) else FileError(
-            f"{path} cannot be read: {error.strerror or error}"
+        raise (
+            error if isinstance(error, FileError) else FileError(f"{path} cannot be read: {error.strerror or error}")
         ) from error
 
 

@@ -12,7 +12,6 @@ from dalembert.motion.state import State, state_shapes
 from dalembert.run.events import Occurrence, Occurrences
 
 
-
 def packed(events: Occurrences) -> dict[str, Any]:
     """Occurrences as lists, numbers and strings."""
     found = [
