@@ -73,7 +73,9 @@ def test_moments_that_no_body_has_are_refused():
     J1, J2, J3 = model.parameters(J1=1.0, J2=1.0, J3=1.5)
     model.body("T", mass=1, inertia=[J1, J2, J3], position=[x, 0, 0], rotation=[1, 0, 0, 0])
     system = model.compile()
-    with pytest.raises(da.OptionError, match=r"`J3` = 9 the inertia of body `T` has principal moments 1, 1, 9: no body"):
+    with pytest.raises(
+        da.OptionError, match=r"`J3` = 9 the inertia of body `T` has principal moments 1, 1, 9: no body"
+    ):
         system.parameter_values({"J3": 9.0})
     assert system.parameter_values({"J3": 2.0})[2] == 2.0  # a flat disc
 
