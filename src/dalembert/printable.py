@@ -13,7 +13,7 @@ def controls_in(text: str) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """The text with control characters written out, such as \\x1b; line breaks stay."""
+    """The text with control characters written out as escapes; line breaks stay."""
     return "".join(_written(c) if c != "\n" and _is_control(c) else c for c in text)
 
 

@@ -44,7 +44,7 @@ def test_impossible_masses_are_refused_by_name(either, values, words):
         either.parameter_values,
         lambda p: either.initial({"x": 1.0}, parameters=p),
         lambda p: either.simulate(state, 0.1, parameters=p),
-        lambda p: state.with_(p),
+        state.with_,
         lambda p: either.mass_matrix(0.0, state.q, state.u, p),
     ):
         with pytest.raises(da.OptionError, match=words):

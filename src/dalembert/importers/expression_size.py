@@ -22,7 +22,7 @@ def measure(root: ast.expr, defined: Mapping[str, Size]) -> Size:
     Not recursive, as the tree of a long sum is as deep as the sum is long.
     """
     operations, deepest = 0, 0
-    waiting = [(root, 1)]
+    waiting: list[tuple[ast.AST, int]] = [(root, 1)]
     while waiting:
         node, depth = waiting.pop()
         if isinstance(node, ast.Name):
@@ -31,9 +31,8 @@ def measure(root: ast.expr, defined: Mapping[str, Size]) -> Size:
             continue
         if isinstance(node, ast.expr):
             operations, deepest = operations + 1, max(deepest, depth)
-        for part in ast.iter_child_nodes(node):
-            if not isinstance(node, ast.Call) or part is not node.func:
-                waiting.append((part, depth + (not _continues(node, part))))
+        parts = node.args if isinstance(node, ast.Call) else ast.iter_child_nodes(node)
+        waiting.extend((part, depth + (not _continues(node, part))) for part in parts)
     return Size(operations, deepest)
 
 

@@ -119,9 +119,12 @@ class _Reading:
         return ((entry.where, entry.values) for entry in self.lists[kind] if entry.complete)
 
     def _text(self, value: Any, where: str) -> str:
-        if isinstance(value, str) and not controls_in(value):
+        if not isinstance(value, str):
+            self._fault(f"{where} must be a string, got {brief(value)}")
+        elif controls_in(value):
+            self._fault(f"{where} must be a text of one line, got {brief(value)}")
+        else:
             return value
-        self._fault(f"{where} must be a string of one line, got {brief(value)}")
         return ""
 
     def _number(self, value: Any, where: str) -> float:
@@ -206,7 +209,8 @@ class _Reading:
         count = len(self.model.statement.coordinates)
         if count > MOST_COORDINATES:
             self._fault(
-                f"the bodies make it {count} coordinates; a model file may have {MOST_COORDINATES}, state more in Python"
+                f"with the bodies there are {count} coordinates; a model file may have {MOST_COORDINATES}, "
+                "state more in Python"
             )
             raise _ManyFaultsError
 
