@@ -15,6 +15,7 @@ from dalembert.equations.system import System
 from dalembert.errors import (
     ArrayError,
     DalembertError,
+    FileError,
     InconsistentStateError,
     InitialStateError,
     ModelError,
@@ -71,6 +72,7 @@ __all__ = [
     "DalembertError",
     "Diagnosis",
     "Event",
+    "FileError",
     "GearGuptaLeimkuhler",
     "GeneralizedAlpha",
     "HillerAnantharaman",

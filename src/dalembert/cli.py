@@ -18,6 +18,7 @@ from dalembert import problems
 from dalembert.errors import DalembertError, OptionError
 from dalembert.importers.model_file import from_toml
 from dalembert.native.engine_object import engine
+from dalembert.printable import printable
 
 app = typer.Typer(
     help="Constrained mechanical systems: the motion, the reactions, and a certificate that the constraints held.",
@@ -88,13 +89,13 @@ def check(
     try:
         problem, _ = _problem(name)
         system = problem.system()
-        console.print(repr(system), markup=False)
+        console.print(printable(repr(system)), markup=False)
         state = problem.state(system, _parse(settings or []))
         diagnosis = system.diagnose(state)
     except DalembertError as error:
         _fail(error, 1)
-    console.print(str(diagnosis), markup=False)
-    console.print(repr(state), markup=False)
+    console.print(printable(str(diagnosis)), markup=False)
+    console.print(printable(repr(state)), markup=False)
     if not diagnosis.ok:
         raise typer.Exit(1)
 
@@ -128,12 +129,12 @@ def compare(
     except DalembertError as error:
         _fail(error, 2)
     console = Console(highlight=False, soft_wrap=True)
-    console.print(str(result), markup=False)
+    console.print(printable(str(result)), markup=False)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         target = out / f"{problem.name}_work_precision.png"
         result.save(target)
-        console.print(f"  wrote {target}")
+        console.print(f"  wrote {printable(str(target))}", markup=False)
 
 
 @app.command()
@@ -175,8 +176,13 @@ def _problem(name: str) -> tuple[problems.Problem, Mapping[str, float]]:
     return problem, file.tolerances
 
 
+def _shown(text: str) -> str:
+    """A text from a file, as it is printed."""
+    return escape(printable(text))
+
+
 def _fail(error: DalembertError, status: int) -> NoReturn:
-    Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {escape(str(error))}", highlight=False)
+    Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {_shown(str(error))}", highlight=False)
     raise typer.Exit(status) from error
 
 
@@ -192,17 +198,18 @@ def _run_one(name: str, t_end: float | None, changes: dict[str, float], out: Pat
     integrator = dalembert.Automatic(**tolerances) if tolerances else None
     motion = system.simulate(state, problem.t_end if t_end is None else t_end, integrator=integrator)
     done = time.perf_counter()
-    console.print(f"[bold]{escape(problem.title)}[/] - {escape(problem.source)}")
+    console.print(f"[bold]{_shown(problem.title)}[/] - {_shown(problem.source)}")
     if problem.note:
         console.print(problem.note, markup=False)
-    console.print(str(motion.certificate), markup=False)
+    console.print(printable(str(motion.certificate)), markup=False)
     console.print(f"  compiled in {compiled - begin:.2f} s, simulated in {1e3 * (done - ready):.1f} ms")
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         motion.plot(out / f"{problem.name}.png")
         motion.animate(out / f"{problem.name}.html")
         motion.save(out / f"{problem.name}.npz")
-        console.print(f"  wrote {', '.join(str(out / f'{problem.name}.{kind}') for kind in ('png', 'html', 'npz'))}")
+        written = ", ".join(str(out / f"{problem.name}.{kind}") for kind in ("png", "html", "npz"))
+        console.print(printable(f"  wrote {written}"), markup=False)
     console.print()
     return motion.certificate.ok
 

@@ -6,6 +6,7 @@ DalembertError
 |- ArrayError(ValueError)              an array of the wrong shape, or not finite
 |- OptionError(ValueError)             an option whose value cannot work
 |- PairingError(TypeError)             options that do not fit together
+|- FileError(OSError)                  a file that cannot be read or written, or is not what it should be
 |- InitialStateError(ValueError)       no consistent state was found
 `- InconsistentStateError(ValueError)  `simulate` got a state that violates the constraints
 """
@@ -15,6 +16,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+from dalembert.printable import printable
+
+LISTED = 60  # known names that a message lists
 
 
 class DalembertError(Exception):
@@ -29,7 +34,7 @@ class ModelError(DalembertError, ValueError):
         self.faults = tuple(faults)
         count = f"{len(self.faults)} faults" if len(self.faults) > 1 else "a fault"
         lines = "\n".join(f"  {k}. {fault}" for k, fault in enumerate(self.faults, 1))
-        super().__init__(f"model `{model}` has {count}:\n{lines}")
+        super().__init__(printable(f"model `{model}` has {count}:\n{lines}"))
 
     def __reduce__(self) -> tuple[type, tuple[str, tuple[str, ...]]]:
         return type(self), (self.model, self.faults)
@@ -41,9 +46,13 @@ class UnknownNameError(DalembertError, KeyError):
     def __init__(self, name: str, known: Iterable[str], where: str) -> None:
         self.name, self.known, self.where = name, tuple(known), where
         close = difflib.get_close_matches(name, self.known, n=3)
-        hint = f"did you mean {', '.join(f'`{c}`' for c in close)}?" if close else f"known: {', '.join(self.known)}."
-        self.message = f"`{name}` is not known in {where}; {hint}"
+        hint = f"did you mean {', '.join(f'`{c}`' for c in close)}?" if close else f"known: {self._listed()}."
+        self.message = printable(f"`{name}` is not known in {where}; {hint}")
         super().__init__(self.message)
+
+    def _listed(self) -> str:
+        more = len(self.known) - LISTED
+        return ", ".join(self.known[:LISTED]) + (f" and {more} more" if more > 0 else "")
 
     def __str__(self) -> str:
         return self.message
@@ -62,6 +71,10 @@ class OptionError(DalembertError, ValueError):
 
 class PairingError(DalembertError, TypeError):
     """Options that do not fit together; the message names the remedy."""
+
+
+class FileError(DalembertError, OSError):
+    """A file that cannot be written or read, is damaged, or holds something else than was asked for."""
 
 
 class Closest(NamedTuple):

@@ -18,6 +18,12 @@ G = 9.81
 TIGHT = da.DOP853(rtol=1e-13, atol=1e-14)
 
 
+def judgements(motion):
+    """What the certificate says, without numbers that are round-off."""
+    c = motion.certificate
+    return c.verdict, c.events, c.method, c.stats, [(f.level, f.name, f.allowed, f.ok) for f in c.findings]
+
+
 @cache
 def ball():
     """A particle in free fall and its symbols."""
@@ -561,7 +567,7 @@ def test_a_sequence_reads_like_a_motion(tmp_path):
     again = da.MotionSequence.load(motion.save(tmp_path / "motion.npz"), free, latched)
     assert np.array_equal(again.multipliers, motion.multipliers)
     assert np.array_equal(again.energy_balance, motion.energy_balance)
-    assert str(again.certificate) == str(motion.certificate)
+    assert judgements(again) == judgements(motion)
     assert again.events["L"][0].impulses == motion.events["L"][0].impulses
     again.animate(tmp_path / "again.html")
     with pytest.raises(da.DalembertError, match=r"`latched` with the constraints .* which is not among the systems"):
@@ -573,7 +579,7 @@ def test_a_motion_with_events_is_saved_with_them(tmp_path):
     motion = system.simulate(state, 2.0, events=[da.Event("x"), da.Event("y", name="top")])
     again = da.Motion.load(motion.save(tmp_path / "m.npz"), system)
     assert [(o.name, o.t, o.state["vx"]) for o in again.events] == [(o.name, o.t, o.state["vx"]) for o in motion.events]
-    assert str(again.certificate) == str(motion.certificate)
+    assert judgements(again) == judgements(motion)
 
 
 def test_events_that_do_not_occur_are_noted():

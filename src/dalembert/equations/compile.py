@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations.checks.derivation import check_derivation
+from dalembert.equations.checks.inertia import carriers_of, inertia_column
 from dalembert.equations.checks.statement import check_functions, check_statement, sorted_constraints
 from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
 from dalembert.equations.friction import derive_friction
@@ -67,6 +68,7 @@ def compile_statement(statement: Statement) -> System:
     mechanics = _mechanics(d, s, F=friction, power=power, transport=transport)
     la = mechanics.la
     stated = {
+        "inertias": function_of("inertias", s.x, [inertia_column(statement, d.derivation.low)]),
         "drawing": function_of("drawing", s.x, d.drawn),
         "loads": function_of("loads", ca.vertcat(s.x, s.ud, s.y), [loads]),
         "joints": function_of("joints", ca.vertcat(s.x, la), [_wrenches(d.derivation, d.rows, la)]),
@@ -88,6 +90,7 @@ def compile_statement(statement: Statement) -> System:
         particles=tuple(particle.name for particle in statement.particles if not particle.part),
         bodies=tuple(body.name for body in statement.bodies),
         joints=tuple(joint.name for joint in statement.joints),
+        carriers=carriers_of(statement),
         functions=Functions(d.rows, mechanics.to_function(), stated),
         statement=statement.copy(),
     )

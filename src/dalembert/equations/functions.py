@@ -140,7 +140,7 @@ OF_MOTION: dict[str, Make] = {
 
 
 class Functions(Mapping[str, ca.Function]):
-    """The functions of a system by name: those above, and what was `stated` besides (drawing, loads, joints).
+    """The functions of a system by name: those above, and what was `stated` besides (inertias, drawing, loads, joints).
 
     It is what a system pickles of its graphs: the mechanics `recorded` as one function, and the stated ones as they
     are. Unpickled ones stay text until they are asked for.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import casadi as ca
 import numpy as np
 
+from dalembert.equations.checks.inertia import Carrier, Inertias
 from dalembert.equations.functions import Functions
 from dalembert.equations.kernels import Kernels, found
 from dalembert.equations.laws import Row, are_ideal, count_curved, have_friction
@@ -70,6 +71,7 @@ class System:
     particles: tuple[str, ...]
     bodies: tuple[str, ...]
     joints: tuple[str, ...]
+    carriers: tuple[Carrier, ...]
     functions: Functions = field(repr=False)
     statement: Statement | None = field(default=None, repr=False)  # for symbolic equations; not pickled
     kernels: Kernels = field(init=False, repr=False)  # what is made from it, shared with equal systems out of pickles
@@ -138,7 +140,10 @@ class System:
     # -- names -----------------------------------------------------------------------------------------------------
 
     def parameter_values(self, changes: Named | None = None) -> np.ndarray:
-        """Parameter values (np,): the defaults with `changes`, keyed by symbol or name."""
+        """Parameter values (np,): the defaults with `changes`, keyed by symbol or name.
+
+        Raises `OptionError` if they make a mass or an inertia negative, or zero where it is not zero by default.
+        """
         values = np.array(self.parameter_defaults, dtype=float)
         for key, value in (changes or {}).items():
             name = name_of(key)
@@ -146,6 +151,9 @@ class System:
                 raise UnknownNameError(name, self.parameters, f"the parameters of `{self.name}`")
             number = finite_number(value, f"parameter `{name}`")
             values[self.parameters.index(name)] = number
+        if changes:
+            inertias = Inertias(self.carriers, self.functions["inertias"], self.parameters)
+            inertias.check(np.array(self.parameter_defaults, dtype=float), values)
         return values
 
     # -- evaluation ------------------------------------------------------------------------------------------------

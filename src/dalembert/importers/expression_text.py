@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import ast
 import operator
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import sympy as sp
 
 from dalembert.errors import UnknownNameError
+from dalembert.importers.expression_size import Size, measure
+from dalembert.importers.limits import LARGEST_NUMBER, brief
 
 FUNCTIONS: Mapping[str, tuple[Callable[..., sp.Expr], int, int]] = {  # least and largest number of arguments
     **{f.__name__: (f, 1, 1) for f in (sp.sin, sp.cos, sp.tan, sp.asin, sp.acos, sp.atan, sp.sinh, sp.cosh, sp.tanh)},
     **{name: (getattr(sp, name), 1, 1) for name in ("exp", "log", "sqrt", "Abs", "sign")},
     "atan2": (sp.atan2, 2, 2),
-    "Min": (sp.Min, 2, 99),
-    "Max": (sp.Max, 2, 99),
+    "Min": (sp.Min, 2, 30),
+    "Max": (sp.Max, 2, 30),
 }
 RATE = "diff"
 RESERVED = frozenset({*FUNCTIONS, RATE, "pi", "t"})
 LONGEST = 20_000  # characters of one expression
 LARGEST_EXPONENT = 1000
-LARGEST_NUMBER = 4096  # bits of a fraction: more is a slip, and could take all memory
+LARGEST = Size(operations=30_000, depth=40)  # of an expression with its definitions written out
+LARGEST_DERIVED = 400  # operations of what `diff` is taken of, and ten times that for the second one
+COMPARED = 3  # arguments of Min and Max that SymPy compares with each other, which takes long for more
 
 _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
     ast.USub: operator.neg,
@@ -47,32 +51,49 @@ class ExpressionText:
     ) -> None:
         self.symbols, self._definitions, self._time, self._fault = symbols, dict(definitions), time, fault
         self._open: list[str] = []  # definitions that are being read
+        self._sizes: dict[str, Size] = {}  # of those that were
 
     def read(self, value: Any, where: str) -> sp.Expr:
         """The expression of a number or a text; `where` it stands goes into the message of a fault."""
         if isinstance(value, int | float) and not isinstance(value, bool):
             return sp.Integer(value) if isinstance(value, int) else sp.Float(value)
         if not isinstance(value, str):
-            return self._refuse(f"{where}: an expression is a string or a number, got {value!r}")
+            return self._refuse(f"{where}: an expression is a string or a number, got {brief(value)}")
+        if len(value) > LONGEST or "#" in value:
+            return self._refuse(f"{where}: `{brief(value)}` is longer than {LONGEST} characters or has a comment in it")
         text = " ".join(value.split())
-        if len(text) > LONGEST or "#" in text:
-            return self._refuse(f"{where}: `{text[:60]}` is longer than {LONGEST} characters or has a comment in it")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what Python would only warn of is refused here
                 tree = ast.parse(text, mode="eval")
-            return self._walk(tree.body, f"{where}: ", text)
+            size = self._size(tree.body)
+            if size.depth > LARGEST.depth:
+                return self._refuse(f"{where}: `{brief(text)}` is nested too deeply, {size.depth} > {LARGEST.depth}")
+            if size.operations > LARGEST.operations:
+                most = f"{LARGEST.operations:,}"
+                return self._refuse(f"{where}: `{brief(text)}` has more than {most} operations when written out")
+            if self._open:
+                self._sizes[self._open[-1]] = size
+            return self._walk(tree.body, f"{where}: ", brief(text))
         except SyntaxError as error:
-            return self._refuse(f"{where}: `{text}` is not an expression: {error.msg} at character {error.offset}")
+            shown = f"`{brief(text)}` is not an expression: {brief(error.msg)}"
+            return self._refuse(f"{where}: {shown} at character {error.offset}")
         except (RecursionError, MemoryError):
-            return self._refuse(f"{where}: `{text[:60]}` ... is nested too deeply; use [definitions]")
-        except (ValueError, TypeError) as error:  # SymPy finds no sense in it
-            return self._refuse(f"{where}: `{text}` cannot be read: {error}")
+            return self._refuse(f"{where}: `{brief(text)}` is nested too deeply; use [definitions]")
+        except (ValueError, TypeError, ArithmeticError, AttributeError) as error:  # SymPy finds no sense in it
+            return self._refuse(f"{where}: `{brief(text)}` cannot be read: {brief(str(error))}")
 
     def read_definitions(self) -> None:
         """Read what no expression asked for, so that its faults are told as well."""
         for name in [*self._definitions]:
             self._named(name, "", name)
+
+    def _size(self, tree: ast.expr) -> Size:
+        """The size of an expression, after reading the definitions in it."""
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and node.id in self._definitions:
+                self._named(node.id, "", node.id)
+        return measure(tree, self._sizes)
 
     def _refuse(self, message: str) -> sp.Expr:
         self._fault(message)
@@ -81,25 +102,48 @@ class ExpressionText:
     def _walk(self, node: ast.expr, where: str, text: str) -> sp.Expr:
         match node:
             case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-                return self.read(number, where)
+                return self._in_range(self.read(number, where), where, text)
             case ast.Name(id=name):
                 return self._named(name, where, text)
             case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS:
                 return _OPERATORS[type(op)](self._walk(operand, where, text))
+            case ast.BinOp(op=ast.Add() | ast.Sub()):
+                return self._in_range(sp.Add(*self._terms(node, where, text)), where, text)
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS or isinstance(op, ast.Pow):
                 a, b = self._walk(left, where, text), self._walk(right, where, text)
-                return self._power(a, b, where, text) if isinstance(op, ast.Pow) else _OPERATORS[type(op)](a, b)
+                made = self._power(a, b, where, text) if isinstance(op, ast.Pow) else _OPERATORS[type(op)](a, b)
+                return self._in_range(made, where, text)
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
-                return (self._rate if name == RATE else partial(self._call, name))(args, where, text)
-        part = ast.get_source_segment(text, node) or text
+                made = (self._rate if name == RATE else partial(self._call, name))(args, where, text)
+                return self._in_range(made, where, text)
+        part = brief(ast.unparse(node))
         hint = "; a power is written **" if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor) else ""
         return self._refuse(
             f"{where}`{part}` in `{text}` is not allowed{hint or '; use + - * / **, names, numbers and functions'}"
         )
 
+    def _terms(self, node: ast.expr, where: str, text: str) -> list[sp.Expr]:
+        """The terms of a sum, so that it is built at once: term by term takes a time that grows with their square."""
+        terms: list[sp.Expr] = []
+        while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            term = self._walk(node.right, where, text)
+            terms.append(-term if isinstance(node.op, ast.Sub) else term)
+            node = node.left
+        return [self._walk(node, where, text), *reversed(terms)]
+
+    def _in_range(self, expression: sp.Expr, where: str, text: str) -> sp.Expr:
+        """The expression, if its leading number can be one in double precision."""
+        number = expression.as_coeff_Add()[0] if expression.is_Add else expression.as_coeff_Mul()[0]
+        if number.is_Rational and max(abs(number.p), number.q).bit_length() > LARGEST_NUMBER:
+            return self._refuse(f"{where}a number in `{text}` has too many digits; write it as 1.0e3 ** 2 instead")
+        if number.is_Float and not abs(number) < sys.float_info.max:
+            return self._refuse(f"{where}a number in `{text}` is beyond the range of double precision, 1.8e308")
+        return expression
+
     def _named(self, name: str, where: str, text: str) -> sp.Expr:
         if name in self._open:
-            return self._refuse(f"[definitions] {name}: it is given in terms of itself ({' -> '.join(self._open)})")
+            shown = brief(" -> ".join(self._open))
+            return self._refuse(f"[definitions] {brief(name)}: it is given in terms of itself ({shown})")
         if name in self._definitions:
             self._open.append(name)
             read = self.read(self._definitions[name], f"[definitions] {name}")
@@ -116,25 +160,29 @@ class ExpressionText:
             return self._refuse(where + str(UnknownNameError(name, FUNCTIONS, f"the functions (`{text}`)")))
         function, least, most = FUNCTIONS[name]
         if not least <= len(args) <= most:
-            need = str(least) if least == most else f"{least} or more"
+            need = str(least) if least == most else f"{least} to {most}"
             return self._refuse(f"{where}`{name}` in `{text}` takes {need} arguments, got {len(args)}")
-        return function(*(self._walk(arg, where, text) for arg in args))
+        read = [self._walk(arg, where, text) for arg in args]
+        return function(*read, evaluate=False) if len(read) > COMPARED else function(*read)
 
     def _rate(self, args: list[ast.expr], where: str, text: str) -> sp.Expr:
         """`diff(x)` or `diff(x, 2)`."""
         match args:
             case [of] | [of, ast.Constant(value=1)]:
-                return sp.diff(self._walk(of, where, text), self._time)
+                return self._derivative(self._walk(of, where, text), LARGEST_DERIVED, where, text)
             case [of, ast.Constant(value=2)]:
-                return sp.diff(self._walk(of, where, text), self._time, 2)
+                rate = self._derivative(self._walk(of, where, text), LARGEST_DERIVED, where, text)
+                return self._derivative(rate, 10 * LARGEST_DERIVED, where, text)
         return self._refuse(f"{where}`{RATE}` in `{text}` reads {RATE}(x) or {RATE}(x, 2)")
+
+    def _derivative(self, expression: sp.Expr, largest: int, where: str, text: str) -> sp.Expr:
+        """The time derivative of an expression that is not too large for that."""
+        if sum(1 for _ in islice(sp.preorder_traversal(expression), largest + 1)) > largest:
+            return self._refuse(f"{where}`{RATE}` in `{text}` is taken of more than {largest} operations")
+        return sp.diff(expression, self._time)
 
     def _power(self, base: sp.Expr, exponent: sp.Expr, where: str, text: str) -> sp.Expr:
         """`base` ** `exponent` of a size that can be written down."""
         if exponent.is_number and not abs(exponent) <= LARGEST_EXPONENT:
             return self._refuse(f"{where}an exponent in `{text}` is larger than {LARGEST_EXPONENT} or not a number")
-        power = base**exponent
-        factor = power.as_coeff_Mul()[0]
-        if factor.is_Rational and max(abs(factor.p), factor.q).bit_length() > LARGEST_NUMBER:
-            return self._refuse(f"{where}a number in `{text}` has too many digits; write it as 1.0e3 ** 2 instead")
-        return power
+        return base**exponent

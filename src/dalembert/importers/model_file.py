@@ -16,9 +16,19 @@ from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.errors import ModelError, UnknownNameError
 from dalembert.importers.expression_text import RESERVED, ExpressionText
+from dalembert.importers.limits import (
+    DEEPEST,
+    LARGEST_VALUE,
+    MOST_COORDINATES,
+    MOST_FAULTS,
+    brief,
+    check_content,
+    read_text,
+)
 from dalembert.importers.model_tables import NAMES, check_keys, read_table, read_tables
 from dalembert.model.model import Model
 from dalembert.model.statement import Body, Particle
+from dalembert.printable import controls_in, printable
 
 T_END = 10.0
 
@@ -44,17 +54,22 @@ def from_toml(path: str | Path) -> ModelFile:
 
     Expressions are strings such as "x**2 + y**2 - L**2" of declared names, pi, t, the functions sin cos tan asin acos
     atan atan2 sinh cosh tanh exp log sqrt Abs sign Min Max, and rates diff(x), diff(x, 2). They are parsed, never
-    executed.
+    executed. Size, depth and numbers of a file are limited (`dalembert.importers.limits`).
     """
     path = Path(path)
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ModelError(str(path), [f"the file cannot be read: {error.strerror}"]) from error
+        tables = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
         raise ModelError(str(path), [f"this is not TOML: {error}"]) from error
-    except UnicodeDecodeError as error:
-        raise ModelError(str(path), [f"the file is not UTF-8 text: {error.reason} at byte {error.start}"]) from error
+    except RecursionError as error:
+        raise ModelError(str(path), [f"lists or tables are nested more than {DEEPEST} deep"]) from error
+    except ValueError as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(str(path), [f"this is not TOML: {brief(str(error))}"]) from error
+    faults = check_content(tables)
+    if faults:
+        raise ModelError(str(path), faults)
     return _Reading(path, tables).file()
 
 
@@ -74,6 +89,12 @@ class _Reading:
 
     def file(self) -> ModelFile:
         """All that the file says, or all of its faults."""
+        try:
+            return self._stated()
+        except _ManyFaultsError:
+            raise ModelError(str(self.path), [*self.faults, "there may be more; correct these first"]) from None
+
+    def _stated(self) -> ModelFile:
         self._declare()
         self._state_inertia()
         self._state_loads()
@@ -82,23 +103,28 @@ class _Reading:
         given, guess = (self._start(key) for key in ("given", "guess"))
         run = {key: self._positive(v, f"[run] {key}") for key, v in self.tables["run"].items()}
         if self.faults or self.model.statement.faults:
-            raise ModelError(str(self.path), [*self.faults, *self.model.statement.faults])
+            raise ModelError(str(self.path), [*self.faults, *self.model.statement.faults][:MOST_FAULTS])
         return ModelFile(self.path, self.model, given, guess, run.pop("t_end", T_END), run)
 
     # -- values ----------------------------------------------------------------------------------------------------
 
     def _fault(self, message: str) -> None:
         if message not in self.faults:
-            self.faults.append(message)
+            self.faults.append(printable(message))
+        if len(self.faults) >= MOST_FAULTS:
+            raise _ManyFaultsError
 
     def _entries(self, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """The entries of a list of tables that say all they must, and where they stand."""
         return ((entry.where, entry.values) for entry in self.lists[kind] if entry.complete)
 
     def _text(self, value: Any, where: str) -> str:
-        if isinstance(value, str):
+        if not isinstance(value, str):
+            self._fault(f"{where} must be a string, got {brief(value)}")
+        elif controls_in(value):
+            self._fault(f"{where} must be a text of one line, got {brief(value)}")
+        else:
             return value
-        self._fault(f"{where} must be a string, got {value!r}")
         return ""
 
     def _number(self, value: Any, where: str) -> float:
@@ -108,7 +134,9 @@ class _Reading:
         if len(self.faults) > known:
             return 0.0
         number = self.model.number(read, where)
-        return number if math.isfinite(number) else 0.0
+        if math.isfinite(number) and abs(number) > LARGEST_VALUE:
+            self._fault(f"{where} is {number:g}; values beyond {LARGEST_VALUE:g} cannot be computed with, change units")
+        return number if abs(number) <= LARGEST_VALUE else 0.0
 
     def _positive(self, value: Any, where: str) -> float:
         known = len(self.faults) + len(self.model.statement.faults)
@@ -123,14 +151,14 @@ class _Reading:
         """The names of a list, without those that no expression could contain."""
         names = self.values.get(kind, [])
         if not isinstance(names, list):
-            self._fault(f'`{kind}` must be a list of names such as ["x", "y"], got {names!r}')
+            self._fault(f'`{kind}` must be a list of names such as ["x", "y"], got {brief(names)}')
             return []
         return [name for name in names if self._fits(name, f"`{kind}`")]
 
     def _fits(self, name: Any, where: str) -> bool:
         if isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name) and name not in RESERVED:
             return True
-        self._fault(f"{where}: {name!r} cannot be a name; use letters, digits and _, and no reserved word")
+        self._fault(f"{where}: {brief(repr(name))} cannot be a name; use letters, digits and _, and no reserved word")
         return False
 
     def _declare(self) -> None:
@@ -173,7 +201,18 @@ class _Reading:
                     continue
                 values = {key: self._read(v, f"{where}, {key}") for key, v in entry.items() if key != "name"}
                 self.points[entry["name"]] = state(entry["name"], **values)
+            if kind == "bodies":  # they may come with coordinates
                 self.text.symbols.update({_spelt(name): f for name, f in self._functions().items()})
+                self._check_count()
+
+    def _check_count(self) -> None:
+        count = len(self.model.statement.coordinates)
+        if count > MOST_COORDINATES:
+            self._fault(
+                f"with the bodies there are {count} coordinates; a model file may have {MOST_COORDINATES}, "
+                "state more in Python"
+            )
+            raise _ManyFaultsError
 
     def _state_loads(self) -> None:
         tables, model = self.tables, self.model
@@ -241,6 +280,10 @@ class _Reading:
         plain = [name for name in values if name.isidentifier()]
         check_keys(plain, known, f"the state ([initial] {key})", self._fault)
         return {name: self._number(v, f"[initial] {key}.{name}") for name, v in values.items()}
+
+
+class _ManyFaultsError(Exception):
+    """There are so many faults that the rest of a file is not worth reading."""
 
 
 def _spelt(name: str) -> str:

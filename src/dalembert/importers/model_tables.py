@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalembert.errors import UnknownNameError
+from dalembert.importers.limits import brief
 
 Fault = Callable[[str], None]
 
@@ -60,7 +61,7 @@ def read_tables(file: Mapping[str, Any], fault: Fault) -> Tables:
 def read_table(value: Any, where: str, fault: Fault, keys: tuple[str, ...] | None = None) -> Mapping[str, Any]:
     """A table without the keys that it cannot have."""
     if not isinstance(value, dict):
-        fault(f"{where} must be a table of names and values, got {value!r}")
+        fault(f"{where} must be a table of names and values, got {brief(value)}")
         return {}
     if keys is None:
         return value
@@ -77,12 +78,12 @@ def check_keys(found: Iterable[str], known: Iterable[str], where: str, fault: Fa
 
 def _entries(name: str, entries: Any, fault: Fault) -> tuple[Entry, ...]:
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        fault(f"`{name}` must be a list of tables, each under [[{name}]], got {entries!r}")
+        fault(f"`{name}` must be a list of tables, each under [[{name}]], got {brief(entries)}")
         return ()
     needed, optional = LISTS[name]
     read = []
     for k, entry in enumerate(entries, 1):
-        where = f"[[{name}]] {entry.get('name', k)}"
+        where = f"[[{name}]] {brief(entry.get('name', k))}"
         values = read_table(entry, where, fault, (*needed, *optional))
         missing = [f"`{key}`" for key in needed if key not in values]
         if missing:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from dalembert.equations.system import System
-from dalembert.errors import DalembertError
-from dalembert.motion.state import State
+from dalembert.errors import FileError
+from dalembert.motion.archive import floats_in
+from dalembert.motion.state import State, state_shapes
 from dalembert.run.events import Occurrence, Occurrences
-
-ARRAYS = ("q", "u", "udot", "multipliers", "parameters")
 
 
 def packed(events: Occurrences) -> dict[str, Any]:
@@ -46,17 +43,17 @@ def system_of(told: Sequence[Any], systems: Sequence[System]) -> System:
     for system in systems:
         if identity(system) == list(told):
             return system
-    raise DalembertError(
+    raise FileError(
         f"the file holds a motion of `{told[0]}` with the constraints {', '.join(told[1]) or 'none'}, which is not "
         f"among the systems given ({', '.join(system.name for system in systems) or 'none'}); give it too"
     )
 
 
 def _packed(state: State) -> dict[str, Any]:
-    arrays = {name: getattr(state, name).tolist() for name in ARRAYS}
+    arrays = {name: getattr(state, name).tolist() for name in state_shapes(state.system)}
     return {"system": identity(state.system), "t": state.t, **arrays}
 
 
 def _unpacked(facts: Mapping[str, Any], systems: Sequence[System]) -> State:
-    arrays: dict[str, Any] = {name: np.array(facts[name], dtype=float) for name in ARRAYS}
-    return State(system_of(facts["system"], systems), facts["t"], **arrays)
+    system = system_of(facts["system"], systems)
+    return State(system, float(facts["t"]), **floats_in(facts, state_shapes(system)))

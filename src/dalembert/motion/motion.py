@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, FileError
 from dalembert.initial.diagnosis import diagnose
+from dalembert.motion.archive import facts_in, floats_in, read_archive, reading
 from dalembert.motion.certificate import DEPENDENT, Certificate, Power, Tolerances, energy_finding, worst_of
+from dalembert.motion.equation_residuals import equation_residuals
 from dalembert.motion.files import identity, packed, system_of, unpacked
 from dalembert.motion.reactions import (
     Wrench,
@@ -44,6 +46,8 @@ class Motion(Recorded):
     `motion["x"]` or `motion[x]` is one coordinate, speed, unknown or multiplier over time, (nt,). It is data: it can be
     pickled and read by several threads; `recipe` and `facts` say how it was made and let it be evaluated and continued.
     """
+
+    kind: ClassVar[str] = "motion"  # of its files
 
     system: System
     parameters: np.ndarray
@@ -87,7 +91,11 @@ class Motion(Recorded):
         recipe, facts = self._origin("evaluated")
         engine = recipe.engine(self.system, self.parameters)
         engine.resume(facts)
-        return engine.evaluate(self.t, np.hstack([self.q, self.u, self.work[:, None]])[:, : engine.nz])
+        return engine.evaluate(self.t, self._samples())
+
+    def _samples(self) -> np.ndarray:
+        """What a run integrates, at the samples: (q, u), and the work if something can do any, (nt, nz)."""
+        return np.hstack([self.q, self.u, self.work[:, None]] if self.system.works else [self.q, self.u])
 
     @property
     def udot(self) -> np.ndarray:
@@ -275,35 +283,62 @@ class Motion(Recorded):
 
     @staticmethod
     def load(path: str | Path, system: System) -> Motion:
-        """A motion written by `save`, for the same system; it has samples and certificate but cannot be continued."""
-        with np.load(path, allow_pickle=False) as data:
-            return Motion.restored(dict(data), [system], str(path))
+        """A motion written by `save`, for the same system; it can be read, but not continued between its samples.
+
+        Raises `FileError` if the file is damaged or holds something else. Residuals, energies and conditioning are
+        evaluated again with the equations of `system`, so that the certificate is about these.
+        """
+        data = read_archive(path, Motion.kind)
+        with reading(path, Motion.kind):
+            return Motion.restored(data, [system], str(path))
 
     def stored(self) -> dict[str, np.ndarray]:
         """Everything a file needs, as arrays by name; the facts are JSON."""
         facts = {"success": self.success, "message": self.message, "stats": self.stats, "method": self.method}
         facts |= {"system": identity(self.system), "names": [*self.system.coordinates, *self.system.speeds]}
         facts |= {"events": packed(self.events)}
-        arrays = {name: getattr(self, name) for name in ("parameters", "t", "q", "u", "work")}
-        return {
-            **arrays,
-            "facts": np.array(json.dumps(facts)),
-            **{f"e_{k}": v for k, v in vars(self.evaluation).items()},
-        }
+        arrays = {name: getattr(self, name) for name in _shapes(self.system, len(self))}
+        return {**arrays, "facts": np.array(json.dumps(facts))}
 
     @staticmethod
     def restored(data: Mapping[str, np.ndarray], systems: Sequence[System], source: str) -> Motion:
         """The motion of `stored` arrays, of one of the systems; `source` says where they come from."""
-        from dalembert.run.engine import Evaluation
-
-        facts = json.loads(str(data["facts"]))
+        facts = facts_in(data, "facts")
         system = system_of(facts["system"], systems)
         if facts["names"] != [*system.coordinates, *system.speeds]:
-            raise DalembertError(
+            raise FileError(
                 f"{source} holds a motion of `{facts['system'][0]}` ({facts['names']}), not of `{system.name}`"
             )
-        evaluation = Evaluation(**{k[2:]: v for k, v in data.items() if k.startswith("e_")})
-        keep: dict[str, Any] = {name: data[name] for name in ("parameters", "t", "q", "u", "work")}
-        keep |= {name: facts[name] for name in ("success", "message", "stats")} | {"told": facts["method"]}
-        events = unpacked(facts["events"], systems)
-        return Motion(system=system, known=evaluation, events=events, **keep)
+        arrays = floats_in(data, _shapes(system, len(data["t"])))
+        solved = {name: arrays.pop(name) for name in ("udot", "multipliers")}
+        motion = Motion(
+            system=system,
+            success=facts["success"] is True,
+            message=str(facts["message"]),
+            stats={str(what): int(count) for what, count in facts["stats"].items()},
+            told=str(facts["method"]),
+            events=unpacked(facts["events"], systems),
+            **arrays,
+        )
+        return replace(motion, known=motion.evaluated_again(**solved))
+
+    def evaluated_again(self, udot: np.ndarray, multipliers: np.ndarray) -> Evaluation:
+        """What follows from the samples and these accelerations (nt, nu) and multipliers (nt, nc), if they are right.
+
+        They are put into the equations; how far these are off is in the residuals.
+        """
+        from dalembert.run.accelerations import evaluate_samples
+
+        fresh = evaluate_samples(self.system, self.parameters, self.t, self._samples())
+        motion = replace(self, known=replace(fresh, udot=udot, multipliers=multipliers))
+        acceleration, balance = equation_residuals(motion)
+        return replace(motion.evaluation, acceleration=acceleration, balance=balance)
+
+
+def _shapes(system: System, samples: int) -> dict[str, tuple[int, ...]]:
+    """The arrays a file holds of a motion by name, with their shapes."""
+    nt, nu = samples, system.nu
+    return {
+        "parameters": (len(system.parameters),), "t": (nt,), "q": (nt, system.nq), "u": (nt, nu), "work": (nt,),
+        "udot": (nt, nu), "multipliers": (nt, system.nc),
+    }  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -43,6 +43,8 @@ class Source(Values, Protocol):
 
 class MotionLike(Values, Protocol):
     """A Motion or a MotionSequence: samples over time of one system or of several, in `segments` of one each."""
+
+    kind: ClassVar[str]  # of the files that `save` writes
 
     @property
     def segments(self) -> tuple[Any, ...]: ...

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import ArrayError, DalembertError
+from dalembert.motion.archive import write_archive
 from dalembert.motion.protocols import MotionLike
 from dalembert.stages import stage
 
@@ -78,11 +79,11 @@ class Recorded:
         )
 
     def save(self: MotionLike, path: str | Path) -> Path:
-        """Write all arrays, events and facts of the run to an .npz file; `load` of the same class reads it back."""
-        target = Path(path)
-        with target.open("wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **self.stored())
-        return target
+        """Write all arrays, events and facts of the run to an .npz file; `load` of the same class reads it back.
+
+        The file appears at once: whatever interrupts it, the file of this name is the old or the new one.
+        """
+        return write_archive(path, self.kind, self.stored())
 
 
 def check_sampled(motion: MotionLike) -> None:

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.errors import DalembertError, UnknownNameError
+from dalembert.errors import FileError, UnknownNameError
+from dalembert.motion.archive import facts_in, floats_in, read_archive, reading
 from dalembert.motion.certificate import Certificate, combine, energy_finding
 from dalembert.motion.files import packed, unpacked
 from dalembert.motion.motion import Motion
@@ -44,6 +45,8 @@ class MotionSequence(Recorded):
     zero.
     `system` is the first one; systems and parameters of the others are in `segments`.
     """
+
+    kind: ClassVar[str] = "sequence"  # of its files
 
     segments: tuple[Motion, ...]
     events: Occurrences
@@ -215,19 +218,21 @@ class MotionSequence(Recorded):
 
     @staticmethod
     def load(path: str | Path, *systems: System) -> MotionSequence:
-        """A sequence written by `save`, for the same systems; it has samples and certificate, no way to continue."""
-        with np.load(path, allow_pickle=False) as data:
-            if "sequence" not in data:
-                raise DalembertError(f"{path} holds a plain motion; read it by Motion.load")
-            facts, arrays, before = json.loads(str(data["sequence"])), dict(data), data["before"]
-        parts = [
-            {name.partition(" ")[2]: a for name, a in arrays.items() if name.startswith(f"{k} ")}
-            for k in range(facts["segments"])
-        ]
-        segments = tuple(Motion.restored(part, systems, str(path)) for part in parts)
-        return MotionSequence(
-            segments, unpacked(facts["events"], systems), tuple((float(w), float(e)) for w, e in before)
-        )
+        """A sequence written by `save`, for the same systems; see `Motion.load`."""
+        arrays = read_archive(path, MotionSequence.kind)
+        with reading(path, MotionSequence.kind):
+            facts = facts_in(arrays, "sequence")
+            parts: list[dict[str, np.ndarray]] = [{} for _ in range(facts["segments"])]
+            for name, array in arrays.items():
+                number, _, rest = name.partition(" ")
+                if rest:
+                    parts[int(number)][rest] = array
+            before = floats_in(arrays, {"before": (len(parts), 2)})["before"]
+            segments = tuple(Motion.restored(part, systems, str(path)) for part in parts)
+            if not segments:
+                raise FileError(f"{path} holds no segments")
+            events = unpacked(facts["events"], systems)
+        return MotionSequence(segments, events, tuple((float(w), float(e)) for w, e in before))
 
     # -- inside ----------------------------------------------------------------------------------------------------
 

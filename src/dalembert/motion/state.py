@@ -13,8 +13,10 @@ import numpy as np
 from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
-from dalembert.errors import DalembertError, InconsistentStateError, UnknownNameError
+from dalembert.errors import FileError, InconsistentStateError, UnknownNameError
 from dalembert.model.statement import Constraint
+from dalembert.motion.archive import facts_in, floats_in, read_archive, reading, write_archive
+from dalembert.motion.equation_residuals import equation_residuals
 from dalembert.motion.protocols import Source
 from dalembert.motion.reactions import (
     Wrench,
@@ -143,40 +145,43 @@ class State:
         return [block for block in blocks if block[1]]
 
     def save(self, path: str | Path) -> Path:
-        """Write the state to an .npz file; `State.load` reads it back."""
-        target = Path(path)
-        with target.open("wb") as file:
-            np.savez(
-                file, t=self.t, q=self.q, u=self.u, udot=self.udot, multipliers=self.multipliers,
-                parameters=self.parameters, facts=np.array(json.dumps(_names(self.system))),
-            )  # fmt: skip
-        return target
+        """Write the state to an .npz file; `State.load` reads it back. The file is replaced at once, or not at all."""
+        arrays = {name: getattr(self, name) for name in state_shapes(self.system)}
+        return write_archive(path, "state", {"t": self.t, "facts": json.dumps(_names(self.system)), **arrays})
 
     @staticmethod
     def load(path: str | Path, system: System) -> State:
-        """A state written by `save`, for the same system; raises if names differ or constraints are violated."""
-        try:
-            with np.load(path, allow_pickle=False) as data:
-                facts = json.loads(str(data["facts"]))
-                arrays = {name: data[name] for name in ("q", "u", "udot", "multipliers", "parameters")}
-                t = float(data["t"])
-        except (KeyError, ValueError, OSError) as error:
-            if isinstance(error, FileNotFoundError):
-                raise
-            raise DalembertError(f"{path} is not a file written by State.save: {error}") from error
-        for what, names in _names(system).items():
-            if facts.get(what) != names and what != "system":
-                raise DalembertError(
-                    f"{path} holds a state of `{facts.get('system')}` with {what} {facts.get(what)}, "
-                    f"but those of `{system.name}` are {names}"
-                )
-        state = State(system, t, **arrays)
+        """A state written by `save`, for the same system.
+
+        Raises `FileError` if the file is damaged or of a system with other names, `InconsistentStateError` if the
+        constraints or the equations of motion do not hold.
+        """
+        data = read_archive(path, "state")
+        with reading(path, "state"):
+            facts = facts_in(data, "facts")
+            for what, names in _names(system).items():
+                if facts.get(what) != names and what != "system":
+                    raise FileError(
+                        f"{path} holds a state of `{facts.get('system')}` with {what} {facts.get(what)}, "
+                        f"but those of `{system.name}` are {names}"
+                    )
+            t = float(floats_in(data, {"t": ()})["t"])
+            state = State(system, t, **floats_in(data, state_shapes(system)))
         _check_loaded(path, state)
         return state
 
 
 def _spelling(key: Any) -> str:
     return key.name if isinstance(key, Constraint) else name_of(key)
+
+
+def state_shapes(system: System) -> dict[str, tuple[int]]:
+    """The arrays of a state by name, with their shapes."""
+    nu = system.nu
+    return {
+        "q": (system.nq,), "u": (nu,), "udot": (nu,), "multipliers": (system.nc,),
+        "parameters": (len(system.parameters),),
+    }  # fmt: skip
 
 
 def _names(system: System) -> dict[str, Any]:
@@ -203,10 +208,13 @@ def _check_loaded(path: str | Path, state: State) -> None:
         for name, value in values.items()
         if not abs(value) <= LOADED * scale
     }
+    balance = float(equation_residuals(state)[1])
+    if not balance <= LOADED:
+        bad["balance", "M u' - f - r"] = balance
     if bad:
         (level, name), worst = max(bad.items(), key=lambda item: abs(item[1]))
         raise InconsistentStateError(
-            f"the state in {path} violates {len(bad)} constraints of `{state.system.name}` (worst: {level} of "
+            f"the state in {path} violates {len(bad)} equations of `{state.system.name}` (worst: {level} of "
             f"`{name}`, {worst:.3g}): it was saved for other equations",
             bad,
         )

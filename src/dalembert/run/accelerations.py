@@ -9,7 +9,7 @@ import numpy as np
 from dalembert.equations.system import System
 from dalembert.native.jit import address_of
 from dalembert.run.drift.no_correction import NoCorrection
-from dalembert.run.engine import blueprint_of
+from dalembert.run.engine import Engine, Evaluation, blueprint_of
 from dalembert.run.evaluate import complete
 from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
 from dalembert.run.status import Status
@@ -25,6 +25,11 @@ class Accelerations(NamedTuple):
     acceleration: np.ndarray
     balance: float
     status: Status
+
+
+def evaluate_samples(system: System, parameters: np.ndarray, t: np.ndarray, z: np.ndarray) -> Evaluation:
+    """Everything at samples t (nt,), z (nt, nz), whatever made them: solved by LagrangeMultipliers."""
+    return Engine(system, parameters, *SOLVED_BY).evaluate(t, z)
 
 
 def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> Accelerations:

@@ -6,12 +6,11 @@ import casadi as ca
 import numpy as np
 import sympy as sp
 
+from dalembert.equations.checks.inertia import carriers_of, inertia_column, inertia_faults
 from dalembert.equations.derive import Constraints, Derivation
 from dalembert.equations.laws import Row
 from dalembert.equations.probe import Probe
-from dalembert.model.statement import Attitude, Body, Particle, Point, Statement
-
-TOLERANCE = 1e-9
+from dalembert.model.statement import Attitude, Point, Statement
 
 
 def check_derivation(
@@ -100,39 +99,10 @@ def _check_rows(constraints: Constraints, rows: tuple[Row, ...], probe: Probe) -
 
 
 def _check_inertias(derivation: Derivation, probe: Probe) -> list[str]:
-    """Masses and inertias, with the parameters' defaults: not negative, and no moment above the sum of the others.
-
-    One moment alone, beside two zeros, is how planar bodies are stated in space, and passes.
-    """
-    st, low = derivation.statement, derivation.low
-    faults = []
-    carriers: list[Particle | Body] = [*st.particles, *st.bodies]
-    masses = probe(ca.vertcat(ca.SX(0, 1), *[low(item.mass) for item in carriers]))[0]
-    faults += [
-        f"mass of `{item.name}` is {mass:g}; it must not be negative"
-        for item, mass in zip(carriers, masses, strict=True)
-        if mass < 0.0
-    ]
-    sizes = [len(body.inertia) for body in st.bodies]
-    entries = probe(ca.vertcat(ca.SX(0, 1), *[low.vector(body.inertia) for body in st.bodies]))[0]
-    parts = np.split(entries, np.cumsum(sizes)[:-1]) if sizes else []
-    for body, part in zip(st.bodies, parts, strict=True):
-        values = part.reshape((1, 1) if part.size == 1 else (3, 3))
-        if not np.isfinite(values).all():
-            continue
-        moments = np.linalg.eigvalsh((values + values.T) / 2)
-        scale = max(float(np.abs(moments).max()), np.finfo(float).tiny)
-        if moments[0] < -TOLERANCE * scale:
-            faults.append(
-                f"inertia of body `{body.name}` has the principal moment {moments[0]:g}; none can be negative"
-            )
-        elif len(moments) == 3 and moments[1] > 0.0 and moments[2] > (moments[0] + moments[1]) * (1 + TOLERANCE):
-            shown = ", ".join(f"{m:g}" for m in moments)
-            faults.append(
-                f"inertia of body `{body.name}` has principal moments {shown}: no body has one above the sum of the "
-                "other two"
-            )
-    return faults
+    """Masses and inertias of bodies that can exist, with the parameters' defaults."""
+    statement = derivation.statement
+    values = probe(inertia_column(statement, derivation.low))[0]
+    return [words for _, words in inertia_faults(carriers_of(statement), values)]
 
 
 def _check_velocities(derivation: Derivation, constraints: Constraints, probe: Probe) -> list[str]:

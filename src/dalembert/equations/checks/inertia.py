@@ -1,0 +1,135 @@
+"""Whether masses and inertias can be those of bodies: at the defaults when compiled, and whenever parameters change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+import sympy as sp
+
+from dalembert.equations.lowering.lower import Lowering
+from dalembert.errors import OptionError
+from dalembert.model.statement import Body, Particle, Statement
+
+TOLERANCE = 1e-9
+
+
+class Carrier(NamedTuple):
+    """A particle or body by name, with the number of entries of its inertia: 0 (a particle), 1 (planar) or 9."""
+
+    name: str
+    entries: int
+
+
+def carriers_of(statement: Statement) -> tuple[Carrier, ...]:
+    """Everything with a mass, particles first."""
+    return tuple(Carrier(item.name, len(_inertia(item))) for item in _items(statement))
+
+
+def inertia_column(statement: Statement, low: Lowering) -> ca.SX:
+    """Mass and entries of the inertia of every carrier, one below the other."""
+    entries = [e for item in _items(statement) for e in (item.mass, *_inertia(item))]
+    return ca.densify(ca.vertcat(ca.SX(0, 1), *[low(e) for e in entries]))
+
+
+def inertia_faults(carriers: Sequence[Carrier], values: np.ndarray) -> list[tuple[int, str]]:
+    """What no body has among masses and inertias (`inertia_column` with numbers): the carrier's index and the words.
+
+    Not negative, and no moment above the sum of the others. One moment alone, beside two zeros, is how planar bodies
+    are stated in space, and passes.
+    """
+    faults = []
+    for k, (carrier, (mass, *entries)) in enumerate(zip(carriers, _split(carriers, values), strict=True)):
+        if mass < 0.0:
+            faults.append((k, f"mass of `{carrier.name}` is {mass:g}; it must not be negative"))
+        moments = _principal_moments(entries)
+        if moments.size and (fault := _fault_of(moments)):
+            faults.append((k, f"inertia of body `{carrier.name}` has {fault}"))
+    return faults
+
+
+class Inertias(NamedTuple):
+    """The masses and inertias of a system as a function of x = (t, q, u, p), and the names of its last entries p."""
+
+    carriers: tuple[Carrier, ...]
+    function: ca.Function
+    parameters: tuple[str, ...]
+
+    def check(self, defaults: np.ndarray, values: np.ndarray) -> None:
+        """Raise `OptionError` if parameter values (np,) make something impossible that is possible at the defaults.
+
+        A mass that is positive must not vanish either: the kernels are made for an inertia that is there. What depends
+        on time is judged at t = 0.
+        """
+        if np.array_equal(defaults, values):
+            return
+        before, now = (self._at(p) for p in (defaults, values))
+        if np.array_equal(before, now):
+            return
+        known = {*inertia_faults(self.carriers, before)}
+        faults = [fault for fault in inertia_faults(self.carriers, now) if fault not in known]
+        faults += _vanished(self.carriers, before, now)
+        if faults:
+            changed = [k for k in range(len(values)) if values[k] != defaults[k]]
+            raise OptionError("; ".join(self._told(k, words, changed, values) for k, words in faults))
+
+    def _at(self, p: np.ndarray) -> np.ndarray:
+        x = np.zeros(self.function.size1_in(0))
+        x[x.size - p.size :] = p
+        return np.array(self.function(x)).ravel()
+
+    def _told(self, carrier: int, words: str, changed: Sequence[int], values: np.ndarray) -> str:
+        """The fault of a carrier with the changed parameters that it depends on."""
+        ends = np.cumsum([1 + c.entries for c in self.carriers])
+        entries = range(ends[carrier] - 1 - self.carriers[carrier].entries, ends[carrier])
+        pattern, first = self.function.jac_sparsity(0, 0), self.function.size1_in(0) - len(values)
+        blamed = [k for k in changed if any(pattern.has_nz(entry, first + k) for entry in entries)]
+        return f"with {', '.join(f'`{self.parameters[k]}` = {values[k]:g}' for k in blamed)} the {words}"
+
+
+def _items(statement: Statement) -> list[Particle | Body]:
+    return [*statement.particles, *statement.bodies]
+
+
+def _inertia(item: Particle | Body) -> tuple[sp.Expr, ...]:
+    return item.inertia if isinstance(item, Body) else ()
+
+
+def _split(carriers: Sequence[Carrier], values: np.ndarray) -> list[np.ndarray]:
+    """Mass and inertia entries of each carrier."""
+    return np.split(values, np.cumsum([1 + c.entries for c in carriers])[:-1]) if carriers else []
+
+
+def _principal_moments(entries: Sequence[float]) -> np.ndarray:
+    """Principal moments in increasing order; none of a particle, or if an entry is not finite."""
+    inertia = np.array(entries, dtype=float)
+    if not (inertia.size and np.isfinite(inertia).all()):
+        return np.zeros(0)
+    matrix = inertia.reshape((1, 1) if inertia.size == 1 else (3, 3))
+    return np.linalg.eigvalsh((matrix + matrix.T) / 2)
+
+
+def _fault_of(moments: np.ndarray) -> str:
+    scale = max(float(np.abs(moments).max()), np.finfo(float).tiny)
+    if moments[0] < -TOLERANCE * scale:
+        return f"the principal moment {moments[0]:g}; none can be negative"
+    if len(moments) == 3 and moments[1] > 0.0 and moments[2] > (moments[0] + moments[1]) * (1 + TOLERANCE):
+        shown = ", ".join(f"{m:g}" for m in moments)
+        return f"principal moments {shown}: no body has one above the sum of the other two"
+    return ""
+
+
+def _vanished(carriers: Sequence[Carrier], before: np.ndarray, now: np.ndarray) -> list[tuple[int, str]]:
+    """Masses and inertias that were there and are zero, or are no numbers, now."""
+    faults = []
+    pairs = zip(_split(carriers, before), _split(carriers, now), strict=True)
+    for k, (carrier, (old, new)) in enumerate(zip(carriers, pairs, strict=True)):
+        for what, part in (
+            (f"mass of `{carrier.name}`", slice(1)),
+            (f"inertia of body `{carrier.name}`", slice(1, None)),
+        ):
+            if old[part].any() and not (new[part].any() and np.isfinite(new[part]).all()):
+                faults.append((k, f"{what} is {new[part].max():g}; the system was compiled for a positive one"))
+    return faults

@@ -1,0 +1,184 @@
+"""Archives of arrays on disk: .npz files that appear whole or not at all, and say what they are.
+
+An archive is a zip file of arrays whose comment reads `dalembert KIND VERSION sha256 DIGEST`, the digest being that of
+all bytes before it. It is checked before anything else is read, so that truncated and altered files never reach a
+parser. NumPy reads archives as well: `np.load(path)`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError, FileError
+
+VERSION = 1  # of the format; a change that older loaders would misread raises it
+WRITERS = {"motion": "Motion", "sequence": "MotionSequence", "state": "State"}  # the class that saves each kind
+
+_DIGITS = 64
+_MARK = re.compile(rb"dalembert ([a-z]+) ([0-9]+) sha256 ([0-9a-f]{64})\Z")
+_LONGEST_MARK = 128
+_TEMPORARY = ".partial"
+_STALE = 3600.0  # s; a writer that died left the temporary file behind
+# What NumPy and the zip library raise for bytes that are no archive.
+_UNREADABLE = (ValueError, KeyError, EOFError, RuntimeError, MemoryError, OSError, zipfile.BadZipFile, zlib.error)
+
+
+def write_archive(path: str | Path, kind: str, arrays: Mapping[str, Any]) -> Path:
+    """Write arrays by name to a file; whatever happens, the file is the old or the new one. Returns the path."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    mark = f"dalembert {kind} {VERSION} sha256 "
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.comment = mark.encode() + b"0" * _DIGITS
+    content = buffer.getvalue()[:-_DIGITS]
+    target = Path(path)
+    try:
+        _write_atomically(target.resolve(), content + hashlib.sha256(content).hexdigest().encode())
+    except OSError as error:
+        raise FileError(f"{target} cannot be written: {error.strerror or error}") from error
+    return target
+
+
+def read_archive(path: str | Path, kind: str) -> dict[str, np.ndarray]:
+    """The arrays of a file by name; raises `FileError` unless it is an undamaged archive of this kind and version."""
+    content = _content(Path(path))
+    found = _MARK.search(content[-_LONGEST_MARK:])
+    if found is None:
+        raise FileError(_why_unmarked(path, content, kind))
+    held, version, digest = (part.decode() for part in found.groups())
+    if hashlib.sha256(content[:-_DIGITS]).hexdigest() != digest:
+        raise FileError(f"{path} is damaged: its content does not match its SHA-256 checksum; restore it from a copy")
+    if held != kind:
+        reader = f"; read it by {WRITERS[held]}.load" if held in WRITERS else ""
+        raise FileError(f"{path} holds a {held}, not a {kind}{reader}")
+    if int(version) != VERSION:
+        raise FileError(
+            f"{path} has version {version} of the format, and this dalembert reads version {VERSION}; "
+            "read it with the dalembert that wrote it"
+        )
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as data:
+            return dict(data)
+    except _UNREADABLE as error:
+        raise FileError(f"{path} is not a file written by {WRITERS[kind]}.save: {error}") from error
+
+
+@contextlib.contextmanager
+def reading(path: str | Path, kind: str) -> Iterator[None]:
+    """While the arrays of an archive are made into an object: what does not fit together raises `FileError`."""
+    try:
+        yield
+    except DalembertError:
+        raise
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise FileError(
+            f"{path} is not a file written by {WRITERS[kind]}.save: {type(error).__name__}: {error}"
+        ) from error
+
+
+def facts_in(arrays: Mapping[str, np.ndarray], name: str) -> dict[str, Any]:
+    """The facts that an array holds as JSON."""
+    facts = json.loads(str(arrays[name]))
+    if not isinstance(facts, dict):
+        raise TypeError(f"{name} must be a table of facts, got {type(facts).__name__}")
+    return facts
+
+
+def floats_in(arrays: Mapping[str, Any], shapes: Mapping[str, Sequence[int]]) -> dict[str, Any]:
+    """Arrays of floats by name; raises `ValueError` if one is missing or does not have its shape."""
+    missing = [name for name in shapes if name not in arrays]
+    if missing:
+        raise ValueError(f"it has no {', '.join(missing)}")
+    found = {}
+    for name, shape in shapes.items():
+        array = np.asarray(arrays[name], dtype=float)
+        if array.shape != tuple(shape):
+            raise ValueError(f"{name} has shape {array.shape}; it must be {tuple(shape)}")
+        found[name] = array
+    return found
+
+
+def _content(path: Path) -> bytes:
+    try:
+        if path.exists() and not path.is_file():
+            raise FileError(f"{path} is not a regular file")
+        return path.read_bytes()
+    except OSError as error:
+        raise (
+            error if isinstance(error, FileError) else FileError(f"{path} cannot be read: {error.strerror or error}")
+        ) from error
+
+
+def _why_unmarked(path: str | Path, content: bytes, kind: str) -> str:
+    """What to say of a file that does not end as an archive does."""
+    writer = WRITERS[kind]
+    if not content.startswith(b"PK"):
+        return f"{path} is not a file written by {writer}.save"
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+        return f"{path} is not a file written by {writer}.save, or only the beginning of one; restore it from a copy"
+    if {"facts.npy", "sequence.npy"} & {*names}:
+        return (
+            f"{path} has no format version and no checksum: it was written by an early dalembert, or written again by "
+            f"another program. It cannot be trusted; compute it again and save it by {writer}.save"
+        )
+    return f"{path} is not a file written by {writer}.save: it has no format version"
+
+
+def _write_atomically(target: Path, content: bytes) -> None:
+    if target.exists() and not target.is_file():
+        raise FileError(f"{target} is not a regular file")
+    _remove_stale(target)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}{_TEMPORARY}")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_directory(target.parent)
+
+
+def _remove_stale(target: Path) -> None:
+    """Remove what writers of this file left behind that were killed long ago."""
+    for left in target.parent.glob(f".{_literal(target.name)}.*{_TEMPORARY}"):
+        with contextlib.suppress(OSError):  # another process may have removed it
+            if time.time() - left.stat().st_mtime > _STALE:
+                left.unlink()
+
+
+def _literal(name: str) -> str:
+    """A pattern that matches this name only."""
+    return re.sub(r"([*?[])", r"[\1]", name)
+
+
+def _sync_directory(directory: Path) -> None:
+    """Have the new name of a file reach the disk, where directories can be opened."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
