@@ -27,6 +27,7 @@ from dalembert.equations.loads import derive_loads
 from dalembert.equations.lowering.lower import Lowering, LoweringError
 from dalembert.equations.lowering.sympy_rules import show
 from dalembert.equations.mechanics import Mechanics
+from dalembert.equations.outputs import check_outputs, derive_outputs
 from dalembert.equations.probe import Probe, probe_at_random, vanishes
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, solve_kinematics
 from dalembert.equations.system import Drawing, System
@@ -61,12 +62,18 @@ def compile_statement(statement: Statement) -> System:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
     friction, rubbing = derive_friction(d.derivation, d.constraints, d.rows, probe)
     faults = check_derivation(d.derivation, d.constraints, d.rows, probe) + rubbing
+    faults += check_outputs(statement, [row.name for row in d.rows])
     if faults:
         raise ModelError(statement.name, faults)
     power, transport, works = _power(d.derivation.kinematics, d.dynamics, d.constraints, d.rows, probe)
     mechanics = _mechanics(d, s, F=friction, power=power, transport=transport)
     la = mechanics.la
+    try:
+        quantities, readable = derive_outputs(d.derivation, mechanics)
+    except LoweringError as error:
+        raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
     stated = {
+        **readable,
         "drawing": function_of("drawing", s.x, d.drawn),
         "loads": function_of("loads", ca.vertcat(s.x, s.ud, s.y), [loads]),
         "joints": function_of("joints", ca.vertcat(s.x, la), [_wrenches(d.derivation, d.rows, la)]),
@@ -88,6 +95,7 @@ def compile_statement(statement: Statement) -> System:
         particles=tuple(particle.name for particle in statement.particles if not particle.part),
         bodies=tuple(body.name for body in statement.bodies),
         joints=tuple(joint.name for joint in statement.joints),
+        quantities=quantities,
         functions=Functions(d.rows, mechanics.to_function(), stated),
         statement=statement.copy(),
     )

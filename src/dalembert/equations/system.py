@@ -15,6 +15,7 @@ from dalembert.equations.kernels import Kernels, found
 from dalembert.equations.laws import Row, are_ideal, count_curved, have_friction
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.naming import finite_number, name_of
+from dalembert.equations.quantities import STATED, Quantity
 from dalembert.errors import ArrayError, UnknownNameError
 from dalembert.model.statement import Statement
 from dalembert.native.kernel import Kernel
@@ -70,6 +71,7 @@ class System:
     particles: tuple[str, ...]
     bodies: tuple[str, ...]
     joints: tuple[str, ...]
+    quantities: tuple[Quantity, ...]
     functions: Functions = field(repr=False)
     statement: Statement | None = field(default=None, repr=False)  # for symbolic equations; not pickled
     kernels: Kernels = field(init=False, repr=False)  # what is made from it, shared with equal systems out of pickles
@@ -147,6 +149,17 @@ class System:
             number = finite_number(value, f"parameter `{name}`")
             values[self.parameters.index(name)] = number
         return values
+
+    @cached_property
+    def named_quantities(self) -> dict[str, tuple[Quantity, int | None]]:
+        """What can be read by name besides the variables: the quantity, and which component of it (None: all)."""
+        parts = {column: (q, k) for q in self.quantities for k, column in enumerate(q.columns)}
+        return {**parts, **{q.name: (q, None) for q in self.quantities}}
+
+    @property
+    def outputs(self) -> tuple[Quantity, ...]:
+        """What `Model.output` named."""
+        return tuple(q for q in self.quantities if q.group == STATED)
 
     # -- evaluation ------------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from dalembert.errors import DalembertError
 from dalembert.initial.diagnosis import diagnose
 from dalembert.motion.certificate import DEPENDENT, Certificate, Power, Tolerances, energy_finding, worst_of
 from dalembert.motion.files import identity, packed, system_of, unpacked
+from dalembert.motion.outputs import values_of
 from dalembert.motion.reactions import (
     Wrench,
     constraint_power,
@@ -25,7 +26,7 @@ from dalembert.motion.reactions import (
     reaction_on,
 )
 from dalembert.motion.recorded import Recorded, check_sampled, times_within
-from dalembert.motion.state import State, lookup, reactions_of, unknowns_of
+from dalembert.motion.state import State, reactions_of, unknowns_of
 from dalembert.run.events import Occurrences
 from dalembert.run.recipe import Recipe, describe
 
@@ -41,8 +42,10 @@ class Motion(Recorded):
     """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), work (nt,) done on the system, and what follows.
 
     `events` are the occurrences of events, in order; `events["bounce"]` those of one event.
-    `motion["x"]` or `motion[x]` is one coordinate, speed, unknown or multiplier over time, (nt,). It is data: it can be
-    pickled and read by several threads; `recipe` and `facts` say how it was made and let it be evaluated and continued.
+    `motion["x"]` or `motion[x]` is one coordinate, speed, unknown, multiplier or parameter over time, (nt,);
+    `motion[x + y]` an expression, `motion["tip"]` an output, `motion["hinge.angle"]` a quantity of a joint, point or
+    force element; a list or matrix of them has more axes, (nt, n). It is data: it can be pickled and read by several
+    threads; `recipe` and `facts` say how it was made and let it be evaluated and continued.
     """
 
     system: System
@@ -64,7 +67,7 @@ class Motion(Recorded):
     # -- values ----------------------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> np.ndarray:
-        return np.asarray(lookup(self, key))
+        return np.asarray(values_of(self, key))
 
     def __len__(self) -> int:
         return len(self.t)
@@ -284,6 +287,7 @@ class Motion(Recorded):
             **arrays,
             "facts": np.array(json.dumps(facts)),
             **{f"e_{k}": v for k, v in vars(self.evaluation).items()},
+            **{f"o_{output.name}": self[output.name] for output in self.system.outputs},  # for other readers
         }
 
     @staticmethod
