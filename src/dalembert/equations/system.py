@@ -331,7 +331,8 @@ class System:
         """A state that satisfies every constraint at every level and has the `given` values, nearest to the `guess`.
 
         `given`, by symbol or name: coordinates, speeds, rates `x.diff()`, accelerations `vx.diff()` or "x''",
-        multipliers by constraint, unknowns, generalised reactions "reaction(vx)". If values at acceleration level are
+        multipliers by constraint, unknowns, generalised reactions "reaction(vx)", values of joints "hinge.angle",
+        "hinge.rate", "slide.displacement", "slide.speed". If values at acceleration level are
         given, all levels are solved together. The rest is a local minimum of d^T M d, where d is the change from the
         guess (zero by default) and M the mass matrix there. `weights={x: 10}` makes a change of x count tenfold, `hold`
         names values that stay at their guess, `bounds={x: (lo, hi)}` limits coordinates and speeds. A `State` as guess
