@@ -28,6 +28,7 @@ from dalembert.equations.loads import derive_loads
 from dalembert.equations.lowering.lower import Lowering, LoweringError
 from dalembert.equations.lowering.sympy_rules import show
 from dalembert.equations.mechanics import Mechanics
+from dalembert.equations.outputs import check_outputs, derive_outputs
 from dalembert.equations.probe import Probe, probe_at_random, vanishes
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, solve_kinematics
 from dalembert.equations.system import Drawing, System
@@ -62,13 +63,19 @@ def compile_statement(statement: Statement) -> System:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
     friction, rubbing = derive_friction(d.derivation, d.constraints, d.rows, probe)
     faults = check_derivation(d.derivation, d.constraints, d.rows, probe) + rubbing
+    faults += check_outputs(statement, [row.name for row in d.rows])
     if faults:
         raise ModelError(statement.name, faults)
     power, transport, works = _power(d.derivation.kinematics, d.dynamics, d.constraints, d.rows, probe)
     mechanics = _mechanics(d, s, F=friction, power=power, transport=transport)
     la = mechanics.la
+    try:
+        quantities, readable = derive_outputs(d.derivation, mechanics)
+    except LoweringError as error:
+        raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
     stated = {
         "inertias": function_of("inertias", s.x, [inertia_column(statement, d.derivation.low)]),
+        **readable,
         "drawing": function_of("drawing", s.x, d.drawn),
         "loads": function_of("loads", ca.vertcat(s.x, s.ud, s.y), [loads]),
         "joints": function_of("joints", ca.vertcat(s.x, la), [_wrenches(d.derivation, d.rows, la)]),
@@ -91,6 +98,7 @@ def compile_statement(statement: Statement) -> System:
         bodies=tuple(body.name for body in statement.bodies),
         joints=tuple(joint.name for joint in statement.joints),
         carriers=carriers_of(statement),
+        quantities=quantities,
         functions=Functions(d.rows, mechanics.to_function(), stated),
         statement=statement.copy(),
     )

@@ -127,6 +127,7 @@ def newton(m: Mechanics) -> ca.Function:
 
 
 Make = Callable[[Mechanics], list[ca.SX]]
+Stated = ca.Function | Callable[[], ca.Function]
 OF_STATE: dict[str, Make] = {
     make.__name__: make
     for make in (
@@ -140,16 +141,17 @@ OF_MOTION: dict[str, Make] = {
 
 
 class Functions(Mapping[str, ca.Function]):
-    """The functions of a system by name: those above, and what was `stated` besides (inertias, drawing, loads, joints).
+    """The functions of a system by name: those above, and what was `stated` besides: inertias, drawing, outputs, ...
 
     It is what a system pickles of its graphs: the mechanics `recorded` as one function, and the stated ones as they
-    are. Unpickled ones stay text until they are asked for.
+    are. A stated one may be a callable that makes it when it is first asked for or pickled. Unpickled ones stay text
+    until they are asked for.
     """
 
-    def __init__(self, rows: tuple[Row, ...], recorded: ca.Function, stated: Mapping[str, ca.Function]) -> None:
+    def __init__(self, rows: tuple[Row, ...], recorded: ca.Function, stated: Mapping[str, Stated]) -> None:
         self._rows = rows
         self._stated = tuple(stated)
-        self._kept: dict[str, ca.Function | str] = {"mechanics": recorded, **stated}
+        self._kept: dict[str, Stated | str] = {"mechanics": recorded, **stated}
         self._texts: dict[str, str] = {}
         self._made: dict[str, ca.Function] = {}
         self._mechanics: Mechanics | None = None
@@ -178,9 +180,9 @@ class Functions(Mapping[str, ca.Function]):
 
     def texts(self) -> dict[str, str]:
         """What it keeps as text by name, written once."""
-        for name, kept in self._kept.items():
+        for name, kept in list(self._kept.items()):
             if name not in self._texts:
-                self._texts[name] = kept if isinstance(kept, str) else kept.serialize()
+                self._texts[name] = kept if isinstance(kept, str) else self._restored(name).serialize()
         return self._texts
 
     def __getstate__(self) -> dict[str, Any]:
@@ -191,6 +193,9 @@ class Functions(Mapping[str, ca.Function]):
         if isinstance(kept, str):
             self._texts[name] = kept
             kept = self._kept[name] = ca.Function.deserialize(kept)
+        if not isinstance(kept, ca.Function):
+            with _MAKING:  # its graphs are shared with the others that are still to be made
+                kept = self._kept[name] = kept()
         return kept
 
 

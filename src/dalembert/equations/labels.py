@@ -8,7 +8,7 @@ from typing import Any
 
 from dalembert.equations.system import System
 from dalembert.errors import UnknownNameError
-from dalembert.model.statement import Constraint, Joint, Point
+from dalembert.model.statement import Constraint, Element, Joint, Output, Point
 
 
 def rows_of(system: System, key: Any) -> list[int]:
@@ -33,7 +33,7 @@ def groups_of(names: Sequence[str]) -> dict[str, list[int]]:
 
 
 def label_of(key: Any) -> str:
-    """The name of a particle, body, constraint or joint, given by itself or by its name."""
+    """The name of a particle, body, constraint, joint, force element or output, given by itself or by its name."""
     if isinstance(key, tuple) and key and all(isinstance(c, Constraint) for c in key):
         return key[0].name.rpartition("[")[0]
-    return key.name if isinstance(key, Point | Constraint | Joint) else str(key)
+    return key.name if isinstance(key, Point | Constraint | Joint | Element | Output) else str(key)

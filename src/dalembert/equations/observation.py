@@ -38,6 +38,10 @@ class Observation:
         """Values at one state, (n,)."""
         return self.function(np.concatenate([[t], q, u, p, np.zeros_like(q), udot, [0.0], la])).full().ravel()
 
+    def along(self, w: np.ndarray) -> np.ndarray:
+        """Values at many states, (nt, n), of their columns w (nt, size of w)."""
+        return self.function(w.T).full().T if len(w) else np.zeros((0, self.function.size1_out(0)))
+
 
 class Observer:
     """Reads expressions in the symbols of one system; what it has read it knows."""

@@ -16,6 +16,7 @@ from dalembert.equations.kernels import Kernels, found
 from dalembert.equations.laws import Row, are_ideal, count_curved, have_friction
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.naming import finite_number, name_of
+from dalembert.equations.quantities import STATED, Quantity
 from dalembert.errors import ArrayError, UnknownNameError
 from dalembert.model.statement import Statement
 from dalembert.native.kernel import Kernel
@@ -72,6 +73,7 @@ class System:
     bodies: tuple[str, ...]
     joints: tuple[str, ...]
     carriers: tuple[Carrier, ...]
+    quantities: tuple[Quantity, ...]
     functions: Functions = field(repr=False)
     statement: Statement | None = field(default=None, repr=False)  # for symbolic equations; not pickled
     kernels: Kernels = field(init=False, repr=False)  # what is made from it, shared with equal systems out of pickles
@@ -155,6 +157,17 @@ class System:
             inertias = Inertias(self.carriers, self.functions["inertias"], self.parameters)
             inertias.check(np.array(self.parameter_defaults, dtype=float), values)
         return values
+
+    @cached_property
+    def named_quantities(self) -> dict[str, tuple[Quantity, int | None]]:
+        """What can be read by name besides the variables: the quantity, and which component of it (None: all)."""
+        parts = {column: (q, k) for q in self.quantities for k, column in enumerate(q.columns)}
+        return {**parts, **{q.name: (q, None) for q in self.quantities}}
+
+    @property
+    def outputs(self) -> tuple[Quantity, ...]:
+        """What `Model.output` named."""
+        return tuple(q for q in self.quantities if q.group == STATED)
 
     # -- evaluation ------------------------------------------------------------------------------------------------
 
@@ -326,7 +339,8 @@ class System:
         """A state that satisfies every constraint at every level and has the `given` values, nearest to the `guess`.
 
         `given`, by symbol or name: coordinates, speeds, rates `x.diff()`, accelerations `vx.diff()` or "x''",
-        multipliers by constraint, unknowns, generalised reactions "reaction(vx)". If values at acceleration level are
+        multipliers by constraint, unknowns, generalised reactions "reaction(vx)", values of joints "hinge.angle",
+        "hinge.rate", "slide.displacement", "slide.speed". If values at acceleration level are
         given, all levels are solved together. The rest is a local minimum of d^T M d, where d is the change from the
         guess (zero by default) and M the mass matrix there. `weights={x: 10}` makes a change of x count tenfold, `hold`
         names values that stay at their guess, `bounds={x: (lo, hi)}` limits coordinates and speeds. A `State` as guess

@@ -10,6 +10,7 @@ from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
 from dalembert.initial.degeneracy import check_degeneracy
 from dalembert.initial.diagnosis import describe_motions, diagnose
+from dalembert.initial.joint_rows import joint_coordinates
 from dalembert.initial.levels import ALL, level
 from dalembert.initial.metric import position_metric, speed_metric, weighted
 from dalembert.initial.request import Task
@@ -58,14 +59,16 @@ def combined_stage(task: Task) -> Stage:
     """All levels of a task, for (q, u, u', la)."""
     s, wishes = task.system, task.wishes
     nq, nu, nc = s.nq, s.nu, s.nc
-    made = level(s, ALL)
-    n_p, n_v, n_i = s.count("position"), s.count("velocity"), len(s.invariants)
-    always = 2 * n_p + n_i + n_v + nu + nc
+    made = level(s, ALL, joints=bool(wishes.joints or wishes.joint_rates))
+    always, last = made.required, 2 * nq + nu
     asked = [
         (always + offset + k, value)
-        for offset, values in ((0, wishes.rates), (nq, wishes.second_rates), (2 * nq, wishes.reactions))
+        for offset, values in (
+            (0, wishes.rates), (nq, wishes.second_rates), (2 * nq, wishes.reactions), (last, wishes.joints),
+            (last + len(joint_coordinates(s)), wishes.joint_rates),
+        )
         for k, value in values.items()
-    ]
+    ]  # fmt: skip
     target = np.concatenate([task.target, task.udot, task.la])
     free = np.ones(len(target), dtype=bool)
     for offset, values in ((0, wishes.q), (nq, wishes.u), (nq + nu, wishes.udot), (nq + 2 * nu, wishes.la)):

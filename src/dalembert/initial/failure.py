@@ -99,14 +99,13 @@ def _blamed_values(stage: Stage, found: Found) -> list[int]:
 
 
 def _asked_rows(stage: Stage, rows: list[int]) -> list[int]:
-    """Those of the blamed rows that are given values of rates or reactions, not constraints."""
+    """Those of the blamed rows that are given values of rates, reactions or joints, not constraints."""
     first = len(stage.pick) - int(np.count_nonzero(_is_asked(stage)))
     return [k for k in rows if k >= first]
 
 
 def _is_asked(stage: Stage) -> np.ndarray:
-    names = stage.labels
-    return np.array([n.endswith("'") or n.startswith("reaction(") for n in names], dtype=bool)
+    return stage.pick >= stage.level.required
 
 
 def _is_tied(stage: Stage, found: Found) -> bool:
@@ -159,7 +158,7 @@ def _release(stage: Stage, found: Found, j: int) -> Remedy | None:
 
 
 def _release_row(stage: Stage, found: Found, k: int) -> Remedy | None:
-    """Likewise for a given rate or reaction."""
+    """Likewise for a given rate, reaction or value of a joint."""
     keep = np.arange(len(stage.pick)) != k
     loose = replace(stage, pick=stage.pick[keep], wanted=stage.wanted[keep]).solve(found.v)
     if not loose.met:
@@ -201,7 +200,7 @@ def _advise_on_parameters(task: Task, stage: Stage, found: Found) -> str:
     n, p = len(stage.target), task.p
     wide = replace(
         stage,
-        level=level(task.system, stage.level.name, parameters=True),
+        level=level(task.system, stage.level.name, parameters=True, joints=stage.level.joints),
         target=np.concatenate([stage.target, p]),
         free=np.concatenate([stage.free, np.zeros(len(p), dtype=bool)]),
         metric=lambda: _with_diagonal(stage.G, 1.0 / np.maximum(np.abs(p), 1e-3) ** 2),

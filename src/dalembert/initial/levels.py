@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from dalembert.equations.system import System
+from dalembert.initial.joint_rows import (
+    all_levels_kernel,
+    joint_coordinates,
+    joint_rates,
+    position_kernel,
+    velocity_kernel,
+)
 from dalembert.native.kernel import Kernel
 
 POSITION, VELOCITY, ALL = "position", "velocity", "acceleration"
@@ -15,71 +22,104 @@ POSITION, VELOCITY, ALL = "position", "velocity", "acceleration"
 
 @dataclass(frozen=True, eq=False)
 class LevelEquations:
-    """A kernel of residuals and gradients: names of the variables and of all rows, and where variables stand in x."""
+    """A kernel of residuals and gradients: names of the variables and of all rows, and where variables stand in x.
+
+    The first `required` rows must always hold; the others are there for values that may be given.
+    """
 
     name: str
     kernel: Kernel
     variables: tuple[str, ...]
     rows: tuple[str, ...]
+    required: int
     units: tuple[str, ...]
     place: np.ndarray
     turns: np.ndarray  # which variables are angles: a full turn leaves the equations as they are
+    joints: bool = False  # whether coordinates and rates of joints are among the rows, at their end
     plans: dict[int, Any] = field(default_factory=dict, repr=False)  # workspaces by number of equations
 
 
-def level(system: System, name: str, *, parameters: bool = False) -> LevelEquations:
-    """The level POSITION, VELOCITY or ALL; with `parameters` among the variables (not ALL)."""
+def level(system: System, name: str, *, parameters: bool = False, joints: bool = False) -> LevelEquations:
+    """The level POSITION, VELOCITY or ALL; with `parameters` among the variables (not ALL), with rows for `joints`."""
 
     def make() -> LevelEquations:
-        made = _make(system, name)
+        made = _MAKE[name](system)
+        made = _add_joints(system, made) if joints else made
         return _add_parameters(system, made) if parameters else made
 
-    return system.kept(("level", name, parameters), make)
+    return system.kept(("level", name, parameters, joints), make)
 
 
-def _make(system: System, name: str) -> LevelEquations:
-    s, nq, nu = system, system.nq, system.nu
-    names = s.constraint_names
-    units = [row.unit for row in s.rows]
-    n_p, n_pv = s.count(POSITION), s.count(POSITION) + s.count(VELOCITY)
-    positions, first = [*names[:n_p], *s.invariants], [f"rate of {n}" for n in names[:n_p]] + list(names[n_p:n_pv])
-    units_p = [*units[:n_p], *[""] * len(s.invariants)]
-    units_v = [f"{u}/s" if u and k < n_p else u for k, u in enumerate(units[:n_pv])]
-    rates = [f"{q}'" for q in s.coordinates]
-    if name == POSITION:
-        place = 1 + np.arange(nq)
-        turns = _find_turns(s)
-        return LevelEquations(name, s.kernel("assembly"), s.coordinates, tuple(positions), tuple(units_p), place, turns)
-    if name == VELOCITY:
-        place, rows = 1 + nq + np.arange(nu), (*first, *rates)
-        turns = np.zeros(nu, dtype=np.int64)
-        return LevelEquations(name, s.kernel("speeds"), s.speeds, rows, (*units_v, *[""] * nq), place, turns)
-    kernel = s.kernel("all_levels")
-    n_x = 1 + nq + nu + len(s.parameters)
-    place = np.concatenate([1 + np.arange(nq + nu), n_x + np.arange(nu + s.nc)])
+def _positions(s: System) -> LevelEquations:
+    n_p = s.count(POSITION)
+    rows = (*s.constraint_names[:n_p], *s.invariants)
+    units = (*[row.unit for row in s.rows[:n_p]], *[""] * len(s.invariants))
+    kernel, place = s.kernel("assembly"), 1 + np.arange(s.nq)
+    return LevelEquations(POSITION, kernel, s.coordinates, rows, len(rows), units, place, _find_turns(s, kernel))
+
+
+def _velocities(s: System) -> LevelEquations:
+    n_p, n_pv, names = s.count(POSITION), s.count(POSITION) + s.count(VELOCITY), s.constraint_names
+    rows = (*[f"rate of {n}" for n in names[:n_p]], *names[n_p:n_pv], *[f"{q}'" for q in s.coordinates])
+    units = [f"{row.unit}/s" if row.unit and k < n_p else row.unit for k, row in enumerate(s.rows[:n_pv])]
+    place, turns = 1 + s.nq + np.arange(s.nu), np.zeros(s.nu, dtype=np.int64)
+    return LevelEquations(
+        VELOCITY, s.kernel("speeds"), s.speeds, rows, n_pv, (*units, *[""] * s.nq), place, turns
+    )  # fmt: skip
+
+
+def _all(s: System) -> LevelEquations:
+    first, second = level(s, POSITION), level(s, VELOCITY)
+    names, nu, n_x = s.constraint_names, s.nu, 1 + s.nq + s.nu + len(s.parameters)
     third = [f"acceleration of {n}" for n in names]
     rows = (
-        *positions, *first, *[f"balance of {u}" for u in s.speeds], *third, *rates, *[f"{q}''" for q in s.coordinates],
-        *[f"reaction({u})" for u in s.speeds],
+        *first.rows, *second.rows[: second.required], *[f"balance of {u}" for u in s.speeds], *third,
+        *second.rows[second.required :], *[f"{q}''" for q in s.coordinates], *[f"reaction({u})" for u in s.speeds],
     )  # fmt: skip
+    shown = (*first.units, *second.units[: second.required])
+    required = len(shown) + nu + s.nc
     variables = (*s.coordinates, *s.speeds, *[f"{u}'" for u in s.speeds], *names)
-    shown = (*units_p, *units_v, *[""] * (len(rows) - len(units_p) - len(units_v)))
-    turns = np.concatenate([level(s, POSITION).turns, np.zeros(2 * nu + s.nc, dtype=np.int64)])
-    return LevelEquations(name, kernel, variables, rows, shown, place, turns)
+    place = np.concatenate([1 + np.arange(s.nq + nu), n_x + np.arange(nu + s.nc)])
+    turns = np.concatenate([first.turns, np.zeros(2 * nu + s.nc, dtype=np.int64)])
+    units = (*shown, *[""] * (len(rows) - len(shown)))
+    return LevelEquations(ALL, s.kernel("all_levels"), variables, rows, required, units, place, turns)
+
+
+_MAKE = {POSITION: _positions, VELOCITY: _velocities, ALL: _all}
+
+
+def _add_joints(s: System, made: LevelEquations) -> LevelEquations:
+    """The level with coordinates of joints (POSITION), their rates (VELOCITY) or both (ALL) behind its rows."""
+    more, turns = [*joint_coordinates(s), *joint_rates(s)], made.turns
+    if made.name == POSITION:
+        more, kernel = joint_coordinates(s), position_kernel(s, parameters=False)
+        turns = _find_turns(s, kernel)
+    elif made.name == VELOCITY:
+        more, kernel = joint_rates(s), velocity_kernel(s, parameters=False)
+    else:
+        kernel = all_levels_kernel(s)
+        turns = np.concatenate([level(s, POSITION, joints=True).turns, made.turns[s.nq :]])
+    rows, units = (*made.rows, *more), (*made.units, *[""] * len(more))
+    return replace(made, kernel=kernel, rows=rows, units=units, turns=turns, joints=True, plans={})
 
 
 def _add_parameters(system: System, made: LevelEquations) -> LevelEquations:
-    kernel = system.kernel(f"{made.name}_with_parameters")
+    if made.joints:
+        of_joints = position_kernel if made.name == POSITION else velocity_kernel
+        kernel = of_joints(system, parameters=True)
+    else:
+        kernel = system.kernel(f"{made.name}_with_parameters")
     n = len(system.parameters)
     place = np.concatenate([made.place, 1 + system.nq + system.nu + np.arange(n)])
     turns = np.concatenate([made.turns, np.zeros(n, dtype=np.int64)])
-    return LevelEquations(made.name, kernel, (*made.variables, *system.parameters), made.rows, made.units, place, turns)
+    variables = (*made.variables, *system.parameters)
+    return replace(made, kernel=kernel, variables=variables, place=place, turns=turns, plans={})
 
 
-def _find_turns(system: System) -> np.ndarray:
-    """Which coordinates are angles to the position constraints, found by turning each at two places, (nq,)."""
+def _find_turns(system: System, kernel: Kernel) -> np.ndarray:
+    """Which coordinates are angles to the rows of a kernel, found by turning each at two places, (nq,)."""
     rng = np.random.default_rng(7)
-    kernel, nq = system.kernel("assembly"), system.nq
+    nq = system.nq
     turns = np.ones(nq, dtype=np.int64)
     for _ in range(2):
         x = np.concatenate([rng.uniform(-1.0, 1.0, 1 + nq + system.nu), system.parameter_defaults])

@@ -13,7 +13,7 @@ from dalembert.initial.stage import Stage
 def position_stage(task: Task) -> Stage:
     """The position constraints of a task, for q (nq,)."""
     s, nq = task.system, task.system.nq
-    made = level(s, POSITION)
+    made = level(s, POSITION, joints=bool(task.wishes.joints))
     target = task.target[:nq]
     free = np.ones(nq, dtype=bool)
     free[list(task.wishes.q)] = False
@@ -22,8 +22,8 @@ def position_stage(task: Task) -> Stage:
     return Stage(
         level=made,
         x=x,
-        pick=np.arange(len(made.rows)),
-        wanted=np.zeros(len(made.rows)),
+        pick=np.array([*range(made.required), *(made.required + k for k in task.wishes.joints)], dtype=np.int64),
+        wanted=np.array([0.0] * made.required + list(task.wishes.joints.values())),
         target=target,
         free=free,
         metric=lambda: weighted(position_metric(s, x), weights),

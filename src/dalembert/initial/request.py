@@ -13,6 +13,7 @@ from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.naming import finite_number, name_of
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError, OptionError, PairingError, UnknownNameError
+from dalembert.initial.joint_rows import joint_coordinates, joint_rates, wrapped_value
 from dalembert.model.statement import Constraint
 from dalembert.motion.state import State
 
@@ -21,7 +22,9 @@ Values = Mapping[Any, float]
 
 @dataclass(frozen=True)
 class Wishes:
-    """Values to meet, by index: positions, speeds, accelerations u', multipliers, q', q'' and generalised reactions."""
+    """Values to meet, by index: positions, speeds, accelerations u', multipliers, q', q'' and generalised reactions;
+    angles and displacements of joints, and their rates.
+    """
 
     q: dict[int, float] = field(default_factory=dict)
     u: dict[int, float] = field(default_factory=dict)
@@ -30,6 +33,8 @@ class Wishes:
     rates: dict[int, float] = field(default_factory=dict)
     second_rates: dict[int, float] = field(default_factory=dict)
     reactions: dict[int, float] = field(default_factory=dict)
+    joints: dict[int, float] = field(default_factory=dict)
+    joint_rates: dict[int, float] = field(default_factory=dict)
 
     @property
     def of_accelerations(self) -> bool:
@@ -83,10 +88,10 @@ def read_task(
         near, udot, la, parameters = _carry(system, state, parameters)
     elif isinstance(guess, Mapping):
         rough = read_wishes(system, guess, "guess")
-        if rough.rates or rough.second_rates or rough.reactions:
+        if rough.rates or rough.second_rates or rough.reactions or rough.joints or rough.joint_rates:
             raise OptionError(
                 f"`{system.name}`: a guess may hold coordinates, speeds, their rates u' and multipliers; "
-                "rates of coordinates and reactions belong to the given values"
+                "rates of coordinates, reactions and values of joints belong to the given values"
             )
         for array, values in ((near, rough.q), (near[system.nq :], rough.u), (udot, rough.udot), (la, rough.la)):
             for k, value in values.items():
@@ -125,6 +130,8 @@ def read_wishes(system: System, values: Values, what: str) -> Wishes:
             raise _unknown(system, name, what)
         kind, index = places[name]
         number = finite_number(value, f"{what} value of `{name}`")
+        if kind == "joints":
+            number = wrapped_value(system, name, number)
         place: dict[int, float] = getattr(wishes, kind)
         if place.setdefault(index, number) != number:
             said = next(n for n in map(key_name, values) if places[n] == (kind, index))
@@ -152,6 +159,7 @@ def find_name(system: System, name: str, what: str) -> tuple[str, int]:
 
 def _unknown(system: System, name: str, what: str) -> UnknownNameError:
     known = (*system.coordinates, *system.speeds, *system.unknowns, *system.constraint_names)
+    known += (*joint_coordinates(system), *joint_rates(system))
     return UnknownNameError(name, known, f"the {what} values of `{system.name}`")
 
 
@@ -164,6 +172,8 @@ def _name_places(system: System) -> dict[str, tuple[str, int]]:
     plain, enforced = system.trivial_kinematics, rows_by_unknown(system.rows)
     places = {name: ("la", enforced[k]) for k, name in enumerate(system.unknowns) if k in enforced}
     for kind, names in (
+        ("joints", joint_coordinates(system)),
+        ("joint_rates", joint_rates(system)),
         ("reactions", [f"reaction({u})" for u in system.speeds]),
         ("udot" if plain else "second_rates", [f"{q}''" for q in system.coordinates]),
         ("u" if plain else "rates", [f"{q}'" for q in system.coordinates]),

@@ -1,4 +1,4 @@
-"""Velocities: psi(q, u, t) = 0 and given rates of coordinates, for the speeds that are not given (A.2, step 6)."""
+"""Velocities: psi(q, u, t) = 0 and given rates, for the speeds that are not given (A.2, step 6)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ def agreeing_speeds(task: Task, q: np.ndarray) -> Found | None:
     """The guess of the speeds if it satisfies the constraints at positions q as it is, as rest often does; or None."""
     s, u = task.system, task.target[task.system.nq :]
     psi = s.kernel("speeds")(task.x(q, u))[: s.count("position") + s.count("velocity")]
-    if task.wishes.rates or not np.abs(psi).max(initial=0.0) <= CONSISTENT:
+    if task.wishes.rates or task.wishes.joint_rates or not np.abs(psi).max(initial=0.0) <= CONSISTENT:
         return None
     return Found(u, psi, np.zeros((0, s.nu)), float(np.abs(psi).max(initial=0.0)), met=True, steps=0)
 
 
 def velocity_stage(task: Task, q: np.ndarray) -> Stage:
     """The velocity constraints of a task at positions q, for u (nu,)."""
-    s, nq, rates = task.system, task.system.nq, task.wishes.rates
-    made = level(s, VELOCITY)
+    s, nq, rates, of_joints = task.system, task.system.nq, task.wishes.rates, task.wishes.joint_rates
+    made = level(s, VELOCITY, joints=bool(of_joints))
     target = task.target[nq:]
-    count = s.count("position") + s.count("velocity")
+    count = made.required
+    asked = [*(count + k for k in rates), *(count + nq + k for k in of_joints)]
     free = np.ones(s.nu, dtype=bool)
     free[list(task.wishes.u)] = False
     x = task.x(q, target)
@@ -32,8 +33,8 @@ def velocity_stage(task: Task, q: np.ndarray) -> Stage:
     return Stage(
         level=made,
         x=x,
-        pick=np.array([*range(count), *(count + k for k in rates)], dtype=np.int64),
-        wanted=np.array([0.0] * count + list(rates.values())),
+        pick=np.array([*range(count), *asked], dtype=np.int64),
+        wanted=np.array([0.0] * count + [*rates.values(), *of_joints.values()]),
         target=target,
         free=free,
         metric=lambda: weighted(speed_metric(s, x), weights),

@@ -9,7 +9,7 @@ import sympy as sp
 
 from dalembert.model.markers import GROUND, Marker, angle_between, angular_velocity_of, has_axes, marker_at, velocity_of
 from dalembert.model.shapes import coil_of
-from dalembert.model.statement import Line, Point, Vector
+from dalembert.model.statement import Element, Line, Point, Vector
 from dalembert.model.vectors import EX, ORIGIN, dot, minus, times
 
 if TYPE_CHECKING:
@@ -19,61 +19,81 @@ Expression = Any
 
 
 class Elements:
-    """The force elements of a model. Ends are markers, bodies (their mass centres) or particles; `model.ground` too."""
+    """The force elements of a model. Ends are markers, bodies (their mass centres) or particles; `model.ground` too.
+
+    Along a motion `motion.force(name)` is what an element exerts: positive where it pushes its ends apart, or turns the
+    second body ahead of the first. `motion.length(name)` and `motion.power(name)` go with it.
+    """
 
     def __init__(self, model: dalembert.Model) -> None:
         self._model = model
 
-    def spring(self, name: str, first: Point, second: Point, *, stiffness: Expression, length: Expression = 0) -> None:
+    def spring(
+        self, name: str, first: Point, second: Point, *, stiffness: Expression, length: Expression = 0
+    ) -> Element:
         """A linear spring of free `length` between two points, as a potential energy."""
-        start, _, gap = self._gap(name, first, second)
+        start, end, gap = self._gap(name, first, second)
         k, free = self._scalar(stiffness, name), self._scalar(length, name)
         square = dot(gap, gap)
         self._model.energy(potential=k * (square if free == 0 else (sp.sqrt(square) - free) ** 2) / 2)
         self._model.statement.shapes.append(coil_of(name, start.position or ORIGIN, gap))
+        return self._add(Element(name, "spring", start, end, -k * (sp.sqrt(square) - free)))
 
-    def damper(self, name: str, first: Point, second: Point, *, coefficient: Expression) -> None:
+    def damper(self, name: str, first: Point, second: Point, *, coefficient: Expression) -> Element:
         """A linear damper along the line between two points: force = -coefficient * rate of their distance."""
         i, j, gap = self._gap(name, first, second)
         t = self._model.t
         along = times(1 / sp.sqrt(dot(gap, gap)), gap)
-        rate = dot(minus(velocity_of(j, t), velocity_of(i, t)), along)
-        self._push(first, second, times(-self._scalar(coefficient, name) * rate, along))
+        effort = -self._scalar(coefficient, name) * dot(minus(velocity_of(j, t), velocity_of(i, t)), along)
+        self._push(first, second, times(effort, along))
+        return self._add(Element(name, "damper", i, j, effort))
 
-    def actuator(self, name: str, first: Point, second: Point, *, force: Expression) -> None:
+    def actuator(self, name: str, first: Point, second: Point, *, force: Expression) -> Element:
         """A force that pushes two points apart along their line; negative pulls them together. May be an unknown."""
         i, j, gap = self._gap(name, first, second)
-        self._push(first, second, times(self._scalar(force, name) / sp.sqrt(dot(gap, gap)), gap))
+        effort = self._scalar(force, name)
+        self._push(first, second, times(effort / sp.sqrt(dot(gap, gap)), gap))
         self._model.statement.shapes.append(Line(name, (i.position or ORIGIN, j.position or ORIGIN)))
+        return self._add(Element(name, "actuator", i, j, effort))
 
     def torsion_spring(
         self, name: str, first: Point, second: Point, *, stiffness: Expression, angle: Expression = 0
-    ) -> None:
+    ) -> Element:
         """A spring that turns the second body against the first one towards the relative `angle`.
 
         The angle is that from x to x about the z axis of the first marker; in space it is taken between -pi and pi.
         """
         i, j = self._turning(name, first, second)
-        turned = angle_between(i, j) - self._scalar(angle, name)
-        self._model.energy(potential=self._scalar(stiffness, name) * turned**2 / 2)
+        k, turned = self._scalar(stiffness, name), angle_between(i, j) - self._scalar(angle, name)
+        self._model.energy(potential=k * turned**2 / 2)
+        return self._add(Element(name, "torsion spring", i, j, -k * turned, i.axis(2), angle_between(i, j)))
 
     def torsion_damper(
         self, name: str, first: Point, second: Point, *, coefficient: Expression, axis: Sequence[Expression] = (0, 0, 1)
-    ) -> None:
+    ) -> Element:
         """A torque -coefficient * relative rate of turning about `axis` of the first body."""
         i, j, e = self._about(name, first, second, axis)
         t = self._model.t
         rate = dot(minus(angular_velocity_of(j.body, t), angular_velocity_of(i.body, t)), e)
-        self._twist(i, j, times(-self._scalar(coefficient, name) * rate, e))
+        effort = -self._scalar(coefficient, name) * rate
+        self._twist(i, j, times(effort, e))
+        return self._add(Element(name, "torsion damper", i, j, effort, e))
 
     def motor(
         self, name: str, first: Point, second: Point, *, torque: Expression, axis: Sequence[Expression] = (0, 0, 1)
-    ) -> None:
+    ) -> Element:
         """A torque on the second body about `axis` of the first one, the opposite on the first. May be an unknown."""
         i, j, e = self._about(name, first, second, axis)
-        self._twist(i, j, times(self._scalar(torque, name), e))
+        effort = self._scalar(torque, name)
+        self._twist(i, j, times(effort, e))
+        return self._add(Element(name, "motor", i, j, effort, e))
 
     # -- inside ---------------------------------------------------------------------------------------------------
+
+    def _add(self, element: Element) -> Element:
+        """Keep an element under its name, so that what it exerts can be asked for."""
+        self._model.statement.elements.append(element)
+        return element
 
     def _scalar(self, value: Any, name: str) -> sp.Expr:
         return self._model.scalar(value, f"element `{name}`")

@@ -188,10 +188,8 @@ class Joints:
             self._model.note(f"drive `{name}`: the {held.kind} joint `{held.name}` has no {what} to drive")
         i, j = held.first, held.second
         if angle is None:
-            distance, axis = dot(_gap(i, j), i.axis(2)), i.axis(2)
-            row = JointRow(
-                distance - self._scalar(0 if displacement is None else displacement, name), axis, ORIGIN, "m"
-            )
+            wanted = self._scalar(0 if displacement is None else displacement, name)
+            row = JointRow(displacement_of(held) - wanted, i.axis(2), ORIGIN, "m")
         else:
             a = self._scalar(angle, name)
             row = _square(minus(times(sp.cos(a), i.axis(1)), times(sp.sin(a), i.axis(0))), j.axis(0))
@@ -271,6 +269,26 @@ class Joints:
 
     def _scalar(self, value: Any, name: str) -> sp.Expr:
         return self._model.scalar(value, f"joint `{name}`")
+
+
+# -- what a joint leaves free -----------------------------------------------------------------------------------------
+
+
+def can_turn(joint: Joint) -> bool:
+    """Whether a joint has an angle: it leaves one rotation free, between ends with axes."""
+    i, j = joint.first, joint.second
+    turns = joint.kind in TURNS and (joint.kind != "spherical" or (is_planar(i) and is_planar(j)))
+    return turns and has_axes(i) and has_axes(j)
+
+
+def can_slide(joint: Joint) -> bool:
+    """Whether a joint has a displacement: it leaves one translation free, along an axis of its first end."""
+    return joint.kind in SLIDES and has_axes(joint.first)
+
+
+def displacement_of(joint: Joint) -> sp.Expr:
+    """How far the second end is from the first, along the axis of the first."""
+    return dot(_gap(joint.first, joint.second), joint.first.axis(2))
 
 
 # -- rows -------------------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from dalembert.model.joints import Joints
 from dalembert.model.markers import GROUND, Marker
 from dalembert.model.names import Names
 from dalembert.model.nonideal import NonidealReader
+from dalembert.model.outputs import OutputReader
 from dalembert.model.quaternion import Quaternion
 from dalembert.model.rates import Rates
 from dalembert.model.reading import Reader, level_of, listed
@@ -30,6 +31,7 @@ from dalembert.model.statement import (
     Force,
     Line,
     Matrices,
+    Output,
     Particle,
     Point,
     Statement,
@@ -62,6 +64,7 @@ class Model:
         self._constraints = ConstraintReader(self.statement, self._read, self._names, self._declare)
         self._bodies = BodyReader(self.statement, self._read, self._names, self._declare, self._constraints)
         self._nonideal = NonidealReader(self.statement, self._read, self._names)
+        self._outputs = OutputReader(self.statement, self._read, self._names)
 
     @property
     def t(self) -> sp.Symbol:
@@ -301,6 +304,17 @@ class Model:
             self._nonideal.prescribe_at(vector, at)
         else:
             self._nonideal.prescribe_along(force, at)
+
+    # -- what is to be seen -----------------------------------------------------------------------------------------
+
+    def output(self, name: str, expression: Any) -> Output:
+        """A name for what is to be read along a motion: `motion["tip"]`, tables, figures, files.
+
+        `expression` is one expression of coordinates, speeds, their rates, parameters, unknowns and time, in which the
+        symbol of a constraint's name stands for its multiplier. A list has the components `tip[0]`, `tip[1]`, a mapping
+        `{"x": ..., "y": ...}` has `tip.x` and `tip.y`.
+        """
+        return self._outputs.output(name, expression)
 
     def line(self, points: Sequence[Point | Components], *, name: str | None = None) -> None:
         """A polyline drawn in animations, through particles, bodies or positions."""

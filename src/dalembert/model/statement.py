@@ -128,6 +128,32 @@ class Joint:
 
 
 @dataclass(frozen=True)
+class Element:
+    """A spring, damper, actuator or motor between two markers, and what it exerts.
+
+    Without an `axis` the `effort` is the force that pushes the two places apart. With one, in inertial components, it
+    is the torque on the second body about it; `angle`, if there is one, is what that torque works on.
+    """
+
+    name: str
+    kind: str
+    first: Any  # markers
+    second: Any
+    effort: sp.Expr
+    axis: Vector | None = None
+    angle: sp.Expr | None = None
+
+
+@dataclass(frozen=True)
+class Output:
+    """Something to be read by name along a motion: one expression, or several with `labels` that follow the name."""
+
+    name: str
+    expressions: tuple[sp.Expr, ...]
+    labels: tuple[str, ...] = ()  # of the components, such as ".x" or "[0]"; none for one expression
+
+
+@dataclass(frozen=True)
 class Friction:
     """Coulomb friction tied to the multiplier la of a constraint that acts at a point.
 
@@ -181,6 +207,8 @@ class Statement:
     nonideal_generalized: list[Mapping[sp.Expr, sp.Expr]] = field(default_factory=list)
     frictions: list[Friction] = field(default_factory=list)
     joints: list[Joint] = field(default_factory=list)
+    elements: list[Element] = field(default_factory=list)
+    outputs: list[Output] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
     shapes: list[Line] = field(default_factory=list)  # of springs, wheels and the like
     faults: list[str] = field(default_factory=list)

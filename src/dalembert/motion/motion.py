@@ -18,6 +18,7 @@ from dalembert.motion.archive import facts_in, floats_in, read_archive, reading
 from dalembert.motion.certificate import DEPENDENT, Certificate, Power, Tolerances, energy_finding, worst_of
 from dalembert.motion.equation_residuals import equation_residuals
 from dalembert.motion.files import identity, packed, system_of, unpacked
+from dalembert.motion.outputs import values_of
 from dalembert.motion.reactions import (
     Wrench,
     constraint_power,
@@ -27,7 +28,7 @@ from dalembert.motion.reactions import (
     reaction_on,
 )
 from dalembert.motion.recorded import Recorded, check_sampled, times_within
-from dalembert.motion.state import State, lookup, reactions_of, unknowns_of
+from dalembert.motion.state import State, reactions_of, unknowns_of
 from dalembert.run.events import Occurrences
 from dalembert.run.recipe import Recipe, describe
 
@@ -43,8 +44,10 @@ class Motion(Recorded):
     """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), work (nt,) done on the system, and what follows.
 
     `events` are the occurrences of events, in order; `events["bounce"]` those of one event.
-    `motion["x"]` or `motion[x]` is one coordinate, speed, unknown or multiplier over time, (nt,). It is data: it can be
-    pickled and read by several threads; `recipe` and `facts` say how it was made and let it be evaluated and continued.
+    `motion["x"]` or `motion[x]` is one coordinate, speed, unknown, multiplier or parameter over time, (nt,);
+    `motion[x + y]` an expression, `motion["tip"]` an output, `motion["hinge.angle"]` a quantity of a joint, point or
+    force element; a list or matrix of them has more axes, (nt, n). It is data: it can be pickled and read by several
+    threads; `recipe` and `facts` say how it was made and let it be evaluated and continued.
     """
 
     kind: ClassVar[str] = "motion"  # of its files
@@ -68,7 +71,7 @@ class Motion(Recorded):
     # -- values ----------------------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> np.ndarray:
-        return np.asarray(lookup(self, key))
+        return np.asarray(values_of(self, key))
 
     def __len__(self) -> int:
         return len(self.t)
@@ -298,7 +301,8 @@ class Motion(Recorded):
         facts |= {"system": identity(self.system), "names": [*self.system.coordinates, *self.system.speeds]}
         facts |= {"events": packed(self.events)}
         arrays = {name: getattr(self, name) for name in _shapes(self.system, len(self))}
-        return {**arrays, "facts": np.array(json.dumps(facts))}
+        outputs = {f"o_{output.name}": self[output.name] for output in self.system.outputs}  # for other readers
+        return {**arrays, "facts": np.array(json.dumps(facts)), **outputs}
 
     @staticmethod
     def restored(data: Mapping[str, np.ndarray], systems: Sequence[System], source: str) -> Motion:

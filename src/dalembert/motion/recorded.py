@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from dalembert.errors import ArrayError, DalembertError
 from dalembert.motion.archive import write_archive
+from dalembert.motion.outputs import Observed, is_expression, spelling
 from dalembert.motion.protocols import MotionLike
 from dalembert.stages import stage
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-class Recorded:
+class Recorded(Observed):
     """Everything of a `Motion` and a `MotionSequence` that is made of what both have: see `source.Record`."""
 
     def __getstate__(self) -> dict[str, Any]:
@@ -32,8 +34,18 @@ class Recorded:
         span = f"{len(self)} samples, t = {self.t[0]:g} .. {self.t[-1]:g}" if len(self) else "no samples"
         return f"{type(self).__name__} of {self.system.name!r}: {parts}{span}; {self.certificate.verdict}"
 
+    def sample(self: MotionLike, key: Any, times: ArrayLike) -> np.ndarray:
+        """What `motion[key]` is at other times, in any order, each integrated from the sample before it.
+
+        Its leading axes are those of `times`: one time gives one value. At the time of a change it is that after it.
+        """
+        at = np.asarray(times, dtype=float)
+        once, back = np.unique(at, return_inverse=True)
+        values = self.resampled(once)[key]
+        return values[back.ravel()].reshape((*at.shape, *values.shape[1:]))
+
     def plot(self: MotionLike, path: str | Path | None = None) -> Figure:
-        """An overview figure: coordinates, speeds, multipliers, violation, energy balance; saved if `path` is given."""
+        """An overview figure of coordinates, speeds, multipliers, outputs and residuals; saved if `path` is given."""
         check_sampled(self)
         figure = stage("Motion.plot")(self)
         if path is not None:
@@ -45,21 +57,28 @@ class Recorded:
         check_sampled(self)
         return stage("Motion.animate")(self, path)
 
-    def to_pandas(self: MotionLike) -> pd.DataFrame:
-        """Coordinates, speeds, multipliers and energy by column, indexed by time."""
+    def to_pandas(self: MotionLike, *more: Any) -> pd.DataFrame:
+        """Coordinates, speeds, multipliers, energy and outputs by column, indexed by time.
+
+        `more` are names or expressions to be columns too: `motion.to_pandas("hinge.angle", x + y)`.
+        """
         import pandas as pd
 
         s = self.system
         columns = dict(zip(s.coordinates, self.q.T, strict=True)) | dict(zip(s.speeds, self.u.T, strict=True))
         named = zip(self.constraint_names, self.multipliers.T, strict=True)
         columns |= {f"la({name})": values for name, values in named}
-        return pd.DataFrame(columns | {"energy": self.energy}, index=pd.Index(self.t, name="t"))
+        columns |= {"energy": self.energy} | columns_of(self, [*output_names(self), *more])
+        return pd.DataFrame(columns, index=pd.Index(self.t, name="t"))
 
-    def to_xarray(self: MotionLike) -> xr.Dataset:
-        """q, u, udot, multipliers, reactions and energy with named axes."""
+    def to_xarray(self: MotionLike, *more: Any) -> xr.Dataset:
+        """q, u, udot, multipliers, reactions and energy with named axes, and outputs.
+
+        `more` are names or expressions to be variables too.
+        """
         import xarray as xr
 
-        s = self.system
+        s, read = self.system, columns_of(self, [*output_names(self), *more])
         return xr.Dataset(
             {
                 "q": (("t", "coordinate"), self.q),
@@ -68,6 +87,7 @@ class Recorded:
                 "multipliers": (("t", "constraint"), self.multipliers),
                 "reactions": (("t", "speed"), self.reactions),
                 "energy": (("t",), self.energy),
+                **{name: (("t",), values) for name, values in read.items()},
             },
             coords={
                 "t": self.t,
@@ -84,6 +104,26 @@ class Recorded:
         The file appears at once: whatever interrupts it, the file of this name is the old or the new one.
         """
         return write_archive(path, self.kind, self.stored())
+
+
+def output_names(motion: MotionLike) -> tuple[str, ...]:
+    """Names of the outputs of all systems."""
+    return tuple(dict.fromkeys(q.name for part in motion.segments for q in part.system.outputs))
+
+
+def columns_of(motion: MotionLike, keys: Sequence[Any]) -> dict[str, np.ndarray]:
+    """The values of names and expressions by column, (nt,) each; components have columns of their own."""
+    columns: dict[str, np.ndarray] = {}
+    for key in keys:
+        name, values = str(key).replace("(t)", "") if is_expression(key) else spelling(key), motion[key]
+        known = next(
+            (part.system.named_quantities[name] for part in motion.segments if name in part.system.named_quantities),
+            None,
+        )
+        flat = values.reshape(len(values), -1).T
+        labels = known[0].columns if known and known[1] is None else (name,)
+        columns |= dict(zip(labels, flat, strict=True))
+    return columns
 
 
 def check_sampled(motion: MotionLike) -> None:

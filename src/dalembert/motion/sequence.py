@@ -10,16 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import sympy as sp
+from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.equations.system import System
 from dalembert.errors import FileError, UnknownNameError
+from dalembert.model.reading import listed
 from dalembert.motion.archive import facts_in, floats_in, read_archive, reading
 from dalembert.motion.certificate import Certificate, combine, energy_finding
 from dalembert.motion.files import packed, unpacked
 from dalembert.motion.motion import Motion
+from dalembert.motion.outputs import is_expression, spelling
 from dalembert.motion.reactions import Wrench
 from dalembert.motion.recorded import Recorded, times_within
 from dalembert.motion.state import State
+from dalembert.motion.turns import join_turns
 from dalembert.run.events import Occurrences
 
 if TYPE_CHECKING:
@@ -40,9 +45,9 @@ def _joined(name: str, says: str) -> cached_property[np.ndarray]:
 class MotionSequence(Recorded):
     """Successive motions, `segments`, joined where `events` changed the state, parameters or system.
 
-    Reads like a `Motion`: arrays over all samples, values by name. The time of a change has two samples, the last of
-    one segment and the first of the next. Where a constraint does not exist its multiplier, reaction and violation are
-    zero.
+    Reads like a `Motion`: arrays over all samples, values by name or expression. The time of a change has two samples,
+    the last of one segment and the first of the next. Where a constraint does not exist its multiplier, reaction and
+    violation are zero; where an output or a parameter does not exist it is not a number.
     `system` is the first one; systems and parameters of the others are in `segments`.
     """
 
@@ -67,7 +72,15 @@ class MotionSequence(Recorded):
     # -- values ----------------------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> np.ndarray:
-        return self._where_known(lambda motion: motion[key], ())
+        entries = listed(key)
+        if entries is not None:
+            return np.stack([self[entry] for entry in entries], axis=1)
+        if is_expression(key):
+            return np.concatenate([motion[key.xreplace(self._zeros(motion))] for motion in self.segments])
+        name, quantities = spelling(key), [motion.system.named_quantities for motion in self.segments]
+        parts = self._where_known(lambda motion: motion[name], 0.0 if name in self._forces else np.nan)
+        wrapped = any(name in known and known[name][0].wrapped for known in quantities)
+        return np.concatenate(join_turns(parts) if wrapped else parts)
 
     def __len__(self) -> int:
         return sum(map(len, self.segments))
@@ -104,7 +117,7 @@ class MotionSequence(Recorded):
 
     def reaction(self, constraint: Any) -> np.ndarray:
         """Generalised force of one constraint or group, (nt, nu); zero where it does not exist."""
-        return self._where_known(lambda motion: motion.reaction(constraint), (self.system.nu,))
+        return np.concatenate(self._where_known(lambda motion: motion.reaction(constraint)))
 
     def reaction_on(self, item: Any) -> Wrench:
         """Force (nt, 3) and torque (nt, 3) that constraints exert on a particle or body; impulses are not in it."""
@@ -116,12 +129,12 @@ class MotionSequence(Recorded):
 
         Impulses are not in it.
         """
-        both = self._where_known(lambda motion: np.hstack(motion.joint_reaction(joint)), (6,))
+        both = np.concatenate(self._where_known(lambda motion: np.hstack(motion.joint_reaction(joint))))
         return Wrench(both[:, :3], both[:, 3:])
 
     def constraint_power(self, constraint: Any) -> np.ndarray:
         """Power of one constraint or group, (nt,); zero where it does not exist."""
-        return self._where_known(lambda motion: motion.constraint_power(constraint), ())
+        return np.concatenate(self._where_known(lambda motion: motion.constraint_power(constraint)))
 
     energy = _joined("energy", "Kinetic plus potential energy, (nt,).")
 
@@ -236,16 +249,32 @@ class MotionSequence(Recorded):
 
     # -- inside ----------------------------------------------------------------------------------------------------
 
-    def _where_known(self, values: Callable[[Motion], np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-        """Values of all segments, zero in those that do not know what is asked for; raises if none does."""
-        parts: list[np.ndarray] = []
+    @cached_property
+    def _forces(self) -> tuple[str, ...]:
+        """Names of the constraints and unknowns of all systems: zero where they do not exist."""
+        unknowns = dict.fromkeys(name for motion in self.segments for name in motion.system.unknowns)
+        return (*self.constraint_names, *unknowns)
+
+    def _zeros(self, motion: Motion) -> dict[Any, Any]:
+        """What stands in an expression for multipliers and unknowns that a segment does not have."""
+        known = {*motion.constraint_names, *motion.system.unknowns}
+        missing = [name for name in self._forces if name not in known]
+        return {f(name): sp.S.Zero for name in missing for f in (sp.Symbol, dynamicsymbols)}
+
+    def _where_known(self, values: Callable[[Motion], np.ndarray], absent: float = 0.0) -> list[np.ndarray]:
+        """Values of each segment, `absent` in those that do not know what is asked for; raises if none does."""
+        parts: list[np.ndarray | None] = []
         errors: list[UnknownNameError] = []
         for motion in self.segments:
             try:
                 parts.append(values(motion))
             except UnknownNameError as error:
                 errors.append(error)
-                parts.append(np.zeros((len(motion), *shape)))
-        if len(errors) == len(self.segments):
+                parts.append(None)
+        shapes = [part.shape[1:] for part in parts if part is not None]
+        if not shapes:
             raise errors[0]
-        return np.concatenate(parts)
+        return [
+            np.full((len(motion), *shapes[0]), absent) if part is None else part
+            for motion, part in zip(self.segments, parts, strict=True)
+        ]

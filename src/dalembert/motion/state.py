@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from dalembert.equations.laws import rows_by_unknown
-from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
-from dalembert.errors import FileError, InconsistentStateError, UnknownNameError
-from dalembert.model.statement import Constraint
+from dalembert.errors import FileError, InconsistentStateError
 from dalembert.motion.archive import facts_in, floats_in, read_archive, reading, write_archive
 from dalembert.motion.equation_residuals import equation_residuals
+from dalembert.motion.outputs import Observed, rates_of, second_rates_of, spelling, values_of
 from dalembert.motion.protocols import Source
 from dalembert.motion.reactions import (
     Wrench,
@@ -33,13 +32,13 @@ LOADED = 1e-9  # residuals above this, relative to the values they come from, ma
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class State(Observed):
     """Time, coordinates, speeds, accelerations, multipliers and parameter values of a system at one instant.
 
     Arrays: q (nq,), u (nu,), udot (nu,), multipliers (nc,), parameters (np,). `state["x"]` or `state[x]` gives one
     value; `state["x'"]` and `state["x''"]` rates of a coordinate, `state["vx'"]` an acceleration, `state["loop"]` the
-    multiplier of a constraint, `state["reaction(vx)"]` the generalised reaction along a speed. `report` describes how
-    `System.initial` found the state.
+    multiplier of a constraint, `state["reaction(vx)"]` the generalised reaction along a speed, `state["tip"]` an
+    output, `state[x + y]` an expression. `report` describes how `System.initial` found the state.
     """
 
     system: System
@@ -51,8 +50,9 @@ class State:
     parameters: np.ndarray
     report: Any = field(default=None, repr=False)
 
-    def __getitem__(self, key: Any) -> float:
-        return float(lookup(self, key))
+    def __getitem__(self, key: Any) -> Any:
+        values = values_of(self, key)
+        return values if np.ndim(values) else float(values)
 
     @property
     def z(self) -> np.ndarray:
@@ -103,7 +103,7 @@ class State:
         Values are those of `System.initial`, by symbol, by name or as keywords; parameters and `t` may be among them.
         Other values may change: pass those that must stay exactly.
         """
-        values = {**{_spelling(key): value for key, value in (changes or {}).items()}, **named}
+        values = {**{spelling(key): value for key, value in (changes or {}).items()}, **named}
         parameters = {key: values.pop(key) for key in list(values) if key in self.system.parameters}
         t0 = values.pop("t", None)
         return self.system.initial(values, guess=self, t0=t0, parameters=parameters)
@@ -171,10 +171,6 @@ class State:
         return state
 
 
-def _spelling(key: Any) -> str:
-    return key.name if isinstance(key, Constraint) else name_of(key)
-
-
 def state_shapes(system: System) -> dict[str, tuple[int]]:
     """The arrays of a state by name, with their shapes."""
     nu = system.nu
@@ -218,43 +214,6 @@ def _check_loaded(path: str | Path, state: State) -> None:
             f"`{name}`, {worst:.3g}): it was saved for other equations",
             bad,
         )
-
-
-def lookup(source: Source, key: Any) -> Any:
-    """The values of a coordinate, speed, unknown or multiplier, or a rate of one, in a State or a Motion."""
-    system, name = source.system, _spelling(key)
-    if name in system.coordinates:
-        return source.q[..., system.coordinates.index(name)]
-    if name in system.speeds:
-        return source.u[..., system.speeds.index(name)]
-    if name in system.unknowns:
-        return source.unknowns[..., system.unknowns.index(name)]
-    if name in system.constraint_names:
-        return source.multipliers[..., system.constraint_names.index(name)]
-    base = name.rstrip("'")
-    if name == base + "'" and base in system.coordinates:
-        return rates_of(source)[..., system.coordinates.index(base)]
-    if name == base + "''" and base in system.coordinates:
-        return second_rates_of(source)[..., system.coordinates.index(base)]
-    if name == base + "'" and base in system.speeds:
-        return source.udot[..., system.speeds.index(base)]
-    if name.startswith("reaction(") and name[9:-1] in system.speeds:
-        return source.reactions[..., system.speeds.index(name[9:-1])]
-    known = (*system.coordinates, *system.speeds, *system.unknowns, *system.constraint_names)
-    raise UnknownNameError(name, known, f"`{system.name}`")
-
-
-def rates_of(source: Source) -> np.ndarray:
-    """Rates q' of the coordinates of a State or a Motion, (..., nq)."""
-    system = source.system
-    first = system.count("position") + system.count("velocity")
-    out = system.evaluate("speeds", source.t, source.q, source.u, source.parameters)
-    return out[..., first : first + system.nq]
-
-
-def second_rates_of(source: Source) -> np.ndarray:
-    """Second rates q'' of the coordinates of a State or a Motion, (..., nq)."""
-    return motion_values(source, "second_rates")
 
 
 def residuals_of(state: State) -> dict[str, dict[str, float]]:

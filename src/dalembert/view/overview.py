@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.errors import DalembertError
 from dalembert.motion.motion import Motion
 from dalembert.motion.protocols import MotionLike
+from dalembert.motion.recorded import columns_of, output_names
 from dalembert.motion.sequence import MotionSequence
 from dalembert.view.animation import Polyline, Scene, Trace, Track, write_animation
 from dalembert.view.plots import plot_motion
@@ -23,12 +24,13 @@ FRAMES_PER_SECOND, FRAMES = 30, 1500
 
 
 def plot_overview(motion: MotionLike) -> Figure:
-    """Coordinates, speeds, multipliers, violation and energy balance over time."""
+    """Coordinates, speeds, multipliers, outputs, violation and energy balance over time."""
     s, fine = motion.system, _refined(motion)
     groups = {
         "coordinates": dict(zip(s.coordinates, fine.q.T, strict=True)),
         "speeds": dict(zip(s.speeds, fine.u.T, strict=True)),
         "multipliers": dict(zip(fine.constraint_names, fine.multipliers.T, strict=True)),
+        "outputs": columns_of(fine, output_names(fine)),
     }
     held = {
         f"{name} ({level})": values
@@ -45,7 +47,7 @@ def animate_motion(motion: MotionLike, path: str | Path) -> Path:
 
 
 def scene_of(motion: MotionLike) -> Scene:
-    """Points, bodies and lines of a motion at frame times, with energy balance and violation as traces."""
+    """Points, bodies and lines of a motion at frame times, with energy balance, violation and outputs as traces."""
     parts = _frames(motion)
     d, n = parts[0].system.drawing, sum(map(len, parts))
     if any(part.system.drawing != d for part in parts):
@@ -65,6 +67,10 @@ def scene_of(motion: MotionLike) -> Scene:
     if any(values.shape[1] for values in held):
         worst = np.concatenate([np.abs(values).max(axis=1, initial=0.0) for values in held])
         traces.append(Trace("violation", worst))
+    named = [columns_of(part, output_names(part)) for part in parts]
+    for name in dict.fromkeys(name for columns in named for name in columns):
+        pieces = [columns.get(name, np.full(len(p), np.nan)) for columns, p in zip(named, parts, strict=True)]
+        traces.append(Trace(name, np.concatenate(pieces)))
     return Scene(
         title=motion.system.name, t=np.concatenate([part.t for part in parts]), planar=d.planar, tracks=tuple(tracks),
         lines=tuple(lines), traces=tuple(traces), caption=motion.certificate.verdict,

@@ -17,12 +17,13 @@ from dalembert.model.vectors import derivative
 
 
 class Item(NamedTuple):
-    """Expressions with a label, the highest order in them (-1 p, t; 0 q; 1 u; 2 u'), and if unknowns may act there."""
+    """Expressions with a label, the highest order in them (-1 p, t; 0 q; 1 u; 2 u'), and what else may be in them."""
 
     label: str
     expressions: Sequence[sp.Expr]
     order: int
     unknowns: bool = False
+    multipliers: bool = False
 
 
 def check_statement(statement: Statement) -> list[str]:
@@ -34,6 +35,7 @@ def check_statement(statement: Statement) -> list[str]:
     faults += _check_constraints(statement)
     faults += _check_unknowns(statement)
     faults += _check_frictions(statement)
+    faults += _check_names(statement)
     return faults + check_functions(statement) if faults else faults
 
 
@@ -72,6 +74,8 @@ def items(statement: Statement) -> Iterator[Item]:
     yield from _nonideal_items(statement, {id(owner) for owner in owners})
     for line in statement.lines:
         yield Item(f"line `{line.name}`", [c for point in line.points for c in point], 0)
+    for output in statement.outputs:
+        yield Item(f"output `{output.name}`", output.expressions, 2, unknowns=True, multipliers=True)
 
 
 def _load_items(statement: Statement, seen: set[int]) -> Iterator[Item]:
@@ -131,10 +135,15 @@ def _declared(statement: Statement) -> dict[int, set[sp.Basic]]:
 
 def _check_symbols(statement: Statement) -> list[str]:
     declared, unknowns = _declared(statement), set(statement.unknowns)
+    multipliers = {sp.Symbol(constraint.name) for constraint in statement.constraints}
+    none: set[sp.Basic] = set()
     return [
         f"{item.label} contains `{symbol}`, {_why_not(symbol, statement, item.order, declared[2])}"
         for item in items(statement)
-        for symbol in undeclared(item.expressions, declared[item.order] | (unknowns if item.unknowns else set()))
+        for symbol in undeclared(
+            item.expressions,
+            declared[item.order] | (unknowns if item.unknowns else none) | (multipliers if item.multipliers else none),
+        )
     ]
 
 
@@ -233,7 +242,8 @@ def _check_unknowns(statement: Statement) -> list[str]:
     faults += [f"unknown `{y}` serves {n} constraints; it can enforce one" for y, n in servos.items() if n > 1]
     if not statement.unknowns:
         return faults
-    acting = {node for item in items(statement) if item.unknowns for e in item.expressions for node in nodes(e)}
+    forces = [item for item in items(statement) if item.unknowns and not item.multipliers]
+    acting = {node for item in forces for e in item.expressions for node in nodes(e)}
     faults += [
         f"unknown `{y}` acts nowhere; let it appear in a force or torque" for y in statement.unknowns if y not in acting
     ]
@@ -254,6 +264,23 @@ def _check_frictions(statement: Statement) -> list[str]:
         if friction.constraint in servos:
             faults.append(f"{friction.label}: an unknown enforces this constraint, so that it has no contact force")
     return faults
+
+
+def _check_names(statement: Statement) -> list[str]:
+    """Force elements are asked for by name; so are joints and points, by names of their own kind."""
+    counts = Counter(element.name for element in statement.elements)
+    elements = [
+        f"{n} elements are called `{name}`; give each its own name, to be asked for what it exerts"
+        for name, n in counts.items()
+        if n > 1
+    ]
+    owners = {*counts, *(joint.name for joint in statement.joints)}
+    owners |= {point.name for points in (statement.particles, statement.bodies) for point in points}
+    return elements + [
+        f"output `{output.name}` reads like something of `{output.name.partition('.')[0]}`; choose another name"
+        for output in statement.outputs
+        if "." in output.name and output.name.partition(".")[0] in owners
+    ]
 
 
 def _default_value(expression: sp.Expr, statement: Statement) -> float | None:
