@@ -31,6 +31,7 @@ from dalembert.motion.motion import Motion
 from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
 from dalembert.run.events import Event, Occurrence
+from dalembert.run.every import Every
 
 if TYPE_CHECKING:
     from dalembert.run.drift.baumgarte import Baumgarte
@@ -71,6 +72,7 @@ __all__ = [
     "DalembertError",
     "Diagnosis",
     "Event",
+    "Every",
     "GearGuptaLeimkuhler",
     "GeneralizedAlpha",
     "HillerAnantharaman",

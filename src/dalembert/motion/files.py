@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError
 from dalembert.motion.state import State
-from dalembert.run.events import Occurrence, Occurrences
+from dalembert.run.events import Doubt, Occurrence, Occurrences
 
 ARRAYS = ("q", "u", "udot", "multipliers", "parameters")
 
@@ -21,7 +21,8 @@ def packed(events: Occurrences) -> dict[str, Any]:
         {"name": o.name, "state": _packed(o.state), "after": o.after and _packed(o.after), "impulses": {**o.impulses}}
         for o in events
     ]
-    return {"watched": list(events.watched), "found": found}
+    doubts = {name: list(doubt) for name, doubt in events.doubts.items()}
+    return {"watched": list(events.watched), "found": found, "doubts": doubts}
 
 
 def unpacked(facts: Mapping[str, Any], systems: Sequence[System]) -> Occurrences:
@@ -31,7 +32,8 @@ def unpacked(facts: Mapping[str, Any], systems: Sequence[System]) -> Occurrences
                    o["after"] and _unpacked(o["after"], systems), o["impulses"])
         for o in facts["found"]
     ]  # fmt: skip
-    return Occurrences(tuple(found), tuple(facts["watched"]))
+    doubts = {name: Doubt(*doubt) for name, doubt in facts.get("doubts", {}).items()}
+    return Occurrences(tuple(found), tuple(facts["watched"]), doubts)
 
 
 def identity(system: System) -> list[Any]:

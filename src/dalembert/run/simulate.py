@@ -17,7 +17,9 @@ from dalembert.initial.degeneracy import check_degeneracy
 from dalembert.motion.motion import Motion
 from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
-from dalembert.run.events import Event, check_events
+from dalembert.run.event_checks import check_events
+from dalembert.run.events import Event
+from dalembert.run.every import Every
 from dalembert.run.hybrid import follow_events
 from dalembert.run.progress import Progress
 from dalembert.run.recipe import Recipe
@@ -42,7 +44,7 @@ def simulate(
     formulation: Formulation | None = None,
     drift: Drift | None = None,
     integrator: Integrator | None = None,
-    events: Iterable[Event] = (),
+    events: Iterable[Event | Every] = (),
 ) -> Motion | MotionSequence:
     """The motion from `state` to `t_end`, or over `(t0, t_end)`.
 
@@ -52,9 +54,10 @@ def simulate(
     failure does not raise: the motion holds all samples up to the failure, `success` is False and `message` says why.
     Ctrl-C ends a run in the same way.
 
-    `events` are located during the run (see `Event`) and listed in `motion.events`. If an event ends the motion, the
-    last sample is taken there. If an event changes anything, the result is a `MotionSequence`, which reads like a
-    Motion and has two samples at the time of each change, before and after. These samples do not depend on `t_eval`.
+    `events` are located during the run (see `Event`, and `Every` for clocks) and listed in `motion.events`. If an event
+    ends the motion, the last sample is taken there. If an event changes anything, the result is a `MotionSequence`,
+    which reads like a Motion and has two samples at the time of each change, before and after. These samples do not
+    depend on `t_eval`.
     """
     formulation, drift, integrator = pair(formulation, drift, integrator)
     span, times = _times(state, t_end, t_eval)
@@ -63,7 +66,7 @@ def simulate(
     if state.system is not system or parameters:
         state = replace(state, system=system, parameters=values)
     looked_for = check_events(state, events) if events else ()
-    if looked_for:
+    if any(isinstance(event, Event) for event in looked_for):
         check_locates(integrator)
     with closing(Progress(system.name, span)) as progress:
         recipe = Recipe(formulation, drift, integrator)
@@ -74,7 +77,7 @@ def simulate(
             check_degeneracy(system, span[0], state.q, state.u, values)
         if looked_for:
             return follow_events(recipe, state, span, times, looked_for, progress)
-        return run_segment(recipe, engine, state, span, times, progress)[0]
+        return run_segment(recipe, engine, state, span, times, progress).motion
 
 
 def check_locates(integrator: Integrator) -> None:
