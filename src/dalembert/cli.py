@@ -53,6 +53,8 @@ def run(
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; may be repeated.")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write figure, animation and data there.")] = None,
+    *,
+    verify: Annotated[bool, typer.Option("--verify", help="Estimate the error by a second, independent run.")] = False,
 ) -> None:
     """Simulate model files or examples with the default settings, print their certificates, and write figures.
 
@@ -62,7 +64,7 @@ def run(
     """
     try:
         changes = _parse(settings or [])
-        results = [_run_one(name, t_end, changes, out) for name in names]
+        results = [_run_one(name, t_end, changes, out, verify=verify) for name in names]
     except DalembertError as error:
         _fail(error, 2)
     if not all(results):
@@ -180,7 +182,7 @@ def _fail(error: DalembertError, status: int) -> NoReturn:
     raise typer.Exit(status) from error
 
 
-def _run_one(name: str, t_end: float | None, changes: dict[str, float], out: Path | None) -> bool:
+def _run_one(name: str, t_end: float | None, changes: dict[str, float], out: Path | None, *, verify: bool) -> bool:
     problem, tolerances = _problem(name)
     console = Console(highlight=False, soft_wrap=True)
     begin = time.perf_counter()
@@ -192,6 +194,8 @@ def _run_one(name: str, t_end: float | None, changes: dict[str, float], out: Pat
     integrator = dalembert.Automatic(**tolerances) if tolerances else None
     motion = system.simulate(state, problem.t_end if t_end is None else t_end, integrator=integrator)
     done = time.perf_counter()
+    if verify:
+        motion.verify()
     console.print(f"[bold]{escape(problem.title)}[/] - {escape(problem.source)}")
     if problem.note:
         console.print(problem.note, markup=False)

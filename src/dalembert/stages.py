@@ -19,6 +19,7 @@ ARROWS = {
     "System.diagnose": "dalembert.initial.diagnosis:diagnose",
     "System.equations": "dalembert.analysis.symbolic:write_equations",
     "State.follow": "dalembert.initial.continuation:follow",
+    "Motion.verify": "dalembert.analysis.verify:verify",
     "Motion.plot": "dalembert.view.overview:plot_overview",
     "Motion.animate": "dalembert.view.overview:animate_motion",
 }

@@ -26,6 +26,7 @@ from dalembert.motion.reactions import (
 )
 from dalembert.motion.recorded import Recorded, check_sampled, times_within
 from dalembert.motion.state import State, lookup, reactions_of, unknowns_of
+from dalembert.motion.verification import Verification
 from dalembert.run.events import Occurrences
 from dalembert.run.recipe import Recipe, describe
 
@@ -59,6 +60,7 @@ class Motion(Recorded):
     told: str = ""  # what made it in words, if that is all a file says
     events: Occurrences = field(default_factory=Occurrences)
     tolerances: Tolerances = field(default_factory=Tolerances)
+    verification: Verification | None = None  # what a second run said, see `verify`
     known: Evaluation | None = None  # what a file or another motion holds; otherwise evaluated when first asked for
 
     # -- values ----------------------------------------------------------------------------------------------------
@@ -175,6 +177,7 @@ class Motion(Recorded):
             stats=self.stats,
             least=self.system.ideal,
             events=self.events.remarks,
+            verification=self.verification,
         )
         if not len(self):
             return facts

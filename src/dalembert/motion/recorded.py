@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from dalembert.errors import ArrayError, DalembertError
 from dalembert.motion.protocols import MotionLike
+from dalembert.motion.verification import Verification
 from dalembert.stages import stage
 
 if TYPE_CHECKING:
@@ -30,6 +32,17 @@ class Recorded:
         parts = f"{len(self.segments)} segments, " if len(self.segments) > 1 else ""
         span = f"{len(self)} samples, t = {self.t[0]:g} .. {self.t[-1]:g}" if len(self) else "no samples"
         return f"{type(self).__name__} of {self.system.name!r}: {parts}{span}; {self.certificate.verdict}"
+
+    def verify(self: MotionLike, events: Iterable[Any] = ()) -> Verification:
+        """The estimated error of every coordinate, speed and multiplier, by a second, independent run.
+
+        It uses another formulation and method and far tighter tolerances. If the motion was made with events, pass
+        them again. The result is kept: the certificate tells it from then on.
+        """
+        found = stage("Motion.verify")(self, events)
+        object.__setattr__(self, "verification", found)
+        vars(self).pop("certificate", None)
+        return found
 
     def plot(self: MotionLike, path: str | Path | None = None) -> Figure:
         """An overview figure: coordinates, speeds, multipliers, violation, energy balance; saved if `path` is given."""

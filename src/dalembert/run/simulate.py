@@ -45,6 +45,7 @@ def simulate(
     drift: Drift | None = None,
     integrator: Integrator | None = None,
     events: Iterable[Event | Every] = (),
+    verify: bool = False,
 ) -> Motion | MotionSequence:
     """The motion from `state` to `t_end`, or over `(t0, t_end)`.
 
@@ -58,6 +59,8 @@ def simulate(
     ends the motion, the last sample is taken there. If an event changes anything, the result is a `MotionSequence`,
     which reads like a Motion and has two samples at the time of each change, before and after. These samples do not
     depend on `t_eval`.
+
+    With `verify=True` a second, independent run estimates the error, see `Motion.verify`; the certificate tells it.
     """
     formulation, drift, integrator = pair(formulation, drift, integrator)
     span, times = _times(state, t_end, t_eval)
@@ -68,6 +71,7 @@ def simulate(
     looked_for = check_events(state, events) if events else ()
     if any(isinstance(event, Event) for event in looked_for):
         check_locates(integrator)
+    motion: Motion | MotionSequence
     with closing(Progress(system.name, span)) as progress:
         recipe = Recipe(formulation, drift, integrator)
         engine = recipe.engine(system, state.parameters)
@@ -76,8 +80,12 @@ def simulate(
         if not known:
             check_degeneracy(system, span[0], state.q, state.u, values)
         if looked_for:
-            return follow_events(recipe, state, span, times, looked_for, progress)
-        return run_segment(recipe, engine, state, span, times, progress).motion
+            motion = follow_events(recipe, state, span, times, looked_for, progress)
+        else:
+            motion = run_segment(recipe, engine, state, span, times, progress).motion
+    if verify:
+        motion.verify(looked_for)
+    return motion
 
 
 def check_locates(integrator: Integrator) -> None:
