@@ -15,7 +15,7 @@ from rich.table import Table
 
 import dalembert
 from dalembert import problems
-from dalembert.errors import DalembertError, OptionError
+from dalembert.errors import DalembertError, InterruptedRunError, OptionError
 from dalembert.importers.model_file import from_toml
 from dalembert.native.engine_object import engine
 
@@ -61,12 +61,15 @@ def run(
     For example:  dalembert run pendulum.toml --t-end 5 --set L=0.5 --out out
 
     Exit status 0: every certificate is ok. 1: some constraint, energy balance or run did not hold. 2: wrong input.
+    130: stopped by Ctrl-C; what was reached is printed and written.
     """
     try:
         changes = _parse(settings or [])
         results = [_run_one(name, t_end, changes, out, verify=verify) for name in names]
     except DalembertError as error:
         _fail(error, 2)
+    except KeyboardInterrupt as interruption:
+        raise typer.Exit(130) from interruption
     if not all(results):
         raise typer.Exit(1)
 
@@ -192,23 +195,30 @@ def _run_one(name: str, t_end: float | None, changes: dict[str, float], out: Pat
     engine()
     ready = time.perf_counter()
     integrator = dalembert.Automatic(**tolerances) if tolerances else None
-    motion = system.simulate(state, problem.t_end if t_end is None else t_end, integrator=integrator)
+    try:
+        motion = system.simulate(state, problem.t_end if t_end is None else t_end, integrator=integrator, verify=verify)
+    except InterruptedRunError as interruption:
+        _report(console, problem, interruption.motion, out)
+        raise
     done = time.perf_counter()
-    if verify:
-        motion.verify()
+    _report(console, problem, motion, out)
+    console.print(f"  compiled in {compiled - begin:.2f} s, simulated in {1e3 * (done - ready):.1f} ms")
+    console.print()
+    return motion.certificate.ok
+
+
+def _report(console: Console, problem: problems.Problem, motion: dalembert.Motion, out: Path | None) -> None:
+    """Print the certificate of a motion, whole or in part, and write its files."""
     console.print(f"[bold]{escape(problem.title)}[/] - {escape(problem.source)}")
     if problem.note:
         console.print(problem.note, markup=False)
     console.print(str(motion.certificate), markup=False)
-    console.print(f"  compiled in {compiled - begin:.2f} s, simulated in {1e3 * (done - ready):.1f} ms")
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         motion.plot(out / f"{problem.name}.png")
         motion.animate(out / f"{problem.name}.html")
         motion.save(out / f"{problem.name}.npz")
         console.print(f"  wrote {', '.join(str(out / f'{problem.name}.{kind}') for kind in ('png', 'html', 'npz'))}")
-    console.print()
-    return motion.certificate.ok
 
 
 def main() -> None:

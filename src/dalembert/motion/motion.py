@@ -29,6 +29,7 @@ from dalembert.motion.state import State, lookup, reactions_of, unknowns_of
 from dalembert.motion.verification import Verification
 from dalembert.run.events import Occurrences
 from dalembert.run.recipe import Recipe, describe
+from dalembert.run.status import Status
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -244,6 +245,8 @@ class Motion(Recorded):
         engine = recipe.engine(self.system, self.parameters)
         engine.start_from(facts, float(self.t[k]))
         samples = recipe.integrator.run(engine, start[:-1], (float(self.t[k]), t), np.array([t]))
+        if samples.status == Status.INTERRUPTED:
+            raise KeyboardInterrupt
         if samples.status != 0:
             raise DalembertError(f"the motion cannot be continued to t = {t:g}: {samples.status.message}")
         z = samples.z[-1]

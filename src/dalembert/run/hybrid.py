@@ -31,8 +31,8 @@ def follow_events(
     t_eval: np.ndarray | None,
     events: Sequence[Event | Every],
     progress: Progress | None = None,
-) -> Motion | MotionSequence:
-    """The motion from `state` over `span`, in as many segments as changes make of it; a Motion if nothing changed."""
+) -> tuple[Motion | MotionSequence, Status]:
+    """The motion from `state` over `span` and how its last segment ended; a Motion if nothing changed it."""
     schedule = Schedule([event for event in events if isinstance(event, Every)], span)
     course = _Course(recipe, span, t_eval, {event.name: event for event in events}, schedule, progress)
     try:
@@ -43,7 +43,8 @@ def follow_events(
         if not course.segments:
             raise
         course.end(Status.INTERRUPTED.message)
-    return course.whole()
+        course.status = Status.INTERRUPTED
+    return course.whole(), course.status
 
 
 @dataclass
@@ -58,6 +59,7 @@ class _Course:
     progress: Progress | None = None
     segments: list[Motion] = field(default_factory=list)
     happened: list[Occurrence] = field(default_factory=list)
+    status: Status = Status.OK  # of the last segment
     doubts: dict[str, Doubt] = field(default_factory=dict)
     past: Past = NO_PAST  # what events remember of the state to go on from
     pace: dict[str, list[float]] = field(default_factory=dict)  # times of changes, by event; all of them under ""
@@ -75,6 +77,7 @@ class _Course:
             self.recipe, engine, state, (state.t, end), self._times(state.t, end), self.progress, zeros, self.past
         )
         self.segments.append(segment.motion)
+        self.status = segment.status
         self._count(segment.motion.events.doubts)
         if segment.status == Status.EVENT:
             return self._occur(segment.motion.events.items)

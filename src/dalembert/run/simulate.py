@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.errors import ArrayError, InconsistentStateError, OptionError, PairingError
+from dalembert.errors import ArrayError, InconsistentStateError, InterruptedRunError, OptionError, PairingError
 from dalembert.initial.degeneracy import check_degeneracy
 from dalembert.motion.motion import Motion
 from dalembert.motion.sequence import MotionSequence
@@ -24,6 +24,7 @@ from dalembert.run.hybrid import follow_events
 from dalembert.run.progress import Progress
 from dalembert.run.recipe import Recipe
 from dalembert.run.segment import run_segment
+from dalembert.run.status import Status
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -53,7 +54,7 @@ def simulate(
     changes values that the state carries. The defaults are LagrangeMultipliers, Projection and Automatic, which is
     DOP853 and changes to Radau if the motion turns out to be stiff; the certificate says what was chosen. Numerical
     failure does not raise: the motion holds all samples up to the failure, `success` is False and `message` says why.
-    Ctrl-C ends a run in the same way.
+    Ctrl-C raises `InterruptedRunError`, a KeyboardInterrupt whose `.motion` is the motion up to there.
 
     `events` are located during the run (see `Event`, and `Every` for clocks) and listed in `motion.events`. If an event
     ends the motion, the last sample is taken there. If an event changes anything, the result is a `MotionSequence`,
@@ -80,9 +81,11 @@ def simulate(
         if not known:
             check_degeneracy(system, span[0], state.q, state.u, values)
         if looked_for:
-            motion = follow_events(recipe, state, span, times, looked_for, progress)
+            motion, status = follow_events(recipe, state, span, times, looked_for, progress)
         else:
-            motion = run_segment(recipe, engine, state, span, times, progress).motion
+            motion, status, _ = run_segment(recipe, engine, state, span, times, progress)
+    if status == Status.INTERRUPTED:
+        raise InterruptedRunError(f"`{system.name}`: {motion.message}", motion)
     if verify:
         motion.verify(looked_for)
     return motion
