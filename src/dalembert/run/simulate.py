@@ -87,7 +87,10 @@ def simulate(
     if status == Status.INTERRUPTED:
         raise InterruptedRunError(f"`{system.name}`: {motion.message}", motion)
     if verify:
-        motion.verify(looked_for)
+        try:
+            motion.verify(looked_for)
+        except KeyboardInterrupt as interruption:
+            raise InterruptedRunError(f"`{system.name}`: the second run was interrupted", motion) from interruption
     return motion
 
 

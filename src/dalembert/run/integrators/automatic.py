@@ -87,7 +87,7 @@ class Automatic:
             engine.notes.append(f"DOP853 throughout, {steps:,} steps; {review.told(len(parts) - 1)}")
         return parts[0] if len(parts) == 1 else joined(parts)
 
-    def _implicit(self, max_steps: int = 1_000_000_000) -> Radau:
+    def _implicit(self, max_steps: int | None = None) -> Radau:
         from dalembert.run.integrators.radau import Radau  # half a minute of compilation, once, if it is needed
 
         return Radau(rtol=self.rtol, atol=self.atol, max_step=self.max_step, max_steps=max_steps)
