@@ -18,6 +18,7 @@ from dalembert.errors import (
     FileError,
     InconsistentStateError,
     InitialStateError,
+    InterruptedRunError,
     ModelError,
     OptionError,
     PairingError,
@@ -32,6 +33,7 @@ from dalembert.motion.motion import Motion
 from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
 from dalembert.run.events import Event, Occurrence
+from dalembert.run.every import Every
 
 if TYPE_CHECKING:
     from dalembert.run.drift.baumgarte import Baumgarte
@@ -72,12 +74,14 @@ __all__ = [
     "DalembertError",
     "Diagnosis",
     "Event",
+    "Every",
     "FileError",
     "GearGuptaLeimkuhler",
     "GeneralizedAlpha",
     "HillerAnantharaman",
     "InconsistentStateError",
     "InitialStateError",
+    "InterruptedRunError",
     "KuttaMerson",
     "LagrangeMultipliers",
     "MinimalKane",

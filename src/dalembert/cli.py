@@ -15,7 +15,7 @@ from rich.table import Table
 
 import dalembert
 from dalembert import problems
-from dalembert.errors import DalembertError, OptionError
+from dalembert.errors import DalembertError, InterruptedRunError, OptionError
 from dalembert.importers.model_file import from_toml
 from dalembert.native.engine_object import engine
 from dalembert.printable import printable
@@ -54,18 +54,23 @@ def run(
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; may be repeated.")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write figure, animation and data there.")] = None,
+    *,
+    verify: Annotated[bool, typer.Option("--verify", help="Estimate the error by a second, independent run.")] = False,
 ) -> None:
     """Simulate model files or examples with the default settings, print their certificates, and write figures.
 
     For example:  dalembert run pendulum.toml --t-end 5 --set L=0.5 --out out
 
     Exit status 0: every certificate is ok. 1: some constraint, energy balance or run did not hold. 2: wrong input.
+    130: stopped by Ctrl-C; what was reached is printed and written.
     """
     try:
         changes = _parse(settings or [])
-        results = [_run_one(name, t_end, changes, out) for name in names]
+        results = [_run_one(name, t_end, changes, out, verify=verify) for name in names]
     except DalembertError as error:
         _fail(error, 2)
+    except KeyboardInterrupt as interruption:
+        raise typer.Exit(130) from interruption
     if not all(results):
         raise typer.Exit(1)
 
@@ -186,7 +191,7 @@ def _fail(error: DalembertError, status: int) -> NoReturn:
     raise typer.Exit(status) from error
 
 
-def _run_one(name: str, t_end: float | None, changes: dict[str, float], out: Path | None) -> bool:
+def _run_one(name: str, t_end: float | None, changes: dict[str, float], out: Path | None, *, verify: bool) -> bool:
     problem, tolerances = _problem(name)
     console = Console(highlight=False, soft_wrap=True)
     begin = time.perf_counter()
@@ -196,13 +201,24 @@ def _run_one(name: str, t_end: float | None, changes: dict[str, float], out: Pat
     engine()
     ready = time.perf_counter()
     integrator = dalembert.Automatic(**tolerances) if tolerances else None
-    motion = system.simulate(state, problem.t_end if t_end is None else t_end, integrator=integrator)
+    try:
+        motion = system.simulate(state, problem.t_end if t_end is None else t_end, integrator=integrator, verify=verify)
+    except InterruptedRunError as interruption:
+        _report(console, problem, interruption.motion, out)
+        raise
     done = time.perf_counter()
+    _report(console, problem, motion, out)
+    console.print(f"  compiled in {compiled - begin:.2f} s, simulated in {1e3 * (done - ready):.1f} ms")
+    console.print()
+    return motion.certificate.ok
+
+
+def _report(console: Console, problem: problems.Problem, motion: dalembert.Motion, out: Path | None) -> None:
+    """Print the certificate of a motion, whole or in part, and write its files."""
     console.print(f"[bold]{_shown(problem.title)}[/] - {_shown(problem.source)}")
     if problem.note:
         console.print(problem.note, markup=False)
     console.print(printable(str(motion.certificate)), markup=False)
-    console.print(f"  compiled in {compiled - begin:.2f} s, simulated in {1e3 * (done - ready):.1f} ms")
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         motion.plot(out / f"{problem.name}.png")
@@ -210,8 +226,6 @@ def _run_one(name: str, t_end: float | None, changes: dict[str, float], out: Pat
         motion.save(out / f"{problem.name}.npz")
         written = ", ".join(str(out / f"{problem.name}.{kind}") for kind in ("png", "html", "npz"))
         console.print(printable(f"  wrote {written}"), markup=False)
-    console.print()
-    return motion.certificate.ok
 
 
 def main() -> None:

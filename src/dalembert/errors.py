@@ -9,6 +9,7 @@ DalembertError
 |- FileError(OSError)                  a file that cannot be read or written, or is not what it should be
 |- InitialStateError(ValueError)       no consistent state was found
 `- InconsistentStateError(ValueError)  `simulate` got a state that violates the constraints
+InterruptedRunError(KeyboardInterrupt)  Ctrl-C; `.motion` is the motion up to there
 """
 
 from __future__ import annotations
@@ -104,6 +105,18 @@ class InitialStateError(DalembertError, ValueError):
     ) -> None:
         self.residuals, self.closest, self.conflicting = dict(residuals or {}), closest, tuple(conflicting)
         self.remedies, self.states = dict(remedies or {}), tuple(states)
+        super().__init__(message)
+
+
+class InterruptedRunError(KeyboardInterrupt):
+    """Ctrl-C during a run; `.motion` holds the samples up to there.
+
+    It is a KeyboardInterrupt, so that a loop over runs ends as well. At the prompt, the motion is
+    `sys.last_value.motion`.
+    """
+
+    def __init__(self, message: str, motion: Any = None) -> None:
+        self.motion = motion
         super().__init__(message)
 
 

@@ -24,6 +24,7 @@ ARROWS = {
     "System.gauss_measure": "dalembert.analysis.gauss:gauss_measure",
     "System.equations": "dalembert.analysis.symbolic:write_equations",
     "State.follow": "dalembert.initial.continuation:follow",
+    "Motion.verify": "dalembert.analysis.verify:verify",
     "Motion.plot": "dalembert.view.overview:plot_overview",
     "Motion.animate": "dalembert.view.overview:animate_motion",
 }

@@ -521,7 +521,9 @@ def test_changes_by_a_function():
     def interrupted(_):
         raise KeyboardInterrupt
 
-    kept = system.simulate(state, 3.0, events=[da.Event(y, -1, then=interrupted)])
+    with pytest.raises(da.InterruptedRunError) as caught:
+        system.simulate(state, 3.0, events=[da.Event(y, -1, then=interrupted)])
+    kept = caught.value.motion
     assert kept.message.startswith("interrupted from the keyboard")
     assert kept.t[-1] == pytest.approx(first)
     wrong = system.simulate(state, 3.0, events=[da.Event(y, -1, then=lambda _: None)])

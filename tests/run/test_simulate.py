@@ -128,7 +128,7 @@ def test_too_many_steps(pendulum, state):
     assert "max_steps" in motion.message
 
 
-def test_ctrl_c_returns_what_was_computed(monkeypatch, pendulum, state):
+def test_ctrl_c_raises_and_keeps_what_was_computed(monkeypatch, pendulum, state):
     calls = []
 
     def interrupt(self, *args, **kwargs):
@@ -141,7 +141,10 @@ def test_ctrl_c_returns_what_was_computed(monkeypatch, pendulum, state):
 
     original = march.March.slice
     monkeypatch.setattr(march.March, "slice", interrupt)
-    motion = pendulum.simulate(state, 1e6, integrator=da.RK4(1e-3))
+    with pytest.raises(KeyboardInterrupt) as caught:
+        pendulum.simulate(state, 1e6, integrator=da.RK4(1e-3))
+    motion = caught.value.motion
+    assert isinstance(caught.value, da.InterruptedRunError)
     assert not motion.success
     assert "interrupted" in motion.message
     assert len(motion) > 10

@@ -356,7 +356,12 @@ class System:
 
     @overload
     def simulate(
-        self, state: da.State, t_end: float | tuple[float, float], *, events: Iterable[da.Event], **options: Any
+        self,
+        state: da.State,
+        t_end: float | tuple[float, float],
+        *,
+        events: Iterable[da.Event | da.Every],
+        **options: Any,
     ) -> da.Motion | da.MotionSequence: ...
     @overload
     def simulate(self, state: da.State, t_end: float | tuple[float, float], **options: Any) -> da.Motion: ...

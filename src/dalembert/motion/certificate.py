@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.motion.verification import Deviation, Verification
+
 DEPENDENT = 1e-6  # reciprocal condition below which constraints count as dependent
 LEVELS = ("position", "velocity", "acceleration", "solve", "energy")  # in the order they are shown
 
@@ -66,7 +68,7 @@ class Certificate:
     minus work done, relative to the energy turned over). `condition` is the smallest reciprocal condition met in the
     constraint solve (1 is perfect, 0 singular); `dependent` are the sample times at which it was practically zero.
     `powers` are the constraints that exchange energy, at up to 200 of the samples; they do not affect `ok`.
-    `events` has a line per event; events do not affect `ok`.
+    `events` has a line per event; events do not affect `ok`. `verification` is what a second run says about the error.
     `not_unique` names the constraints whose multipliers are not unique because constraints are redundant throughout.
     `ok` is True if every finding holds and the run reached its end. Without samples there are no findings, and the
     numbers that would follow from them are NaN.
@@ -87,11 +89,24 @@ class Certificate:
     not_unique: tuple[str, ...] = ()
     least: bool = True  # multipliers that are not unique are the least ones
     events: tuple[str, ...] = ()
+    verification: Verification | None = None
 
     @property
     def ok(self) -> bool:
-        """Whether the run reached its end and every finding held; False if there was nothing to judge."""
-        return self.success and bool(self.findings) and not self.failures
+        """Whether the run reached its end and every finding held; False if there was nothing to judge.
+
+        If the motion was verified, no coordinate may differ from the second run by more than a thousandth of its size.
+        """
+        return self.success and bool(self.findings) and not self.failures and not self._rough
+
+    @property
+    def estimated_error(self) -> float:
+        """The largest error of a coordinate as a second run shows it; NaN if the motion was not verified."""
+        return np.nan if self.verification is None else self.verification.worst.error
+
+    @property
+    def _rough(self) -> tuple[Deviation, ...]:
+        return () if self.verification is None else self.verification.rough
 
     @property
     def failures(self) -> tuple[Finding, ...]:
@@ -109,6 +124,8 @@ class Certificate:
             worst = max(self.failures, key=lambda f: f.worst / f.allowed if f.worst == f.worst else np.inf)
             what = f"{worst.level} `{worst.name}` {worst.worst:.1e} at t = {worst.t:.4g}"
             return f"NOT OK: {what} (allowed {worst.allowed:.0e})"
+        if self._rough:
+            return f"NOT OK: a second run differs altogether: {', '.join(map(str, self._rough[:3]))}"
         held = [f.worst for f in self.findings if f.level in ("position", "velocity")]
         return f"OK: constraints held to {max(held):.1e}" if held else "OK"
 
@@ -128,6 +145,7 @@ class Certificate:
             f"  power of constraints: {', '.join(map(str, self.powers)) or 'none'}",
             f"  conditioning of the constraint solve: at worst {self.condition:.1e} at t = {self.condition_t:.4g}",
             *self._remarks(),
+            *self._accuracy(),
             *self._facts(),
         ]
         return "\n".join(lines)
@@ -135,6 +153,11 @@ class Certificate:
     def _facts(self) -> list[str]:
         cost = ", ".join(f"{count:,} {what}" for what, count in self.stats.items())
         return [f"  {line}" for line in (*self.events, self.method, f"{cost}; {self.message}", versions())]
+
+    def _accuracy(self) -> list[str]:
+        if self.verification is None:
+            return ["  judged: constraints, equations and energy, not accuracy; motion.verify() estimates the error"]
+        return [f"  {line}" for line in self.verification.lines]
 
     @property
     def _given(self) -> str:

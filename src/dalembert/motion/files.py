@@ -9,7 +9,7 @@ from dalembert.equations.system import System
 from dalembert.errors import FileError
 from dalembert.motion.archive import floats_in
 from dalembert.motion.state import State, state_shapes
-from dalembert.run.events import Occurrence, Occurrences
+from dalembert.run.events import Doubt, Occurrence, Occurrences
 
 
 def packed(events: Occurrences) -> dict[str, Any]:
@@ -18,7 +18,8 @@ def packed(events: Occurrences) -> dict[str, Any]:
         {"name": o.name, "state": _packed(o.state), "after": o.after and _packed(o.after), "impulses": {**o.impulses}}
         for o in events
     ]
-    return {"watched": list(events.watched), "found": found}
+    doubts = {name: list(doubt) for name, doubt in events.doubts.items()}
+    return {"watched": list(events.watched), "found": found, "doubts": doubts}
 
 
 def unpacked(facts: Mapping[str, Any], systems: Sequence[System]) -> Occurrences:
@@ -28,7 +29,8 @@ def unpacked(facts: Mapping[str, Any], systems: Sequence[System]) -> Occurrences
                    o["after"] and _unpacked(o["after"], systems), o["impulses"])
         for o in facts["found"]
     ]  # fmt: skip
-    return Occurrences(tuple(found), tuple(facts["watched"]))
+    doubts = {name: Doubt(*doubt) for name, doubt in facts.get("doubts", {}).items()}
+    return Occurrences(tuple(found), tuple(facts["watched"]), doubts)
 
 
 def identity(system: System) -> list[Any]:

@@ -29,8 +29,10 @@ from dalembert.motion.reactions import (
 )
 from dalembert.motion.recorded import Recorded, check_sampled, times_within
 from dalembert.motion.state import State, reactions_of, unknowns_of
+from dalembert.motion.verification import Verification
 from dalembert.run.events import Occurrences
 from dalembert.run.recipe import Recipe, describe
+from dalembert.run.status import Status
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -66,6 +68,7 @@ class Motion(Recorded):
     told: str = ""  # what made it in words, if that is all a file says
     events: Occurrences = field(default_factory=Occurrences)
     tolerances: Tolerances = field(default_factory=Tolerances)
+    verification: Verification | None = None  # what a second run said, see `verify`
     known: Evaluation | None = None  # what a file or another motion holds; otherwise evaluated when first asked for
 
     # -- values ----------------------------------------------------------------------------------------------------
@@ -191,6 +194,7 @@ class Motion(Recorded):
             stats=self.stats,
             least=self.system.ideal,
             events=self.events.remarks,
+            verification=self.verification,
         )
         if not len(self):
             return facts
@@ -257,6 +261,8 @@ class Motion(Recorded):
         engine = recipe.engine(self.system, self.parameters)
         engine.start_from(facts, float(self.t[k]))
         samples = recipe.integrator.run(engine, start[:-1], (float(self.t[k]), t), np.array([t]))
+        if samples.status == Status.INTERRUPTED:
+            raise KeyboardInterrupt
         if samples.status != 0:
             raise DalembertError(f"the motion cannot be continued to t = {t:g}: {samples.status.message}")
         z = samples.z[-1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from dalembert.errors import ArrayError, DalembertError
 from dalembert.motion.archive import write_archive
 from dalembert.motion.outputs import Observed, is_expression, spelling
 from dalembert.motion.protocols import MotionLike
+from dalembert.motion.verification import Verification
 from dalembert.stages import stage
 
 if TYPE_CHECKING:
@@ -43,6 +44,17 @@ class Recorded(Observed):
         once, back = np.unique(at, return_inverse=True)
         values = self.resampled(once)[key]
         return values[back.ravel()].reshape((*at.shape, *values.shape[1:]))
+
+    def verify(self: MotionLike, events: Iterable[Any] = ()) -> Verification:
+        """The estimated error of every coordinate, speed and multiplier, by a second, independent run.
+
+        It uses another formulation and method and far tighter tolerances. If the motion was made with events, pass
+        them again. The result is kept: the certificate tells it from then on.
+        """
+        found = stage("Motion.verify")(self, events)
+        object.__setattr__(self, "verification", found)
+        vars(self).pop("certificate", None)
+        return found
 
     def plot(self: MotionLike, path: str | Path | None = None) -> Figure:
         """An overview figure of coordinates, speeds, multipliers, outputs and residuals; saved if `path` is given."""

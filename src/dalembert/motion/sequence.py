@@ -25,6 +25,7 @@ from dalembert.motion.reactions import Wrench
 from dalembert.motion.recorded import Recorded, times_within
 from dalembert.motion.state import State
 from dalembert.motion.turns import join_turns
+from dalembert.motion.verification import Verification
 from dalembert.run.events import Occurrences
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class MotionSequence(Recorded):
     segments: tuple[Motion, ...]
     events: Occurrences
     before: tuple[tuple[float, float], ...] = ()  # work done and energy lost before each segment; found if not given
+    verification: Verification | None = None  # what a second run said, see `verify`
 
     def __post_init__(self) -> None:
         if self.before:
@@ -199,12 +201,17 @@ class MotionSequence(Recorded):
         """The worst of all segments; the energy is judged as a whole, including the losses in changes."""
         parts = [motion.certificate for motion in self.segments]
         if not len(self):
-            return combine(parts, events=self.events.remarks)
+            return combine(parts, events=self.events.remarks, verification=self.verification)
         kinetic = np.concatenate([motion.evaluation.kinetic for motion in self.segments])
         energies = (kinetic, self.energy - kinetic, self.work)
         allowed = self.segments[0].tolerances.energy
         energy = energy_finding("E - E0 - W + lost", self.t, energies, self.energy_balance, allowed)
-        combined = combine(parts, energy_error=float(np.abs(self.energy_balance).max()), events=self.events.remarks)
+        combined = combine(
+            parts,
+            energy_error=float(np.abs(self.energy_balance).max()),
+            events=self.events.remarks,
+            verification=self.verification,
+        )
         return replace(combined, findings=(*(f for f in combined.findings if f.level != "energy"), energy))
 
     # -- other times -----------------------------------------------------------------------------------------------

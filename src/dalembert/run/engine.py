@@ -170,6 +170,7 @@ class Engine:
         self.choices: list[tuple[float, Choice | None]] = []
         self.partitions: list[tuple[float, Choice | None]] = []  # of a residual form
         self.started: Start | None = None
+        self.budget: Any = None  # of steps, see `time_loop.step_budget`; made when a run starts that has none given
         self.notes: list[str] = []  # what was chosen on the way, and why
 
     def begin(self, t: float, z: np.ndarray, **stepping: Any) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import sympy as sp
-from sympy.core.function import AppliedUndef
 
 from dalembert.equations.observation import observer_of
 from dalembert.equations.system import System, name_of
@@ -17,7 +16,7 @@ from dalembert.model.reading import Reader
 from dalembert.model.statement import Constraint
 from dalembert.motion.state import State
 
-Change = Mapping[Any, Any] | System | Callable[[State], State]
+Change = Mapping[Any, Any] | System | Callable[[State], State | Mapping[Any, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +36,7 @@ class Event:
       the motion continues with it. Its position constraints must hold already. The impulse of its constraints alone,
       M (u+ - u-) = A^T Lambda, makes the velocities consistent: momentum is conserved along every motion that the
       constraints allow, and energy is lost (`dalembert.initial.impact`). The event is inactive while that system moves.
-    - a function of the State just before that returns the State after.
+    - a function of the State just before that returns the State after, or a mapping {name: number} of new values.
 
     Signs are compared at the end of every step and at three points within it. Two zeros closer than that can be missed:
     limit `max_step` of the integrator if they matter. The time is located on the dense output of the integrator, with
@@ -68,7 +67,7 @@ class Event:
             raise OptionError(f"event `{name}`: terminal ends the motion, so `then` has nothing to change; drop one")
         object.__setattr__(self, "expr", expr)
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "then", _change(self.then, f"event `{name}`"))
+        object.__setattr__(self, "then", read_change(self.then, f"event `{name}`"))
 
     @property
     def stops(self) -> bool:
@@ -116,12 +115,24 @@ class Occurrence:
         return f"{text}; continues as `{self.after.system.name}` {how}"
 
 
+class Doubt(NamedTuple):
+    """Steps in which the sign of an event may have changed twice: how many, the first one's time, the longest."""
+
+    steps: int
+    t: float
+    longest: float
+
+
 @dataclass(frozen=True, eq=False)
 class Occurrences(Sequence[Occurrence]):
-    """What happened, in order: a sequence; `events["bounce"]` are those of one name. `watched` are all names."""
+    """What happened, in order: a sequence; `events["bounce"]` are those of one name. `watched` are all names.
+
+    `doubts` are the steps in which the sign of an event may have changed twice unseen, by name.
+    """
 
     items: tuple[Occurrence, ...] = ()
     watched: tuple[str, ...] = ()
+    doubts: Mapping[str, Doubt] = field(default_factory=dict)
 
     @overload
     def __getitem__(self, key: int) -> Occurrence: ...
@@ -159,81 +170,18 @@ class Occurrences(Sequence[Occurrence]):
                 lines.append(
                     f"event `{name}` occurred {len(found)} times, t = {found[0].t:.6g} .. {found[-1].t:.6g}{more}"
                 )
+            if name in self.doubts:
+                steps, t, longest = self.doubts[name]
+                lines.append(
+                    f"event `{name}` MAY HAVE BEEN MISSED: its sign could have changed twice within {steps:,} steps, "
+                    f"the first at t = {t:.6g}, up to {longest:.2g} long; limit max_step of the integrator, or use "
+                    "Every(dt, then=...) for a clock"
+                )
         return tuple(lines)
 
 
-def check_events(state: State, events: Iterable[Event]) -> tuple[Event, ...]:
-    """The events, if every one of them can be evaluated in the system or in one that an event leads to.
-
-    Multipliers in them must be unique in the state the motion starts from.
-    """
-    system = state.system
-    if isinstance(events, Event):
-        events = (events,)
-    listed = tuple(events)
-    for event in listed:
-        if not isinstance(event, Event):
-            raise PairingError(f"events={event!r}: not an Event; write Event(expression, ...)")
-    names = [event.name for event in listed]
-    for name in names:
-        if names.count(name) > 1:
-            raise OptionError(f"{names.count(name)} events are called `{name}`; give each its own `name=`")
-    systems = [system, *(event.then for event in listed if isinstance(event.then, System))]
-    for other in systems[1:]:
-        _check_same(system, other)
-    for event in listed:
-        _check_event(systems, event)
-    _check_unique(state, [event for event in listed if event.concerns(system)])
-    return listed
-
-
-def _check_event(systems: Sequence[System], event: Event) -> None:
-    where = f"event `{event.name}`"
-    able = [s for s in systems if not observer_of(s).lacking(event.expression(s))]
-    if not able:
-        observer_of(systems[0]).check_known(event.expression(systems[0]), f"{where} of `{systems[0].name}`")
-    expression = event.expression(able[0])
-    parameters = {sp.Symbol(name) for name in able[0].parameters}
-    if not (expression.free_symbols | expression.atoms(AppliedUndef)) - parameters:
-        raise OptionError(f"{where}: {expression} is constant during a motion and never crosses zero")
-    if isinstance(event.then, Mapping):
-        for key, value in event.then.items():
-            name = name_of(key)
-            rates = (f"{q}'" for q in able[0].coordinates)
-            changeable = (*able[0].coordinates, *able[0].speeds, *able[0].parameters, *rates)
-            if name not in changeable:
-                raise UnknownNameError(name, changeable, f"what {where} changes")
-            observer_of(able[0]).check_known(value, f"the new value of `{name}`, {where}")
-
-
-def _check_unique(state: State, events: Sequence[Event]) -> None:
-    """Raise if an event contains a multiplier that redundant constraints leave open."""
-    system = state.system
-    named = {sp.Symbol(name): name for name in system.constraint_names}
-    asked = {event.name: [named[s] for s in event.expression(system).free_symbols if s in named] for event in events}
-    if not any(asked.values()):
-        return
-    unique = system.diagnose(state).unique
-    for event, names in asked.items():
-        for name in names:
-            if not unique[name]:
-                raise OptionError(
-                    f"event `{event}`: the multiplier of `{name}` is not unique, as constraints are redundant; remove "
-                    "those that repeat others (system.diagnose names them)"
-                )
-
-
-def _check_same(system: System, other: System) -> None:
-    for what in ("coordinates", "speeds"):
-        mine, theirs = getattr(system, what), getattr(other, what)
-        if mine != theirs:
-            raise PairingError(
-                f"`{other.name}` has the {what} {', '.join(theirs)}, not {', '.join(mine)} as `{system.name}`; an "
-                "event can only lead to a system with the same coordinates and speeds in the same order"
-            )
-
-
-def _change(then: Any, where: str) -> Change | None:
+def read_change(then: Any, where: str) -> Change | None:
+    """What an event changes, its expressions read; raises if it is nothing of that kind."""
     if then is None or isinstance(then, System):
         return then
     if isinstance(then, Mapping):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -11,9 +11,10 @@ from dalembert.errors import DalembertError
 from dalembert.motion.motion import Motion
 from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
-from dalembert.run.events import Event, Occurrence, Occurrences
+from dalembert.run.events import Doubt, Event, Occurrence, Occurrences
+from dalembert.run.every import Every, Schedule
 from dalembert.run.recipe import Recipe
-from dalembert.run.segment import Progress, run_segment
+from dalembert.run.segment import NO_PAST, Past, Progress, run_segment, states_of
 from dalembert.run.state_changes import changed
 from dalembert.run.status import Status
 
@@ -28,11 +29,12 @@ def follow_events(
     state: State,
     span: tuple[float, float],
     t_eval: np.ndarray | None,
-    events: Sequence[Event],
+    events: Sequence[Event | Every],
     progress: Progress | None = None,
-) -> Motion | MotionSequence:
-    """The motion from `state` over `span`, in as many segments as changes make of it; a Motion if nothing changed."""
-    course = _Course(recipe, span, t_eval, {event.name: event for event in events}, progress)
+) -> tuple[Motion | MotionSequence, Status]:
+    """The motion from `state` over `span` and how its last segment ended; a Motion if nothing changed it."""
+    schedule = Schedule([event for event in events if isinstance(event, Every)], span)
+    course = _Course(recipe, span, t_eval, {event.name: event for event in events}, schedule, progress)
     try:
         going: State | None = replace(state, t=span[0])
         while going is not None:
@@ -41,7 +43,8 @@ def follow_events(
         if not course.segments:
             raise
         course.end(Status.INTERRUPTED.message)
-    return course.whole()
+        course.status = Status.INTERRUPTED
+    return course.whole(), course.status
 
 
 @dataclass
@@ -51,35 +54,69 @@ class _Course:
     recipe: Recipe
     span: tuple[float, float]
     t_eval: np.ndarray | None
-    events: dict[str, Event]
+    events: dict[str, Event | Every]
+    schedule: Schedule
     progress: Progress | None = None
     segments: list[Motion] = field(default_factory=list)
     happened: list[Occurrence] = field(default_factory=list)
-    fresh: tuple[str, ...] = ()  # events that led to the state to go on from
+    status: Status = Status.OK  # of the last segment
+    doubts: dict[str, Doubt] = field(default_factory=dict)
+    past: Past = NO_PAST  # what events remember of the state to go on from
     pace: dict[str, list[float]] = field(default_factory=dict)  # times of changes, by event; all of them under ""
 
     def go_on(self, state: State) -> State | None:
-        """Move on from a state to the next change; the state after it, or None at the end."""
-        left = self.t_eval
-        if self.segments and left is not None:
-            left = np.concatenate([[state.t], left[left > state.t]])
-        engine, span = self.recipe.engine(state.system, state.parameters), (state.t, self.span[1])
-        motion, status = run_segment(
-            self.recipe, engine, state, span, left, self.progress, tuple(self.events.values()), self.fresh
+        """Move on from a state, with the ticks due there, to the next change; the state there, or None at the end."""
+        if state.t >= self.schedule.next:
+            ticked = self._change([Occurrence(c.name, state.t, state) for c in self.schedule.due(state.t)])
+            if ticked is None:
+                return None
+            state = ticked
+        end = min(self.schedule.next, self.span[1])
+        engine, zeros = self.recipe.engine(state.system, state.parameters), self._zeros()
+        segment = run_segment(
+            self.recipe, engine, state, (state.t, end), self._times(state.t, end), self.progress, zeros, self.past
         )
-        self.segments.append(motion)
-        if status != Status.EVENT:
-            self.happened += motion.events
+        self.segments.append(segment.motion)
+        self.status = segment.status
+        self._count(segment.motion.events.doubts)
+        if segment.status == Status.EVENT:
+            return self._occur(segment.motion.events.items)
+        self.happened += segment.motion.events
+        if segment.status != Status.OK or end == self.span[1]:
             return None
-        at = motion.events[-1].t
-        ending = [o for o in motion.events if o.t == at]
-        self.happened += motion.events[: len(motion.events) - len(ending)]
-        terminal = [o.name for o in ending if self.events[o.name].terminal]
+        self.past = Past((), segment.signs)
+        m = segment.motion
+        return states_of(engine, m.t[-1:], np.hstack([m.q, m.u, m.work[:, None]])[-1:, : engine.nz])[0]
+
+    def _zeros(self) -> tuple[Event, ...]:
+        return tuple(event for event in self.events.values() if isinstance(event, Event))
+
+    def _times(self, t: float, end: float) -> np.ndarray | None:
+        """The times to sample from t to `end`: those asked for, and both of these where something changes."""
+        if self.t_eval is None:
+            return None
+        asked = self.t_eval[(self.t_eval >= t) & (self.t_eval <= end)]
+        begin = [t] if self.segments and not (asked.size and asked[0] == t) else []
+        tick = [end] if end < self.span[1] and not (asked.size and asked[-1] == end) else []
+        return np.concatenate([begin, asked, tick])
+
+    def _count(self, doubts: Mapping[str, Doubt]) -> None:
+        """Add the doubtful steps of a segment."""
+        for name, (steps, t, longest) in doubts.items():
+            before = self.doubts.get(name, Doubt(0, t, 0.0))
+            self.doubts[name] = Doubt(before.steps + steps, before.t, max(before.longest, longest))
+
+    def _occur(self, events: Sequence[Occurrence]) -> State | None:
+        """Let happen what ended a segment; the state after it, or None."""
+        at = events[-1].t
+        ending = [o for o in events if o.t == at]
+        self.happened += events[: len(events) - len(ending)]
+        terminal = [o.name for o in ending if isinstance(e := self.events[o.name], Event) and e.terminal]
         if terminal:
             self.happened += ending
             self.end(f"ended by event `{terminal[0]}` at t = {at:.9g}", success=True)
             return None
-        self.fresh = tuple(o.name for o in ending)
+        self.past = Past(tuple(o.name for o in ending))
         return self._change(ending)
 
     def _change(self, ending: list[Occurrence]) -> State | None:
@@ -92,12 +129,14 @@ class _Course:
             try:
                 happened = changed(self.events[o.name], state)
             except DalembertError as error:
+                if not self.segments:
+                    raise
                 self.happened += ending[k:]
                 self.end(f"event `{o.name}` at t = {at:.9g}: {error}")
                 return None
             self.happened.append(happened)
             state = happened.after or state
-            if self._accumulates(o.name, at):
+            if isinstance(self.events[o.name], Event) and self._accumulates(o.name, at):
                 self.end(f"`{o.name}`: {Status.ZENO.message} (t = {at:.9g})")
                 return None
         if at < self.span[1]:
@@ -123,7 +162,7 @@ class _Course:
 
     def whole(self) -> Motion | MotionSequence:
         """One segment is a Motion, several are a sequence; all occurrences go with it."""
-        events = Occurrences(tuple(self.happened), tuple(self.events))
+        events = Occurrences(tuple(self.happened), tuple(self.events), self.doubts)
         if len(self.segments) == 1:
             return replace(self.segments[0], events=events)
         return MotionSequence(tuple(self.segments), events)

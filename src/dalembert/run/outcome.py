@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 NEAR = 1e-4  # a reciprocal condition that has fallen to this part of the first one tells of a singular position
 STUCK = (Status.STEP_COLLAPSE, Status.DRIFT_STUCK, Status.NOT_CONVERGED, Status.SINGULAR)
+CHATTER = 0.01  # the smaller side of a jump beside the larger
+GROWN = 100.0  # times the largest value at the start
 AHEAD = (1e-12, 1e-9, 1e-6)  # of the time reached: how far to look for equations that are not finite
 
 
@@ -23,7 +25,44 @@ def ending(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
     status, (t, _) = samples.status, samples.end
     if status == Status.OK:
         return status.message
+    if status == Status.COLLAPSED:
+        return f"{status.message} (t = {t:.6g}, steps of {engine.budget.step:.1e}{_cause(engine, samples, z0)})"
     return f"{status.message} (t = {t:.6g}{_whereabouts(engine, samples, t0, z0) if status in STUCK else ''})"
+
+
+def _cause(engine: Engine, samples: Samples, z0: np.ndarray) -> str:
+    """Why steps have become short, as a clause: chattering, or growth without bound; else what changes fastest."""
+    (t, z), system, size = samples.end, engine.system, engine.size
+    names = (*system.coordinates, *system.speeds)
+    zdot, nq = engine.rates(t, z)[:size], system.nq
+    if not np.isfinite(zdot).all():
+        return "; the equations give a value that is not finite there"
+    for k in range(nq, size):  # a rate that turns round with the speed itself
+        either = np.zeros(2)
+        for side in (0, 1):
+            near = np.array(z)
+            near[k] += (2 * side - 1) * max(10.0 * engine.budget.step * abs(zdot[k]), 1e-9 * (1.0 + abs(z[k])))
+            either[side] = engine.rates(t, near)[k]
+        if either[0] > 0.0 > either[1] and min(abs(either)) > CHATTER * max(abs(either)):
+            return (
+                f"; chattering: the rate of `{names[k]}` jumps between {either[1]:.3g} and {either[0]:.3g} where it is "
+                f"{z[k]:.3g}, as a force like sign({names[k]}) makes it; smooth that force, for example by tanh"
+            )
+    k = int(np.argmax(np.abs(zdot) / (1.0 + np.abs(z[:size]))))
+    return _growth(engine, z, zdot, z0) or f"; `{names[k]}` = {z[k]:.3g} changes fastest, at a rate of {zdot[k]:.3g}"
+
+
+def _growth(engine: Engine, z: np.ndarray, zdot: np.ndarray, z0: np.ndarray) -> str:
+    """What grows without bound, as a clause; empty if nothing has become large."""
+    size = engine.size
+    k = int(np.argmax(np.abs(zdot[:size]) / (1.0 + np.abs(z[:size]))))
+    if not (z[k] * zdot[k] > 0.0 and abs(z[k]) > GROWN * (1.0 + np.abs(z0[:size]).max())):
+        return ""
+    name = (*engine.system.coordinates, *engine.system.speeds)[k]
+    return (
+        f"; `{name}` grows without bound: it is {z[k]:.3g} and at this rate doubles in {abs(z[k] / zdot[k]):.1e}, by a "
+        "pole or an instability of the motion"
+    )
 
 
 def _whereabouts(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
@@ -38,4 +77,4 @@ def _whereabouts(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) ->
     for step in np.multiply(AHEAD, max(abs(t), 1.0)):
         if not np.isfinite(engine.rates(t + step, z + step * zdot)).all():
             return "; just after it the equations give a value that is not finite"
-    return ""
+    return _growth(engine, z, zdot, z0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from dalembert.run.drift.start import Start
 from dalembert.run.formulations.choice import Choice
 
@@ -24,7 +26,8 @@ NO_FALLBACKS = Fallbacks()
 class RunFacts(NamedTuple):
     """What was seen and chosen on the way.
 
-    `started` is what the drift control was told, `step` the length of the last step, `mean_step` that of all.
+    `origin` is the time and the state (q, u) it began at. `started` is what the drift control was told, `step` the
+    length of the last step, `mean_step` that of all.
     `choices` are the static choices of the formulation, `partitions` those of a residual form, each with the time from
     which it served. `notes` say what else was chosen and why, `fallbacks` what the formulation did not solve
     itself.
@@ -37,6 +40,7 @@ class RunFacts(NamedTuple):
     partitions: Choices = ()
     notes: tuple[str, ...] = ()
     fallbacks: Fallbacks = NO_FALLBACKS
+    origin: tuple[float, np.ndarray] = (0.0, np.zeros(0))
 
     def choice_at(self, t: float) -> Choices:
         """The choice that served at time t, with the time it was made; the first before that, nothing if none was."""

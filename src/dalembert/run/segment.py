@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from dalembert.equations.observation import observer_of
 from dalembert.equations.system import System
 from dalembert.motion.motion import Motion
 from dalembert.motion.state import State
-from dalembert.run.events import Event, Occurrence, Occurrences
+from dalembert.run.events import Doubt, Event, Occurrence, Occurrences
 from dalembert.run.outcome import ending
 from dalembert.run.recipe import Recipe
 from dalembert.run.status import Status
@@ -25,6 +26,24 @@ if TYPE_CHECKING:
 Progress = Callable[[float], None]  # is told how far a run has come
 
 
+class Past(NamedTuple):
+    """What events remember of the segment before: those that have just occurred, and the signs of the others."""
+
+    fresh: tuple[str, ...] = ()
+    signs: Mapping[str, float] = MappingProxyType({})
+
+
+NO_PAST = Past()
+
+
+class Segment(NamedTuple):
+    """A motion, how it ended, and the signs of the event functions there, by name."""
+
+    motion: Motion
+    status: Status
+    signs: Mapping[str, float]
+
+
 def run_segment(
     recipe: Recipe,
     engine: Engine,
@@ -33,16 +52,17 @@ def run_segment(
     t_eval: np.ndarray | None,
     progress: Progress | None = None,
     events: Sequence[Event] = (),
-    fresh: Sequence[str] = (),
-) -> tuple[Motion, Status]:
+    past: Past = NO_PAST,
+) -> Segment:
     """The motion of the system of `state`, in `engine`, from there over `span`, as far as it gets, and how it ended.
 
-    Events that do not concern the system are left out; those whose names are in `fresh` have just occurred.
+    Events that do not concern the system are left out.
     """
     system, p, z0 = state.system, state.parameters, state.z
     watched = [event for event in events if event.concerns(system)]
-    with _watch(system, watched, fresh).over(engine) if watched else nullcontext():
+    with _watch(system, watched, past).over(engine) if watched else nullcontext():
         samples = recipe.integrator.run(engine, z0, span, t_eval, progress)
+    signs, doubts = _left(engine, watched)
     nq, size, status = system.nq, engine.size, samples.status
     motion = Motion(
         system=system,
@@ -55,17 +75,19 @@ def run_segment(
         message=ending(engine, samples, span[0], z0),
         stats=samples.stats,
         recipe=recipe,
-        facts=engine.facts(_mean_step(samples, span[0])),
-        events=_occurrences(engine, watched, samples.events, tuple(event.name for event in events)),
+        facts=engine.facts(_mean_step(samples, span[0]))._replace(origin=(span[0], z0)),
+        events=Occurrences(
+            _occurrences(engine, watched, samples.events), tuple(event.name for event in events), doubts
+        ),
     )
-    return motion, status
+    return Segment(motion, status, signs)
 
 
 def _mean_step(samples: Samples, start: float) -> float:
     return float(samples.t[-1] - start) / max(samples.stats.get("steps", 0), 1) if len(samples.t) else 0.0
 
 
-def _watch(system: System, events: Sequence[Event], fresh: Sequence[str]) -> Watch:
+def _watch(system: System, events: Sequence[Event], past: Past) -> Watch:
     """The event functions of a run as native code."""
     from dalembert.run.time_loop.event_location import Watch
 
@@ -76,24 +98,38 @@ def _watch(system: System, events: Sequence[Event], fresh: Sequence[str]) -> Wat
         kernel=system.derived_kernel(observation.name, lambda: observation.function),
         directions=tuple(event.direction for event in events),
         stops=tuple(event.stops for event in events),
-        fresh=tuple(event.name in fresh for event in events),
+        fresh=tuple(event.name in past.fresh for event in events),
+        signs=tuple(past.signs.get(event.name, 0.0) for event in events),
         reads_rates=observation.reads_rates,
     )
 
 
+def _left(engine: Engine, events: Sequence[Event]) -> tuple[dict[str, float], dict[str, Doubt]]:
+    """The signs of the event functions where a run ended, and the steps that do not resolve them, by name."""
+    from dalembert.run.time_loop.event_location import doubts, signs
+
+    if not events:
+        return {}, {}
+    names = [event.name for event in events]
+    doubted = {name: Doubt(*doubt) for name, doubt in zip(names, doubts(engine), strict=True) if doubt[0]}
+    return dict(zip(names, signs(engine), strict=True)), doubted
+
+
 def _occurrences(
-    engine: Engine, events: Sequence[Event], found: list[tuple[int, float, np.ndarray]], names: tuple[str, ...]
-) -> Occurrences:
+    engine: Engine, events: Sequence[Event], found: list[tuple[int, float, np.ndarray]]
+) -> tuple[Occurrence, ...]:
     """Occurrences with complete states."""
     if not found:
-        return Occurrences((), names)
-    times, z = np.array([t for _, t, _ in found]), np.array([state for _, _, state in found])
+        return ()
+    states = states_of(engine, np.array([t for _, t, _ in found]), np.array([state for _, _, state in found]))
+    return tuple(Occurrence(events[which].name, s.t, s) for (which, _, _), s in zip(found, states, strict=True))
+
+
+def states_of(engine: Engine, times: np.ndarray, z: np.ndarray) -> list[State]:
+    """Complete states at times (n,) from z = (q, u, work) (n, nz)."""
     e, system = engine.evaluate(times, z), engine.system
-    states = [
+    return [
         State(system, float(t), row[: system.nq], row[system.nq : engine.size], e.udot[k], e.multipliers[k],
               engine.parameters)
         for k, (t, row) in enumerate(zip(times, z, strict=True))
     ]  # fmt: skip
-    return Occurrences(
-        tuple(Occurrence(events[which].name, s.t, s) for (which, _, _), s in zip(found, states, strict=True)), names
-    )

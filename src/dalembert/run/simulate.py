@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.errors import ArrayError, InconsistentStateError, OptionError, PairingError
+from dalembert.errors import ArrayError, InconsistentStateError, InterruptedRunError, OptionError, PairingError
 from dalembert.initial.degeneracy import check_degeneracy
 from dalembert.motion.motion import Motion
 from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
-from dalembert.run.events import Event, check_events
+from dalembert.run.event_checks import check_events
+from dalembert.run.events import Event
+from dalembert.run.every import Every
 from dalembert.run.hybrid import follow_events
 from dalembert.run.progress import Progress
 from dalembert.run.recipe import Recipe
 from dalembert.run.segment import run_segment
+from dalembert.run.status import Status
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -42,7 +45,8 @@ def simulate(
     formulation: Formulation | None = None,
     drift: Drift | None = None,
     integrator: Integrator | None = None,
-    events: Iterable[Event] = (),
+    events: Iterable[Event | Every] = (),
+    verify: bool = False,
 ) -> Motion | MotionSequence:
     """The motion from `state` to `t_end`, or over `(t0, t_end)`.
 
@@ -50,11 +54,14 @@ def simulate(
     changes values that the state carries. The defaults are LagrangeMultipliers, Projection and Automatic, which is
     DOP853 and changes to Radau if the motion turns out to be stiff; the certificate says what was chosen. Numerical
     failure does not raise: the motion holds all samples up to the failure, `success` is False and `message` says why.
-    Ctrl-C ends a run in the same way.
+    Ctrl-C raises `InterruptedRunError`, a KeyboardInterrupt whose `.motion` is the motion up to there.
 
-    `events` are located during the run (see `Event`) and listed in `motion.events`. If an event ends the motion, the
-    last sample is taken there. If an event changes anything, the result is a `MotionSequence`, which reads like a
-    Motion and has two samples at the time of each change, before and after. These samples do not depend on `t_eval`.
+    `events` are located during the run (see `Event`, and `Every` for clocks) and listed in `motion.events`. If an event
+    ends the motion, the last sample is taken there. If an event changes anything, the result is a `MotionSequence`,
+    which reads like a Motion and has two samples at the time of each change, before and after. These samples do not
+    depend on `t_eval`.
+
+    With `verify=True` a second, independent run estimates the error, see `Motion.verify`; the certificate tells it.
     """
     formulation, drift, integrator = pair(formulation, drift, integrator)
     span, times = _times(state, t_end, t_eval)
@@ -63,8 +70,9 @@ def simulate(
     if state.system is not system or parameters:
         state = replace(state, system=system, parameters=values)
     looked_for = check_events(state, events) if events else ()
-    if looked_for:
+    if any(isinstance(event, Event) for event in looked_for):
         check_locates(integrator)
+    motion: Motion | MotionSequence
     with closing(Progress(system.name, span)) as progress:
         recipe = Recipe(formulation, drift, integrator)
         engine = recipe.engine(system, state.parameters)
@@ -73,8 +81,17 @@ def simulate(
         if not known:
             check_degeneracy(system, span[0], state.q, state.u, values)
         if looked_for:
-            return follow_events(recipe, state, span, times, looked_for, progress)
-        return run_segment(recipe, engine, state, span, times, progress)[0]
+            motion, status = follow_events(recipe, state, span, times, looked_for, progress)
+        else:
+            motion, status, _ = run_segment(recipe, engine, state, span, times, progress)
+    if status == Status.INTERRUPTED:
+        raise InterruptedRunError(f"`{system.name}`: {motion.message}", motion)
+    if verify:
+        try:
+            motion.verify(looked_for)
+        except KeyboardInterrupt as interruption:
+            raise InterruptedRunError(f"`{system.name}`: the second run was interrupted", motion) from interruption
+    return motion
 
 
 def check_locates(integrator: Integrator) -> None:

@@ -9,17 +9,19 @@ import numpy as np
 
 from dalembert.equations.observation import observer_of
 from dalembert.equations.system import System, name_of
-from dalembert.errors import DalembertError, InconsistentStateError, InitialStateError
+from dalembert.errors import DalembertError, InconsistentStateError, InitialStateError, UnknownNameError
 from dalembert.initial.accelerations import complete_state
 from dalembert.initial.impact import strike
 from dalembert.motion.state import State
+from dalembert.run.event_checks import changeable_names
 from dalembert.run.events import Event, Occurrence
+from dalembert.run.every import Every
 
 REFUSED = 1e-8  # a position constraint that is off by more cannot be imposed in an instant
 CLOSE = 1e-12  # positions that are off by less stay as they are
 
 
-def changed(event: Event, before: State) -> Occurrence:
+def changed(event: Event | Every, before: State) -> Occurrence:
     """The occurrence of an event that changes something, with the state after it; raises if there is none."""
     then = event.then
     if isinstance(then, System):
@@ -27,7 +29,7 @@ def changed(event: Event, before: State) -> Occurrence:
     elif isinstance(then, Mapping):
         after, impulses = _reset(event, before, then)
     elif then is not None:
-        after, impulses = _returned(event, before, then(before)), {}
+        after, impulses = _returned(event, before, then(before))
     else:
         return Occurrence(event.name, before.t, before)
     return Occurrence(event.name, before.t, before, after, impulses)
@@ -49,14 +51,19 @@ def _joined(before: State, system: System) -> tuple[State, dict[str, float]]:
     return _completed(system, before, before.q, {}, p)
 
 
-def _reset(event: Event, before: State, then: Mapping[Any, Any]) -> tuple[State, dict[str, float]]:
+def _reset(event: Event | Every, before: State, then: Mapping[Any, Any]) -> tuple[State, dict[str, float]]:
     """The state with new values of coordinates, speeds or parameters."""
     system = before.system
     values = observer_of(system).observe(list(then.values()), f"event `{event.name}`")
     numbers = values.at(before.t, before.q, before.u, before.parameters, before.udot, before.multipliers)
     if not np.isfinite(numbers).all():
         raise DalembertError("a new value is not finite")
-    new = {name_of(key): float(value) for key, value in zip(then, numbers, strict=True)}
+    return _with_values(before, {name_of(key): float(value) for key, value in zip(then, numbers, strict=True)})
+
+
+def _with_values(before: State, new: Mapping[str, float]) -> tuple[State, dict[str, float]]:
+    """The state with these values of coordinates, speeds, rates or parameters, by name."""
+    system = before.system
     carried = dict(zip(system.parameters, before.parameters, strict=True))
     p = system.parameter_values({**carried, **{name: new[name] for name in system.parameters if name in new}})
     q = np.array([new.get(name, value) for name, value in zip(system.coordinates, before.q, strict=True)])
@@ -89,11 +96,13 @@ def _completed(
     return complete_state(system, t, q, u, p), dict(zip(system.constraint_names, map(float, impulses), strict=True))
 
 
-def _returned(event: Event, before: State, after: Any) -> State:
-    """What a user's function returned, checked."""
+def _returned(event: Event | Every, before: State, after: Any) -> tuple[State, dict[str, float]]:
+    """What a user's function returned, checked: a state, or new values by name."""
     where = f"the function of event `{event.name}`"
+    if isinstance(after, Mapping):
+        return _with_values(before, _numbers(where, before.system, after))
     if not isinstance(after, State):
-        raise DalembertError(f"{where} returned {type(after).__name__}, not a State")
+        raise DalembertError(f"{where} returned {type(after).__name__}, not a State or a mapping {{name: number}}")
     if (after.system.coordinates, after.system.speeds) != (before.system.coordinates, before.system.speeds):
         raise DalembertError(
             f"{where} returned a state of `{after.system.name}`, which has other coordinates or speeds"
@@ -103,4 +112,17 @@ def _returned(event: Event, before: State, after: Any) -> State:
     left = after.system.evaluate("residual", after.t, after.q, after.u, after.parameters)
     if not (np.abs(left) <= REFUSED).all():
         raise InitialStateError(f"{where} returned a state that violates the constraints by {np.abs(left).max():.3g}")
-    return after
+    return after, {}
+
+
+def _numbers(where: str, system: System, values: Mapping[Any, Any]) -> dict[str, float]:
+    """New values by name, all of them finite."""
+    numbers = {}
+    for key, value in values.items():
+        name, known = name_of(key), changeable_names(system)
+        if name not in known:
+            raise UnknownNameError(name, known, f"what {where} changes")
+        numbers[name] = float(value)
+        if not np.isfinite(numbers[name]):
+            raise DalembertError(f"{where} returned {numbers[name]} for `{name}`, which is not finite")
+    return numbers

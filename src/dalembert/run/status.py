@@ -30,6 +30,7 @@ class Status(enum.IntEnum):
     TOO_ACCURATE = 42
     PARTITION = 43
     REFUSED = 44
+    COLLAPSED = 45
 
     @property
     def message(self) -> str:
@@ -66,5 +67,7 @@ MESSAGES = {
     Status.PARTITION: "the independent speeds given by `u_ind` are no longer independent there; leave it out, so that "
     "others can be chosen during the run, or use HillerAnantharaman()",
     Status.REFUSED: "the solver refused the problem; please report it with the model",
+    Status.COLLAPSED: "the run does not get on: its steps have become so short that it would not reach its end; change "
+    "what makes it so, end the motion there by an event, or give `max_steps` to the integrator to insist",
     Status.INTERRUPTED: "interrupted from the keyboard; the samples up to there are kept",
 }

@@ -16,7 +16,7 @@ import numpy as np
 
 from dalembert.run.integrators.dop853 import DOP853
 from dalembert.run.integrators.explicit import method_of
-from dalembert.run.integrators.options import check_tolerances
+from dalembert.run.integrators.options import check_length, check_tolerances
 from dalembert.run.status import PAUSED, TOO_MANY_STEPS
 from dalembert.run.time_loop.march import Samples, march
 from dalembert.run.time_loop.method import Method
@@ -38,14 +38,18 @@ MARGIN = 2.0  # by which the implicit method must be cheaper
 class Automatic:
     """The default: `DOP853(rtol, atol)`, changing to `Radau(rtol, atol)` where the motion turns out to be stiff.
 
-    The certificate says which was used and why.
+    The certificate says which was used and why. `max_step` bounds the length of a step: without it, a force that acts
+    for a moment can be stepped over unseen.
     """
 
     rtol: float = 1e-10
     atol: float = 1e-12
+    max_step: float | None = None
 
     def __post_init__(self) -> None:
         check_tolerances("Automatic", self.rtol, self.atol)
+        if self.max_step is not None:
+            check_length("Automatic", "max_step", self.max_step, endless=True)
 
     @property
     def explicit(self) -> bool:
@@ -54,7 +58,7 @@ class Automatic:
 
     def method(self) -> Method:
         """The method it begins with."""
-        return DOP853(rtol=self.rtol, atol=self.atol).method()
+        return DOP853(rtol=self.rtol, atol=self.atol, max_step=self.max_step).method()
 
     def run(
         self,
@@ -76,16 +80,17 @@ class Automatic:
                 )
                 parts.append(self._implicit().run(engine, z, (t, span[1]), rest, progress))
             else:
-                step = DOP853(rtol=self.rtol, atol=self.atol, first_step=review.step)
+                step = DOP853(rtol=self.rtol, atol=self.atol, first_step=review.step, max_step=self.max_step)
                 parts.append(march(engine, step.method(), z, (t, span[1]), rest, progress, review))
         if not engine.notes:
-            engine.notes.append("DOP853 throughout, no stiffness detected")
+            steps = sum(part.stats["steps"] for part in parts)
+            engine.notes.append(f"DOP853 throughout, {steps:,} steps; {review.told(len(parts) - 1)}")
         return parts[0] if len(parts) == 1 else joined(parts)
 
-    def _implicit(self, max_steps: int = 1_000_000_000) -> Radau:
+    def _implicit(self, max_steps: int | None = None) -> Radau:
         from dalembert.run.integrators.radau import Radau  # half a minute of compilation, once, if it is needed
 
-        return Radau(rtol=self.rtol, atol=self.atol, max_steps=max_steps)
+        return Radau(rtol=self.rtol, atol=self.atol, max_step=self.max_step, max_steps=max_steps)
 
     def _pays(self, engine: Engine, t: float, z: np.ndarray, t_end: float, review: Review) -> bool:
         """Whether an implicit method needs less work from here on, by a trial."""
@@ -117,6 +122,12 @@ class Review:
         self.accepted, self.t, self.due = accepted, t, 2 * accepted
         ahead = (run.t_end - t) / self.step * EVALUATIONS * run.engine.system.kernel("dynamics").instructions
         return ahead > WORTH
+
+    def told(self, trials: int) -> str:
+        """What is known of stiffness: only what was tried."""
+        if not trials:
+            return "too few to try an implicit method, so stiffness was not looked for"
+        return f"Radau, tried {trials} times, needed no less work from there on"
 
 
 def joined(parts: list[Samples]) -> Samples:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dalembert.errors import OptionError
-from dalembert.run.integrators.options import check_count, check_length, check_span
+from dalembert.run.integrators.options import check_length, check_limits, check_span
 from dalembert.run.integrators.runge_kutta import RungeKutta
 from dalembert.run.integrators.stepping import Stepping
 from dalembert.run.time_loop.march import Samples, march
@@ -65,12 +65,12 @@ class FixedStep(Explicit):
     """Steps of length `step`, at most `max_steps` of them."""
 
     step: float
-    max_steps: int = 1_000_000_000
+    max_steps: int | None = None
 
     def __post_init__(self) -> None:
         name = type(self).__name__
         check_length(name, "step", self.step)
-        check_count(name, self.max_steps)
+        check_limits(name, None, None, self.max_steps)
 
     def method(self) -> Method:
         """The native functions and the settings of the time loop."""

@@ -23,6 +23,7 @@ from dalembert.run.residuals.form import POOR, ResidualForm, SettledForm
 from dalembert.run.residuals.hiller_anantharaman import HillerAnantharaman
 from dalembert.run.status import Status
 from dalembert.run.time_loop.march import SLICE, Samples
+from dalembert.run.time_loop.step_budget import FIRST, WINDOW, StepBudget
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
@@ -59,7 +60,7 @@ class IDA:
     form: ResidualForm = field(default_factory=HillerAnantharaman)
     first_step: float | None = None
     max_step: float | None = None
-    max_steps: int = 1_000_000_000
+    max_steps: int | None = None
     max_order: int = 5
 
     def __post_init__(self) -> None:
@@ -133,7 +134,9 @@ class _Run:
         self.z[: engine.size] = z0[: engine.size]  # the work done starts at zero
         self.solvers: dict[str, Solver] = {}
         self.form: SettledForm | None = None
-        self.steps = self.since = self.next = 0
+        self.steps = self.since = self.next = self.looked = 0
+        self.allowed = FIRST if ida.max_steps is None else ida.max_steps
+        engine.budget = StepBudget(*span)
         self.quality, self.away, self.tiny = 1.0, False, 0
         self.h_min = 16.0 * np.finfo(float).eps * max(abs(span[0]), abs(span[1]))
         self.ts: list[float] = []
@@ -152,8 +155,8 @@ class _Run:
         with Interruption() as interruption:
             self._begin(self.ida.form.settled(self.engine, self.t, self.z))
             while self.t < self.t_end:
-                if self.steps >= self.ida.max_steps:
-                    return Status.TOO_MANY_STEPS
+                if self.steps >= self.allowed and not self._goes_on():
+                    return Status.TOO_MANY_STEPS if self.ida.max_steps else Status.COLLAPSED
                 if interruption.asked:
                     return Status.INTERRUPTED
                 status = self._step()
@@ -163,6 +166,14 @@ class _Run:
                     shown = time.perf_counter()
                     progress(self.t)
         return Status.OK
+
+    def _goes_on(self) -> bool:
+        """Whether a run without a given number of steps gets on; if so, more steps are allowed."""
+        budget = self.engine.budget
+        if self.ida.max_steps is not None or budget.is_spent(self.t, self.steps - self.looked):
+            return False
+        self.looked, self.allowed = self.steps, self.steps + WINDOW
+        return True
 
     def _hop(self) -> Status:
         """An interval too short for a first step: along the tangent."""

@@ -11,6 +11,7 @@ from dalembert.errors import OptionError
 
 ROUND_OFF = float(np.finfo(float).eps)
 SMALLEST_RTOL = 5e-16
+MOST_FIXED = 1_000_000_000  # steps of fixed length where `max_steps` is not given
 
 
 def check_tolerances(name: str, rtol: float, atol: float, least: float = SMALLEST_RTOL) -> None:
@@ -33,13 +34,14 @@ def check_count(name: str, value: int) -> None:
         raise OptionError(f"{name}: max_steps is {value!r}; it must be a positive integer")
 
 
-def check_limits(name: str, first_step: float | None, max_step: float | None, max_steps: int) -> None:
-    """Raise OptionError unless the first step and the longest one, if given, and the number of steps are positive."""
+def check_limits(name: str, first_step: float | None, max_step: float | None, max_steps: int | None) -> None:
+    """Raise OptionError unless the first step, the longest one and the number of steps are positive, where given."""
     if first_step is not None:
         check_length(name, "first_step", first_step)
     if max_step is not None:
         check_length(name, "max_step", max_step, endless=True)
-    check_count(name, max_steps)
+    if max_steps is not None:
+        check_count(name, max_steps)
 
 
 def check_fixed(name: str, **others: object) -> None:
@@ -51,7 +53,7 @@ def check_fixed(name: str, **others: object) -> None:
         )
 
 
-def check_span(name: str, step: float, span: tuple[float, float], max_steps: int) -> None:
+def check_span(name: str, step: float, span: tuple[float, float], most: int | None) -> None:
     """Raise OptionError if fixed steps cannot cross the interval: lost in round-off, or too many of them."""
     t0, t1 = span
     least = 16.0 * ROUND_OFF * max(abs(t0), abs(t1))
@@ -60,7 +62,7 @@ def check_span(name: str, step: float, span: tuple[float, float], max_steps: int
             f"{name}: step is {step:g}, which t = {t0:g} .. {t1:g} cannot resolve in double precision; "
             f"use at least {least:.2g}"
         )
-    steps = (t1 - t0) / step
+    steps, max_steps = (t1 - t0) / step, MOST_FIXED if most is None else most
     if steps > max_steps * (1.0 + 1e-9):
         raise OptionError(
             f"{name}: {steps:.4g} steps of {step:g} from t = {t0:g} to {t1:g} are more than max_steps = {max_steps:,}; "

@@ -26,7 +26,7 @@ class Stepping(ABC):
     atol: float | None = None
     first_step: float | None = None
     max_step: float | None = None
-    max_steps: int = 1_000_000_000
+    max_steps: int | None = None
 
     @abstractmethod
     def method(self) -> Method:

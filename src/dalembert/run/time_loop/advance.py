@@ -32,6 +32,7 @@ from dalembert.run.formulations.choice import RECHOOSE
 from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, TOO_MANY_STEPS, UNSOUND
 from dalembert.run.time_loop.event_location import begin, is_crowded, watch, watched
 from dalembert.run.time_loop.method import Method
+from dalembert.run.time_loop.step_budget import FIRST
 
 
 class Clock(Record):
@@ -50,6 +51,7 @@ class Clock(Record):
     )
 
 
+UNBOUNDED = 2**62
 EPS = float(np.finfo(float).eps)
 
 
@@ -62,12 +64,19 @@ def new_clock(t0: float, t1: float, method: Method) -> Clock:
     return clock
 
 
+def _allowed(method: Method) -> int:
+    """Steps until the run is looked at: those given, else a first few if steps can collapse."""
+    if method.max_steps is not None:
+        return method.max_steps
+    return FIRST if method.adaptive else UNBOUNDED
+
+
 @functools.lru_cache(maxsize=64)
 def _clock(method: Method) -> Clock:
     """What the clock says of a method, whatever the interval."""
     return Clock(
         h=method.first_step, rtol=method.rtol, atol=method.atol, exponent=1.0 / method.order, last_error=1.0,
-        allowed=method.max_steps, adaptive=int(method.adaptive), order=method.order,
+        allowed=_allowed(method), adaptive=int(method.adaptive), order=method.order,
     )  # fmt: skip
 
 

@@ -4,10 +4,12 @@ An event occurs where its function changes sign in the direction asked for. Each
 as long as no piece shows a change of sign the states between come from a cubic through both ends, which costs nothing
 but the event functions. Only a step that shows one is given its dense output; on it, brought onto the constraints, the
 zero is found by Chandrupatla's method (inverse quadratic interpolation where that is safe, else bisection), to the
-resolution of time. Two zeros of one function within one piece of a step cancel and are not seen.
+resolution of time. Two zeros of one function within one piece of a step cancel and are not seen; where the values at
+the pieces leave room for that (`_is_unresolved`), the step is counted as doubtful.
 
-A function that is zero at the start has no sign there: it takes that of the first value beyond `SLACK`, and does not
-occur by doing so. This is why an event that has just changed the motion does not occur again at once.
+A function that is zero at the start has no sign there, unless a run before left it one: it takes that of the first
+value beyond `SLACK`, and does not occur by doing so. This is why an event that has just changed the motion does not
+occur again at once.
 """
 
 from __future__ import annotations
@@ -63,27 +65,32 @@ class Watched(Record):
         # looked at and at both ends of a piece, and where in the step the zero is. Then the input of the kernel, a
         # state, and the occurrences: time and state.
         *ints("signs starts ends values left right roots input place records"),
-        # Blocks of integers, per function: its direction, whether it ends the run, whether it has just occurred; then
-        # which functions occurred.
-        *ints("direction stops fresh which"),
+        # Further blocks of floats: values at the start of a step and at the ends of its pieces, one after the other;
+        # per function, time of the first doubtful step and length of the longest.
+        *ints("pieces doubted longest"),
+        # Blocks of integers, per function: its direction, whether it ends the run, whether it has just occurred, how
+        # many steps were doubtful; then which functions occurred.
+        *ints("direction stops fresh doubts which"),
     )
 
 
 watched = record_at(Watched)
-PER_FUNCTION = ("signs", "starts", "ends", "values", "left", "right", "roots")
+PER_FUNCTION = ("signs", "starts", "ends", "values", "left", "right", "roots", "doubted", "longest")
 
 
 @dataclass(frozen=True)
 class Watch:
     """Event functions for a run: their kernel, and per function direction, whether it ends the run, just occurred.
 
-    The kernel reads (t, q, u, p, q', u', power, la); `reads_rates` says whether it needs more than (t, q, u, p).
+    `signs` are those that a run before left the functions with, 0 where there was none. The kernel reads (t, q, u, p,
+    q', u', power, la); `reads_rates` says whether it needs more than (t, q, u, p).
     """
 
     kernel: Kernel
     directions: tuple[int, ...]
     stops: tuple[bool, ...]
     fresh: tuple[bool, ...]
+    signs: tuple[float, ...]
     reads_rates: bool
 
     @contextmanager
@@ -100,9 +107,9 @@ class Watch:
         n_x, n_rates = 1 + engine.size + len(engine.parameters), engine.size + 1 + engine.system.nc
         capacity = ROOM + len(PIECES) * n
         blocks = dict.fromkeys(PER_FUNCTION, n)
-        blocks |= {"input": n_x + n_rates, "place": nz, "records": capacity * (1 + nz)}
+        blocks |= {"input": n_x + n_rates, "place": nz, "records": capacity * (1 + nz), "pieces": 5 * n}
         w, _ = engine.work.part(
-            "watch", Watched, blocks, dict.fromkeys(("direction", "stops", "fresh"), n) | {"which": capacity}
+            "watch", Watched, blocks, dict.fromkeys(("direction", "stops", "fresh", "doubts"), n) | {"which": capacity}
         )
         w.n, w.kernel, w.reads_rates, w.first, w.n_x, w.n_rates = (
             n,
@@ -114,6 +121,7 @@ class Watch:
         )
         for name, values in (("direction", self.directions), ("stops", self.stops), ("fresh", self.fresh)):
             engine.work.ints[getattr(w, name) :][:n] = values
+        engine.mem[w.signs :][:n] = self.signs
 
 
 def occurrences(engine: Engine) -> list[tuple[int, float, np.ndarray]]:
@@ -125,6 +133,19 @@ def occurrences(engine: Engine) -> list[tuple[int, float, np.ndarray]]:
     which = engine.work.ints[w.which : w.which + w.kept].tolist()
     w.kept = 0
     return [(function, float(row[0]), row[1:]) for function, row in zip(which, rows, strict=True)]
+
+
+def signs(engine: Engine) -> list[float]:
+    """The signs of the functions where a run has come to; 0 for one that has none yet."""
+    w = engine.work.parts["watch"]
+    return engine.mem[w.signs :][: w.n].tolist()
+
+
+def doubts(engine: Engine) -> list[tuple[int, float, float]]:
+    """The doubtful steps of each function: how many, the first one's time, the length of the longest."""
+    w = engine.work.parts["watch"]
+    counts, times, lengths = engine.work.ints[w.doubts :], engine.mem[w.doubted :], engine.mem[w.longest :]
+    return [(int(counts[k]), float(times[k]), float(lengths[k])) for k in range(w.n)]
 
 
 @jit(i8(Plan))
@@ -194,15 +215,19 @@ def _turn(plan, mem, signs, column):
 
 @jit(i8(Plan, Floats, f8, Floats))
 def begin(plan, mem, t, z):
-    """Values and signs at the start; functions that have just occurred have no sign."""
+    """Values and signs at the start; functions that have just occurred have no sign, zero ones keep theirs."""
     w = watched(plan.watch)
     ints = ints_at(plan.ints, plan.n_ints)
     n = w.n
     _gauge_state(plan, mem, t, z)
     _keep_values(plan, mem, w.starts)
     for k in range(n):
-        fresh = ints[w.fresh + k]
-        mem[w.signs + k] = 0.0 if fresh else _sign(0.0, mem[w.values + k])
+        here = _sign(0.0, mem[w.values + k])
+        if ints[w.fresh + k]:
+            here = 0.0
+        elif here == 0.0:
+            here = mem[w.signs + k]
+        mem[w.signs + k], ints[w.fresh + k] = here, 0
     w.kept = w.stopped = 0
     w.first = 1
     return 0
@@ -210,16 +235,17 @@ def begin(plan, mem, t, z):
 
 @jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats))
 def _is_suspect(plan, mem, t, h, z, stages, znew, zdot):
-    """Whether some function may be zero within the step, by the cubic through both ends; ENDS are known."""
+    """Whether some function may be zero within the step, by the cubic through both ends; ENDS are known.
+
+    Leaves the values at the start and at the ends of all pieces in PIECES.
+    """
     w = watched(plan.watch)
     n, nz = w.n, plan.nz
+    suspect = 0
     for k in range(n):
-        if w.first and mem[w.signs + k] == 0.0:
-            return 1
-        mem[w.roots + k] = mem[w.signs + k]
-    if _turn(plan, mem, w.roots, w.ends):
-        return 1
+        suspect += w.first and mem[w.signs + k] == 0.0
     move(mem, w.roots, mem, w.signs, n)
+    move(mem, w.pieces, mem, w.starts, n)
     start = w.place
     place = mem[start : start + nz]
     for piece in range(NEAR, PIECES.size - 1):
@@ -228,9 +254,54 @@ def _is_suspect(plan, mem, t, h, z, stages, znew, zdot):
         for i in range(nz):
             place[i] = z[i] + a * (znew[i] - z[i]) + h * b * ((1.0 - s) * stages[i] - s * zdot[i])
         _gauge_state(plan, mem, t + s * h, place)
-        if _turn(plan, mem, w.roots, w.values):
+        _keep_values(plan, mem, w.pieces + (piece - NEAR + 1) * n)
+        suspect += _turn(plan, mem, w.roots, w.values)
+    move(mem, w.pieces + 4 * n, mem, w.ends, n)
+    return suspect + _turn(plan, mem, w.roots, w.ends)
+
+
+@jit(i8(Plan, Floats, i8, f8))
+def _is_unresolved(plan, mem, k, until):
+    """Whether function k leaves room for two more zeros in a piece that begins before the part `until` of the step.
+
+    Let its second difference be at most 2 c there. Between values a, b of one sign it bends to zero only if sqrt(c) >
+    sqrt|a| + sqrt|b|; between values of both signs it turns only if c > |a| + |b|. Here 2 c is the second difference
+    next to the piece plus the third and fourth ones, by which it may differ: small where pieces resolve the function.
+    """
+    w = watched(plan.watch)
+    n, at = w.n, w.pieces + k
+    first = mem[at] - 2.0 * mem[at + n] + mem[at + 2 * n]
+    second = mem[at + n] - 2.0 * mem[at + 2 * n] + mem[at + 3 * n]
+    third = mem[at + 2 * n] - 2.0 * mem[at + 3 * n] + mem[at + 4 * n]
+    rest = max(abs(second - first), abs(third - second)) + abs(third - 2.0 * second + first)
+    for piece in range(4):
+        a, b = mem[at + piece * n], mem[at + (piece + 1) * n]
+        if 0.25 * piece >= until or abs(a) <= SLACK or abs(b) <= SLACK:
+            continue
+        left = first if piece < 2 else second
+        right = first if piece == 0 else (second if piece == 1 else third)
+        size = abs(a) + abs(b)
+        if (a > 0.0) == (b > 0.0):
+            up = 1.0 if a > 0.0 else -1.0
+            left, right = max(0.0, up * left), max(0.0, up * right)
+            size += 2.0 * math.sqrt(abs(a) * abs(b))
+        if 0.5 * (max(abs(left), abs(right)) + rest) > size:
             return 1
-    return _turn(plan, mem, w.roots, w.ends)
+    return 0
+
+
+@jit(i8(Plan, Floats, f8, f8, f8))
+def _doubt(plan, mem, t, h, until):
+    """Count the functions that the step from t by h, or its part `until`, does not resolve."""
+    w = watched(plan.watch)
+    ints = ints_at(plan.ints, plan.n_ints)
+    for k in range(w.n):
+        if _is_unresolved(plan, mem, k, until):
+            if ints[w.doubts + k] == 0:
+                mem[w.doubted + k], mem[w.longest + k] = t, 0.0
+            ints[w.doubts + k] += 1
+            mem[w.longest + k] = max(mem[w.longest + k], h)
+    return 0
 
 
 @jit(f8(Plan, Floats, f8, f8, f8, f8, Floats, Floats, Floats))
@@ -353,12 +424,14 @@ def watch(plan, mem, t, h, t_new, z, stages, znew, zdot):
                 )
             at = _take(plan, mem, t, h, t_new, z, stages, znew)
             if at < math.inf:
+                _doubt(plan, mem, t, h, (at - t) / h)
                 return at
             _turn(plan, mem, w.signs, w.right)
             move(mem, w.left, mem, w.right, n)
             left = right
     else:
         _turn(plan, mem, w.signs, w.ends)
+    _doubt(plan, mem, t, h, 1.0)
     move(mem, w.starts, mem, w.ends, n)
     w.first = 0
     return math.inf

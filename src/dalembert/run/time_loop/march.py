@@ -13,11 +13,12 @@ import numpy as np
 from dalembert.errors import OptionError
 from dalembert.native.jit import Native, address_of
 from dalembert.native.workspace import NOTHING
-from dalembert.run.status import MORE, PAUSED, UNSOUND, Status
+from dalembert.run.status import MORE, PAUSED, TOO_MANY_STEPS, UNSOUND, Status
 from dalembert.run.time_loop import advance as loop
 from dalembert.run.time_loop import event_location as crossing
 from dalembert.run.time_loop.columns import padded
 from dalembert.run.time_loop.method import Method
+from dalembert.run.time_loop.step_budget import WINDOW, StepBudget
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
@@ -83,6 +84,11 @@ def march(
     run = March(engine, method, z0, span, t_eval)
     run.clock.recalled = recalled
     advance, status = loop.launch, MORE
+    watches = method.max_steps is None and method.adaptive
+    if watches and engine.budget is None:
+        engine.budget = StepBudget(*span)
+    elif watches:  # another method has begun this run
+        run.clock.allowed = WINDOW
     try:
         while status == MORE:
             status = run.slice(advance, MOST_STEPS if review is None else max(review.due - run.accepted, 1))
@@ -91,6 +97,8 @@ def march(
                 engine.choose_anew(span[0], z0)
                 run.clock.recalled, advance, status = 0, loop.launch, MORE
                 continue
+            if status == TOO_MANY_STEPS and watches:
+                status = run.look(engine.budget)
             if engine.plan.stale > 0:
                 # A partition given by the user may fail on the way: the pivoted solve carries on.
                 with suppress(OptionError):
@@ -127,6 +135,7 @@ class March:
         self.chunks: list[tuple[np.ndarray, np.ndarray]] = []
         self.events: list[tuple[int, float, np.ndarray]] = []
         self.budget = 64
+        self.looked = 0  # accepted steps when the step budget was last looked at
         asked = len(self.t_eval) > 0 and self.t_eval[0] <= t0
         if asked or t_eval is None:  # the first sample is the given state itself
             self.ts[0], self.zs[:nz] = t0, self.z
@@ -165,6 +174,14 @@ class March:
         self.budget = max(16, min(int(self.budget * SLICE / max(seconds, 1e-6)), 4 * self.budget, MOST_STEPS))
         self.collect()
         return status
+
+    def look(self, budget: StepBudget | None) -> int:
+        """MORE if the run gets on, and then more steps are allowed; COLLAPSED if its steps have become too short."""
+        if budget is not None and budget.is_spent(self.t, self.accepted - self.looked):
+            return Status.COLLAPSED
+        self.looked = self.accepted
+        self.clock.allowed = self.accepted + WINDOW
+        return MORE
 
     def collect(self) -> None:
         """Copy stored samples and occurrences out of their buffers."""

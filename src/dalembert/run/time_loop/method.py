@@ -31,7 +31,7 @@ class Method:
     rtol: float = 0.0
     atol: float = 0.0
     max_step: float = float("inf")
-    max_steps: int = 1_000_000_000
+    max_steps: int | None = None  # None: as long as the run gets on, see `step_budget`
     estimate: Any = None
     stability: Sequence[float] = ()
     name: str = "the integrator"
