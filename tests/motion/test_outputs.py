@@ -131,6 +131,15 @@ def test_faults_of_outputs_are_raised_by_compile():
         assert part in text
 
 
+def test_elements_need_names_of_their_own():
+    model = da.Model("two springs")
+    body = model.body("B", mass=1.0, inertia=1.0)
+    for height in (0, 1):
+        model.elements.spring("s", model.marker(model.ground, [-1, height]), body, stiffness=1.0)
+    with pytest.raises(da.ModelError, match="2 elements are called `s`"):
+        model.compile()
+
+
 # -- a slider-crank in absolute coordinates: markers, joints, elements ------------------------------------------------
 
 
