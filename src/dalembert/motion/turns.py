@@ -17,9 +17,12 @@ def count_turns(motion: Any, name: str, read: Callable[[Any], np.ndarray]) -> np
     """The angle `name` (nt,), which `read` gives between -pi and pi, with whole turns from the first sample on.
 
     Turns between two samples are those that bring the change of the angle closest to the trapezoidal rule for its rate.
-    Where that does not tell them, samples in between do.
+    That is right if the rate is monotonic between them and changes little; so samples as close as the steps that made
+    the motion are looked at, and closer ones where the rate changes much. A motion out of a file has its own samples
+    only.
     """
     t, rate = np.asarray(motion.t), f"{name.rpartition('.')[0]}.rate"
+    motion = _as_close_as_steps(motion)
     for _ in range(HALVINGS):
         angle = read(motion)
         steps, unsure = _steps(motion.t, angle, motion[rate])
@@ -35,6 +38,14 @@ def count_turns(motion: Any, name: str, read: Callable[[Any], np.ndarray]) -> np
     )
 
 
+def _as_close_as_steps(motion: Any) -> Any:
+    """The motion with at least as many samples as its integrator took steps, if it can be continued between them."""
+    count = motion.stats.get("steps", 0) + 1
+    if not motion.can_continue or not 1 < len(motion) < count:
+        return motion
+    return motion.resampled(np.union1d(motion.t, np.linspace(motion.t[0], motion.t[-1], count)))
+
+
 def join_turns(parts: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Angles of successive segments, each with the whole turns by which it goes on from where the last one ended."""
     joined: list[np.ndarray] = []
@@ -47,8 +58,12 @@ def join_turns(parts: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def _steps(t: np.ndarray, angle: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Changes of the angle between samples with whole turns, (nt - 1,), and where they are not sure."""
-    predicted = np.diff(t) * (rate[1:] + rate[:-1]) / 2
-    steps = np.diff(angle)
+    """Changes of the angle between samples with whole turns, (nt - 1,), and where they are not sure.
+
+    The integral of a monotonic rate is within h |change of the rate| / 2 of the trapezoidal rule.
+    """
+    h, steps = np.diff(t), np.diff(angle)
+    predicted = h * (rate[1:] + rate[:-1]) / 2
     steps += 2 * np.pi * np.round((predicted - steps) / (2 * np.pi))
-    return steps, ~(np.abs(predicted - steps) <= SURE)
+    sure = (np.abs(predicted - steps) <= SURE) & (h * np.abs(np.diff(rate)) / 2 <= SURE)
+    return steps, ~sure

@@ -268,18 +268,21 @@ def _check_frictions(statement: Statement) -> list[str]:
 
 def _check_names(statement: Statement) -> list[str]:
     """Force elements are asked for by name; so are joints and points, by names of their own kind."""
-    counts = Counter(element.name for element in statement.elements)
-    elements = [
+    counts = Counter(str(element.name) for element in statement.elements)
+    faults = [
         f"{n} elements are called `{name}`; give each its own name, to be asked for what it exerts"
         for name, n in counts.items()
         if n > 1
     ]
-    owners = {*counts, *(joint.name for joint in statement.joints)}
-    owners |= {point.name for points in (statement.particles, statement.bodies) for point in points}
-    return elements + [
-        f"output `{output.name}` reads like something of `{output.name.partition('.')[0]}`; choose another name"
-        for output in statement.outputs
-        if "." in output.name and output.name.partition(".")[0] in owners
+    dotted = [name for name in (str(output.name) for output in statement.outputs) if "." in name]
+    if not dotted:
+        return faults
+    points: list[Point] = [*statement.particles, *statement.bodies]
+    owners = {*counts, *(str(joint.name) for joint in statement.joints), *(str(point.name) for point in points)}
+    return faults + [
+        f"output `{name}` reads like something of `{name.partition('.')[0]}`; choose another name"
+        for name in dotted
+        if name.partition(".")[0] in owners
     ]
 
 
