@@ -70,9 +70,10 @@ NUMBERS = [
 ]  # fmt: skip
 ATOMS = [
     "x", "y", "a", "t", "pi", "zz", "0", "1/0", "1e300", "exp(1e300)", "10**400", "7**999", "9**9**9", "sqrt(-1)",
-    "log(0)", "log(x)", "Abs(x)", "sign(y)", "1/x", "diff(x)", "diff(x, 2)", "diff(diff(x, 2))", "x**x", "atan2(0, 0)", "x.y",
-    "x[0]", "tan(pi/2)", "asin(5)", "Max(x, y, 1, a)", "Min(x, sqrt(-1))", "(x", "lambda: x", "\\u001b[31m", "\x85", "'", "é",
-    "x y",
+    "log(0)", "log(x)", "Abs(x)", "sign(y)", "1/x", "diff(x)", "diff(x, 2)", "diff(diff(x, 2))", "x**x",
+    "atan2(0, 0)", "x.y", "x[0]", "tan(pi/2)", "asin(5)",
+    "Max(x, y, 1, a)", "Min(x, sqrt(-1))", "(x", "lambda: x", "\\u001b[31m",
+    "\x85", "'", "é", "x y",
 ]  # fmt: skip
 WRAPPERS = ["sin({})", "Abs({})", "-({})", "({})**2", "({})**999", "exp({})", "log({})", "sqrt({})", "1/({})",
             "({0})*({0})", "diff({})", "Max({}, 1)", "({})**({})", "acos({})", "({}) + ({})"]  # fmt: skip

@@ -76,8 +76,7 @@ HOSTILE = {
     "right to left": (constrained("x") + 'unit = "\\u202em"\n', r"has the control character \u202e"),
     "two lines": (constrained("x") + 'unit = "m\\nOK"\n', "must be a text of one line"),
     "singular": (
-        'coordinates = ["x"]\n[[bodies]]\nname = "B"\nmass = 1\ninertia = 1\nposition = ["x", 0]\n'
-        'rotation = "log(x)"\n',
+        f'{HEAD}[[bodies]]\nname = "B"\nmass = 1\ninertia = 1\nposition = ["x", "y"]\nrotation = "log(x)"\n',
         "not finite",
     ),
 }  # fmt: skip
