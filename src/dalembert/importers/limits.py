@@ -33,14 +33,14 @@ _DOTTED = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*\.[ \t]*{_PART}){{{DEEPEST},}}
 def read_text(path: Path) -> str:
     """The text of a regular file of a reasonable size; raises `ModelError`."""
     try:
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            raise ModelError(str(path), ["this is not a regular file"])
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
+        special = path.exists() and not (path.is_file() or path.is_dir())  # reading one may never end
+        content = b"" if special else _beginning(path)
     except OSError as error:
         raise ModelError(str(path), [f"the file cannot be read: {error.strerror}"]) from error
     except ValueError as error:  # a name that no file can have
         raise ModelError(str(path), [f"the file cannot be read: {error}"]) from error
+    if special:
+        raise ModelError(str(path), ["this is not a regular file"])
     if len(content) > LARGEST_FILE:
         raise ModelError(str(path), [f"the file is larger than {LARGEST_FILE:,} bytes; state large models in Python"])
     try:
@@ -51,6 +51,11 @@ def read_text(path: Path) -> str:
     if found:
         raise ModelError(str(path), [f"the name `{brief(found[0])}` has more than {DEEPEST} parts"])
     return text.replace("\r\n", "\n")
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(LARGEST_FILE + 1)
 
 
 class Value(NamedTuple):
@@ -104,7 +109,7 @@ def _faults_of(value: Value) -> list[str]:
         return [f"{brief(where)} has the control character {printable(bad[0])} in it"] if bad else []
     if isinstance(content, int) and content.bit_length() > LARGEST_NUMBER:
         return [f"{brief(where)} is a number of more than 300 digits; write it as 1.0e3"]
-    most = {list: MOST_ENTRIES, dict: MOST_NAMES}.get(type(content))
-    if most is not None and len(content) > most:
+    most = MOST_ENTRIES if isinstance(content, list) else MOST_NAMES
+    if isinstance(content, list | dict) and len(content) > most:
         return [f"{brief(where)} has {len(content):,} entries; a model file may have {most}, state more in Python"]
     return []

@@ -70,7 +70,10 @@ def from_toml(path: str | Path) -> ModelFile:
     faults = check_content(tables)
     if faults:
         raise ModelError(str(path), faults)
-    return _Reading(path, tables).file()
+    try:
+        return _Reading(path, tables).file()
+    except _ManyFaultsError as error:
+        raise ModelError(str(path), [*error.faults, "there may be more; correct these first"]) from None
 
 
 class _Reading:
@@ -78,9 +81,9 @@ class _Reading:
 
     def __init__(self, path: Path, tables: Mapping[str, Any]) -> None:
         self.path, self.faults = path, list[str]()
-        file = read_tables(tables, self._fault)
+        file, stem = read_tables(tables, self._fault), printable(path.stem)
         self.values, self.tables, self.lists = file.values, file.tables, file.lists
-        self.model = Model(self._text(self.values.get("name", path.stem), "name") or path.stem)
+        self.model = Model(self._text(self.values.get("name", stem), "name") or stem)
         named = [entry.values.get("name") for kind in ("bodies", "particles") for entry in self.lists[kind]]
         # None until they are stated, and for good where that fails: whoever refers to them is not to blame
         self.points: dict[str, Particle | Body | None] = {name: None for name in named if isinstance(name, str)}
@@ -89,12 +92,6 @@ class _Reading:
 
     def file(self) -> ModelFile:
         """All that the file says, or all of its faults."""
-        try:
-            return self._stated()
-        except _ManyFaultsError:
-            raise ModelError(str(self.path), [*self.faults, "there may be more; correct these first"]) from None
-
-    def _stated(self) -> ModelFile:
         self._declare()
         self._state_inertia()
         self._state_loads()
@@ -112,7 +109,7 @@ class _Reading:
         if message not in self.faults:
             self.faults.append(printable(message))
         if len(self.faults) >= MOST_FAULTS:
-            raise _ManyFaultsError
+            raise _ManyFaultsError(self.faults)
 
     def _entries(self, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """The entries of a list of tables that say all they must, and where they stand."""
@@ -201,18 +198,17 @@ class _Reading:
                     continue
                 values = {key: self._read(v, f"{where}, {key}") for key, v in entry.items() if key != "name"}
                 self.points[entry["name"]] = state(entry["name"], **values)
-            if kind == "bodies":  # they may come with coordinates
-                self.text.symbols.update({_spelt(name): f for name, f in self._functions().items()})
-                self._check_count()
+                if kind == "bodies":  # they may come with coordinates
+                    self._check_count()
+                    self.text.symbols.update({_spelt(name): f for name, f in self._functions().items()})
 
     def _check_count(self) -> None:
         count = len(self.model.statement.coordinates)
         if count > MOST_COORDINATES:
             self._fault(
-                f"with the bodies there are {count} coordinates; a model file may have {MOST_COORDINATES}, "
-                "state more in Python"
+                f"with the bodies there are more than {MOST_COORDINATES} coordinates; state larger models in Python"
             )
-            raise _ManyFaultsError
+            raise _ManyFaultsError(self.faults)
 
     def _state_loads(self) -> None:
         tables, model = self.tables, self.model
@@ -284,6 +280,9 @@ class _Reading:
 
 class _ManyFaultsError(Exception):
     """There are so many faults that the rest of a file is not worth reading."""
+
+    def __init__(self, faults: list[str]) -> None:
+        self.faults = faults
 
 
 def _spelt(name: str) -> str:

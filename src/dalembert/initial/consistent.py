@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from dalembert.equations.system import System
 from dalembert.initial.branches import find_branches
 from dalembert.initial.request import Values, read_task
@@ -12,6 +14,7 @@ from dalembert.initial.solution import solve_task
 from dalembert.motion.state import State
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # trials may leave the domain of the model
 def find_state(
     system: System,
     given: Values | None = None,

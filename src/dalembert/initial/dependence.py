@@ -12,6 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
+from dalembert.errors import InitialStateError
+
 DEPENDENT = 1e-9  # a singular value below this, with unit rows, is zero
 MASSLESS = 1e-9  # an eigenvalue of M, scaled to unit diagonal, below this is zero
 NEGLIGIBLE = 1e-8  # coefficients below this, for unit rows, are round-off
@@ -85,6 +87,8 @@ class Scaled:
 
 def scale(M: np.ndarray, A: np.ndarray, W: np.ndarray) -> Scaled:
     """The equations with measured speeds and unit rows; M (nu, nu), A and W (nc, nu) as stated."""
+    if not all(np.isfinite(matrix).all() for matrix in (M, A, W)):
+        raise InitialStateError("the mass matrix or a constraint's gradient is not finite: the state is a singular one")
     size = _speed_sizes(M, A)
     inertia = M * size[:, None] * size
     unit = A * size

@@ -1,0 +1,123 @@
+"""Model files that mean harm, or nothing: told as faults, never a traceback, never a control character printed."""
+
+import os
+import threading
+from itertools import islice
+
+import pytest
+from mutations import mutations
+from typer.testing import CliRunner
+
+import dalembert as da
+from dalembert.cli import app
+from dalembert.printable import controls_in
+
+HEAD = 'coordinates = ["x", "y"]\nspeeds = ["vx", "vy"]\n'
+PARTICLE = '[[particles]]\nname = "P"\nmass = 1\nposition = ["x", "y"]\n'
+COUNT = 300
+SEED = 17
+
+
+def constrained(expression, declarations=""):
+    return f'{HEAD}{declarations}{PARTICLE}[[constraints]]\nname = "rod"\nexpression = """{expression}"""\n'
+
+
+def doubled(first, step, count=60):
+    lines = "".join(f'a{k + 1} = "{step.format(f"a{k}")}"\n' for k in range(count))
+    return f'[definitions]\na0 = "{first}"\n{lines}'
+
+
+def nested(opening, closing=")", count=200):
+    return opening * count + "x" + closing * count
+
+
+def check(path):
+    """What `dalembert check` does with a file; raises what is no orderly end."""
+    result = CliRunner().invoke(app, ["check", str(path)])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code in (0, 1)
+    assert not controls_in(result.output.replace("\n", ""))
+    return result
+
+
+HOSTILE = {
+    "products": (constrained("x*a60", doubled("7**300", "{0}*{0}")), "too many digits"),
+    "fractions": (constrained("x + 1/3**400 + 1/7**300 + 1/11**250"), "too many digits"),
+    "long number": (constrained("x - " + "9" * 4000), "too many digits"),
+    "operations": (constrained("x*a60", doubled("x + y", "sin({0}) + {0}*cos({0})")), "operations when written out"),
+    "derivative": (constrained("diff(a5, 2)", doubled("x", "sin({0}) + {0}*cos({0})", 6)), "is taken of more than"),
+    "maximum": (constrained(f"Max({', '.join(f'x + {k}*y' for k in range(98))})"), "takes 2 to 30 arguments, got 98"),
+    "overflow": (constrained("x - exp(1e300)"), "beyond the range of double precision"),
+    "parentheses": (constrained(nested("(", count=500)), "nested"),
+    "sines": (constrained(nested("sin(")), "nested too deeply"),
+    "absolute values": (constrained(nested("Abs(y - ")), "nested too deeply"),
+    "definitions": (constrained("a60", doubled("x", "sin({})")), "nested too deeply"),
+    "coordinates": (f"coordinates = {[f'x{k}' for k in range(3000)]}", "coordinates has 3,000 entries"),
+    "bodies": (
+        "".join(f'[[bodies]]\nname = "B{k}"\nmass = 1\ninertia = [1, 1, 1]\n' for k in range(40)),
+        "more than 200 coordinates",
+    ),
+    "constraints": (HEAD + PARTICLE + '[[constraints]]\nexpression = "x"\n' * 1000, "constraints has 1,000 entries"),
+    "parameters": ("[parameters]\n" + "".join(f"p{k} = 1\n" for k in range(9000)), "parameters has 9,000 entries"),
+    "start": (constrained("x*y - 1") + "[initial]\ngiven = {x = 1e200}\n", "given.x is 1e+200"),
+    "parameter": (constrained("x - L", "[parameters]\nL = -1e200\n"), "L is -1e+200"),
+    "integer": ("[parameters]\nL = 0x" + "f" * 5000, "more than 300 digits"),
+    "decimal": ("[parameters]\nL = " + "9" * 5000, "not TOML"),
+    "lists": ("gravity = " + "[" * 5000 + "]" * 5000, "nested more than 12 deep"),
+    "tables": ("gravity = " + "{a = " * 300 + "1" + "}" * 300, "nested more than 12 deep"),
+    "dotted": (".".join(["a"] * 50_000) + " = 1", "more than 12 parts"),
+    "quoted dots": ('"a" . ' * 20_000 + '"a" = 1', "more than 12 parts"),
+    "large": ("# " + "x" * 300_000, "larger than 200,000 bytes"),
+    "faults": (constrained(" + ".join(f"z{k}" for k in range(900))), "there may be more"),
+    "title": ('name = "\\u001b]0;owned\\u0007"\n' + constrained("x"), r"name has the control character \x1b"),
+    "key": ('"\\u001b[31mred" = 1', r"the name `\x1b[31mred` has the control character"),
+    "unit": (constrained("x") + 'unit = "\\u009b31m"\n', r"constraints[0].unit has the control character \x9b"),
+    "right to left": (constrained("x") + 'unit = "\\u202em"\n', r"has the control character \u202e"),
+    "two lines": (constrained("x") + 'unit = "m\\nOK"\n', "must be a text of one line"),
+    "singular": (
+        f'{HEAD}[[bodies]]\nname = "B"\nmass = 1\ninertia = 1\nposition = ["x", "y"]\nrotation = "log(x)"\n',
+        "not finite",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_is_refused_with_a_reason(name, tmp_path):
+    text, words = HOSTILE[name]
+    path = tmp_path / "hostile.toml"
+    path.write_text(text, encoding="utf-8")
+    result = check(path)
+    assert result.exit_code == 1
+    assert words in result.output.replace("\n", " ")
+    assert len(result.output) < 50_000
+
+
+def test_control_characters_of_a_file_name_are_not_printed(tmp_path):
+    for name in ("\x1b[31mred.toml", "\u202etxt.toml"):
+        result = check(tmp_path / name)
+        assert result.exit_code == 1
+        (tmp_path / name).write_text(constrained("x"), encoding="utf-8")
+        assert check(tmp_path / name).exit_code == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.toml")
+    ended = threading.Event()
+
+    def read():
+        with pytest.raises(da.ModelError, match="not a regular file"):
+            da.from_toml(tmp_path / "pipe.toml")
+        ended.set()
+
+    threading.Thread(target=read, daemon=True).start()
+    assert ended.wait(60.0)
+
+
+def test_mutated_files_end_orderly(tmp_path):
+    path, codes = tmp_path / "mutated.toml", set()
+    for text in islice(mutations(SEED), COUNT):
+        path.write_text(text, encoding="utf-8", newline="")
+        codes.add(check(path).exit_code)
+    assert codes == {0, 1}  # some of them are still models
