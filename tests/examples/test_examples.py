@@ -124,6 +124,7 @@ def test_consistent_starts(run):
     assert car["Md"][0] == pytest.approx(-106.268, abs=1e-3)
     panels = figures["consistent_starts.png"].axes
     assert [legend(axes) for axes in panels[:3]] == [["q1", "q2"], ["u1", "u2"], ["rod"]]
+    assert [axes.get_ylabel() for axes in panels[:2]] == ["angle [rad]", "angular velocity [rad/s]"]
     path, angle, moment = (shown(axes) for axes in panels[3:])
     assert path[0] == ("car: path", "x [m]", "y [m]")
     assert panels[3].get_aspect() == 1.0  # a circle looks like one
