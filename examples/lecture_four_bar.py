@@ -61,7 +61,9 @@ def main(folder: Path) -> list[dict[str, float]]:
     for row in rows:
         print(" ".join(f"{value:15.1e}" for value in row.values()))
     figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.add_subplot(xlabel="rtol = atol", ylabel="|phi| [m], error of q1 [rad]", title="IDA with pseudo speeds, 30 s")
+    axes = figure.add_subplot(
+        xlabel="rtol = atol", ylabel="|phi| [m], error of q1 [rad]", title="IDA with pseudo speeds, 30 s"
+    )
     for name in ("|phi| raw", "|phi| projected", "error raw"):
         axes.loglog(TOLERANCES, [row[name] for row in rows], "o-", label=name)
     axes.legend()
