@@ -54,7 +54,7 @@ def slope(mu: float, angle: float = 0.6) -> da.Motion:
     model.constrain(y, name="ground")
     model.nonideal("ground", friction=mu, at=block)
     system = model.compile()
-    return system.simulate(system.initial({x: 0.0, x.diff(): 1.0}), 2.0)
+    return system.simulate(system.initial({x: 0.0, x.diff(): 1.0}), 2.0, t_eval=np.linspace(0.0, 2.0, 41))
 
 
 def main(folder: Path) -> dict[str, object]:
@@ -74,7 +74,7 @@ def main(folder: Path) -> dict[str, object]:
     for name, style in zip(("one rod", *FORMULATIONS), ("-", "--", "-.", ":"), strict=True):
         motion = runs[name]
         rods.plot(motion.t, motion.multipliers.sum(axis=1), style, label=f"{name}, sum of {motion.system.nc}")
-    rods.set(title="G3, I2: a rod stated twice", xlabel="t [s]", ylabel="multipliers [N/m]")
+    rods.set(title="G3, I2: a rod stated twice", xlabel="t [s]", ylabel="multipliers [N/m]", ylim=(-18, 18))
     r = np.hypot(runs["turning rod"]["x"], runs["turning rod"]["y"])
     turning.plot(runs["turning rod"].t, r, label="motion")
     turning.plot(runs["turning rod"].t, np.cosh(2 * runs["turning rod"].t), "--", label="cosh(2 t)")
@@ -83,7 +83,6 @@ def main(folder: Path) -> dict[str, object]:
         sliding.plot(runs[name].t, runs[name]["x"], label=name)
     sliding.set(title="I5: block on a slope", xlabel="t [s]", ylabel="x [m]")
     for axes in (rods, turning, sliding):
-        axes.margins(y=0.25)
         axes.legend(fontsize="small", loc="upper left")
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / "constraint_forces.png", dpi=110)
