@@ -34,10 +34,11 @@ def main(folder: Path) -> dict[str, da.Motion]:
     figure = Figure(figsize=(10, 6), layout="constrained")
     top, bottom = figure.subplots(2, 3)
     m = runs["spatial_four_bar"]
-    for axes, names in zip(top, (["q1", "q2"], ["u1", "u2"], ["rod"]), strict=True):
+    quantities = {"angle [rad]": ["q1", "q2"], "angular velocity [rad/s]": ["u1", "u2"], "multiplier of (3.1)": ["rod"]}
+    for axes, (ylabel, names) in zip(top, quantities.items(), strict=True):
         for name, style in zip(names, ("-", "--"), strict=False):
             axes.plot(m.t, m[name], style, label=name)
-        axes.set(title="spatial four-bar", xlabel="t [s]")
+        axes.set(title="spatial four-bar", xlabel="t [s]", ylabel=ylabel)
         axes.margins(y=0.25)
         axes.legend(loc="upper right", ncols=2)
     m = runs["car"]

@@ -42,10 +42,10 @@ def main(folder: Path) -> dict[tuple[str, str], da.Motion]:
         style = {"ls": "-" if name == "explicit RK" else "--", "lw": 1 if name == "explicit RK" else 2}
         label = f"{name}, {motion.stats['nfev']:,} evaluations"
         panels[0, column].plot(motion.t, problem.end_of(motion)[:, 1], label=label, **style)
-        panels[1, column].plot(motion.t, problem.deformation_of(motion), label=name, **style)
+        panels[1, column].plot(motion.t, problem.deformation_of(motion), label=label, **style)
         panels[0, column].set(title=beam, ylabel="displacement of the end [m]" if not column else None)
         panels[1, column].set(xlabel="t [s]", ylabel="transverse deformation [m]" if not column else None)
-        panels[0, column].legend(loc="lower left", fontsize="small")
+        panels[1, column].legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize="small")  # beside the curves
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / "flexible_pendulum.png", dpi=110)
     return runs

@@ -49,9 +49,9 @@ def main(folder: Path) -> list[dict[str, float]]:
     left, right = figure.subplots(1, 2)
     for label, drift in {"no correction": da.NoCorrection(), "projection": da.Projection()}.items():
         motion = problems.get("four_bar").simulate(drift=drift)
-        right.semilogy(motion.t, np.abs(motion.evaluation.phi).max(axis=1) + 1e-17, lw=0.7, label=label)
+        right.semilogy(motion.t, np.ma.masked_equal(np.abs(motion.evaluation.phi).max(axis=1), 0), lw=0.7, label=label)
     left.plot(motion.t, np.rad2deg(motion.q), lw=0.9, label=["q1", "q2", "q3"])
-    left.set(title="angles", xlabel="t [s]", ylabel="degrees", ylim=(-250, 300))
+    left.set(title="angles", xlabel="t [s]", ylabel="angle [deg]", ylim=(-250, 300))
     right.set(title="violation of the loop", xlabel="t [s]", ylabel="largest |phi| [m]", ylim=(1e-17, 1e-6))
     for axes in (left, right):
         axes.legend(loc="upper right", ncols=3)
@@ -61,7 +61,9 @@ def main(folder: Path) -> list[dict[str, float]]:
     for row in rows:
         print(" ".join(f"{value:15.1e}" for value in row.values()))
     figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.add_subplot(xlabel="rtol = atol", ylabel="m, rad", title="IDA with pseudo speeds, 30 s")
+    axes = figure.add_subplot(
+        xlabel="rtol = atol", ylabel="|phi| [m], error of q1 [rad]", title="IDA with pseudo speeds, 30 s"
+    )
     for name in ("|phi| raw", "|phi| projected", "error raw"):
         axes.loglog(TOLERANCES, [row[name] for row in rows], "o-", label=name)
     axes.legend()

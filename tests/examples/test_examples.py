@@ -124,6 +124,7 @@ def test_consistent_starts(run):
     assert car["Md"][0] == pytest.approx(-106.268, abs=1e-3)
     panels = figures["consistent_starts.png"].axes
     assert [legend(axes) for axes in panels[:3]] == [["q1", "q2"], ["u1", "u2"], ["rod"]]
+    assert [axes.get_ylabel() for axes in panels[:2]] == ["angle [rad]", "angular velocity [rad/s]"]
     path, angle, moment = (shown(axes) for axes in panels[3:])
     assert path[0] == ("car: path", "x [m]", "y [m]")
     assert panels[3].get_aspect() == 1.0  # a circle looks like one
@@ -167,3 +168,36 @@ def test_lecture_four_bar(run):
     assert legend(tolerances) == ["|phi| raw", "|phi| projected", "error raw"]
     for name, curve in zip(legend(tolerances), shown(tolerances)[1], strict=True):
         np.testing.assert_array_equal(curve, [example.TOLERANCES, [row[name] for row in rows]])
+
+
+def test_state_space_svd(run):
+    """S1, S2: constraints at round-off, fewer evaluations than explicitly; one loop gives what two give, for less."""
+    _, (runs, loops), figures = run("state_space_svd")
+    for kind, level in (("skate", "velocity"), ("groove", "position")):
+        implicit, explicit = runs[kind, "StateSpaceSVD"], runs[kind, "DOP853"]
+        assert implicit.certificate.ok, implicit.certificate
+        assert np.abs(implicit.violation[level][kind]).max() < 1e-13
+        np.testing.assert_allclose(implicit.q[-1], explicit.q[-1], atol=1e-4)
+        assert implicit.stats["nfev"] < explicit.stats["nfev"] / 2
+    (one, count), (two, nested) = loops["one loop"], loops["two loops"]
+    np.testing.assert_allclose(one, two, atol=1e-9)
+    assert nested >= 2 * count
+    assert [patch.get_height() for patch in figures["state_space_svd.png"].axes[2].patches] == [count, nested]
+
+
+def test_constraint_forces(run):
+    """G3, I2, I4, I5: one motion whatever is stated twice, cosh(w t), and g (sin - mu cos) on the slope."""
+    example, runs, figures = run("constraint_forces")
+    one = runs["one rod"]
+    for name in example.FORMULATIONS:
+        np.testing.assert_allclose(runs[name].q, one.q, atol=1e-8)
+        np.testing.assert_allclose(runs[name].multipliers.sum(axis=1), one.multipliers[:, 0], atol=1e-6)
+        assert runs[name].certificate.ok, runs[name].certificate
+    assert "rod3" in runs["refused"]
+    bead = runs["turning rod"]
+    np.testing.assert_allclose(np.hypot(bead["x"], bead["y"]), np.cosh(2 * bead.t), rtol=1e-8)
+    for mu in (0.0, 0.2, 0.4):
+        block = runs[f"mu = {mu:g}"]
+        fall = 9.81 * (np.sin(0.6) - mu * np.cos(0.6))
+        np.testing.assert_allclose(block["x"], block.t + fall * block.t**2 / 2, atol=1e-6)
+    assert all("[" in axes.get_ylabel() for axes in figures["constraint_forces.png"].axes)

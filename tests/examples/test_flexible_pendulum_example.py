@@ -36,7 +36,7 @@ def test_figure_shows_both_methods_for_both_beams(runs, saved):
     assert [axes.get_title().split(",")[0] for axes in panels] == ["soft", "stiff", "", ""]
     for beam, end, deformation in zip(("soft", "stiff"), panels[:2], panels[2:], strict=True):
         motions = [runs[beam, "explicit"], runs[beam, "state"]]
-        assert [text.get_text() for text in end.get_legend().get_texts()] == [
+        assert [text.get_text() for text in deformation.get_legend().get_texts()] == [
             f"{name}, {motion.stats['nfev']:,} evaluations"
             for name, motion in zip(("explicit RK", "state space SVD"), motions, strict=True)
         ]
