@@ -17,10 +17,10 @@ from dalembert.errors import (
     DalembertError,
     InconsistentStateError,
     InitialStateError,
-    InterruptedRunError,
     ModelError,
     OptionError,
     PairingError,
+    SimulationInterrupt,
     UnknownNameError,
 )
 from dalembert.importers.model_file import ModelFile, from_toml
@@ -79,7 +79,6 @@ __all__ = [
     "HillerAnantharaman",
     "InconsistentStateError",
     "InitialStateError",
-    "InterruptedRunError",
     "KuttaMerson",
     "LagrangeMultipliers",
     "MinimalKane",
@@ -97,6 +96,7 @@ __all__ = [
     "Projection",
     "PseudoSpeeds",
     "Radau",
+    "SimulationInterrupt",
     "State",
     "StateSpaceSVD",
     "System",

@@ -8,7 +8,8 @@ DalembertError
 |- PairingError(TypeError)             options that do not fit together
 |- InitialStateError(ValueError)       no consistent state was found
 `- InconsistentStateError(ValueError)  `simulate` got a state that violates the constraints
-InterruptedRunError(KeyboardInterrupt)  Ctrl-C; `.motion` is the motion up to there
+
+SimulationInterrupt(KeyboardInterrupt) is no error: Ctrl-C; `.motion` is the motion up to there.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class InitialStateError(DalembertError, ValueError):
         super().__init__(message)
 
 
-class InterruptedRunError(KeyboardInterrupt):
+class SimulationInterrupt(KeyboardInterrupt):
     """Ctrl-C during a run; `.motion` holds the samples up to there.
 
     It is a KeyboardInterrupt, so that a loop over runs ends as well. At the prompt, the motion is
