@@ -15,7 +15,7 @@ from rich.table import Table
 
 import dalembert
 from dalembert import problems
-from dalembert.errors import DalembertError, SimulationInterrupt, OptionError
+from dalembert.errors import DalembertError, OptionError, SimulationInterrupt
 from dalembert.importers.model_file import from_toml
 from dalembert.native.engine_object import engine
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.errors import ArrayError, InconsistentStateError, SimulationInterrupt, OptionError, PairingError
+from dalembert.errors import ArrayError, InconsistentStateError, OptionError, PairingError, SimulationInterrupt
 from dalembert.initial.degeneracy import check_degeneracy
 from dalembert.motion.motion import Motion
 from dalembert.motion.sequence import MotionSequence
