@@ -107,3 +107,29 @@ def test_help_teaches():
     assert "dalembert run pendulum.toml" in runner.invoke(app, ["run", "--help"]).output
     assert "dalembert check pendulum.toml" in runner.invoke(app, ["check", "--help"]).output
     assert "ready" in runner.invoke(app, ["warmup"]).output
+
+
+def test_ctrl_c_writes_what_was_reached_and_exits_with_130(tmp_path, monkeypatch):
+    from dalembert.run.time_loop import march
+
+    calls, original = [], march.March.slice
+
+    def interrupt(self, *args):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return original(self, *args)
+
+    monkeypatch.setattr(march.March, "slice", interrupt)
+    result = runner.invoke(app, ["run", "pendulum", "pendulum", "--out", str(tmp_path)])
+    assert result.exit_code == 130
+    assert "interrupted from the keyboard" in result.output
+    assert (tmp_path / "pendulum.npz").exists()
+    assert result.output.count("certificate of `pendulum`") == 1  # the second run was not begun
+
+
+def test_verify_prints_an_estimated_error():
+    result = runner.invoke(app, ["run", "pendulum", "--t-end", "1", "--verify"])
+    assert result.exit_code == 0
+    assert "estimated error: coordinate" in result.output
+    assert "not accuracy" in runner.invoke(app, ["run", "pendulum", "--t-end", "1"]).output

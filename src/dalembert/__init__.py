@@ -18,10 +18,10 @@ from dalembert.errors import (
     FileError,
     InconsistentStateError,
     InitialStateError,
-    InterruptedRunError,
     ModelError,
     OptionError,
     PairingError,
+    SimulationInterrupt,
     UnknownNameError,
 )
 from dalembert.importers.model_file import ModelFile, from_toml
@@ -81,7 +81,6 @@ __all__ = [
     "HillerAnantharaman",
     "InconsistentStateError",
     "InitialStateError",
-    "InterruptedRunError",
     "KuttaMerson",
     "LagrangeMultipliers",
     "MinimalKane",
@@ -99,6 +98,7 @@ __all__ = [
     "Projection",
     "PseudoSpeeds",
     "Radau",
+    "SimulationInterrupt",
     "State",
     "StateSpaceSVD",
     "System",

@@ -15,7 +15,7 @@ from rich.table import Table
 
 import dalembert
 from dalembert import problems
-from dalembert.errors import DalembertError, InterruptedRunError, OptionError
+from dalembert.errors import DalembertError, OptionError, SimulationInterrupt
 from dalembert.importers.model_file import from_toml
 from dalembert.native.engine_object import engine
 from dalembert.printable import printable
@@ -203,7 +203,7 @@ def _run_one(name: str, t_end: float | None, changes: dict[str, float], out: Pat
     integrator = dalembert.Automatic(**tolerances) if tolerances else None
     try:
         motion = system.simulate(state, problem.t_end if t_end is None else t_end, integrator=integrator, verify=verify)
-    except InterruptedRunError as interruption:
+    except SimulationInterrupt as interruption:
         _report(console, problem, interruption.motion, out)
         raise
     done = time.perf_counter()

@@ -9,7 +9,8 @@ DalembertError
 |- FileError(OSError)                  a file that cannot be read or written, or is not what it should be
 |- InitialStateError(ValueError)       no consistent state was found
 `- InconsistentStateError(ValueError)  `simulate` got a state that violates the constraints
-InterruptedRunError(KeyboardInterrupt)  Ctrl-C; `.motion` is the motion up to there
+
+SimulationInterrupt(KeyboardInterrupt) is no error: Ctrl-C; `.motion` is the motion up to there.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ class InitialStateError(DalembertError, ValueError):
         super().__init__(message)
 
 
-class InterruptedRunError(KeyboardInterrupt):
+class SimulationInterrupt(KeyboardInterrupt):
     """Ctrl-C during a run; `.motion` holds the samples up to there.
 
     It is a KeyboardInterrupt, so that a loop over runs ends as well. At the prompt, the motion is

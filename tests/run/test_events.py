@@ -521,7 +521,7 @@ def test_changes_by_a_function():
     def interrupted(_):
         raise KeyboardInterrupt
 
-    with pytest.raises(da.InterruptedRunError) as caught:
+    with pytest.raises(da.SimulationInterrupt) as caught:
         system.simulate(state, 3.0, events=[da.Event(y, -1, then=interrupted)])
     kept = caught.value.motion
     assert kept.message.startswith("interrupted from the keyboard")

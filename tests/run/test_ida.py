@@ -165,7 +165,7 @@ def test_failures_are_told_in_words(capsys):
 
 def test_control_c_keeps_what_is_there():
     threading.Timer(0.7, _thread.interrupt_main).start()
-    with pytest.raises(da.InterruptedRunError) as caught:
+    with pytest.raises(da.SimulationInterrupt) as caught:
         closed_chain(5).simulate(t_end=200.0, integrator=da.IDA(1e-10, 1e-10))
     motion = caught.value.motion
     assert not motion.success

@@ -144,7 +144,7 @@ def test_ctrl_c_raises_and_keeps_what_was_computed(monkeypatch, pendulum, state)
     with pytest.raises(KeyboardInterrupt) as caught:
         pendulum.simulate(state, 1e6, integrator=da.RK4(1e-3))
     motion = caught.value.motion
-    assert isinstance(caught.value, da.InterruptedRunError)
+    assert isinstance(caught.value, da.SimulationInterrupt)
     assert not motion.success
     assert "interrupted" in motion.message
     assert len(motion) > 10

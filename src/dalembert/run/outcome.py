@@ -26,12 +26,12 @@ def ending(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
     if status == Status.OK:
         return status.message
     if status == Status.COLLAPSED:
-        return f"{status.message} (t = {t:.6g}, steps of {engine.budget.step:.1e}{_cause(engine, samples, z0)})"
+        return f"{status.message} (t = {t:.6g}, steps of {engine.budget.step:.1e}{_cause(engine, samples, t0, z0)})"
     return f"{status.message} (t = {t:.6g}{_whereabouts(engine, samples, t0, z0) if status in STUCK else ''})"
 
 
-def _cause(engine: Engine, samples: Samples, z0: np.ndarray) -> str:
-    """Why steps have become short, as a clause: chattering, or growth without bound; else what changes fastest."""
+def _cause(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
+    """Why steps have become short, as a clause: chattering, a singular position, growth; and what changes fastest."""
     (t, z), system, size = samples.end, engine.system, engine.size
     names = (*system.coordinates, *system.speeds)
     zdot, nq = engine.rates(t, z)[:size], system.nq
@@ -49,7 +49,8 @@ def _cause(engine: Engine, samples: Samples, z0: np.ndarray) -> str:
                 f"{z[k]:.3g}, as a force like sign({names[k]}) makes it; smooth that force, for example by tanh"
             )
     k = int(np.argmax(np.abs(zdot) / (1.0 + np.abs(z[:size]))))
-    return _growth(engine, z, zdot, z0) or f"; `{names[k]}` = {z[k]:.3g} changes fastest, at a rate of {zdot[k]:.3g}"
+    fastest = f"; `{names[k]}` = {z[k]:.3g} changes fastest, at a rate of {zdot[k]:.3g}"
+    return _whereabouts(engine, samples, t0, z0) + fastest
 
 
 def _growth(engine: Engine, z: np.ndarray, zdot: np.ndarray, z0: np.ndarray) -> str:

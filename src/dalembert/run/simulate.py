@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.errors import ArrayError, InconsistentStateError, InterruptedRunError, OptionError, PairingError
+from dalembert.errors import ArrayError, InconsistentStateError, OptionError, PairingError, SimulationInterrupt
 from dalembert.initial.degeneracy import check_degeneracy
 from dalembert.motion.motion import Motion
 from dalembert.motion.sequence import MotionSequence
@@ -54,7 +54,7 @@ def simulate(
     changes values that the state carries. The defaults are LagrangeMultipliers, Projection and Automatic, which is
     DOP853 and changes to Radau if the motion turns out to be stiff; the certificate says what was chosen. Numerical
     failure does not raise: the motion holds all samples up to the failure, `success` is False and `message` says why.
-    Ctrl-C raises `InterruptedRunError`, a KeyboardInterrupt whose `.motion` is the motion up to there.
+    Ctrl-C raises `SimulationInterrupt`, a KeyboardInterrupt whose `.motion` is the motion up to there.
 
     `events` are located during the run (see `Event`, and `Every` for clocks) and listed in `motion.events`. If an event
     ends the motion, the last sample is taken there. If an event changes anything, the result is a `MotionSequence`,
@@ -85,12 +85,12 @@ def simulate(
         else:
             motion, status, _ = run_segment(recipe, engine, state, span, times, progress)
     if status == Status.INTERRUPTED:
-        raise InterruptedRunError(f"`{system.name}`: {motion.message}", motion)
+        raise SimulationInterrupt(f"`{system.name}`: {motion.message}", motion)
     if verify:
         try:
             motion.verify(looked_for)
         except KeyboardInterrupt as interruption:
-            raise InterruptedRunError(f"`{system.name}`: the second run was interrupted", motion) from interruption
+            raise SimulationInterrupt(f"`{system.name}`: the second run was interrupted", motion) from interruption
     return motion
 
 
