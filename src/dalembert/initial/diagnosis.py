@@ -173,6 +173,7 @@ class Diagnosis:
         return [f"singular; without inertia or constraint: {describe_motions(self.massless)}"]
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # a state may lie where numbers overflow
 def diagnose(system: System, state: State) -> Diagnosis:
     """The diagnosis of the constraints of `system` in `state`, consistent or not."""
     if state.system.speeds != system.speeds:
