@@ -185,11 +185,11 @@ class Engine:
         first = self.plan.options
         self.mem[first : first + len(options)] = options
 
-    def facts(self, mean_step: float) -> RunFacts:
-        """What the run leaves besides its samples."""
+    def facts(self, mean_step: float, origin: tuple[float, np.ndarray]) -> RunFacts:
+        """What a run that began at `origin` leaves besides its samples."""
         return RunFacts(
             self.started, float(self.mem[self.plan.step_length]), mean_step, tuple(self.choices),
-            tuple(self.partitions), tuple(self.notes), self.fallbacks,
+            tuple(self.partitions), tuple(self.notes), self.fallbacks, origin,
         )  # fmt: skip
 
     def resume(self, facts: RunFacts) -> None:

@@ -75,7 +75,7 @@ def run_segment(
         message=ending(engine, samples, span[0], z0),
         stats=samples.stats,
         recipe=recipe,
-        facts=engine.facts(_mean_step(samples, span[0]))._replace(origin=(span[0], z0)),
+        facts=engine.facts(_mean_step(samples, span[0]), (span[0], z0)),
         events=Occurrences(
             _occurrences(engine, watched, samples.events), tuple(event.name for event in events), doubts
         ),
@@ -106,10 +106,10 @@ def _watch(system: System, events: Sequence[Event], past: Past) -> Watch:
 
 def _left(engine: Engine, events: Sequence[Event]) -> tuple[dict[str, float], dict[str, Doubt]]:
     """The signs of the event functions where a run ended, and the steps that do not resolve them, by name."""
-    from dalembert.run.time_loop.event_location import doubts, signs
-
     if not events:
         return {}, {}
+    from dalembert.run.time_loop.event_location import doubts, signs
+
     names = [event.name for event in events]
     doubted = {name: Doubt(*doubt) for name, doubt in zip(names, doubts(engine), strict=True) if doubt[0]}
     return dict(zip(names, signs(engine), strict=True)), doubted
