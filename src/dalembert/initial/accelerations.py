@@ -4,6 +4,10 @@ of them are given, all levels are solved together.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from dalembert.equations.system import System
@@ -24,10 +28,8 @@ SOLVED = 1e-6  # relative error above which no acceleration satisfies all equati
 
 def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> State:
     """The state with these positions and velocities, its accelerations and multipliers solved for."""
-    from dalembert.run.accelerations import accelerations
-
     check_degeneracy(system, t, q, u, parameters)
-    found = accelerations(system, t, q, u, parameters)
+    found = _accelerations()(system, t, q, u, parameters)
     if found.status:
         raise InitialStateError(f"`{system.name}` at t = {t:g}: {found.status.message}")
     if not (np.isfinite(found.udot).all() and np.isfinite(system.mass_matrix(t, q, u, parameters)).all()):
@@ -53,6 +55,13 @@ def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, param
             f"constraint{which}; give every coordinate inertia or a constraint"
         )
     return state
+
+
+@functools.cache
+def _accelerations() -> Callable[..., Any]:
+    from dalembert.run.accelerations import accelerations  # the engine is imported when it is first needed
+
+    return accelerations
 
 
 def combined_stage(task: Task) -> Stage:
