@@ -82,11 +82,6 @@ class Native:
     def __repr__(self) -> str:
         return f"<native {self.symbol}>"
 
-    @property
-    def py_func(self) -> Callable[..., Any]:
-        """The function as it is written."""
-        return self.function
-
     @cached_property
     def address(self) -> int:
         """Where native code finds the function."""

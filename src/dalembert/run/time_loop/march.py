@@ -16,7 +16,7 @@ from dalembert.native.workspace import NOTHING
 from dalembert.run.status import MORE, PAUSED, TOO_MANY_STEPS, UNSOUND, Status
 from dalembert.run.time_loop import advance as loop
 from dalembert.run.time_loop import event_location as crossing
-from dalembert.run.time_loop.columns import padded
+from dalembert.run.time_loop.columns import allocate, padded
 from dalembert.run.time_loop.method import Method
 from dalembert.run.time_loop.step_budget import WINDOW, StepBudget
 
@@ -125,11 +125,9 @@ class March:
         (t0, t1), nz = span, engine.nz
         self.t_eval = NOTHING if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
         capacity = CHUNK if t_eval is None else len(self.t_eval) + 1  # an event may add one
-        width, columns = padded(nz), method.columns
-        room = np.zeros((3 + columns) * width + capacity * (1 + nz))  # all in one piece, see `columns`
-        self.z = room[:nz]
-        outputs = (3 + columns) * width
-        self.ts, self.zs = room[outputs : outputs + capacity], room[outputs + capacity :]
+        self.z, _, _, stages = allocate(nz, method.columns)
+        samples = np.zeros(capacity * (1 + nz))
+        self.ts, self.zs = samples[:capacity], samples[capacity:]
         self.z[: engine.size] = z0[: engine.size]  # the work done starts at zero
         self.clock = loop.new_clock(t0, t1, method)
         self.chunks: list[tuple[np.ndarray, np.ndarray]] = []
@@ -140,11 +138,11 @@ class March:
         if asked or t_eval is None:  # the first sample is the given state itself
             self.ts[0], self.zs[:nz] = t0, self.z
             self.clock.stored, self.clock.next = 1, int(asked)
-        clock, z = self.clock, address_of(room)
-        clock.nz, clock.z, clock.znew, clock.zdot = nz, z, z + 8 * width, z + 16 * width
-        clock.stages, clock.n_stages = z + 24 * width, columns * width
+        clock, z, ts, width = self.clock, address_of(self.z), address_of(samples), 8 * padded(nz)
+        clock.nz, clock.z, clock.znew, clock.zdot = nz, z, z + width, z + 2 * width
+        clock.stages, clock.n_stages = z + 3 * width, stages.size
         clock.t_eval, clock.n_times = address_of(self.t_eval), self.t_eval.size
-        clock.ts, clock.zs, clock.capacity = z + 8 * outputs, z + 8 * (outputs + capacity), capacity
+        clock.ts, clock.zs, clock.capacity = ts, ts + 8 * capacity, capacity
 
     @property
     def t(self) -> float:
