@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-checked lint types imports unit warmup format docs bench bench-peers clean
+.PHONY: help demo test test-slow test-checked lint types imports unit warmup format docs bench bench-peers clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
@@ -26,6 +26,9 @@ imports: .venv/ready    ## one-way imports
 test-checked: .venv/ready    ## the tests of native code with an engine that checks the bounds of arrays (slow)
 	DALEMBERT_CHECKED=1 $(BIN)/dalembert warmup
 	DALEMBERT_CHECKED=1 $(BIN)/python -m pytest -n auto --dist worksteal tests/native tests/solve tests/run tests/initial
+
+test-slow: warmup    ## the tests that take minutes each; `make test` leaves them out
+	$(BIN)/python -m pytest -n auto --dist worksteal -m slow
 
 warmup: .venv/ready    ## build the native engine once
 	$(BIN)/dalembert warmup
