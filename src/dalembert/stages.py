@@ -22,6 +22,7 @@ ARROWS = {
     "System.generalized_active_forces": "dalembert.analysis.kane:generalized_active_forces",
     "System.generalized_inertia_forces": "dalembert.analysis.kane:generalized_inertia_forces",
     "System.gauss_measure": "dalembert.analysis.gauss:gauss_measure",
+    "System.live": "dalembert.view.live:write_live",
     "System.equations": "dalembert.analysis.symbolic:write_equations",
     "State.follow": "dalembert.initial.continuation:follow",
     "Motion.verify": "dalembert.analysis.verify:verify",

@@ -19,6 +19,7 @@ SHOWN = 8  # moves that are printed
 class Report:
     """How `state` was found: `steps` by level, `guess` (q, u) before anything was solved.
 
+    `given` names the coordinates, speeds and rates "x'" that were asked for.
     `moved` maps names to how far they went from the guess, given values included. `n_p` positions and `n_v` velocities
     may be chosen: n_p = n - s_p, n_v = n - s_p - s_v, from the ranks s_p, s_v, s_a of the levels in this state.
     """
@@ -26,6 +27,7 @@ class Report:
     state: State
     steps: Mapping[str, int]
     guess: np.ndarray
+    given: tuple[str, ...] = ()
 
     @property
     def iterations(self) -> int:

@@ -71,4 +71,7 @@ def _solve_together(task: Task, positions: Found, velocities: Found, attempts: i
 
 
 def _reported(task: Task, state: State, steps: dict[str, int]) -> State:
-    return replace(state, report=Report(state, steps, task.guess))
+    s, wishes = task.system, task.wishes
+    given = (*(s.coordinates[k] for k in wishes.q), *(s.speeds[k] for k in wishes.u))
+    given += tuple(f"{s.coordinates[k]}'" for k in wishes.rates)
+    return replace(state, report=Report(state, steps, task.guess, given))

@@ -132,7 +132,7 @@ def _schedule(operations: list[int], arguments: list[tuple[int, ...]]) -> list[i
     return order
 
 
-def _assign_slots(program: Program, chunk_of: dict[int, int], chunks: int) -> tuple[dict[int, int], int]:
+def assign_slots(program: Program, chunk_of: dict[int, int], chunks: int) -> tuple[dict[int, int], int]:
     """Work array index of every value that is used in a later chunk than its own, and the length of the array."""
     last_use: dict[int, int] = {}
     for value in program.order:
@@ -235,7 +235,7 @@ def _emit_chunks(program: Program, chunk: int) -> tuple[list[list[str]], int]:
     """The lines of every chunk, and the length of the work array."""
     parts = [program.order[k : k + chunk] for k in range(0, len(program.order), chunk)] or [[]]
     chunk_of = {value: c for c, part in enumerate(parts) for value in part}
-    slots, length = _assign_slots(program, chunk_of, len(parts))
+    slots, length = assign_slots(program, chunk_of, len(parts))
     bodies = []
     for c, part in enumerate(parts):
         block = _Block(program, slots)

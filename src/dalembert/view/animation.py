@@ -1,22 +1,20 @@
 """Animations of a motion as one self-contained HTML file: no network, no scripts from elsewhere.
 
 A `Scene` is plain arrays, so that anything with positions in time can be shown, whether or not it came from this
-library. The drawing itself is `animation.html`, next to this file; here the arrays are checked, rounded and embedded.
+library. The drawing itself is `pages/picture.js`; here the arrays are checked, rounded and embedded.
 """
 
 from __future__ import annotations
 
 import html
-import json
 import pathlib
-import re
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 import numpy as np
 
 from dalembert.errors import ArrayError, OptionError
+from dalembert.view.page import embedded_json, fill_page
 
 KINDS = ("point", "body")
 DIGITS = 7  # significant digits of what is drawn: a pixel is coarser, also after zooming in a hundred times
@@ -81,19 +79,13 @@ def write_animation(path: str | pathlib.Path, scene: Scene) -> pathlib.Path:
 
 
 def _page(scene: Scene) -> str:
-    template = resources.files("dalembert.view").joinpath("animation.html").read_text(encoding="utf-8")
-    fields = {"@TITLE@": html.escape(scene.title), "@SCENE@": _embedded_json(_payload(scene))}
-    # One pass over both marks, so that a title that looks like a mark is not replaced in turn.
-    return re.sub("|".join(fields), lambda mark: fields[mark.group()], template)
+    return fill_page(
+        "animation.html", {"TITLE": html.escape(scene.title), "SCENE": embedded_json(scene_payload(scene))}
+    )
 
 
-def _embedded_json(payload: dict[str, Any]) -> str:
-    """JSON that is safe inside a <script> element: no character in it can end the element or open a comment."""
-    text = json.dumps(payload, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _payload(scene: Scene) -> dict[str, Any]:
+def scene_payload(scene: Scene) -> dict[str, Any]:
+    """What a page draws of a scene, as JSON."""
     t = _times(scene.t)
     return {
         "title": scene.title,
