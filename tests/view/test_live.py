@@ -131,7 +131,7 @@ def test_what_a_page_cannot_do_is_refused(tmp_path):
     system, state = mechanism("four_bar")
     with pytest.raises(da.UnknownNameError, match="mass"):
         system.live(tmp_path / "x.html", state, sliders=["mass"])
-    with pytest.raises(da.OptionError, match="must contain the value 0.8"):
+    with pytest.raises(da.OptionError, match=r"must contain the value 0\.8"):
         system.live(tmp_path / "x.html", state, sliders={"la": (1.0, 2.0)})
     with pytest.raises(da.OptionError, match=r"`q2` cannot have a slider beside `q1`"):
         system.live(tmp_path / "x.html", state, sliders=["q1", "q2"])

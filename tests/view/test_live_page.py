@@ -21,9 +21,7 @@ def page(tmp_path_factory):
 
 def centre_of(browser, selector):
     """The middle of an element on the screen."""
-    box = browser.run(
-        f"(() => {{ const b = document.querySelector('{selector}').getBoundingClientRect(); return [b.x, b.y, b.width, b.height]; }})()"
-    )
+    box = browser.run(f"Object.values(document.querySelector('{selector}').getBoundingClientRect().toJSON())")
     return box[0] + box[2] / 2, box[1] + box[3] / 2
 
 
@@ -85,13 +83,16 @@ def test_pulling_at_a_point_turns_the_mechanism(browser, page):
     browser.open(page)
     browser.press(" ", "Space", " ")
     browser.press("Home")
-    place = "(() => {{ const b = canvas.getBoundingClientRect(), p = view.project([0.8 * Math.cos({0}), 0.8 * Math.sin({0}), 0]); return [b.x + p[0], b.y + p[1]]; }})()"
+    place = """(() => {{
+        const box = canvas.getBoundingClientRect(), p = view.project([0.8 * Math.cos({0}), 0.8 * Math.sin({0}), 0]);
+        return [box.x + p[0], box.y + p[1]];
+    }})()"""
     start, end = browser.run(place.format(float(np.deg2rad(10.0)))), browser.run(place.format(0.5))
     drag(browser, start, end, steps=15)
     angle = browser.run("facts.sliders[1].value")
     assert angle == pytest.approx(0.5, abs=0.02)  # the circle is pulled at by pixels, 200 a metre
     first = rows(browser)[0]
-    system, state = mechanism("four_bar")
+    _, state = mechanism("four_bar")
     np.testing.assert_allclose(first, state.with_(q1=angle, u1=0.0).z, atol=1e-9)
     assert browser.errors == []
 
