@@ -56,6 +56,7 @@ def run(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write figure, animation and data there.")] = None,
     *,
     verify: Annotated[bool, typer.Option("--verify", help="Estimate the error by a second, independent run.")] = False,
+    report: Annotated[bool, typer.Option("--report", help="Write an HTML report, to DIR or here; verifies.")] = False,
 ) -> None:
     """Simulate model files or examples with the default settings, print their certificates, and write figures.
 
@@ -66,7 +67,7 @@ def run(
     """
     try:
         changes = _parse(settings or [])
-        results = [_run_one(name, t_end, changes, out, verify=verify) for name in names]
+        results = [_run_one(name, t_end, changes, out, verify=verify or report, report=report) for name in names]
     except DalembertError as error:
         _fail(error, 2)
     except KeyboardInterrupt as interruption:
@@ -191,7 +192,9 @@ def _fail(error: DalembertError, status: int) -> NoReturn:
     raise typer.Exit(status) from error
 
 
-def _run_one(name: str, t_end: float | None, changes: dict[str, float], out: Path | None, *, verify: bool) -> bool:
+def _run_one(
+    name: str, t_end: float | None, changes: dict[str, float], out: Path | None, *, verify: bool, report: bool
+) -> bool:
     problem, tolerances = _problem(name)
     console = Console(highlight=False, soft_wrap=True)
     begin = time.perf_counter()
@@ -208,6 +211,10 @@ def _run_one(name: str, t_end: float | None, changes: dict[str, float], out: Pat
         raise
     done = time.perf_counter()
     _report(console, problem, motion, out)
+    if report:
+        source = Path(name).read_text(encoding="utf-8") if name.endswith(".toml") else ""
+        target = motion.report((out or Path()) / f"{problem.name}_report.html", source=source)
+        console.print(printable(f"  wrote {target}"), markup=False)
     console.print(f"  compiled in {compiled - begin:.2f} s, simulated in {1e3 * (done - ready):.1f} ms")
     console.print()
     return motion.certificate.ok

@@ -28,6 +28,7 @@ ARROWS = {
     "Motion.verify": "dalembert.analysis.verify:verify",
     "Motion.plot": "dalembert.view.overview:plot_overview",
     "Motion.animate": "dalembert.view.overview:animate_motion",
+    "Motion.report": "dalembert.view.report:write_report",
 }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from dalembert.model.markers import GROUND, Marker, angle_between, angular_velocity_of, has_axes, marker_at, velocity_of
-from dalembert.model.shapes import coil_of
+from dalembert.model.shapes import coil_of, dashpot_of
 from dalembert.model.statement import Element, Line, Point, Vector
 from dalembert.model.vectors import EX, ORIGIN, dot, minus, times
 
@@ -46,6 +46,7 @@ class Elements:
         along = times(1 / sp.sqrt(dot(gap, gap)), gap)
         effort = -self._scalar(coefficient, name) * dot(minus(velocity_of(j, t), velocity_of(i, t)), along)
         self._push(first, second, times(effort, along))
+        self._model.statement.shapes.append(dashpot_of(name, i.position or ORIGIN, gap))
         return self._add(Element(name, "damper", i, j, effort))
 
     def actuator(self, name: str, first: Point, second: Point, *, force: Expression) -> Element:

@@ -69,6 +69,15 @@ class Recorded(Observed):
         check_sampled(self)
         return stage("Motion.animate")(self, path)
 
+    def report(self: MotionLike, path: str | Path, *, source: str = "") -> Path:
+        """One self-contained HTML file: animation, plots of every quantity, reactions, certificate, equations, values.
+
+        `source` is the text of the model file or script to show in it. Verify the motion first to have the estimated
+        error in it.
+        """
+        check_sampled(self)
+        return stage("Motion.report")(self, path, source=source)
+
     def to_pandas(self: MotionLike, *more: Any) -> pd.DataFrame:
         """Coordinates, speeds, multipliers, energy and outputs by column, indexed by time.
 

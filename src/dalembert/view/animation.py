@@ -44,6 +44,15 @@ class Polyline:
 
 
 @dataclass(frozen=True, eq=False)
+class Arrow:
+    """A force, `vectors` (nt, 3) in newtons, drawn where it acts, `points` (nt, 3) in metres, when forces are shown."""
+
+    name: str
+    points: np.ndarray
+    vectors: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class Trace:
     """A scalar, `values` (nt,), shown as a strip plot beneath the picture; values that are not finite leave a gap."""
 
@@ -64,6 +73,7 @@ class Scene:
     tracks: tuple[Track, ...] = ()
     lines: tuple[Polyline, ...] = ()
     traces: tuple[Trace, ...] = ()
+    arrows: tuple[Arrow, ...] = ()
     caption: str = ""
 
 
@@ -94,7 +104,8 @@ def scene_payload(scene: Scene) -> dict[str, Any]:
         "t": _rounded(t, TIME_DIGITS),
         "tracks": [_track_payload(track, t.size) for track in scene.tracks],
         "lines": [_line_payload(line, t.size) for line in scene.lines],
-        "traces": [_trace_payload(trace, t.size) for trace in scene.traces],
+        "traces": [trace_payload(trace, t.size) for trace in scene.traces],
+        "arrows": [_arrow_payload(arrow, t.size) for arrow in scene.arrows],
     }
 
 
@@ -119,10 +130,18 @@ def _line_payload(line: Polyline, nt: int) -> dict[str, Any]:
     return {"name": line.name, "fixed": fixed, "points": _rounded(points[:1] if fixed else points)}
 
 
-def _trace_payload(trace: Trace, nt: int) -> dict[str, Any]:
+def _arrow_payload(arrow: Arrow, nt: int) -> dict[str, Any]:
+    points = _geometry(f"points of arrow `{arrow.name}`", arrow.points, (nt, 3))
+    vectors = _geometry(f"vectors of arrow `{arrow.name}`", arrow.vectors, (nt, 3))
+    largest = float(np.linalg.norm(vectors, axis=1).max())
+    return {"name": arrow.name, "points": _rounded(points), "vectors": _rounded(vectors), "largest": largest}
+
+
+def trace_payload(trace: Trace, nt: int, digits: int = DIGITS) -> dict[str, Any]:
+    """Name and values of a trace as JSON: None where a value is not finite."""
     values = _array(f"values of trace `{trace.name}`", trace.values, (nt,))
     finite = np.isfinite(values)
-    rounded = _rounded(np.where(finite, values, 0.0))
+    rounded = _rounded(np.where(finite, values, 0.0), digits)
     return {"name": trace.name, "values": [v if ok else None for v, ok in zip(rounded, finite, strict=True)]}
 
 

@@ -13,14 +13,14 @@ from dalembert.motion.motion import Motion
 from dalembert.motion.protocols import MotionLike
 from dalembert.motion.recorded import columns_of, output_names
 from dalembert.motion.sequence import MotionSequence
-from dalembert.view.animation import Polyline, Scene, Trace, Track, write_animation
+from dalembert.view.animation import Arrow, Polyline, Scene, Trace, Track, write_animation
 from dalembert.view.plots import plot_motion
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SMOOTH = 400  # samples that make a smooth curve
-FRAMES_PER_SECOND, FRAMES = 30, 1500
+FRAMES_PER_SECOND, FRAMES, FAST = 30, 1500, 900
 
 
 def plot_overview(motion: MotionLike) -> Figure:
@@ -48,7 +48,12 @@ def animate_motion(motion: MotionLike, path: str | Path) -> Path:
 
 def scene_of(motion: MotionLike) -> Scene:
     """Points, bodies and lines of a motion at frame times, with energy balance, violation and outputs as traces."""
-    parts = _frames(motion)
+    parts = frames_of(motion)
+    return replace(picture_of(motion, parts), traces=tuple(_traces(parts)))
+
+
+def picture_of(motion: MotionLike, parts: tuple[Motion, ...]) -> Scene:
+    """The scene of a motion at the samples of its `parts`, without traces."""
     d, n = parts[0].system.drawing, sum(map(len, parts))
     if any(part.system.drawing != d for part in parts):
         raise DalembertError("the systems of this sequence draw different things; animate its segments one by one")
@@ -62,6 +67,13 @@ def scene_of(motion: MotionLike) -> Scene:
         for name, block in zip(d.points, blocks[:first], strict=True)
     ]
     lines = [Polyline(name, b.reshape(n, k, 3)) for (name, k), b in zip(d.lines, blocks[second:], strict=True)]
+    return Scene(
+        title=motion.system.name, t=np.concatenate([part.t for part in parts]), planar=d.planar, tracks=tuple(tracks),
+        lines=tuple(lines), arrows=tuple(_arrows(parts)), caption=motion.certificate.verdict,
+    )  # fmt: skip
+
+
+def _traces(parts: tuple[Motion, ...]) -> list[Trace]:
     traces = [Trace("energy balance", np.concatenate([part.energy_balance for part in parts]))]
     held = [np.hstack([part.evaluation.phi, part.evaluation.psi]) for part in parts]
     if any(values.shape[1] for values in held):
@@ -71,16 +83,32 @@ def scene_of(motion: MotionLike) -> Scene:
     for name in dict.fromkeys(name for columns in named for name in columns):
         pieces = [columns.get(name, np.full(len(p), np.nan)) for columns, p in zip(named, parts, strict=True)]
         traces.append(Trace(name, np.concatenate(pieces)))
-    return Scene(
-        title=motion.system.name, t=np.concatenate([part.t for part in parts]), planar=d.planar, tracks=tuple(tracks),
-        lines=tuple(lines), traces=tuple(traces), caption=motion.certificate.verdict,
-    )  # fmt: skip
+    return traces
 
 
-def _frames(motion: MotionLike) -> tuple[Motion, ...]:
-    """The motion at frame times, in one piece per segment; as it is if it cannot be continued between its samples."""
-    count = int(np.clip((motion.t[-1] - motion.t[0]) * FRAMES_PER_SECOND, 200, FRAMES))
-    times = np.unique(np.linspace(motion.t[0], motion.t[-1], count))  # one picture if all is at one time
+def _arrows(parts: tuple[Motion, ...]) -> list[Arrow]:
+    """The forces of joints on their second bodies, where the joints are; none if a part has no symbols any more."""
+    statement = parts[0].system.statement
+    if statement is None or any(part.system.joints != parts[0].system.joints for part in parts):
+        return []
+    arrows = []
+    for joint in statement.joints:
+        if joint.second.position is None:
+            continue
+        points = np.concatenate([part.position(joint.second) for part in parts])
+        forces = np.concatenate([part.joint_reaction(joint.name).force for part in parts])
+        if np.isfinite(forces).all() and forces.any():
+            arrows.append(Arrow(joint.name, points, forces))
+    return arrows
+
+
+def frames_of(motion: MotionLike) -> tuple[Motion, ...]:
+    """The motion at frame times, in one piece per segment; as it is if it cannot be continued between its samples.
+
+    Where steps are short there are more frames, so that fast turns look like turns.
+    """
+    wanted = max((motion.t[-1] - motion.t[0]) * FRAMES_PER_SECOND, min(3 * len(motion), FAST))
+    times = np.unique(np.linspace(motion.t[0], motion.t[-1], int(np.clip(wanted, 200, FRAMES))))  # one if at one time
     if all(part.can_continue for part in motion.segments):
         return motion.resampled(times).segments
     once = np.diff(motion.t, prepend=-np.inf) > 0.0  # an animation has one picture at a time

@@ -27,12 +27,15 @@ function tick(now) {
   requestAnimationFrame(tick);
 }
 
+let afterPaint = () => {};  // for what a page shows beside the picture
+
 function paint() {
   const at = locate(state.t);
   state.dirty = false;
   drawScene(at);
   strips.forEach((strip) => drawStrip(strip, at));
   showClock();
+  afterPaint();
 }
 
 function speeds() {  // the usual five, and more where real time would be a blink or an hour
