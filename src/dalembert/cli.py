@@ -1,4 +1,4 @@
-"""The command line: `dalembert examples`, `run`, `check` and `compare` of a model file or an example, `warmup`."""
+"""The command line: `dalembert examples`; `run`, `check`, `compare` and `live` of a model file or example; `warmup`."""
 
 from __future__ import annotations
 
@@ -141,6 +141,36 @@ def compare(
         target = out / f"{problem.name}_work_precision.png"
         result.save(target)
         console.print(f"  wrote {printable(str(target))}", markup=False)
+
+
+@app.command()
+def live(
+    name: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A model file (*.toml) or a name from `dalembert examples`.")
+    ],
+    sliders: Annotated[
+        list[str] | None,
+        typer.Option("--slider", metavar="NAME", help="A parameter, coordinate or speed to move; may be repeated."),
+    ] = None,
+    t_end: Annotated[float, typer.Option(help="End of the motion in seconds.")] = 10.0,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; may be repeated.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; default: NAME_live.html here.")] = None,
+) -> None:
+    """Write a page that computes the motion itself while its sliders move; it needs no server and no network.
+
+    For example:  dalembert live pendulum.toml --slider L --slider y --out pendulum.html
+    """
+    try:
+        problem, _ = _problem(name)
+        system = problem.system()
+        state = problem.state(system, _parse(settings or []))
+        page = system.live(out or f"{problem.name}_live.html", state, sliders=sliders or [], t_end=t_end)
+    except DalembertError as error:
+        _fail(error, 2)
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(printable(f"  wrote {page}"), markup=False)
 
 
 @app.command()

@@ -8,8 +8,10 @@ import subprocess
 import numpy as np
 import pytest
 from mechanisms import mechanism
+from typer.testing import CliRunner
 
 import dalembert as da
+from dalembert.cli import app
 from dalembert.view.page import read_part
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="no node on this machine to run JavaScript with")
@@ -154,3 +156,15 @@ def test_a_slider_of_another_coordinate_replaces_the_given_one(tmp_path):
     system, state = mechanism("four_bar")
     facts, _ = scripts_of(system.live(tmp_path / "live.html", state, sliders=["q2"]))
     assert (facts["held"]["q"], facts["held"]["u"]) == ([1], [0])
+
+
+def test_the_command_line_writes_a_live_page(tmp_path):
+    target = tmp_path / "page.html"
+    result = CliRunner().invoke(app, ["live", "four_bar", "--slider", "la", "--set", "g=1.62", "--out", str(target)])
+    assert result.exit_code == 0, result.output
+    facts, _ = scripts_of(target)
+    assert [slider["name"] for slider in facts["sliders"]] == ["la"]
+    assert 1.62 in facts["p"]
+    wrong = CliRunner().invoke(app, ["live", "four_bar", "--slider", "lq", "--out", str(target)])
+    assert wrong.exit_code == 2
+    assert "did you mean" in " ".join(wrong.output.split())
