@@ -167,4 +167,4 @@ def test_the_command_line_writes_a_live_page(tmp_path):
     assert 1.62 in facts["p"]
     wrong = CliRunner().invoke(app, ["live", "four_bar", "--slider", "lq", "--out", str(target)])
     assert wrong.exit_code == 2
-    assert "did you mean" in " ".join(wrong.output.split())
+    assert "`lq` is not known" in " ".join(wrong.output.split())

@@ -178,7 +178,7 @@ function readColours() {
   const style = getComputedStyle(document.documentElement);
   const read = (name) => style.getPropertyValue("--" + name).trim();
   for (const name of ["bg", "ink", "muted", "grid", "grid-strong", "ground", "bar", "bar-edge", "accent", "axis-x", "axis-y",
-    "axis-z", "shadow"]) colours[name] = read(name);
+    "axis-z", "shadow", "force"]) colours[name] = read(name);
   colours.strength = Number(read("shadow-strength"));
   colours.track = read("track").split(/\s+/);
 }
@@ -418,24 +418,31 @@ function bendsAt(values, i) {  // into how many pieces a trail is cut between tw
   return size > 0 ? clamp(Math.ceil(Math.acos(clamp(dot(a, b) / size, -1, 1)) / 0.05), 1, 24) : 1;
 }
 
+function fineOf(track) {  // the path with more points where it bends between two samples; made once
+  if (!track.fine) {
+    track.fine = [];
+    for (let i = 0; i < count; i++) {
+      const parts = i < count - 1 && count > 2 ? bendsAt(track.positions, i) : 1;
+      for (let m = 0; m < parts; m++) track.fine.push({t: m ? mix(times[i], times[i + 1], m / parts) : times[i], p: m ? curve(track.positions, {i, j: i + 1, s: m / parts}) : track.positions[i]});
+    }
+  }
+  return track.fine;
+}
+
 function drawForce(a, at) {
   const from = blend(a.points[at.i], a.points[at.j], at.s), vector = blend(a.vectors[at.i], a.vectors[at.j], at.s);
-  const tip = view.project(along(from, vector, arrowScale));
-  arrow(view.project(from), tip, colours["axis-x"], 2.25);
-  if (state.labels && Math.hypot(...vector) * arrowScale > 0.03 * extent) text(a.name + " " + formatNumber(Math.hypot(...vector)) + " N", tip[0] + 6, tip[1], {colour: colours["axis-x"]});
+  const foot = view.project(from), tip = view.project(along(from, vector, arrowScale)), size = Math.hypot(...vector);
+  arrow(foot, tip, colours.force, 2.5);
+  if (!state.labels || size * arrowScale < 0.03 * extent) return;
+  const dx = tip[0] - foot[0], dy = tip[1] - foot[1], n = Math.hypot(dx, dy) || 1, side = Math.abs(dx) > 0.5 * n;  // beyond the tip
+  text(`${a.name} ${formatNumber(size)} N`, tip[0] + 7 * dx / n, tip[1] + 11 * dy / n, {colour: colours.force, base: "middle", align: side ? (dx > 0 ? "left" : "right") : "center"});
 }
 
 function drawTrail(track, k, at) {  // in pieces of growing strength; one stroke per piece shows no seams
-  const from = Math.max(start, state.t - trailTime), points = [];
-  const first = locate(from);
-  points.push({t: from, p: positionAt(track, first)});
-  for (let i = first.i; i <= at.i && i < count - 1; i++) {  // finer where the path bends between two samples
-    const parts = bendsAt(track.positions, i);
-    for (let m = 0; m < parts; m++) {
-      const t = mix(times[i], times[i + 1], m / parts);
-      if (t > from && t < state.t) points.push({t, p: curve(track.positions, {i, j: i + 1, s: m / parts})});
-    }
-  }
+  const from = Math.max(start, state.t - trailTime), fine = fineOf(track), points = [{t: from, p: positionAt(track, locate(from))}];
+  let low = 0, high = fine.length;
+  while (low < high) { const mid = (low + high) >> 1; if (fine[mid].t <= from) low = mid + 1; else high = mid; }
+  for (let k = low; k < fine.length && fine[k].t < state.t; k++) points.push(fine[k]);
   points.push({t: state.t, p: positionAt(track, at)});
   const seen = points.map((q) => view.project(q.p)), pieces = 24;
   ink.lineCap = "butt"; ink.lineJoin = "round";
@@ -483,7 +490,7 @@ function lineItems(line, at, joints) {
 
 function trackItems(track, k, at, joints) {
   const p = positionAt(track, at), seen = view.project(p), r = markPixels(seen[3]), colour = trackColour(k);
-  const here = joints.filter((joint) => Math.hypot(...p.map((x, i) => x - joint.p[i])) < 1e-4 * extent);
+  const near = 1e-4 * extent, here = joints.filter(({p: j}) => Math.abs(p[0] - j[0]) < near && Math.abs(p[1] - j[1]) < near && Math.abs(p[2] - j[2]) < near);
   const depth = Math.min(seen[2], ...here.map((joint) => joint.depth));
   if (track.kind === "point") return [{depth, layer: 5, draw: () => disc(seen, r, colour, colours.bg, 1.5)}];
   const items = [{depth, layer: 4.5, draw: () => drawCentre(seen, 0.85 * r, colour)}];
@@ -521,7 +528,7 @@ function drawScene(at) {
   if (state.follow) followCentre(at);
   view.drawBackground();
   if (!scene.planar) drawShadows(at);
-  if (state.paths) scene.tracks.forEach((track, k) => strokePath(track.positions.map((p) => view.project(p)), trackColour(k), 1, 0.35));
+  if (state.paths) scene.tracks.forEach((track, k) => strokePath(fineOf(track).map((q) => view.project(q.p)), trackColour(k), 1, 0.35));
   scene.tracks.forEach((track, k) => drawTrail(track, k, at));
   const joints = [], items = scene.lines.flatMap((line) => lineItems(line, at, joints));
   items.push(...scene.tracks.flatMap((track, k) => trackItems(track, k, at, joints)));
