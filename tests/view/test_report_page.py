@@ -6,7 +6,7 @@ from browser import Browser
 from mechanisms import jointed
 
 import dalembert as da
-from dalembert.view.animation import Scene, Track, write_animation
+from dalembert.view.animation import Polyline, Scene, Track, write_animation
 
 CURVES = "charts[0].element.toDataURL()"
 
@@ -143,6 +143,20 @@ def test_a_trail_is_round_between_coarse_frames(browser, tmp_path):
     h = 2 * np.pi / 12
     assert np.abs(np.array(radii) - 1.0).max() < h**3 / 24 + h**4 / 384
     assert browser.run("bendsAt(scene.tracks[0].positions, 8)") > 5
+    assert browser.errors == []
+
+
+def test_a_hoop_is_round_and_other_outlines_keep_their_corners(browser, tmp_path):
+    """A rim of 24 corners with a spoke becomes a circle; a closed outline of unequal edges stays as it is."""
+    angles = np.linspace(0.0, 2 * np.pi, 25)
+    rim = np.array([np.cos(angles), np.sin(angles), 0 * angles]).T
+    box = np.array([[x, y, 0.0] for x, y in [(0, 0), *[(k / 3, 0) for k in range(1, 10)], (3, 1), (0, 1), (0, 0)]])
+    lines = (Polyline("wheel", np.stack([[*rim, [0, 0, 0]]] * 3)), Polyline("box", np.stack([box] * 3)))
+    browser.open(write_animation(tmp_path / "hoop.html", Scene("hoop", np.arange(3.0), planar=True, lines=lines)))
+    assert browser.run("scene.lines.map((line) => line.hoop)") == [24, 0]
+    drawn = np.array(browser.run("roundedHoop(scene.lines[0].points[0], 24)"))
+    np.testing.assert_allclose(np.linalg.norm(drawn[:-1], axis=1), 1.0, atol=1e-3)
+    np.testing.assert_allclose(drawn[-1], 0.0)
     assert browser.errors == []
 
 

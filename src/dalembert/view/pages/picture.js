@@ -19,6 +19,7 @@ function showScene(next, keepSize = false) {         // keepSize: the view and t
     extent = Math.max(...bounds.high.map((h, i) => h - bounds.low[i])) || 1;
   }
   for (const line of scene.lines) line.bar = line.points[0].length <= 8 && !isClosed(line.points[0]);
+  for (const line of scene.lines) line.hoop = hoopOf(line.points[0]);
   for (const line of moving) line.grounded = pivotsOf(line);
   if (!keepSize) {
     bodySize = 0.5 * bodyEdge();                     // half the edge of a body's box, in metres
@@ -28,6 +29,25 @@ function showScene(next, keepSize = false) {         // keepSize: the view and t
   trailTime = clamp(0.25 * duration, Math.min(duration, 1), 5);
   view = scene.planar ? planarView : spatialView;
   state.dirty = true;
+}
+
+// Where a polyline that begins with a regular polygon of at least 12 corners closes it, else 0. A spoke may follow.
+function hoopOf(points) {
+  const gap = (p, q) => Math.hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]), edge = points.length > 1 ? gap(points[0], points[1]) : 0;
+  for (const m of [points.length - 1, points.length - 2]) {
+    if (m < 12 || !(edge > 0) || gap(points[0], points[m]) > 1e-3 * edge) continue;
+    if (points.slice(1, m + 1).every((p, k) => Math.abs(gap(p, points[k]) - edge) < 0.02 * edge)) return m;
+  }
+  return 0;
+}
+
+function roundedHoop(points, m) {  // Catmull-Rom through the corners: a circle to a thousandth of its radius
+  const round = [], at = (k) => points[((k % m) + m) % m];
+  for (let k = 0; k < m; k++) for (const s of [0, 1 / 3, 2 / 3]) {
+    const [a, p, q, b] = [at(k - 1), at(k), at(k + 1), at(k + 2)];
+    round.push(p.map((x, i) => x + 0.5 * s * (q[i] - a[i] + s * (2 * a[i] - 5 * x + 4 * q[i] - b[i] + s * (3 * (x - q[i]) + b[i] - a[i])))));
+  }
+  return [...round, points[0], ...points.slice(m + 1)];
 }
 
 // A vertex of a moving link, or an end of a moving curve, that stays put in every frame is a pivot on the ground.
@@ -51,7 +71,7 @@ function boundsAt(at) {  // of one instant, with room to move in
   const add = (p) => { for (let i = 0; i < 3; i++) { low[i] = Math.min(low[i], p[i]); high[i] = Math.max(high[i], p[i]); } };
   for (const track of scene.tracks) add(positionAt(track, at));
   for (const line of moving) pointsAt(line, at).forEach(add);
-  const room = 0.6 * Math.max(...high.map((h, i) => h - low[i]), 4 * bodySize, 0.02 * extent);
+  const room = 0.3 * Math.max(...high.map((h, i) => h - low[i]), 4 * bodySize, 0.02 * extent);
   return {low: low.map((v) => v - room), high: high.map((v) => v + room)};
 }
 
@@ -468,7 +488,8 @@ function drawShadows(at) {  // straight down on the ground: shows where in depth
 }
 
 function lineItems(line, at, joints) {
-  const points = pointsAt(line, at), seen = points.map((p) => view.project(p)), items = [];
+  const corners = pointsAt(line, at), points = line.hoop ? roundedHoop(corners, line.hoop) : corners;
+  const seen = points.map((p) => view.project(p)), items = [];
   const bar = !line.fixed && isBar(line), layer = line.fixed ? 0 : 2;
   const stroke = bar ? drawBar : (points) => {
     ink.lineCap = ink.lineJoin = "round";
@@ -482,7 +503,7 @@ function lineItems(line, at, joints) {
     items.push({depth, layer: 3, draw: () => drawJoint(p)});
     if (scene.planar && line.grounded[i]) items.push({depth: 0, layer: 1, draw: () => drawSupport(p)});
   });
-  else if (scene.planar && !line.fixed) seen.forEach((p, i) => {
+  else if (scene.planar && !line.fixed && !line.hoop) seen.forEach((p, i) => {
     if (line.grounded[i]) items.push({depth: 0, layer: 1, draw: () => drawSupport(p)}, {depth: 0, layer: 3, draw: () => drawJoint(p)});
   });
   return items;
