@@ -148,6 +148,8 @@ def test_what_a_page_cannot_do_is_refused(tmp_path):
     servo = model.compile()
     with pytest.raises(da.PairingError, match="ideal reactions only"):
         servo.live(tmp_path / "x.html", servo.initial({"y": 0.0, "y'": 0.0}))
+    with pytest.raises(da.FileError, match="cannot be written"):
+        system.live(tmp_path / "missing" / "x.html", state)
     assert not list(tmp_path.iterdir())
 
 

@@ -49,6 +49,18 @@ def test_the_page_checks_itself_and_asks_for_nothing(browser, page):
     assert len(browser.requests) == 1
 
 
+def test_a_difference_from_the_native_engine_is_not_called_agreement(browser, page):
+    browser.open(page)
+    assert browser.run("facts.native.rows[30][0] += 1e-7, compare()") == pytest.approx(1e-7 / 3.6, rel=0.2)
+    text = browser.run("byId('check').textContent")
+    assert text.startswith("Differs from the native engine")
+    assert "from t = 5 s on" in text
+    browser.run("facts.native.rows[2][1] = NaN, compare()")
+    assert browser.run("byId('check').className") == "bad"
+    browser.run("now.run.problem = 'it took too long', compare()")
+    assert browser.run("byId('check').textContent").startswith("Not compared: this page stops")
+
+
 def test_it_plays_and_scrubs(browser, page):
     browser.open(page)
     browser.wait_for("state.t > 0.2")

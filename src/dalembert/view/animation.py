@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArrayError, OptionError
-from dalembert.view.page import embedded_json, fill_page
+from dalembert.view.page import embedded_json, fill_page, write_page
 
 KINDS = ("point", "body")
 DIGITS = 7  # significant digits of what is drawn: a pixel is coarser, also after zooming in a hundred times
@@ -83,9 +83,7 @@ def write_animation(path: str | pathlib.Path, scene: Scene) -> pathlib.Path:
     Open it with `#t=1.5` after its name to see it paused at that time. Times and geometry must be finite; traces may
     have gaps. Arrays that do not fit raise `ArrayError`, naming the item.
     """
-    target = pathlib.Path(path)
-    target.write_text(_page(scene), encoding="utf-8")
-    return target
+    return write_page(path, _page(scene))
 
 
 def _page(scene: Scene) -> str:

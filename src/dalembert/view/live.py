@@ -30,7 +30,7 @@ from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
 from dalembert.run.integrators.dop853 import DOP853, TABLEAU
 from dalembert.run.right_hand_side import motion_function
 from dalembert.run.simulate import simulate
-from dalembert.view.page import embedded_json, fill_page
+from dalembert.view.page import embedded_json, fill_page, write_page
 from dalembert.view.sliders import Slider, held_values, read_sliders
 
 FRAMES_PER_SECOND, FRAMES = 30, 900
@@ -56,9 +56,7 @@ def write_live(
         "FACTS": embedded_json(facts),
         "KERNELS": emit_kernels(system, functions),
     }
-    target = Path(path)
-    target.write_text(fill_page("live.html", texts), encoding="utf-8")
-    return target
+    return write_page(path, fill_page("live.html", texts))
 
 
 def _check(system: System, state: State, t_end: float) -> None:

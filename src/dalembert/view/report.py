@@ -16,7 +16,7 @@ from dalembert.motion.protocols import MotionLike
 from dalembert.view.animation import Trace, scene_payload, trace_payload
 from dalembert.view.channels import Group, groups_of, reactions_by_joint
 from dalembert.view.overview import frames_of, picture_of
-from dalembert.view.page import embedded_json, fill_page
+from dalembert.view.page import embedded_json, fill_page, write_page
 from dalembert.view.typeset import typeset
 
 DIGITS = 6  # significant digits of plotted values
@@ -41,9 +41,7 @@ def write_report(motion: MotionLike, path: str | Path, *, source: str = "") -> P
         "SOURCE": _source(motion, source),
         "VERSIONS": html.escape(versions()),
     }
-    target = Path(path)
-    target.write_text(fill_page("report.html", texts), encoding="utf-8")
-    return target
+    return write_page(path, fill_page("report.html", texts))
 
 
 def _group_payload(group: Group, nt: int) -> dict[str, Any]:
