@@ -7,8 +7,6 @@ reactions are given, all levels are solved together.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from dalembert.initial.accelerations import combined_stage, complete_state
@@ -71,4 +69,5 @@ def _solve_together(task: Task, positions: Found, velocities: Found, attempts: i
 
 
 def _reported(task: Task, state: State, steps: dict[str, int]) -> State:
-    return replace(state, report=Report(state, steps, task.guess))
+    s = state
+    return State(s.system, s.t, s.q, s.u, s.udot, s.multipliers, s.parameters, report=Report(s, steps, task.guess))
