@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sympy as sp
@@ -213,10 +213,9 @@ class Statements:
     def start(self, key: str) -> dict[str, float]:
         """Initial values by name; what `System.initial` knows beyond symbols and constraints is left to it."""
         where = self.file.positions.table("initial").value(key)
-        values = read_table(self.file.tables["initial"].get(key, {}), where, self.fault)
+        values = _flat(read_table(self.file.tables["initial"].get(key, {}), where, self.fault))
         s = self.model.statement
         known = [*self.functions(), *(y.func.__name__ for y in s.unknowns), *(c.name for c in s.constraints)]
-        known += [joint.name for joint in s.joints]
         plain = [name for name in values if name.isidentifier()]
         check_keys(plain, known, where, self.fault, f"the state ({where.text})")
         return {name: self.values.number(v, where.part(f".{name}")) for name, v in values.items()}
@@ -266,3 +265,10 @@ class Statements:
         except DalembertError as error:
             self.fault(f"{entry.where}: {error}")
             return None
+
+
+def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by name, where TOML reads `hinge.angle = 1` as a table within the table."""
+    inner = {name: v for name, v in table.items() if isinstance(v, dict)}
+    plain = {name: v for name, v in table.items() if name not in inner}
+    return plain | {f"{name}.{key}": v for name, rest in inner.items() for key, v in _flat(rest).items()}

@@ -19,7 +19,7 @@ def choose(role: str, name: str, options: Mapping[str, Any]) -> Any:
     """The formulation, drift control, integrator or residual form called `name`, with its options."""
     known = every(KINDS[role])
     if name not in known:
-        raise UnknownNameError(name, known, f"the choices of a {role}")
+        raise UnknownNameError(name, known, f"the choices for `{role}`")
     made = getattr(import_module(INGREDIENTS[name]), name)
     options_known = [f.name for f in fields(made) if f.init]
     for option in options:
