@@ -12,6 +12,9 @@ from importlib import import_module
 from typing import Any
 
 ARROWS = {
+    "Model.to_toml": "dalembert.importers.model_writing:write_model",
+    "ModelFile.choose": "dalembert.run.choices:choose",
+    "ModelFile.occasion": "dalembert.run.choices:occasion",
     "Model.compile": "dalembert.equations.compile:compile_statement",
     "System.initial": "dalembert.initial.consistent:find_state",
     "System.suggest_independent": "dalembert.initial.choice:suggest_independent",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -102,7 +103,11 @@ class System:
 
     def count(self, level: str) -> int:
         """Number of constraint rows of a level: "position", "velocity" or "acceleration"."""
-        return sum(row.level == level for row in self.rows)
+        return self._counts[level]
+
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        return Counter(row.level for row in self.rows)
 
     @property
     def mechanics(self) -> Mechanics:

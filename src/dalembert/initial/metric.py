@@ -18,9 +18,10 @@ def speed_metric(system: System, x: np.ndarray) -> np.ndarray:
     M = system.kernel("dynamics")(x)[where].reshape(shape)
     if not math.isfinite(M.sum()):
         return np.eye(system.nu)
-    diagonal = np.abs(M.diagonal())
-    if not system.singular_mass and diagonal.min() > LIGHT * diagonal.max():
+    sizes = [abs(entry) for entry in M.diagonal().tolist()]
+    if not system.singular_mass and min(sizes) > LIGHT * max(sizes):
         return M
+    diagonal = np.array(sizes)
     typical = diagonal.max(initial=0.0) or 1.0
     size = np.sqrt(np.where(diagonal > LIGHT * typical, diagonal, typical))
     unit = M / size[:, None] / size

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from dalembert.initial.diagnosis import Diagnosis, diagnose
+from dalembert.initial.request import Wishes
 from dalembert.motion.state import State
 
 STILL = 1e-12  # changes below this fraction of the value are none
@@ -19,7 +20,6 @@ SHOWN = 8  # moves that are printed
 class Report:
     """How `state` was found: `steps` by level, `guess` (q, u) before anything was solved.
 
-    `given` names the coordinates, speeds and rates "x'" that were asked for.
     `moved` maps names to how far they went from the guess, given values included. `n_p` positions and `n_v` velocities
     may be chosen: n_p = n - s_p, n_v = n - s_p - s_v, from the ranks s_p, s_v, s_a of the levels in this state.
     """
@@ -27,7 +27,14 @@ class Report:
     state: State
     steps: Mapping[str, int]
     guess: np.ndarray
-    given: tuple[str, ...] = ()
+    wishes: Wishes
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """Names of the coordinates, speeds and rates "x'" that were asked for."""
+        s, w = self.state.system, self.wishes
+        rates = (f"{s.coordinates[k]}'" for k in w.rates)
+        return (*(s.coordinates[k] for k in w.q), *(s.speeds[k] for k in w.u), *rates)
 
     @property
     def iterations(self) -> int:

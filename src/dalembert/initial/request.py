@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -129,7 +130,9 @@ def read_wishes(system: System, values: Values, what: str) -> Wishes:
         if name not in places:
             raise _unknown(system, name, what)
         kind, index = places[name]
-        number = finite_number(value, f"{what} value of `{name}`")
+        number = float(value) if isinstance(value, float) else math.nan
+        if not math.isfinite(number):
+            number = finite_number(value, f"{what} value of `{name}`")
         if kind == "joints":
             number = wrapped_value(system, name, number)
         place: dict[int, float] = getattr(wishes, kind)

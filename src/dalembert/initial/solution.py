@@ -7,8 +7,6 @@ reactions are given, all levels are solved together.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from dalembert.initial.accelerations import combined_stage, complete_state
@@ -71,7 +69,5 @@ def _solve_together(task: Task, positions: Found, velocities: Found, attempts: i
 
 
 def _reported(task: Task, state: State, steps: dict[str, int]) -> State:
-    s, wishes = task.system, task.wishes
-    given = (*(s.coordinates[k] for k in wishes.q), *(s.speeds[k] for k in wishes.u))
-    given += tuple(f"{s.coordinates[k]}'" for k in wishes.rates)
-    return replace(state, report=Report(state, steps, task.guess, given))
+    s, report = state, Report(state, steps, task.guess, task.wishes)
+    return State(s.system, s.t, s.q, s.u, s.udot, s.multipliers, s.parameters, report=report)

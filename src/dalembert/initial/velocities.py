@@ -14,9 +14,10 @@ def agreeing_speeds(task: Task, q: np.ndarray) -> Found | None:
     """The guess of the speeds if it satisfies the constraints at positions q as it is, as rest often does; or None."""
     s, u = task.system, task.target[task.system.nq :]
     psi = s.kernel("speeds")(task.x(q, u))[: s.count("position") + s.count("velocity")]
-    if task.wishes.rates or task.wishes.joint_rates or not np.abs(psi).max(initial=0.0) <= CONSISTENT:
+    worst = float(np.abs(psi).max(initial=0.0))
+    if task.wishes.rates or task.wishes.joint_rates or not worst <= CONSISTENT:
         return None
-    return Found(u, psi, np.zeros((0, s.nu)), float(np.abs(psi).max(initial=0.0)), met=True, steps=0)
+    return Found(u, psi, np.zeros((0, s.nu)), worst, met=True, steps=0)
 
 
 def velocity_stage(task: Task, q: np.ndarray) -> Stage:
@@ -25,7 +26,9 @@ def velocity_stage(task: Task, q: np.ndarray) -> Stage:
     made = level(s, VELOCITY, joints=bool(of_joints))
     target = task.target[nq:]
     count = made.required
-    asked = [*(count + k for k in rates), *(count + nq + k for k in of_joints)]
+    asked = {count + k: value for k, value in rates.items()}
+    asked |= {count + nq + k: value for k, value in of_joints.items()}
+    pick, wanted = made.equations(asked)
     free = np.ones(s.nu, dtype=bool)
     free[list(task.wishes.u)] = False
     x = task.x(q, target)
@@ -33,8 +36,8 @@ def velocity_stage(task: Task, q: np.ndarray) -> Stage:
     return Stage(
         level=made,
         x=x,
-        pick=np.array([*range(count), *asked], dtype=np.int64),
-        wanted=np.array([0.0] * count + [*rates.values(), *of_joints.values()]),
+        pick=pick,
+        wanted=wanted,
         target=target,
         free=free,
         metric=lambda: weighted(speed_metric(s, x), weights),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
@@ -16,6 +17,7 @@ from dalembert.model.contacts import Contacts
 from dalembert.model.declarations import Declarations
 from dalembert.model.elements import Elements
 from dalembert.model.joints import Joints
+from dalembert.model.journal import Journal, said
 from dalembert.model.markers import GROUND, Marker
 from dalembert.model.names import Names
 from dalembert.model.nonideal import NonidealReader
@@ -57,6 +59,7 @@ class Model:
     def __init__(self, name: str = "model") -> None:
         self.name = name
         self.statement = Statement(name=name, time=dynamicsymbols._t)  # noqa: SLF001 - SymPy's only spelling of its time symbol
+        self.journal = Journal()
         self._read = Reader(self.statement.faults)
         self._names = Names(self._read.fault)
         self._rates = Rates(self.statement, self._read)
@@ -80,6 +83,7 @@ class Model:
 
     # -- symbols -------------------------------------------------------------------------------------------------
 
+    @said()
     def coordinates(self, names: str | Sequence[sp.Expr]) -> tuple[sp.Expr, ...]:
         """New coordinates q, as functions of time; `names` are separated by blanks or commas, or a range `q1:4`.
 
@@ -87,6 +91,7 @@ class Model:
         """
         return self._declare.coordinates(names)
 
+    @said()
     def speeds(
         self,
         names: str | Sequence[sp.Expr],
@@ -101,16 +106,19 @@ class Model:
         """
         return self._declare.speeds(names, kinematics)
 
+    @said()
     def parameters(
         self, symbols: Mapping[sp.Symbol, float] | None = None, /, **defaults: float
     ) -> tuple[sp.Symbol, ...]:
         """New constants with their default values, in the given order; a mapping uses existing `symbols`."""
         return self._declare.parameters({**(symbols or {}), **{sp.Symbol(name): v for name, v in defaults.items()}})
 
+    @said()
     def unknowns(self, names: str) -> tuple[sp.Expr, ...]:
         """New algebraic unknowns without inertia (control forces, moments), as functions of time."""
         return self._declare.unknowns(names)
 
+    @said()
     def quaternion(self, name: str, *, speeds: str) -> Quaternion:
         """A unit quaternion `name`0..3 (scalar first) driven by three new speeds: the angular velocity in body axes.
 
@@ -120,6 +128,7 @@ class Model:
 
     # -- inertia and forces ---------------------------------------------------------------------------------------
 
+    @said()
     def particle(
         self,
         name: str,
@@ -131,6 +140,7 @@ class Model:
         """A particle at `position`, or with a `velocity` in terms of the speeds."""
         return self._bodies.particle(name, mass, position, velocity)
 
+    @said()
     def body(
         self,
         name: str,
@@ -168,6 +178,7 @@ class Model:
         """The inertial frame, to which joints and springs can be attached."""
         return GROUND
 
+    @said()
     def marker(
         self, body: Body, place: Components, *, axis: Components | None = None, across: Components | None = None
     ) -> Marker:
@@ -197,17 +208,20 @@ class Model:
         """Springs, dampers and actuators: `model.elements.spring("s", P, Q, stiffness=k)` and others."""
         return Elements(self)
 
+    @said()
     def gravity(self, acceleration: Components) -> None:
         """Uniform gravity on every particle and body, as an acceleration vector."""
         g = self._read.vector(acceleration, "gravity")
         old = self.statement.gravity
         self.statement.gravity = (old[0] + g[0], old[1] + g[1], old[2] + g[2])
 
+    @said()
     def force(self, vector: Components, *, at: Point | Components) -> None:
         """A force (inertial components) at a particle, at a body's mass centre, or at a point given by its position."""
         point = at if isinstance(at, Point) else Point("point", self._read.vector(at, "point of a force"))
         self.statement.forces.append(Force(self._read.vector(vector, f"force at `{point.name}`"), point))
 
+    @said()
     def torque(self, vector: Any, *, on: Body) -> None:
         """A torque on a body: a number (about z) or three inertial components."""
         if not isinstance(on, Body):
@@ -216,6 +230,7 @@ class Model:
             return
         self.statement.torques.append(Torque(self._read.axial(vector, f"torque on `{on.name}`"), on))
 
+    @said()
     def generalized_force(self, forces: Mapping[sp.Expr, Expression]) -> None:
         """Generalised forces by coordinate (virtual work per unit of q) or by speed (power per unit of u)."""
         if not isinstance(forces, Mapping):
@@ -227,12 +242,14 @@ class Model:
         }
         self.statement.generalized_forces.append(read)
 
+    @said()
     def energy(self, *, kinetic: Expression = 0, potential: Expression = 0) -> None:
         """A kinetic and a potential energy, treated by Lagrange's equations."""
         self.statement.energies.append(
             Energy(self._read.scalar(kinetic, "kinetic energy"), self._read.scalar(potential, "potential energy"))
         )
 
+    @said()
     def matrices(self, *, mass: Any, force: Any) -> None:
         """A raw contribution M u' = F in the order of the speeds: `mass` (nu, nu) symmetric, `force` (nu,)."""
         matrix, column = self._read.matrix(mass, "matrices: mass"), self._read.column(force, "matrices: force")
@@ -245,6 +262,7 @@ class Model:
 
     # -- constraints ----------------------------------------------------------------------------------------------
 
+    @said()
     def constrain(
         self,
         expression: Any,
@@ -262,6 +280,7 @@ class Model:
         name = name or f"constraint_{len(self.statement.constraints) + 1}"
         return self._constraints.constrain(expression, name, servo, unit)
 
+    @said()
     def nonideal(
         self,
         constraint: Constraint | str | None = None,
@@ -307,6 +326,7 @@ class Model:
 
     # -- what is to be seen -----------------------------------------------------------------------------------------
 
+    @said()
     def output(self, name: str, expression: Any) -> Output:
         """A name for what is to be read along a motion: `motion["tip"]`, tables, figures, files.
 
@@ -316,6 +336,7 @@ class Model:
         """
         return self._outputs.output(name, expression)
 
+    @said()
     def line(self, points: Sequence[Point | Components], *, name: str | None = None) -> None:
         """A polyline drawn in animations, through particles, bodies or positions."""
         name = name or f"line_{len(self.statement.lines) + 1}"
@@ -331,6 +352,13 @@ class Model:
             else:
                 read.append(self._read.vector(point, f"line `{name}`"))
         self.statement.lines.append(Line(name, tuple(p for p in read if p is not None)))
+
+    def to_toml(self, path: str | Path, **run: Any) -> Path:
+        """Write the model to a TOML file that `from_toml` reads; `given`, `guess` and `t_end` of a run can go with it.
+
+        See `dalembert.importers.model_writing.write_model`.
+        """
+        return stage("Model.to_toml")(self, path, **run)
 
     # -- the next stage -------------------------------------------------------------------------------------------
 

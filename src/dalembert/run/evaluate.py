@@ -93,7 +93,10 @@ def rates(plan, mem, t, z, zdot):
 
 @jit(f8(Plan, Floats))
 def balance_residual(plan, mem):
-    """Largest entry of M u' - f - W^T la relative to the largest term in it: how well the solve was done."""
+    """Largest entry of M u' - f - W^T la relative to the largest term in it: how well the solve was done.
+
+    NaN if a term is not a number.
+    """
     nu, nc = plan.nu, plan.nc
     M, f, W, ud, la = plan.mass, plan.force, plan.direction, plan.udot, plan.multiplier
     worst, scale = 0.0, 1e-300
@@ -108,7 +111,8 @@ def balance_residual(plan, mem):
             term = mem[W + k * nu + i] * mem[la + k]
             total -= term
             scale = max(scale, abs(term))
-        worst = max(worst, abs(total))
+        if abs(total) > worst or math.isnan(total):
+            worst = abs(total)
     return worst / scale
 
 
