@@ -242,7 +242,7 @@ def _run_one(
     done = time.perf_counter()
     _report(console, problem, motion, out)
     if report:
-        source = Path(name).read_text(encoding="utf-8") if name.endswith(".toml") else ""
+        source = Path(name).read_text(encoding="utf-8-sig") if name.endswith(".toml") else problem.build()
         target = motion.report((out or Path()) / f"{problem.name}_report.html", source=source)
         console.print(printable(f"  wrote {target}"), markup=False)
     console.print(f"  compiled in {compiled - begin:.2f} s, simulated in {1e3 * (done - ready):.1f} ms")

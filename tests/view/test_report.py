@@ -140,6 +140,16 @@ def test_functions_of_time_have_dots_and_no_argument():
     assert "(" not in mathml_of(sp.Symbol("k") * x)
 
 
+def test_a_model_is_shown_as_its_file(tmp_path):
+    model = da.Model("free")
+    (x,) = model.coordinates("x")
+    model.particle("P", mass=2.0, position=[x, 0])
+    system = model.compile()
+    motion = system.simulate(system.initial({"x": 0.0, "x'": 1.0}), 0.1)
+    assert "[[particles]]" in motion.report(tmp_path / "r.html", source=model).read_text(encoding="utf-8")
+    assert "see &lt;here&gt;" in motion.report(tmp_path / "r.html", source="see <here>").read_text(encoding="utf-8")
+
+
 def test_the_command_line_writes_a_report_with_the_model_in_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, ["run", str(PENDULUM), "--t-end", "1", "--report"])

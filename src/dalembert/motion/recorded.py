@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
+    import dalembert
+
 
 class Recorded(Observed):
     """Everything of a `Motion` and a `MotionSequence` that is made of what both have: see `source.Record`."""
@@ -69,11 +71,11 @@ class Recorded(Observed):
         check_sampled(self)
         return stage("Motion.animate")(self, path)
 
-    def report(self: MotionLike, path: str | Path, *, source: str = "") -> Path:
+    def report(self: MotionLike, path: str | Path, *, source: str | dalembert.Model = "") -> Path:
         """One self-contained HTML file: animation, plots of every quantity, reactions, certificate, equations, values.
 
-        `source` is the text of the model file or script to show in it. Verify the motion first to have the estimated
-        error in it.
+        `source` is the model, to be shown as a model file, or a text such as the script. Verify the motion first to
+        have the estimated error in it.
         """
         check_sampled(self)
         return stage("Motion.report")(self, path, source=source)

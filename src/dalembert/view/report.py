@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.errors import ModelError
+from dalembert.importers.model_writing import model_text
+from dalembert.model.model import Model
 from dalembert.motion.certificate import Certificate, versions
 from dalembert.motion.motion import Motion
 from dalembert.motion.protocols import MotionLike
@@ -22,8 +25,8 @@ from dalembert.view.typeset import typeset
 DIGITS = 6  # significant digits of plotted values
 
 
-def write_report(motion: MotionLike, path: str | Path, *, source: str = "") -> Path:
-    """The path of the HTML file written; `source` is the text of the model that it shows."""
+def write_report(motion: MotionLike, path: str | Path, *, source: str | Model = "") -> Path:
+    """The path of the HTML file written; `source` is the model that it shows, which it writes as a file, or a text."""
     parts = frames_of(motion)
     certificate, system = motion.certificate, motion.system
     scene = replace(picture_of(motion, parts), caption="")
@@ -109,6 +112,12 @@ def _values(motion: MotionLike) -> str:
     return "".join(blocks)
 
 
-def _source(motion: MotionLike, source: str) -> str:
+def _source(motion: MotionLike, source: str | Model) -> str:
     """The text of the model, or what its system says of itself."""
-    return f"<pre>{html.escape(source or repr(motion.system))}</pre>"
+    note = ""
+    if isinstance(source, Model):
+        try:
+            source = model_text(source)
+        except ModelError as error:
+            note, source = f"<p>No model file can hold this model: {html.escape(str(error))}</p>", ""
+    return f"{note}<pre>{html.escape(source or repr(motion.system))}</pre>"
