@@ -76,11 +76,12 @@ def write_animation(path: str | pathlib.Path, scene: Scene) -> pathlib.Path:
     have gaps. Arrays that do not fit raise `ArrayError`, naming the item.
     """
     target = pathlib.Path(path)
-    target.write_text(_page(scene), encoding="utf-8")
+    target.write_text(animation_page(scene), encoding="utf-8")
     return target
 
 
-def _page(scene: Scene) -> str:
+def animation_page(scene: Scene) -> str:
+    """The HTML page that plays `scene`."""
     template = resources.files("dalembert.view").joinpath("animation.html").read_text(encoding="utf-8")
     fields = {"@TITLE@": html.escape(scene.title), "@SCENE@": _embedded_json(_payload(scene))}
     # One pass over both marks, so that a title that looks like a mark is not replaced in turn.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +14,8 @@ from dalembert.motion.motion import Motion
 from dalembert.motion.protocols import MotionLike
 from dalembert.motion.recorded import columns_of, output_names
 from dalembert.motion.sequence import MotionSequence
-from dalembert.view.animation import Polyline, Scene, Trace, Track, write_animation
+from dalembert.view.animation import Polyline, Scene, Trace, Track, animation_page, write_animation
+from dalembert.view.inline import Page
 from dalembert.view.plots import plot_motion
 
 if TYPE_CHECKING:
@@ -23,9 +25,11 @@ SMOOTH = 400  # samples that make a smooth curve
 FRAMES_PER_SECOND, FRAMES = 30, 1500
 
 
-def plot_overview(motion: MotionLike) -> Figure:
-    """Coordinates, speeds, multipliers, outputs, violation and energy balance over time."""
+def plot_overview(motion: MotionLike, names: Sequence[Any] = ()) -> Figure:
+    """Coordinates, speeds, multipliers, outputs, violation and energy balance over time, or some of these by name."""
     s, fine = motion.system, _refined(motion)
+    if names:
+        return plot_motion(fine.t, {"": columns_of(fine, names)}, {}, None, motion.system.name)
     groups = {
         "coordinates": dict(zip(s.coordinates, fine.q.T, strict=True)),
         "speeds": dict(zip(s.speeds, fine.u.T, strict=True)),
@@ -41,9 +45,10 @@ def plot_overview(motion: MotionLike) -> Figure:
     return plot_motion(fine.t, groups, held, fine.energy_balance, motion.system.name)
 
 
-def animate_motion(motion: MotionLike, path: str | Path) -> Path:
-    """Write the HTML animation of a motion."""
-    return write_animation(path, scene_of(motion))
+def animate_motion(motion: MotionLike, path: str | Path | None = None) -> Path | Page:
+    """Write the HTML animation of a motion; without a path, the page as an object that notebooks show."""
+    scene = scene_of(motion)
+    return Page(animation_page(scene), scene.title) if path is None else write_animation(path, scene)
 
 
 def scene_of(motion: MotionLike) -> Scene:
