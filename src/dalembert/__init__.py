@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert import ingredients as _ingredients
 from dalembert.analysis.compare import Comparison, compare
+from dalembert.analysis.linearization import Linearization
 from dalembert.equations.system import System
 from dalembert.errors import (
     ArrayError,
@@ -18,6 +19,7 @@ from dalembert.errors import (
     FileError,
     InconsistentStateError,
     InitialStateError,
+    LinearizationError,
     ModelError,
     OptionError,
     PairingError,
@@ -83,6 +85,8 @@ __all__ = [
     "InitialStateError",
     "KuttaMerson",
     "LagrangeMultipliers",
+    "Linearization",
+    "LinearizationError",
     "MinimalKane",
     "Model",
     "ModelError",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -374,6 +374,19 @@ class System:
     def diagnose(self, state: da.State) -> da.Diagnosis:
         """Degrees of freedom, rank, redundant and conflicting constraints by name, and which reactions are unique."""
         return stage("System.diagnose")(self, state)
+
+    def linearize(
+        self, state: da.State, *, inputs: Sequence[Any] = (), outputs: Sequence[Any] = (),
+        states: Sequence[Any] | None = None,
+    ) -> da.Linearization:  # fmt: skip
+        """x' = A x + B w, y = C x + D w for small changes about the motion through `state`, all constraints kept.
+
+        The derivatives are exact, those of the reactions included. `inputs` are parameters (a force stated as a
+        parameter) or unknowns; an unknown that is an input no longer enforces its constraint. `outputs` are names or
+        expressions, as in `motion[...]`. `states` names the coordinates and speeds that x stands for (None: chosen by
+        pivoting); ignorable ones may be left out. Raises `LinearizationError` if there is no derivative.
+        """
+        return stage("System.linearize")(self, state, inputs=inputs, outputs=outputs, states=states)
 
     # fmt: off
     def partial_velocities(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None, *,

@@ -1,0 +1,176 @@
+"""`Linearization`: x' = A x + B w, y = C x + D w about a state, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.errors import ArrayError, DalembertError, OptionError
+from dalembert.motion.state import State
+from dalembert.motion.tables import text_table
+from dalembert.stages import stage
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from scipy.signal import StateSpace
+
+    from dalembert.analysis.root_locus import RootLocus
+
+STILL = 1e-9  # rates and entries below this, relative to the largest, are zero
+SHOWN = 12  # eigenvalues that are printed
+
+
+@dataclass(frozen=True, eq=False)
+class Linearization:
+    """Small changes x (n,) of `states`, w of `inputs` and y of `outputs` about the motion through `state`.
+
+    A (n, n), B (n, inputs), C (outputs, n), D (outputs, inputs). `rates` (n,) are those of the states themselves at the
+    state. `basis` (nq + nu, n): changes of all coordinates and speeds are basis @ x.
+    """
+
+    state: State
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    A: np.ndarray
+    B: np.ndarray
+    C: np.ndarray
+    D: np.ndarray
+    rates: np.ndarray
+    basis: np.ndarray
+    projected_mass: np.ndarray  # inertia of the independent speeds
+
+    # -- eigenvalues -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _eigen(self) -> tuple[np.ndarray, np.ndarray]:
+        values, vectors = np.linalg.eig(self.A)
+        values = values.astype(complex)
+        order = np.lexsort((values.imag, np.abs(values.imag), -np.round(values.real, 12)))
+        return values[order], vectors[:, order].astype(complex)
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """Eigenvalues of A, (n,) complex, that with the largest real part first."""
+        return self._eigen[0]
+
+    @property
+    def modes(self) -> np.ndarray:
+        """Eigenvectors of A as columns, (n, n) complex, of length 1, in the order of `eigenvalues`."""
+        return self._eigen[1]
+
+    def mode_shape(self, mode: int) -> dict[str, complex]:
+        """What every coordinate and speed of the system does in a mode, the dependent ones too; the largest is 1."""
+        self._check_mode(mode)
+        s, shape = self.state.system, self.basis @ self.modes[:, mode]
+        shape = shape / shape[np.argmax(np.abs(shape))]
+        return dict(zip((*s.coordinates, *s.speeds), shape.tolist(), strict=True))
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """|eigenvalue| in rad/s, (n,): the undamped natural frequencies."""
+        return np.abs(self.eigenvalues)
+
+    @property
+    def damping_ratios(self) -> np.ndarray:
+        """-Re / |eigenvalue|, (n,): 1 for decay without oscillation, negative for growth, 0 for a zero eigenvalue."""
+        size = np.abs(self.eigenvalues)
+        return np.where(size > 0.0, -self.eigenvalues.real / np.where(size > 0.0, size, 1.0), 0.0)
+
+    @property
+    def steady(self) -> bool:
+        """Whether A is constant along the motion: states that move are ones on which no rate depends."""
+        scale = max(np.abs(self.A).max(initial=0.0), 1.0)
+        moving = np.abs(self.rates) > STILL * max(np.abs(self.state.u).max(initial=0.0), 1.0)
+        return not np.any(np.abs(self.A[:, moving]) > STILL * scale)
+
+    # -- second order ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _second_order(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        s = self.state.system
+        q = [k for k, name in enumerate(self.states) if name in s.coordinates]
+        v = [k for k, name in enumerate(self.states) if name not in s.coordinates]
+        Z, own = self.A[np.ix_(q, v)], self.A[np.ix_(q, q)]
+        if len(q) != len(v) or np.abs(own).max(initial=0.0) > STILL or (len(q) and np.linalg.cond(Z) > 1e12):
+            raise DalembertError(
+                f"`{s.name}`: there is no second-order form M x'' + C x' + K x = 0 of the states {', '.join(self.states)}: "
+                f"{len(q)} coordinates, {len(v)} speeds; their numbers must be equal and the coordinates' rates given by the "
+                "speeds alone (nonholonomic systems: name states without ignorable coordinates)"
+            )
+        back = np.linalg.inv(Z)
+        M = back.T @ self.projected_mass @ back
+        damping = -M @ Z @ self.A[np.ix_(v, v)] @ back
+        stiffness = -M @ Z @ self.A[np.ix_(v, q)]
+        return M, damping, stiffness
+
+    @property
+    def mass(self) -> np.ndarray:
+        """M of M x'' + C x' + K x = 0 in the coordinates among the states, (n/2, n/2)."""
+        return self._second_order[0]
+
+    @property
+    def damping(self) -> np.ndarray:
+        """C of M x'' + C x' + K x = 0, damping and gyroscopic terms, (n/2, n/2)."""
+        return self._second_order[1]
+
+    @property
+    def stiffness(self) -> np.ndarray:
+        """K of M x'' + C x' + K x = 0, stiffness and circulatory terms, (n/2, n/2)."""
+        return self._second_order[2]
+
+    # -- inputs and outputs ----------------------------------------------------------------------------------------
+
+    def frequency_response(self, frequencies: ArrayLike) -> np.ndarray:
+        """C (i w - A)^-1 B + D at frequencies w in rad/s, (nw, outputs, inputs) complex."""
+        if not self.inputs or not self.outputs:
+            raise OptionError("a frequency response needs inputs and outputs: linearize(state, inputs=[...], outputs=[...])")
+        w = np.atleast_1d(np.asarray(frequencies, dtype=float))
+        if w.ndim != 1 or not np.isfinite(w).all():
+            raise ArrayError(f"frequencies must be finite numbers in one axis, got shape {w.shape}")
+        shifted = 1j * w[:, None, None] * np.eye(len(self.A)) - self.A
+        return self.C @ np.linalg.solve(shifted, np.broadcast_to(self.B, (len(w), *self.B.shape))) + self.D
+
+    def to_scipy(self) -> StateSpace:
+        """The system as `scipy.signal.StateSpace`; without inputs or outputs these are all states."""
+        from scipy.signal import StateSpace
+
+        n = len(self.A)
+        B, C = (self.B if self.inputs else np.eye(n)), (self.C if self.outputs else np.eye(n))
+        D = self.D if self.inputs and self.outputs else np.zeros((len(C), B.shape[1]))
+        if self.outputs and not self.inputs:
+            D = np.zeros((len(C), n))
+        return StateSpace(self.A, B, C, D)
+
+    def sweep(self, key: Any, values: Iterable[float], *, hold: Any = None) -> RootLocus:
+        """Eigenvalues along `values` of a parameter, or of a coordinate or speed, each at its own steady state.
+
+        The steady state (or equilibrium, if this is one) is followed from that of this linearisation; what is in `hold`
+        stays as it is.
+        """
+        return stage("Linearization.sweep")(self, key, values, hold=hold)
+
+    # -- to look at ------------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        kind = "" if self.steady else "; the motion is not steady: A is that of this instant only"
+        rows = [
+            (f"{v.real:.9g}", f"{v.imag:+.9g}", f"{abs(v):.6g}", f"{ratio:.4g}")
+            for v, ratio in zip(self.eigenvalues[:SHOWN], self.damping_ratios, strict=False)
+        ]
+        more = f"\n  and {len(self.A) - SHOWN} more" if len(self.A) > SHOWN else ""
+        parts = "".join(
+            f"\n  {what:<9}{', '.join(names)}"
+            for what, names in (("states", self.states), ("inputs", self.inputs), ("outputs", self.outputs))
+            if names
+        )
+        table = text_table([(("real", "imaginary", "frequency", "damping"), rows)])
+        return f"Linearization of {self.state.system.name!r} at t = {self.state.t:g}{kind}{parts}\n{table}{more}"
+
+    def _check_mode(self, mode: int) -> None:
+        if not 0 <= mode < len(self.A):
+            raise OptionError(f"mode {mode} does not exist; this linearisation has {len(self.A)} modes, from 0 on")
