@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from dalembert.analysis.root_locus import RootLocus
 
-STILL = 1e-9  # rates and entries below this, relative to the largest, are zero
+STILL = 1e-9  # entries of A below this, relative to the largest, are zero
+RESTING = 1e-6  # rates below this, relative to the largest speed and at least this, are zero
 SHOWN = 12  # eigenvalues that are printed
 
 
@@ -81,12 +82,24 @@ class Linearization:
         size = np.abs(self.eigenvalues)
         return np.where(size > 0.0, -self.eigenvalues.real / np.where(size > 0.0, size, 1.0), 0.0)
 
+    @cached_property
+    def ignorable(self) -> tuple[str, ...]:
+        """Coordinates among the states on which nothing depends but rates of such coordinates."""
+        scale = STILL * max(np.abs(self.A).max(initial=0.0), 1.0)
+        open_ = {k for k, name in enumerate(self.states) if name in self.state.system.coordinates}
+        while True:
+            kept = [k for k in range(len(self.states)) if k not in open_]
+            seen = {k for k in open_ if np.abs(self.A[kept, k]).max(initial=0.0) > scale}
+            if not seen:
+                return tuple(self.states[k] for k in sorted(open_))
+            open_ -= seen
+
     @property
     def steady(self) -> bool:
-        """Whether A is constant along the motion: states that move are ones on which no rate depends."""
-        scale = max(np.abs(self.A).max(initial=0.0), 1.0)
-        moving = np.abs(self.rates) > STILL * max(np.abs(self.state.u).max(initial=0.0), 1.0)
-        return not np.any(np.abs(self.A[:, moving]) > STILL * scale)
+        """Whether this is an equilibrium or a steady motion: nothing moves but ignorable coordinates."""
+        kept = [k for k, name in enumerate(self.states) if name not in self.ignorable]
+        scale = max(np.abs(self.state.u).max(initial=0.0), 1.0)
+        return bool(np.abs(self.rates[kept]).max(initial=0.0) <= RESTING * scale)
 
     # -- second order ----------------------------------------------------------------------------------------------
 

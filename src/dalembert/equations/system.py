@@ -375,6 +375,51 @@ class System:
         """Degrees of freedom, rank, redundant and conflicting constraints by name, and which reactions are unique."""
         return stage("System.diagnose")(self, state)
 
+    # fmt: off
+    @overload
+    def equilibrium(self, given: Named | None = ..., *, guess: Named | da.State | None = ..., hold: Any = ...,
+                    bounds: Bounds | None = ..., t0: float | None = ..., parameters: Named | None = ...,
+                    all_branches: Literal[False] = ...) -> da.State: ...
+    @overload
+    def equilibrium(self, given: Named | None = ..., *, guess: Named | da.State | None = ..., hold: Any = ...,
+                    bounds: Bounds | None = ..., t0: float | None = ..., parameters: Named | None = ...,
+                    all_branches: Literal[True]) -> tuple[da.State, ...]: ...
+    def equilibrium(self, given: Named | None = None, *, guess: Named | da.State | None = None, hold: Any = None,
+                    bounds: Bounds | None = None, t0: float | None = None, parameters: Named | None = None,
+                    all_branches: bool = False) -> da.State | tuple[da.State, ...]:
+        # fmt: on
+        """A state at rest that stays there: u = 0 and u' = 0, with the `given` values, nearest to the `guess`.
+
+        Options are those of `initial`. `all_branches` gives every equilibrium found from many starts, by distance.
+        `state.stability` says whether it is stable. Raises `InitialStateError` with what is left over.
+        """
+        options = {"guess": guess, "hold": hold, "bounds": bounds, "t0": t0, "parameters": parameters}
+        return stage("System.equilibrium")(self, given, all_branches=all_branches, **options)
+
+    # fmt: off
+    @overload
+    def steady(self, given: Named | None = ..., *, guess: Named | da.State | None = ...,
+               constant: Sequence[Any] | None = ..., hold: Any = ..., bounds: Bounds | None = ...,
+               t0: float | None = ..., parameters: Named | None = ...,
+               all_branches: Literal[False] = ...) -> da.State: ...
+    @overload
+    def steady(self, given: Named | None = ..., *, guess: Named | da.State | None = ...,
+               constant: Sequence[Any] | None = ..., hold: Any = ..., bounds: Bounds | None = ...,
+               t0: float | None = ..., parameters: Named | None = ...,
+               all_branches: Literal[True]) -> tuple[da.State, ...]: ...
+    def steady(self, given: Named | None = None, *, guess: Named | da.State | None = None,
+               constant: Sequence[Any] | None = None, hold: Any = None, bounds: Bounds | None = None,
+               t0: float | None = None, parameters: Named | None = None,
+               all_branches: bool = False) -> da.State | tuple[da.State, ...]:
+        # fmt: on
+        """A state of a motion with constant speeds, u' = 0, with the `given` values, nearest to the `guess`.
+
+        `constant` names the speeds that are constant (None: all); in a circle x' is not. Options are those of
+        `initial`. The motion is followed for a while to see that the speeds stay. Raises `InitialStateError`.
+        """
+        options = {"guess": guess, "hold": hold, "bounds": bounds, "t0": t0, "parameters": parameters}
+        return stage("System.steady")(self, given, constant=constant, all_branches=all_branches, **options)
+
     def linearize(
         self, state: da.State, *, inputs: Sequence[Any] = (), outputs: Sequence[Any] = (),
         states: Sequence[Any] | None = None,

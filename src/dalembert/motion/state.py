@@ -117,6 +117,11 @@ class State(Observed):
         """
         return stage("State.follow")(self, key, values, hold=hold)
 
+    @property
+    def stability(self) -> Any:
+        """Whether this equilibrium or steady motion is stable, by linearisation: see `analysis.stability.Stability`."""
+        return stage("State.stability")(self)
+
     # -- to look at and to keep ------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
