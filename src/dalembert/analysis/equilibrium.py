@@ -164,7 +164,7 @@ def _trust_region(stage: Stage, start: np.ndarray) -> Found:
     """Where SciPy's trust-region method ends: it scales variables by their influence, which multipliers need."""
     from scipy.optimize import least_squares
 
-    free = np.flatnonzero(stage.free)
+    free = np.flatnonzero(stage.free & _felt(stage, start))
     known: dict[bytes, Found] = {}
 
     def at(x: np.ndarray) -> Found:
@@ -188,6 +188,15 @@ def _trust_region(stage: Stage, start: np.ndarray) -> Found:
     except (ValueError, np.linalg.LinAlgError):  # left the domain of the model
         return here
     return replace(at(done.x), steps=int(done.nfev))
+
+
+def _felt(stage: Stage, start: np.ndarray) -> np.ndarray:
+    """Variables that the equations depend on, here or elsewhere: ignorable coordinates are better left alone."""
+    way = 0.1 * np.random.default_rng(5).standard_normal(len(start)) * np.maximum(1.0, np.abs(start))
+    beside = stage.at(np.clip(start + np.where(stage.free, way, 0.0), stage.low, stage.high))
+    size = np.abs(stage.at(start).gradients).max(axis=0, initial=0.0)
+    size = size + np.abs(beside.gradients).max(axis=0, initial=0.0)
+    return size > 1e-12 * size.max(initial=0.0)
 
 
 def _polished(stage: Stage, found: Found) -> Found:
