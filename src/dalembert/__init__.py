@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert import ingredients as _ingredients
 from dalembert.analysis.compare import Comparison, compare
+from dalembert.analysis.driven_motion import DrivenMotion
 from dalembert.analysis.linearization import Linearization
 from dalembert.equations.system import System
 from dalembert.errors import (
@@ -75,6 +76,7 @@ __all__ = [
     "Comparison",
     "DalembertError",
     "Diagnosis",
+    "DrivenMotion",
     "Event",
     "Every",
     "FileError",

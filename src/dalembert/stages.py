@@ -26,7 +26,7 @@ ARROWS = {
     "System.linearize": "dalembert.analysis.linearize:linearize",
     "System.equilibrium": "dalembert.analysis.equilibrium:find_equilibrium",
     "System.steady": "dalembert.analysis.equilibrium:find_steady",
-    "System.kinematics": "dalembert.analysis.kinematics:solve_kinematics_over_time",
+    "System.kinematics": "dalembert.analysis.inverse_dynamics:driven_kinematics",
     "System.inverse_dynamics": "dalembert.analysis.inverse_dynamics:inverse_dynamics",
     "Linearization.sweep": "dalembert.analysis.root_locus:sweep",
     "State.stability": "dalembert.analysis.stability:stability_of",

@@ -77,9 +77,7 @@ class EquationDerivatives:
             *[f"{name}'" for name in s.coordinates],
         )  # fmt: skip
 
-    def response(
-        self, changes: np.ndarray, freed: tuple[int, ...] = (), pushed: np.ndarray | None = None
-    ) -> Response:
+    def response(self, changes: np.ndarray, freed: tuple[int, ...] = (), pushed: np.ndarray | None = None) -> Response:
         """du' and dla for `changes` of (q, u, p), (nq + nu + np, n), that keep the constraints.
 
         Constraint rows in `freed` are not enforced: their multipliers are inputs, with changes `pushed` (nc, n).
@@ -157,8 +155,8 @@ def _check_unique(null: np.ndarray, system: System) -> None:
     loose = [f"{system.speeds[k]}'" for k in np.flatnonzero(share > INVOLVED)]
     if loose:
         raise LinearizationError(
-            f"`{system.name}`: the accelerations {', '.join(loose)} are not unique in this state: some motion has neither "
-            "inertia nor a constraint; give every coordinate inertia or a constraint",
+            f"`{system.name}`: the accelerations {', '.join(loose)} are not unique in this state: some motion has "
+            "neither inertia nor a constraint; give every coordinate inertia or a constraint",
             loose,
         )
 
@@ -171,8 +169,8 @@ def _check_solvable(lost: np.ndarray, b: np.ndarray, labels: list[str], system: 
     worst = lost @ np.linalg.svd(excess)[0][:, 0]
     rows = [labels[k] for k in np.argsort(-np.abs(worst)) if abs(worst[k]) > 1e-3]
     raise LinearizationError(
-        f"`{system.name}`: no linearisation exists in this state: {', '.join(f'`{row}`' for row in rows[:6])} are dependent "
-        "here but not beside it, so that the mechanism may go on in more than one way (a dead point or bifurcation); "
-        "linearise at a state next to it",
+        f"`{system.name}`: no linearisation exists in this state: {', '.join(f'`{row}`' for row in rows[:6])} are "
+        "dependent here but not beside it, so that the mechanism may go on in more than one way (a dead point or "
+        "bifurcation); linearise at a state next to it",
         rows,
     )

@@ -109,11 +109,11 @@ class Linearization:
         q = [k for k, name in enumerate(self.states) if name in s.coordinates]
         v = [k for k, name in enumerate(self.states) if name not in s.coordinates]
         Z, own = self.A[np.ix_(q, v)], self.A[np.ix_(q, q)]
-        if len(q) != len(v) or np.abs(own).max(initial=0.0) > STILL or (len(q) and np.linalg.cond(Z) > 1e12):
+        if len(q) != len(v) or np.abs(own).max(initial=0.0) > STILL or (q and np.linalg.cond(Z) > 1e12):
             raise DalembertError(
-                f"`{s.name}`: there is no second-order form M x'' + C x' + K x = 0 of the states {', '.join(self.states)}: "
-                f"{len(q)} coordinates, {len(v)} speeds; their numbers must be equal and the coordinates' rates given by the "
-                "speeds alone (nonholonomic systems: name states without ignorable coordinates)"
+                f"`{s.name}`: there is no second-order form M x'' + C x' + K x = 0 of the states "
+                f"{', '.join(self.states)}: {len(q)} coordinates, {len(v)} speeds; their numbers must be equal and the "
+                "coordinates' rates given by the speeds alone. Name states without ignorable coordinates"
             )
         back = np.linalg.inv(Z)
         M = back.T @ self.projected_mass @ back
@@ -141,7 +141,9 @@ class Linearization:
     def frequency_response(self, frequencies: ArrayLike) -> np.ndarray:
         """C (i w - A)^-1 B + D at frequencies w in rad/s, (nw, outputs, inputs) complex."""
         if not self.inputs or not self.outputs:
-            raise OptionError("a frequency response needs inputs and outputs: linearize(state, inputs=[...], outputs=[...])")
+            raise OptionError(
+                "a frequency response needs inputs and outputs: linearize(state, inputs=[...], outputs=[...])"
+            )
         w = np.atleast_1d(np.asarray(frequencies, dtype=float))
         if w.ndim != 1 or not np.isfinite(w).all():
             raise ArrayError(f"frequencies must be finite numbers in one axis, got shape {w.shape}")

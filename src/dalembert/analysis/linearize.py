@@ -10,25 +10,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
-from dalembert.analysis.derivatives import EquationDerivatives, Response, differentiate
+from dalembert.analysis.derivatives import EquationDerivatives, differentiate
 from dalembert.analysis.linearization import Linearization
+from dalembert.analysis.output_gradients import output_gradients
 from dalembert.analysis.smoothness import check_smooth
 from dalembert.analysis.tangent_space import TangentSpace, tangent_space
-from dalembert.equations.functions import function_of
 from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.naming import name_of
-from dalembert.equations.observation import observer_of
 from dalembert.equations.system import System
-from dalembert.errors import InconsistentStateError, LinearizationError, OptionError, PairingError, UnknownNameError
-from dalembert.motion.outputs import is_expression, known_names, spelling
+from dalembert.errors import InconsistentStateError, OptionError, PairingError, UnknownNameError
 from dalembert.motion.state import State
 
 CONSISTENT = 1e-7  # residuals above this fraction of their terms make a state inconsistent
 COUPLED = 1e-9  # entries of A above this fraction of the largest couple states
-LOOSE = 1e-8  # dependence of an output on multipliers that are not unique
 
 
 def linearize(
@@ -60,7 +56,7 @@ def linearize(
     rates = d.of("rates", "q") @ changes[: system.nq] + d.of("rates", "u") @ changes[system.nq : nz]
     rates += d.of("rates", "p") @ changes[nz:]
     full = np.vstack([rates, response.udot])[list(space.independent)]
-    labels, Y = _output_gradients(d, outputs, response)
+    labels, Y = output_gradients(d, outputs, response)
     every = np.vstack([np.zeros((1, changes.shape[1])), changes, response.udot, response.la])
     y = Y @ every
     _check_closed(system, full[:, :n], space, count)
@@ -135,83 +131,8 @@ def _check_force(d: EquationDerivatives, index: int) -> None:
     if moved.size or np.any(d.gradients[d.rows["rates"], column]):
         what = f"constraint `{d.labels[moved[0]]}`" if moved.size else "the kinematics"
         raise OptionError(
-            f"input `{d.system.parameters[index]}` is in {what}: if it changes with time its rates act too, and x' = A x + "
-            "B w has no place for them. Use lin.sweep for another constant value, or a force as the input"
-        )
-
-
-# -- outputs ----------------------------------------------------------------------------------------------------------
-
-
-def _output_gradients(
-    d: EquationDerivatives, outputs: Sequence[Any], response: Response
-) -> tuple[tuple[str, ...], np.ndarray]:
-    """Names of the scalar outputs, and their gradients in y, (n, size of y)."""
-    s = d.system
-    if isinstance(outputs, str) or not isinstance(outputs, Sequence):
-        raise OptionError(f"outputs must be a list of names or expressions of `{s.name}`, got {outputs!r}")
-    labels: list[str] = []
-    gradients = [np.zeros((0, len(d.y)))]
-    for key in outputs:
-        found, function = output_function(s, key)
-        labels += found
-        gradients.append(function(d.y).full())
-    Y = np.vstack(gradients)
-    _check_unique(d, Y, labels, response.loose)
-    return tuple(labels), Y
-
-
-def output_function(system: System, key: Any) -> tuple[list[str], ca.Function]:
-    """The components of an output, and their gradients (n, size of y) as a function of y = (t, q, u, p, u', la)."""
-    name = str(key) if is_expression(key) else spelling(key)
-
-    def make() -> tuple[list[str], ca.Function]:
-        m = system.mechanics
-        graph, labels = _expression(system, key) if is_expression(key) else _named(system, name)
-        return labels, ca.Function("output_gradient", [m.y], [ca.jacobian(graph, m.y)])
-
-    return system.kept(("output gradient", is_expression(key), name), make)
-
-
-def _expression(system: System, key: Any) -> tuple[ca.SX, list[str]]:
-    m = system.mechanics
-    observation = observer_of(system).observe([key], f"an output of `{system.name}`")
-    w = ca.vertcat(m.t, m.q, m.u, m.p, m.qdot, m.udot, 0, m.la)
-    return observation.function(w), [str(key)]
-
-
-def _named(system: System, name: str) -> tuple[ca.SX, list[str]]:
-    """The graph of what a name stands for."""
-    m, enforced = system.mechanics, rows_by_unknown(system.rows)
-    entries: dict[str, ca.SX] = {"t": m.t}
-    for names, column in (
-        (system.parameters, m.p), (system.constraint_names, m.la),
-        ([f"reaction({u})" for u in system.speeds], m.reaction), ([f"{q}''" for q in system.coordinates], m.second_rates),
-        ([f"{q}'" for q in system.coordinates], m.qdot), ([f"{u}'" for u in system.speeds], m.udot),
-        (system.speeds, m.u), (system.coordinates, m.q),
-    ):  # fmt: skip
-        entries.update({entry: column[k] for k, entry in enumerate(names)})
-    entries.update({unknown: m.la[enforced[j]] for j, unknown in enumerate(system.unknowns)})
-    if name in entries:
-        return entries[name], [name]
-    if name not in system.named_quantities:
-        raise UnknownNameError(name, known_names(system), f"`{system.name}`")
-    quantity, component = system.named_quantities[name]
-    values = system.functions[quantity.group](m.y)[quantity.start : quantity.start + quantity.size]
-    return (values, list(quantity.columns)) if component is None else (values[component], [name])
-
-
-def _check_unique(d: EquationDerivatives, Y: np.ndarray, labels: list[str], loose: np.ndarray) -> None:
-    if not loose.size or not len(Y):
-        return
-    part = np.abs(Y[:, d.columns["la"]] @ loose).max(axis=1)
-    size = np.abs(Y[:, d.columns["la"]]).max(axis=1) * np.abs(loose).max()
-    bad = [labels[k] for k in np.flatnonzero(part > LOOSE * np.maximum(size, 1e-300))]
-    if bad:
-        raise LinearizationError(
-            f"`{d.system.name}`: output {', '.join(bad)} contains multipliers of redundant constraints, which are not unique; "
-            "leave it out, or remove a redundant constraint (system.diagnose names them)",
-            bad,
+            f"input `{d.system.parameters[index]}` is in {what}: if it changes with time its rates act too, and "
+            "x' = A x + B w has no place for them. Use lin.sweep for another constant value, or a force as the input"
         )
 
 
@@ -224,15 +145,16 @@ def _check_closed(system: System, A: np.ndarray, space: TangentSpace, count: int
     if not coupling.size or coupling.max() <= COUPLED * max(np.abs(A[:count, :count]).max(initial=0.0), 1.0):
         return
     names = (*system.coordinates, *system.speeds)
-    i, k = np.unravel_index(np.argmax(coupling), coupling.shape)
+    i, k = divmod(int(np.argmax(coupling)), coupling.shape[1])
     first, other = names[space.independent[i]], names[space.independent[count + k]]
     missing = [
         names[space.independent[count + j]]
         for j in np.flatnonzero(coupling.max(axis=0) > COUPLED * max(np.abs(A).max(), 1.0))
     ]
     raise OptionError(
-        f"`{system.name}`: states leave out {', '.join(f'`{m}`' for m in missing)}, on which the rate of `{first}` depends "
-        f"(d{first}'/d{other} = {A[i, count + k]:.3g}); only ignorable variables may be left out, name the others too"
+        f"`{system.name}`: states leave out {', '.join(f'`{m}`' for m in missing)}, on which the rate of `{first}` "
+        f"depends (d{first}'/d{other} = {A[i, count + k]:.3g}); only ignorable variables may be left out; "
+        "name the others too"
     )
 
 
@@ -241,9 +163,11 @@ def _check_observed(system: System, C: np.ndarray, labels: Sequence[str], space:
     unseen = np.abs(C[:, count:])
     if not unseen.size or unseen.max() <= COUPLED * max(np.abs(C).max(), 1.0):
         return
-    i, k = np.unravel_index(np.argmax(unseen), unseen.shape)
+    i, k = divmod(int(np.argmax(unseen)), unseen.shape[1])
     missing = (*system.coordinates, *system.speeds)[space.independent[count + k]]
-    raise OptionError(f"`{system.name}`: output `{labels[i]}` depends on `{missing}`, which states leave out; name it too")
+    raise OptionError(
+        f"`{system.name}`: output `{labels[i]}` depends on `{missing}`, which states leave out; name it too"
+    )
 
 
 def _projected_mass(d: EquationDerivatives, space: TangentSpace, count: int) -> np.ndarray:
@@ -256,5 +180,7 @@ def _projected_mass(d: EquationDerivatives, space: TangentSpace, count: int) -> 
     M = N.T @ d.of("balance", "udot") @ N
     inner = M[np.ix_(kept, kept)]
     if rest and np.any(M[np.ix_(kept, rest)]):
-        inner = inner - M[np.ix_(kept, rest)] @ np.linalg.lstsq(M[np.ix_(rest, rest)], M[np.ix_(rest, kept)], rcond=None)[0]
+        inner = (
+            inner - M[np.ix_(kept, rest)] @ np.linalg.lstsq(M[np.ix_(rest, rest)], M[np.ix_(rest, kept)], rcond=None)[0]
+        )
     return inner

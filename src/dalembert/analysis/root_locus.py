@@ -52,16 +52,16 @@ class RootLocus:
     @property
     def stable(self) -> np.ndarray:
         """Where every real part is negative, (nv,)."""
-        return (self.eigenvalues.real < 0.0).all(axis=1)
+        return np.asarray((self.eigenvalues.real < 0.0).all(axis=1))
 
     def crossings(self) -> tuple[Crossing, ...]:
         """Values at which a real part changes its sign, found to rounding; one for each pair of eigenvalues."""
-        found = []
+        found: list[Crossing] = []
         real = self.eigenvalues.real
         for k in range(len(self.values) - 1):
-            for j in np.flatnonzero((real[k] < 0.0) != (real[k + 1] < 0.0)):
-                if self.eigenvalues[k, j].imag + self.eigenvalues[k + 1, j].imag >= 0.0:
-                    found.append(self._locate(k, int(j)))
+            for j in np.flatnonzero((real[k] < 0.0) != (real[k + 1] < 0.0)).tolist():
+                upper = self.eigenvalues[k, j].imag + self.eigenvalues[k + 1, j].imag >= 0.0
+                found += [self._locate(k, j)] if upper else []
         return tuple(sorted(found))
 
     def _locate(self, k: int, j: int) -> Crossing:

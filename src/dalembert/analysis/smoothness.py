@@ -36,9 +36,9 @@ def check_smooth(d: EquationDerivatives) -> None:
     if bad.any():
         rows = [d.labels[k] for k in np.flatnonzero(bad)]
         raise LinearizationError(
-            f"`{s.name}`: the equations have a kink or a jump in this state ({', '.join(f'`{row}`' for row in rows[:6])}), so "
-            "that there is no derivative: friction at a reversal, |x| or sign(x) at 0. Linearise beside it, or "
-            "regularise the law",
+            f"`{s.name}`: the equations have a kink or a jump in this state "
+            f"({', '.join(f'`{row}`' for row in rows[:6])}), so that there is no derivative: "
+            "friction at a reversal, |x| or sign(x) at 0. Linearise beside it, or regularise the law",
             rows,
         )
 

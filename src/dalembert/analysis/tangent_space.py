@@ -114,8 +114,8 @@ def _basis(system: System, J: np.ndarray, independent: tuple[int, ...]) -> np.nd
         bad = [names[independent[k]] for k in np.flatnonzero(np.abs(left).max(axis=0) > LEFT_OVER)]
         raise LinearizationError(
             f"`{system.name}`: the constraints have no tangent space in this state: positions and velocities are "
-            f"restricted in different directions{' (along ' + ', '.join(bad) + ')' if bad else ''}; the state is a singular "
-            "one (a dead point or bifurcation), linearise next to it",
+            f"restricted in different directions{' (along ' + ', '.join(bad) + ')' if bad else ''}; the state is a "
+            "singular one (a dead point or bifurcation), linearise next to it",
             bad,
         )
     T[dependent] = found
@@ -143,8 +143,8 @@ def _check_independent(block: np.ndarray, names: list[str], count: int, system: 
     """Raise if the named variables depend on each other."""
     if len(names) > count:
         raise OptionError(
-            f"states name {len(names)} of {', '.join(names)}, but only {count} of them are independent in this state of "
-            f"`{system.name}`; leave out {len(names) - count}"
+            f"states name {len(names)} of {', '.join(names)}, but only {count} of them are independent in this state "
+            f"of `{system.name}`; leave out {len(names) - count}"
         )
     lengths = np.linalg.norm(block, axis=1)
     unit = block / np.where(lengths > 0.0, lengths, 1.0)[:, None]
@@ -152,7 +152,8 @@ def _check_independent(block: np.ndarray, names: list[str], count: int, system: 
     if values.min() <= FREE and left is not None:
         bad = [names[k] for k in np.flatnonzero(np.abs(left[:, -1]) > FREE)]
         raise LinearizationError(
-            f"`{system.name}`: the constraints tie the states {', '.join(bad)} to each other here, or fix them; name others",
+            f"`{system.name}`: the constraints tie the states {', '.join(bad)} to each other here, or fix them; "
+            "name others",
             bad,
         )
 

@@ -434,6 +434,24 @@ class System:
         return stage("System.linearize")(self, state, inputs=inputs, outputs=outputs, states=states)
 
     # fmt: off
+    def kinematics(self, times: ArrayLike, *, guess: Named | da.State | None = None, parameters: Named | None = None
+                   ) -> da.DrivenMotion:
+        """The motion of a mechanism whose constraints, some of them driving, leave nothing free; nothing is integrated.
+
+        Positions, velocities, accelerations and reactions at each of the `times`, on the branch of the `guess`.
+        """
+        return stage("System.kinematics")(self, times, guess=guess, parameters=parameters)
+
+    def inverse_dynamics(self, wanted: Mapping[Any, Any], times: ArrayLike, *, actuators: Sequence[Any] | None = None,
+                         guess: Named | da.State | None = None, parameters: Named | None = None) -> da.DrivenMotion:
+        """The motion in which coordinates are as `wanted`, and the efforts that bring it about.
+
+        `wanted` maps coordinates to expressions of t or tables (times, values). `actuators` are parameters that stand
+        for forces, one for each wanted coordinate (None: generalised forces along these, `motion["effort(x)"]`).
+        """
+        options = {"actuators": actuators, "guess": guess, "parameters": parameters}
+        return stage("System.inverse_dynamics")(self, wanted, times, **options)
+
     def partial_velocities(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None, *,
                            u_ind: Iterable[Any] | None = None) -> dict[str, np.ndarray]:
         """Partial velocities of particles and mass centres by name, (..., 3, nu), in inertial axes.

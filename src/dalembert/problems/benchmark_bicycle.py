@@ -82,7 +82,9 @@ def build() -> Model:
 
 def straight(v: float) -> dict[str, float]:
     """What to give for upright straight running at speed v: `system.steady(straight(5.0), guess=GUESS)`."""
-    upright = dict.fromkeys(("x", "y", "yaw", "lean", "steer", "rear_spin", "front_spin", "lean_rate", "steer_rate"), 0.0)
+    upright = dict.fromkeys(
+        ("x", "y", "yaw", "lean", "steer", "rear_spin", "front_spin", "lean_rate", "steer_rate"), 0.0
+    )
     return {**upright, "rear_rate": v / REAR_RADIUS}
 
 

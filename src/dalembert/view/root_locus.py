@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 
 def plot_root_locus(name: str, values: np.ndarray, eigenvalues: np.ndarray) -> Figure:
-    """Real parts (solid) and imaginary parts (dotted) along `values` (nv,), and the complex plane; (nv, n) eigenvalues."""
+    """Real and imaginary parts of `eigenvalues` (nv, n) along `values` (nv,), and the complex plane."""
     figure = Figure(figsize=(11, 4.5), layout="constrained")
     along, plane = figure.subplots(1, 2)
     stable = (eigenvalues.real < 0.0).all(axis=1)
