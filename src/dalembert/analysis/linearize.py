@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from dalembert.analysis.derivatives import EquationDerivatives, differentiate
@@ -112,7 +113,7 @@ def _read_inputs(
     for key in inputs:
         name = name_of(key)
         if name in s.parameters:
-            _check_force(d, s.parameters.index(name))
+            _check_force(s, s.parameters.index(name))
             places.append(("p", s.parameters.index(name)))
         elif name in s.unknowns:
             places.append(("la", enforced[s.unknowns.index(name)]))
@@ -124,14 +125,17 @@ def _read_inputs(
     return tuple(names), places, tuple(sorted(row for kind, row in places if kind == "la"))
 
 
-def _check_force(d: EquationDerivatives, index: int) -> None:
+def _check_force(system: System, index: int) -> None:
     """An input in a position or velocity constraint would act by its rates too, which B cannot say."""
-    column = d.columns["p"].start + index
-    moved = np.flatnonzero(d.gradients[: d.rows["velocity"].stop, column])
-    if moved.size or np.any(d.gradients[d.rows["rates"], column]):
-        what = f"constraint `{d.labels[moved[0]]}`" if moved.size else "the kinematics"
+    m = system.mechanics
+    names = (*system.constraint_names[: system.count("position")], *system.invariants)
+    names += (*system.constraint_names[: m.psi.shape[0]], *system.coordinates)
+    rows = ca.vertcat(m.phi, m.h, m.psi, m.qdot)
+    moved = [name for k, name in enumerate(names) if ca.depends_on(rows[k], m.p[index])]
+    if moved:
+        what = f"constraint `{moved[0]}`" if moved[0] not in system.coordinates else f"the kinematics of `{moved[0]}`"
         raise OptionError(
-            f"input `{d.system.parameters[index]}` is in {what}: if it changes with time its rates act too, and "
+            f"input `{system.parameters[index]}` is in {what}: if it changes with time its rates act too, and "
             "x' = A x + B w has no place for them. Use lin.sweep for another constant value, or a force as the input"
         )
 

@@ -20,6 +20,7 @@ from dalembert.motion.state import State
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+UNCERTAIN = 1e-6  # real parts below this fraction of the largest eigenvalue are not told from zero
 ROOT = 1e-14  # relative error of the values at which real parts vanish
 
 
@@ -51,18 +52,40 @@ class RootLocus:
 
     @property
     def stable(self) -> np.ndarray:
-        """Where every real part is negative, (nv,)."""
+        """Where every real part is negative, (nv,); undamped systems are stable nowhere in this sense."""
         return np.asarray((self.eigenvalues.real < 0.0).all(axis=1))
 
     def crossings(self) -> tuple[Crossing, ...]:
-        """Values at which a real part changes its sign, found to rounding; one for each pair of eigenvalues."""
+        """Values at which a real part changes its sign, or becomes or ceases to be zero, one for each pair.
+
+        Real parts below 1e-6 of the largest eigenvalue count as zero, as in undamped systems.
+        """
         found: list[Crossing] = []
-        real = self.eigenvalues.real
+        sign = np.array([_signs(row) for row in self.eigenvalues])
         for k in range(len(self.values) - 1):
-            for j in np.flatnonzero((real[k] < 0.0) != (real[k + 1] < 0.0)).tolist():
+            for j in np.flatnonzero(sign[k] * sign[k + 1] < 0).tolist():
                 upper = self.eigenvalues[k, j].imag + self.eigenvalues[k + 1, j].imag >= 0.0
                 found += [self._locate(k, j)] if upper else []
-        return tuple(sorted(found))
+            met = [
+                s for s in (1, -1) if ((sign[k] == s) & (sign[k + 1] == 0) | (sign[k] == 0) & (sign[k + 1] == s)).any()
+            ]
+            found += [self._locate_end(k, s) for s in met[:1]]  # real parts vanish together with their opposites
+        return tuple(sorted(found, key=lambda crossing: crossing.value))
+
+    def _locate_end(self, k: int, sign: int) -> Crossing:
+        """Where as many real parts as before are no longer of a sign, by bisection."""
+        at, a, b = self._solver(k), float(self.values[k]), float(self.values[k + 1])
+        many = [int((_signs(self.eigenvalues[i]) == sign).sum()) for i in (k, k + 1)]
+        found = self.linearizations[k].eigenvalues
+        while (a + b) / 2 not in (a, b):
+            middle = (a + b) / 2
+            values = at(middle).eigenvalues
+            if int((_signs(values) == sign).sum()) == many[0]:
+                a = middle
+            else:
+                b, found = middle, values
+        critical = found[np.argmin(np.abs(found.real) - ROOT * found.imag)]
+        return Crossing(b, complex(critical), many[1] * sign > many[0] * sign)
 
     def _locate(self, k: int, j: int) -> Crossing:
         from scipy.optimize import brentq
@@ -136,3 +159,9 @@ def _matched(before: list[np.ndarray], now: np.ndarray) -> np.ndarray:
 
     last = before[-1]
     return now[linear_sum_assignment(np.abs(last[:, None] - now))[1]]
+
+
+def _signs(eigenvalues: np.ndarray) -> np.ndarray:
+    """Signs of the real parts, 0 for those that are not told from zero."""
+    margin = UNCERTAIN * np.abs(eigenvalues).max(initial=0.0)
+    return np.where(np.abs(eigenvalues.real) <= margin, 0, np.sign(eigenvalues.real)).astype(int)

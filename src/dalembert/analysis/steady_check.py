@@ -44,8 +44,9 @@ def _check_time(state: State) -> None:
         if not change.max(initial=0.0) <= STILL * scale:
             k = int(np.argmax(np.nan_to_num(change, nan=np.inf)))
             raise InitialStateError(
-                f"`{s.name}` has no equilibrium: at rest at t = {state.t:g}, it is pushed {wait:g} s later ({change[k]:.3g} in "
-                f"the equation of `{names[k]}`), as the model depends on time; make the time in it a parameter",
+                f"`{s.name}` has no equilibrium: at rest at t = {state.t:g}, it is pushed {wait:g} s later "
+                f"({change[k]:.3g} in the equation of `{names[k]}`), as the model depends on time; make "
+                "the time in it a parameter",
                 closest=Closest(state.q, state.u),
             )
 
@@ -68,7 +69,8 @@ def check_steady(state: State, constant: Sequence[int]) -> None:
         raise InitialStateError(
             f"`{s.name}`: u' = 0 holds for an instant only: after {span:.3g} s `{s.speeds[k]}` has gone from "
             f"{state.u[k]:.6g} to {end[nq + k]:.6g}, as {', '.join(moving)} move. Give rates that must be zero, or "
-            "another guess; speeds that change in a steady motion (such as x' of a circle) are left out by constant=[...]",
+            "another guess; speeds that change in a steady motion (such as x' of a circle) are left out by "
+            "constant=[...]",
             {f"{s.speeds[k]}'": float(np.max(change))},
             closest=Closest(state.q, state.u),
         )
