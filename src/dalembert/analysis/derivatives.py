@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.equations.system import System
+from dalembert.equations.system import PROMPT, System
 from dalembert.errors import LinearizationError
 from dalembert.motion.state import State
+from dalembert.native.kernel import Kernel, compile_kernel
 
 REGULAR = 1e-9  # reciprocal condition number above which K counts as regular
 DEPENDENT = 1e-10  # singular values of the scaled K below this fraction of the largest are zero
@@ -103,10 +104,15 @@ def differentiate(state: State) -> EquationDerivatives:
     """The derivatives of the equations at a state."""
     s = state.system
     y = np.concatenate([(state.t,), state.q, state.u, state.parameters, state.udot, state.multipliers])
-    more = np.concatenate([state.udot, state.multipliers])
-    out = s.evaluate("equation_derivatives", state.t, state.q, state.u, state.parameters, more=more)
+    out = _kernel(s)(y)
     n = len(out) // (1 + len(y))
     return EquationDerivatives(s, y, out[:n], out[n:].reshape(n, len(y)))
+
+
+def _kernel(system: System) -> Kernel:
+    """The equations and their gradients; interpreted where machine code would take a noticeable time to make."""
+    name = "equation_derivatives"
+    return system.kept(name, lambda: compile_kernel(system.functions[name], native_limit=PROMPT))
 
 
 def _slices(names: tuple[str, ...], sizes: tuple[int, ...]) -> dict[str, slice]:
@@ -116,7 +122,7 @@ def _slices(names: tuple[str, ...], sizes: tuple[int, ...]) -> dict[str, slice]:
 
 def _solve(K: np.ndarray, rhs: np.ndarray, labels: list[str], system: System) -> tuple[np.ndarray, np.ndarray]:
     """Solution of K x = rhs, least of all where it is not unique, and a basis of what K does not see (n, k)."""
-    from scipy.linalg.lapack import dgesvx
+    from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
 
     n = len(K)
     if not (np.isfinite(K).all() and np.isfinite(rhs).all()):
@@ -125,10 +131,11 @@ def _solve(K: np.ndarray, rhs: np.ndarray, labels: list[str], system: System) ->
         return np.zeros_like(rhs), np.zeros((0, 0))
     left, right = _equilibrate(K)
     scaled, b = K * left[:, None] * right, rhs * left[:, None]
-    if b.shape[1]:
-        *_, x, rcond, _, _, info = dgesvx(scaled, b)
-        if info == 0 and rcond > REGULAR:
-            return x * right[:, None], np.zeros((n, 0))
+    lu, pivots, info = dgetrf(scaled)
+    if info == 0 and dgecon(lu, np.abs(scaled).sum(axis=0).max())[0] > REGULAR:
+        x = dgetrs(lu, pivots, b)[0]
+        x += dgetrs(lu, pivots, b - scaled @ x)[0]
+        return x * right[:, None], np.zeros((n, 0))
     U, values, Vt = np.linalg.svd(scaled)
     rank = int((values > DEPENDENT * values[0]).sum())
     lost, null = U[:, rank:], Vt[rank:].T
