@@ -325,6 +325,19 @@ def test_against_a_simulated_perturbation():
     np.testing.assert_allclose(got, expm(lin.A * t) @ x, atol=1e-8)
 
 
+def test_a_mode_is_animated_and_has_a_shape(tmp_path):
+    """The pendulum of the cart falls: s and a move in opposite directions, the common centre of mass stays."""
+    model, *_ = cart()
+    system = model.compile()
+    lin = system.linearize(system.equilibrium({"a": 0.0, "s": 0.0}, parameters={"k": 0.0}), states=["s", "a", "v", "w"])
+    shape = lin.mode_shape(0)
+    assert 2.5 * shape["s"] + 0.5 * 0.8 * shape["a"] == pytest.approx(0.0, abs=1e-9)
+    assert shape["w"] == pytest.approx(lin.eigenvalues[0] * shape["a"])
+    page = lin.animate(tmp_path / "mode.html", 0).read_text(encoding="utf-8")
+    assert "cart, mode 0" in page
+    assert "bob" in page
+
+
 # -- what is refused --------------------------------------------------------------------------------------------------
 
 

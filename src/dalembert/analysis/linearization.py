@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -168,6 +169,16 @@ class Linearization:
         stays as it is.
         """
         return stage("Linearization.sweep")(self, key, values, hold=hold)
+
+    def animate(self, path: str | Path, mode: int, *, amplitude: float = 0.3) -> Path:
+        """A self-contained HTML animation of a mode about the state; `amplitude` is that of the largest coordinate."""
+        from dalembert.view.mode_animation import animate_mode
+
+        self._check_mode(mode)
+        s, shape = self.state.system, self.basis[: self.state.system.nq] @ self.modes[:, mode]
+        shape = shape / max(np.abs(shape).max(initial=0.0), 1e-300)
+        title = f"{s.name}, mode {mode}"
+        return animate_mode(path, self.state, shape, complex(self.eigenvalues[mode]), amplitude=amplitude, title=title)
 
     # -- to look at ------------------------------------------------------------------------------------------------
 
