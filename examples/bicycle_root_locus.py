@@ -41,11 +41,11 @@ def main(folder: Path) -> RootLocus:
     for crossing in locus.crossings():
         v = crossing.value * bicycle.REAR_RADIUS
         axes.axvline(v, color="0.5", lw=0.8)
-        axes.annotate(f"{v:.5f} m/s", (v, 9.3), rotation=90, ha="right", va="top", fontsize="small")
+        axes.annotate(f"{v:.5f} m/s", (v, -10.5), rotation=90, ha="right", va="bottom", fontsize="small")
     axes.axvspan(bicycle.WEAVE_SPEED, bicycle.CAPSIZE_SPEED, color="C2", alpha=0.15, label="stable")
     axes.axhline(0.0, color="0.3", lw=0.8)
     axes.set(xlabel="speed [m/s]", ylabel="eigenvalue [1/s]", ylim=(-11, 11), title="Carvallo-Whipple bicycle")
-    axes.legend(loc="lower left")
+    axes.legend(loc="lower right")
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / "bicycle_root_locus.png", dpi=110)
     return locus

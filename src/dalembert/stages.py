@@ -29,6 +29,7 @@ ARROWS = {
     "System.kinematics": "dalembert.analysis.inverse_dynamics:driven_kinematics",
     "System.inverse_dynamics": "dalembert.analysis.inverse_dynamics:inverse_dynamics",
     "Linearization.sweep": "dalembert.analysis.root_locus:sweep",
+    "State.branch": "dalembert.analysis.branch:follow_branch",
     "State.stability": "dalembert.analysis.stability:stability_of",
     "State.follow": "dalembert.initial.continuation:follow",
     "Motion.verify": "dalembert.analysis.verify:verify",

@@ -1,4 +1,4 @@
-"""The figure of a root locus."""
+"""Figures of root loci and of branches of steady states."""
 
 from __future__ import annotations
 
@@ -27,4 +27,19 @@ def plot_root_locus(name: str, values: np.ndarray, eigenvalues: np.ndarray) -> F
     plane.set(xlabel="real part [1/s]", ylabel="imaginary part [1/s]", title="complex plane")
     shades = plane.collections[0]
     figure.colorbar(shades, ax=plane, label=name)
+    return figure
+
+
+def plot_branch(
+    names: tuple[str, str], values: np.ndarray, heights: np.ndarray, unstable: np.ndarray, folds: np.ndarray
+) -> Figure:
+    """`heights` (n,) over `values` (n,), dotted where `unstable` (n,); `folds` (k, 2) are marked."""
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(values, np.where(unstable, np.nan, heights), "C0-", label="stable or marginal")
+    axes.plot(values, np.where(unstable, heights, np.nan), "C3:", label="unstable")
+    if len(folds):
+        axes.plot(*folds.T, "ko", ms=4, label="fold")
+    axes.set(xlabel=names[0], ylabel=names[1], title="steady states")
+    axes.legend()
     return figure
