@@ -119,6 +119,10 @@ def test_a_leaning_disc_rolls_in_a_circle(rolling_disc):
     lin = system.linearize(state, states=["lean", "lean_rate", "yaw_rate", "spin_rate"])
     assert lin.steady
     check_by_differences(system, state, lin)
+    steep = lin.sweep("lean", [0.3, 0.4], hold=["yaw_rate", "lean_rate", "yaw", "x", "y", "spin"],
+                      constant=["yaw_rate", "lean_rate", "spin_rate"])  # fmt: skip
+    assert steep.states[1]["yaw_rate"] == -2.0
+    assert np.abs(steep.eigenvalues[1] - lin.eigenvalues).max() > 1e-3
 
 
 def test_a_sleeping_top():
@@ -138,6 +142,24 @@ def test_a_sleeping_top():
         assert_spectrum(lin.eigenvalues, [*roots, *roots.conj()], 1e-9)
         assert state.stability.verdict == ("unstable" if w == 5.0 else "marginal")
         assert state.stability.ignorable == ("c",)
+
+
+def test_a_ball_on_a_turntable():
+    """A moving constraint: v' = 2/7 W e_z x v, so that the eigenvalues are +-2/7 W i wherever the ball is."""
+    model = da.Model("turntable")
+    ball = model.body("B", mass=1.0, inertia=[0.004] * 3)
+    (turn,) = model.coordinates("turn")
+    disc = model.body("T", mass=1, inertia=[1, 1, 1], position=[0, 0, 0], rotation=sp.rot_ccw_axis3(turn))
+    model.constrain(turn - 1.4 * model.t, name="drive")
+    model.contacts.sphere("contact", ball, radius=0.1, plane=model.marker(disc, [0, 0, 0]))
+    model.gravity([0, 0, -G])
+    system = model.compile()
+    centre = system.steady({"B_x": 0, "B_y": 0, "B_vx": 0, "B_vy": 0, "B_wz": 0}, guess={"B_z": 0.1})
+    moving = system.initial({"B_x": 1.0, "B_y": 0.2, "B_vx": 0.0, "B_vy": 0.3, "B_wz": 0.0}, guess={"B_z": 0.1})
+    for state in (centre, moving):
+        lin = system.linearize(state, states=["B_vx", "B_vy"])
+        assert_spectrum(lin.eigenvalues, [0.4j, -0.4j], 1e-9)
+    assert not lin.steady
 
 
 @pytest.mark.parametrize("absolute", [False, True], ids=["angles", "constraints"])

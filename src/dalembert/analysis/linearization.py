@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -162,13 +162,15 @@ class Linearization:
             D = np.zeros((len(C), n))
         return StateSpace(self.A, B, C, D)
 
-    def sweep(self, key: Any, values: Iterable[float], *, hold: Any = None) -> RootLocus:
+    def sweep(
+        self, key: Any, values: Iterable[float], *, hold: Any = None, constant: Sequence[Any] | None = None
+    ) -> RootLocus:
         """Eigenvalues along `values` of a parameter, or of a coordinate or speed, each at its own steady state.
 
-        The steady state (or equilibrium, if this is one) is followed from that of this linearisation; what is in `hold`
-        stays as it is.
+        The steady state (or equilibrium, if this is one) is followed from that of this linearisation. What is in `hold`
+        stays as it is; `constant` names the speeds that are constant, as in `System.steady`.
         """
-        return stage("Linearization.sweep")(self, key, values, hold=hold)
+        return stage("Linearization.sweep")(self, key, values, hold=hold, constant=constant)
 
     def animate(self, path: str | Path, mode: int, *, amplitude: float = 0.3) -> Path:
         """A self-contained HTML animation of a mode about the state; `amplitude` is that of the largest coordinate."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -44,6 +44,7 @@ class RootLocus:
     eigenvalues: np.ndarray
     linearizations: tuple[Linearization, ...]
     hold: Any = None
+    constant: Sequence[Any] | None = None
 
     @property
     def states(self) -> tuple[State, ...]:
@@ -104,7 +105,7 @@ class RootLocus:
 
     def _solver(self, k: int) -> Callable[[float], Linearization]:
         lin = self.linearizations[k]
-        return lambda value: _step(lin, self.key, value, self.hold)
+        return lambda value: _step(lin, self.key, value, self.hold, self.constant)
 
     def plot_root_locus(self, path: str | Path | None = None) -> Figure:
         """Real and imaginary parts along the values, and the eigenvalues in the complex plane; saved if `path`."""
@@ -121,7 +122,9 @@ class RootLocus:
         return f"RootLocus of {n} eigenvalues at {len(self.values)} values of `{self.key}`, {span}"
 
 
-def sweep(lin: Linearization, key: Any, values: Iterable[float], *, hold: Any = None) -> RootLocus:
+def sweep(
+    lin: Linearization, key: Any, values: Iterable[float], *, hold: Any = None, constant: Sequence[Any] | None = None
+) -> RootLocus:
     """The root locus along values of a parameter, coordinate or speed; see `Linearization.sweep`."""
     s, name = lin.state.system, key_name(key)
     known = (*s.parameters, *s.coordinates, *s.speeds)
@@ -132,22 +135,24 @@ def sweep(lin: Linearization, key: Any, values: Iterable[float], *, hold: Any = 
         raise OptionError(f"no values of `{name}` to sweep; give at least one")
     points: list[Linearization] = []
     for value in asked:
-        points.append(_step(points[-1] if points else lin, name, value, hold))
+        points.append(_step(points[-1] if points else lin, name, value, hold, constant))
     tracked = [points[0].eigenvalues]
     for point in points[1:]:
         tracked.append(_matched(tracked, point.eigenvalues))
-    return RootLocus(name, np.array(asked), np.array(tracked), tuple(points), hold)
+    return RootLocus(name, np.array(asked), np.array(tracked), tuple(points), hold, constant)
 
 
-def _step(lin: Linearization, name: str, value: float, hold: Any) -> Linearization:
+def _step(lin: Linearization, name: str, value: float, hold: Any, constant: Sequence[Any] | None) -> Linearization:
     """The linearisation at another value, its steady state found from that of this one."""
     state = lin.state
     s = state.system
     parameter = name in s.parameters
     given, parameters = ({}, {name: value}) if parameter else ({name: value}, None)
     at_rest = not state.u.any() and name not in s.speeds
-    find = find_equilibrium if at_rest else find_steady
-    found = find(s, given, guess=state, hold=hold, parameters=parameters)
+    if at_rest:
+        found = find_equilibrium(s, given, guess=state, hold=hold, parameters=parameters)
+    else:
+        found = find_steady(s, given, guess=state, hold=hold, constant=constant, parameters=parameters)
     if isinstance(found, tuple):  # never: one state was asked for
         found = found[0]
     return linearize(s, found, inputs=lin.inputs, outputs=lin.outputs, states=lin.states)
