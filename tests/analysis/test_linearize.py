@@ -43,6 +43,8 @@ class TestBicycle:
             np.testing.assert_allclose(lin.damping, v * bicycle.C1, rtol=0, atol=1e-11)
             np.testing.assert_allclose(lin.stiffness, G * bicycle.K0 + v**2 * bicycle.K2, rtol=0, atol=1e-11)
             assert lin.steady
+            if not v:
+                assert_spectrum(lin.eigenvalues, [s * x for x in bicycle.AT_REST for s in (1, -1)], 1e-11)
 
     def test_eigenvalues_and_critical_speeds(self, bicycle_system):
         state = bicycle_system.steady(bicycle.straight(1.0), guess=bicycle.GUESS)

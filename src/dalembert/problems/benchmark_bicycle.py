@@ -25,6 +25,7 @@ C1 = np.array([[0.0, 33.86641391492494], [-0.85035641456978, 1.68540397397560]])
 K0 = np.array([[-80.95, -2.59951685249872], [-2.59951685249872, -0.80329488458618]])
 K2 = np.array([[0.0, 76.59734589573222], [0.0, 2.65431523794604]])
 WEAVE_SPEED, CAPSIZE_SPEED = 4.29238253634111, 6.02426201538837  # m/s, between which the bicycle is stable
+AT_REST = (5.53094371765393, 3.13164324790656)  # eigenvalues at v = 0, with their opposites
 # Speed, weave (real, imaginary), capsize and castering eigenvalue: table 2.
 EIGENVALUES = (
     (1.0, 3.52696170990070, 0.80774027519930, -3.13423125066578, -7.11008014637442),
