@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -423,6 +423,82 @@ class System:
         return stage("System.diagnose")(self, state)
 
     # fmt: off
+    @overload
+    def equilibrium(self, given: Named | None = ..., *, guess: Named | da.State | None = ..., hold: Any = ...,
+                    bounds: Bounds | None = ..., t0: float | None = ..., parameters: Named | None = ...,
+                    all_branches: Literal[False] = ...) -> da.State: ...
+    @overload
+    def equilibrium(self, given: Named | None = ..., *, guess: Named | da.State | None = ..., hold: Any = ...,
+                    bounds: Bounds | None = ..., t0: float | None = ..., parameters: Named | None = ...,
+                    all_branches: Literal[True]) -> tuple[da.State, ...]: ...
+    def equilibrium(self, given: Named | None = None, *, guess: Named | da.State | None = None, hold: Any = None,
+                    bounds: Bounds | None = None, t0: float | None = None, parameters: Named | None = None,
+                    all_branches: bool = False) -> da.State | tuple[da.State, ...]:
+        # fmt: on
+        """A state at rest that stays there: u = 0 and u' = 0, with the `given` values, nearest to the `guess`.
+
+        Options are those of `initial`. `all_branches` gives every equilibrium found from many starts, by distance.
+        `state.stability` says whether it is stable. Raises `InitialStateError` with what is left over.
+        """
+        options = {"guess": guess, "hold": hold, "bounds": bounds, "t0": t0, "parameters": parameters}
+        return stage("System.equilibrium")(self, given, all_branches=all_branches, **options)
+
+    # fmt: off
+    @overload
+    def steady(self, given: Named | None = ..., *, guess: Named | da.State | None = ...,
+               constant: Sequence[Any] | None = ..., hold: Any = ..., bounds: Bounds | None = ...,
+               t0: float | None = ..., parameters: Named | None = ...,
+               all_branches: Literal[False] = ...) -> da.State: ...
+    @overload
+    def steady(self, given: Named | None = ..., *, guess: Named | da.State | None = ...,
+               constant: Sequence[Any] | None = ..., hold: Any = ..., bounds: Bounds | None = ...,
+               t0: float | None = ..., parameters: Named | None = ...,
+               all_branches: Literal[True]) -> tuple[da.State, ...]: ...
+    def steady(self, given: Named | None = None, *, guess: Named | da.State | None = None,
+               constant: Sequence[Any] | None = None, hold: Any = None, bounds: Bounds | None = None,
+               t0: float | None = None, parameters: Named | None = None,
+               all_branches: bool = False) -> da.State | tuple[da.State, ...]:
+        # fmt: on
+        """A state of a motion with constant speeds, u' = 0, with the `given` values, nearest to the `guess`.
+
+        `constant` names the speeds that are constant (None: all); in a circle x' is not. Options are those of
+        `initial`. The motion is followed for a while to see that the speeds stay. Raises `InitialStateError`.
+        """
+        options = {"guess": guess, "hold": hold, "bounds": bounds, "t0": t0, "parameters": parameters}
+        return stage("System.steady")(self, given, constant=constant, all_branches=all_branches, **options)
+
+    def linearize(
+        self, state: da.State, *, inputs: Sequence[Any] = (), outputs: Sequence[Any] = (),
+        states: Sequence[Any] | None = None,
+    ) -> da.Linearization:  # fmt: skip
+        """x' = A x + B w, y = C x + D w for small changes about the motion through `state`, all constraints kept.
+
+        The derivatives are exact, those of the reactions included. `inputs` are parameters (a force stated as a
+        parameter) or unknowns; an unknown that is an input no longer enforces its constraint. `outputs` are names or
+        expressions, as in `motion[...]`. `states` names the coordinates and speeds that x stands for (None: chosen by
+        pivoting); ignorable ones may be left out. Raises `LinearizationError` if there is no derivative.
+        """
+        return stage("System.linearize")(self, state, inputs=inputs, outputs=outputs, states=states)
+
+    # fmt: off
+    def kinematics(self, times: ArrayLike, *, guess: Named | da.State | None = None, parameters: Named | None = None
+                   ) -> da.DrivenMotion:
+        """The motion of a mechanism whose constraints, some of them driving, leave nothing free; nothing is integrated.
+
+        Positions, velocities, accelerations and reactions at each of the `times`, on the branch of the `guess`.
+        """
+        return stage("System.kinematics")(self, times, guess=guess, parameters=parameters)
+
+    def inverse_dynamics(self, wanted: Mapping[Any, Any], times: ArrayLike, *, actuators: Sequence[Any] | None = None,
+                         guess: Named | da.State | None = None, parameters: Named | None = None) -> da.DrivenMotion:
+        """The motion in which coordinates are as `wanted`, and the efforts that bring it about.
+
+        `wanted` maps coordinates to expressions of t or tables (times, values). `actuators` are parameters that stand
+        for forces, one for each wanted coordinate (None: generalised forces along these, `motion["effort(x)"]`).
+        """
+        options = {"actuators": actuators, "guess": guess, "parameters": parameters}
+        return stage("System.inverse_dynamics")(self, wanted, times, **options)
+
     def partial_velocities(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None, *,
                            u_ind: Iterable[Any] | None = None) -> dict[str, np.ndarray]:
         """Partial velocities of particles and mass centres by name, (..., 3, nu), in inertial axes.

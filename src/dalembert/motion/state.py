@@ -121,6 +121,22 @@ class State(Observed):
         """
         return stage("State.follow")(self, key, values, hold=hold)
 
+    def branch(
+        self, key: Any, span: tuple[float, float], *, hold: Any = (), step: float = 0.05, most: int = 400
+    ) -> Any:
+        """The equilibria or steady motions on the branch of this one along a parameter, past folds, within a `span`.
+
+        It starts towards larger values and ends at an end of the span or after `most` states. `step` is the first
+        arclength, relative to the sizes of coordinates and parameter; `hold` names what stays as it is. See
+        `analysis.branch.Branch`.
+        """
+        return stage("State.branch")(self, key, span, hold=hold, step=step, most=most)
+
+    @property
+    def stability(self) -> Any:
+        """Whether this equilibrium or steady motion is stable, by linearisation: see `analysis.stability.Stability`."""
+        return stage("State.stability")(self)
+
     # -- to look at and to keep ------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.equations.system import Drawing
 from dalembert.errors import DalembertError
 from dalembert.motion.motion import Motion
 from dalembert.motion.protocols import MotionLike
@@ -54,19 +55,11 @@ def animate_motion(motion: MotionLike, path: str | Path | None = None) -> Path |
 def scene_of(motion: MotionLike) -> Scene:
     """Points, bodies and lines of a motion at frame times, with energy balance, violation and outputs as traces."""
     parts = _frames(motion)
-    d, n = parts[0].system.drawing, sum(map(len, parts))
+    d = parts[0].system.drawing
     if any(part.system.drawing != d for part in parts):
         raise DalembertError("the systems of this sequence draw different things; animate its segments one by one")
     data = np.concatenate([p.system.evaluate("drawing", p.t, p.q, p.u, p.parameters) for p in parts])
-    ends = np.cumsum([3] * len(d.points) + [9] * len(d.bodies) + [3 * k for _, k in d.lines])
-    blocks = np.split(data, ends[:-1], axis=1) if len(ends) else []
-    first, second = len(d.points), len(d.points) + len(d.bodies)
-    turned = {name: b.reshape(n, 3, 3) for name, b in zip(d.bodies, blocks[first:second], strict=True)}
-    tracks = [
-        Track(name, "body" if name in turned else "point", block, turned.get(name))
-        for name, block in zip(d.points, blocks[:first], strict=True)
-    ]
-    lines = [Polyline(name, b.reshape(n, k, 3)) for (name, k), b in zip(d.lines, blocks[second:], strict=True)]
+    tracks, lines = drawn(d, data)
     traces = [Trace("energy balance", np.concatenate([part.energy_balance for part in parts]))]
     held = [np.hstack([part.evaluation.phi, part.evaluation.psi]) for part in parts]
     if any(values.shape[1] for values in held):
@@ -77,9 +70,24 @@ def scene_of(motion: MotionLike) -> Scene:
         pieces = [columns.get(name, np.full(len(p), np.nan)) for columns, p in zip(named, parts, strict=True)]
         traces.append(Trace(name, np.concatenate(pieces)))
     return Scene(
-        title=motion.system.name, t=np.concatenate([part.t for part in parts]), planar=d.planar, tracks=tuple(tracks),
-        lines=tuple(lines), traces=tuple(traces), caption=motion.certificate.verdict,
+        title=motion.system.name, t=np.concatenate([part.t for part in parts]), planar=d.planar, tracks=tracks,
+        lines=lines, traces=tuple(traces), caption=motion.certificate.verdict,
     )  # fmt: skip
+
+
+def drawn(d: Drawing, data: np.ndarray) -> tuple[tuple[Track, ...], tuple[Polyline, ...]]:
+    """Points, bodies and lines from values of the function "drawing" over time, (nt, n)."""
+    n = len(data)
+    ends = np.cumsum([3] * len(d.points) + [9] * len(d.bodies) + [3 * k for _, k in d.lines])
+    blocks = np.split(data, ends[:-1], axis=1) if len(ends) else []
+    first, second = len(d.points), len(d.points) + len(d.bodies)
+    turned = {name: b.reshape(n, 3, 3) for name, b in zip(d.bodies, blocks[first:second], strict=True)}
+    tracks = tuple(
+        Track(name, "body" if name in turned else "point", block, turned.get(name))
+        for name, block in zip(d.points, blocks[:first], strict=True)
+    )
+    lines = (Polyline(name, b.reshape(n, k, 3)) for (name, k), b in zip(d.lines, blocks[second:], strict=True))
+    return tracks, tuple(lines)
 
 
 def _frames(motion: MotionLike) -> tuple[Motion, ...]:
