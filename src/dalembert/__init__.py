@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert import ingredients as _ingredients
 from dalembert.analysis.compare import Comparison, compare
+from dalembert.analysis.driven_motion import DrivenMotion
+from dalembert.analysis.linearization import Linearization
 from dalembert.equations.system import System
 from dalembert.errors import (
     ArrayError,
@@ -18,6 +20,7 @@ from dalembert.errors import (
     FileError,
     InconsistentStateError,
     InitialStateError,
+    LinearizationError,
     ModelError,
     OptionError,
     PairingError,
@@ -73,6 +76,7 @@ __all__ = [
     "Comparison",
     "DalembertError",
     "Diagnosis",
+    "DrivenMotion",
     "Event",
     "Every",
     "FileError",
@@ -83,6 +87,8 @@ __all__ = [
     "InitialStateError",
     "KuttaMerson",
     "LagrangeMultipliers",
+    "Linearization",
+    "LinearizationError",
     "MinimalKane",
     "Model",
     "ModelError",

@@ -8,7 +8,8 @@ DalembertError
 |- PairingError(TypeError)             options that do not fit together
 |- FileError(OSError)                  a file that cannot be read or written, or is not what it should be
 |- InitialStateError(ValueError)       no consistent state was found
-`- InconsistentStateError(ValueError)  `simulate` got a state that violates the constraints
+|- InconsistentStateError(ValueError)  `simulate` got a state that violates the constraints
+`- LinearizationError(ValueError)      the equations have no derivative in this state
 
 SimulationInterrupt(KeyboardInterrupt) is no error: Ctrl-C; `.motion` is the motion up to there.
 """
@@ -127,3 +128,14 @@ class InconsistentStateError(DalembertError, ValueError):
     def __init__(self, message: str, residuals: Mapping[tuple[str, str], float] | None = None) -> None:
         self.residuals = dict(residuals or {})
         super().__init__(message)
+
+
+class LinearizationError(DalembertError, ValueError):
+    """The equations have no (unique) derivative in a state; `.directions` names what is involved."""
+
+    def __init__(self, message: str, directions: Sequence[str] = ()) -> None:
+        self.directions = tuple(directions)
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[type, tuple[str, tuple[str, ...]]]:
+        return type(self), (str(self), self.directions)

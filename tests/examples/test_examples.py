@@ -201,3 +201,20 @@ def test_constraint_forces(run):
         fall = 9.81 * (np.sin(0.6) - mu * np.cos(0.6))
         np.testing.assert_allclose(block["x"], block.t + fall * block.t**2 / 2, atol=1e-6)
     assert all("[" in axes.get_ylabel() for axes in figures["constraint_forces.png"].axes)
+
+
+def test_bicycle_root_locus(run):
+    """The circles are the published eigenvalues, on curves computed here; two speeds bound the stable range."""
+    example, locus, figures = run("bicycle_root_locus")
+    weave, capsize = (c.value * example.bicycle.REAR_RADIUS for c in locus.crossings())
+    assert weave == pytest.approx(example.bicycle.WEAVE_SPEED, abs=1e-10)
+    assert capsize == pytest.approx(example.bicycle.CAPSIZE_SPEED, abs=1e-10)
+    (axes,) = figures["bicycle_root_locus.png"].axes
+    assert legend(axes) == ["real part", "imaginary part", "published", "stable"]
+    circles = [line for line in axes.lines if line.get_marker() == "o"]
+    assert len(circles) == 10
+    for line in circles:
+        k = int(np.argmin(np.abs(locus.values * example.bicycle.REAR_RADIUS - line.get_xdata()[0])))
+        real, imaginary, *others = line.get_ydata()
+        for value in (complex(real, imaginary), *others):
+            assert np.abs(locus.eigenvalues[k] - value).min() < 1e-11

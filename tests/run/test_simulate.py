@@ -233,7 +233,7 @@ def test_pivoted_solve_gives_the_same_motion_as_the_unrolled_one(pendulum, state
         ({"parameters": {"gg": 1.0}}, da.UnknownNameError, "did you mean `g`"),
         ({"parameters": {"g": float("inf")}}, da.ArrayError, "must be finite"),
         ({"parameters": {"L": 1.1}}, da.InconsistentStateError, "call system.initial"),
-        ({"integrator": da.DOP853}, da.PairingError, "pass a value such as DOP853"),
+        ({"integrator": da.DOP853}, da.PairingError, "make a value of it: integrator=da.DOP853"),
         ({"drift": "projection"}, da.PairingError, "is not a drift"),
         ({"formulation": 3}, da.PairingError, "is not a formulation"),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -27,7 +27,7 @@ class Report:
     state: State
     steps: Mapping[str, int]
     guess: np.ndarray
-    wishes: Wishes
+    wishes: Wishes = field(default_factory=Wishes)
 
     @property
     def given(self) -> tuple[str, ...]:

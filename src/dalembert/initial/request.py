@@ -124,6 +124,11 @@ def read_task(
 
 def read_wishes(system: System, values: Values, what: str) -> Wishes:
     """Values by kind and index; every name declared, every number finite, nothing said twice."""
+    if not isinstance(values, Mapping):
+        raise PairingError(
+            f"{what} values are by name, got {type(values).__name__}: write system.initial({{x: 1.0}}) with symbols or "
+            'names such as "x"'
+        )
     wishes, places = Wishes(), _places(system)
     for key, value in values.items():
         name = key_name(key)

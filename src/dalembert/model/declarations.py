@@ -91,7 +91,8 @@ class Declarations:
         found = split_names(names)
         if not found:  # at once, as there is nothing to return
             raise ModelError(
-                self._statement.name, [f"{kind}s need names in one string, such as 'a b c', got {names!r}"]
+                self._statement.name,
+                [f"{kind}s need names in one string, such as model.{kind}s('a b c'), got {names!r}{_hint(names)}"],
             )
         return found
 
@@ -107,3 +108,10 @@ class Declarations:
             self._names.claim(symbol.func.__name__, kind)
         self.known[kind].update(symbols)
         return tuple(symbols)
+
+
+def _hint(names: Any) -> str:
+    """What to write for a symbol that is no function of time."""
+    if isinstance(names, sp.Symbol):
+        return f"; `{names}` is a constant symbol: write model.coordinates('{names}'), which returns a function of time"
+    return ""

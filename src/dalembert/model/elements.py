@@ -7,8 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from dalembert.guidance import no_attribute
 from dalembert.model.journal import said
-from dalembert.model.markers import GROUND, Marker, angle_between, angular_velocity_of, has_axes, marker_at, velocity_of
+from dalembert.model.markers import (
+    GROUND,
+    Marker,
+    angle_between,
+    angular_velocity_of,
+    by_name,
+    has_axes,
+    marker_at,
+    velocity_of,
+)
 from dalembert.model.shapes import coil_of, dashpot_of
 from dalembert.model.statement import Element, Line, Point, Vector
 from dalembert.model.vectors import EX, ORIGIN, dot, minus, times
@@ -28,6 +38,9 @@ class Elements:
 
     def __init__(self, model: dalembert.Model) -> None:
         self._model = model
+
+    if not TYPE_CHECKING:
+        __getattr__ = no_attribute
 
     @said("elements")
     def spring(
@@ -109,7 +122,7 @@ class Elements:
     def _end(self, name: str, point: Any) -> Marker | None:
         end = marker_at(point, self._model.t)
         if end is None:
-            self._model.note(f"element `{name}` joins markers, bodies or particles, not {point!r}")
+            self._model.note(f"element `{name}` joins markers, bodies or particles, not {point!r}{by_name(point)}")
         return end
 
     def _gap(self, name: str, first: Any, second: Any) -> tuple[Marker, Marker, Vector]:

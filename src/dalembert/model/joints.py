@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from dalembert.guidance import no_attribute
 from dalembert.model.journal import said
 from dalembert.model.markers import (
     GROUND,
     Marker,
     angle_between,
     angular_velocity_of,
+    by_name,
     has_axes,
     is_planar,
     marker_at,
@@ -56,6 +58,9 @@ class Joints:
 
     def __init__(self, model: dalembert.Model) -> None:
         self._model = model
+
+    if not TYPE_CHECKING:
+        __getattr__ = no_attribute
 
     @said("joints")
     def revolute(self, name: str, first: Point, second: Point) -> Joint:
@@ -213,6 +218,8 @@ class Joints:
 
     def _join(self, kind: str, name: str, i: Marker, j: Marker, rows: Sequence[JointRow]) -> Joint:
         rows = [row for row in rows if row.expression != 0]  # else the coordinates keep it, without a multiplier
+        if i.body.name == j.body.name or not all(row.expression.free_symbols for row in rows):
+            return Joint(name, kind, i, j, (), (), ())  # its fault is told
         if not rows:
             self._model.note(f"joint `{name}` already holds by the choice of coordinates; leave it out")
             return Joint(name, kind, i, j, (), (), ())
@@ -235,14 +242,14 @@ class Joints:
         for point in (first, second):
             end = marker_at(point, self._model.t)
             if end is None:
-                self._model.note(f"joint `{name}` holds markers, bodies or particles, not {point!r}")
+                self._model.note(f"joint `{name}` holds markers, bodies or particles, not {point!r}{by_name(point)}")
             elif end.position is None:
                 self._model.note(
                     f"joint `{name}`: `{end.body.name}` has no position; state it, or constrain velocities"
                 )
             ends.append(end or Marker("ground", GROUND.position, GROUND.velocity))
         i, j = ends
-        if isinstance(first, Point) and i.body.name == j.body.name:
+        if isinstance(first, Point) and isinstance(second, Point) and i.body.name == j.body.name:
             self._model.note(f"{kind} joint `{name}` ties `{i.body.name}` to itself; give two bodies, or model.ground")
         return i, j, is_planar(i) and is_planar(j)
 

@@ -6,10 +6,12 @@ Model files are written from this (`dalembert.importers.writing`). A verb that u
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
-Speaker = TypeVar("Speaker")
+from dalembert.guidance import explain_call
+
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
@@ -69,7 +71,19 @@ def said(
         @functools.wraps(method)
         def speak(self: Any, /, *arguments: Parameters.args, **options: Parameters.kwargs) -> Result:
             model = self._model if group else self
-            return model.journal.keep(group, verb, lambda: method(self, *arguments, **options), arguments, options)
+
+            def say() -> Result:
+                try:
+                    return method(self, *arguments, **options)
+                except TypeError as error:
+                    owner = f"model.{group}" if group else "model"
+                    call = f"{owner}.{verb}({', '.join([*inspect.signature(method).parameters][1:])})"
+                    better = explain_call(error, call, arguments[0] if arguments else "")
+                    if better is None:
+                        raise
+                    raise better from None
+
+            return model.journal.keep(group, verb, say, arguments, options)
 
         return speak
 

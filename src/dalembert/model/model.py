@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
+from dalembert.errors import ModelError
+from dalembert.guidance import no_attribute
 from dalembert.model.beams import Beams
 from dalembert.model.bodies import BodyReader
 from dalembert.model.constraints import ConstraintReader
@@ -18,7 +20,7 @@ from dalembert.model.declarations import Declarations
 from dalembert.model.elements import Elements
 from dalembert.model.joints import Joints
 from dalembert.model.journal import Journal, said
-from dalembert.model.markers import GROUND, Marker
+from dalembert.model.markers import GROUND, Marker, by_name
 from dalembert.model.names import Names
 from dalembert.model.nonideal import NonidealReader
 from dalembert.model.outputs import OutputReader
@@ -41,6 +43,7 @@ from dalembert.model.statement import (
 )
 from dalembert.model.vectors import derivative
 from dalembert.stages import stage
+from dalembert.text_tables import html_table
 
 if TYPE_CHECKING:
     import dalembert
@@ -81,6 +84,25 @@ class Model:
             f"{len(s.bodies)} bodies, {len(s.constraints)} constraints)"
         )
 
+    def _repr_html_(self) -> str:
+        s = self.statement
+        kinds = (
+            ("coordinates", [q.func.__name__ for q in s.coordinates]), ("speeds", [u.func.__name__ for u in s.speeds]),
+            ("unknowns", [y.func.__name__ for y in s.unknowns]),
+            ("particles", [p.name for p in s.particles if not p.part]),
+            ("bodies", [b.name for b in s.bodies]), ("joints", [f"{j.name} ({j.kind})" for j in s.joints]),
+            ("force elements", [f"{e.name} ({e.kind})" for e in s.elements]),
+            ("constraints", [f"{c.name}: {c.expression} = 0".replace("(t)", "") for c in s.constraints]),
+            ("outputs", [o.name for o in s.outputs]),
+            ("parameters", [f"{p.name} = {value:g}" for p, value in s.parameters.items()]),
+            ("faults", s.faults),
+        )  # fmt: skip
+        rows = [(kind, str(len(names)), "; ".join(names)) for kind, names in kinds if names]
+        return html_table(f"Model {self.name}", [(("what", "count", "names"), rows)])
+
+    if not TYPE_CHECKING:
+        __getattr__ = no_attribute
+
     # -- symbols -------------------------------------------------------------------------------------------------
 
     @said()
@@ -111,6 +133,10 @@ class Model:
         self, symbols: Mapping[sp.Symbol, float] | None = None, /, **defaults: float
     ) -> tuple[sp.Symbol, ...]:
         """New constants with their default values, in the given order; a mapping uses existing `symbols`."""
+        if not isinstance(symbols, Mapping | None):
+            names = str(symbols).replace(",", " ").split() or ["m"]
+            example = ", ".join(f"{name}=1.0" for name in names)
+            raise ModelError(self.name, [f"parameters come with their values: model.parameters({example})"])
         return self._declare.parameters({**(symbols or {}), **{sp.Symbol(name): v for name, v in defaults.items()}})
 
     @said()
@@ -218,6 +244,9 @@ class Model:
     @said()
     def force(self, vector: Components, *, at: Point | Components) -> None:
         """A force (inertial components) at a particle, at a body's mass centre, or at a point given by its position."""
+        if isinstance(at, str):
+            self._read.fault(f"point of a force must be a particle, a body or a position, got {at!r}{by_name(at)}")
+            return
         point = at if isinstance(at, Point) else Point("point", self._read.vector(at, "point of a force"))
         self.statement.forces.append(Force(self._read.vector(vector, f"force at `{point.name}`"), point))
 
@@ -225,7 +254,7 @@ class Model:
     def torque(self, vector: Any, *, on: Body) -> None:
         """A torque on a body: a number (about z) or three inertial components."""
         if not isinstance(on, Body):
-            what = f"`{on.name}`" if isinstance(on, Point) else repr(on)
+            what = f"`{on.name}`" if isinstance(on, Point) else f"{on!r}{by_name(on)}"
             self._read.fault(f"a torque acts on a body, not on {what}; use model.force for particles")
             return
         self.statement.torques.append(Torque(self._read.axial(vector, f"torque on `{on.name}`"), on))

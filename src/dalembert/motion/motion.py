@@ -27,7 +27,7 @@ from dalembert.motion.reactions import (
     largest_powers,
     reaction_on,
 )
-from dalembert.motion.recorded import Recorded, check_sampled, times_within
+from dalembert.motion.recorded import Recorded, check_sampled, one_time, times_within
 from dalembert.motion.state import State, reactions_of, unknowns_of
 from dalembert.motion.verification import Verification
 from dalembert.run.events import Occurrences
@@ -240,8 +240,9 @@ class Motion(Recorded):
 
     def at(self, t: float) -> State:
         """The state at any time of the motion, integrated from the sample before it: as accurate as the samples."""
+        t = one_time(t)
         m = self.resampled([t])
-        return State(self.system, float(t), m.q[0], m.u[0], m.udot[0], m.multipliers[0], self.parameters)
+        return State(self.system, t, m.q[0], m.u[0], m.udot[0], m.multipliers[0], self.parameters)
 
     def resampled(self, times: ArrayLike) -> Motion:
         """The same motion at other times (increasing), each integrated from the sample before it."""

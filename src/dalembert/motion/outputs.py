@@ -32,6 +32,10 @@ from dalembert.motion.turns import count_turns
 
 def values_of(source: Source, key: Any) -> np.ndarray:
     """The values of a name, a symbol, an expression, or of a list or matrix of them."""
+    if isinstance(key, int | slice):
+        raise UnknownNameError(
+            str(key), known_names(source.system), f"`{source.system.name}` (samples by number: motion.q[{key}])"
+        )
     entries = listed(key)
     if entries is not None:
         return np.stack([values_of(source, entry) for entry in entries], axis=np.ndim(source.t))

@@ -22,7 +22,7 @@ from dalembert.motion.files import packed, unpacked
 from dalembert.motion.motion import Motion
 from dalembert.motion.outputs import is_expression, spelling
 from dalembert.motion.reactions import Wrench
-from dalembert.motion.recorded import Recorded, times_within
+from dalembert.motion.recorded import Recorded, one_time, times_within
 from dalembert.motion.state import State
 from dalembert.motion.turns import join_turns
 from dalembert.motion.verification import Verification
@@ -218,7 +218,7 @@ class MotionSequence(Recorded):
 
     def at(self, t: float) -> State:
         """The state at any time of the motion; at the time of a change, the state after it."""
-        return self.resampled([t]).segments[0].at(t)
+        return self.resampled([one_time(t)]).segments[0].at(t)
 
     def resampled(self, times: ArrayLike) -> MotionSequence:
         """The same motion at other times (increasing); at the time of a change, after it."""

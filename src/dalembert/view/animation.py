@@ -73,8 +73,8 @@ class Scene:
     tracks: tuple[Track, ...] = ()
     lines: tuple[Polyline, ...] = ()
     traces: tuple[Trace, ...] = ()
-    arrows: tuple[Arrow, ...] = ()
     caption: str = ""
+    arrows: tuple[Arrow, ...] = ()
 
 
 def write_animation(path: str | pathlib.Path, scene: Scene) -> pathlib.Path:
@@ -83,10 +83,11 @@ def write_animation(path: str | pathlib.Path, scene: Scene) -> pathlib.Path:
     Open it with `#t=1.5` after its name to see it paused at that time. Times and geometry must be finite; traces may
     have gaps. Arrays that do not fit raise `ArrayError`, naming the item.
     """
-    return write_page(path, _page(scene))
+    return write_page(path, animation_page(scene))
 
 
-def _page(scene: Scene) -> str:
+def animation_page(scene: Scene) -> str:
+    """The HTML page that plays `scene`."""
     return fill_page(
         "animation.html", {"TITLE": html.escape(scene.title), "SCENE": embedded_json(scene_payload(scene))}
     )

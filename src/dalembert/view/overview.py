@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.equations.system import Drawing
 from dalembert.errors import DalembertError
 from dalembert.motion.motion import Motion
 from dalembert.motion.protocols import MotionLike
 from dalembert.motion.recorded import columns_of, output_names
 from dalembert.motion.sequence import MotionSequence
-from dalembert.view.animation import Arrow, Polyline, Scene, Trace, Track, write_animation
+from dalembert.view.animation import Arrow, Polyline, Scene, Trace, Track, animation_page, write_animation
+from dalembert.view.inline import Page
 from dalembert.view.plots import plot_motion
 
 if TYPE_CHECKING:
@@ -23,9 +26,11 @@ SMOOTH = 400  # samples that make a smooth curve
 FRAMES_PER_SECOND, FRAMES, FAST = 30, 1500, 900
 
 
-def plot_overview(motion: MotionLike) -> Figure:
-    """Coordinates, speeds, multipliers, outputs, violation and energy balance over time."""
+def plot_overview(motion: MotionLike, names: Sequence[Any] = ()) -> Figure:
+    """Coordinates, speeds, multipliers, outputs, violation and energy balance over time, or some of these by name."""
     s, fine = motion.system, _refined(motion)
+    if names:
+        return plot_motion(fine.t, {"": columns_of(fine, names)}, {}, None, motion.system.name)
     groups = {
         "coordinates": dict(zip(s.coordinates, fine.q.T, strict=True)),
         "speeds": dict(zip(s.speeds, fine.u.T, strict=True)),
@@ -41,9 +46,10 @@ def plot_overview(motion: MotionLike) -> Figure:
     return plot_motion(fine.t, groups, held, fine.energy_balance, motion.system.name)
 
 
-def animate_motion(motion: MotionLike, path: str | Path) -> Path:
-    """Write the HTML animation of a motion."""
-    return write_animation(path, scene_of(motion))
+def animate_motion(motion: MotionLike, path: str | Path | None = None) -> Path | Page:
+    """Write the HTML animation of a motion; without a path, the page as an object that notebooks show."""
+    scene = scene_of(motion)
+    return Page(animation_page(scene), scene.title) if path is None else write_animation(path, scene)
 
 
 def scene_of(motion: MotionLike) -> Scene:
@@ -54,22 +60,14 @@ def scene_of(motion: MotionLike) -> Scene:
 
 def picture_of(motion: MotionLike, parts: tuple[Motion, ...]) -> Scene:
     """The scene of a motion at the samples of its `parts`, without traces."""
-    d, n = parts[0].system.drawing, sum(map(len, parts))
+    d = parts[0].system.drawing
     if any(part.system.drawing != d for part in parts):
         raise DalembertError("the systems of this sequence draw different things; animate its segments one by one")
     data = np.concatenate([p.system.evaluate("drawing", p.t, p.q, p.u, p.parameters) for p in parts])
-    ends = np.cumsum([3] * len(d.points) + [9] * len(d.bodies) + [3 * k for _, k in d.lines])
-    blocks = np.split(data, ends[:-1], axis=1) if len(ends) else []
-    first, second = len(d.points), len(d.points) + len(d.bodies)
-    turned = {name: b.reshape(n, 3, 3) for name, b in zip(d.bodies, blocks[first:second], strict=True)}
-    tracks = [
-        Track(name, "body" if name in turned else "point", block, turned.get(name))
-        for name, block in zip(d.points, blocks[:first], strict=True)
-    ]
-    lines = [Polyline(name, b.reshape(n, k, 3)) for (name, k), b in zip(d.lines, blocks[second:], strict=True)]
+    tracks, lines = drawn(d, data)
     return Scene(
-        title=motion.system.name, t=np.concatenate([part.t for part in parts]), planar=d.planar, tracks=tuple(tracks),
-        lines=tuple(lines), arrows=tuple(_arrows(parts)), caption=motion.certificate.verdict,
+        title=motion.system.name, t=np.concatenate([part.t for part in parts]), planar=d.planar, tracks=tracks,
+        lines=lines, arrows=tuple(_arrows(parts)), caption=motion.certificate.verdict,
     )  # fmt: skip
 
 
@@ -100,6 +98,21 @@ def _arrows(parts: tuple[Motion, ...]) -> list[Arrow]:
         if np.isfinite(forces).all() and forces.any():
             arrows.append(Arrow(joint.name, points, forces))
     return arrows
+
+
+def drawn(d: Drawing, data: np.ndarray) -> tuple[tuple[Track, ...], tuple[Polyline, ...]]:
+    """Points, bodies and lines from values of the function "drawing" over time, (nt, n)."""
+    n = len(data)
+    ends = np.cumsum([3] * len(d.points) + [9] * len(d.bodies) + [3 * k for _, k in d.lines])
+    blocks = np.split(data, ends[:-1], axis=1) if len(ends) else []
+    first, second = len(d.points), len(d.points) + len(d.bodies)
+    turned = {name: b.reshape(n, 3, 3) for name, b in zip(d.bodies, blocks[first:second], strict=True)}
+    tracks = tuple(
+        Track(name, "body" if name in turned else "point", block, turned.get(name))
+        for name, block in zip(d.points, blocks[:first], strict=True)
+    )
+    lines = (Polyline(name, b.reshape(n, k, 3)) for (name, k), b in zip(d.lines, blocks[second:], strict=True))
+    return tracks, tuple(lines)
 
 
 def frames_of(motion: MotionLike) -> tuple[Motion, ...]:

@@ -17,6 +17,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from dalembert.errors import ArrayError
+from dalembert.view.inline import InlineFigure
 
 LEGEND_LIMIT = 8  # more curves than this cannot be told apart by colour; a note says which they are
 VIOLATION_FLOOR = 1e-18  # a logarithmic axis has no zero; this is far below rounding of anything of order one
@@ -139,7 +140,7 @@ def plot_motion(
 
 
 def _new_figure(height: float = 3.2) -> Figure:
-    figure = Figure(figsize=(8.0, height), layout="constrained")
+    figure = InlineFigure(figsize=(8.0, height), layout="constrained")
     FigureCanvasAgg(figure)  # attaches itself: the figure can be saved and never asks for a window
     return figure
 

@@ -166,7 +166,11 @@ def _why_not(symbol: sp.Basic, statement: Statement, order: int, everything: set
     if _name(base) in names:
         return f"which is not the `{_name(base)}` that was declared; use the symbol the model returned"
     close = difflib.get_close_matches(_name(base), names, n=1)
-    return "which was never declared" + (f"; did you mean `{close[0]}`?" if close else "")
+    if close:
+        return f"which was never declared; did you mean `{close[0]}`?"
+    if isinstance(base, sp.Symbol):
+        return f"which was never declared; write {base}, = model.parameters({base}=1.0)"
+    return f"which was never declared; write {_name(base)}, = model.coordinates('{_name(base)}')"
 
 
 def _name(symbol: sp.Basic) -> str:
