@@ -37,6 +37,7 @@ from dalembert.model.statement import (
     Statement,
     Torque,
 )
+from dalembert.model.tables import Table, TableReader
 from dalembert.model.vectors import derivative
 from dalembert.stages import stage
 
@@ -65,6 +66,7 @@ class Model:
         self._bodies = BodyReader(self.statement, self._read, self._names, self._declare, self._constraints)
         self._nonideal = NonidealReader(self.statement, self._read, self._names)
         self._outputs = OutputReader(self.statement, self._read, self._names)
+        self._tables = TableReader(name, self._names)
 
     @property
     def t(self) -> sp.Symbol:
@@ -117,6 +119,16 @@ class Model:
         Its norm is kept automatically. Pass it as `rotation=` of a body.
         """
         return self._declare.quaternion(name, speeds)
+
+    def table(self, name: str, times: Any, values: Any, *, kind: str = "linear", ends: str = "held") -> type[Table]:
+        """A function by data: `tau = model.table("tau", times, values)`, then `tau(t)`, `tau(x)`, `tau(x.diff())`.
+
+        `times` (n,) increase, whatever they are times of; `values` (n,) are what the function is there. `kind` is
+        "linear" (straight between the points) or "cubic" (a spline, twice continuously differentiable). Outside the
+        data the first and last value hold, or the data repeat with `ends="periodic"`. Steps end on the points of
+        tables of time.
+        """
+        return self._tables.table(name, times, values, kind, ends)
 
     # -- inertia and forces ---------------------------------------------------------------------------------------
 

@@ -88,6 +88,14 @@ class Reader:
         """A SymPy expression, or None after a fault; an equation `Eq(a, b)` reads a - b."""
         if isinstance(value, FrameVector | Dyadic):
             need = f"a scalar, got the vector {value}; give its components, `.to_matrix(frame)`"
+        elif isinstance(value, sp.FunctionClass):
+            need = f"an expression, got the function {value} itself; apply it, as in {value}(model.t)"
+        elif callable(value) and not isinstance(value, sp.Basic):
+            need = (
+                f"a SymPy expression or a number, got the Python function {getattr(value, '__name__', value)!r}, which "
+                "native code cannot call; write the formula with SymPy, give its data by model.table(name, times, "
+                "values), or make it a parameter that a clock sets: da.Every(dt, then=lambda state: {...})"
+            )
         elif isinstance(value, str | bool | np.bool_) or value is None:
             need = f"a SymPy expression or a number, got {_brief(value)}"
         elif (expr := _sympified(value)) is None:

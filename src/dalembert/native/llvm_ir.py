@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 
+from dalembert.native.lookup import PREFIX, Lookup, read_leaf
+
 CHUNK = 500  # instructions per basic block; measured, see native.py
 STACK_SLOTS = 8192  # 64 kB; secondary threads on macOS have 512 kB of stack in all
 
@@ -51,6 +53,8 @@ _COPIES = (ca.OP_ASSIGN, ca.OP_LIFT)
 _COMMUTATIVE = (ca.OP_ADD, ca.OP_MUL)
 _EMITTED = frozenset(_ARITHMETIC) | frozenset(_CALLS) | frozenset(_COMPARISON) | {*_LOGICAL, *_BRANCHING}
 _LEAVES = (ca.OP_CONST, ca.OP_INPUT)
+# Operations on table k are numbered from _TABLE + k * _PARTS: the number of the piece at x, then each part of a piece.
+_TABLE, _PARTS = 1_000, 8
 
 # What object code may refer to: beside the functions named above, those that LLVM lowers instructions to.
 EXTERNAL_SYMBOLS = (
@@ -60,7 +64,7 @@ EXTERNAL_SYMBOLS = (
 
 
 class UnsupportedOperationError(Exception):
-    """The tape holds an operation without native code, such as `printme` or a call; for use inside this package."""
+    """The tape holds an operation without native code, such as `printme`; for use inside this package."""
 
 
 @dataclass(frozen=True)
@@ -75,42 +79,68 @@ class Program:
     arguments: list[tuple[int, ...]]
     order: list[int]
     outputs: dict[int, list[int]]
+    tables: list[Lookup] = field(default_factory=list)
 
 
 def read_program(function: ca.Function) -> Program:
     """The tape of `function` (one SX input, one output column) with equal values merged."""
-    operations: list[int] = []
-    arguments: list[tuple[int, ...]] = []
-    known: dict[tuple[int, tuple[int, ...]], int] = {}
+    read = _Reading()
     slots: dict[int, int] = {}
     outputs: dict[int, list[int]] = {}
     rows = function.sparsity_out(0).row()
+    nodes = None
     for k in range(function.n_instructions()):
-        op = function.instruction_id(k)
-        inputs = function.instruction_input(k)
+        op, inputs = function.instruction_id(k), function.instruction_input(k)
         if op == ca.OP_OUTPUT:
             outputs.setdefault(slots[inputs[0]], []).append(rows[function.instruction_output(k)[1]])
             continue
-        target = function.instruction_output(k)[0]
-        if op in _COPIES:
-            slots[target] = slots[inputs[0]]
-            continue
-        if op == ca.OP_CONST:
-            values = struct.unpack("<Q", struct.pack("<d", function.instruction_constant(k)))
+        targets = function.instruction_output(k)
+        if op == ca.OP_CALL:
+            nodes = function.instructions_sx() if nodes is None else nodes
+            slots.update(zip(targets, read.call(nodes[k].which_function(), slots[inputs[0]]), strict=True))
+        elif op in _COPIES:
+            slots[targets[0]] = slots[inputs[0]]
+        elif op == ca.OP_CONST:
+            bits = struct.unpack("<Q", struct.pack("<d", function.instruction_constant(k)))
+            slots[targets[0]] = read.put(op, bits)
         elif op == ca.OP_INPUT:
-            values = (inputs[1],)
+            slots[targets[0]] = read.put(op, (inputs[1],))
         elif op in _EMITTED:
-            values = tuple(slots[i] for i in inputs)
-            if op in _COMMUTATIVE:
-                values = tuple(sorted(values))
+            slots[targets[0]] = read.put(op, tuple(slots[i] for i in inputs))
         else:
             raise UnsupportedOperationError(f"operation {op} at instruction {k} of `{function.name()}`")
-        value = known.setdefault((op, values), len(operations))
-        if value == len(operations):
-            operations.append(op)
-            arguments.append(values)
-        slots[target] = value
-    return Program(operations, arguments, _schedule(operations, arguments), outputs)
+    order = _schedule(read.operations, read.arguments)
+    return Program(read.operations, read.arguments, order, outputs, list(read.tables.values()))
+
+
+@dataclass
+class _Reading:
+    """Values as they are met in a tape, each distinct one once."""
+
+    operations: list[int] = field(default_factory=list)
+    arguments: list[tuple[int, ...]] = field(default_factory=list)
+    tables: dict[str, Lookup] = field(default_factory=dict)
+    known: dict[tuple[int, tuple[int, ...]], int] = field(default_factory=dict)
+
+    def put(self, op: int, values: tuple[int, ...]) -> int:
+        """The value of an operation."""
+        if op in _COMMUTATIVE:
+            values = tuple(sorted(values))
+        value = self.known.setdefault((op, values), len(self.operations))
+        if value == len(self.operations):
+            self.operations.append(op)
+            self.arguments.append(values)
+        return value
+
+    def call(self, function: ca.Function, x: int) -> list[int]:
+        """The values that a table returns at x."""
+        name = function.name()
+        if not name.startswith(PREFIX):
+            raise UnsupportedOperationError(f"a call of `{name}`")
+        table = self.tables.setdefault(name, read_leaf(function))
+        first = _TABLE + _PARTS * list(self.tables).index(name)
+        piece = self.put(first, (x,))
+        return [self.put(first + 1 + part, (piece,)) for part in range(table.width)]
 
 
 def _schedule(operations: list[int], arguments: list[tuple[int, ...]]) -> list[int]:
@@ -217,9 +247,28 @@ class _Block:
         elif op == ca.OP_IF_ELSE_ZERO:
             condition, operand = self.truth(arguments[0]), self.name(arguments[1])
             self.lines.append(f"{target} = select i1 {condition}, double {operand}, double 0.0")
+        elif op >= _TABLE:
+            self._look_up(value, *divmod(op - _TABLE, _PARTS), self.name(arguments[0]))
         else:
             self._compute_sign(value, self.name(arguments[0]))
         self.names[value] = target
+
+    def _look_up(self, value: int, table: int, part: int, operand: str) -> None:
+        # A piece is handed on as a double, like all values: work arrays hold nothing else.
+        lookup = self.program.tables[table]
+        if part == 0:
+            self.lines += [
+                f"%i{value} = call i64 @find_{lookup.symbol}(double {operand})",
+                f"%v{value} = sitofp i64 %i{value} to double",
+            ]
+            return
+        self.lines += [
+            f"%i{value} = fptosi double {operand} to i64",
+            f"%r{value} = mul i64 %i{value}, {lookup.width}",
+            f"%q{value} = add i64 %r{value}, {part - 1}",
+            f"%a{value} = getelementptr double, ptr @{lookup.symbol}, i64 %q{value}",
+            f"%v{value} = load double, ptr %a{value}, align 8",
+        ]
 
     def _compute_sign(self, value: int, operand: str) -> None:
         # The argument itself where it is neither positive nor negative: that keeps NaN and the sign of zero.
@@ -287,4 +336,5 @@ def _declarations(program: Program) -> list[str]:
         for op, arguments in zip(program.operations, program.arguments, strict=True)
         if op in _CALLS
     }
-    return text + [f"declare double @{name}({', '.join(['double'] * n)}) #0" for name, n in sorted(arity.items())]
+    text += [f"declare double @{name}({', '.join(['double'] * n)}) #0" for name, n in sorted(arity.items())]
+    return text + [table.emit() for table in program.tables]
