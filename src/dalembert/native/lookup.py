@@ -139,7 +139,7 @@ class Lookup:
 
     @cached_property
     def memory(self) -> np.ndarray:
-        """The rows, and then the guide as int64: in each cell the first piece to look at; the next cell has the last."""
+        """The rows, and then the guide as int64: in each cell the first piece to look at; the next has the last."""
         begins = self.rows[1:, 0]
         cell = ((begins - begins[0]) * self.scale).astype(np.int64)  # as native code does it, bit for bit
         guide = np.searchsorted(cell, np.arange(len(self.rows) + 1), side="left")

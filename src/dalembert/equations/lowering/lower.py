@@ -9,7 +9,7 @@ Two steps, both without Python recursion, so that neither depth nor size of an e
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -61,6 +61,10 @@ class Lowering:
         kept.sort(key=lambda cell: cell[:2])  # CasADi stores columns
         pattern = casadi.Sparsity.triplet(*shape, [row for _, row, _ in kept], [col for col, _, _ in kept])
         return casadi.SX(pattern, casadi.vertcat(*(entry for _, _, entry in kept))) if kept else casadi.SX(pattern)
+
+    def nodes(self) -> Iterator[Any]:
+        """Every subexpression that was lowered, once."""
+        return (node for _, node in self._interned.values())
 
     def _root(self, expr: Any) -> int:
         if not isinstance(expr, sympy.Basic) or isinstance(expr, sympy.MatrixBase):
