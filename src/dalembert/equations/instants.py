@@ -78,17 +78,30 @@ def _bends(node: Any) -> list[tuple[Any, Kinks]]:
     if isinstance(node, Table):
         return [(node.args[0], _kinks(type(node)))]
     if isinstance(node, sp.Heaviside | sp.Abs | sp.sign):
-        return [(node.args[0], AT_ZERO)]
+        return [_zero(node.args[0])]
     if isinstance(node, Relational):
-        return [(node.lhs - node.rhs, AT_ZERO)]
+        return [_zero(node.lhs - node.rhs)]
     if isinstance(node, sp.Max | sp.Min):
         first, *rest = node.args
-        return [(other - first, AT_ZERO) for other in rest]
+        return [_zero(other - first) for other in rest]
     if isinstance(node, sp.floor | sp.ceiling):
         return [(node.args[0], AT_INTEGERS)]
     if isinstance(node, sp.Mod):
         return [(node.args[0] / node.args[1], AT_INTEGERS)]
     return []
+
+
+def _zero(argument: Any) -> tuple[Any, Kinks]:
+    """Where an argument is zero; if it is linear in one remainder Mod(a, m), where a passes a value modulo m."""
+    remainders = argument.atoms(sp.Mod)
+    if len(remainders) == 1:
+        (remainder,) = remainders
+        z = sp.Dummy()
+        rest = argument.xreplace({remainder: z})
+        slope, period = rest.diff(z), remainder.args[1]
+        if slope.is_number and slope != 0 and period.is_positive and rest.free_symbols == {z}:
+            return remainder.args[0], Kinks(np.array([float(-rest.subs(z, 0) / slope)]), float(period))
+    return argument, AT_ZERO
 
 
 def _kinks(table: type[Table]) -> Kinks:

@@ -193,7 +193,7 @@ def _emitter() -> bytes:
     return hashlib.sha256(repr([_FORMAT, _CODEGEN_LEVEL]).encode() + sources).digest()
 
 
-def _object_key(function: ca.Function, program: emit.Program | None) -> str:
+def _object_key(function: ca.Function, program: emit.Program | None = None) -> str:
     """Key of the object code in the cache, 64 hexadecimal digits.
 
     CasADi's serialisation stands for the IR, which follows from it and takes ten times longer to write. With tables it
