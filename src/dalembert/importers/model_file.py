@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import sympy as sp
-from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.errors import ModelError, UnknownNameError
 from dalembert.importers.expression_text import RESERVED, ExpressionText
@@ -28,6 +27,7 @@ from dalembert.importers.limits import (
 from dalembert.importers.model_tables import NAMES, check_keys, read_table, read_tables
 from dalembert.model.model import Model
 from dalembert.model.statement import Body, Particle
+from dalembert.model.time_symbols import function_of_time
 from dalembert.printable import controls_in, printable
 
 T_END = 10.0
@@ -163,19 +163,19 @@ class _Reading:
         model, tables, symbols = self.model, self.tables, self.text.symbols
         coordinates, speeds, unknowns = (self._names(kind) for kind in NAMES)
         if coordinates:
-            model.coordinates([dynamicsymbols(name) for name in coordinates])
+            model.coordinates([function_of_time(name) for name in coordinates])
         if unknowns:
             model.unknowns(" ".join(unknowns))
         parameters = {name: v for name, v in tables["parameters"].items() if self._fits(name, "[parameters]")}
         values = {sp.Symbol(name): self._number(v, f"[parameters] {name}") for name, v in parameters.items()}
         model.parameters(values)
         symbols.update({_spelt(p.name): p for p in values})
-        symbols.update({_spelt(name): dynamicsymbols(name) for name in (*coordinates, *speeds, *unknowns)})
+        symbols.update({_spelt(name): function_of_time(name) for name in (*coordinates, *speeds, *unknowns)})
         check_keys(tables["kinematics"], coordinates, "the coordinates ([kinematics])", self._fault)
         texts = {q: text for q, text in tables["kinematics"].items() if q in coordinates}
-        rates = {dynamicsymbols(q): self.text.read(text, f"[kinematics] {q}") for q, text in texts.items()}
+        rates = {function_of_time(q): self.text.read(text, f"[kinematics] {q}") for q, text in texts.items()}
         if speeds:
-            model.speeds([dynamicsymbols(name) for name in speeds], kinematics=rates or None)
+            model.speeds([function_of_time(name) for name in speeds], kinematics=rates or None)
         elif rates:
             self._fault("[kinematics] gives rates in terms of speeds; name these by `speeds`")
         symbols.update({_spelt(name): f for name, f in self._functions().items()})

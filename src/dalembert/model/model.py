@@ -7,15 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
-from sympy.physics.mechanics import dynamicsymbols
 
-from dalembert.model.beams import Beams
 from dalembert.model.bodies import BodyReader
 from dalembert.model.constraints import ConstraintReader
-from dalembert.model.contacts import Contacts
 from dalembert.model.declarations import Declarations
-from dalembert.model.elements import Elements
-from dalembert.model.joints import Joints
 from dalembert.model.markers import GROUND, Marker
 from dalembert.model.names import Names
 from dalembert.model.nonideal import NonidealReader
@@ -38,11 +33,16 @@ from dalembert.model.statement import (
     Torque,
 )
 from dalembert.model.tables import Table, TableReader
+from dalembert.model.time_symbols import function_of_time, time_symbol
 from dalembert.model.vectors import derivative
 from dalembert.stages import stage
 
 if TYPE_CHECKING:
     import dalembert
+    from dalembert.model.beams import Beams
+    from dalembert.model.contacts import Contacts
+    from dalembert.model.elements import Elements
+    from dalembert.model.joints import Joints
 
 Expression = Any  # a SymPy expression or a number
 Components = Sequence[Expression]
@@ -57,7 +57,7 @@ class Model:
 
     def __init__(self, name: str = "model") -> None:
         self.name = name
-        self.statement = Statement(name=name, time=dynamicsymbols._t)  # noqa: SLF001 - SymPy's only spelling of its time symbol
+        self.statement = Statement(name=name, time=time_symbol())
         self._read = Reader(self.statement.faults)
         self._names = Names(self._read.fault)
         self._rates = Rates(self.statement, self._read)
@@ -192,21 +192,29 @@ class Model:
     @property
     def joints(self) -> Joints:
         """Joints between bodies: `model.joints.revolute("A", first, second)` and others."""
+        from dalembert.model.joints import Joints
+
         return Joints(self)
 
     @property
     def contacts(self) -> Contacts:
         """Rolling and skating without slip: `model.contacts.disc("C", hub, radius=r)` and others."""
+        from dalembert.model.contacts import Contacts
+
         return Contacts(self)
 
     @property
     def beams(self) -> Beams:
         """Flexible beams in the plane: `model.beams.cable("beam", start=, end=, elements=, ...)` and others."""
+        from dalembert.model.beams import Beams
+
         return Beams(self)
 
     @property
     def elements(self) -> Elements:
         """Springs, dampers and actuators: `model.elements.spring("s", P, Q, stiffness=k)` and others."""
+        from dalembert.model.elements import Elements
+
         return Elements(self)
 
     def gravity(self, acceleration: Components) -> None:
@@ -361,7 +369,7 @@ class Model:
             for name in names
             if self._names.kind(name)
         ]
-        new = [dynamicsymbols(name) for name in names]
+        new = [function_of_time(name) for name in names]
         rates = [derivative(q, self.t) - u for q, u in zip(rest, new, strict=True)]
         coordinates, speeds = set(s.coordinates), {*s.speeds, *new}
         # Levels anew: a constraint may name a speed that was declared after it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -166,6 +165,8 @@ def _why_not(symbol: sp.Basic, statement: Statement, order: int, everything: set
     names = {_name(known): known for known in [*everything, *statement.unknowns]}
     if _name(base) in names:
         return f"which is not the `{_name(base)}` that was declared; use the symbol the model returned"
+    import difflib
+
     close = difflib.get_close_matches(_name(base), names, n=1)
     return "which was never declared" + (f"; did you mean `{close[0]}`?" if close else "")
 

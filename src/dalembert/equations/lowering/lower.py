@@ -17,11 +17,11 @@ import casadi
 import numpy as np
 import sympy
 from sympy.core.function import AppliedUndef
-from sympy.physics.vector import Dyadic, Vector
 
 from dalembert.equations.lowering.expression_graph import TRUTHS, Graph
 from dalembert.equations.lowering.sx_emission import Emission
 from dalembert.equations.lowering.sympy_rules import NO_RULE, LoweringError, Rule, rule_of, show
+from dalembert.model.time_symbols import is_dyadic, is_vector
 
 __all__ = ["Lowering", "LoweringError", "undeclared"]
 
@@ -130,7 +130,7 @@ def _check_atom(key: Any, value: Any) -> casadi.SX:
 
 
 def _python_number(value: Any) -> float:
-    if isinstance(value, Vector | Dyadic):
+    if is_vector(value) or is_dyadic(value):
         raise LoweringError(f"{show(value)} is a vector; give its components, `.to_matrix(frame)`.", value)
     if isinstance(value, sympy.MatrixBase | np.ndarray | list | tuple):
         raise LoweringError("a scalar is needed here, not a matrix or a sequence; use `vector` or `matrix`.", value)

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, TypeAlias
 import sympy
 from sympy.core.function import AppliedUndef
 from sympy.logic.boolalg import BooleanAtom
-from sympy.physics.vector import dynamicsymbols
 
 from dalembert.equations.lowering.expression_graph import TRUTHS, Graph
 from dalembert.errors import DalembertError
 from dalembert.model.tables import Table, TableData
+from dalembert.model.time_symbols import time_symbol
 from dalembert.native.lookup import make_leaf
 
 # Above this exponent repeated squaring is no shorter than the library's pow.
@@ -277,7 +277,7 @@ def _refuse(message: str) -> Build:
 
 
 def _derivative(_: Graph, node: Any, __: Sequence[int]) -> int:
-    time = dynamicsymbols._t  # noqa: SLF001 - SymPy gives its time symbol no other name
+    time = time_symbol()
     others = [variable for variable in node.variables if variable != time]
     if not isinstance(node.expr, AppliedUndef):
         message = f"{show(node)} is a derivative not carried out; call `.doit()` on the expression."
