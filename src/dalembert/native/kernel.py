@@ -150,9 +150,11 @@ def target() -> tuple[str, str, str]:
     return llvm.get_process_triple(), llvm.get_host_cpu_name(), features
 
 
-def create_machine(level: int = _CODEGEN_LEVEL) -> Any:
-    """LLVM's description of this machine, which turns modules into object code."""
+def create_machine(level: int = _CODEGEN_LEVEL, processor: str | None = None) -> Any:
+    """LLVM's description of this machine, or of a family of processors, which turns modules into object code."""
     triple, cpu, features = target()
+    if processor is not None:
+        cpu, features = processor, ""
     return llvm.Target.from_triple(triple).create_target_machine(
         cpu=cpu, features=features, opt=level, codemodel="jitdefault", jit=True
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 
-from dalembert.native.lookup import PREFIX, Lookup, read_leaf
+from dalembert.native.lookup import PREFIX, WHOLE, Lookup, read_leaf
 
 CHUNK = 500  # instructions per basic block; measured, see native.py
 STACK_SLOTS = 8192  # 64 kB; secondary threads on macOS have 512 kB of stack in all
@@ -101,8 +101,7 @@ def read_program(function: ca.Function) -> Program:
         elif op in _COPIES:
             slots[targets[0]] = slots[inputs[0]]
         elif op == ca.OP_CONST:
-            bits = struct.unpack("<Q", struct.pack("<d", function.instruction_constant(k)))
-            slots[targets[0]] = read.put(op, bits)
+            slots[targets[0]] = read.put(op, _bits(function.instruction_constant(k)))
         elif op == ca.OP_INPUT:
             slots[targets[0]] = read.put(op, (inputs[1],))
         elif op in _EMITTED:
@@ -110,7 +109,24 @@ def read_program(function: ca.Function) -> Program:
         else:
             raise UnsupportedOperationError(f"operation {op} at instruction {k} of `{function.name()}`")
     order = _schedule(read.operations, read.arguments)
+    if read.tables:
+        order = _needed(order, read, outputs)
     return Program(read.operations, read.arguments, order, outputs, list(read.tables.values()))
+
+
+def _bits(number: float) -> tuple[int, ...]:
+    return struct.unpack("<Q", struct.pack("<d", number))
+
+
+def _needed(order: list[int], read: _Reading, outputs: dict[int, list[int]]) -> list[int]:
+    """The values of `order` on which an output depends."""
+    needed, stack = set[int](), list(outputs)
+    while stack:
+        value = stack.pop()
+        if value not in needed:
+            needed.add(value)
+            stack.extend(read.arguments[value] if read.operations[value] not in _LEAVES else ())
+    return [value for value in order if value in needed]
 
 
 @dataclass
@@ -121,9 +137,14 @@ class _Reading:
     arguments: list[tuple[int, ...]] = field(default_factory=list)
     tables: dict[str, Lookup] = field(default_factory=dict)
     known: dict[tuple[int, tuple[int, ...]], int] = field(default_factory=dict)
+    wrapped: dict[int, int] = field(default_factory=dict)  # parts of pieces, by their multiples
 
     def put(self, op: int, values: tuple[int, ...]) -> int:
         """The value of an operation."""
+        if self.tables and op in (ca.OP_FLOOR, ca.OP_MUL, ca.OP_DIV):
+            part = self._unwrapped(op, values)
+            if part is not None:
+                return part
         if op in _COMMUTATIVE:
             values = tuple(sorted(values))
         value = self.known.setdefault((op, values), len(self.operations))
@@ -131,6 +152,24 @@ class _Reading:
             self.operations.append(op)
             self.arguments.append(values)
         return value
+
+    def _unwrapped(self, op: int, values: tuple[int, ...]) -> int | None:
+        """The part of a piece that floor(part * WHOLE) / WHOLE is, or what stands for floor(part * WHOLE) meanwhile."""
+        if op == ca.OP_FLOOR:
+            (v,) = values
+            factors = self.arguments[v] if self.operations[v] == ca.OP_MUL else ()
+            parts = [f for f in factors if self.operations[f] >= _TABLE]
+            scales = [f for f in factors if (self.operations[f], self.arguments[f]) == (ca.OP_CONST, _bits(WHOLE))]
+            if len(parts) == len(scales) == 1:
+                self.wrapped[v] = parts[0]
+                return v
+            return None
+        held = [v for v in values if v in self.wrapped]
+        scale = [v for v in values if self.operations[v] == ca.OP_CONST]
+        inverse = _bits(WHOLE if op == ca.OP_DIV else 1.0 / WHOLE)
+        if len(held) == len(scale) == 1 and self.arguments[scale[0]] == inverse:
+            return self.wrapped[held[0]]
+        return None
 
     def call(self, function: ca.Function, x: int) -> list[int]:
         """The values that a table returns at x."""
@@ -198,6 +237,7 @@ class _Block:
     lines: list[str] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
     truths: dict[int, str] = field(default_factory=dict)
+    rows: dict[str, str] = field(default_factory=dict)  # of tables, by the operand that holds the piece
 
     def name(self, value: int) -> str:
         """The operand text of a value; emits the load if it comes from the input or from an earlier chunk."""
@@ -262,12 +302,16 @@ class _Block:
                 f"%v{value} = sitofp i64 %i{value} to double",
             ]
             return
+        if operand not in self.rows:
+            self.rows[operand] = f"%a{value}"
+            self.lines += [
+                f"%i{value} = fptosi double {operand} to i64",
+                f"%r{value} = mul i64 %i{value}, {lookup.width}",
+                f"%a{value} = getelementptr double, ptr @{lookup.symbol}, i64 %r{value}",
+            ]
         self.lines += [
-            f"%i{value} = fptosi double {operand} to i64",
-            f"%r{value} = mul i64 %i{value}, {lookup.width}",
-            f"%q{value} = add i64 %r{value}, {part - 1}",
-            f"%a{value} = getelementptr double, ptr @{lookup.symbol}, i64 %q{value}",
-            f"%v{value} = load double, ptr %a{value}, align 8",
+            f"%q{value} = getelementptr double, ptr {self.rows[operand]}, i64 {part - 1}",
+            f"%v{value} = load double, ptr %q{value}, align 8",
         ]
 
     def _compute_sign(self, value: int, operand: str) -> None:

@@ -24,7 +24,7 @@ PREFIX = "piecewise_"
 _BOUND = float(np.finfo(float).max)  # CasADi's search needs a first and a last break
 # CasADi 3.8 takes NaN for the forward derivative of a call whose derivative is structurally zero. The derivative of
 # floor is zero whatever that of its argument is, and multiples of 2^-500 are all doubles from 1e-135 to 1e157.
-_WHOLE = 2.0**500
+WHOLE = 2.0**500
 LARGEST = 1e150  # of the numbers in a leaf
 _BINDING = threading.Lock()
 _bound: WeakValueDictionary[str, Lookup] = WeakValueDictionary()  # by symbol
@@ -90,7 +90,7 @@ def make_leaf(breaks: np.ndarray, coefficients: np.ndarray) -> ca.Function:
 
 def evaluate(leaf: ca.Function, order: int, x: ca.SX) -> ca.SX:
     """The polynomial sum_k c[j, k] (x - o[j])^k of the piece that x lies in, or a derivative of it, as a graph."""
-    origin, *coefficients = (ca.floor(part * _WHOLE) / _WHOLE for part in leaf(x))
+    origin, *coefficients = (ca.floor(part * WHOLE) / WHOLE for part in leaf(x))
     coefficients = [math.perm(k, order) * c for k, c in enumerate(coefficients) if k >= order]
     y = coefficients[-1]
     for c in coefficients[-2::-1]:
