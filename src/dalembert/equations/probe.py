@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 
 import casadi as ca
@@ -16,16 +15,13 @@ Probe = Callable[[ca.SX], np.ndarray]
 
 def probe_at_random(statement: Statement, s: Symbols) -> Probe:
     """Evaluates an expression at three random points, (3, size); NaN where it is not defined."""
-    rng = random.Random(1743)  # noqa: S311 - SymPy has it already, numpy.random would take 10 ms to import
-
-    def uniform(low: float, high: float, size: int) -> np.ndarray:
-        return np.array([rng.uniform(low, high) for _ in range(3 * size)]).reshape(3, size)
-
+    rng = np.random.default_rng(1743)
     nq, nu = s.q.shape[0], s.u.shape[0]
     defaults = [list(statement.parameters.values())] * 3
     arguments = [
-        uniform(0.1, 1.0, 1), uniform(0.2, 1.2, nq), uniform(-1.0, 1.0, nq), uniform(0.3, 1.3, nu),
-        uniform(-1.0, 1.0, nu), np.reshape(defaults, (3, -1)), uniform(-1.0, 1.0, s.y.shape[0]),
+        rng.uniform(0.1, 1.0, (3, 1)), rng.uniform(0.2, 1.2, (3, nq)), rng.uniform(-1.0, 1.0, (3, nq)),
+        rng.uniform(0.3, 1.3, (3, nu)), rng.uniform(-1.0, 1.0, (3, nu)), np.reshape(defaults, (3, -1)),
+        rng.uniform(-1.0, 1.0, (3, s.y.shape[0])),
     ]  # fmt: skip
     variables = [s.t, s.q, s.qd, s.u, s.ud, s.p, s.y]
 

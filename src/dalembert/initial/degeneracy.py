@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import math
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -131,8 +130,7 @@ def _search(surface: Surface) -> list[str]:
 @functools.cache
 def _directions(size: int) -> np.ndarray:
     """A few unit directions in no special position, (3, size)."""
-    rng = random.Random(1743)  # noqa: S311
-    d = np.array([rng.gauss(0.0, 1.0) for _ in range(3 * size)]).reshape(3, size)
+    d = np.random.default_rng(1743).standard_normal((3, size))
     return d / np.linalg.norm(d, axis=1, keepdims=True)
 
 

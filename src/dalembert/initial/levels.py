@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -119,11 +118,11 @@ def _add_parameters(system: System, made: LevelEquations) -> LevelEquations:
 
 def _find_turns(system: System, kernel: Kernel) -> np.ndarray:
     """Which coordinates are angles to the rows of a kernel, found by turning each at two places, (nq,)."""
-    rng = random.Random(7)  # noqa: S311
+    rng = np.random.default_rng(7)
     nq = system.nq
     turns = np.ones(nq, dtype=np.int64)
     for _ in range(2):
-        x = np.array([*(rng.uniform(-1.0, 1.0) for _ in range(1 + nq + system.nu)), *system.parameter_defaults])
+        x = np.concatenate([rng.uniform(-1.0, 1.0, 1 + nq + system.nu), system.parameter_defaults])
         here = kernel(x)
         scale = 1e-9 * (1.0 + np.abs(here).max(initial=0.0))
         for j in range(nq):
