@@ -46,7 +46,7 @@ def examples() -> None:
     console.print("or a model of your own:  dalembert run pendulum.toml")
 
 
-@app.command()
+@app.command(short_help="Simulate models or examples; certificates and figures.")
 def run(
     names: Annotated[
         list[str], typer.Argument(metavar="MODEL...", help="Model files (*.toml) or names from `dalembert examples`.")
@@ -79,7 +79,7 @@ def run(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(short_help="Compile a model, find its initial state, diagnose it.")
 def check(
     name: Annotated[
         str, typer.Argument(metavar="MODEL", help="A model file (*.toml) or a name from `dalembert examples`.")
@@ -109,7 +109,7 @@ def check(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(short_help="Run a model through every formulation and integrator.")
 def compare(
     name: Annotated[
         str, typer.Argument(metavar="MODEL", help="A model file (*.toml) or a name from `dalembert examples`.")
@@ -146,7 +146,7 @@ def compare(
         console.print(f"  wrote {printable(str(target))}", markup=False)
 
 
-@app.command()
+@app.command(short_help="Build the native engine now, not at the first run.")
 def warmup() -> None:
     """Compile the native engine now instead of at the first simulation (once per installation)."""
     from dalembert.native.engine_object import engine

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import subprocess
 import sys
 import zipfile
 from importlib import import_module
@@ -97,3 +98,35 @@ def test_a_wheel_is_completed_and_its_record_is_right(tmp_path, monkeypatch):
         for name in names - {"p-1.dist-info/RECORD"}:
             digest = backend.base64.urlsafe_b64encode(hashlib.sha256(wheel.read(name)).digest()).decode().rstrip("=")
             assert record[name] == f"sha256={digest}"
+
+
+@pytest.mark.slow
+def test_a_wheel_runs_without_numba_and_without_a_home(tmp_path):
+    """The wheel itself, built as pip builds it: every integrator moves, and no engine is compiled."""
+    pytest.importorskip("setuptools", minversion="77")
+    site = tmp_path / "site"
+    build = f"import sys; sys.path.insert(0, {str(ROOT / 'packaging')!r}); import engine_wheel as e; "
+    build += f"print(e.build_wheel({str(tmp_path)!r}))"
+    name = subprocess.run([sys.executable, "-c", build], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    with zipfile.ZipFile(tmp_path / name.split()[-1]) as wheel:
+        assert wheel.testzip() is None
+        wheel.extractall(site)
+    (site / "numba.py").write_text("raise ImportError('not here')\n")
+    program = """
+import dalembert as da
+from dalembert import problems
+from dalembert.ingredients import every
+from dalembert.native import engine_object
+engine_object._announce = None  # would be called before an engine is built
+problem = problems.get("four_bar")
+system = problem.system()
+state = problem.state(system, {})
+for name in every("integrators"):
+    motion = system.simulate(state, 0.5, integrator=getattr(da, name)())
+    assert motion.success, name
+print(da.__file__)
+"""
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(site), "HOME": "/nonexistent"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().startswith(str(site))
