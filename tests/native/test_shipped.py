@@ -122,7 +122,8 @@ problem = problems.get("four_bar")
 system = problem.system()
 state = problem.state(system, {})
 for name in every("integrators"):
-    motion = system.simulate(state, 0.5, integrator=getattr(da, name)())
+    options = {"step": 0.01} if name == "RK4" else {}
+    motion = system.simulate(state, 0.5, integrator=getattr(da, name)(**options))
     assert motion.success, name
 print(da.__file__)
 """
