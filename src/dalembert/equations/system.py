@@ -19,6 +19,7 @@ from dalembert.equations.naming import finite_number, name_of
 from dalembert.equations.quantities import STATED, Quantity
 from dalembert.errors import ArrayError, UnknownNameError
 from dalembert.model.statement import Statement
+from dalembert.native.along import along
 from dalembert.native.kernel import Kernel
 from dalembert.stages import stage
 
@@ -182,6 +183,10 @@ class System:
         """
         return self.kernels.compiled(name, build)
 
+    def known_kernel(self, name: str) -> Kernel | None:
+        """What `derived_kernel` has kept under `name`; None if nobody had it compiled."""
+        return self.kernels.known(("kernel", name))
+
     def optional_kernel(self, name: str, build: Callable[[], ca.Function | None]) -> Kernel | None:
         """As `derived_kernel`, for a function that is left out where it would be too long or has nothing to do."""
         return self.kernels.compiled(name, build)
@@ -214,8 +219,13 @@ class System:
         if lead:
             pieces = [np.broadcast_to(piece, (*lead, piece.shape[-1])) for piece in pieces]
         x = np.concatenate(pieces, axis=-1)
-        out = np.array([self._value(name, row) for row in x.reshape(-1, x.shape[-1])])
-        return out.reshape(*lead, self.functions[name].size1_out(0))
+        return self._values(name, x.reshape(-1, x.shape[-1])).reshape(*lead, self.functions[name].size1_out(0))
+
+    def _values(self, name: str, x: np.ndarray) -> np.ndarray:
+        """One of `functions` at many points x (nt, n_in), (nt, n_out)."""
+        if name in self.kernels.native or self.functions[name].n_instructions() <= PROMPT:
+            return along(self.kernel(name), x)
+        return np.array([self._value(name, row) for row in x])
 
     def _value(self, name: str, x: np.ndarray) -> np.ndarray:
         """One of `functions` at one point."""
