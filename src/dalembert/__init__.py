@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert import ingredients as _ingredients
 from dalembert.analysis.compare import Comparison, compare
+from dalembert.analysis.sweep.reductions import CrossingTime, Final, Maximum, Mean, Minimum
+from dalembert.analysis.sweep.samples import latin_hypercube, monte_carlo
 from dalembert.equations.system import System
 from dalembert.errors import (
     ArrayError,
@@ -71,11 +73,13 @@ __all__ = [
     "Blajer",
     "Certificate",
     "Comparison",
+    "CrossingTime",
     "DalembertError",
     "Diagnosis",
     "Event",
     "Every",
     "FileError",
+    "Final",
     "GearGuptaLeimkuhler",
     "GeneralizedAlpha",
     "HillerAnantharaman",
@@ -83,7 +87,10 @@ __all__ = [
     "InitialStateError",
     "KuttaMerson",
     "LagrangeMultipliers",
+    "Maximum",
+    "Mean",
     "MinimalKane",
+    "Minimum",
     "Model",
     "ModelError",
     "ModelFile",
@@ -110,6 +117,8 @@ __all__ = [
     "compare",
     "from_sympy",
     "from_toml",
+    "latin_hypercube",
+    "monte_carlo",
 ]
 
 

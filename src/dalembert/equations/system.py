@@ -24,6 +24,7 @@ from dalembert.native.kernel import Kernel
 from dalembert.stages import stage
 
 if TYPE_CHECKING:
+    import xarray as xr
     from numpy.typing import ArrayLike
 
     import dalembert as da
@@ -380,6 +381,10 @@ class System:
     ) -> da.Motion | da.MotionSequence:
         """The motion from `state`; see `dalembert.run.simulate.simulate` for the options."""
         return stage("System.simulate")(self, state, t_end, **options)
+
+    def sweep(self, values: Any, t_end: float | tuple[float, float], **options: Any) -> xr.Dataset:
+        """Outputs of many runs with different `values`, labelled; see `dalembert.analysis.sweep.sweep.sweep`."""
+        return stage("System.sweep")(self, values, t_end, **options)
 
     def diagnose(self, state: da.State) -> da.Diagnosis:
         """Degrees of freedom, rank, redundant and conflicting constraints by name, and which reactions are unique."""
