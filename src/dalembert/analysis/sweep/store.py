@@ -41,7 +41,7 @@ class Store:
 
     def write(self, block: Block) -> None:
         """Store the runs of a block, which is a whole chunk."""
-        with _writing(self.path):
+        with writing(self.path):
             group = import_zarr().open_group(self.path, mode="r+")
             for variable, values in self.layout.parts(block):
                 region, shape = self._region(block.start, len(values))
@@ -100,7 +100,7 @@ def create_store(path: str, layout: Layout, facts: Mapping[str, Any], size: int)
     """A new store without runs, cut into chunks of about `size` runs."""
     zarr, target = import_zarr(), Path(path)
     store = Store(path, layout, chunk_of(layout.design.shape, size))
-    with _writing(path):
+    with writing(path):
         target.parent.mkdir(parents=True, exist_ok=True)
         _remove_stale(target)
         partial = target.with_name(f".{target.name}.{secrets.token_hex(8)}.partial")
@@ -153,7 +153,7 @@ def _remove_stale(target: Path) -> None:
 
 
 @contextmanager
-def _writing(path: str) -> Iterator[None]:
+def writing(path: str) -> Iterator[None]:
     """While something is written: what the disk refuses is a `FileError`."""
     try:
         yield
