@@ -36,6 +36,7 @@ from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
 from dalembert.run.events import Event, Occurrence
 from dalembert.run.every import Every
+from dalembert.view.envelope import plot_envelope
 
 if TYPE_CHECKING:
     from dalembert.run.drift.baumgarte import Baumgarte
@@ -119,6 +120,7 @@ __all__ = [
     "from_toml",
     "latin_hypercube",
     "monte_carlo",
+    "plot_envelope",
 ]
 
 

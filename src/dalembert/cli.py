@@ -1,4 +1,4 @@
-"""The command line: `dalembert examples`, `run`, `check` and `compare` of a model file or an example, `warmup`."""
+"""The command line: `dalembert examples`, `run`, `check`, `compare` and `sweep` of a model or an example, `warmup`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, NoReturn
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -15,6 +16,7 @@ from rich.table import Table
 
 import dalembert
 from dalembert import problems
+from dalembert.cli_sweep import check_target, read_outputs, read_vary, summary_of, write_runs
 from dalembert.errors import DalembertError, OptionError, SimulationInterrupt
 from dalembert.importers.model_file import from_toml
 from dalembert.native.engine_object import engine
@@ -140,6 +142,68 @@ def compare(
         target = out / f"{problem.name}_work_precision.png"
         result.save(target)
         console.print(f"  wrote {printable(str(target))}", markup=False)
+
+
+@app.command()
+def sweep(
+    name: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A model file (*.toml) or a name from `dalembert examples`.")
+    ],
+    vary: Annotated[
+        list[str],
+        typer.Option(metavar="NAME=FIRST:LAST:COUNT", help="What varies; or NAME=VALUE,VALUE. Repeat: a grid."),
+    ],
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="What to keep: x, final:x, max:x, min:x, mean:x, crossing:x; may be repeated."
+        ),
+    ] = None,
+    samples: Annotated[int, typer.Option(help="Times at which plain names are kept; 0: at the end only.")] = 0,
+    t_end: Annotated[
+        float | None, typer.Option(help="End of the motion in seconds; default: that of the file or example.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; may be repeated.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="runs.zarr (goes on if it is there), .nc, .csv or .parquet.")
+    ] = None,
+) -> None:
+    """Run a model for many values of its parameters, initial values or tolerances.
+
+    For example:  dalembert sweep pendulum.toml --vary L=0.5:1.5:50 --keep max:vx --out runs.zarr
+
+    Exit status 0: every run is ok. 1: some run failed or did not hold; the others are kept. 2: wrong input.
+    130: stopped by Ctrl-C; a store keeps what is done and goes on when called again.
+    """
+    try:
+        check_target(out)
+        problem, tolerances = _problem(name)
+        system = problem.system()
+        end = problem.t_end if t_end is None else t_end
+        runs = system.sweep(
+            read_vary(vary),
+            end,
+            given=problem.given,
+            guess=problem.guess,
+            parameters=_parse(settings or []),
+            outputs=read_outputs(keep or [*system.coordinates]),
+            t_eval=np.linspace(0.0, end, samples) if samples else None,
+            integrator=dalembert.Automatic(**tolerances) if tolerances else None,
+            store=out if out is not None and out.suffix == ".zarr" else None,
+        )
+        if out is not None:
+            write_runs(runs, out)
+    except DalembertError as error:
+        _fail(error, 2)
+    except KeyboardInterrupt as interruption:
+        raise typer.Exit(130) from interruption
+    console = Console(highlight=False, soft_wrap=True)
+    for line in (*summary_of(runs), *([f"wrote {out}"] if out else [])):
+        console.print(printable(line), markup=False)
+    if not runs["ok"].to_numpy().all():
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 WIDE, NARROW = 9, 7  # samples that a polynomial goes through, and those of the one it is compared with
-AGREED = 1e-7  # of the range of the curve: what is closer than this is not looked at more closely
-ROUNDS = 3  # of parabolas through three points, each towards the extreme
+AGREED = 1e-6  # of the range of the curve: what is closer than this is not looked at more closely
+ROUNDS = 2  # of parabolas through three points, each towards the extreme
 CLOSE = 1e-3  # distance of the outer two of these points, relative to the samples around
 FINE = 17
 POINTS = -np.cos(np.pi * np.arange(FINE) / (FINE - 1))
@@ -52,15 +52,16 @@ class Curve:
 
     def maximum(self) -> float:
         """The largest value, to `negligible`."""
-        y, best, off = self.y, float(self.y.max()), 0.0
+        y, best, off = self.y, float(self.y.max()), -1.0  # off: what the guesses were wrong by; not known yet
         if len(y) < 2 or not np.isfinite(y).all():
             return best
         places, guessed = self._guessed(self._summits(best))
         for j in np.argsort(-guessed, kind="stable"):
-            if guessed[j] + 2.0 * off <= best + self.negligible:
+            if off >= 0.0 and guessed[j] + 2.0 * off <= best + self.negligible:
                 break
             _, found = self._peak(*self._bracket(int(places[j])))
-            off, best = max(off, abs(found - float(guessed[j]))), max(best, found)
+            off = max(off, abs(found - float(guessed[j])) if np.isfinite(guessed[j]) else off)
+            best = max(best, found)
         return best
 
     def _summits(self, least: float) -> np.ndarray:
@@ -90,8 +91,7 @@ class Curve:
             at = np.clip(_vertex(points, heights), left + spread, right - spread)
             points = at[:, None] + spread[:, None] * np.arange(-1, 2)
             heights = wide(points)
-        doubt = np.abs(_Local(t, self.y, m, NARROW)(points[:, 1:2])[:, 0] - heights[:, 1])
-        values[inner] = heights[:, 1] + doubt
+        values[inner] = heights[:, 1]
         return k, values
 
     def _fine(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
@@ -124,7 +124,7 @@ class Curve:
         k, half = np.arange(len(t) - 1), np.diff(t) / 2
         times = t[:-1, None] + half[:, None] * (1.0 + GAUSS)
         values = _Local(t, y, k, WIDE - 1)(times)
-        doubted = ~(np.abs(_Local(t, y, k, NARROW - 1)(times) - values) <= 10.0 * self.negligible).all(axis=1)
+        doubted = ~(np.abs(_Local(t, y, k, NARROW - 1)(times) - values) <= self.negligible).all(axis=1)
         for j in np.flatnonzero(doubted):
             values[j] = self.sample(int(j), times[j])
         return float((half * (values @ WEIGHTS)).sum())

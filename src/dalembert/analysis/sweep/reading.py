@@ -47,6 +47,8 @@ class Reading:
     def curves(self, motion: Any) -> list[list[Curve]]:
         """The curves of every component: one for each smooth stretch of the motion."""
         t, values = motion.t, self.values(motion)
+        if len(motion.segments) == 1:
+            return [[Curve(t, values[:, k], self._sampler(motion, k))] for k in range(values.shape[1])]
         stretches = np.split(np.arange(len(t)), np.cumsum([len(segment.t) for segment in motion.segments])[:-1])
         return [
             [Curve(t[s], values[s, k], self._sampler(motion.segments[j], k)) for j, s in enumerate(stretches)]
