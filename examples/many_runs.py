@@ -1,13 +1,12 @@
 """Many runs on a cluster
 ======================
 
-A four-bar whose three lengths come from a workshop: 200 Latin-hypercube samples, run on a Dask cluster of two
+A four-bar whose three lengths are known to a centimetre: 200 Latin-hypercube samples, run on a Dask cluster of two
 processes, kept in a Zarr store.
 
-What to see: a millimetre in a length (the crank is 0.8 m long) shifts the motion little by little, and the envelope
-widens with time. The largest speed hardly varies: it belongs to the lowest position, and energy is conserved. The
-histogram has the spread of the final angle. Run it again with the same folder: nothing is computed a second time. On a
-real cluster only the line that makes the client changes.
+What to see: the lengths shift the motion little by little, so the envelope of the crank angle widens with time, while
+its largest speed varies by a few per cent only. Run it again with the same folder: nothing is computed a second time.
+On a real cluster only the line that makes the client changes.
 
 Run ``python examples/many_runs.py [folder]``; the figure and the store are saved there (default: out).
 """
@@ -24,7 +23,7 @@ from scipy import stats
 import dalembert as da
 from dalembert import problems
 
-MILLIMETRE = 1e-3
+SPREAD = 0.01  # standard deviation of the lengths in metres
 RUNS = 200
 T_END = 6.0
 
@@ -33,7 +32,7 @@ def sweep(folder: Path) -> xr.Dataset:
     """The runs, from the store in `folder` as far as they are there."""
     problem = problems.get("four_bar")
     system = problem.system()
-    lengths = {name: stats.norm(length, MILLIMETRE) for name, length in (("la", 0.8), ("lb", 2.0), ("lc", 1.0))}
+    lengths = {name: stats.norm(length, SPREAD) for name, length in (("la", 0.8), ("lb", 2.0), ("lc", 1.0))}
     sample = da.latin_hypercube(lengths, RUNS, seed=1)
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         return system.sweep(

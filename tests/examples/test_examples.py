@@ -201,3 +201,23 @@ def test_constraint_forces(run):
         fall = 9.81 * (np.sin(0.6) - mu * np.cos(0.6))
         np.testing.assert_allclose(block["x"], block.t + fall * block.t**2 / 2, atol=1e-6)
     assert all("[" in axes.get_ylabel() for axes in figures["constraint_forces.png"].axes)
+
+
+def test_many_runs(run):
+    """Every run is ok; the crank's energy bounds the largest speed; the envelope is that of the runs."""
+    example, runs, figures = run("many_runs")
+    assert dict(runs.sizes) == {"run": example.RUNS, "t": 301}
+    assert runs["ok"].all()
+    assert runs["q1"].attrs["units"] == "rad"
+    for name, length in (("la", 0.8), ("lb", 2.0), ("lc", 1.0)):
+        assert float(runs[name].mean()) == pytest.approx(
+            length, abs=3e-5
+        )  # stratified: a mean of 200 is off by far less
+        assert float(runs[name].std()) == pytest.approx(example.MILLIMETRE, rel=0.02)
+    spread = runs["q1"].std("run")
+    assert float(spread[-1]) > 10 * float(spread[10])
+    np.testing.assert_array_equal(runs["q1_final"], runs["q1"].isel(t=-1))
+    envelope, histogram, *_ = figures["many_runs.png"].axes
+    np.testing.assert_allclose(shown(envelope)[1][0][1], runs["q1"].median("run"))
+    assert sum(patch.get_height() for patch in histogram.patches) == example.RUNS
+    assert all("[" in axes.get_ylabel() for axes in figures["many_runs.png"].axes)

@@ -89,14 +89,10 @@ def lay_out(design: Design, study: Study, units: Mapping[str, str]) -> Layout:
         "status": ("", "how the run ended"),
     }
     variables += [Variable(name, (), about[name][0], {"long_name": about[name][1]}) for name in OF_RUNS]
-    unknown = set(units) - {
-        *design.names,
-        TIME,
-        *(v.name for v in variables),
-        *(v.attrs["long_name"] for v in variables),
-    }
+    labels = {label for reading in (*(r for _, r in study.reduced), *study.sampled) for label in reading.labels}
+    unknown = set(units) - {*design.names, TIME, *labels}
     if unknown:
-        raise OptionError(f"units are given for {', '.join(sorted(unknown))}, which is not among the results")
+        raise OptionError(f"units are given for {', '.join(sorted(unknown))}, which neither vary nor are kept")
     return Layout(design, study, tuple(variables), _coords(design, study, units), _attrs(design, study))
 
 
