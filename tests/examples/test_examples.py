@@ -203,17 +203,18 @@ def test_constraint_forces(run):
     assert all("[" in axes.get_ylabel() for axes in figures["constraint_forces.png"].axes)
 
 
+@pytest.mark.slow
 def test_many_runs(run):
-    """Every run is ok; the crank's energy bounds the largest speed; the envelope is that of the runs."""
+    """Every run is ok, the sample has the spread asked for, and the envelope is that of the runs."""
     example, runs, figures = run("many_runs")
     assert dict(runs.sizes) == {"run": example.RUNS, "t": 301}
     assert runs["ok"].all()
     assert runs["q1"].attrs["units"] == "rad"
     for name, length in (("la", 0.8), ("lb", 2.0), ("lc", 1.0)):
         assert float(runs[name].mean()) == pytest.approx(
-            length, abs=3e-5
+            length, abs=3e-4
         )  # stratified: a mean of 200 is off by far less
-        assert float(runs[name].std()) == pytest.approx(example.MILLIMETRE, rel=0.02)
+        assert float(runs[name].std()) == pytest.approx(example.SPREAD, rel=0.02)
     spread = runs["q1"].std("run")
     assert float(spread[-1]) > 10 * float(spread[10])
     np.testing.assert_array_equal(runs["q1_final"], runs["q1"].isel(t=-1))

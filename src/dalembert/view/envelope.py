@@ -31,10 +31,10 @@ def plot_envelope(runs: xr.Dataset, name: str, *, bands: Sequence[float] = BANDS
         raise OptionError(f"bands={bands!r} must be parts of the runs, above 0 and at most 1")
     with mpl.rc_context(STYLE):
         target = new_axes() if axes is None else axes
-        for part in sorted(bands, reverse=True):
+        for k, part in enumerate(sorted(bands, reverse=True)):
             low, high = np.quantile(values, [(1.0 - part) / 2, (1.0 + part) / 2], axis=0)
             label = "all runs" if part == 1.0 else f"{100 * part:g} % of the runs"
-            target.fill_between(t, low, high, color=PALETTE[0], alpha=0.2, linewidth=0.0, label=label)
+            target.fill_between(t, low, high, color=PALETTE[0], alpha=0.15 + 0.15 * k, linewidth=0.0, label=label)
         target.plot(t, np.median(values, axis=0), color=PALETTE[0], label="median")
         unit = runs[name].attrs.get("units")
         target.set_title(f"{name} of {len(values)} runs")

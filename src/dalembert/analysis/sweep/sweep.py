@@ -54,7 +54,23 @@ def sweep(
     executor: Any = None,
     threads: int | None = None,
 ) -> xr.Dataset:
-    """The outputs of many runs, labelled by what varies."""
+    """The outputs of many runs as an `xarray.Dataset`, labelled by what varies.
+
+    `values` maps names to lists, each a dimension of a grid, or to ("dimension", list): names that share a dimension go
+    together. A Dataset, a pandas frame or a sample (`latin_hypercube`, `monte_carlo`) does as well. Names are those of
+    parameters, of what `System.initial` takes as given, or "rtol" and "atol". Each run starts from a consistent state
+    of its own: `System.initial(given, guess=guess)` with its values, or the one nearest to `state`.
+
+    `outputs` are names and expressions, sampled at `t_eval` (nt,) or, without it, at the end; and the reductions
+    `Final`, `Maximum`, `Minimum`, `Mean`, `CrossingTime`, taken from every step. `ok` tells whether the certificate of
+    the run is ok, `status` how it ended, `message` what is wrong. A failed run is NaN. The certificate is that of the
+    run at `t_eval`, and at every step if there are reductions. Motions are those of `System.simulate`, bit for bit.
+
+    The runs are computed by `threads` threads, by default as many as there are cores, or by an `executor`: one of
+    concurrent.futures, or a Dask client. With `store`, the path of a Zarr directory, they are written as they finish;
+    the same call goes on where it was interrupted. `units` by name become attributes. Ctrl-C raises
+    `SimulationInterrupt`, whose `.runs` are those done.
+    """
     import_xarray()
     design = read_design(values)
     study = read_study(
