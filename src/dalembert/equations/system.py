@@ -155,10 +155,15 @@ class System:
                 raise UnknownNameError(name, self.parameters, f"the parameters of `{self.name}`")
             number = finite_number(value, f"parameter `{name}`")
             values[self.parameters.index(name)] = number
-        if changes:
+        if changes and any(values[k] != self.parameter_defaults[k] for k in self._weighty):
             inertias = Inertias(self.carriers, self.functions["inertias"], self.parameters)
             inertias.check(np.array(self.parameter_defaults, dtype=float), values)
         return values
+
+    @cached_property
+    def _weighty(self) -> tuple[int, ...]:
+        """Indices of the parameters that masses and inertias depend on."""
+        return Inertias(self.carriers, self.functions["inertias"], self.parameters).reads
 
     @cached_property
     def named_quantities(self) -> dict[str, tuple[Quantity, int | None]]:

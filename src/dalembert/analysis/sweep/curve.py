@@ -55,7 +55,8 @@ class Curve:
         y, best, off = self.y, float(self.y.max()), -1.0  # off: what the guesses were wrong by; not known yet
         if len(y) < 2 or not np.isfinite(y).all():
             return best
-        places, guessed = self._guessed(self._summits(best))
+        places = self._summits(best)
+        guessed = self._guessed(places) if len(places) > 1 else np.full(1, np.inf)
         for j in np.argsort(-guessed, kind="stable"):
             if off >= 0.0 and guessed[j] + 2.0 * off <= best + self.negligible:
                 break
@@ -76,12 +77,12 @@ class Curve:
     def _bracket(self, k: int) -> tuple[int, int]:
         return max(k - 1, 0), min(k + 1, len(self.t) - 1)
 
-    def _guessed(self, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Samples k (m,) with the values of the maxima next to them, by polynomials; without bound at the ends."""
+    def _guessed(self, k: np.ndarray) -> np.ndarray:
+        """The values of the maxima next to samples k (m,), by polynomials; without bound at the ends."""
         t, values = self.t, np.full(len(k), np.inf)
         inner = (k > 0) & (k < len(t) - 1)
         if not inner.any():
-            return k, values
+            return values
         m = k[inner]
         near = m[:, None] + np.arange(-1, 2)
         points, heights, wide = t[near], self.y[near], _Local(t, self.y, m, WIDE)
@@ -92,7 +93,7 @@ class Curve:
             points = at[:, None] + spread[:, None] * np.arange(-1, 2)
             heights = wide(points)
         values[inner] = heights[:, 1]
-        return k, values
+        return values
 
     def _fine(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
         """Times and values at Chebyshev points from one sample to another."""
