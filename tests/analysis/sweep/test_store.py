@@ -12,7 +12,9 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
+import sympy as sp
 import xarray as xr
+from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as da
 from dalembert.analysis.sweep import store as stores
@@ -24,6 +26,7 @@ T = 1.0
 VALUES = {"a": np.linspace(0.5, 2.0, 7), "m": [1.0, 2.0, 3.0], "x": [0.3, 0.6]}
 OUTPUTS = ["y", da.Maximum("vx"), da.Final("x")]
 TIMES = np.linspace(0.0, T, 4)
+x, vx = dynamicsymbols("x vx")
 
 
 def sweep(track, start, values=None, **options):
@@ -98,17 +101,17 @@ def test_a_store_of_anything_else_is_refused(track, start, tmp_path):
         "start": {"state": start.with_({"x": 0.4})},
         "t_eval": {"t_eval": [0.0, 0.5]},
         "method": {"integrator": da.DOP853(rtol=1e-9)},
-        "outputs": {"outputs": ["y"]},
+        "outputs": {"outputs": ["y", da.CrossingTime("x", level=0.1)]},
     }
     for name, options in changes.items():
         with pytest.raises(da.FileError, match=rf"another sweep \({name}: "):
             sweep(track, start, **{"values": values, "store": path, **options})
     other = da.Model("track")
-    x, y = other.coordinates("x y")
+    p, q = other.coordinates("x y")
     other.speeds("vx vy")
     a, m = other.parameters(a=1.0, m=1.0)
-    other.particle("P", mass=m, position=[x, y])
-    other.constrain(y - a * x**2, name="track")
+    other.particle("P", mass=m, position=[p, q])
+    other.constrain(q - a * p**2, name="track")
     system = other.compile()
     with pytest.raises(da.FileError, match=r"another sweep \(model: "):
         sweep(system, system.initial({"x": 0.5, "vx": 0.0}), values, store=path)
@@ -137,10 +140,11 @@ def test_a_full_disk_stops_the_sweep_and_keeps_what_is_stored(track, start, tmp_
 
 def test_an_executor_of_processes_gives_the_same_bits(track, start, tmp_path, small_chunks):
     values = {"a": np.linspace(0.5, 2.0, 12)}
-    alone = sweep(track, start, values)
+    options = {"outputs": ["y", da.Maximum(x * sp.cos(vx)), vx + x], "guess": start, "state": None}
+    alone = sweep(track, start, values, **options)
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        assert same(sweep(track, start, values, executor=pool), alone)
-        assert same(sweep(track, start, values, executor=pool, store=tmp_path / "runs.zarr"), alone)
+        assert same(sweep(track, start, values, executor=pool, **options), alone)
+        assert same(sweep(track, start, values, executor=pool, store=tmp_path / "runs.zarr", **options), alone)
 
 
 SCRIPT = """

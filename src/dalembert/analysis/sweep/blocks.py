@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, prod
@@ -9,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.sweep.study import Record, Study
+from dalembert.analysis.sweep.study import OK, Record, Study
+
+LOG = logging.getLogger("dalembert.sweep")  # a line at level INFO for every run that is not ok
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +38,8 @@ def run_block(study: Study, start: int, rows: np.ndarray, stop: Any = None) -> B
         try:
             look(0.0)
             records.append(study.run(row, look))
+            if records[-1].status != OK:
+                LOG.info("run %d: %s: %s", start + len(records) - 1, records[-1].status, records[-1].message)
         except KeyboardInterrupt:
             if stop is None:
                 raise

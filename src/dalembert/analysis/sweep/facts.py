@@ -48,7 +48,7 @@ def _start(guess: Any) -> Any:
 def _outputs(study: Study) -> list[Any]:
     readings = [*(reading for _, reading in study.reduced), *study.sampled]
     read = [(r.labels, r.name, r.observation.function.serialize() if r.observation else "") for r in readings]
-    kept = [(type(how).__name__, how.name, how.suffix, getattr(how, "direction", 0)) for how, _ in study.reduced]
+    kept = [repr(how) for how, _ in study.reduced]
     return [read, kept]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -39,13 +39,6 @@ class Layout:
     coords: Mapping[str, tuple[tuple[str, ...], np.ndarray, Mapping[str, str]]]
     attrs: Mapping[str, Any]
 
-    def parts(self, block: Block) -> Iterator[tuple[Variable, np.ndarray]]:
-        """The values (n, ...) of each variable for the runs of a block, the status last."""
-        columns = [*block.values.T, *np.moveaxis(block.samples, 2, 0)] if len(block.status) else []
-        known = {"ok": block.status == OK, "message": block.message, "status": block.status}
-        for k, variable in enumerate(self.variables):
-            yield variable, known[variable.name] if variable.name in known else columns[k]
-
     def shape(self, variable: Variable) -> tuple[int, ...]:
         """The sizes of a variable."""
         times = 0 if self.study.t_eval is None else len(self.study.t_eval)
@@ -63,9 +56,17 @@ class Layout:
 
     def fill(self, arrays: Mapping[str, np.ndarray], block: Block) -> None:
         """Put the values of a block in their places."""
-        for variable, values in self.parts(block):
+        for variable, values in parts_of(self.variables, block):
             flat = arrays[variable.name].reshape(self.design.count, *self.shape(variable)[len(self.design.dims) :])
             flat[block.start : block.start + len(values)] = values
+
+
+def parts_of(variables: Sequence[Variable], block: Block) -> Iterator[tuple[Variable, np.ndarray]]:
+    """The values (n, ...) of each variable for the runs of a block, the status last."""
+    columns = [*block.values.T, *np.moveaxis(block.samples, 2, 0)]
+    known = {"ok": block.status == OK, "message": block.message, "status": block.status}
+    for k, variable in enumerate(variables):
+        yield variable, known[variable.name] if variable.name in known else columns[k]
 
 
 def lay_out(design: Design, study: Study, units: Mapping[str, str]) -> Layout:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dalembert.analysis.sweep.reading import read_key
+from dalembert.analysis.sweep.reading import Reading, read_key
 from dalembert.analysis.sweep.reductions import REDUCTIONS, Final
 from dalembert.analysis.sweep.study import TOLERANCES, Study
 from dalembert.equations.naming import name_of
@@ -57,7 +58,7 @@ def read_study(
         recipe=recipe,
         span=span,
         given={key_name(key): value for key, value in (given or {}).items()},
-        guess=near,
+        guess={key_name(key): value for key, value in near.items()} if isinstance(near, Mapping) else near,
         parameters={name_of(key): value for key, value in (parameters or {}).items()},
         t_eval=times if sampled else None,
         sampled=sampled,
@@ -68,6 +69,11 @@ def read_study(
         find_name(system, name, "given")
     system.parameter_values(study.parameters)
     return study
+
+
+def _without_symbols(how: Any, reading: Reading) -> tuple[Any, Reading]:
+    """A reduction with its reading; the reading knows what its key stands for, and symbols do not go into pickles."""
+    return replace(how, key=reading.labels[0]), reading
 
 
 def _check_names(system: System, names: Sequence[str], recipe: Recipe) -> None:
@@ -95,5 +101,5 @@ def _read_outputs(system: System, outputs: Sequence[Any], *, sampled: bool) -> t
     if sampled and not plain:
         raise OptionError("`t_eval` is given but no output is sampled at it; name one, such as 'x', or leave it out")
     kept = [key if isinstance(key, REDUCTIONS) else None if sampled else Final(key) for key in outputs]
-    reduced = tuple((how, read_key(system, how.key)) for how in kept if how is not None)
+    reduced = tuple(_without_symbols(how, read_key(system, how.key)) for how in kept if how is not None)
     return tuple(read_key(system, key) for key in plain) if sampled else (), reduced

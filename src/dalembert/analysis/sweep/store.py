@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.sweep.blocks import Block, chunk_of, run_block, spans_of
-from dalembert.analysis.sweep.layout import Layout, Variable
+from dalembert.analysis.sweep.layout import Layout, Variable, parts_of
 from dalembert.analysis.sweep.study import Study
 from dalembert.analysis.sweep.tables import import_xarray, import_zarr
 from dalembert.errors import FileError
@@ -33,24 +33,25 @@ _STALE = 3600.0  # s; a process that was killed left the beginning of a store be
 
 @dataclass(frozen=True, eq=False)
 class Store:
-    """A directory for the runs of a layout, cut into boxes `chunk`."""
+    """A directory for runs of this shape, cut into boxes `chunk`; small, so that every block can carry it."""
 
     path: str
-    layout: Layout
+    variables: tuple[Variable, ...]
+    shape: tuple[int, ...]
     chunk: tuple[int, ...]
 
     def write(self, block: Block) -> None:
         """Store the runs of a block, which is a whole chunk."""
         with writing(self.path):
             group = import_zarr().open_group(self.path, mode="r+")
-            for variable, values in self.layout.parts(block):
+            for variable, values in parts_of(self.variables, block):
                 region, shape = self._region(block.start, len(values))
                 more = values.shape[1:]
                 group[variable.name][region] = values.reshape(*shape, *more)
 
     def _region(self, start: int, count: int) -> tuple[tuple[slice, ...], tuple[int, ...]]:
         """The box of runs from `start` on, and its shape."""
-        shape = self.layout.design.shape
+        shape = self.shape
         first = np.unravel_index(start, shape) if shape else ()
         last = np.unravel_index(start + count - 1, shape) if shape else ()
         box = tuple(slice(int(a), int(b) + 1) for a, b in zip(first, last, strict=True))
@@ -60,7 +61,7 @@ class Store:
         """The spans of runs that are not there yet."""
         status = np.asarray(import_zarr().open_group(self.path, mode="r")["status"][...]).reshape(-1)
         done = status != ""
-        for start, stop in spans_of(self.layout.design.shape, self.chunk):
+        for start, stop in spans_of(self.shape, self.chunk):
             if not done[start:stop].all():
                 yield start, stop
 
@@ -93,13 +94,14 @@ def find_store(path: str, layout: Layout, facts: Mapping[str, Any]) -> Store | N
         raise FileError(
             f"{path} holds another sweep ({told}); continue it with the same model and settings, or choose another path"
         )
-    return Store(path, layout, chunk)
+    return Store(path, layout.variables, layout.design.shape, chunk)
 
 
 def create_store(path: str, layout: Layout, facts: Mapping[str, Any], size: int) -> Store:
     """A new store without runs, cut into chunks of about `size` runs."""
     zarr, target = import_zarr(), Path(path)
-    store = Store(path, layout, chunk_of(layout.design.shape, size))
+    shape = layout.design.shape
+    store = Store(path, layout.variables, shape, chunk_of(shape, size))
     with writing(path):
         target.parent.mkdir(parents=True, exist_ok=True)
         _remove_stale(target)
@@ -110,13 +112,12 @@ def create_store(path: str, layout: Layout, facts: Mapping[str, Any], size: int)
                 group = zarr.create_group(str(partial), zarr_format=3)
                 group.attrs.update({**layout.attrs, FACTS: json.dumps(facts), CHUNK: list(store.chunk)})
                 for variable in layout.variables:
-                    _create(group, store, variable)
+                    _create(group, layout, store.chunk, variable)
                 for name, (dims, values, attrs) in layout.coords.items():
                     array = group.create_array(name, shape=values.shape, dtype=_dtype(values), dimension_names=dims)
                     array[...] = values
                     array.attrs.update(attrs)
-                names = " ".join(layout.coords)
-                group.attrs["coordinates"] = names
+                group.attrs["coordinates"] = " ".join(layout.coords)
                 zarr.consolidate_metadata(str(partial))
             partial.rename(target)
         except BaseException:
@@ -125,10 +126,9 @@ def create_store(path: str, layout: Layout, facts: Mapping[str, Any], size: int)
     return store
 
 
-def _create(group: Any, store: Store, variable: Variable) -> None:
-    layout = store.layout
+def _create(group: Any, layout: Layout, chunk: tuple[int, ...], variable: Variable) -> None:
     shape = layout.shape(variable)
-    chunks = (*store.chunk, *shape[len(store.chunk) :])
+    chunks = (*chunk, *shape[len(chunk) :])
     kind = {str: "str", bool: "bool"}.get(type(variable.missing), "float64")
     made = group.create_array(
         variable.name, shape=shape, chunks=tuple(max(c, 1) for c in chunks) if shape else "auto", dtype=kind,

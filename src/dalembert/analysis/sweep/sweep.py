@@ -88,7 +88,7 @@ def sweep(
 def _run_in_memory(layout: Layout, executor: Any, threads: int | None) -> xr.Dataset:
     design, study, arrays = layout.design, layout.study, layout.empty()
     size = measured_size(study, design, SHORT if executor is None else LONG)
-    spans = spans_of(design.shape, chunk_of(design.shape, size))
+    spans = list(spans_of(design.shape, chunk_of(design.shape, size)))
 
     def keep(block: Block | None) -> int:
         if block is not None:
@@ -107,7 +107,7 @@ def _run_in_store(layout: Layout, path: str, executor: Any, threads: int | None)
         size = measured_size(layout.study, layout.design, MEDIUM if executor is None else LONG)
         store = create_store(path, layout, facts, max(size, layout.design.count // MOST_CHUNKS))
     with _interruptible(layout, store.open):
-        _run_spans(layout, executor, threads, store.missing(), (run_into, store), int)
+        _run_spans(layout, executor, threads, list(store.missing()), (run_into, store), int)
     return store.open()
 
 
@@ -115,7 +115,7 @@ def _run_spans(
     layout: Layout,
     executor: Any,
     threads: int | None,
-    spans: Iterable[tuple[int, int]],
+    spans: Sequence[tuple[int, int]],
     function: tuple[Any, ...],
     keep: Callable[[Any], int],
 ) -> None:
@@ -123,7 +123,9 @@ def _run_spans(
     design, study = layout.design, layout.study
     if executor is not None and study.events:
         raise PairingError("events need the symbols of the model, which stay in this process; leave `executor` out")
-    with workers_of(executor, threads) as (pool, ahead, stop), SweepProgress(study.system.name, design.count) as bar:
+    done = design.count - sum(b - a for a, b in spans)
+    bar = SweepProgress(study.system.name, design.count, done)
+    with workers_of(executor, threads) as (pool, ahead, stop), bar:
         last = () if stop is None else (stop,)
         tasks = ((*function, study, a, design.rows(a, b), *last) for a, b in spans)
         for result in run_all(pool, ahead, tasks):

@@ -14,7 +14,7 @@ class SweepProgress:
 
     def __init__(self, title: str, count: int, done: int = 0) -> None:
         self.title, self.count, self.done = title, count, done
-        self.begin = time.monotonic()
+        self.begin, self.before = time.monotonic(), done
         self.bar: Any = None
 
     def __enter__(self) -> Self:
@@ -31,7 +31,7 @@ class SweepProgress:
             if time.monotonic() - self.begin < PATIENCE or not sys.stderr.isatty():
                 return
             self._show()
-        rate = self.done / max(time.monotonic() - self.begin, 1e-9)
+        rate = (self.done - self.before) / max(time.monotonic() - self.begin, 1e-9)
         self.bar.update(self.bar.task_ids[0], completed=self.done, rate=f"{rate:,.0f} runs/s")
 
     def _show(self) -> None:
