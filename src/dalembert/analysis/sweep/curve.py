@@ -15,7 +15,7 @@ from numpy.polynomial import chebyshev
 
 WIDE, NARROW = 9, 7  # samples that a polynomial goes through, and those of the one it is compared with
 AGREED = 1e-6  # of the range of the curve: what is closer than this is not looked at more closely
-ROUNDS = 2  # of parabolas through three points, each towards the extreme
+NOISE = 1e-9  # of the size of the curve: the same, for curves such as a conserved energy
 CLOSE = 1e-3  # distance of the outer two of these points, relative to the samples around
 FINE = 17
 POINTS = -np.cos(np.pi * np.arange(FINE) / (FINE - 1))
@@ -40,7 +40,7 @@ class Curve:
     @cached_property
     def negligible(self) -> float:
         """Differences that do not count."""
-        return AGREED * max(float(np.ptp(self.y)), 1e-6 * float(np.abs(self.y).max()))
+        return max(AGREED * float(np.ptp(self.y)), NOISE * float(np.abs(self.y).max()))
 
     def mirrored(self) -> Curve:
         """The curve of -y."""
@@ -67,12 +67,10 @@ class Curve:
 
     def _summits(self, least: float) -> np.ndarray:
         """Samples not below their neighbours next to which the curve may rise to `least`."""
-        y = np.concatenate([[-np.inf], self.y, [-np.inf]])
-        here, before, after = y[1:-1], y[:-2], y[2:]
-        drop = here - np.where(
-            np.isfinite(np.minimum(before, after)), np.minimum(before, after), np.maximum(before, after)
-        )
-        return np.flatnonzero((here >= before) & (here >= after) & (here + drop >= least))
+        y, steps = self.y, np.diff(self.y)
+        rise, fall = np.concatenate([-steps[:1], steps]), np.concatenate([steps, -steps[-1:]])  # an end like its mirror
+        k = np.flatnonzero((rise >= 0.0) & (fall <= 0.0))
+        return k[y[k] + np.maximum(rise[k], -fall[k]) >= least]
 
     def _bracket(self, k: int) -> tuple[int, int]:
         return max(k - 1, 0), min(k + 1, len(self.t) - 1)
@@ -88,11 +86,10 @@ class Curve:
         points, heights, wide = t[near], self.y[near], _Local(t, self.y, m, WIDE)
         left, right = points[:, 0], points[:, 2]
         spread = CLOSE * np.minimum(t[m] - left, right - t[m])
-        for _ in range(ROUNDS):
-            at = np.clip(_vertex(points, heights), left + spread, right - spread)
-            points = at[:, None] + spread[:, None] * np.arange(-1, 2)
-            heights = wide(points)
-        values[inner] = heights[:, 1]
+        at = np.clip(_vertex(points, heights), left + spread, right - spread)
+        low, middle, high = wide(at[:, None] + spread[:, None] * np.arange(-1, 2)).T
+        bend, slope = low - 2.0 * middle + high, high - low
+        values[inner] = middle - np.where(bend < 0.0, slope * slope / np.where(bend < 0.0, 8.0 * bend, 1.0), 0.0)
         return values
 
     def _fine(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
