@@ -1,4 +1,4 @@
-"""The command line: `dalembert examples`; `run`, `check`, `compare` and `live` of a model file or example; `warmup`."""
+"""The command line: `examples`; `run`, `check`, `compare`, `sweep` and `live` of a model file or example; `warmup`."""
 
 from __future__ import annotations
 
@@ -175,6 +175,73 @@ def live(
         _fail(error, 2)
     console = _console(highlight=False, soft_wrap=True)
     console.print(printable(f"  wrote {page}"), markup=False)
+
+
+@app.command(short_help="Run a model many times, with values that vary.")
+def sweep(
+    name: Annotated[
+        str, typer.Argument(metavar="MODEL", help="A model file (*.toml) or a name from `dalembert examples`.")
+    ],
+    vary: Annotated[
+        list[str],
+        typer.Option(metavar="NAME=FIRST:LAST:COUNT", help="What varies; or NAME=VALUE,VALUE. Repeat: a grid."),
+    ],
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="What to keep: x, final:x, max:x, min:x, mean:x, crossing:x; may be repeated."
+        ),
+    ] = None,
+    samples: Annotated[int, typer.Option(help="Times at which plain names are kept; 0: at the end only.")] = 0,
+    t_end: Annotated[
+        float | None, typer.Option(help="End of the motion in seconds; default: that of the file or example.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; may be repeated.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="runs.zarr (goes on if it is there), .nc, .csv or .parquet.")
+    ] = None,
+) -> None:
+    """Run a model for many values of its parameters, initial values or tolerances.
+
+    For example:  dalembert sweep pendulum.toml --vary L=0.5:1.5:50 --keep max:vx --out runs.zarr
+
+    Exit status 0: every run is ok. 1: some run failed or did not hold; the others are kept. 2: wrong input.
+    130: stopped by Ctrl-C; a store keeps what is done and goes on when called again.
+    """
+    import numpy as np
+
+    import dalembert
+    from dalembert.cli_sweep import check_target, read_outputs, read_vary, summary_of, write_runs
+
+    try:
+        check_target(out)
+        problem, tolerances = _problem(name)
+        system = problem.system()
+        end = problem.t_end if t_end is None else t_end
+        runs = system.sweep(
+            read_vary(vary),
+            end,
+            given=problem.given,
+            guess=problem.guess,
+            parameters=_parse(settings or []),
+            outputs=read_outputs(keep or [*system.coordinates]),
+            t_eval=np.linspace(0.0, end, samples) if samples else None,
+            integrator=dalembert.Automatic(**tolerances) if tolerances else None,
+            store=out if out is not None and out.suffix == ".zarr" else None,
+        )
+        if out is not None:
+            write_runs(runs, out)
+    except DalembertError as error:
+        _fail(error, 2)
+    except KeyboardInterrupt as interruption:
+        raise typer.Exit(130) from interruption
+    console = _console(highlight=False, soft_wrap=True)
+    for line in (*summary_of(runs), *([f"wrote {out}"] if out else [])):
+        console.print(printable(line), markup=False)
+    if not runs["ok"].to_numpy().all():
+        raise typer.Exit(1)
 
 
 @app.command(short_help="Build the native engine now, not at the first run.")
