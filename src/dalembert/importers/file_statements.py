@@ -21,7 +21,7 @@ from dalembert.stages import stage
 
 PLACES = ("first", "second", "blade", "hub", "centre", "plane", "at", "on")
 JOINTS = ("driving", "driven", "joint")
-TEXTS = ("name", "unit", "servo", "speeds", "constraint")
+TEXTS = ("name", "unit", "servo", "speeds", "constraint", "kind", "ends")
 CHOICES = ("formulation", "drift", "integrator")
 
 
@@ -142,7 +142,9 @@ class Statements:
     def _state(self, kind: str, entry: Entry) -> None:
         """Say one entry with its verb, and keep what comes back under its name."""
         name = entry.values.get("name")
-        if kind in ("bodies", "particles", "beams", "quaternions") and not self.values.fits(name, entry.where):
+        if kind in ("tables", "bodies", "particles", "beams", "quaternions") and not self.values.fits(
+            name, entry.where
+        ):
             return
         arguments = {key: self._argument(key, v, entry) for key, v in entry.values.items()}
         if any(v is None for v in arguments.values()):
@@ -155,6 +157,8 @@ class Statements:
         }.get(kind)  # fmt: skip
         if known is not None and isinstance(name, str):
             known[name] = result
+        if kind == "tables" and isinstance(name, str):
+            self.values.text.functions[name] = (result, 1, 1)
         if kind in ("bodies", "beams", "quaternions"):
             self._learn()
 
@@ -170,6 +174,8 @@ class Statements:
             return values.joint(value, where)
         if key == "points":
             return self._points(value, where)
+        if entry.verb == "table":  # its times and values
+            return [values.number(v, where.part(f"[{k}]")) for k, v in enumerate(_listed(value))]
         if key == "rotation":
             return values.rotation(value, where)
         if key == "surface":
@@ -272,3 +278,7 @@ def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
     inner = {name: v for name, v in table.items() if isinstance(v, dict)}
     plain = {name: v for name, v in table.items() if name not in inner}
     return plain | {f"{name}.{key}": v for name, rest in inner.items() for key, v in _flat(rest).items()}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
