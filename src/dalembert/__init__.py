@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dalembert.run.drift.yoon import Yoon
     from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
     from dalembert.run.formulations.minimal_kane import MinimalKane
+    from dalembert.run.formulations.minimal_state import MinimalState
     from dalembert.run.formulations.nonminimal_kane import NonminimalKane
     from dalembert.run.formulations.null_space import NullSpace
     from dalembert.run.formulations.udwadia_kalaba import UdwadiaKalaba
@@ -84,6 +85,7 @@ __all__ = [
     "KuttaMerson",
     "LagrangeMultipliers",
     "MinimalKane",
+    "MinimalState",
     "Model",
     "ModelError",
     "ModelFile",

@@ -161,6 +161,7 @@ WRITERS: Mapping[str, Callable[[Case], Written]] = {
     "UdwadiaKalaba": write_udwadia_kalaba,
     "NonminimalKane": write_nonminimal_kane,
     "MinimalKane": write_minimal_kane,
+    "MinimalState": write_minimal_kane,
     "NullSpace": write_null_space,
 }
 

@@ -30,6 +30,9 @@ class Plan(Record):
         # gradients, for drift controls that work on the whole state.
         *ints("dynamics motion residual displacement invariant energy onto_positions onto_velocities"),
         *ints("onto_energy onto_constraints newton feedback_kernel gradients"),
+        # psi, q' and their gradients in u, for formulations that eliminate speeds (0 if all are integrated); where it
+        # writes them.
+        *ints("speeds speed_rows"),
         # Blocks of mem. x holds t, q, u, p; behind it an estimate of u' and of multipliers (xudot), if constraints are
         # not linear in u', the length of the step being made, and the options of the drift control, so that kernels
         # can read them as the tail of x.
@@ -49,8 +52,9 @@ class Plan(Record):
         # The static choice of a formulation: how many constraints are independent, their numbers, and those of the
         # speeds, the dependent ones first.
         *ints("chosen chosen_rows chosen_speeds"),
-        # Addresses of the exchangeable parts; `estimate` is 0 if `step` estimates the error itself.
-        *ints("accelerate feedback correct step prepare interpolate estimate"),
+        # Addresses of the exchangeable parts; `estimate` is 0 if `step` estimates the error itself, `eliminate` if all
+        # speeds are integrated. Otherwise `correct` calls `correct_drift`, then eliminates.
+        *ints("accelerate feedback correct step prepare interpolate estimate eliminate correct_drift"),
         # The saddle solvers of the equations of motion, and of the least moves in the mass metric (see `solve.solver`).
         *ints("factor solve factor_metric solve_metric"),
         # Records of parts: what an implicit integrator works with, and the events looked out for (0 if none).
@@ -60,12 +64,15 @@ class Plan(Record):
         *ints("nfev stale rank unsolved"),
         # Evaluations the pivoted saddle solve did in the place of a formulation, and the first and last of their times.
         *ints("fallbacks"),
+        # Whether dependent speeds are integrated at present because the constraints hardly determine them; how often.
+        *ints("undetermined integrated"),
         *floats("first_fallback last_fallback"),
     )
 
 
 # Signatures of the exchangeable parts; their addresses stand in the plan.
 accelerate_type = i8(Plan, Floats)  # reads x in mem; leaves q', u', power, la, quality in `rates`
+eliminate_type = i8(Plan, Floats)  # makes dependent speeds in x follow from the others
 feedback_type = i8(Plan, Floats)  # may change b before the accelerations are solved for
 correct_type = i8(Plan, Floats, f8, Floats)  # moves a state (t, z) onto the constraints; returns a status
 step_type = f8(Plan, Floats, f8, f8, Floats, Floats, Floats, f8, f8)  # t, h, z, stages, znew, rtol, atol -> error norm
@@ -74,6 +81,7 @@ interpolate_type = i8(f8, f8, Floats, Floats, Floats, Floats)  # theta, h, z, st
 estimate_type = f8(Plan, f8, Floats, Floats, Floats, Floats, f8, f8)  # h, z, stages, znew, rates there, rtol, atol
 
 call_accelerate = caller(accelerate_type)
+call_eliminate = caller(eliminate_type)
 call_feedback = caller(feedback_type)
 call_correct = caller(correct_type)
 call_step = caller(step_type)
@@ -126,7 +134,7 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
 
 
 __all__ = [
-    "LANES", "Floats", "Ints", "Plan", "call_accelerate", "call_correct", "call_estimate", "call_feedback",
-    "call_interpolate", "call_kernel", "call_prepare", "call_step", "f8", "i8", "ints_at",
+    "LANES", "Floats", "Ints", "Plan", "call_accelerate", "call_correct", "call_eliminate", "call_estimate",
+    "call_feedback", "call_interpolate", "call_kernel", "call_prepare", "call_step", "f8", "i8", "ints_at",
     "lay_out", "move", "u8",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import casadi as ca
 import numpy as np
@@ -49,6 +49,20 @@ class Formulation(Protocol):
     def workspace(self, nu: int, nc: int) -> tuple[int, int]: ...
 
     def accelerator(self, *, ideal: bool, unrolled: bool) -> Any: ...
+
+
+@runtime_checkable
+class Eliminating(Formulation, Protocol):
+    """A formulation that integrates the independent speeds only; the others follow from them and the constraints.
+
+    `eliminator` is the native function that makes them follow, in x, at every evaluation; `corrector` is called in the
+    place of that of the drift control, and calls it. They read the static choice, which is made for reactions of every
+    kind; where these are not ideal, no graph is asked for.
+    """
+
+    def eliminator(self) -> Any: ...
+
+    def corrector(self) -> Any: ...
 
 
 class Drift(Protocol):
@@ -149,7 +163,18 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
     solver = DENSE if system.ideal else UNSYMMETRIC
     plan.factor, plan.solve = solver.factor.address, solver.solve.address
     plan.factor_metric, plan.solve_metric = DENSE.factor.address, DENSE.solve.address
+    if isinstance(formulation, Eliminating):
+        correct = _eliminate(system, formulation, work)
     return Blueprint(work, correct, "" if feedback is None else feedback.name)
+
+
+def _eliminate(system: System, formulation: Eliminating, work: Workspace) -> Any:
+    """Have native code eliminate speeds; returns the corrector."""
+    plan, speeds, correct = work.plan, system.kernel("speeds"), formulation.corrector()
+    work.reserve(plan, {"speed_rows": speeds.n_out})
+    plan.speeds, plan.eliminate = speeds.address, formulation.eliminator().address
+    plan.correct_drift, plan.correct = plan.correct, correct.address
+    return correct
 
 
 class Engine:
@@ -189,8 +214,15 @@ class Engine:
         """What a run that began at `origin` leaves besides its samples."""
         return RunFacts(
             self.started, float(self.mem[self.plan.step_length]), mean_step, tuple(self.choices),
-            tuple(self.partitions), tuple(self.notes), self.fallbacks, origin,
+            tuple(self.partitions), self._notes(), self.fallbacks, origin,
         )  # fmt: skip
+
+    def _notes(self) -> tuple[str, ...]:
+        """What was chosen on the way, and where dependent speeds had to be integrated."""
+        if not self.plan.integrated:
+            return tuple(self.notes)
+        why = f"all speeds integrated {self.plan.integrated:,} times, where the constraints hardly determine them"
+        return (*self.notes, why)
 
     def resume(self, facts: RunFacts) -> None:
         """Take up drift control, step length and choices as a run left them, to evaluate its samples."""
@@ -211,7 +243,7 @@ class Engine:
         """Make the static choices of the formulation at a state, and the motion kernel that goes with them."""
         system = self.system
         self.plan.stale = -PATIENCE
-        if not system.ideal:
+        if not (system.ideal or isinstance(self.formulation, Eliminating)):
             return
         M, A = self._matrices(t, z)
         if not (np.isfinite(M).all() and np.isfinite(A).all()):
@@ -258,10 +290,12 @@ class Engine:
         """The solve that goes with a choice, compiled when first asked for."""
         solves, system, feedback = self.blueprint.solves, self.system, self.blueprint.feedback
         if choice not in solves:
-            motion = system.optional_kernel(
-                f"motion {self.formulation!r} {choice!r}{feedback and ' ' + feedback}",
-                lambda: motion_function(system, self.formulation.unroll, choice, self.drift.feedback(system)),
-            )
+            motion = None
+            if system.ideal:
+                motion = system.optional_kernel(
+                    f"motion {self.formulation!r} {choice!r}{feedback and ' ' + feedback}",
+                    lambda: motion_function(system, self.formulation.unroll, choice, self.drift.feedback(system)),
+                )
             accelerate = self.formulation.accelerator(ideal=system.ideal, unrolled=motion is not None)
             solves[choice] = Solve(0 if motion is None else motion.address, accelerate.address)
         return solves[choice]
@@ -375,7 +409,9 @@ class Engine:
         """Everything at samples by one choice, into the rows of `out`."""
         if self.choices:
             self._install(choice, self._solve(choice))
-        if choice is not None and len(choice.rows) < self.system.nc:  # redundant: the least multipliers, not any
+        if (
+            choice is not None and len(choice.rows) < self.system.nc and self.system.ideal
+        ):  # redundant: the least multipliers, not any
             self.plan.accelerate = accelerate_pivoted.address
         flat = np.ascontiguousarray(z, dtype=float).ravel()
         sample(self.plan, self.mem, np.ascontiguousarray(t, dtype=float), flat, out.reshape(-1))
