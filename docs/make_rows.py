@@ -6,7 +6,7 @@ A row holds if its `holds` is true for what was measured; its verdict is then `a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +92,23 @@ def eliminated(problem: str, level: str, **how: object) -> float:
     return float(max(np.abs(value).max() for value in values.values()))
 
 
+def compatibility() -> float:
+    """Largest relative difference of u' between (2.38)-(2.39) and multipliers: a block that rubs, along a motion."""
+    model = da.Model("block")
+    x, y = model.coordinates("x y")
+    P = model.particle("P", mass=2.0, position=[x, y])
+    model.gravity([0.0, -9.81])
+    track = model.constrain(y - x**2 / 4, name="track")
+    model.nonideal(track, friction=0.2, at=P, regularisation=0.05)
+    (T,) = model.unknowns("T")
+    model.force([T, 0], at=P)
+    model.law(T + 0.1 * track.multiplier * x.diff(model.t), determines=T)
+    system = model.compile()
+    motion = system.simulate(system.initial({"x": 1.0, "x'": 0.0}), 2.0)
+    other = replace(motion, recipe=motion.recipe._replace(formulation=da.NullSpace()), known=None)
+    return float(np.abs(other.udot - motion.udot).max() / np.abs(motion.udot).max())
+
+
 DAMPED = da.Baumgarte(20, 100)
 NUMBERS = (
     Measured("K4", "A2 (F + F*) along a motion, (38)", "0", kane_balance, "{:.0e} N m", lambda v: v < 1e-9),
@@ -114,6 +131,7 @@ NUMBERS = (
              lambda v: 1e-10 < v < 5e-9),
     Measured("K4", "velocity constraints with (q, u_I), (39)", "hold", lambda: eliminated("appell_hamel", "velocity"),
              "{:.0e} m/s", lambda v: v < 1e-13),
+    Measured("I5", "D1^T r = 0 and f(r) = 0 beside multipliers", "equal", compatibility, "{:.0e}", lambda v: v < 1e-10),
     Measured("L1", "loop with u_r eliminated, RK4, 5 ms, 30 s", "2n + M ODEs", lambda: eliminated(
              "four_bar", "position", formulation=da.MinimalState(u_ind=["u1"])), "{:.1e} m", lambda v: v < 1e-8),
     Measured("L4", "loop without drift control, 30 s", "drifts", lambda: loop_violation(drift=da.NoCorrection()),

@@ -37,6 +37,17 @@ class ConstraintReader:
         rows = enumerate(zip(expressions, servos, units, strict=True))
         return tuple(self._one(e, f"{name}[{k}]", s, u) for k, (e, s, u) in rows)
 
+    def law(self, expression: Any, name: str, determines: Any, unit: str) -> Constraint:
+        """An equation that determines an unknown and restrains no motion."""
+        self._names.claim(name, "constraint")
+        read = self._read.scalar(expression, f"law `{name}`")
+        unknown = self._names.symbol(determines)
+        if unknown not in self._statement.unknowns:
+            self._read.fault(f"law `{name}`: `{determines}` is not among model.unknowns")
+            unknown = None
+        self._statement.constraints.append(Constraint(name, read, Level.ACCELERATION, unknown, unit, law=True))
+        return self._statement.constraints[-1]
+
     def _one(self, expression: Any, name: str, servo: Any, unit: str) -> Constraint:
         self._names.claim(name, "constraint")
         s = self._statement

@@ -57,6 +57,10 @@ class Plan(Record):
         *ints("accelerate feedback correct step prepare interpolate estimate eliminate correct_drift"),
         # The saddle solvers of the equations of motion, and of the least moves in the mass metric (see `solve.solver`).
         *ints("factor solve factor_metric solve_metric"),
+        # Newton's method for laws: the kernel (0 if there is none), number of unknowns and of its outputs; where it
+        # reads (x, unknowns, stage, b), where it writes; the matrix, its scales, a step; in the integers, its pivots.
+        *ints("iteration unknowns iteration_in iteration_out iteration_matrix iteration_scale iteration_step"),
+        *ints("iteration_order"),
         # Records of parts: what an implicit integrator works with, and the events looked out for (0 if none).
         *ints("step_work watch"),
         # Counters and findings: evaluations; 1 if a static choice should be made again, negative while that is not

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.errors import ArrayError
+from dalembert.errors import ArrayError, PairingError
 from dalembert.native.jit import address_of
 from dalembert.native.kernel import Kernel
 from dalembert.native.plan import lay_out
@@ -19,6 +19,7 @@ from dalembert.run.drift.start import Start
 from dalembert.run.evaluate import feed_back, leave, rates, sample, violation
 from dalembert.run.formulations.choice import RECHOOSE, Choice
 from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted
+from dalembert.run.formulations.law_graphs import Iteration
 from dalembert.run.right_hand_side import Equations, Feedback, feedback_function, motion_function
 from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, RunFacts
 from dalembert.run.status import Status
@@ -49,6 +50,13 @@ class Formulation(Protocol):
     def workspace(self, nu: int, nc: int) -> tuple[int, int]: ...
 
     def accelerator(self, *, ideal: bool, unrolled: bool) -> Any: ...
+
+
+@runtime_checkable
+class Iterating(Formulation, Protocol):
+    """A formulation that solves for reactions of any law; `iteration` is its graph, None where none is needed."""
+
+    def iteration(self, system: System) -> Iteration | None: ...
 
 
 @runtime_checkable
@@ -147,7 +155,7 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
     plan = work.plan
     for name in ("dynamics", "residual", "displacement", "invariant", "energy"):
         setattr(plan, name, system.kernel(name).address)
-    plan.newton = system.kernel("newton").address if system.curved else 0
+    plan.newton = system.kernel("newton").address if system.curved and not system.algebraic else 0
     floats, ints = formulation.workspace(system.nu, system.nc)
     work.reserve(plan, {"work": max(floats, drift.workspace(system))}, {"work_ints": ints})  # never in use together
     for name, kernel in drift.kernels(system).items():
@@ -156,6 +164,8 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
     if feedback is not None:
         reading = system.derived_kernel(f"feedback {feedback.name}", lambda: feedback_function(system, feedback))
         plan.feedback_kernel = reading.address
+    if not system.ideal:
+        _iterate(system, formulation, work)
     # Until a choice is made, see `Engine.choose`; there is none if reactions are not ideal.
     first = accelerate_pivoted if system.ideal else formulation.accelerator(ideal=False, unrolled=False)
     plan.accelerate, plan.correct = first.address, correct.address
@@ -166,6 +176,24 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
     if isinstance(formulation, Eliminating):
         correct = _eliminate(system, formulation, work)
     return Blueprint(work, correct, "" if feedback is None else feedback.name)
+
+
+def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:
+    """Have native code solve by Newton's method where laws or the formulation ask for it."""
+    form = formulation.iteration(system) if isinstance(formulation, Iterating) else None
+    if form is None:
+        if system.algebraic:
+            formulation.accelerator(ideal=False, unrolled=False)  # refuses, saying why
+            raise PairingError(
+                f"{type(formulation).__name__} does not solve laws such as those of `{system.name}`; use "
+                "LagrangeMultipliers()"
+            )
+        return
+    kernel = system.derived_kernel(f"iteration {type(formulation).__name__}", form.function)
+    plan, n = work.plan, form.w.shape[0]
+    plan.iteration, plan.unknowns = kernel.address, n
+    sizes = {"in": kernel.n_in, "out": kernel.n_out, "matrix": n * n, "scale": 2 * n, "step": n}
+    work.reserve(plan, {f"iteration_{name}": size for name, size in sizes.items()}, {"iteration_order": n})
 
 
 def _eliminate(system: System, formulation: Eliminating, work: Workspace) -> Any:
@@ -409,9 +437,8 @@ class Engine:
         """Everything at samples by one choice, into the rows of `out`."""
         if self.choices:
             self._install(choice, self._solve(choice))
-        if (
-            choice is not None and len(choice.rows) < self.system.nc and self.system.ideal
-        ):  # redundant: the least multipliers, not any
+        redundant = choice is not None and len(choice.rows) < self.system.nc
+        if redundant and self.system.ideal:  # the least multipliers, not any
             self.plan.accelerate = accelerate_pivoted.address
         flat = np.ascontiguousarray(z, dtype=float).ravel()
         sample(self.plan, self.mem, np.ascontiguousarray(t, dtype=float), flat, out.reshape(-1))

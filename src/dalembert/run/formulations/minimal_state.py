@@ -26,6 +26,8 @@ from dalembert.native.plan import Floats, Plan, call_correct, call_kernel, corre
 from dalembert.run.evaluate import load_state
 from dalembert.run.formulations.choice import RECHOOSE, Choice
 from dalembert.run.formulations.fall_back import native_accelerator
+from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
+from dalembert.run.formulations.law_graphs import Iteration
 from dalembert.run.formulations.minimal_kane import MinimalKane, accelerate
 from dalembert.run.formulations.nonideal import accelerate_nonideal
 from dalembert.run.formulations.partition import check_names, choose_partition
@@ -63,6 +65,10 @@ class MinimalState:
     def workspace(self, nu: int, nc: int) -> tuple[int, int]:
         """Floats and integers the native functions work in."""
         return MinimalKane().workspace(nu, nc)
+
+    def iteration(self, system: System) -> Iteration | None:
+        """The graph of Newton's method: that of `LagrangeMultipliers`."""
+        return LagrangeMultipliers().iteration(system)
 
     def accelerator(self, *, ideal: bool, unrolled: bool) -> Any:
         """The native function that finds the accelerations."""

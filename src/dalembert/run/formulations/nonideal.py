@@ -14,6 +14,7 @@ import math
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_feedback, call_kernel, f8, i8, move
 from dalembert.run.evaluate import finish_rates
+from dalembert.run.formulations.law_loops import solve_laws
 from dalembert.run.status import JAMMED, OK, UNREACHED
 from dalembert.solve.solver import call_factor, call_solve
 
@@ -184,7 +185,11 @@ def accelerate_nonideal(plan, mem):
     nu, ud, z = plan.nu, plan.udot, plan.xq
     call_kernel(plan.dynamics, mem, plan.x, plan.out)
     call_feedback(plan.feedback, (plan, mem))
-    status = _solve_curved(plan, mem) if plan.newton else _solve_signs(plan, mem, 0)
+    if plan.iteration:
+        status = solve_laws(plan, mem)
+        _compose(plan, mem)
+    else:
+        status = _solve_curved(plan, mem) if plan.newton else _solve_signs(plan, mem, 0)
     move(mem, ud, mem, plan.rhs, nu)
     move(mem, plan.multiplier, mem, plan.rhs + nu, plan.nc)
     for i in range(nu if status != OK else 0):
