@@ -13,11 +13,13 @@ from dalembert.equations.checks.statement import check_functions, check_statemen
 from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
 from dalembert.equations.friction import derive_friction
 from dalembert.equations.functions import Functions, flat, function_of
+from dalembert.equations.hidden import Entry, reveal_hidden
 from dalembert.equations.laws import (
     Algebraic,
     Bilateral,
     CoulombFriction,
     CurvedAcceleration,
+    Implied,
     Law,
     Row,
     Servo,
@@ -35,7 +37,7 @@ from dalembert.equations.probe import Probe, probe_at_random, vanishes
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, solve_kinematics
 from dalembert.equations.system import Drawing, System
 from dalembert.errors import ModelError
-from dalembert.model.statement import Constraint, Level, Statement
+from dalembert.model.statement import Constraint, Level, Role, Statement
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,9 @@ def compile_statement(statement: Statement) -> System:
 def _derive(statement: Statement, s: Symbols, probe: Probe) -> Derived:
     derivation = Derivation(statement, _kinematics(statement, s, probe))
     dynamics = derivation.run()
-    constraints, rows, invariants = _constraints(statement, derivation, probe)
+    entries, invariants = _constraints(statement, derivation, probe)
+    entries, constraints = reveal_hidden(entries, derivation.kinematics, dynamics, probe)
+    rows = tuple(entry.row for entry in entries)
     return Derived(derivation, dynamics, constraints, rows, invariants, *_drawing(statement, derivation))
 
 
@@ -183,7 +187,7 @@ def _check_linear(statement: Statement, jacobian: ca.SX, variables: ca.SX) -> No
 
 def _constraints(
     statement: Statement, derivation: Derivation, probe: Probe
-) -> tuple[Constraints, tuple[Row, ...], list[tuple[str, ca.SX]]]:
+) -> tuple[list[Entry], list[tuple[str, ca.SX]]]:
     """Constraints by level; a position constraint that the kinematics keep by themselves becomes an invariant."""
     kinematics, low = derivation.kinematics, derivation.low
     invariants = [(name, low(e)) for name, e in statement.invariants]
@@ -200,13 +204,15 @@ def _constraints(
             expressions.append((constraint.level, e))
     derived = derive_constraints(expressions, kinematics)
     bent = ca.depends_on(derived.A, kinematics.symbols.ud) or any(constraint.law for constraint in kept)
-    rows = tuple(Row(c.name, c.level.value, _law(statement, c, bent=bent), c.unit) for c in kept)
-    return derived, rows, invariants
+    rows = [Row(c.name, c.level.value, _law(statement, c, bent=bent), c.unit) for c in kept]
+    return [Entry(*held, row) for held, row in zip(expressions, rows, strict=True)], invariants
 
 
 def _law(statement: Statement, constraint: Constraint, *, bent: bool) -> Law:
     """The law of a constraint; `bent` says that an acceleration row is not linear in u'."""
     law: Bilateral | Servo | CoulombFriction = Bilateral()
+    if constraint.role is Role.CONDITION:
+        return Implied()
     if constraint.law and constraint.servo is not None:
         unknown = constraint.servo
         return Algebraic(statement.unknowns.index(unknown), statement.starts.get(unknown, 0.0))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.equations.labels import groups_of
-from dalembert.equations.laws import Algebraic
+from dalembert.equations.laws import Algebraic, Row
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.initial.degeneracy import degenerate_rows, describe
@@ -22,6 +22,20 @@ DISTANCE = 1e-8  # coordinates and speeds closer than this agree
 CONFLICT = 1e-6  # accelerations that agree to this fraction of the largest there is do not conflict
 SHARE = 1e-3  # part of an almost free motion that is worth naming
 SHOWN = 6  # entries of a list that are printed
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """A condition of a level that the servo constraint `behind` hides, and the unknown that enforces it, if any."""
+
+    name: str
+    level: str
+    behind: str
+    unknown: str
+
+    def __str__(self) -> str:
+        kept = f"enforced by `{self.unknown}`" if self.unknown else "implied in turn"
+        return f"`{self.name}` at {self.level} level, derived from `{self.behind}`, {kept}"
 
 
 @dataclass(frozen=True)
@@ -86,7 +100,8 @@ class Diagnosis:
     not matter. `unique[name]` says whether the reaction of a constraint, or of a group of them stated in one list, is
     unique (the generalised reactions of all together always are). `massless` are motions without inertia that no
     constraint prevents; `determined` says whether accelerations are unique. `degenerate` are constraints whose
-    gradient vanishes wherever they hold, so that nothing enforces them.
+    gradient vanishes wherever they hold, so that nothing enforces them. `hidden` are the conditions that servo
+    constraints of higher index hide and that `compile` derived.
     """
 
     title: str
@@ -103,6 +118,7 @@ class Diagnosis:
     massless: tuple[Mapping[str, float], ...]
     determined: bool
     degenerate: tuple[str, ...]
+    hidden: tuple[Hidden, ...] = ()
 
     @property
     def rank(self) -> int:
@@ -143,6 +159,7 @@ class Diagnosis:
         lines = [
             ("degrees of freedom", [f"{self.dof} ({self.position_dof} in position) of {self.speeds} speeds"]),
             ("constraints", [counts + (f"; independent: {ranks}" if ranks else "")]),
+            *([("hidden conditions", [str(h) for h in self.hidden])] if self.hidden else []),
         ]
         if self.rank or self.redundant:
             lines += [
@@ -183,6 +200,7 @@ def diagnose(system: System, state: State) -> Diagnosis:
     at = (state.t, state.q, state.u, state.parameters)
     A, b, W = system.linearised_rows(*at, more=np.concatenate([state.udot, state.multipliers]))
     rows = [k for k, row in enumerate(system.rows) if not isinstance(row.law, Algebraic)]  # laws restrain no motion
+    hidden = [row for row in system.rows if row.behind]
     A, b, W, names = A[rows], b[rows], W[rows], tuple(system.constraint_names[k] for k in rows)
     scaled = scale(system.mass_matrix(*at), A, W)
     found = combinations(scaled)
@@ -198,13 +216,19 @@ def diagnose(system: System, state: State) -> Diagnosis:
         singular_values=scaled.singular_values,
         redundant=tuple(Redundancy(names[k], _named(names, terms)) for k, terms in found.items()),
         conflicting=tuple(_conflicts(state, scaled, (names, A, b), found)),
-        unique=_uniqueness(names, scaled),
+        unique=_uniqueness(names, scaled) | {system.rows[k].name: True for k in system.implied},
+        hidden=tuple(Hidden(row.name, row.level, row.behind, _enforcing(system, row)) for row in hidden),
         nearest=_nearest(system, names, scaled),
         singular_mass=not scaled.regular_mass,
         massless=tuple(_motion(system, row) for row in sparse_basis(scaled.massless)),
         determined=not undetermined(state) if system.algebraic else scaled.determined,
         degenerate=degenerate_rows(system, *at),
     )
+
+
+def _enforcing(system: System, row: Row) -> str:
+    """The unknown that enforces a row, empty if there is none."""
+    return "" if row.law.unknown is None else system.unknowns[row.law.unknown]
 
 
 def describe_motions(motions: Sequence[Mapping[str, float]]) -> str:

@@ -22,13 +22,14 @@ def check_servos(system: System, t: float, q: np.ndarray, u: np.ndarray, paramet
     They show in the null vectors of [M -W^T; A 0], on either side; redundant constraints with ideal reactions have null
     vectors too, but the servo constraints take no part in those. For regular M it is A M^-1 W^T that is singular.
     """
-    n = system.nc - system.curved
-    enforced = {k: system.unknowns[j] for j, k in rows_by_unknown(system.rows[:n]).items()}
+    rows = [k for k in range(system.nc - system.curved) if k not in system.implied]
+    n, names = len(rows), [system.rows[k].name for k in rows]
+    enforced = {k: system.unknowns[j] for j, k in rows_by_unknown([system.rows[row] for row in rows]).items()}
     servos = sorted(enforced)
     if not servos:
         return
-    A = system.constraint_jacobian(t, q, u, parameters)[:n]
-    W = system.directions(t, q, u, parameters)[:n]
+    A = system.constraint_jacobian(t, q, u, parameters)[rows]
+    W = system.directions(t, q, u, parameters)[rows]
     scaled = scale(system.mass_matrix(t, q, u, parameters), A, W)
     K = np.block([[scaled.M, -scaled.W.T], [scaled.A, np.zeros((n, n))]])
     left, values, right = np.linalg.svd(K)
@@ -37,7 +38,7 @@ def check_servos(system: System, t: float, q: np.ndarray, u: np.ndarray, paramet
     bad = [k for k in servos if share[k] > INVOLVED]
     if not bad:
         return
-    constraints = ", ".join(f"`{system.rows[k].name}`" for k in bad)
+    constraints = ", ".join(f"`{names[k]}`" for k in bad)
     unknowns = ", ".join(f"`{enforced[k]}`" for k in bad)
     who = (
         f"servo constraint {constraints}: its unknown {unknowns} does not influence it"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import sympy as sp
@@ -10,7 +11,7 @@ import sympy as sp
 from dalembert.model.declarations import Declarations
 from dalembert.model.names import Names
 from dalembert.model.reading import Reader, level_of, listed
-from dalembert.model.statement import Constraint, Level, Statement
+from dalembert.model.statement import Constraint, Level, Role, Statement
 
 
 class ConstraintReader:
@@ -45,8 +46,15 @@ class ConstraintReader:
         if unknown not in self._statement.unknowns:
             self._read.fault(f"law `{name}`: `{determines}` is not among model.unknowns")
             unknown = None
-        self._statement.constraints.append(Constraint(name, read, Level.ACCELERATION, unknown, unit, law=True))
+        self._statement.constraints.append(Constraint(name, read, Level.ACCELERATION, unknown, unit, Role.LAW))
         return self._statement.constraints[-1]
+
+    def condition(self, expression: Any, name: str, unit: str) -> Constraint:
+        """A constraint without a reaction."""
+        held = self._one(expression, name, None, unit)
+        if held in self._statement.constraints:
+            self._statement.constraints[-1] = held = replace(held, role=Role.CONDITION)
+        return held
 
     def _one(self, expression: Any, name: str, servo: Any, unit: str) -> Constraint:
         self._names.claim(name, "constraint")

@@ -266,6 +266,19 @@ class Model:
         name = name or f"constraint_{len(self.statement.constraints) + 1}"
         return self._constraints.constrain(expression, name, servo, unit)
 
+    def condition(self, expression: Any, *, name: str | None = None, unit: str = "") -> Constraint:
+        """A constraint without a reaction: the other constraints and the equations of motion keep it once it holds.
+
+        Initial states must satisfy it, drift controls restore it, the certificate judges it. Conditions of this kind
+        come with servo constraints of higher index: where an unknown cannot influence its constraint, but a hidden one
+        behind it. `compile` finds those hidden behind accelerations by itself; state others beside what enforces them:
+
+            model.condition(path, name="path")
+            model.constrain(heading, name="heading", servo=Md)
+        """
+        name = name or f"condition_{len(self.statement.constraints) + 1}"
+        return self._constraints.condition(expression, name, unit)
+
     def law(self, expression: Any, *, determines: Any, name: str | None = None, unit: str = "") -> Constraint:
         """A law f(r, q, u, t) = 0 of a reaction or another unknown; `expression` = 0 determines one unknown.
 

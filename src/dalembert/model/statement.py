@@ -99,12 +99,20 @@ class Matrices:
     force: sp.Matrix
 
 
+class Role(enum.Enum):
+    """What an equation is for: to restrain the motion, to determine an unknown, to hold by itself."""
+
+    CONSTRAINT = "constraint"
+    LAW = "law"
+    CONDITION = "condition"
+
+
 @dataclass(frozen=True)
 class Constraint:
     """An expression that must stay zero; with `servo`, an unknown enforces it instead of an ideal reaction.
 
-    Where it is a `law` it restrains no motion: it determines the unknown `servo` from the state, the accelerations,
-    other unknowns and multipliers.
+    Where its `role` is a law it restrains no motion: it determines the unknown `servo` from the state, the
+    accelerations, other unknowns and multipliers. A condition has no reaction: the others keep it once it holds.
     """
 
     name: str
@@ -112,7 +120,12 @@ class Constraint:
     level: Level
     servo: sp.Expr | None = None
     unit: str = ""  # of the expression, for messages
-    law: bool = False
+    role: Role = Role.CONSTRAINT
+
+    @property
+    def law(self) -> bool:
+        """Whether it determines an unknown and restrains no motion."""
+        return self.role is Role.LAW
 
     @property
     def multiplier(self) -> sp.Symbol:

@@ -23,6 +23,8 @@ class Plan(Record):
         # What reactions can be: all of them along A; some rub; number of acceleration rows if one of them is not linear
         # in u'.
         *ints("ideal rubs curved"),
+        # Number of rows that are not solved for, as the others imply them, and where their numbers are in the integers.
+        *ints("implied implied_rows"),
         # Kernels: dynamics; motion, the whole right-hand side unrolled (0 if there is none); residual (phi, psi);
         # displacement (C s); invariant (h, h_q); energy (T, V); the least moves of q and of u onto the constraints,
         # unrolled (0 if there are none), and of the whole state onto constraints and energy, or constraints alone;

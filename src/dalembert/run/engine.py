@@ -165,6 +165,9 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
         reading = system.derived_kernel(f"feedback {feedback.name}", lambda: feedback_function(system, feedback))
         plan.feedback_kernel = reading.address
     if not system.ideal:
+        work.reserve(plan, ints={"implied_rows": len(system.implied)})
+        work.ints[plan.implied_rows :][: len(system.implied)] = system.implied
+        plan.implied = len(system.implied)
         _iterate(system, formulation, work)
     # Until a choice is made, see `Engine.choose`; there is none if reactions are not ideal.
     first = accelerate_pivoted if system.ideal else formulation.accelerator(ideal=False, unrolled=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 from dalembert.equations.functions import flat
-from dalembert.equations.laws import Algebraic
+from dalembert.equations.laws import Algebraic, implied_rows
 from dalembert.equations.mechanics import Mechanics
 
 
@@ -39,10 +39,15 @@ class Iteration:
 
 def with_multipliers(m: Mechanics) -> Iteration:
     """Unknowns (u', la): M u' - f - r = 0, A u' = b, and the laws."""
-    stage, b, known = ca.SX.sym("stage"), ca.SX.sym("b", len(m.rows)), len(m.rows) - m.curved
-    held = ca.mtimes(m.A[:known, :], m.udot) - b[:known, :]
-    R = ca.vertcat(m.balance, held, staged_rows(m, stage))
+    stage, b = ca.SX.sym("stage"), ca.SX.sym("b", len(m.rows))
+    R = ca.vertcat(m.balance, _held(m, b), staged_rows(m, stage))
     return Iteration(m, ca.vertcat(m.udot, m.la), stage, b, R, m.udot, m.la)
+
+
+def _held(m: Mechanics, b: ca.SX) -> ca.SX:
+    """A u' - b of the rows known from the state, (known, 1); those that others imply have no multiplier instead."""
+    held, implied = ca.mtimes(m.A, m.udot) - b, implied_rows(m.rows)
+    return ca.vertcat(ca.SX(0, 1), *[m.la[k] if k in implied else held[k] for k in range(len(m.rows) - m.curved)])
 
 
 def staged_rows(m: Mechanics, stage: ca.SX) -> ca.SX:

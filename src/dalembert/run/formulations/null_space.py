@@ -11,6 +11,7 @@ from typing import Any
 
 import casadi as ca
 
+from dalembert.equations.laws import implied_rows
 from dalembert.equations.mechanics import Mechanics, rows_of
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
@@ -102,16 +103,19 @@ def _with_reactions(m: Mechanics) -> Iteration:
     D1 spans what the directions W of the multipliers do not: W D1 = 0. The multipliers follow from r = W^T la, and
     friction and laws from these. y are the unknowns of laws and the multipliers of curved acceleration rows.
     """
-    nu, known = m.u.shape[0], len(m.rows) - m.curved
+    nu, first = m.u.shape[0], len(m.rows) - m.curved
+    known = [k for k in range(first) if k not in implied_rows(m.rows)]
     stage, b = ca.SX.sym("stage"), ca.SX.sym("b", len(m.rows))
     r, y = ca.SX.sym("r", nu), ca.SX.sym("y", m.curved)
-    Q, upper, _ = householder(m.W[:known, :].T)
-    la = ca.vertcat(solve_in_order(upper, ca.mtimes(Q[:, :known].T, r))[0], y) if known else y
-    rest = m.balance + ca.mtimes(m.W[:known, :].T, m.la[:known, :])  # without the reactions that r stands for
+    Q, upper, _ = householder(rows_of(m.W, known).T)
+    la = ca.vertcat(ca.SX.zeros(first), y)
+    if known:
+        la[known] = solve_in_order(upper, ca.mtimes(Q[:, : len(known)].T, r))[0]
+    rest = m.balance + ca.mtimes(m.W[:first, :].T, m.la[:first, :])  # without the reactions that r stands for
     R = ca.vertcat(
         ca.substitute(rest, m.la, la) - r,
-        ca.mtimes(m.A[:known, :], m.udot) - b[:known, :],
-        ca.mtimes(Q[:, known:].T, r),
+        ca.mtimes(rows_of(m.A, known), m.udot) - rows_of(b, known),
+        ca.mtimes(Q[:, len(known) :].T, r),
         ca.substitute(staged_rows(m, stage), m.la, la),
     )
     return Iteration(m, ca.vertcat(m.udot, r, y), stage, b, R, m.udot, la)
