@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from formulation_models import solve
+from scipy.integrate import solve_ivp
 
 import dalembert as da
 from dalembert import problems
@@ -241,6 +242,33 @@ def test_implicit_integrators_with_laws(integrator):
     reference = system.simulate(state, 1.0, t_eval=[1.0], integrator=da.DOP853(rtol=1e-12, atol=1e-13))
     assert motion.success, motion.message
     np.testing.assert_allclose(motion.q, reference.q, atol=1e-5)
+
+
+# -- unknowns that are no reactions ------------------------------------------------------------------------------------
+
+
+def test_an_unknown_from_its_own_equation_that_acts_nonlinearly():
+    """(2.46), (2.47), s = m: g = p^3 + p - x - t = 0 gives p, and x'' = -x - p^2; p0 follows from the same solve."""
+    model = da.Model("valve")
+    (x,) = model.coordinates("x")
+    P = model.particle("P", mass=1.0, position=[x, 0])
+    p, F = model.unknowns("p F")
+    model.force([F - x, 0], at=P)
+    model.law(p**3 + p - x - model.t, determines=p, name="g")
+    model.law(F + p**2, determines=F)
+    system = model.compile()
+    state = system.initial({"x": 2.0, "x'": 0.0})
+    assert state["p"] == pytest.approx(1.0, rel=1e-12)  # 1 + 1 = 2
+    assert state["F"] == pytest.approx(-1.0, rel=1e-12)
+
+    def rates(t, z):
+        c = z[0] + t
+        root = np.cbrt(c / 2 + np.sqrt(c**2 / 4 + 1 / 27)) + np.cbrt(c / 2 - np.sqrt(c**2 / 4 + 1 / 27))
+        return [z[1], -z[0] - root**2]
+
+    expected = solve_ivp(rates, (0.0, 2.0), [2.0, 0.0], method="DOP853", rtol=1e-12, atol=1e-12).y[:, -1]
+    motion = system.simulate(state, 2.0, t_eval=[2.0], integrator=da.DOP853(rtol=1e-11))
+    np.testing.assert_allclose([motion["x"][0], motion["x'"][0]], expected, atol=1e-9)
 
 
 # -- starts and refusals -----------------------------------------------------------------------------------------------

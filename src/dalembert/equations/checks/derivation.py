@@ -80,7 +80,10 @@ def _check_dynamics(derivation: Derivation, probe: Probe) -> list[str]:
     read = {node for law in laws for node in nodes(law.expression)}
     for k, y in enumerate(derivation.statement.unknowns):
         if ca.depends_on(d.B[:, k], derivation.kinematics.symbols.y):
-            faults.append(f"the forces are not linear in the unknown `{y}`; let it appear as a plain factor")
+            faults.append(
+                f"the forces are not linear in the unknown `{y}`; let it appear as a plain factor, or "
+                f"give the force a name of its own and a law, model.law(F - ..., determines=F)"
+            )
         elif ca.sparsify(d.B[:, k]).nnz() == 0 and y not in read:
             faults.append(f"unknown `{y}` does not act on any speed: no motion lets it do work")
     if ca.sparsify(d.M).nnz() == 0:
