@@ -52,8 +52,9 @@ MESSAGES = {
     Status.TOO_MANY_STEPS: "the run used up its number of steps; raise `max_steps` of the integrator",
     Status.JAMMED: "friction and rigid bodies contradict each other here (Painleve's paradox): no signs of the "
     "normal forces satisfy the equations; use a smaller coefficient, or make the contact compliant",
-    Status.UNREACHED: "Newton's method found no acceleration that satisfies the constraints nonlinear in the "
-    "accelerations; they may have no real solution there",
+    Status.UNREACHED: "Newton's method found no accelerations and reactions that satisfy the constraints nonlinear in "
+    "the accelerations and the laws of reactions; they may have no real solution there, or the unknowns need other "
+    "starts, model.unknowns(T=100.0)",
     Status.EVENT: "an event ended the run",
     Status.ZENO: "changes follow each other ever faster (as when a ball comes to rest); make the event terminal, or "
     "continue with a system in which the contact is a constraint",
