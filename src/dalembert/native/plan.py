@@ -61,6 +61,8 @@ class Plan(Record):
         # Evaluations the pivoted saddle solve did in the place of a formulation, and the first and last of their times.
         *ints("fallbacks"),
         *floats("first_fallback last_fallback"),
+        # The least quality of a solve since it was last set: a step looks at its stages.
+        *floats("least_quality"),
     )
 
 
