@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.run.drift.start import Start
 from dalembert.run.formulations.choice import Choice
 
+NAMED = 6  # rows of a passage told by name
 Choices = tuple[tuple[float, Choice | None], ...]
 
 
@@ -37,6 +38,11 @@ class Passage(NamedTuple):
     def passed(self) -> bool:
         """Whether the motion is known to have stayed on its branch."""
         return not self.obstacle
+
+    def __str__(self) -> str:
+        rows = ", ".join(f"`{name}`" for name in self.rows[:NAMED]) + (", ..." if len(self.rows) > NAMED else "")
+        how = f"passed, error {self.error:.0e}" if self.passed else f"not passed: {self.obstacle}"
+        return f"rows {rows} became dependent at t = {self.t:.6g}; {how}"
 
 
 NO_FALLBACKS = Fallbacks()

@@ -17,13 +17,12 @@ SAMPLES = 19  # along the path
 INDEPENDENT = 1e-6  # singular values above this, of unit rows in the mass metric, count towards the rank
 SHARP = 0.05  # a minimum below this part of the largest value on the path was stepped over, not followed
 SHARE = 0.05  # rows with a smaller part in the largest combination that vanishes are not named
-MOST_NAMES = 6
 
 Path = Callable[[float], np.ndarray]
 
 
 class Dependence(NamedTuple):
-    """A time at which rows become dependent, their numbers, and how many motions may start there."""
+    """A time at which rows become dependent, and their numbers."""
 
     t: float
     rows: tuple[int, ...]
@@ -42,32 +41,30 @@ def singular_values(engine: Engine, t: float, z: np.ndarray) -> np.ndarray:
     return values
 
 
-def find_dependence(engine: Engine, path: Path, t0: float, t1: float) -> Dependence | None:
-    """The first time in t0 .. t1 at which the rank drops along a path; None if it does not."""
+def find_dependences(engine: Engine, path: Path, t0: float, t1: float) -> list[Dependence]:
+    """The times in t0 .. t1 at which the rank drops along a path, in order; the end itself is left out."""
     times = np.linspace(t0, t1, SAMPLES).tolist()
     values = np.array([singular_values(engine, t, path(t)) for t in times])
     rank = int((values > INDEPENDENT).sum(axis=1).max())
-    if rank == 0:
-        return None
-    least = values[:, rank - 1]
+    least = values[:, rank - 1] if rank else np.zeros(0)
 
     def smallest(t: float) -> float:
         return float(singular_values(engine, t, path(t))[rank - 1])
 
-    for k in range(SAMPLES - 1):
+    found = []
+    for k in range(SAMPLES - 1 if rank else 0):
         left, right = max(k - 1, 0), k + 1
-        if least[k] > least[left] or least[k] > least[right]:
+        if least[k] > least[left] or least[k] >= least[right]:
             continue
         at, lowest = times[k], float(least[k])
         if lowest > 0.0:
-            found = minimize_scalar(
-                smallest, bounds=(times[left], times[right]), method="bounded", options={"xatol": 1e-7 * (t1 - t0)}
-            )
-            if found.fun < lowest:
-                at, lowest = float(found.x), float(found.fun)
+            bounds, precision = (times[left], times[right]), 1e-7 * (t1 - t0)
+            refined = minimize_scalar(smallest, bounds=bounds, method="bounded", options={"xatol": precision})
+            if refined.fun < lowest:
+                at, lowest = float(refined.x), float(refined.fun)
         if lowest < SHARP * float(least.max()):
-            return Dependence(at, dependent_rows(engine, at, path(at), rank))
-    return None
+            found.append(Dependence(at, dependent_rows(engine, at, path(at), rank)))
+    return found
 
 
 def dependent_rows(engine: Engine, t: float, z: np.ndarray, rank: int) -> tuple[int, ...]:

@@ -136,7 +136,7 @@ class March:
         self.ts, self.zs = samples[:capacity], samples[capacity:]
         self.z[: engine.size] = z0[: engine.size]  # the work done starts at zero
         self.clock = loop.new_clock(t0, t1, method)
-        self.conditioning = new_conditioning()
+        self.conditioning = new_conditioning(method.order, (method.rtol if method.adaptive else 0.0) or 1e-9)
         self.clock.conditioning = self.conditioning.address
         self.first, self.begin = np.array(z0, dtype=float), t0
         self.chunks: list[tuple[np.ndarray, np.ndarray]] = []

@@ -22,20 +22,24 @@ from dalembert.run.run_facts import Passage
 from dalembert.run.status import DEPENDENT, MORE, OK
 from dalembert.run.time_loop.advance import conclude
 from dalembert.run.time_loop.collocation import Arc, collocate, interpolate_arc, nothing_to_prepare
-from dalembert.run.time_loop.dependence import Dependence, Path, dependent_rows, find_dependence, singular_values
+from dalembert.run.time_loop.dependence import Dependence, Path, dependent_rows, find_dependences, singular_values
 from dalembert.run.time_loop.singular import KEPT
 
 if TYPE_CHECKING:
     from dalembert.run.time_loop.march import March
 
-AHEAD = 1.8  # steps looked ahead for a singular position
-NEAR = 1.6  # steps from which it is passed; one further off is approached by the step at hand
-STAGES, FEWER = 8, 6
+AHEAD = 1.15  # of the reach: how far to look for a singular position
+STAGES, FEWER = 10, 8  # even numbers: no stage is in the middle
+INSIDE = 0.01  # what the two last stages gain between the ends, where arcs have lower order
+BETWEEN = np.array([0.1, 0.25, 0.4, 0.6, 0.75, 0.9])  # where arcs are compared, besides their end
 TRIES = 6
 STRICT, LOOSE = 10.0, 1e-6  # error allowed at first, in tolerances, and at last, relative
-FINEST = 1e-13  # tolerance below which round-off decides
+FIXED = 1e-9  # tolerance where steps are fixed
+FINEST = 1e-12  # tolerance below which round-off decides
 ON = 1e-9  # a state with larger residuals is not on the constraints
 LOST = 1e-3  # a smallest singular value that low, with velocity or acceleration rows: there is no motion
+BACKWARDS = 1e-2  # of a step: a position nearer than this to its start is no longer ahead
+SAME = 0.3  # of the reach: positions nearer than this to each other are one
 CENTRED = 0.03  # of the half-width: how well the singular time must be known
 
 
@@ -44,42 +48,51 @@ class Passages:
 
     def __init__(self, run: March) -> None:
         self.run, self.engine = run, run.engine
-        self.tries, self.first = 0, np.inf
-        self.done = -np.inf  # the singular time that was given up
+        self.tries = 0
         self._still: Engine | None = None
 
     def treat(self) -> int:
         """Pass, approach or judge the suspect step at hand; returns a status, MORE to go on."""
-        run, clock = self.run, self.run.clock
-        t, h = float(clock.t), float(clock.taken)
+        run, followed = self.run, self.run.conditioning
+        t, h = float(run.clock.t), float(run.clock.taken)
         path = cubic(t, h, run.z.copy(), run.stages[: run.engine.nz].copy(), run.znew.copy(), run.zdot.copy())
-        reach = max(h, KEPT * run.conditioning.longest)
-        found = find_dependence(self.engine, path, t, t + AHEAD * reach)
-        if found is None or found.t > t + NEAR * reach or abs(found.t - self.done) < 0.5 * reach:
-            if found is None and not self._has_motion(t + h):
-                return DEPENDENT
-            return self._go_on()
-        obstacle = self._obstacle(found)
-        if obstacle and self._is_fatal(found):
-            self.engine.passages.append(Passage(found.t, self._names(found), np.nan, obstacle))
+        reach = followed.reach * max(h, KEPT * followed.longest)
+        begin = t - followed.length if followed.length > BACKWARDS * h else t
+        fresh = [d for d in find_dependences(self.engine, path, begin, t + AHEAD * reach) if not self._knows(d, reach)]
+        for missed in [d for d in fresh if d.t <= t + BACKWARDS * h]:
+            self._note(missed, MISSED if missed.t > run.begin + BACKWARDS * h else STARTED)
+        ahead = next((d for d in fresh if d.t > t + BACKWARDS * h), None)
+        if ahead is not None and ahead.t <= t + reach:
+            return self._meet(ahead)
+        return self._go_on() if ahead or self._has_motion(t + h) else DEPENDENT
+
+    def _meet(self, ahead: Dependence) -> int:
+        """Pass or approach a position ahead; where neither can be, end the run or let it go on as it is."""
+        obstacle = self._obstacle(ahead)
+        if self._is_fatal(ahead):
+            self._note(ahead, obstacle)
             return DEPENDENT
         if not obstacle:
-            arc, error = self._attempt(found)
+            arc, error = self._attempt(ahead)
             if arc is not None:
-                self.engine.passages.append(Passage(found.t, self._names(found), error, ""))
-                self.tries, self.first = 0, np.inf
+                self._note(ahead, "", error)
                 return self._move_along(arc)
             self.tries += 1
-            if clock.adaptive and self.tries < TRIES:
-                clock.h = 0.5 * (found.t - t)
+            if self.run.clock.adaptive and self.tries < TRIES:
+                self.run.clock.h = 0.5 * (ahead.t - self.run.t)
                 return MORE
             obstacle = f"no step over it could be made accurate (error {error:.1e})"
-        self.engine.passages.append(Passage(found.t, self._names(found), np.nan, obstacle))
-        self.tries, self.done = 0, found.t
+        self._note(ahead, obstacle)
         return self._go_on()
 
-    def _names(self, found: Dependence) -> tuple[str, ...]:
-        return found.names(self.engine.system.constraint_names)
+    def _knows(self, found: Dependence, reach: float) -> bool:
+        """Whether a position was dealt with before."""
+        return any(abs(passage.t - found.t) < SAME * reach for passage in self.engine.passages[-2:])
+
+    def _note(self, found: Dependence, obstacle: str, error: float = np.nan) -> None:
+        names = found.names(self.engine.system.constraint_names)
+        self.engine.passages.append(Passage(found.t, names, error, obstacle))
+        self.tries = 0
 
     def _go_on(self) -> int:
         """Let the step at hand be concluded as it is."""
@@ -102,8 +115,7 @@ class Passages:
         rows = dependent_rows(self.engine, t, z, rank)
         if max(rows) < system.count("position"):
             return True
-        found = Dependence(t, rows)
-        self.engine.passages.append(Passage(t, self._names(found), np.nan, NO_MOTION))
+        self._note(Dependence(t, rows), NO_MOTION)
         return False
 
     def _is_fatal(self, found: Dependence) -> bool:
@@ -135,25 +147,34 @@ class Passages:
 
     def _attempt(self, found: Dependence) -> tuple[Arc | None, float]:
         """The arc over a singular position with its relative error; None if that is too large."""
-        run, t, z = self.run, self.run.t, self._moved(self.run.t, self.run.z)
+        t, z = self.run.t, self._moved(self.run.t, self.run.z)
         half = found.t - t
-        guess = self._taylor(t, z, half)
-        arc = collocate(self.still.rates, self._moved, guess, t, z, 2.0 * half, STAGES)
+        arc = self._arc(t, z, half, self._taylor(t, z, half), STAGES)
         if arc is None:
             return None, np.inf
-        again = find_dependence(self.engine, arc.at, t, t + 2.0 * half)
-        if again is not None and abs(again.t - found.t) > CENTRED * half:
-            half, guess = again.t - t, arc.at
-            arc = collocate(self.still.rates, self._moved, guess, t, z, 2.0 * half, STAGES)
-        fewer = collocate(self.still.rates, self._moved, arc.at if arc else guess, t, z, 2.0 * half, FEWER)
+        again = find_dependences(self.engine, arc.at, t, t + 2.0 * half)
+        if len(again) != 1:  # there is another one in reach, or the arc went another way
+            return None, np.inf
+        if abs(again[0].t - found.t) > CENTRED * half:
+            half = again[0].t - t
+            arc = self._arc(t, z, half, arc.at, STAGES)
+        fewer = arc and self._arc(t, z, half, arc.at, FEWER)
         if arc is None or fewer is None:
             return None, np.inf
-        end = t + 2.0 * half
-        gap = np.abs(self._moved(end, arc.at(end)) - self._moved(end, fewer.at(end)))
-        error = float(np.max(gap / (0.01 + np.abs(z))))
-        tolerance = max(run.method.rtol or 0.0, FINEST) if run.clock.adaptive else 1e-9
-        allowed = min(STRICT**(1 + self.tries) * tolerance, max(LOOSE, tolerance))
+        error = self._gap(arc, fewer)
+        tolerance = max(self.run.method.rtol or 0.0, FINEST) if self.run.clock.adaptive else FIXED
+        allowed = min(STRICT ** (1 + self.tries) * tolerance, max(LOOSE, STRICT * tolerance))
         return (arc if error <= allowed else None), error
+
+    def _arc(self, t: float, z: np.ndarray, half: float, guess: Path, stages: int) -> Arc | None:
+        return collocate(self.still.rates, self._moved, guess, t, z, 2.0 * half, stages)
+
+    def _gap(self, arc: Arc, fewer: Arc) -> float:
+        """The largest difference of two arcs over the same time, relative to the size of each variable."""
+        end, size = arc.t + arc.length, 0.01 + np.abs(arc.z)
+        gaps = [INSIDE * (arc.at(t) - fewer.at(t)) for t in arc.t + arc.length * BETWEEN]
+        gaps.append(self._moved(end, arc.at(end)) - self._moved(end, fewer.at(end)))
+        return float(np.max(np.abs(gaps) / size))
 
     def _taylor(self, t: float, z: np.ndarray, half: float) -> Path:
         """States ahead by the rates at z and their change behind it."""
@@ -186,6 +207,8 @@ class Passages:
         return MORE
 
 
+MISSED = "a step went over it before it was seen; use a smaller tolerance or step"
+STARTED = "the motion starts there, and more than one may go on from it"
 NO_MOTION = (
     "velocity or acceleration constraints are among them, and the accelerations they ask for grow without bound: no "
     "motion goes on from there"

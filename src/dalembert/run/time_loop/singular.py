@@ -2,7 +2,7 @@
 
 An evaluation leaves the quality of its solve, 0 where rows are dependent, in mem. Towards a singular position it falls
 like the distance or its square. A step is suspect if the quality, as it fell over the last step, would reach zero soon
-(`REACH` steps), if some stage met one far below both ends (`DIP`), or if it is below what the run has met (`floor`). A
+(within `reach` steps), if it falls steeply, if it rises as if it came from a zero in the step before, if some stage met one far below both ends (`DIP`), or if it is below what the run has met (`floor`). A
 formulation's choice of speeds can wear out without anything singular, so a suspect step is looked at again: the pivoted
 saddle matrix is factorised along the cubic through both ends, continued beyond the step. Only if that dips too
 (`DEPTH`), or cannot tell, the time loop stops and hands the step to `passage`. All of this costs a regular run one
@@ -22,14 +22,15 @@ from dalembert.native.types import Record, floats, ints
 from dalembert.run.evaluate import rates
 from dalembert.solve.solver import call_factor
 
-# A quality that falls like the square of the distance reaches zero 2 steps ahead where its tangent does 1 ahead.
-REACH = 1.1
+STEEP = 0.4  # a quality that falls to this part within one step may have landed next to a zero
 KEPT, FORGET = 0.7, 0.9  # of the longest step: next to a singular position round-off makes steps shorter
 DIP = 0.02
 DEPTH = 0.1  # within its reach, the square of the distance to a zero varies by more than this factor
-LOOKS = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.3, 1.6])  # of the length looked at
+LOOKS = np.linspace(0.0, 1.0, 8)  # of the length looked at
 BACK = 1e-5  # of a step: how far back the quality is evaluated where no step was made yet
 FLOOR = 1e-6
+# Steps of order p are as long as the p-th root of the tolerance; those over singular positions have order 16.
+COLLOCATION, NEAREST, FURTHEST = 16, 1.5, 20.0
 
 
 class Conditioning(Record):
@@ -39,6 +40,8 @@ class Conditioning(Record):
         # Quality at the state reached and one step before, the length of that step and the longest of late, the quality
         # below which a step is suspect in any case, the worst one met and when.
         *floats("now before length longest floor worst worst_t"),
+        # From how many steps ahead a singular position can be passed.
+        *floats("reach"),
         # Whether the step at hand was looked at and goes on as it is; steps looked at again.
         *ints("judged looks"),
     )
@@ -47,9 +50,12 @@ class Conditioning(Record):
 conditioning = record_at(Conditioning)
 
 
-def new_conditioning() -> Conditioning:
-    """The conditioning at the start of a run."""
-    return Conditioning(now=1.0, before=1.0, length=1.0, floor=FLOOR, worst=math.inf)
+def new_conditioning(order: int, tolerance: float) -> Conditioning:
+    """The conditioning at the start of a run by a method of this order."""
+    reach = 0.7 * tolerance ** (1.0 / COLLOCATION - 1.0 / order)
+    return Conditioning(
+        now=1.0, before=1.0, length=1.0, floor=FLOOR, worst=math.inf, reach=min(max(reach, NEAREST), FURTHEST)
+    )
 
 
 @jit(f8(Plan, Floats, f8, f8, f8, Floats, Floats, Floats, Floats))
@@ -66,31 +72,31 @@ def _quality_at(plan, mem, s, t, h, z, zdot, znew, zdotnew):
     return mem[plan.quality]
 
 
-@jit(i8(Plan, Floats, f8, f8, f8, Floats, Floats, Floats, Floats))
-def _dips(plan, mem, t, h, reach, z, zdot, znew, zdotnew):
-    """Whether the saddle matrix is much worse somewhere in or behind a step than elsewhere; `reach` is in steps."""
+@jit(i8(Plan, Floats, f8, f8, f8, f8, Floats, Floats, Floats, Floats))
+def _dips(plan, mem, first, last, t, h, z, zdot, znew, zdotnew):
+    """Whether the saddle matrix is much worse somewhere between t + first and t + last than elsewhere."""
     least, most = math.inf, 0.0
     for k in range(LOOKS.size):
-        quality = _quality_at(plan, mem, reach * LOOKS[k], t, h, z, zdot, znew, zdotnew)
+        s = (first + LOOKS[k] * (last - first)) / h
+        quality = _quality_at(plan, mem, s, t, h, z, zdot, znew, zdotnew)
         least, most = min(least, quality), max(most, quality)
     return not least > DEPTH * most
 
 
 @jit(i8(Plan, Floats, i8, f8, f8, f8, Floats, Floats, Floats, Floats))
 def is_suspect(plan, mem, where, t, h, t_new, z, zdot, znew, zdotnew):
-    """Whether constraints may become dependent in or just behind an accepted step; rates at its end were the last."""
+    """Whether constraints may become dependent in or behind an accepted step; rates at its end were the last."""
     c = conditioning(where)
     there = mem[plan.quality]
-    fall, reach = c.before - c.now, max(h, KEPT * c.longest)
-    low = not there > c.floor
-    if not (low or c.now * c.length < REACH * reach * fall or plan.least_quality < DIP * min(c.now, there)):
-        return 0
-    if plan.nc == 0:
+    fall, rise, reach = c.before - c.now, there - c.now, c.reach * max(h, KEPT * c.longest)
+    low, left = not there > c.floor, c.now * h < c.length * rise
+    near = c.now * c.length < reach * fall or there < STEEP * c.now
+    if plan.nc == 0 or not (low or left or near or plan.least_quality < DIP * min(c.now, there)):
         return 0
     c.looks += 1
     if low or plan.chosen != plan.nc:  # of redundant constraints the pivoted matrix is singular throughout
         return 1
-    if _dips(plan, mem, t, h, reach / h, z, zdot, znew, zdotnew):
+    if _dips(plan, mem, -c.length if left else 0.0, reach, t, h, z, zdot, znew, zdotnew):
         return 1
     rates(plan, mem, t_new, znew, zdotnew)
     plan.nfev -= 1
