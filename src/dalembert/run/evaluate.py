@@ -87,8 +87,7 @@ def rates(plan, mem, t, z, zdot):
     load_state(plan, mem, t, z)
     call_accelerate(plan.accelerate, (plan, mem))
     plan.nfev += 1
-    if mem[plan.quality] < plan.least_quality:
-        plan.least_quality = mem[plan.quality]
+    plan.least_quality = min(plan.least_quality, mem[plan.quality])
     move(zdot, 0, mem, plan.rates, plan.nz)
     return 0
 

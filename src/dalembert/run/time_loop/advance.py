@@ -297,7 +297,17 @@ def launch(plan, mem, clock, budget):
     if status != OK:
         return status
     if plan.nc > 0:
-        gauge(plan, mem, clock.conditioning, clock.t, clock.h, z, stages, floats_at(clock.znew, n), floats_at(clock.zdot, n))
+        gauge(
+            plan,
+            mem,
+            clock.conditioning,
+            clock.t,
+            clock.h,
+            z,
+            stages,
+            floats_at(clock.znew, n),
+            floats_at(clock.zdot, n),
+        )
     if plan.watch != 0:
         begin(plan, mem, clock.t, z)
     return proceed(plan, mem, clock, budget)

@@ -1,7 +1,7 @@
 """Gauss collocation: one long step whose stages keep away from its ends and, with an even number, from its middle.
 
-The rates are a polynomial through the stages, F(theta) = sum a_k P_k(2 theta - 1) with Legendre polynomials P_k, and the
-state is its integral. Stages are moved onto the constraints in every sweep (fixed-point iteration), so that what is
+The rates are a polynomial through the stages, F(theta) = sum a_k P_k(2 theta - 1) with Legendre polynomials P_k, and
+the state is its integral. Stages are moved onto the constraints in every sweep (fixed-point iteration), so that what is
 amplified near a singular position is round-off only.
 """
 
@@ -83,7 +83,10 @@ class Arc(NamedTuple):
 def collocate(
     rates: Rates, move: Move, guess: Callable[[float], np.ndarray], t: float, z: np.ndarray, length: float, stages: int
 ) -> Arc | None:
-    """The arc of one step from z at t; None if the iteration does not contract. `move` brings states onto constraints."""
+    """The arc of one step from z at t; None if the iteration does not contract.
+
+    `move` brings states onto the constraints, `guess` gives states to begin with.
+    """
     rule = gauss(stages)
     times = t + length * rule.nodes
     Z = np.array([move(at, guess(at)) for at in times])

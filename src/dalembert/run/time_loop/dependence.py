@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from dalembert.run.formulations.choice import scaled
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
+GOLDEN, SECTIONS = 0.5 * (5.0**0.5 - 1.0), 20
 SAMPLES = 19  # along the path
 INDEPENDENT = 1e-6  # singular values above this, of unit rows in the mass metric, count towards the rank
 SHARP = 0.05  # a minimum below this part of the largest value on the path was stepped over, not followed
@@ -58,13 +58,26 @@ def find_dependences(engine: Engine, path: Path, t0: float, t1: float) -> list[D
             continue
         at, lowest = times[k], float(least[k])
         if lowest > 0.0:
-            bounds, precision = (times[left], times[right]), 1e-7 * (t1 - t0)
-            refined = minimize_scalar(smallest, bounds=bounds, method="bounded", options={"xatol": precision})
-            if refined.fun < lowest:
-                at, lowest = float(refined.x), float(refined.fun)
+            at, lowest = _least(smallest, times[left], times[right], (at, lowest))
         if lowest < SHARP * float(least.max()):
             found.append(Dependence(at, dependent_rows(engine, at, path(at), rank)))
     return found
+
+
+def _least(f: Callable[[float], float], a: float, b: float, known: tuple[float, float]) -> tuple[float, float]:
+    """Where f is least in a .. b, and the value: by golden sections, never worse than what is `known`."""
+    x, y = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
+    fx, fy = f(x), f(y)
+    for _ in range(SECTIONS):
+        if fx < fy:
+            b, y, fy = y, x, fx
+            x = b - GOLDEN * (b - a)
+            fx = f(x)
+        else:
+            a, x, fx = x, y, fy
+            y = a + GOLDEN * (b - a)
+            fy = f(y)
+    return min(((x, fx), (y, fy), known), key=lambda point: point[1])
 
 
 def dependent_rows(engine: Engine, t: float, z: np.ndarray, rank: int) -> tuple[int, ...]:
@@ -74,3 +87,15 @@ def dependent_rows(engine: Engine, t: float, z: np.ndarray, rank: int) -> tuple[
     vanishing = [k for k in range(min(rank, len(values))) if values[k] < SHARP * values[0]] or [rank - 1]
     part = np.abs(left[:, vanishing]).max(axis=1)
     return tuple(int(k) for k in np.flatnonzero(part > SHARE * part.max()))
+
+
+def cubic(t: float, h: float, z: np.ndarray, zdot: np.ndarray, znew: np.ndarray, zdotnew: np.ndarray) -> Path:
+    """The cubic through both ends of a step and their rates."""
+    rise = znew - z
+
+    def at(time: float) -> np.ndarray:
+        s = (time - t) / h
+        bent = (1.0 - s) * (h * zdot - rise) - s * (h * zdotnew - rise)
+        return z + s * (rise + (1.0 - s) * bent)
+
+    return at

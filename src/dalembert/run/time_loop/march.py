@@ -185,7 +185,7 @@ class March:
     @cached_property
     def passages(self) -> Passages:
         """What it does about singular positions."""
-        from dalembert.run.time_loop.passage import Passages  # needs SciPy, and few runs need it
+        from dalembert.run.time_loop.passage import Passages  # few runs need it
 
         return Passages(self)
 

@@ -1,9 +1,9 @@
 """Through positions where constraints become dependent: one collocation step with the singular time in its middle.
 
-Through an isolated singular position of position constraints the motion is analytic, and where another branch starts the
-motion stays on its own. Evaluations close to the position are worthless: round-off is amplified by the inverse of the
-distance. A step of Gauss collocation has no stage close to its middle. Two numbers of stages give its error. Where they
-differ, the run comes closer by a regular step and tries again.
+Through an isolated singular position of position constraints the motion is analytic, and where another branch starts
+the motion stays on its own. Evaluations close to the position are worthless: round-off is amplified by the inverse of
+the distance. A step of Gauss collocation has no stage close to its middle. Two numbers of stages give its error. Where
+they differ, the run comes closer by a regular step and tries again.
 
 Rows of velocities and accelerations, reactions that are not ideal, and states off the constraints cannot be passed: the
 run ends there, or goes on and the certificate says that it left the ground it can judge.
@@ -22,7 +22,15 @@ from dalembert.run.run_facts import Passage
 from dalembert.run.status import DEPENDENT, MORE, OK
 from dalembert.run.time_loop.advance import conclude
 from dalembert.run.time_loop.collocation import Arc, collocate, interpolate_arc, nothing_to_prepare
-from dalembert.run.time_loop.dependence import Dependence, Path, dependent_rows, find_dependences, singular_values
+from dalembert.run.time_loop.dependence import (
+    INDEPENDENT,
+    Dependence,
+    Path,
+    cubic,
+    dependent_rows,
+    find_dependences,
+    singular_values,
+)
 from dalembert.run.time_loop.singular import KEPT
 
 if TYPE_CHECKING:
@@ -37,6 +45,7 @@ STRICT, LOOSE = 10.0, 1e-6  # error allowed at first, in tolerances, and at last
 FIXED = 1e-9  # tolerance where steps are fixed
 FINEST = 1e-12  # tolerance below which round-off decides
 ON = 1e-9  # a state with larger residuals is not on the constraints
+CLOSE = 0.05  # of the smallest singular value at the start: velocity or acceleration rows that come to a zero ahead
 LOST = 1e-3  # a smallest singular value that low, with velocity or acceleration rows: there is no motion
 BACKWARDS = 1e-2  # of a step: a position nearer than this to its start is no longer ahead
 SAME = 0.3  # of the reach: positions nearer than this to each other are one
@@ -59,8 +68,10 @@ class Passages:
         reach = followed.reach * max(h, KEPT * followed.longest)
         begin = t - followed.length if followed.length > BACKWARDS * h else t
         fresh = [d for d in find_dependences(self.engine, path, begin, t + AHEAD * reach) if not self._knows(d, reach)]
-        for missed in [d for d in fresh if d.t <= t + BACKWARDS * h]:
-            self._note(missed, MISSED if missed.t > run.begin + BACKWARDS * h else STARTED)
+        for behind in [d for d in fresh if d.t <= t + BACKWARDS * h]:
+            if t == run.begin:
+                return self._leave(behind, reach)
+            self._note(behind, MISSED)
         ahead = next((d for d in fresh if d.t > t + BACKWARDS * h), None)
         if ahead is not None and ahead.t <= t + reach:
             return self._meet(ahead)
@@ -68,8 +79,10 @@ class Passages:
 
     def _meet(self, ahead: Dependence) -> int:
         """Pass or approach a position ahead; where neither can be, end the run or let it go on as it is."""
-        obstacle = self._obstacle(ahead)
+        obstacle, run = self._obstacle(ahead), self.run
         if self._is_fatal(ahead):
+            if ahead.t > run.t + run.clock.taken and not self._is_close():  # it may not come to that
+                return self._go_on()
             self._note(ahead, obstacle)
             return DEPENDENT
         if not obstacle:
@@ -78,11 +91,30 @@ class Passages:
                 self._note(ahead, "", error)
                 return self._move_along(arc)
             self.tries += 1
-            if self.run.clock.adaptive and self.tries < TRIES:
-                self.run.clock.h = 0.5 * (ahead.t - self.run.t)
+            if run.clock.adaptive and self.tries < TRIES:
+                run.clock.h = 0.5 * (ahead.t - run.t)
                 return MORE
             obstacle = f"no step over it could be made accurate (error {error:.1e})"
         self._note(ahead, obstacle)
+        return self._go_on()
+
+    def _leave(self, here: Dependence, reach: float) -> int:
+        """Start from a singular position by an arc, none of whose stages is close to its ends."""
+        obstacle, t = self._obstacle(here), self.run.t
+        z, length = self._moved(t, self.run.z), reach
+        zdot = self.still.rates(t, z)
+
+        def tangent(at: float) -> np.ndarray:
+            return z + (at - t) * zdot
+
+        for self.tries in range(0 if obstacle else TRIES):
+            arc = self._arc(t, z, 0.5 * length, tangent, FEWER)
+            error, allowed = self._judged(arc)
+            if arc is not None and error <= allowed:
+                self._note(here, "", error)
+                return self._move_along(arc)
+            length *= 0.5
+        self._note(here, obstacle or STARTED)
         return self._go_on()
 
     def _knows(self, found: Dependence, reach: float) -> bool:
@@ -90,15 +122,17 @@ class Passages:
         return any(abs(passage.t - found.t) < SAME * reach for passage in self.engine.passages[-2:])
 
     def _note(self, found: Dependence, obstacle: str, error: float = np.nan) -> None:
+        self.tries = 0
+        if found.t > self.run.t_end:
+            return
         names = found.names(self.engine.system.constraint_names)
         self.engine.passages.append(Passage(found.t, names, error, obstacle))
-        self.tries = 0
 
     def _go_on(self) -> int:
         """Let the step at hand be concluded as it is."""
         followed = self.run.conditioning
         followed.judged = 1
-        quality = float(self.engine.mem[self.engine.plan.quality])
+        quality = min(float(self.engine.mem[self.engine.plan.quality]), followed.now)
         if not quality > followed.floor:
             followed.floor = 0.01 * quality if quality > 0.0 else 0.0
         self.engine.plan.nfev -= 1  # the rates at its end are evaluated again
@@ -108,8 +142,8 @@ class Passages:
         """Whether rows of velocities or accelerations are independent at the end of the step at hand."""
         system, z = self.engine.system, self.run.znew
         values = singular_values(self.engine, t, z)
-        before = singular_values(self.engine, t, self.run.first)
-        rank = int((before > 1e-6).sum())
+        before = singular_values(self.engine, self.run.begin, self.run.first)
+        rank = int((before > INDEPENDENT).sum())
         if not rank or values[rank - 1] > LOST * before[rank - 1]:
             return True
         rows = dependent_rows(self.engine, t, z, rank)
@@ -117,6 +151,13 @@ class Passages:
             return True
         self._note(Dependence(t, rows), NO_MOTION)
         return False
+
+    def _is_close(self) -> bool:
+        """Whether little is left of the independence that the constraints had at the start."""
+        run, engine = self.run, self.engine
+        now, first = (singular_values(engine, t, z) for t, z in ((run.t, run.z), (run.begin, run.first)))
+        rank = int((np.maximum(now, first) > INDEPENDENT).sum())
+        return bool(now[rank - 1] < CLOSE * first[rank - 1])
 
     def _is_fatal(self, found: Dependence) -> bool:
         return max(found.rows) >= self.engine.system.count("position")
@@ -158,13 +199,15 @@ class Passages:
         if abs(again[0].t - found.t) > CENTRED * half:
             half = again[0].t - t
             arc = self._arc(t, z, half, arc.at, STAGES)
-        fewer = arc and self._arc(t, z, half, arc.at, FEWER)
-        if arc is None or fewer is None:
-            return None, np.inf
-        error = self._gap(arc, fewer)
+        error, allowed = self._judged(arc)
+        return (arc if error <= allowed else None), error
+
+    def _judged(self, arc: Arc | None) -> tuple[float, float]:
+        """The error of an arc, by another one with two stages fewer, and the one allowed."""
         tolerance = max(self.run.method.rtol or 0.0, FINEST) if self.run.clock.adaptive else FIXED
         allowed = min(STRICT ** (1 + self.tries) * tolerance, max(LOOSE, STRICT * tolerance))
-        return (arc if error <= allowed else None), error
+        fewer = arc and self._arc(arc.t, arc.z, 0.5 * arc.length, arc.at, len(arc.coefficients) - 2)
+        return (self._gap(arc, fewer) if arc is not None and fewer is not None else np.inf), allowed
 
     def _arc(self, t: float, z: np.ndarray, half: float, guess: Path, stages: int) -> Arc | None:
         return collocate(self.still.rates, self._moved, guess, t, z, 2.0 * half, stages)
@@ -209,19 +252,4 @@ class Passages:
 
 MISSED = "a step went over it before it was seen; use a smaller tolerance or step"
 STARTED = "the motion starts there, and more than one may go on from it"
-NO_MOTION = (
-    "velocity or acceleration constraints are among them, and the accelerations they ask for grow without bound: no "
-    "motion goes on from there"
-)
-
-
-def cubic(t: float, h: float, z: np.ndarray, zdot: np.ndarray, znew: np.ndarray, zdotnew: np.ndarray) -> Path:
-    """The cubic through both ends of a step and their rates."""
-    rise = znew - z
-
-    def at(time: float) -> np.ndarray:
-        s = (time - t) / h
-        bent = (1.0 - s) * (h * zdot - rise) - s * (h * zdotnew - rise)
-        return z + s * (rise + (1.0 - s) * bent)
-
-    return at
+NO_MOTION = "velocity or acceleration constraints are among them, and no motion meets them there, or more than one does"

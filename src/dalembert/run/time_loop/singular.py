@@ -1,12 +1,12 @@
 """How well the constraints are conditioned, followed over every accepted step: where rows may become dependent.
 
 An evaluation leaves the quality of its solve, 0 where rows are dependent, in mem. Towards a singular position it falls
-like the distance or its square. A step is suspect if the quality, as it fell over the last step, would reach zero soon
-(within `reach` steps), if it falls steeply, if it rises as if it came from a zero in the step before, if some stage met one far below both ends (`DIP`), or if it is below what the run has met (`floor`). A
-formulation's choice of speeds can wear out without anything singular, so a suspect step is looked at again: the pivoted
-saddle matrix is factorised along the cubic through both ends, continued beyond the step. Only if that dips too
-(`DEPTH`), or cannot tell, the time loop stops and hands the step to `passage`. All of this costs a regular run one
-comparison per evaluation.
+like the distance or its square. A step is suspect if the quality, as it fell over the last step, would reach zero
+within `reach` steps; if it falls steeply; if it rises as if it came from a zero in the step before; if some stage met
+one far below both ends; or if it is below all that the run has met. A formulation's choice of speeds can wear out
+without anything singular, so a suspect step is looked at again: the pivoted saddle matrix is factorised along the cubic
+through both ends, continued beyond the step. Only if that dips too, or cannot tell, the time loop stops and hands the
+step to `passage`. All of this costs a regular run a few comparisons per step.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def is_suspect(plan, mem, where, t, h, t_new, z, zdot, znew, zdotnew):
     c = conditioning(where)
     there = mem[plan.quality]
     fall, rise, reach = c.before - c.now, there - c.now, c.reach * max(h, KEPT * c.longest)
-    low, left = not there > c.floor, c.now * h < c.length * rise
+    low, left = not min(c.now, there) > c.floor, c.now * h < c.length * rise
     near = c.now * c.length < reach * fall or there < STEEP * c.now
     if plan.nc == 0 or not (low or left or near or plan.least_quality < DIP * min(c.now, there)):
         return 0
