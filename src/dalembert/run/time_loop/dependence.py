@@ -12,10 +12,11 @@ from dalembert.run.formulations.choice import scaled
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
-GOLDEN, SECTIONS = 0.5 * (5.0**0.5 - 1.0), 20
+GOLDEN, SECTIONS = 0.5 * (5.0**0.5 - 1.0), 34
 SAMPLES = 19  # along the path
 INDEPENDENT = 1e-6  # singular values above this, of unit rows in the mass metric, count towards the rank
 SHARP = 0.05  # a minimum below this part of the largest value on the path was stepped over, not followed
+KEPT, SETTLING = 1e-2, 4  # of the singular values: rows that stay independent; Newton steps along them
 SHARE = 0.05  # rows with a smaller part in the largest combination that vanishes are not named
 
 Path = Callable[[float], np.ndarray]
@@ -87,6 +88,29 @@ def dependent_rows(engine: Engine, t: float, z: np.ndarray, rank: int) -> tuple[
     vanishing = [k for k in range(min(rank, len(values))) if values[k] < SHARP * values[0]] or [rank - 1]
     part = np.abs(left[:, vanishing]).max(axis=1)
     return tuple(int(k) for k in np.flatnonzero(part > SHARE * part.max()))
+
+
+def separation(engine: Engine, t: float, z: np.ndarray, way: float) -> float:
+    """By how much position rows miss the singular position next to z, relative to the `way` of a motion past it.
+
+    Along the rows that stay independent z is moved onto the constraints; what is left along the others is zero where
+    branches meet, up to the square of the distance, and not zero where the motion turns off before they do.
+    """
+    s, size = engine.system, engine.system.nq
+    n, q, u, p = s.count("position"), z[:size].copy(), z[size : engine.size], engine.parameters
+    moving, left = np.sqrt(np.abs(engine.matrices(t, z)[0].diagonal())), np.zeros(0)
+    speed = float(np.linalg.norm(moving * u))
+    for _ in range(SETTLING):
+        M, A = engine.matrices(t, np.concatenate([q, u]))
+        rows, plain = scaled(M, A)[:n], A[:n] / np.where(moving > 0.0, moving, 1.0)
+        length = np.linalg.norm(plain, axis=1)
+        U, values, V = np.linalg.svd(rows, full_matrices=True)
+        kept = int((values > KEPT * values[0]).sum())
+        phi = U.T @ (s.position_residual(t, q, p) / np.where(length > 0.0, length, 1.0))
+        left = phi[kept:]
+        shift = -(V[:kept].T @ (phi[:kept] / values[:kept])) / np.where(moving > 0.0, moving, 1.0)
+        q += s.coordinate_rates(t, q, shift, p) - s.coordinate_rates(t, q, np.zeros(s.nu), p)
+    return float(np.abs(left).max(initial=0.0)) / max(speed * way, 1e-300)
 
 
 def cubic(t: float, h: float, z: np.ndarray, zdot: np.ndarray, znew: np.ndarray, zdotnew: np.ndarray) -> Path:

@@ -11,7 +11,7 @@ run ends there, or goes on and the certificate says that it left the ground it c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from dalembert.run.time_loop.dependence import (
     cubic,
     dependent_rows,
     find_dependences,
+    separation,
     singular_values,
 )
 from dalembert.run.time_loop.singular import KEPT
@@ -49,7 +50,18 @@ CLOSE = 0.05  # of the smallest singular value at the start: velocity or acceler
 LOST = 1e-3  # a smallest singular value that low, with velocity or acceleration rows: there is no motion
 BACKWARDS = 1e-2  # of a step: a position nearer than this to its start is no longer ahead
 SAME = 0.3  # of the reach: positions nearer than this to each other are one
+# How far constraints may be from a position where they are dependent, relative to the way past it: for a state on the
+# cubic, which is not accurate, and for one on the arc. Further off the motion turns.
+ROUGHLY, EXACTLY = 1e-5, 1e-12
 CENTRED = 0.03  # of the half-width: how well the singular time must be known
+
+
+class Refused(NamedTuple):
+    """A position that was not passed: when, how near another one counts as the same, and why."""
+
+    t: float
+    reach: float
+    obstacle: str
 
 
 class Passages:
@@ -57,7 +69,7 @@ class Passages:
 
     def __init__(self, run: March) -> None:
         self.run, self.engine = run, run.engine
-        self.tries = 0
+        self.tries, self.refused = 0, Refused(-np.inf, 0.0, "")
         self._still: Engine | None = None
 
     def treat(self) -> int:
@@ -68,16 +80,17 @@ class Passages:
         reach = followed.reach * max(h, KEPT * followed.longest)
         begin = t - followed.length if followed.length > BACKWARDS * h else t
         fresh = [d for d in find_dependences(self.engine, path, begin, t + AHEAD * reach) if not self._knows(d, reach)]
-        for behind in [d for d in fresh if d.t <= t + BACKWARDS * h]:
-            if t == run.begin:
-                return self._leave(behind, reach)
-            self._note(behind, MISSED)
+        if t == run.begin and fresh and fresh[0].t <= t + BACKWARDS * h:
+            return self._leave(fresh[0], reach)
+        if any(d.t <= t for d in fresh):
+            for missed in find_dependences(self.engine, path, begin, t):
+                self._note(missed, self.refused.obstacle or MISSED)
         ahead = next((d for d in fresh if d.t > t + BACKWARDS * h), None)
         if ahead is not None and ahead.t <= t + reach:
-            return self._meet(ahead)
+            return self._meet(ahead, path, reach)
         return self._go_on() if ahead or self._has_motion(t + h) else DEPENDENT
 
-    def _meet(self, ahead: Dependence) -> int:
+    def _meet(self, ahead: Dependence, path: Path, reach: float) -> int:
         """Pass or approach a position ahead; where neither can be, end the run or let it go on as it is."""
         obstacle, run = self._obstacle(ahead), self.run
         if self._is_fatal(ahead):
@@ -85,17 +98,23 @@ class Passages:
                 return self._go_on()
             self._note(ahead, obstacle)
             return DEPENDENT
+        if not obstacle and abs(self.refused.t - ahead.t) < self.refused.reach:
+            obstacle = self.refused.obstacle
+        if not obstacle and separation(self.engine, ahead.t, path(ahead.t), reach) > ROUGHLY:
+            obstacle = AVOIDED
         if not obstacle:
-            arc, error = self._attempt(ahead)
+            arc, error, found = self._attempt(ahead, reach)
             if arc is not None:
-                self._note(ahead, "", error)
+                self._note(found, "", error)
                 return self._move_along(arc)
             self.tries += 1
-            if run.clock.adaptive and self.tries < TRIES:
+            if run.clock.adaptive and self.tries < TRIES and not np.isnan(error):
                 run.clock.h = 0.5 * (ahead.t - run.t)
                 return MORE
-            obstacle = f"no step over it could be made accurate (error {error:.1e})"
-        self._note(ahead, obstacle)
+            obstacle = AVOIDED if np.isnan(error) else f"no step over it could be made accurate (error {error:.1e})"
+        self.tries, self.refused = 0, Refused(ahead.t, SAME * reach, obstacle)
+        for crossed in find_dependences(self.engine, path, run.t, run.t + run.clock.taken):  # sharp within the step
+            self._note(crossed, obstacle)
         return self._go_on()
 
     def _leave(self, here: Dependence, reach: float) -> int:
@@ -186,21 +205,23 @@ class Passages:
     def _moved(self, t: float, z: np.ndarray) -> np.ndarray:
         return self.still.corrected(t, z)[0]
 
-    def _attempt(self, found: Dependence) -> tuple[Arc | None, float]:
-        """The arc over a singular position with its relative error; None if that is too large."""
+    def _attempt(self, found: Dependence, reach: float) -> tuple[Arc | None, float, Dependence]:
+        """The arc over a singular position, None if its relative error is too large, that error, and where it is."""
         t, z = self.run.t, self._moved(self.run.t, self.run.z)
         half = found.t - t
         arc = self._arc(t, z, half, self._taylor(t, z, half), STAGES)
         if arc is None:
-            return None, np.inf
+            return None, np.inf, found
         again = find_dependences(self.engine, arc.at, t, t + 2.0 * half)
         if len(again) != 1:  # there is another one in reach, or the arc went another way
-            return None, np.inf
+            return None, np.inf, found
         if abs(again[0].t - found.t) > CENTRED * half:
             half = again[0].t - t
             arc = self._arc(t, z, half, arc.at, STAGES)
+        if arc is not None and separation(self.engine, again[0].t, arc.at(again[0].t), reach) > EXACTLY:
+            return None, np.nan, found
         error, allowed = self._judged(arc)
-        return (arc if error <= allowed else None), error
+        return (arc if error <= allowed else None), error, again[0]
 
     def _judged(self, arc: Arc | None) -> tuple[float, float]:
         """The error of an arc, by another one with two stages fewer, and the one allowed."""
@@ -250,6 +271,10 @@ class Passages:
         return MORE
 
 
+AVOIDED = (
+    "constraints come close to being dependent without becoming so, and steps are too long to tell where the motion "
+    "turns; use a smaller tolerance"
+)
 MISSED = "a step went over it before it was seen; use a smaller tolerance or step"
 STARTED = "the motion starts there, and more than one may go on from it"
 NO_MOTION = "velocity or acceleration constraints are among them, and no motion meets them there, or more than one does"
