@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 GOLDEN, SECTIONS = 0.5 * (5.0**0.5 - 1.0), 34
 SAMPLES = 19  # along the path
+FEW, DIP = 7, 0.3
 INDEPENDENT = 1e-6  # singular values above this, of unit rows in the mass metric, count towards the rank
 SHARP = 0.05  # a minimum below this part of the largest value on the path was stepped over, not followed
 KEPT, SETTLING = 1e-2, 4  # of the singular values: rows that stay independent; Newton steps along them
@@ -40,6 +41,13 @@ def singular_values(engine: Engine, t: float, z: np.ndarray) -> np.ndarray:
     found = np.linalg.svd(rows, compute_uv=False) if np.isfinite(rows).all() else values[:0]
     values[: len(found)] = found
     return values
+
+
+def dips(engine: Engine, path: Path, t0: float, t1: float) -> bool:
+    """Whether the smallest singular value varies much between a few times in t0 .. t1."""
+    values = np.array([singular_values(engine, t, path(t)) for t in np.linspace(t0, t1, FEW).tolist()])
+    least = values[:, max(int((values > INDEPENDENT).sum(axis=1).max()) - 1, 0)]
+    return not least.min() > DIP * least.max()
 
 
 def find_dependences(engine: Engine, path: Path, t0: float, t1: float) -> list[Dependence]:

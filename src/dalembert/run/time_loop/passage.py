@@ -28,6 +28,7 @@ from dalembert.run.time_loop.dependence import (
     Path,
     cubic,
     dependent_rows,
+    dips,
     find_dependences,
     separation,
     singular_values,
@@ -42,6 +43,7 @@ STAGES, FEWER = 10, 8  # even numbers: no stage is in the middle
 INSIDE = 0.01  # what the two last stages gain between the ends, where arcs have lower order
 BETWEEN = np.array([0.1, 0.25, 0.4, 0.6, 0.75, 0.9])  # where arcs are compared, besides their end
 TRIES = 6
+PATIENCE = 500  # steps next to a position that was not passed, after which the run ends
 STRICT, LOOSE = 10.0, 1e-6  # error allowed at first, in tolerances, and at last, relative
 FIXED = 1e-9  # tolerance where steps are fixed
 FINEST = 1e-12  # tolerance below which round-off decides
@@ -62,6 +64,7 @@ class Refused(NamedTuple):
     t: float
     reach: float
     obstacle: str
+    found: Dependence
 
 
 class Passages:
@@ -69,7 +72,8 @@ class Passages:
 
     def __init__(self, run: March) -> None:
         self.run, self.engine = run, run.engine
-        self.tries, self.refused = 0, Refused(-np.inf, 0.0, "")
+        self.tries, self.looks = 0, 0  # attempts to pass the next position, steps looked at next to the one refused
+        self.refused = Refused(-np.inf, 0.0, "", Dependence(-np.inf, ()))
         self._still: Engine | None = None
 
     def treat(self) -> int:
@@ -79,6 +83,13 @@ class Passages:
         path = cubic(t, h, run.z.copy(), run.stages[: run.engine.nz].copy(), run.znew.copy(), run.zdot.copy())
         reach = followed.reach * max(h, KEPT * followed.longest)
         begin = t - followed.length if followed.length > BACKWARDS * h else t
+        if abs(self.refused.t - t) < 3.0 * self.refused.reach:
+            self.looks += 1
+            if self.looks > PATIENCE:
+                self._note(self.refused.found, self.refused.obstacle)
+                return DEPENDENT
+            if not dips(self.engine, path, begin, t + h):
+                return self._go_on()
         fresh = [d for d in find_dependences(self.engine, path, begin, t + AHEAD * reach) if not self._knows(d, reach)]
         if t == run.begin and fresh and fresh[0].t <= t + BACKWARDS * h:
             return self._leave(fresh[0], reach)
@@ -112,7 +123,9 @@ class Passages:
                 run.clock.h = 0.5 * (ahead.t - run.t)
                 return MORE
             obstacle = AVOIDED if np.isnan(error) else f"no step over it could be made accurate (error {error:.1e})"
-        self.tries, self.refused = 0, Refused(ahead.t, SAME * reach, obstacle)
+        if not abs(self.refused.t - ahead.t) < self.refused.reach:
+            self.looks = 0
+        self.tries, self.refused = 0, Refused(ahead.t, SAME * reach, obstacle, ahead)
         for crossed in find_dependences(self.engine, path, run.t, run.t + run.clock.taken):  # sharp within the step
             self._note(crossed, obstacle)
         return self._go_on()
