@@ -184,7 +184,7 @@ def test_what_was_not_passed_is_named_and_survives_a_file(tmp_path):
     assert not loaded.certificate.ok
 
 
-@pytest.mark.parametrize("longer", [1e-2, 1e-4, 1e-6, 1e-8, 1e-12])
+@pytest.mark.parametrize("longer", [1e-2, 1e-4, 1e-6, 1e-8])
 def test_a_position_that_is_missed_by_little_is_not_passed(longer):
     """With a longer rod the slider turns back where the equal one goes on; round-off is amplified by 1/sqrt(longer)."""
     times = np.linspace(0.0, 1.0, 11)
@@ -196,6 +196,13 @@ def test_a_position_that_is_missed_by_little_is_not_passed(longer):
         assert not wrong
         assert motion.certificate.ok, motion.certificate
         assert motion.passages == ()
+
+
+def test_a_turn_beyond_double_precision_is_not_ok():
+    """The slider would turn back 4.5e-6 before the singular position, within a microsecond."""
+    system, state = slider_crank(1e-11)
+    motion = system.simulate(state, 1.0, t_eval=np.linspace(0.0, 1.0, 11))
+    assert not motion.certificate.ok
 
 
 def test_samples_and_events_within_a_passage():
@@ -214,7 +221,7 @@ def test_samples_and_events_within_a_passage():
 def test_start_in_or_next_to_a_singular_position(ahead):
     """Parallelograms in natural coordinates, rods in line after `ahead` seconds."""
     system = n_four_bar(1).system()
-    kappa = 1.5 / (2 / 3 + 1) * G
+    kappa = 2 / (2 / 3 + 1) * G
     behind = solve_ivp(
         lambda _, z: [z[1], kappa * np.sin(z[0])], (0.0, -ahead), [np.pi / 2, 3.0], rtol=1e-13, atol=1e-14
     ).y[:, -1]  # fmt: skip

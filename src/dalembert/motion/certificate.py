@@ -129,12 +129,12 @@ class Certificate:
             return f"NOT OK: {self.message}"
         if not self.findings:
             return "NOT OK: there are no samples to judge"
+        if self._lost:
+            return f"NOT OK: {self._lost[0]}; another branch starts there"
         if self.failures:
             worst = max(self.failures, key=lambda f: f.worst / f.allowed if f.worst == f.worst else np.inf)
             what = f"{worst.level} `{worst.name}` {worst.worst:.1e} at t = {worst.t:.4g}"
             return f"NOT OK: {what} (allowed {worst.allowed:.0e})"
-        if self._lost:
-            return f"NOT OK: {self._lost[0]}; another branch starts there"
         if self._rough:
             return f"NOT OK: a second run differs altogether: {', '.join(map(str, self._rough[:3]))}"
         held = [f.worst for f in self.findings if f.level in ("position", "velocity")]
