@@ -73,6 +73,8 @@ class Plan(Record):
         # Whether dependent speeds are integrated at present because the constraints hardly determine them; how often.
         *ints("undetermined integrated"),
         *floats("first_fallback last_fallback"),
+        # The least quality of a solve since it was last set: a step looks at its stages.
+        *floats("least_quality"),
     )
 
 

@@ -21,7 +21,7 @@ from dalembert.run.formulations.choice import RECHOOSE, Choice
 from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted
 from dalembert.run.formulations.law_graphs import Iteration
 from dalembert.run.right_hand_side import Equations, Feedback, feedback_function, motion_function
-from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, RunFacts
+from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, Passage, RunFacts
 from dalembert.run.status import Status
 from dalembert.solve.dense import DENSE
 from dalembert.solve.unsymmetric import UNSYMMETRIC
@@ -228,6 +228,8 @@ class Engine:
         self.started: Start | None = None
         self.budget: Any = None  # of steps, see `time_loop.step_budget`; made when a run starts that has none given
         self.notes: list[str] = []  # what was chosen on the way, and why
+        self.passages: list[Passage] = []  # singular positions on the way
+        self.worst = (math.inf, math.nan)  # the worst conditioning of an accepted step, and when
 
     def begin(self, t: float, z: np.ndarray, **stepping: Any) -> None:
         """Tell the drift control where and how a run starts, see `Start`; it may refuse."""
@@ -245,7 +247,7 @@ class Engine:
         """What a run that began at `origin` leaves besides its samples."""
         return RunFacts(
             self.started, float(self.mem[self.plan.step_length]), mean_step, tuple(self.choices),
-            tuple(self.partitions), self._notes(), self.fallbacks, origin,
+            tuple(self.partitions), self._notes(), self.fallbacks, origin, tuple(self.passages), self.worst,
         )  # fmt: skip
 
     def _notes(self) -> tuple[str, ...]:
@@ -276,7 +278,7 @@ class Engine:
         self.plan.stale = -PATIENCE
         if not (system.ideal or isinstance(self.formulation, Eliminating)):
             return
-        M, A = self._matrices(t, z)
+        M, A = self.matrices(t, z)
         if not (np.isfinite(M).all() and np.isfinite(A).all()):
             return
         choice = self.formulation.choose(system, M, A)
@@ -290,7 +292,11 @@ class Engine:
             choice.write(self.blueprint.work, system.nu)
             self.blueprint.whole = choice, solve
 
-    def _matrices(self, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def note_conditioning(self, quality: float, t: float) -> None:
+        """Keep the worst quality of a solve that a run has met, and when."""
+        self.worst = min(self.worst, (quality, t))
+
+    def matrices(self, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """M (nu, nu) and A (nc, nu) at a state."""
         s, parts = self.system, self.system.parts
         out = s.evaluate("dynamics", t, z[: s.nq], z[s.nq : self.size], self.parameters)
@@ -311,7 +317,7 @@ class Engine:
         if not 0.0 < length < np.inf:
             return here
         ahead[:nq] = z[:nq] + AHEAD * (1.0 + float(np.linalg.norm(z[:nq]))) / length * zdot[:nq]
-        M, A = self._matrices(t, ahead)
+        M, A = self.matrices(t, ahead)
         if not (np.isfinite(M).all() and np.isfinite(A).all()):
             return here
         there = self.formulation.choose(self.system, M, A)

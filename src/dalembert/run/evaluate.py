@@ -99,6 +99,7 @@ def rates(plan, mem, t, z, zdot):
         call_eliminate(plan.eliminate, (plan, mem))
     call_accelerate(plan.accelerate, (plan, mem))
     plan.nfev += 1
+    plan.least_quality = min(plan.least_quality, mem[plan.quality])
     move(zdot, 0, mem, plan.rates, plan.nz)
     return 0
 

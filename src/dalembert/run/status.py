@@ -5,7 +5,10 @@ from __future__ import annotations
 import enum
 
 OK, MORE, NOT_FINITE, STEP_COLLAPSE, DRIFT_STUCK, TOO_MANY_STEPS, INTERRUPTED, JAMMED, UNREACHED = range(9)
-EVENT, ZENO, NOT_CONVERGED, PAUSED, UNSOUND = range(9, 14)
+EVENT, ZENO, NOT_CONVERGED, PAUSED, UNSOUND, SUSPECT = range(9, 15)
+
+
+DEPENDENT = 46  # of Python: where a run cannot go on
 
 
 class Status(enum.IntEnum):
@@ -25,12 +28,14 @@ class Status(enum.IntEnum):
     NOT_CONVERGED = NOT_CONVERGED
     PAUSED = PAUSED
     UNSOUND = UNSOUND
+    SUSPECT = SUSPECT
     # Of solvers that native code does not know.
     SINGULAR = 41
     TOO_ACCURATE = 42
     PARTITION = 43
     REFUSED = 44
     COLLAPSED = 45
+    DEPENDENT = DEPENDENT
 
     @property
     def message(self) -> str:
@@ -42,6 +47,8 @@ MESSAGES = {
     Status.OK: "reached the end of the interval",
     Status.MORE: "the run has not ended yet",
     Status.UNSOUND: "the run waits for a better static choice",
+    Status.SUSPECT: "the run waits for a look at the conditioning of its constraints",
+    Status.DEPENDENT: "constraints become dependent there, and the motion cannot go on",
     Status.PAUSED: "the run waits for another integrator to go on",
     Status.NOT_FINITE: "the equations gave a value that is not finite (NaN or infinity); the model is undefined there: "
     "look for a division by zero or a root of a negative number",
