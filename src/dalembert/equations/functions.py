@@ -14,6 +14,7 @@ import casadi as ca
 
 from dalembert.equations.laws import Row, count_curved, have_friction
 from dalembert.equations.mechanics import Mechanics
+from dalembert.solve.elimination_order import lower_triangle
 
 _MAKING = threading.RLock()
 
@@ -29,6 +30,15 @@ def dynamics(m: Mechanics) -> list[ca.SX]:
         *([flat(m.F)] if have_friction(m.rows) else []),
         m.power, m.transport, m.c,
     ]  # fmt: skip
+
+
+def sparse_dynamics(m: Mechanics) -> list[ca.SX]:
+    """As `dynamics`, but of M the nonzeros of the lower triangle, by columns, and of A the nonzeros, by rows.
+
+    M has all of its diagonal. Reactions are ideal. `Mechanics.saddle_pattern` says where the nonzeros belong.
+    """
+    low = ca.project(m.M, lower_triangle(m.M.sparsity()))
+    return [m.qdot, low.nz[:], m.f + m.c, m.A.T.nz[:], m.b, m.power, m.transport, m.c]
 
 
 def residual(m: Mechanics) -> list[ca.SX]:
@@ -131,7 +141,7 @@ Stated = ca.Function | Callable[[], ca.Function]
 OF_STATE: dict[str, Make] = {
     make.__name__: make
     for make in (
-        dynamics, residual, assembly, speeds, displacement, invariant, energy,
+        dynamics, sparse_dynamics, residual, assembly, speeds, displacement, invariant, energy,
         active_forces, partial_velocities, position_with_parameters, velocity_with_parameters,
     )
 }  # fmt: skip

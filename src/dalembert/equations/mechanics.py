@@ -17,6 +17,7 @@ from typing import Any
 import casadi as ca
 
 from dalembert.equations.laws import Row, are_ideal, count_curved, have_friction
+from dalembert.solve.elimination_order import SaddlePattern
 
 VARIABLES = ("t", "q", "u", "p", "udot", "la")
 
@@ -142,6 +143,11 @@ class Mechanics:
     def total_power(self) -> ca.SX:
         """dE/dt, (1, 1)."""
         return self.power + ca.dot(self.transport, self.udot) + ca.dot(self.multiplier_forces, self.u)
+
+    @cached_property
+    def saddle_pattern(self) -> SaddlePattern:
+        """Where M and A have nonzeros."""
+        return SaddlePattern.of(self.M.sparsity(), self.A.sparsity())
 
     # -- parts of it -----------------------------------------------------------------------------------------------
 

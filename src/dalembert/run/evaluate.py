@@ -6,6 +6,8 @@ import math
 
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_accelerate, call_feedback, call_kernel, f8, i8, move
+from dalembert.solve.sparse import judge_sparse
+from dalembert.solve.sparse_products import reaction_power, sparse_balance_residual, sparse_row_residual
 
 
 @jit(i8(Plan, Floats, f8, Floats))
@@ -43,6 +45,9 @@ def finish_rates(plan, mem):
     nu, nc, u, ud = plan.nu, plan.nc, plan.xu, plan.udot
     la, W, moving = plan.multiplier, plan.direction, plan.transport
     power = mem[plan.power]
+    if plan.pattern:
+        power += reaction_power(plan, mem)
+        nc = 0
     for i in range(nu):
         reaction = 0.0
         for k in range(nc):
@@ -94,6 +99,8 @@ def rates(plan, mem, t, z, zdot):
 @jit(f8(Plan, Floats))
 def balance_residual(plan, mem):
     """Largest entry of M u' - f - W^T la relative to the largest term in it: how well the solve was done."""
+    if plan.pattern:
+        return sparse_balance_residual(plan, mem)
     nu, nc = plan.nu, plan.nc
     M, f, W, ud, la = plan.mass, plan.force, plan.direction, plan.udot, plan.multiplier
     worst, scale = 0.0, 1e-300
@@ -115,6 +122,8 @@ def balance_residual(plan, mem):
 @jit(f8(Plan, Floats, i8))
 def _acceleration_residual(plan, mem, k):
     """(A u' - b)_k relative to the largest term in it."""
+    if plan.pattern:
+        return sparse_row_residual(plan, mem, k)
     nu, A, ud, b = plan.nu, plan.jacobian, plan.udot, mem[plan.bias + k]
     total, scale = -b, max(abs(b), 1e-300)
     for i in range(nu):
@@ -138,6 +147,8 @@ def sample(plan, mem, ts, zs, out):
         z = zs[row * from_state : (row + 1) * from_state]
         load_state(plan, mem, ts[row], z)
         call_accelerate(plan.accelerate, (plan, mem))
+        if plan.pattern:
+            judge_sparse(plan, mem, nc)
         for k in range(plan.np + plan.nv):  # kernels do not write zeros; feedback may have
             mem[plan.bias + k] = 0.0
         call_kernel(plan.dynamics, mem, plan.x, plan.out)

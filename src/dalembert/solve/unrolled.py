@@ -30,6 +30,8 @@ def unroll_saddle(M: ca.SX, f: ca.SX, A: ca.SX, b: ca.SX, *, augment: bool) -> t
         # Scaled so that both terms have the same size.
         weight = (ca.trace(M) + 1e-300) / (ca.sumsqr(A) + 1e-300)
         M, f = M + weight * ca.mtimes(A.T, A), f + weight * ca.mtimes(A.T, b)
+    if M.nnz() + 2 * A.nnz() > LIMIT:
+        return None  # every nonzero takes part in a multiplication; the order would take long to find
     K = ca.vertcat(ca.horzcat(M, A.T), ca.horzcat(A, ca.SX(nc, nc)))
     order, cost = _order(K.sparsity(), nu)
     if cost > LIMIT:
@@ -40,6 +42,12 @@ def unroll_saddle(M: ca.SX, f: ca.SX, A: ca.SX, b: ca.SX, *, augment: bool) -> t
     found = dict(zip(order, _solve(rows, [side[k] for k in order]), strict=True))
     solution = [found[k] for k in range(nu + nc)]
     return ca.vertcat(ca.SX(0, 1), *solution[:nu]), -ca.vertcat(ca.SX(0, 1), *solution[nu:]), quality
+
+
+def count_work(M: ca.Sparsity, A: ca.Sparsity) -> int:
+    """Multiplications of the unrolled solve, at least; exact up to `LIMIT`."""
+    least = M.nnz() + 2 * A.nnz()
+    return least if least > LIMIT else _order(ca.Sparsity.kkt(M, A, False, False), M.size1())[1]
 
 
 def _order(pattern: ca.Sparsity, nu: int) -> tuple[list[int], int]:

@@ -1,0 +1,62 @@
+"""Which saddle solver serves a run: unrolled for small systems, else over the nonzeros or dense, by counted work."""
+
+from __future__ import annotations
+
+from dalembert.equations.system import System
+from dalembert.errors import PairingError
+from dalembert.run.drift.baumgarte import Baumgarte
+from dalembert.run.drift.no_correction import NoCorrection
+from dalembert.run.drift.projection import Projection
+from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
+from dalembert.solve.elimination_order import SymbolicFactors, analyse
+from dalembert.solve.sparse import SPARSE
+from dalembert.solve.unrolled import LIMIT, count_work
+
+OVERHEAD = 20  # multiplications of the dense solve that take as long as one of the sparse solve
+LARGEST_DENSE = 3000  # speeds and constraints: dense matrices of 0.1 GB and tens of seconds for one factorisation
+AT_SIZE = (NoCorrection, Baumgarte, Projection)  # drift controls that work on nonzeros
+
+
+def is_sparse(system: System, formulation: object, drift: object) -> bool:
+    """Whether a run with these ingredients works on the nonzeros of M and A.
+
+    Raises `PairingError` if it must, because the system is too large for dense matrices, and one of them cannot.
+    """
+    asked = isinstance(formulation, LagrangeMultipliers) and formulation.solver == SPARSE
+    chosen = isinstance(formulation, LagrangeMultipliers) and formulation.solver is not None
+    able = system.ideal and isinstance(formulation, LagrangeMultipliers) and isinstance(drift, AT_SIZE)
+    if asked and able:
+        return True
+    if asked or not able:
+        _check_size(system, formulation, drift, asked=asked)
+        return False
+    return not chosen and system.kept("sparse is less work", lambda: _is_less_work(system))
+
+
+def _check_size(system: System, formulation: object, drift: object, *, asked: bool) -> None:
+    """Raise `PairingError` where the nonzeros are needed and cannot be used, saying why."""
+    n = system.nu + system.nc
+    if not asked and n <= LARGEST_DENSE:
+        return
+    if not system.ideal:
+        why = "reactions are not all ideal (servo, friction or constraints nonlinear in the accelerations)"
+    elif not isinstance(formulation, LagrangeMultipliers):
+        why = f"{type(formulation).__name__} works on dense matrices; use LagrangeMultipliers()"
+    else:
+        names = ", ".join(f"{kind.__name__}()" for kind in AT_SIZE)
+        why = f"{type(drift).__name__} works on dense matrices; use one of {names}"
+    need = "the sparse solver was asked for" if asked else f"{n:,} unknowns are too many for dense matrices"
+    raise PairingError(f"`{system.name}`: {need}, but {why}")
+
+
+def _is_less_work(system: System) -> bool:
+    m, n = system.mechanics, system.nu + system.nc
+    if count_work(m.M.sparsity(), m.A.sparsity()) <= LIMIT:
+        return False
+    return OVERHEAD * factors_of(system).work < n**3 / 6
+
+
+def factors_of(system: System) -> SymbolicFactors:
+    """The symbolic factors with all constraints, kept with the system."""
+    found: SymbolicFactors = system.kept("symbolic factors", lambda: analyse(system.mechanics.saddle_pattern))
+    return found
