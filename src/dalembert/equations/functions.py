@@ -38,7 +38,7 @@ def sparse_dynamics(m: Mechanics) -> list[ca.SX]:
     M has all of its diagonal. Reactions are ideal. `Mechanics.saddle_pattern` says where the nonzeros belong.
     """
     low = ca.project(m.M, lower_triangle(m.M.sparsity()))
-    return [m.qdot, low.nz[:], m.f + m.c, m.A.T.nz[:], m.b, m.power, m.transport, m.c]
+    return [m.qdot, low.nz[:], m.f + m.c, m.known(m.A).T.nz[:], m.b, m.power, m.transport, m.c]
 
 
 def residual(m: Mechanics) -> list[ca.SX]:

@@ -11,6 +11,7 @@ The text is a function of the tape alone: the object cache hashes it.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -110,10 +111,10 @@ def read_program(function: ca.Function) -> Program:
             operations.append(op)
             arguments.append(values)
         slots[target] = value
-    return Program(operations, arguments, _schedule(operations, arguments), outputs)
+    return Program(operations, arguments, schedule(operations, arguments), outputs)
 
 
-def _schedule(operations: list[int], arguments: list[tuple[int, ...]]) -> list[int]:
+def schedule(operations: list[int], arguments: list[tuple[int, ...]]) -> list[int]:
     """Values in tape order, but sine and cosine of one argument side by side: LLVM only joins them within a block."""
     partner: dict[int, int] = {}
     waiting: dict[int, int] = {}
@@ -160,7 +161,7 @@ def _assign_slots(program: Program, chunk_of: dict[int, int], chunks: int) -> tu
 
 
 @dataclass
-class _Block:
+class Block:
     """The text of one chunk as it grows, and the values it can name."""
 
     program: Program
@@ -238,7 +239,7 @@ def _emit_chunks(program: Program, chunk: int) -> tuple[list[list[str]], int]:
     slots, length = _assign_slots(program, chunk_of, len(parts))
     bodies = []
     for c, part in enumerate(parts):
-        block = _Block(program, slots)
+        block = Block(program, slots)
         # Inputs and constants that are results themselves belong to no chunk; the first one stores them.
         leaves = [v for v in program.outputs if program.operations[v] in _LEAVES] if c == 0 else []
         for value in leaves + part:
@@ -258,7 +259,7 @@ def emit_kernel(program: Program, *, chunk: int = CHUNK) -> str:
     `chunk` is the most instructions a basic block may hold.
     """
     bodies, length = _emit_chunks(program, chunk)
-    text = _declarations(program)
+    text = declare([program])
     head = "define void @kernel(ptr noalias %x, ptr noalias %out) #1 {"
     if len(bodies) == 1:
         return "\n".join([*text, head, *bodies[0], "ret void\n}\n"])
@@ -273,8 +274,8 @@ def emit_kernel(program: Program, *, chunk: int = CHUNK) -> str:
     return "\n".join([*text, "ret void\n}\n"])
 
 
-def _declarations(program: Program) -> list[str]:
-    """Attributes, and a declaration of every function the program calls."""
+def declare(programs: Sequence[Program]) -> list[str]:
+    """Attributes, and a declaration of every function the programs call."""
     text = [
         "attributes #0 = { nounwind willreturn memory(none) }",
         "attributes #1 = { nounwind }",
@@ -284,6 +285,7 @@ def _declarations(program: Program) -> list[str]:
     ]
     arity = {
         _CALLS[op]: len(arguments)
+        for program in programs
         for op, arguments in zip(program.operations, program.arguments, strict=True)
         if op in _CALLS
     }

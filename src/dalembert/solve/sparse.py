@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import math
 
+import casadi as ca
 import numpy as np
 
 from dalembert.native.intrinsics import places_at
 from dalembert.native.jit import jit
-from dalembert.native.plan import Floats, Plan, f8, i8, u8
+from dalembert.native.plan import Floats, Plan, f8, i8, lay_out, u8
 from dalembert.native.types import Places
 from dalembert.solve.dense import PROXIMAL
+from dalembert.solve.elimination_order import SaddlePattern
 from dalembert.solve.refinement import REFINEMENTS
 from dalembert.solve.rows import FUSED
 from dalembert.solve.solver import SaddleSolver
-from dalembert.solve.sparse_layout import SparseFactors, factors_at, matrices_at
+from dalembert.solve.sparse_layout import SparseFactors, factors_at, lay_out_sparse, matrices_at
 from dalembert.solve.sparse_products import leave_remainder
 
 SETTLED = 1e-15  # a remainder of the equations below this, relative to their right-hand side, is round-off
@@ -209,3 +211,19 @@ def judge_sparse(plan, mem, rows):
 
 
 SPARSE = SaddleSolver("sparse and symmetric, in a fixed order", factor_sparse, solve_sparse)
+
+
+def least_pivot(pattern: ca.Sparsity, values: np.ndarray) -> float:
+    """The smallest pivot over the largest of a symmetric matrix with unit diagonal; 0 if it is not positive definite.
+
+    `values` are the nonzeros of its lower triangle, of this pattern, which has all of the diagonal.
+    """
+    n = pattern.size1()
+    sizes = {"nq": 0, "nu": n, "np": 0, "nv": 0, "nc": 0, "ni": 0, "works": 0, "ideal": 1}
+    sizes |= {"mass": len(values), "jacobian": 0}
+    work = lay_out(sizes, 0, len(values) + 2 * n + 1, np.zeros(0))
+    records = lay_out_sparse(work, SaddlePattern.of(pattern, ca.Sparsity(0, n)), [0], soft=False)
+    work.mem[work.plan.mass : work.plan.mass + len(values)] = values
+    factor_sparse(work.plan, work.mem, 0)
+    del records
+    return float(work.mem[work.plan.quality])
