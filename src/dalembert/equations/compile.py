@@ -148,7 +148,7 @@ def _is_singular(M: ca.SX, probe: Probe) -> bool:
 
 def _has_small_pivots(pattern: ca.Sparsity, samples: np.ndarray) -> bool:
     """Whether a matrix, given by the nonzeros of its lower triangle at samples, has a pivot that vanishes in one."""
-    from dalembert.solve.sparse import least_pivot  # the engine is imported when it is first needed
+    from dalembert.solve.sparse_system import least_pivot  # the engine is imported when it is first needed
 
     return any(np.isfinite(values).all() and least_pivot(pattern, values) < 1e-9 for values in samples)
 

@@ -192,7 +192,7 @@ class Derivation:
         return ca.mtimes(ca.jacobian(velocity, self.kinematics.symbols.u).T, force)
 
     def _project_all(self, pairs: Sequence[tuple[ca.SX, ca.SX]]) -> ca.SX:
-        """Generalised force (nu, 1) of forces at velocities; of many by one sweep, as each jacobian is of all speeds."""
+        """Generalised force (nu, 1) of forces at velocities; of many by one sweep, as a jacobian is of all speeds."""
         u = self.kinematics.symbols.u
         if len(pairs) > MANY:
             velocities, forces = (ca.vertcat(*column) for column in zip(*pairs, strict=True))

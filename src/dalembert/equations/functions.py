@@ -46,6 +46,13 @@ def residual(m: Mechanics) -> list[ca.SX]:
     return [m.phi, m.psi]
 
 
+def row_rates(m: Mechanics) -> list[ca.SX]:
+    """A u by rows, (nc), then the sums of |A_kj u_j|, (nc); curved rows are empty."""
+    A = m.known(m.A)
+    terms = A @ ca.diag(m.u) if m.u.shape[0] else A
+    return [ca.densify(ca.sum2(terms)), ca.densify(ca.sum2(ca.fabs(terms)))]
+
+
 def assembly(m: Mechanics) -> list[ca.SX]:
     """phi and the invariants, and their gradients in q."""
     return _with_gradient(ca.vertcat(m.phi, m.h), m.q)
@@ -141,7 +148,7 @@ Stated = ca.Function | Callable[[], ca.Function]
 OF_STATE: dict[str, Make] = {
     make.__name__: make
     for make in (
-        dynamics, sparse_dynamics, residual, assembly, speeds, displacement, invariant, energy,
+        dynamics, sparse_dynamics, residual, row_rates, assembly, speeds, displacement, invariant, energy,
         active_forces, partial_velocities, position_with_parameters, velocity_with_parameters,
     )
 }  # fmt: skip

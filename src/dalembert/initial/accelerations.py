@@ -32,7 +32,9 @@ def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, param
     found = _accelerations()(system, t, q, u, parameters)
     if found.status:
         raise InitialStateError(f"`{system.name}` at t = {t:g}: {found.status.message}")
-    if not (np.isfinite(found.udot).all() and np.isfinite(system.mass_matrix(t, q, u, parameters)).all()):
+    kernel = "sparse_dynamics" if system.is_large else "dynamics"
+    out = system.evaluate(kernel, t, q, u, parameters)
+    if not (np.isfinite(found.udot).all() and np.isfinite(out).all()):
         raise InitialStateError(
             f"`{system.name}`: the accelerations are not finite at t = {t:g}; the model is undefined in this state"
         )

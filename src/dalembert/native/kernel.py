@@ -56,8 +56,8 @@ class Kernel:
     """A function `void(const double* x, double* out)` in memory: x has `n_in` entries, out `n_out`.
 
     The function writes the structural nonzeros of out and nothing else; x and out must not overlap. It may be called
-    from several threads at once. `address` is valid as long as this object lives. `backend` is "native", "loops" (native
-    code of equal pieces of the tape) or "interpreter", `instructions` the length of CasADi's tape.
+    from several threads at once. `address` is valid as long as this object lives. `backend` is "native", "loops" (that
+    is native too, over equal pieces of the tape) or "interpreter", `instructions` the length of CasADi's tape.
     """
 
     address: int

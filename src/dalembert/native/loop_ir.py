@@ -1,4 +1,4 @@
-"""LLVM IR of a tape in equal shapes: a function with a loop for each shape, and tables of where instances read and write.
+"""LLVM IR of a tape in equal shapes: a loop for each shape, and tables of where its instances read and write.
 
 The text is a function of the shapes alone, so that models of the same parts share their object code whatever their
 number. `Tables` hold what differs: a list of calls, and for each call the places and constants of its instances. Slots

@@ -22,7 +22,7 @@ from dalembert.run.formulations.choice import RECHOOSE, Choice
 from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted, accelerate_sparse
 from dalembert.run.right_hand_side import Equations, Feedback, feedback_function, motion_function
 from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, RunFacts
-from dalembert.run.solver_choice import is_sparse
+from dalembert.run.solver_choice import LARGEST_DENSE, is_sparse
 from dalembert.run.status import Status
 from dalembert.solve.dense import DENSE
 from dalembert.solve.sparse import SPARSE
@@ -320,6 +320,21 @@ class Engine:
     def mem(self) -> np.ndarray:
         """The floats native code works on."""
         return self.work.mem
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether it works on the nonzeros of M and A."""
+        return bool(self.plan.pattern)
+
+    @property
+    def allows_implicit(self) -> bool:
+        """Whether the dense Newton matrices of implicit methods are of a size that can be dealt with."""
+        return self.system.nu + self.system.nc <= LARGEST_DENSE
+
+    @property
+    def instructions(self) -> int:
+        """The length of the tape of the equations of motion: what an evaluation costs besides the solve."""
+        return int(self.system.kernel("sparse_dynamics" if self.is_sparse else "dynamics").instructions)
 
     @property
     def fallbacks(self) -> Fallbacks:

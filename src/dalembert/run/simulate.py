@@ -66,6 +66,10 @@ def simulate(
     formulation, drift, integrator = pair(formulation, drift, integrator)
     span, times = _times(state, t_end, t_eval)
     values = _parameters(system, state, parameters)
+    if not integrator.explicit:
+        from dalembert.run.solver_choice import check_implicit_size
+
+        check_implicit_size(system, type(integrator).__name__)
     known = state.report is not None and state.system is system and not parameters  # what `initial` made sure of
     if state.system is not system or parameters:
         state = replace(state, system=system, parameters=values)

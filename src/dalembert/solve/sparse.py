@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import math
 
-import casadi as ca
 import numpy as np
 
 from dalembert.native.intrinsics import places_at
 from dalembert.native.jit import jit
-from dalembert.native.plan import Floats, Plan, f8, i8, lay_out, u8
+from dalembert.native.plan import Floats, Plan, f8, i8, u8
 from dalembert.native.types import Places
 from dalembert.solve.dense import PROXIMAL
-from dalembert.solve.elimination_order import SaddlePattern
 from dalembert.solve.refinement import REFINEMENTS
 from dalembert.solve.rows import FUSED
 from dalembert.solve.solver import SaddleSolver
-from dalembert.solve.sparse_layout import SparseFactors, factors_at, lay_out_sparse, matrices_at
+from dalembert.solve.sparse_layout import SparseFactors, factors_at, matrices_at
 from dalembert.solve.sparse_products import leave_remainder
 
 SETTLED = 1e-15  # a remainder of the equations below this, relative to their right-hand side, is round-off
@@ -67,8 +65,8 @@ def _measure(mem, places, nu, nc, diagonal, after, columns, jacobian, light, len
     return 0
 
 
-@jit(f8(Floats, Places, SparseFactors, u8, u8, u8, u8, u8, f8, u8), fastmath=FUSED)
-def _decompose(mem, places, at, n, nu, diagonal, light, lengths, soft, zero):
+@jit(f8(Floats, Places, SparseFactors, u8, u8, u8, u8, u8, f8, f8, u8), fastmath=FUSED)
+def _decompose(mem, places, at, n, nu, diagonal, light, lengths, soft, shift, zero):
     """L and the reciprocals of D; the smallest pivot over the largest, 0 if one had the wrong sign and was replaced."""
     order, ends, rows, sources = (
         index(at.order),
@@ -94,7 +92,7 @@ def _decompose(mem, places, at, n, nu, diagonal, light, lengths, soft, zero):
             d = mem[places[diagonal + unknown]] + soft / unit
         else:
             unit = -1.0 / mem[lengths + unknown - nu]
-            d = PROXIMAL / unit
+            d = shift / unit
         for t in range(row_start, row_stop):
             i, place = places[row_columns + t], places[row_places + t]
             yi = mem[y + i]
@@ -146,8 +144,9 @@ def factor_sparse(plan, mem, rows):
     factors = factors_at(_find(at.first, rows))
     places = places_at(plan.ints, plan.n_ints)
     _measure(mem, places, plan.nu, rows, at.diagonal, at.starts + 1, at.columns, plan.jacobian, at.light, at.lengths, 0)
+    soft, light, lengths = PROXIMAL if at.soft else 0.0, at.light, at.lengths
     mem[plan.quality] = _decompose(
-        mem, places, factors, factors.n, plan.nu, at.diagonal, at.light, at.lengths, PROXIMAL if at.soft else 0.0, 0
+        mem, places, factors, factors.n, plan.nu, at.diagonal, light, lengths, soft, at.shift, 0
     )
     plan.rank = factors.n
     return factors.n
@@ -211,19 +210,3 @@ def judge_sparse(plan, mem, rows):
 
 
 SPARSE = SaddleSolver("sparse and symmetric, in a fixed order", factor_sparse, solve_sparse)
-
-
-def least_pivot(pattern: ca.Sparsity, values: np.ndarray) -> float:
-    """The smallest pivot over the largest of a symmetric matrix with unit diagonal; 0 if it is not positive definite.
-
-    `values` are the nonzeros of its lower triangle, of this pattern, which has all of the diagonal.
-    """
-    n = pattern.size1()
-    sizes = {"nq": 0, "nu": n, "np": 0, "nv": 0, "nc": 0, "ni": 0, "works": 0, "ideal": 1}
-    sizes |= {"mass": len(values), "jacobian": 0}
-    work = lay_out(sizes, 0, len(values) + 2 * n + 1, np.zeros(0))
-    records = lay_out_sparse(work, SaddlePattern.of(pattern, ca.Sparsity(0, n)), [0], soft=False)
-    work.mem[work.plan.mass : work.plan.mass + len(values)] = values
-    factor_sparse(work.plan, work.mem, 0)
-    del records
-    return float(work.mem[work.plan.quality])

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.native.intrinsics import record_at
-from dalembert.native.types import Record, ints
+from dalembert.native.types import Record, floats, ints
 from dalembert.native.workspace import Workspace
+from dalembert.solve.dense import PROXIMAL
 from dalembert.solve.elimination_order import SaddlePattern, SymbolicFactors, analyse
 
 
@@ -14,10 +15,14 @@ class SparseMatrices(Record):
     """Where M and A have nonzeros: the lower triangle of M by rows and columns, A by rows; a chain of factors.
 
     `diagonal` says where in mem the diagonal of M is, `soft` is 1 where M may be singular. Blocks of floats:
-    reciprocal diagonal of M, squared length of the rows of A.
+    reciprocal diagonal of M, squared length of the rows of A. `shift` is E relative to the latter.
     """
 
-    _fields_ = (*ints("n_mass mass_rows mass_columns diagonal starts columns soft first"), *ints("light lengths"))
+    _fields_ = (
+        *ints("n_mass mass_rows mass_columns diagonal starts columns soft first"),
+        *ints("light lengths"),
+        *floats("shift"),
+    )
 
 
 class SparseFactors(Record):
@@ -40,7 +45,7 @@ def lay_out_sparse(work: Workspace, pattern: SaddlePattern, counts: list[int], *
     The blocks plan.mass and plan.jacobian hold the nonzeros of M (lower triangle) and A, as `pattern` lists them.
     """
     plan = work.plan
-    matrices = SparseMatrices(n_mass=len(pattern.mass_rows), soft=int(soft))
+    matrices = SparseMatrices(n_mass=len(pattern.mass_rows), soft=int(soft), shift=PROXIMAL)
     diagonal = plan.mass + np.flatnonzero(pattern.mass_rows == pattern.mass_columns)
     work.reserve(matrices, {"light": pattern.nu, "lengths": pattern.nc})
     _store(
