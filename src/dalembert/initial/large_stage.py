@@ -138,14 +138,14 @@ class LargeStage:
         return SparseSaddle(pattern), values, G
 
     def _descend(self, start: np.ndarray) -> LargeFound:
-        r, J, worst = self.evaluate(start)
+        r, _, worst = self.evaluate(start)
         if worst <= CONSISTENT or not (len(r) and self.free.any()):
             return LargeFound(start, r, worst, worst <= HELD, 0)
         v, steps = self._meet(start)
         if self.evaluate(v)[2] <= HELD:
             v, more = self._approach(v)
             steps += more
-        r, J, worst = self.evaluate(v)
+        r, _, worst = self.evaluate(v)
         return LargeFound(v, r, worst, worst <= HELD, steps)
 
     def _meet(self, v: np.ndarray) -> tuple[np.ndarray, int]:
