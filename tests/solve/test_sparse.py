@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 import dalembert as da
 from dalembert.native import plan as layout
 from dalembert.problems.n_four_bar import n_four_bar
-from dalembert.solve.dense import DENSE, PROXIMAL
+from dalembert.solve.dense import DENSE
 from dalembert.solve.elimination_order import SaddlePattern, analyse, lower_triangle
 from dalembert.solve.sparse import SPARSE, factor_sparse, judge_sparse, refine_sparse, solve_sparse
-from dalembert.solve.sparse_layout import lay_out_sparse
+from dalembert.solve.sparse_layout import SHIFT, lay_out_sparse
 
 
 def laid_out(M, A, counts=None, *, soft=False):
@@ -58,7 +58,7 @@ def test_a_regular_system_is_solved_to_round_off(seed, nu, data):
     M, A, f, b = random_problem(seed, nu, nc)
     K = np.block([[M, A.T], [A, np.zeros((nc, nc))]])
     condition, n, eps = np.linalg.cond(K), nu + nc, np.finfo(float).eps
-    assume(condition < 1e4)  # PROXIMAL * 1e4 = 1e-4, so three refinements leave 1e-16 of the shift
+    assume(condition < 1e4)  # SHIFT * 1e4 = 1e-5, so three refinements leave nothing of the shift
     udot, la, _ = solved(M, A, f, b)
     x = np.linalg.solve(K, np.concatenate([f, b]))
     # A backward stable solve: forward error of order n eps cond(K) (Higham, 12).
@@ -73,11 +73,11 @@ def test_redundant_rows_leave_the_acceleration_unique_and_the_multipliers_least(
     mix = np.random.default_rng(seed).standard_normal((2, 3))
     rows = np.vstack([A, mix @ A])
     udot, la, quality = solved(M, rows, f, np.concatenate([b, mix @ b]))
-    assert quality < 10 * PROXIMAL
+    assert quality < 10 * SHIFT
     np.testing.assert_allclose(udot, expected, rtol=1e-10, atol=1e-10)
     unit = np.diag(1 / np.linalg.norm(rows / np.sqrt(np.diag(M)), axis=1))
     least = unit @ np.linalg.pinv((unit @ rows).T) @ (M @ expected - f)
-    np.testing.assert_allclose(la, least, rtol=0, atol=100 * np.finfo(float).eps / PROXIMAL * np.abs(least).max())
+    np.testing.assert_allclose(la, least, rtol=0, atol=100 * np.finfo(float).eps / SHIFT * np.abs(least).max())
 
 
 def test_a_mass_matrix_without_some_of_its_diagonal_is_solved_with():
@@ -109,7 +109,7 @@ def test_fewer_constraints_have_factors_of_their_own():
         factor_sparse(plan, mem, count)
         solve_sparse(plan, mem, count, where)
         lengths = (A[:count] ** 2 / np.diag(M)).sum(axis=1)
-        shift = np.diag(PROXIMAL * np.where(lengths > 0, lengths, 1.0))
+        shift = np.diag(SHIFT * np.where(lengths > 0, lengths, 1.0))
         K = np.block([[M, A[:count].T], [A[:count], -shift]])
         x = np.linalg.solve(K, np.concatenate([f, b[:count]]))
         np.testing.assert_allclose(mem[where : where + 9 + count], [*x[:9], *-x[9:]], rtol=1e-7, atol=1e-7)

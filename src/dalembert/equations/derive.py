@@ -53,6 +53,7 @@ class Derivation:
         self.statement = statement
         self.kinematics = kinematics
         self.low: Lowering = kinematics.lowering(statement)
+        self._attitudes: dict[int, tuple[ca.SX, Body]] = {}  # by identity; the body is kept alive beside it
         s = kinematics.symbols
         nu, ny = s.u.shape[0], s.y.shape[0]
         self.dynamics = Dynamics(
@@ -95,6 +96,11 @@ class Derivation:
 
     def attitude(self, body: Body) -> ca.SX:
         """Rotation matrix (3, 3), body axes as columns; the identity where only an angular velocity was stated."""
+        if id(body) not in self._attitudes:
+            self._attitudes[id(body)] = self._rotation(body), body
+        return self._attitudes[id(body)][0]
+
+    def _rotation(self, body: Body) -> ca.SX:
         if body.attitude is Attitude.ANGLE:
             a = self.low(body.rotation[0])
             return ca.vertcat(

@@ -12,6 +12,8 @@ from dalembert.solve.elimination_order import SymbolicFactors, analyse
 from dalembert.solve.sparse import SPARSE
 from dalembert.solve.unrolled import LIMIT, count_work
 
+PROMPT = 5000  # multiplications of an unrolled solve that is compiled in less than a second
+LONGER = 4  # an unrolled solve of more than so many times the multiplications is no faster than the sparse one
 OVERHEAD = 20  # multiplications of the dense solve that take as long as one of the sparse solve
 LARGEST_DENSE = 3000  # speeds and constraints: dense matrices of 0.1 GB and tens of seconds for one factorisation
 AT_SIZE = (NoCorrection, Baumgarte, Projection)  # drift controls that work on nonzeros
@@ -61,9 +63,10 @@ def _check_size(system: System, formulation: object, drift: object, *, asked: bo
 
 def _is_less_work(system: System) -> bool:
     m, n = system.mechanics, system.nu + system.nc
-    if count_work(m.M.sparsity(), m.A.sparsity()) <= LIMIT:
+    sparse, unrolled = factors_of(system).work, count_work(m.M.sparsity(), m.A.sparsity())
+    if unrolled <= max(PROMPT, LONGER * sparse) and unrolled <= LIMIT:
         return False
-    return OVERHEAD * factors_of(system).work < n**3 / 6
+    return OVERHEAD * sparse < n**3 / 6
 
 
 def factors_of(system: System) -> SymbolicFactors:

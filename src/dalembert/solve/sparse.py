@@ -1,7 +1,7 @@
 """Saddle-point systems of many bodies: L D L^T of [M A^T; A -E] over its nonzeros, in an order fixed beforehand.
 
 With M positive definite and E > 0 the matrix is quasi-definite: every symmetric order has pivots (Vanderbei 1995), so
-none are searched. E is PROXIMAL times the squared length of each row in the mass metric, as in `dense`, and refinement
+none are searched. E is SHIFT times the squared length of each row in the mass metric, as in `dense`, and refinement
 wins back what it costs: directions in which constraints are independent converge to the exact solution, the others keep
 the least multipliers. Where M is singular its diagonal is raised by PROXIMAL too, which refinement undoes as well.
 """

@@ -6,10 +6,9 @@ import casadi as ca
 import numpy as np
 
 from dalembert.native.plan import lay_out
-from dalembert.solve.dense import PROXIMAL
 from dalembert.solve.elimination_order import SaddlePattern
 from dalembert.solve.sparse import factor_sparse, refine_sparse, solve_sparse
-from dalembert.solve.sparse_layout import SparseMatrices, lay_out_sparse
+from dalembert.solve.sparse_layout import SHIFT, SparseMatrices, lay_out_sparse
 
 
 class SparseSaddle:
@@ -22,7 +21,7 @@ class SparseSaddle:
         self.pattern, self.work = pattern, lay_out(sizes, 0, sum(sizes.values()) + 2 * n + m + 1, np.zeros(0))
         self._records = lay_out_sparse(self.work, pattern, [m], soft=False)
 
-    def factor(self, G: np.ndarray, J: np.ndarray, shift: float = PROXIMAL) -> float:
+    def factor(self, G: np.ndarray, J: np.ndarray, shift: float = SHIFT) -> float:
         """Factorise for the nonzeros of the lower triangle of G and of J; the smallest pivot over the largest.
 
         It is for unit diagonals of G and unit rows of J, and 0 if G is not positive definite.

@@ -126,9 +126,15 @@ def _check_velocities(derivation: Derivation, constraints: Constraints, probe: P
     if not pairs:
         return []
     u = kinematics.symbols.u
+    gaps = ca.jacobian(ca.vertcat(*[stated - rate for _, stated, rate in pairs]), u)
+    off = np.abs(np.nan_to_num(probe(gaps.nz[:]))).max(axis=0)
+    rows = gaps.sparsity().row()
+    differing = sorted({rows[k] // 3 for k in np.flatnonzero(off > 1e-8)})  # the others agree by themselves
+    if not differing:
+        return []
     A = ca.jacobian(constraints.psi, u)
     faults = []
-    for label, stated, rate in pairs:
+    for label, stated, rate in [pairs[k] for k in differing]:
         gap = ca.jacobian(stated - rate, u)
         off = max(_outside(*values) for values in zip(probe(gap), probe(A), [u.shape[0]] * 3, strict=True))
         if off > 1e-8:
