@@ -27,6 +27,7 @@ NAMES = (
     "memory",
     "work_precision",
     "initial_states",
+    "scaling",
 )
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 PACKAGES = ("dalembert", "numpy", "scipy", "sympy", "casadi", "numba", "llvmlite")

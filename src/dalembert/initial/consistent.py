@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.equations.system import System
+from dalembert.errors import OptionError
 from dalembert.initial.branches import find_branches
 from dalembert.initial.request import Values, read_task
 from dalembert.initial.solution import solve_task
@@ -31,4 +32,7 @@ def find_state(
     task = read_task(
         system, given, guess=guess, weights=weights, hold=hold, bounds=bounds, t0=t0, parameters=parameters
     )
+    if all_branches and system.is_large:
+        n = system.nu + system.nc
+        raise OptionError(f"`{system.name}` has {n:,} speeds and constraints; `all_branches` is for smaller systems")
     return find_branches(task) if all_branches else solve_task(task)
