@@ -73,6 +73,11 @@ def invariant(m: Mechanics) -> list[ca.SX]:
     return _with_gradient(m.h, m.q)
 
 
+def sparse_invariant(m: Mechanics) -> list[ca.SX]:
+    """The invariants and the nonzeros of their gradients in q, by rows."""
+    return [m.h, ca.densify(m.invariant_gradients.T.nz[:])]
+
+
 def energy(m: Mechanics) -> list[ca.SX]:
     """T, V."""
     return [m.kinetic, m.potential]
@@ -148,7 +153,8 @@ Stated = ca.Function | Callable[[], ca.Function]
 OF_STATE: dict[str, Make] = {
     make.__name__: make
     for make in (
-        dynamics, sparse_dynamics, residual, row_rates, assembly, speeds, displacement, invariant, energy,
+        dynamics, sparse_dynamics, residual, row_rates, assembly, speeds, displacement, invariant,
+        sparse_invariant, energy,
         active_forces, partial_velocities, position_with_parameters, velocity_with_parameters,
     )
 }  # fmt: skip

@@ -148,6 +148,11 @@ class Mechanics:
         """Where M and A have nonzeros."""
         return SaddlePattern.of(self.M.sparsity(), self.A.sparsity())
 
+    @cached_property
+    def invariant_gradients(self) -> ca.SX:
+        """Gradients of the invariants in q, (ni, nq)."""
+        return ca.jacobian(self.h, self.q)
+
     # -- parts of it -----------------------------------------------------------------------------------------------
 
     def known(self, matrix: ca.SX) -> ca.SX:

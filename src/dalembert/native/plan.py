@@ -88,7 +88,8 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
     """A fresh workspace for a system of these sizes (keys nq nu np nv nc ni works ideal).
 
     Optional keys: friction (0 or 1), curved (number of acceleration rows if one of them is not linear in u'), and where
-    M and A are not dense their nonzeros, mass and jacobian. `options` are the numbers of the drift control.
+    M, A and the gradients of invariants are not dense their nonzeros: mass, jacobian, gradients. `options` are the
+    numbers of the drift control.
     """
     nq, nu, nc, ni = sizes["nq"], sizes["nu"], sizes["nc"], sizes["ni"]
     curved, rubs, ideal = sizes.get("curved", 0), sizes.get("friction", 0), sizes["ideal"]
@@ -116,7 +117,8 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
     work.reserve(
         plan,
         {
-            "rates": nq + nu + 1 + nc + 1, "residuals": nc + sizes["np"], "invariants": ni * (1 + nq), "energies": 2,
+            "rates": nq + nu + 1 + nc + 1, "residuals": nc + sizes["np"],
+            "invariants": ni + sizes.get("gradients", ni * nq), "energies": 2,
             "matrix": dense, "scale": n, "rhs": n + 1, "remainder": n, "column": 2 * n, "shift": nq + 1, "sign": nc,
             "linearised": curved * (2 * nu + 1) + bent, "mass_copy": bent,
         },

@@ -136,12 +136,14 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
     sparse = is_sparse(system, formulation, drift)
     if sparse:
         pattern = system.mechanics.saddle_pattern
-        sizes |= {"mass": len(pattern.mass_rows), "jacobian": len(pattern.columns)}
+        along = system.mechanics.invariant_gradients.T.sparsity()
+        sizes |= {"mass": len(pattern.mass_rows), "jacobian": len(pattern.columns), "gradients": along.nnz()}
     dynamics = system.kernel("sparse_dynamics" if sparse else "dynamics")
     work = lay_out(sizes, len(system.parameters), dynamics.n_out, options)
     plan = work.plan
     plan.dynamics = dynamics.address
-    for name in ("residual", "displacement", "invariant", "energy"):
+    plan.invariant = system.kernel("sparse_invariant" if sparse else "invariant").address
+    for name in ("residual", "displacement", "energy"):
         setattr(plan, name, system.kernel(name).address)
     plan.newton = system.kernel("newton").address if system.curved else 0
     floats, ints = formulation.workspace(system.nu, system.nc)
@@ -157,7 +159,8 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
     records = []
     if sparse:
         first, counts = accelerate_sparse, [sizes["np"], sizes["np"] + sizes["nv"], sizes["nc"]]
-        records = lay_out_sparse(work, pattern, counts, soft=system.singular_mass)
+        rows = np.array(along.colind(), dtype=np.int64), np.array(along.row(), dtype=np.int64)
+        records = lay_out_sparse(work, pattern, counts, soft=system.singular_mass, invariants=rows)
     plan.accelerate, plan.correct = first.address, correct.address
     plan.feedback = (leave if feedback is None else feed_back).address
     solver = DENSE if system.ideal else UNSYMMETRIC

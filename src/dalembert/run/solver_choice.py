@@ -24,15 +24,15 @@ def is_sparse(system: System, formulation: object, drift: object) -> bool:
 
     Raises `PairingError` if it must, because the system is too large for dense matrices, and one of them cannot.
     """
-    asked = isinstance(formulation, LagrangeMultipliers) and formulation.solver == SPARSE
-    chosen = isinstance(formulation, LagrangeMultipliers) and formulation.solver is not None
+    solver = formulation.solver if isinstance(formulation, LagrangeMultipliers) else None
     able = system.ideal and isinstance(formulation, LagrangeMultipliers) and isinstance(drift, AT_SIZE)
-    if asked and able:
+    too_large = system.nu + system.nc > LARGEST_DENSE
+    if solver == SPARSE or too_large:
+        if not able or solver not in (None, SPARSE):
+            raise _refusal(system, formulation, drift, asked=not too_large)
         return True
-    if asked or not able:
-        _check_size(system, formulation, drift, asked=asked)
-        return False
-    return not chosen and system.kept("sparse is less work", lambda: _is_less_work(system))
+    less_work: bool = able and solver is None and system.kept("sparse is less work", lambda: _is_less_work(system))
+    return less_work
 
 
 def check_implicit_size(system: System, name: str) -> None:
@@ -45,20 +45,18 @@ def check_implicit_size(system: System, name: str) -> None:
         )
 
 
-def _check_size(system: System, formulation: object, drift: object, *, asked: bool) -> None:
-    """Raise `PairingError` where the nonzeros are needed and cannot be used, saying why."""
+def _refusal(system: System, formulation: object, drift: object, *, asked: bool) -> PairingError:
+    """Why the nonzeros are needed and cannot be used."""
     n = system.nu + system.nc
-    if not asked and n <= LARGEST_DENSE:
-        return
     if not system.ideal:
         why = "reactions are not all ideal (servo, friction or constraints nonlinear in the accelerations)"
-    elif not isinstance(formulation, LagrangeMultipliers):
-        why = f"{type(formulation).__name__} works on dense matrices; use LagrangeMultipliers()"
+    elif not isinstance(formulation, LagrangeMultipliers) or formulation.solver not in (None, SPARSE):
+        why = f"{formulation!r} works on dense matrices; use LagrangeMultipliers()"
     else:
         names = ", ".join(f"{kind.__name__}()" for kind in AT_SIZE)
         why = f"{type(drift).__name__} works on dense matrices; use one of {names}"
     need = "the sparse solver was asked for" if asked else f"{n:,} unknowns are too many for dense matrices"
-    raise PairingError(f"`{system.name}`: {need}, but {why}")
+    return PairingError(f"`{system.name}`: {need}, but {why}")
 
 
 def _is_less_work(system: System) -> bool:

@@ -12,6 +12,8 @@ from dalembert.solve.elimination_order import SaddlePattern, SymbolicFactors, an
 # Smaller than that of the dense solver: the longer a chain, the weaker its weakest direction. Measured on N-four-bars
 # through their singular positions: 1e-9 makes as large errors as 1e-8 with fewer steps, 1e-10 larger ones.
 SHIFT = 1e-9
+Rows = tuple[np.ndarray, np.ndarray]
+NO_ROWS: Rows = (np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
 class SparseMatrices(Record):
@@ -23,6 +25,7 @@ class SparseMatrices(Record):
 
     _fields_ = (
         *ints("n_mass mass_rows mass_columns diagonal starts columns soft first"),
+        *ints("invariant_starts invariant_columns"),
         *ints("light lengths"),
         *floats("shift"),
     )
@@ -42,9 +45,12 @@ matrices_at = record_at(SparseMatrices)
 factors_at = record_at(SparseFactors)
 
 
-def lay_out_sparse(work: Workspace, pattern: SaddlePattern, counts: list[int], *, soft: bool) -> list[Record]:
+def lay_out_sparse(
+    work: Workspace, pattern: SaddlePattern, counts: list[int], *, soft: bool, invariants: Rows = NO_ROWS
+) -> list[Record]:
     """Room for the factors with these numbers of constraints; the records must live as long as the workspace.
 
+    `invariants` are those of the kinematics: where their gradients have nonzeros, by rows: starts and columns.
     The blocks plan.mass and plan.jacobian hold the nonzeros of M (lower triangle) and A, as `pattern` lists them.
     """
     plan = work.plan
@@ -54,6 +60,7 @@ def lay_out_sparse(work: Workspace, pattern: SaddlePattern, counts: list[int], *
     _store(
         work, matrices, mass_rows=pattern.mass_rows, mass_columns=pattern.mass_columns, diagonal=diagonal,
         starts=pattern.starts, columns=pattern.columns,
+        invariant_starts=invariants[0], invariant_columns=invariants[1],
     )  # fmt: skip
     records: list[Record] = [matrices]
     for rows in sorted(set(counts), reverse=True):
