@@ -17,19 +17,21 @@ class Rates:
     def __init__(self, statement: Statement, read: Reader) -> None:
         self._statement = statement
         self._read = read
-        self._free: list[sp.Expr] = []  # coordinates whose rate has no equation yet
+        self._known: set[sp.Expr] = set()  # all coordinates
+        self._free: dict[sp.Expr, None] = {}  # coordinates whose rate has no equation yet, in order
         self._spare = 0  # equations in excess of the rates they contain
 
     def add(self, coordinates: tuple[sp.Expr, ...]) -> None:
         """New coordinates, without an equation so far."""
-        self._free.extend(coordinates)
+        self._known.update(coordinates)
+        self._free |= dict.fromkeys(coordinates)
 
     def name(self, speeds: tuple[sp.Expr, ...]) -> None:
         """Let speeds be the rates of the next coordinates without an equation, in order."""
         t = self._statement.time
-        for q, u in zip(self._free[: len(speeds)], speeds, strict=False):
+        for q, u in zip(list(self._free), speeds, strict=False):
             self._statement.kinematics.append(derivative(q, t) - u)
-        self._free = self._free[len(speeds) :]
+            del self._free[q]
 
     def equations(self, equations: Any) -> bool:
         """Take over equations that are zero; False after a fault."""
@@ -41,7 +43,7 @@ class Rates:
         if len(read) < len(entries):
             return False
         rates = set().union(*(e.atoms(sp.Derivative) for e in read))
-        left = [q for q in self._free if derivative(q, self._statement.time) not in rates]
+        left = {q: None for q in self._free if derivative(q, self._statement.time) not in rates}
         self._spare += len(read) - (len(self._free) - len(left))
         self._statement.kinematics.extend(read)
         self._free = left
@@ -49,7 +51,7 @@ class Rates:
 
     def equate(self, q: sp.Expr, rate: Any) -> None:
         """Let one coordinate rate be an expression."""
-        if q not in self._statement.coordinates:
+        if q not in self._known:
             self._read.fault(f"kinematics: `{q}` is not a coordinate")
             return
         if q not in self._free:
@@ -57,9 +59,9 @@ class Rates:
             return
         scalar = self._read.scalar(rate, f"rate of `{q}`")
         self._statement.kinematics.append(derivative(q, self._statement.time) - scalar)
-        self._free.remove(q)
+        del self._free[q]
 
     def split(self) -> tuple[list[sp.Expr], list[sp.Expr]]:
         """Coordinates that equations in excess fail to determine, and those that get default speeds."""
-        missing = self._free[: max(self._spare, 0)]
-        return missing, self._free[len(missing) :]
+        free, count = list(self._free), max(self._spare, 0)
+        return free[:count], free[count:]
