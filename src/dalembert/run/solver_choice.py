@@ -61,10 +61,11 @@ def _refusal(system: System, formulation: object, drift: object, *, asked: bool)
 
 def _is_less_work(system: System) -> bool:
     m, n = system.mechanics, system.nu + system.nc
-    sparse, unrolled = factors_of(system).work, count_work(m.M.sparsity(), m.A.sparsity())
-    if unrolled <= max(PROMPT, LONGER * sparse) and unrolled <= LIMIT:
+    unrolled = count_work(m.M.sparsity(), m.A.sparsity())
+    if unrolled <= PROMPT:
         return False
-    return OVERHEAD * sparse < n**3 / 6
+    sparse = factors_of(system).work
+    return not unrolled <= min(LONGER * sparse, LIMIT) and OVERHEAD * sparse < n**3 / 6
 
 
 def factors_of(system: System) -> SymbolicFactors:
