@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 Named = Mapping[Any, float]
 Bounds = Mapping[Any, tuple[float, float]]
+LARGE = 500  # speeds and constraints
 PROMPT = 1500  # instructions that compile in an unnoticeable time
 
 
@@ -144,6 +145,11 @@ class System:
     def curved(self) -> int:
         """Number of acceleration rows if one of them is not linear in u', else 0; A u' = b needs u' for them."""
         return count_curved(self.rows)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether matrices of all speeds and constraints are taken by their nonzeros wherever that is possible."""
+        return self.nu + self.nc > LARGE
 
     @property
     def constraint_names(self) -> tuple[str, ...]:

@@ -232,9 +232,8 @@ class Motion(Recorded):
     def _rate_scales(self) -> np.ndarray:
         """The largest sums of |A_kj u_j| at samples here and there, at least 1, (nc,)."""
         at = np.unique(np.linspace(0, len(self) - 1, 100).astype(int))
-        A = self.system.constraint_jacobian(self.t[at], self.q[at], self.u[at], self.parameters)
-        sums = np.einsum("tkj,tj->tk", np.abs(A), np.abs(self.u[at]))
-        return np.fmax.reduce(sums, axis=0, initial=1.0)
+        out = self.system.evaluate("row_rates", self.t[at], self.q[at], self.u[at], self.parameters)
+        return np.fmax.reduce(out[:, self.system.nc :], axis=0, initial=1.0)
 
     def _not_unique(self) -> tuple[str, ...]:
         return tuple(name for name in self.system.constraint_names if not self.unique[name])

@@ -14,16 +14,20 @@ from dalembert.errors import ArrayError, PairingError
 from dalembert.native.jit import address_of
 from dalembert.native.kernel import Kernel
 from dalembert.native.plan import lay_out
+from dalembert.native.types import Record
 from dalembert.native.workspace import Workspace
 from dalembert.run.drift.start import Start
 from dalembert.run.evaluate import feed_back, leave, rates, sample, violation
 from dalembert.run.formulations.choice import RECHOOSE, Choice
-from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted
+from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted, accelerate_sparse
 from dalembert.run.formulations.law_graphs import Iteration
 from dalembert.run.right_hand_side import Equations, Feedback, feedback_function, motion_function
 from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, Passage, RunFacts
+from dalembert.run.solver_choice import LARGEST_DENSE, is_sparse
 from dalembert.run.status import Status
 from dalembert.solve.dense import DENSE
+from dalembert.solve.sparse import SPARSE
+from dalembert.solve.sparse_layout import lay_out_sparse
 from dalembert.solve.unsymmetric import UNSYMMETRIC
 
 PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
@@ -129,6 +133,7 @@ class Blueprint:
     work: Workspace
     correct: Any
     feedback: str
+    records: tuple[Record, ...] = ()  # what the plan refers to by address
     solves: dict[Choice | None, Solve] = field(default_factory=dict)
     whole: tuple[Choice, Solve] | None = None
 
@@ -150,15 +155,22 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
         "friction": int(system.friction), "curved": system.curved,
     }  # fmt: skip
     options = drift.options(system, None)
-    n_out = system.kernel("dynamics").n_out
-    work = lay_out(sizes, len(system.parameters), n_out, options)
+    sparse = is_sparse(system, formulation, drift)
+    if sparse:
+        pattern = system.mechanics.saddle_pattern
+        along = system.mechanics.invariant_gradients.T.sparsity()
+        sizes |= {"mass": len(pattern.mass_rows), "jacobian": len(pattern.columns), "gradients": along.nnz()}
+    dynamics = system.kernel("sparse_dynamics" if sparse else "dynamics")
+    work = lay_out(sizes, len(system.parameters), dynamics.n_out, options)
     plan = work.plan
-    for name in ("dynamics", "residual", "displacement", "invariant", "energy"):
+    plan.dynamics = dynamics.address
+    plan.invariant = system.kernel("sparse_invariant" if sparse else "invariant").address
+    for name in ("residual", "displacement", "energy"):
         setattr(plan, name, system.kernel(name).address)
     plan.newton = system.kernel("newton").address if system.curved and not system.algebraic else 0
     floats, ints = formulation.workspace(system.nu, system.nc)
     work.reserve(plan, {"work": max(floats, drift.workspace(system))}, {"work_ints": ints})  # never in use together
-    for name, kernel in drift.kernels(system).items():
+    for name, kernel in ({} if sparse else drift.kernels(system)).items():  # sparse: its kernels are unrolled solves
         setattr(plan, name, 0 if kernel is None else kernel.address)
     correct, feedback = drift.corrector(), drift.feedback(system)
     if feedback is not None:
@@ -171,14 +183,20 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
         _iterate(system, formulation, work)
     # Until a choice is made, see `Engine.choose`; there is none if reactions are not ideal.
     first = accelerate_pivoted if system.ideal else formulation.accelerator(ideal=False, unrolled=False)
+    records = []
+    if sparse:
+        first, counts = accelerate_sparse, [sizes["np"], sizes["np"] + sizes["nv"], sizes["nc"]]
+        rows = np.array(along.colind(), dtype=np.int64), np.array(along.row(), dtype=np.int64)
+        records = lay_out_sparse(work, pattern, counts, soft=system.singular_mass, invariants=rows)
     plan.accelerate, plan.correct = first.address, correct.address
     plan.feedback = (leave if feedback is None else feed_back).address
     solver = DENSE if system.ideal else UNSYMMETRIC
     plan.factor, plan.solve = solver.factor.address, solver.solve.address
-    plan.factor_metric, plan.solve_metric = DENSE.factor.address, DENSE.solve.address
+    metric = SPARSE if sparse else DENSE
+    plan.factor_metric, plan.solve_metric = metric.factor.address, metric.solve.address
     if isinstance(formulation, Eliminating):
         correct = _eliminate(system, formulation, work)
-    return Blueprint(work, correct, "" if feedback is None else feedback.name)
+    return Blueprint(work, correct, "" if feedback is None else feedback.name, tuple(records))
 
 
 def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:
@@ -276,7 +294,7 @@ class Engine:
         """Make the static choices of the formulation at a state, and the motion kernel that goes with them."""
         system = self.system
         self.plan.stale = -PATIENCE
-        if not (system.ideal or isinstance(self.formulation, Eliminating)):
+        if self.plan.pattern or not (system.ideal or isinstance(self.formulation, Eliminating)):
             return
         M, A = self.matrices(t, z)
         if not (np.isfinite(M).all() and np.isfinite(A).all()):
@@ -376,6 +394,21 @@ class Engine:
     def mem(self) -> np.ndarray:
         """The floats native code works on."""
         return self.work.mem
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether it works on the nonzeros of M and A."""
+        return bool(self.plan.pattern)
+
+    @property
+    def allows_implicit(self) -> bool:
+        """Whether the dense Newton matrices of implicit methods are of a size that can be dealt with."""
+        return self.system.nu + self.system.nc <= LARGEST_DENSE
+
+    @property
+    def instructions(self) -> int:
+        """The length of the tape of the equations of motion: what an evaluation costs besides the solve."""
+        return int(self.system.kernel("sparse_dynamics" if self.is_sparse else "dynamics").instructions)
 
     @property
     def fallbacks(self) -> Fallbacks:

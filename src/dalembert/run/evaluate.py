@@ -16,6 +16,8 @@ from dalembert.native.plan import (
     i8,
     move,
 )
+from dalembert.solve.sparse import judge_sparse
+from dalembert.solve.sparse_products import reaction_power, sparse_balance_residual, sparse_row_residual
 
 
 @jit(i8(Plan, Floats, f8, Floats))
@@ -53,6 +55,9 @@ def finish_rates(plan, mem):
     nu, nc, u, ud = plan.nu, plan.nc, plan.xu, plan.udot
     la, W, moving = plan.multiplier, plan.direction, plan.transport
     power = mem[plan.power]
+    if plan.pattern:
+        power += reaction_power(plan, mem)
+        nc = 0
     for i in range(nu):
         reaction = 0.0
         for k in range(nc):
@@ -110,6 +115,8 @@ def balance_residual(plan, mem):
 
     NaN if a term is not a number.
     """
+    if plan.pattern:
+        return sparse_balance_residual(plan, mem)
     nu, nc = plan.nu, plan.nc
     M, f, W, ud, la = plan.mass, plan.force, plan.direction, plan.udot, plan.multiplier
     worst, scale = 0.0, 1e-300
@@ -132,6 +139,8 @@ def balance_residual(plan, mem):
 @jit(f8(Plan, Floats, i8))
 def _acceleration_residual(plan, mem, k):
     """(A u' - b)_k relative to the largest term in it."""
+    if plan.pattern:
+        return sparse_row_residual(plan, mem, k)
     nu, A, ud, b = plan.nu, plan.jacobian, plan.udot, mem[plan.bias + k]
     total, scale = -b, max(abs(b), 1e-300)
     for i in range(nu):
@@ -155,6 +164,8 @@ def sample(plan, mem, ts, zs, out):
         z = zs[row * from_state : (row + 1) * from_state]
         load_state(plan, mem, ts[row], z)
         call_accelerate(plan.accelerate, (plan, mem))
+        if plan.pattern:
+            judge_sparse(plan, mem, nc)
         for k in range(plan.np + plan.nv):  # kernels do not write zeros; feedback may have
             mem[plan.bias + k] = 0.0
         call_kernel(plan.dynamics, mem, plan.x, plan.out)

@@ -53,6 +53,10 @@ def simulate(
         raise PairingError(f"simulate needs a State, got {type(state).__name__}; call system.initial(...) for one")
     span, times = check_times(state.t, t_end, t_eval)
     values = _parameters(system, state, parameters)
+    if not integrator.explicit:
+        from dalembert.run.solver_choice import check_implicit_size
+
+        check_implicit_size(system, type(integrator).__name__)
     known = state.report is not None and state.system is system and not parameters  # what `initial` made sure of
     if state.system is not system or parameters:
         state = replace(state, system=system, parameters=values)

@@ -15,6 +15,7 @@ from typing import Any
 import casadi as ca
 
 TRUSTED = 1e-4  # quality above which the result of an unrolled solve is used
+MANY = 500  # unknowns above which nothing is unrolled: the order would take long to find
 LIMIT = 20_000  # multiplications; beyond, loops are as good
 
 Column = list[Any]  # graph scalars, None where structurally zero
@@ -30,10 +31,10 @@ def unroll_saddle(M: ca.SX, f: ca.SX, A: ca.SX, b: ca.SX, *, augment: bool) -> t
         # Scaled so that both terms have the same size.
         weight = (ca.trace(M) + 1e-300) / (ca.sumsqr(A) + 1e-300)
         M, f = M + weight * ca.mtimes(A.T, A), f + weight * ca.mtimes(A.T, b)
-    K = ca.vertcat(ca.horzcat(M, A.T), ca.horzcat(A, ca.SX(nc, nc)))
-    order, cost = _order(K.sparsity(), nu)
-    if cost > LIMIT:
+    if count_work(M.sparsity(), A.sparsity()) > LIMIT:
         return None
+    K = ca.vertcat(ca.horzcat(M, A.T), ca.horzcat(A, ca.SX(nc, nc)))
+    order, _ = _order(K.sparsity(), nu)
     rows = _rows(K[order, order])
     quality = _factor(rows, nu)
     side = [*_entries(f), *_entries(b)]
@@ -42,10 +43,18 @@ def unroll_saddle(M: ca.SX, f: ca.SX, A: ca.SX, b: ca.SX, *, augment: bool) -> t
     return ca.vertcat(ca.SX(0, 1), *solution[:nu]), -ca.vertcat(ca.SX(0, 1), *solution[nu:]), quality
 
 
+def count_work(M: ca.Sparsity, A: ca.Sparsity) -> int:
+    """Multiplications of the unrolled solve; some number above `LIMIT` if there are more."""
+    if M.size1() + A.size1() > MANY:
+        return LIMIT + 1
+    return _order(ca.Sparsity.kkt(M, A, False, False), M.size1())[1]
+
+
 def _order(pattern: ca.Sparsity, nu: int) -> tuple[list[int], int]:
     """The order of elimination and its cost: multiplications of L D L^T with fill-in, from the pattern alone.
 
-    Minimum degree: next comes what has the fewest neighbours left, speeds before constraints.
+    Minimum degree: next comes what has the fewest neighbours left, speeds before constraints. It ends where the cost
+    exceeds `LIMIT`.
     """
     n = pattern.size1()
     linked: list[set[int]] = [set() for _ in range(n)]
@@ -57,7 +66,7 @@ def _order(pattern: ca.Sparsity, nu: int) -> tuple[list[int], int]:
     cost = 0
     for block in (range(nu), range(nu, n)):
         left = set(block)
-        while left:
+        while left and cost <= LIMIT:
             k = min(left, key=lambda k: (len(linked[k]), k))
             left.remove(k)
             order.append(k)
