@@ -20,10 +20,12 @@ import casadi as ca
 from dalembert.native.llvm_ir import Program
 
 LONG = 32  # terms above which a sum is cut at its terms
+FEW = 8  # results that one value may be before it is kept and copied to them in a loop
 _LEAVES = (ca.OP_CONST, ca.OP_INPUT)
 CONSTANT, INPUT, VALUE = 1, 2, 3  # kinds of slots
 
 Shape = tuple[int, ...]
+COPY: Shape = (ca.OP_INPUT, VALUE, -1, 1, 0)  # a value kept becomes a result
 
 
 @dataclass
@@ -78,6 +80,7 @@ class _Pieces:
         self.members: dict[int, list[int]] = {}
         self.kept: dict[int, int] = {}
         self.sums: list[tuple[int, int, list[int], list[int]]] = []
+        self.copied: dict[int, list[int]] = {}  # values that are many results
         self._known: dict[frozenset[int], int] = {}
 
     def new(self, level: int) -> int:
@@ -126,6 +129,9 @@ def find_repetition(program: Program) -> Repetition:
         )
         for (value, piece, plus, minus) in pieces.sums
     ]  # fmt: skip
+    copies = [[pieces.kept[value], row] for value, rows in pieces.copied.items() for row in rows]
+    if copies:
+        runs[-1, COPY] = Run(COPY, -1, copies, [[] for _ in copies])
     return Repetition(sorted(runs.values(), key=lambda run: -run.level), sums, len(pieces.kept))
 
 
@@ -137,6 +143,9 @@ def _cut(program: Program) -> _Pieces:
     for value in range(len(operations) - 1, -1, -1):
         if value in outputs:
             pieces.use(value, pieces.new(0))
+            if len(outputs[value]) > FEW and value not in sums:
+                pieces.copied[value] = outputs[value]
+                pieces.keep(value)
         if value in terms:
             pieces.use(value, pieces.new(terms[value] + 1))
             pieces.keep(value)
@@ -218,7 +227,7 @@ def _describe(pieces: _Pieces, members: Sequence[int]) -> tuple[Shape, list[int]
                         places.append(pieces.kept[argument])
                     slots[argument] = code
             shape.append(code)
-        rows = outputs.get(value, ())
+        rows = () if value in pieces.copied else outputs.get(value, ())
         is_kept = value in pieces.kept
         shape += (-1, len(rows), int(is_kept))
         results += rows
