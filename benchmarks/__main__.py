@@ -24,6 +24,7 @@ NAMES = (
     "from_sympy",
     "bodies",
     "import_time",
+    "tables",
     "memory",
     "work_precision",
     "initial_states",

@@ -6,44 +6,44 @@ Model -> System -> State -> (Formulation x Drift x Integrator) -> Motion -> figu
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from dalembert import ingredients as _ingredients
-from dalembert.analysis.compare import Comparison, compare
-from dalembert.analysis.driven_motion import DrivenMotion
-from dalembert.analysis.linearization import Linearization
-from dalembert.equations.system import System
-from dalembert.errors import (
-    ArrayError,
-    DalembertError,
-    FileError,
-    InconsistentStateError,
-    InitialStateError,
-    LinearizationError,
-    ModelError,
-    OptionError,
-    PairingError,
-    SimulationInterrupt,
-    UnknownNameError,
-)
-from dalembert.importers.model_file import ModelFile, from_toml
-from dalembert.importers.sympy_mechanics import from_sympy
-from dalembert.initial.diagnosis import Diagnosis
-from dalembert.model.model import Model
-from dalembert.motion.certificate import Certificate, Tolerances
-from dalembert.motion.motion import Motion
-from dalembert.motion.sequence import MotionSequence
-from dalembert.motion.state import State
-from dalembert.run.events import Event, Occurrence
-from dalembert.run.every import Every
+from dalembert.ingredients import INGREDIENTS as _INGREDIENTS
 
 if TYPE_CHECKING:
+    __version__: str
+    from dalembert.analysis.compare import Comparison, compare
+    from dalembert.analysis.driven_motion import DrivenMotion
+    from dalembert.analysis.linearization import Linearization
+    from dalembert.equations.system import System
+    from dalembert.errors import (
+        ArrayError,
+        DalembertError,
+        FileError,
+        InconsistentStateError,
+        InitialStateError,
+        LinearizationError,
+        ModelError,
+        OptionError,
+        PairingError,
+        SimulationInterrupt,
+        UnknownNameError,
+    )
+    from dalembert.importers.model_file import ModelFile, from_toml
+    from dalembert.importers.sympy_mechanics import from_sympy
+    from dalembert.initial.diagnosis import Diagnosis
+    from dalembert.model.model import Model
+    from dalembert.motion.certificate import Certificate, Tolerances
+    from dalembert.motion.motion import Motion
+    from dalembert.motion.sequence import MotionSequence
+    from dalembert.motion.state import State
     from dalembert.run.drift.baumgarte import Baumgarte
     from dalembert.run.drift.blajer import Blajer
     from dalembert.run.drift.no_correction import NoCorrection
     from dalembert.run.drift.projection import Projection
     from dalembert.run.drift.yoon import Yoon
+    from dalembert.run.events import Event, Occurrence
+    from dalembert.run.every import Every
     from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
     from dalembert.run.formulations.minimal_kane import MinimalKane
     from dalembert.run.formulations.nonminimal_kane import NonminimalKane
@@ -61,8 +61,6 @@ if TYPE_CHECKING:
     from dalembert.run.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
     from dalembert.run.residuals.hiller_anantharaman import HillerAnantharaman
     from dalembert.run.residuals.pseudo_speeds import PseudoSpeeds
-
-__version__ = version("dalembert")
 
 __all__ = [
     "DOP853",
@@ -119,10 +117,52 @@ __all__ = [
 ]
 
 
+_PLACES = {
+    "ArrayError": "dalembert.errors",
+    "Certificate": "dalembert.motion.certificate",
+    "Comparison": "dalembert.analysis.compare",
+    "DalembertError": "dalembert.errors",
+    "Diagnosis": "dalembert.initial.diagnosis",
+    "DrivenMotion": "dalembert.analysis.driven_motion",
+    "Event": "dalembert.run.events",
+    "Every": "dalembert.run.every",
+    "FileError": "dalembert.errors",
+    "InconsistentStateError": "dalembert.errors",
+    "InitialStateError": "dalembert.errors",
+    "Linearization": "dalembert.analysis.linearization",
+    "LinearizationError": "dalembert.errors",
+    "Model": "dalembert.model.model",
+    "ModelError": "dalembert.errors",
+    "ModelFile": "dalembert.importers.model_file",
+    "Motion": "dalembert.motion.motion",
+    "MotionSequence": "dalembert.motion.sequence",
+    "Occurrence": "dalembert.run.events",
+    "OptionError": "dalembert.errors",
+    "PairingError": "dalembert.errors",
+    "SimulationInterrupt": "dalembert.errors",
+    "State": "dalembert.motion.state",
+    "System": "dalembert.equations.system",
+    "Tolerances": "dalembert.motion.certificate",
+    "UnknownNameError": "dalembert.errors",
+    "compare": "dalembert.analysis.compare",
+    "from_sympy": "dalembert.importers.sympy_mechanics",
+    "from_toml": "dalembert.importers.model_file",
+    **_INGREDIENTS,
+}
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _ingredients.INGREDIENTS:
+    """A public name, imported when it is first asked for."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version("dalembert")
+    elif name in _PLACES:
+        value = getattr(import_module(_PLACES[name]), name)
+    else:
         raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
-    return getattr(import_module(_ingredients.INGREDIENTS[name]), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -6,43 +6,47 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-import dalembert
-from dalembert import problems
 from dalembert.errors import DalembertError, OptionError, SimulationInterrupt
-from dalembert.importers.model_file import from_toml
-from dalembert.native.engine_object import engine
 from dalembert.printable import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    import dalembert
+    from dalembert import problems
 
 app = typer.Typer(
     help="Constrained mechanical systems: the motion, the reactions, and a certificate that the constraints held.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help in half the time
 )
 
 
 @app.command()
 def examples() -> None:
     """List the mechanisms that can be run by name."""
+    from rich.table import Table
+
+    from dalembert import problems
+
     table = Table(box=None, pad_edge=False)
     for heading in ("name", "what it is", "t_end"):
         table.add_column(heading, overflow="fold")
     for problem in problems.all():
         table.add_row(f"[bold]{problem.name}[/]", problem.title, f"{problem.t_end:g} s")
-    console = Console()
+    console = _console()
     console.print(table)
     console.print("\nRun one:  dalembert run four_bar --t-end 10 --set g=1.62 --out out")
     console.print("or a model of your own:  dalembert run pendulum.toml")
 
 
-@app.command()
+@app.command(short_help="Simulate models or examples; certificates and figures.")
 def run(
     names: Annotated[
         list[str], typer.Argument(metavar="MODEL...", help="Model files (*.toml) or names from `dalembert examples`.")
@@ -76,7 +80,7 @@ def run(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(short_help="Compile a model, find its initial state, diagnose it.")
 def check(
     name: Annotated[
         str, typer.Argument(metavar="MODEL", help="A model file (*.toml) or a name from `dalembert examples`.")
@@ -91,7 +95,7 @@ def check(
 
     Exit status 0: a motion can start there. 1: the model, its start or the input is at fault.
     """
-    console = Console(highlight=False, soft_wrap=True)
+    console = _console(highlight=False, soft_wrap=True)
     try:
         problem, _ = _problem(name)
         system = problem.system()
@@ -106,7 +110,7 @@ def check(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(short_help="Run a model through every formulation and integrator.")
 def compare(
     name: Annotated[
         str, typer.Argument(metavar="MODEL", help="A model file (*.toml) or a name from `dalembert examples`.")
@@ -130,11 +134,11 @@ def compare(
         problem, _ = _problem(name)
         system = problem.system()
         state = problem.state(system, _parse(settings or []))
-        with Console(stderr=True).status("") as status:
+        with _console(stderr=True).status("") as status:
             result = run_all(system, state, problem.t_end if t_end is None else t_end, report=status.update)
     except DalembertError as error:
         _fail(error, 2)
-    console = Console(highlight=False, soft_wrap=True)
+    console = _console(highlight=False, soft_wrap=True)
     console.print(printable(str(result)), markup=False)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
@@ -169,16 +173,25 @@ def live(
         page = system.live(out or f"{problem.name}_live.html", state, sliders=sliders or [], t_end=t_end)
     except DalembertError as error:
         _fail(error, 2)
-    console = Console(highlight=False, soft_wrap=True)
+    console = _console(highlight=False, soft_wrap=True)
     console.print(printable(f"  wrote {page}"), markup=False)
 
 
 @app.command()
 def warmup() -> None:
     """Compile the native engine now instead of at the first simulation (once per installation)."""
+    from dalembert.native.engine_object import engine
+
     begin = time.perf_counter()
     engine()
-    Console().print(f"the engine is ready ({time.perf_counter() - begin:.1f} s)")
+    _console().print(f"the engine is ready ({time.perf_counter() - begin:.1f} s)")
+
+
+def _console(**options: Any) -> Console:
+    """Where to print; what draws it is imported when something is printed."""
+    from rich.console import Console
+
+    return Console(**options)
 
 
 def _parse(settings: list[str]) -> dict[str, float]:
@@ -196,6 +209,9 @@ def _parse(settings: list[str]) -> dict[str, float]:
 
 def _problem(name: str) -> tuple[problems.Problem, Mapping[str, float]]:
     """A model file, told by its ending, or an example by its name; and the tolerances it asks for."""
+    from dalembert import problems
+    from dalembert.importers.model_file import from_toml
+
     if not name.endswith(".toml"):
         return problems.get(name), {}
     file = from_toml(name)
@@ -214,19 +230,24 @@ def _problem(name: str) -> tuple[problems.Problem, Mapping[str, float]]:
 
 def _shown(text: str) -> str:
     """A text from a file, as it is printed."""
+    from rich.markup import escape
+
     return escape(printable(text))
 
 
 def _fail(error: DalembertError, status: int) -> NoReturn:
-    Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {_shown(str(error))}", highlight=False)
+    _console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {_shown(str(error))}", highlight=False)
     raise typer.Exit(status) from error
 
 
 def _run_one(
     name: str, t_end: float | None, changes: dict[str, float], out: Path | None, *, verify: bool, report: bool
 ) -> bool:
+    import dalembert
+    from dalembert.native.engine_object import engine
+
     problem, tolerances = _problem(name)
-    console = Console(highlight=False, soft_wrap=True)
+    console = _console(highlight=False, soft_wrap=True)
     begin = time.perf_counter()
     system = problem.system()
     compiled = time.perf_counter()

@@ -16,7 +16,6 @@ SimulationInterrupt(KeyboardInterrupt) is no error: Ctrl-C; `.motion` is the mot
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -48,6 +47,8 @@ class UnknownNameError(DalembertError, KeyError):
 
     def __init__(self, name: str, known: Iterable[str], where: str) -> None:
         self.name, self.known, self.where = name, tuple(known), where
+        import difflib
+
         close = difflib.get_close_matches(name, self.known, n=3)
         hint = f"did you mean {', '.join(f'`{c}`' for c in close)}?" if close else f"known: {self._listed()}."
         self.message = printable(f"`{name}` is not known in {where}; {hint}")

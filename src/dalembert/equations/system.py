@@ -13,6 +13,7 @@ import numpy as np
 
 from dalembert.equations.checks.inertia import Carrier, Inertias
 from dalembert.equations.functions import Functions
+from dalembert.equations.instants import Kinks
 from dalembert.equations.kernels import Kernels, found
 from dalembert.equations.laws import Row, are_ideal, count_curved, have_friction
 from dalembert.equations.mechanics import Mechanics
@@ -79,6 +80,7 @@ class System:
     joints: tuple[str, ...]
     carriers: tuple[Carrier, ...]
     quantities: tuple[Quantity, ...]
+    kinks: tuple[Kinks, ...]  # instants known beforehand, in the order of the function "kinks"
     functions: Functions = field(repr=False)
     statement: Statement | None = field(default=None, repr=False)  # for symbolic equations; not pickled
     kernels: Kernels = field(init=False, repr=False)  # what is made from it, shared with equal systems out of pickles

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sympy as sp
-from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.errors import DalembertError
 from dalembert.importers.file_parameters import read_parameters
@@ -16,6 +15,7 @@ from dalembert.importers.file_verbs import GROUPS, ORDER
 from dalembert.importers.limits import MOST_COORDINATES, MOST_FAULTS, brief
 from dalembert.importers.model_tables import NAMES, Entry, Tables, check_keys, read_table
 from dalembert.model.model import Model
+from dalembert.model.time_symbols import function_of_time
 from dalembert.printable import printable
 from dalembert.stages import stage
 
@@ -91,7 +91,7 @@ class Statements:
         model, symbols = self.model, self.values.text.symbols
         coordinates, speeds, unknowns = (self._names(kind) for kind in NAMES)
         if coordinates:
-            model.coordinates([dynamicsymbols(name) for name in coordinates])
+            model.coordinates([function_of_time(name) for name in coordinates])
         if unknowns:
             model.unknowns(" ".join(unknowns))
         numbers, self.dependent = read_parameters(
@@ -100,10 +100,10 @@ class Statements:
         if numbers:
             model.parameters({sp.Symbol(name): value for name, value in numbers.items()})
         symbols.update({spelt(name): sp.Symbol(name) for name in numbers})
-        symbols.update({spelt(name): dynamicsymbols(name) for name in (*coordinates, *speeds, *unknowns)})
+        symbols.update({spelt(name): function_of_time(name) for name in (*coordinates, *speeds, *unknowns)})
         kinematics = self._kinematics(coordinates)
         if speeds:
-            model.speeds([dynamicsymbols(name) for name in speeds], kinematics=kinematics or None)
+            model.speeds([function_of_time(name) for name in speeds], kinematics=kinematics or None)
         elif kinematics:
             self.fault("[kinematics] gives rates in terms of speeds; name these by `speeds`")
         self._learn()
@@ -117,7 +117,7 @@ class Statements:
         rates = read_table(said, where, self.fault)
         check_keys(rates, coordinates, where, self.fault, f"the coordinates ({where.text})")
         return {
-            dynamicsymbols(q): self.values.expressions(text, where.value(q))
+            function_of_time(q): self.values.expressions(text, where.value(q))
             for q, text in rates.items()
             if q in coordinates
         }

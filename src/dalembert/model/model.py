@@ -8,17 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
-from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.errors import ModelError
 from dalembert.guidance import no_attribute
-from dalembert.model.beams import Beams
 from dalembert.model.bodies import BodyReader
 from dalembert.model.constraints import ConstraintReader
-from dalembert.model.contacts import Contacts
 from dalembert.model.declarations import Declarations
-from dalembert.model.elements import Elements
-from dalembert.model.joints import Joints
 from dalembert.model.journal import Journal, said
 from dalembert.model.markers import GROUND, Marker, by_name
 from dalembert.model.names import Names
@@ -41,12 +36,18 @@ from dalembert.model.statement import (
     Statement,
     Torque,
 )
+from dalembert.model.tables import Table, TableReader
+from dalembert.model.time_symbols import function_of_time, time_symbol
 from dalembert.model.vectors import derivative
 from dalembert.stages import stage
 from dalembert.text_tables import html_table
 
 if TYPE_CHECKING:
     import dalembert
+    from dalembert.model.beams import Beams
+    from dalembert.model.contacts import Contacts
+    from dalembert.model.elements import Elements
+    from dalembert.model.joints import Joints
 
 Expression = Any  # a SymPy expression or a number
 Components = Sequence[Expression]
@@ -61,7 +62,7 @@ class Model:
 
     def __init__(self, name: str = "model") -> None:
         self.name = name
-        self.statement = Statement(name=name, time=dynamicsymbols._t)  # noqa: SLF001 - SymPy's only spelling of its time symbol
+        self.statement = Statement(name=name, time=time_symbol())
         self.journal = Journal()
         self._read = Reader(self.statement.faults)
         self._names = Names(self._read.fault)
@@ -71,6 +72,7 @@ class Model:
         self._bodies = BodyReader(self.statement, self._read, self._names, self._declare, self._constraints)
         self._nonideal = NonidealReader(self.statement, self._read, self._names)
         self._outputs = OutputReader(self.statement, self._read, self._names)
+        self._tables = TableReader(name, self._names)
 
     @property
     def t(self) -> sp.Symbol:
@@ -152,6 +154,16 @@ class Model:
         """
         return self._declare.quaternion(name, speeds)
 
+    def table(self, name: str, times: Any, values: Any, *, kind: str = "linear", ends: str = "held") -> type[Table]:
+        """A function by data: `tau = model.table("tau", times, values)`, then `tau(t)`, `tau(x)`, `tau(x.diff())`.
+
+        `times` (n,) increase, whatever they are times of; `values` (n,) are what the function is there. `kind` is
+        "linear" (straight between the points) or "cubic" (a spline, twice continuously differentiable). Outside the
+        data the first and last value hold, or the data repeat with `ends="periodic"`. Steps end on the points of
+        tables of time.
+        """
+        return self._tables.table(name, times, values, kind, ends)
+
     # -- inertia and forces ---------------------------------------------------------------------------------------
 
     @said()
@@ -217,21 +229,29 @@ class Model:
     @property
     def joints(self) -> Joints:
         """Joints between bodies: `model.joints.revolute("A", first, second)` and others."""
+        from dalembert.model.joints import Joints
+
         return Joints(self)
 
     @property
     def contacts(self) -> Contacts:
         """Rolling and skating without slip: `model.contacts.disc("C", hub, radius=r)` and others."""
+        from dalembert.model.contacts import Contacts
+
         return Contacts(self)
 
     @property
     def beams(self) -> Beams:
         """Flexible beams in the plane: `model.beams.cable("beam", start=, end=, elements=, ...)` and others."""
+        from dalembert.model.beams import Beams
+
         return Beams(self)
 
     @property
     def elements(self) -> Elements:
         """Springs, dampers and actuators: `model.elements.spring("s", P, Q, stiffness=k)` and others."""
+        from dalembert.model.elements import Elements
+
         return Elements(self)
 
     @said()
@@ -406,7 +426,7 @@ class Model:
             for name in names
             if self._names.kind(name)
         ]
-        new = [dynamicsymbols(name) for name in names]
+        new = [function_of_time(name) for name in names]
         rates = [derivative(q, self.t) - u for q, u in zip(rest, new, strict=True)]
         coordinates, speeds = set(s.coordinates), {*s.speeds, *new}
         # Levels anew: a constraint may name a speed that was declared after it.

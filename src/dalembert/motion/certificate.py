@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -226,7 +224,10 @@ def combine(parts: Sequence[Certificate], **whole: Any) -> Certificate:
 
 def versions() -> str:
     """The versions a result depends on, in one line."""
-    packages = ("dalembert", "numpy", "casadi", "numba", "llvmlite")
+    import platform
+    from importlib.metadata import version
+
+    packages = ("dalembert", "numpy", "casadi", "llvmlite")
     return ", ".join(f"{name} {version(name)}" for name in packages) + f", Python {platform.python_version()}"
 
 

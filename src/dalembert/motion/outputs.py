@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
-from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.equations.labels import label_of
 from dalembert.equations.naming import name_of
@@ -25,6 +24,7 @@ from dalembert.errors import DalembertError, UnknownNameError
 from dalembert.model.markers import Marker, velocity_of
 from dalembert.model.reading import listed
 from dalembert.model.statement import Constraint, Element, Joint, Output, Point
+from dalembert.model.time_symbols import time_symbol
 from dalembert.motion.protocols import Source
 from dalembert.motion.reactions import motion_values
 from dalembert.motion.turns import count_turns
@@ -262,7 +262,7 @@ def _of_point(source: Any, point: Any, what: str) -> Any:
 
 def _components(marker: Marker, what: str) -> list[sp.Expr]:
     """Position, velocity or acceleration of a marker in the symbols of the model."""
-    t = dynamicsymbols._t  # noqa: SLF001 - SymPy's only spelling of its time symbol
+    t = time_symbol()
     if what == "position":
         if marker.position is None:
             raise DalembertError(f"the marker on `{marker.body.name}` has no position: its body has none")

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import sympy as sp
-from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.equations.system import System
 from dalembert.errors import FileError, UnknownNameError
 from dalembert.model.reading import listed
+from dalembert.model.time_symbols import function_of_time
 from dalembert.motion.archive import facts_in, floats_in, read_archive, reading
 from dalembert.motion.certificate import Certificate, combine, energy_finding
 from dalembert.motion.files import packed, unpacked
@@ -266,7 +266,7 @@ class MotionSequence(Recorded):
         """What stands in an expression for multipliers and unknowns that a segment does not have."""
         known = {*motion.constraint_names, *motion.system.unknowns}
         missing = [name for name in self._forces if name not in known]
-        return {f(name): sp.S.Zero for name in missing for f in (sp.Symbol, dynamicsymbols)}
+        return {f(name): sp.S.Zero for name in missing for f in (sp.Symbol, function_of_time)}
 
     def _where_known(self, values: Callable[[Motion], np.ndarray], absent: float = 0.0) -> list[np.ndarray]:
         """Values of each segment, `absent` in those that do not know what is asked for; raises if none does."""

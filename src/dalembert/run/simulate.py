@@ -16,12 +16,8 @@ from dalembert.errors import ArrayError, InconsistentStateError, OptionError, Pa
 from dalembert.ingredients import every
 from dalembert.initial.degeneracy import check_degeneracy
 from dalembert.motion.motion import Motion
-from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
-from dalembert.run.event_checks import check_events
 from dalembert.run.events import Event
-from dalembert.run.every import Every
-from dalembert.run.hybrid import follow_events
 from dalembert.run.progress import Progress
 from dalembert.run.recipe import Recipe
 from dalembert.run.segment import run_segment
@@ -30,7 +26,9 @@ from dalembert.run.status import Status
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from dalembert.motion.sequence import MotionSequence
     from dalembert.run.engine import Drift, Formulation
+    from dalembert.run.every import Every
     from dalembert.run.integrators.integrator import Integrator
 
 CONSISTENT = 1e-8  # a larger violation at the start is refused rather than silently repaired
@@ -56,7 +54,7 @@ def simulate(
     known = state.report is not None and state.system is system and not parameters  # what `initial` made sure of
     if state.system is not system or parameters:
         state = replace(state, system=system, parameters=values)
-    looked_for = check_events(state, events) if events else ()
+    looked_for = _checked(state, events) if events else ()
     if any(isinstance(event, Event) for event in looked_for):
         check_locates(integrator)
     motion: Motion | MotionSequence
@@ -68,6 +66,8 @@ def simulate(
         if not known:
             check_degeneracy(system, span[0], state.q, state.u, values)
         if looked_for:
+            from dalembert.run.hybrid import follow_events
+
             motion, status = follow_events(recipe, state, span, times, looked_for, progress)
         else:
             motion, status, _ = run_segment(recipe, engine, state, span, times, progress)
@@ -79,6 +79,13 @@ def simulate(
         except KeyboardInterrupt as interruption:
             raise SimulationInterrupt(f"`{system.name}`: the second run was interrupted", motion) from interruption
     return motion
+
+
+def _checked(state: State, events: Iterable[Event | Every]) -> tuple[Event | Every, ...]:
+    """The events of a run, checked."""
+    from dalembert.run.event_checks import check_events
+
+    return check_events(state, events)
 
 
 def check_locates(integrator: Integrator) -> None:
