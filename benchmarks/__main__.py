@@ -29,6 +29,7 @@ NAMES = (
     "work_precision",
     "initial_states",
     "linearization",
+    "sweeps",
 )
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 PACKAGES = ("dalembert", "numpy", "scipy", "sympy", "casadi", "numba", "llvmlite")

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from dalembert.analysis.compare import Comparison, compare
     from dalembert.analysis.driven_motion import DrivenMotion
     from dalembert.analysis.linearization import Linearization
+    from dalembert.analysis.sweep.reductions import CrossingTime, Final, Maximum, Mean, Minimum
+    from dalembert.analysis.sweep.samples import latin_hypercube, monte_carlo
     from dalembert.equations.system import System
     from dalembert.errors import (
         ArrayError,
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from dalembert.run.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
     from dalembert.run.residuals.hiller_anantharaman import HillerAnantharaman
     from dalembert.run.residuals.pseudo_speeds import PseudoSpeeds
+    from dalembert.view.envelope import plot_envelope
 
 __all__ = [
     "DOP853",
@@ -72,12 +75,14 @@ __all__ = [
     "Blajer",
     "Certificate",
     "Comparison",
+    "CrossingTime",
     "DalembertError",
     "Diagnosis",
     "DrivenMotion",
     "Event",
     "Every",
     "FileError",
+    "Final",
     "GearGuptaLeimkuhler",
     "GeneralizedAlpha",
     "HillerAnantharaman",
@@ -87,7 +92,10 @@ __all__ = [
     "LagrangeMultipliers",
     "Linearization",
     "LinearizationError",
+    "Maximum",
+    "Mean",
     "MinimalKane",
+    "Minimum",
     "Model",
     "ModelError",
     "ModelFile",
@@ -114,6 +122,9 @@ __all__ = [
     "compare",
     "from_sympy",
     "from_toml",
+    "latin_hypercube",
+    "monte_carlo",
+    "plot_envelope",
 ]
 
 
@@ -121,16 +132,21 @@ _PLACES = {
     "ArrayError": "dalembert.errors",
     "Certificate": "dalembert.motion.certificate",
     "Comparison": "dalembert.analysis.compare",
+    "CrossingTime": "dalembert.analysis.sweep.reductions",
     "DalembertError": "dalembert.errors",
     "Diagnosis": "dalembert.initial.diagnosis",
     "DrivenMotion": "dalembert.analysis.driven_motion",
     "Event": "dalembert.run.events",
     "Every": "dalembert.run.every",
     "FileError": "dalembert.errors",
+    "Final": "dalembert.analysis.sweep.reductions",
     "InconsistentStateError": "dalembert.errors",
     "InitialStateError": "dalembert.errors",
     "Linearization": "dalembert.analysis.linearization",
     "LinearizationError": "dalembert.errors",
+    "Maximum": "dalembert.analysis.sweep.reductions",
+    "Mean": "dalembert.analysis.sweep.reductions",
+    "Minimum": "dalembert.analysis.sweep.reductions",
     "Model": "dalembert.model.model",
     "ModelError": "dalembert.errors",
     "ModelFile": "dalembert.importers.model_file",
@@ -147,6 +163,9 @@ _PLACES = {
     "compare": "dalembert.analysis.compare",
     "from_sympy": "dalembert.importers.sympy_mechanics",
     "from_toml": "dalembert.importers.model_file",
+    "latin_hypercube": "dalembert.analysis.sweep.samples",
+    "monte_carlo": "dalembert.analysis.sweep.samples",
+    "plot_envelope": "dalembert.view.envelope",
     **_INGREDIENTS,
 }
 

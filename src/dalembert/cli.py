@@ -1,4 +1,4 @@
-"""The command line: `dalembert new`, then `check`, `run`, `live` or `compare` of a model file or an example."""
+"""The command line: `dalembert new`, then `check`, `run`, `live`, `sweep` or `compare` of a model or an example."""
 
 from __future__ import annotations
 
@@ -242,6 +242,46 @@ def live(
         end = problem.t_end if t_end is None else t_end
         page = one.system.live(target, one.state, sliders=sliders or [], t_end=end)
     _print(f"  wrote {page}")
+
+
+@app.command(short_help="Run a model for many values of its parameters.")
+def sweep(
+    name: Model,
+    vary: Annotated[
+        list[str],
+        typer.Option(metavar="NAME=FIRST:LAST:COUNT", help="What varies; or NAME=VALUE,VALUE. Repeat: a grid."),
+    ],
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="What to keep: x, final:x, max:x, min:x, mean:x, crossing:x; may be repeated."
+        ),
+    ] = None,
+    samples: Annotated[int, typer.Option(help="Times at which plain names are kept; 0: at the end only.")] = 0,
+    t_end: End = None,
+    settings: Settings = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="runs.zarr (goes on if it is there), .nc, .csv or .parquet.")
+    ] = None,
+) -> None:
+    """Run a model for many values of its parameters, initial values or tolerances.
+
+    For example:  dalembert sweep pendulum.toml --vary L=0.5:1.5:50 --keep max:vx --out runs.zarr
+
+    Exit status 0: every run is ok. 1: some run failed or did not hold; the others are kept. 2: wrong input.
+    130: stopped by Ctrl-C; a store keeps what is done and goes on when called again.
+    """
+    from dalembert.cli_inputs import read_request, read_settings
+    from dalembert.cli_sweep import check_target, run_sweep, summary_of
+
+    with _failing(2):
+        check_target(out)
+        request = read_request(name, read_settings(settings or []))
+        runs = run_sweep(request, vary, keep or [], samples, t_end, out)
+    for line in (*summary_of(runs), *([f"wrote {out}"] if out else [])):
+        _print(line)
+    if not runs["ok"].to_numpy().all():
+        raise typer.Exit(1)
 
 
 @app.command(short_help="Build the native engine now, not at the first run.")

@@ -112,14 +112,14 @@ class InitialStateError(DalembertError, ValueError):
 
 
 class SimulationInterrupt(KeyboardInterrupt):
-    """Ctrl-C during a run; `.motion` holds the samples up to there.
+    """Ctrl-C during a run; `.motion` holds the samples up to there. In a sweep `.runs` holds the runs that are done.
 
     It is a KeyboardInterrupt, so that a loop over runs ends as well. At the prompt, the motion is
     `sys.last_value.motion`.
     """
 
-    def __init__(self, message: str, motion: Any = None) -> None:
-        self.motion = motion
+    def __init__(self, message: str, motion: Any = None, runs: Any = None) -> None:
+        self.motion, self.runs = motion, runs
         super().__init__(message)
 
 

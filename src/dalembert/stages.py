@@ -19,6 +19,7 @@ ARROWS = {
     "System.initial": "dalembert.initial.consistent:find_state",
     "System.suggest_independent": "dalembert.initial.choice:suggest_independent",
     "System.simulate": "dalembert.run.simulate:simulate",
+    "System.sweep": "dalembert.analysis.sweep.sweep:sweep",
     "System.diagnose": "dalembert.initial.diagnosis:diagnose",
     "System.partial_velocities": "dalembert.analysis.kane:partial_velocities",
     "System.partial_angular_velocities": "dalembert.analysis.kane:partial_angular_velocities",

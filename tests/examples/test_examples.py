@@ -218,3 +218,24 @@ def test_bicycle_root_locus(run):
         real, imaginary, *others = line.get_ydata()
         for value in (complex(real, imaginary), *others):
             assert np.abs(locus.eigenvalues[k] - value).min() < 1e-11
+
+
+@pytest.mark.slow
+def test_many_runs(run):
+    """Every run is ok, the sample has the spread asked for, and the envelope is that of the runs."""
+    example, runs, figures = run("many_runs")
+    assert dict(runs.sizes) == {"run": example.RUNS, "t": 301}
+    assert runs["ok"].all()
+    assert runs["q1"].attrs["units"] == "rad"
+    for name, length in (("la", 0.8), ("lb", 2.0), ("lc", 1.0)):
+        assert float(runs[name].mean()) == pytest.approx(
+            length, abs=3e-4
+        )  # stratified: a mean of 200 is off by far less
+        assert float(runs[name].std()) == pytest.approx(example.SPREAD, rel=0.02)
+    spread = runs["q1"].std("run")
+    assert float(spread[-1]) > 10 * float(spread[10])
+    np.testing.assert_array_equal(runs["q1_final"], runs["q1"].isel(t=-1))
+    envelope, histogram, *_ = figures["many_runs.png"].axes
+    np.testing.assert_allclose(shown(envelope)[1][0][1], runs["q1"].median("run"))
+    assert sum(patch.get_height() for patch in histogram.patches) == example.RUNS
+    assert all("[" in axes.get_ylabel() for axes in figures["many_runs.png"].axes)

@@ -22,6 +22,7 @@ from dalembert.equations.quantities import STATED, Quantity
 from dalembert.errors import ArrayError, UnknownNameError
 from dalembert.guidance import no_attribute, of_arrays, takes
 from dalembert.model.statement import Statement
+from dalembert.native.along import along
 from dalembert.native.kernel import Kernel
 from dalembert.stages import stage
 from dalembert.text_tables import html_table
@@ -29,6 +30,7 @@ from dalembert.text_tables import html_table
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import xarray as xr
     from numpy.typing import ArrayLike
 
     import dalembert as da
@@ -175,10 +177,15 @@ class System:
                 raise UnknownNameError(name, self.parameters, f"the parameters of `{self.name}`")
             number = finite_number(value, f"parameter `{name}`")
             values[self.parameters.index(name)] = number
-        if changes:
+        if changes and any(values[k] != self.parameter_defaults[k] for k in self._weighty):
             inertias = Inertias(self.carriers, self.functions["inertias"], self.parameters)
             inertias.check(np.array(self.parameter_defaults, dtype=float), values)
         return values
+
+    @cached_property
+    def _weighty(self) -> tuple[int, ...]:
+        """Indices of the parameters that masses and inertias depend on."""
+        return Inertias(self.carriers, self.functions["inertias"], self.parameters).reads
 
     @cached_property
     def named_quantities(self) -> dict[str, tuple[Quantity, int | None]]:
@@ -203,6 +210,10 @@ class System:
         The name tells the function from those of other makers: an equal one gives what was kept, not what is built.
         """
         return self.kernels.compiled(name, build)
+
+    def known_kernel(self, name: str) -> Kernel | None:
+        """What `derived_kernel` has kept under `name`; None if nobody had it compiled."""
+        return self.kernels.known(("kernel", name))
 
     def optional_kernel(self, name: str, build: Callable[[], ca.Function | None]) -> Kernel | None:
         """As `derived_kernel`, for a function that is left out where it would be too long or has nothing to do."""
@@ -236,8 +247,13 @@ class System:
         if lead:
             pieces = [np.broadcast_to(piece, (*lead, piece.shape[-1])) for piece in pieces]
         x = np.concatenate(pieces, axis=-1)
-        out = np.array([self._value(name, row) for row in x.reshape(-1, x.shape[-1])])
-        return out.reshape(*lead, self.functions[name].size1_out(0))
+        return self._values(name, x.reshape(-1, x.shape[-1])).reshape(*lead, self.functions[name].size1_out(0))
+
+    def _values(self, name: str, x: np.ndarray) -> np.ndarray:
+        """One of `functions` at many points x (nt, n_in), (nt, n_out)."""
+        if name in self.kernels.native or self.functions[name].n_instructions() <= PROMPT:
+            return along(self.kernel(name), x)
+        return np.array([self._value(name, row) for row in x])
 
     def _value(self, name: str, x: np.ndarray) -> np.ndarray:
         """One of `functions` at one point."""
@@ -421,6 +437,10 @@ class System:
             self, state, t_end, t_eval=t_eval, parameters=parameters, formulation=formulation, drift=drift,
             integrator=integrator, events=events, verify=verify,
         )  # fmt: skip
+
+    def sweep(self, values: Any, t_end: float | tuple[float, float], **options: Any) -> xr.Dataset:
+        """Outputs of many runs with different `values`, labelled; see `dalembert.analysis.sweep.sweep.sweep`."""
+        return stage("System.sweep")(self, values, t_end, **options)
 
     def diagnose(self, state: da.State) -> da.Diagnosis:
         """Degrees of freedom, rank, redundant and conflicting constraints by name, and which reactions are unique."""

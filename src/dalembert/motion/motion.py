@@ -252,6 +252,19 @@ class Motion(Recorded):
         nq, size = self.system.nq, self.system.nq + self.system.nu
         return replace(self, t=ts, q=rows[:, :nq], u=rows[:, nq:size], work=rows[:, size], known=None)
 
+    def continued(self, k: int, times: np.ndarray) -> Motion:
+        """The motion at increasing times after sample k, integrated from there in one go, with dense output."""
+        recipe, facts = self._origin("continued between its samples")
+        engine, begin = recipe.engine(self.system, self.parameters), float(self.t[k])
+        engine.start_from(facts, begin)
+        start = np.concatenate([self.q[k], self.u[k]])
+        samples = recipe.integrator.run(engine, start, (begin, float(times[-1])), times)
+        _check_continued(samples.status, float(times[-1]))
+        nq, size, works = self.system.nq, engine.size, self.system.works
+        work = self.work[k] + (samples.z[:, size] if works else np.zeros(len(times)))
+        z = samples.z
+        return replace(self, t=samples.t, q=z[:, :nq], u=z[:, nq:size], work=work, known=None)
+
     def _continued(self, t: float) -> np.ndarray:
         """(q, u, work) at time t, by a run of its own from the sample before it."""
         k = int(np.searchsorted(self.t, t, side="right")) - 1
@@ -262,10 +275,7 @@ class Motion(Recorded):
         engine = recipe.engine(self.system, self.parameters)
         engine.start_from(facts, float(self.t[k]))
         samples = recipe.integrator.run(engine, start[:-1], (float(self.t[k]), t), np.array([t]))
-        if samples.status == Status.INTERRUPTED:
-            raise KeyboardInterrupt
-        if samples.status != 0:
-            raise DalembertError(f"the motion cannot be continued to t = {t:g}: {samples.status.message}")
+        _check_continued(samples.status, t)
         z = samples.z[-1]
         return np.concatenate([z[: engine.size], start[-1:] + (z[-1] if self.system.works else 0.0)])
 
@@ -344,6 +354,14 @@ class Motion(Recorded):
         motion = replace(self, known=replace(fresh, udot=udot, multipliers=multipliers))
         acceleration, balance = equation_residuals(motion)
         return replace(motion.evaluation, acceleration=acceleration, balance=balance)
+
+
+def _check_continued(status: Status, t: float) -> None:
+    """Raise if a run between the samples did not reach time t."""
+    if status == Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    if status != 0:
+        raise DalembertError(f"the motion cannot be continued to t = {t:g}: {status.message}")
 
 
 def _shapes(system: System, samples: int) -> dict[str, tuple[int, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -49,7 +49,9 @@ def simulate(
 ) -> Motion | MotionSequence:
     """The motion from `state` to `t_end`, or over `(t0, t_end)`; `System.simulate` describes the options."""
     formulation, drift, integrator = pair(formulation, drift, integrator)
-    span, times = _times(state, t_end, t_eval)
+    if not isinstance(state, State):
+        raise PairingError(f"simulate needs a State, got {type(state).__name__}; call system.initial(...) for one")
+    span, times = check_times(state.t, t_end, t_eval)
     values = _parameters(system, state, parameters)
     known = state.report is not None and state.system is system and not parameters  # what `initial` made sure of
     if state.system is not system or parameters:
@@ -57,20 +59,10 @@ def simulate(
     looked_for = _checked(state, events) if events else ()
     if any(isinstance(event, Event) for event in looked_for):
         check_locates(integrator)
+    recipe = Recipe(formulation, drift, integrator)
     motion: Motion | MotionSequence
     with closing(Progress(system.name, span)) as progress:
-        recipe = Recipe(formulation, drift, integrator)
-        engine = recipe.engine(system, state.parameters)
-        if not engine.violation(span[0], state.z) <= CONSISTENT:
-            raise _inconsistent(state, span[0])
-        if not known:
-            check_degeneracy(system, span[0], state.q, state.u, values)
-        if looked_for:
-            from dalembert.run.hybrid import follow_events
-
-            motion, status = follow_events(recipe, state, span, times, looked_for, progress)
-        else:
-            motion, status, _ = run_segment(recipe, engine, state, span, times, progress)
+        motion, status = run_from(recipe, state, span, times, looked_for, progress, known=known)
     if status == Status.INTERRUPTED:
         raise SimulationInterrupt(f"`{system.name}`: {motion.message}", motion)
     if verify:
@@ -86,6 +78,33 @@ def _checked(state: State, events: Iterable[Event | Every]) -> tuple[Event | Eve
     from dalembert.run.event_checks import check_events
 
     return check_events(state, events)
+
+
+def run_from(
+    recipe: Recipe,
+    state: State,
+    span: tuple[float, float],
+    times: np.ndarray | None,
+    events: Sequence[Event | Every],
+    progress: Callable[[float], None] | None,
+    *,
+    known: bool,
+) -> tuple[Motion | MotionSequence, Status]:
+    """The motion from a state and how it ended; every option has been checked.
+
+    `known` says that the state comes from `initial`, which has looked for degenerate constraints.
+    """
+    system, engine = state.system, recipe.engine(state.system, state.parameters)
+    if not engine.violation(span[0], state.z) <= CONSISTENT:
+        raise _inconsistent(state, span[0])
+    if not known:
+        check_degeneracy(system, span[0], state.q, state.u, state.parameters)
+    if events:
+        from dalembert.run.hybrid import follow_events
+
+        return follow_events(recipe, state, span, times, events, progress)
+    motion, status, _ = run_segment(recipe, engine, state, span, times, progress)
+    return motion, status
 
 
 def check_locates(integrator: Integrator) -> None:
@@ -182,17 +201,16 @@ def _check_implicit(formulation: Formulation | None, drift: Drift | None, name: 
 _EXAMPLES = {"formulation": "LagrangeMultipliers()", "drift": "Projection()", "integrator": "DOP853()"}
 
 
-def _times(
-    state: State, t_end: float | tuple[float, float], t_eval: ArrayLike | None
+def check_times(
+    start: float, t_end: float | tuple[float, float], t_eval: ArrayLike | None
 ) -> tuple[tuple[float, float], np.ndarray | None]:
-    if not isinstance(state, State):
-        raise PairingError(f"simulate needs a State, got {type(state).__name__}; call system.initial(...) for one")
+    """The interval from `start`, or as `t_end` gives it, and the times to sample; raises if they cannot be."""
     if np.ndim(t_end) and np.shape(t_end) != (2,):
         raise ArrayError(
             f"t_end is a number or (t0, t_end), got shape {np.shape(t_end)}; times of samples are t_eval=..., as in "
             "system.simulate(state, times[-1], t_eval=times)"
         )
-    t0, t1 = map(float, np.atleast_1d(t_end) if np.ndim(t_end) else (state.t, t_end))
+    t0, t1 = map(float, np.atleast_1d(t_end) if np.ndim(t_end) else (start, t_end))
     if not (math.isfinite(t0) and math.isfinite(t1)):
         raise OptionError(f"the interval {t0} .. {t1} is not finite")
     if not t1 > t0:
