@@ -16,6 +16,7 @@ import sympy as sp
 from dalembert.errors import UnknownNameError
 from dalembert.importers.expression_size import Size, measure
 from dalembert.importers.limits import LARGEST_NUMBER, brief
+from dalembert.importers.syntax_hints import expression_hint
 
 FUNCTIONS: Mapping[str, tuple[Callable[..., sp.Expr], int, int]] = {  # least and largest number of arguments
     **{f.__name__: (f, 1, 1) for f in (sp.sin, sp.cos, sp.tan, sp.asin, sp.acos, sp.atan, sp.sinh, sp.cosh, sp.tanh)},
@@ -76,7 +77,7 @@ class ExpressionText:
             return self._walk(tree.body, f"{where}: ", brief(text))
         except SyntaxError as error:
             shown = f"`{brief(text)}` is not an expression: {brief(error.msg)}"
-            return self._refuse(f"{where}: {shown} at character {error.offset}")
+            return self._refuse(f"{where}: {shown} at character {error.offset}{expression_hint(text)}")
         except (RecursionError, MemoryError):
             return self._refuse(f"{where}: `{brief(text)}` is nested too deeply; use [definitions]")
         except (ValueError, TypeError, ArithmeticError, AttributeError) as error:  # SymPy finds no sense in it
@@ -117,7 +118,8 @@ class ExpressionText:
                 made = (self._rate if name == RATE else partial(self._call, name))(args, where, text)
                 return self._in_range(made, where, text)
         part = brief(ast.unparse(node))
-        hint = "; a power is written **" if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor) else ""
+        power = isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor)
+        hint = "; a power is written **" if power else expression_hint(part)
         return self._refuse(
             f"{where}`{part}` in `{text}` is not allowed{hint or '; use + - * / **, names, numbers and functions'}"
         )
