@@ -206,6 +206,16 @@ def test_long_lines_and_other_encodings_are_refused_quickly(fault_of, tmp_path):
         ),
         ('[[beems]]\nname = "b"', "line 1, column 1: `beems` is not known in the file; did you mean `beams`"),
         ('[[events]]\nexpression = "1"', "is a constant and never crosses zero"),
+        (
+            '[[tables]]\nname = "f"\ntimes = [0, 1, 1]\nvalues = [0, 1, 2]',
+            "line 1, column 1: [[tables]] f: table `f`: times must increase",
+        ),
+        ('[[tables]]\nname = "f"\ntimes = [0, "b"]\nvalues = [0, 1]', "line 3, column 9: [[tables]] f, times[1]: `b`"),
+        ('[[tables]]\nname = "f"\ntimes = [0, 1]\nvalues = [0, 1]\nkind = "square"', "kind is 'square'"),
+        (
+            'coordinates = ["x"]\n[energy]\npotential = "2*f"\n[[tables]]\nname = "f"\ntimes = [0, 1]\nvalues = [0, 1]',
+            "`f` in `2*f` is a table; apply it, as in f(t)",
+        ),
     ],
 )
 def test_fault_of_a_table_is_told_with_its_place(fault_of, text, words):

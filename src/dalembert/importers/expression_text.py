@@ -18,7 +18,7 @@ from dalembert.importers.expression_size import Size, measure
 from dalembert.importers.limits import LARGEST_NUMBER, brief
 from dalembert.importers.syntax_hints import expression_hint
 
-FUNCTIONS: Mapping[str, tuple[Callable[..., sp.Expr], int, int]] = {  # least and largest number of arguments
+FUNCTIONS: dict[str, tuple[Callable[..., sp.Expr], int, int]] = {  # least and largest number of arguments
     **{f.__name__: (f, 1, 1) for f in (sp.sin, sp.cos, sp.tan, sp.asin, sp.acos, sp.atan, sp.sinh, sp.cosh, sp.tanh)},
     **{name: (getattr(sp, name), 1, 1) for name in ("exp", "log", "sqrt", "Abs", "sign")},
     "atan2": (sp.atan2, 2, 2),
@@ -49,6 +49,7 @@ class ExpressionText:
     def __init__(
         self, symbols: dict[str, sp.Expr], definitions: Mapping[str, Any], time: sp.Symbol, fault: Callable[[str], None]
     ) -> None:
+        self.tables: dict[str, Callable[[sp.Expr], sp.Expr]] = {}  # functions given by data, by name
         self.symbols, self._definitions, self._time, self._fault = symbols, dict(definitions), time, fault
         self._open: list[str] = []  # definitions that are being read
         self._sizes: dict[str, Size] = {}  # of those that were
@@ -161,15 +162,18 @@ class ExpressionText:
             self._open.pop()
             del self._definitions[name]
             self.symbols[name] = read
+        if name in self.tables:
+            return self._refuse(f"{where}`{name}` in `{text}` is a table; apply it, as in {name}(t)")
         found = {**self.symbols, **CONSTANTS, "t": self._time}
         if name in found:
             return found[name]
         return self._refuse(where + str(UnknownNameError(name, [*{**found, **self._definitions}], f"`{text}`")))
 
     def _call(self, name: str, args: list[ast.expr], where: str, text: str) -> sp.Expr:
-        if name not in FUNCTIONS:
-            return self._refuse(where + str(UnknownNameError(name, FUNCTIONS, f"the functions (`{text}`)")))
-        function, least, most = FUNCTIONS[name]
+        known = FUNCTIONS | {table: (function, 1, 1) for table, function in self.tables.items()}
+        if name not in known:
+            return self._refuse(where + str(UnknownNameError(name, known, f"the functions (`{text}`)")))
+        function, least, most = known[name]
         if not least <= len(args) <= most:
             need = str(least) if least == most else f"{least} to {most}"
             return self._refuse(f"{where}`{name}` in `{text}` takes {need} arguments, got {len(args)}")

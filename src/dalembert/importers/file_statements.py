@@ -61,10 +61,12 @@ class Statements:
 
     def state_all(self) -> None:
         """Everything that makes the model, symbols first."""
+        for entry in self._complete("tables"):
+            self._tabulate(entry)
         self._declare()
         if "gravity" in self.file.values:
             self.model.gravity(self.values.expressions(self.file.values["gravity"], self._top("gravity")))
-        for kind in ORDER:
+        for kind in ORDER[1:]:
             state = {"generalized_forces": self._push, "energy": self._add_energy}.get(kind, self._state)
             for entry in self._complete(kind):
                 state(kind, entry)
@@ -85,6 +87,27 @@ class Statements:
             self.fault(f'{where}: `{kind}` must be a list of names such as ["x", "y"], got {brief(names)}')
             return []
         return [name for name in names if self.values.fits(name, where)]
+
+    def _tabulate(self, entry: Entry) -> None:
+        """A function given by data, known by its name from then on."""
+        name, known = entry.values["name"], len(self.faults)
+        if not self.values.fits(name, entry.where):
+            return
+        arguments: dict[str, Any] = {"name": name}
+        for key, value in entry.values.items():
+            where = entry.where.key(key)
+            if key in ("times", "values"):
+                listed = value if isinstance(value, list) else [value]
+                arguments[key] = [self.values.number(v, where.part(f"[{k}]")) for k, v in enumerate(listed)]
+            elif key != "name":
+                arguments[key] = self.values.line(value, where)
+        if len(self.faults) > known:
+            return
+        try:
+            self.values.text.tables[spelt(name)] = self.model.table(**arguments)
+        except DalembertError as error:
+            for fault in getattr(error, "faults", [str(error)]):
+                self.fault(f"{entry.where}: {fault}")
 
     def _declare(self) -> None:
         """Symbols and kinematics."""

@@ -154,6 +154,7 @@ class Model:
         """
         return self._declare.quaternion(name, speeds)
 
+    @said()
     def table(self, name: str, times: Any, values: Any, *, kind: str = "linear", ends: str = "held") -> type[Table]:
         """A function by data: `tau = model.table("tau", times, values)`, then `tau(t)`, `tau(x)`, `tau(x.diff())`.
 
