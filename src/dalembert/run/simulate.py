@@ -64,6 +64,7 @@ def simulate(
     if any(isinstance(event, Event) for event in looked_for):
         check_locates(integrator)
     recipe = Recipe(formulation, drift, integrator)
+    motion: Motion | MotionSequence
     with closing(Progress(system.name, span)) as progress:
         motion, status = run_from(recipe, state, span, times, looked_for, progress, known=known)
     if status == Status.INTERRUPTED:
