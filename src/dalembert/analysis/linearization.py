@@ -12,8 +12,8 @@ import numpy as np
 
 from dalembert.errors import ArrayError, DalembertError, OptionError
 from dalembert.motion.state import State
-from dalembert.motion.tables import text_table
 from dalembert.stages import stage
+from dalembert.text_tables import text_table
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

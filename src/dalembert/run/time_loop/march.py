@@ -129,6 +129,7 @@ class March:
         samples = np.zeros(capacity * (1 + nz))
         self.ts, self.zs = samples[:capacity], samples[capacity:]
         self.z[: engine.size] = z0[: engine.size]  # the work done starts at zero
+        self.z[engine.plain :] = z0[engine.plain :]  # derivatives, if there are any
         self.clock = loop.new_clock(t0, t1, method)
         self.chunks: list[tuple[np.ndarray, np.ndarray]] = []
         self.events: list[tuple[int, float, np.ndarray]] = []
