@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 from dalembert import ingredients as _ingredients
 from dalembert.analysis.compare import Comparison, compare
 from dalembert.analysis.driven_motion import DrivenMotion
+from dalembert.analysis.fit_result import Fit
+from dalembert.analysis.gradient import Final, Gradient, Integral
 from dalembert.analysis.linearization import Linearization
+from dalembert.analysis.losses import Cauchy, Huber, SoftL1
 from dalembert.equations.system import System
 from dalembert.errors import (
     ArrayError,
@@ -72,6 +75,7 @@ __all__ = [
     "Automatic",
     "Baumgarte",
     "Blajer",
+    "Cauchy",
     "Certificate",
     "Comparison",
     "DalembertError",
@@ -80,11 +84,16 @@ __all__ = [
     "Event",
     "Every",
     "FileError",
+    "Final",
+    "Fit",
     "GearGuptaLeimkuhler",
     "GeneralizedAlpha",
+    "Gradient",
     "HillerAnantharaman",
+    "Huber",
     "InconsistentStateError",
     "InitialStateError",
+    "Integral",
     "KuttaMerson",
     "LagrangeMultipliers",
     "Linearization",
@@ -105,6 +114,7 @@ __all__ = [
     "PseudoSpeeds",
     "Radau",
     "SimulationInterrupt",
+    "SoftL1",
     "State",
     "StateSpaceSVD",
     "System",

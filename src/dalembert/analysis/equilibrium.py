@@ -145,7 +145,7 @@ def _finish(task: Task, found: Found, what: str) -> State:
     s, nq, nu = task.system, task.system.nq, task.system.nu
     q, u = found.v[:nq], found.v[nq : nq + nu]
     state = _checked(task, complete_state(s, task.t, q, u, task.p), what)
-    return replace(state, report=Report(state, {"all": found.steps}, task.guess))
+    return replace(state, report=Report(state, {"all": found.steps}, task.guess, task.wishes))
 
 
 def _checked(task: Task, state: State, what: str) -> State:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from dalembert.initial.diagnosis import Diagnosis, diagnose
+from dalembert.initial.request import Wishes
 from dalembert.motion.state import State
 
 STILL = 1e-12  # changes below this fraction of the value are none
@@ -17,7 +18,7 @@ SHOWN = 8  # moves that are printed
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """How `state` was found: `steps` by level, `guess` (q, u) before anything was solved.
+    """How `state` was found: `steps` by level, `guess` (q, u) before anything was solved, `wishes` that were met.
 
     `moved` maps names to how far they went from the guess, given values included. `n_p` positions and `n_v` velocities
     may be chosen: n_p = n - s_p, n_v = n - s_p - s_v, from the ranks s_p, s_v, s_a of the levels in this state.
@@ -26,6 +27,7 @@ class Report:
     state: State
     steps: Mapping[str, int]
     guess: np.ndarray
+    wishes: Wishes = field(default_factory=Wishes)
 
     @property
     def iterations(self) -> int:

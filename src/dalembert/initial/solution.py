@@ -70,4 +70,6 @@ def _solve_together(task: Task, positions: Found, velocities: Found, attempts: i
 
 def _reported(task: Task, state: State, steps: dict[str, int]) -> State:
     s = state
-    return State(s.system, s.t, s.q, s.u, s.udot, s.multipliers, s.parameters, report=Report(s, steps, task.guess))
+    return State(
+        s.system, s.t, s.q, s.u, s.udot, s.multipliers, s.parameters, report=Report(s, steps, task.guess, task.wishes)
+    )

@@ -55,9 +55,9 @@ class Plan(Record):
         *ints("factor solve factor_metric solve_metric"),
         # Records of parts: what an implicit integrator works with, and the events looked out for (0 if none).
         *ints("step_work watch"),
-        # Columns of derivatives carried along with a state (see `run.variations`): how many floats, where they are behind
-        # x and where their rates are; right-hand sides, one per column; kernels of these and of the tangent space (0 if
-        # there is none); the accelerator and the drift correction of the state alone.
+        # Columns of derivatives carried along with a state (see `run.variations`): how many floats, where they are
+        # behind x and where their rates are; right-hand sides, one per column; kernels of these and of the tangent
+        # space (0 if there is none); the accelerator and the drift correction of the state alone.
         *ints("n_variations variations variation_rates sides sides_kernel onto_tangent"),
         *ints("plain_accelerate plain_correct"),
         # Counters and findings: evaluations; 1 if a static choice should be made again, negative while that is not
@@ -120,9 +120,9 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
     work.reserve(
         plan,
         {
-            "rates": nq + nu + 1 + nc + 1 + varied, "residuals": nc + sizes["np"], "invariants": ni * (1 + nq), "energies": 2,
-            "matrix": n * n, "scale": n, "rhs": n + 1, "remainder": n, "column": 2 * n, "shift": nq + 1, "sign": nc,
-            "linearised": curved * (2 * nu + 1) + bent, "mass_copy": bent,
+            "rates": nq + nu + 1 + nc + 1 + varied, "residuals": nc + sizes["np"], "invariants": ni * (1 + nq),
+            "energies": 2, "matrix": n * n, "scale": n, "rhs": n + 1, "remainder": n, "column": 2 * n,
+            "shift": nq + 1, "sign": nc, "linearised": curved * (2 * nu + 1) + bent, "mass_copy": bent,
             "sides": sizes.get("columns", 0) * (nq + n) + 1 if varied else 0,
         },
         {"permutation": n, "pivots": n, "chosen_rows": nc, "chosen_speeds": nu},

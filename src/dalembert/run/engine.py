@@ -170,9 +170,7 @@ def _carry_along(system: System, work: Workspace, drift: Drift, columns: Columns
         f"variation sides {name} {feedback and feedback.name}",
         lambda: sides_function(system, columns, feedback, options),
     ).address
-    tangent = system.optional_kernel(
-        f"variation tangent {name}", lambda: tangent_function(system, columns, options)
-    )
+    tangent = system.optional_kernel(f"variation tangent {name}", lambda: tangent_function(system, columns, options))
     plan.onto_tangent = 0 if tangent is None else tangent.address
     plan.plain_correct, plan.correct = plan.correct, correct_varied.address
 
@@ -396,7 +394,8 @@ class Engine:
         """The largest residual of a position or velocity constraint at one state."""
         if z.shape != (self.size,):
             raise ArrayError(f"a state of `{self.system.name}` holds {self.size} values (q, u), got shape {z.shape}")
-        state = np.ascontiguousarray(z, dtype=float)
+        state = np.zeros(self.nz)
+        state[: self.size] = z
         return violation.call(*self.work.numbers, t, address_of(state), state.size)
 
     def corrected(self, t: float, z: np.ndarray) -> tuple[np.ndarray, Status]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,8 @@ from dalembert.equations.system import System
 from dalembert.errors import ArrayError, InconsistentStateError, OptionError, PairingError, SimulationInterrupt
 from dalembert.ingredients import every
 from dalembert.initial.degeneracy import check_degeneracy
+from dalembert.initial.start_derivatives import read_columns, start_derivatives
+from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.motion import Motion
 from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
@@ -24,6 +26,7 @@ from dalembert.run.every import Every
 from dalembert.run.hybrid import follow_events
 from dalembert.run.progress import Progress
 from dalembert.run.recipe import Recipe
+from dalembert.run.saltation import check_differentiable
 from dalembert.run.segment import run_segment
 from dalembert.run.status import Status
 
@@ -48,6 +51,7 @@ def simulate(
     integrator: Integrator | None = None,
     events: Iterable[Event | Every] = (),
     verify: bool = False,
+    sensitivities: Sequence[Any] = (),
 ) -> Motion | MotionSequence:
     """The motion from `state` to `t_end`, or over `(t0, t_end)`; `System.simulate` describes the options."""
     formulation, drift, integrator = pair(formulation, drift, integrator)
@@ -61,16 +65,20 @@ def simulate(
         check_locates(integrator)
     motion: Motion | MotionSequence
     with closing(Progress(system.name, span)) as progress:
+        derivatives = None
+        if sensitivities:
+            integrator = differentiable(integrator)
+            derivatives = start_of(state, span[0], sensitivities)
         recipe = Recipe(formulation, drift, integrator)
-        engine = recipe.engine(system, state.parameters)
+        engine = recipe.engine(system, state.parameters, derivatives.columns if derivatives else ())
         if not engine.violation(span[0], state.z) <= CONSISTENT:
             raise _inconsistent(state, span[0])
         if not known:
             check_degeneracy(system, span[0], state.q, state.u, values)
         if looked_for:
-            motion, status = follow_events(recipe, state, span, times, looked_for, progress)
+            motion, status = follow_events(recipe, state, span, times, looked_for, progress, derivatives)
         else:
-            motion, status, _ = run_segment(recipe, engine, state, span, times, progress)
+            motion, status, _ = run_segment(recipe, engine, state, span, times, progress, derivatives=derivatives)
     if status == Status.INTERRUPTED:
         raise SimulationInterrupt(f"`{system.name}`: {motion.message}", motion)
     if verify:
@@ -79,6 +87,28 @@ def simulate(
         except KeyboardInterrupt as interruption:
             raise SimulationInterrupt(f"`{system.name}`: the second run was interrupted", motion) from interruption
     return motion
+
+
+def differentiable(integrator: Integrator) -> Integrator:
+    """The integrator, if it can carry derivatives along: an explicit one; that is what `Automatic` begins with."""
+    from dalembert.run.integrators.automatic import Automatic
+    from dalembert.run.integrators.dop853 import DOP853
+    from dalembert.run.integrators.explicit import Explicit
+
+    if isinstance(integrator, Automatic):
+        return DOP853(rtol=integrator.rtol, atol=integrator.atol, max_step=integrator.max_step)
+    if not isinstance(integrator, Explicit):
+        raise PairingError(
+            f"{type(integrator).__name__} does not support sensitivities; use an explicit integrator such as DOP853()"
+        )
+    return integrator
+
+
+def start_of(state: State, t: float, keys: Sequence[Any]) -> Derivatives:
+    """The derivatives of the start in parameters and start values; raises if the motion has none."""
+    names, columns = read_columns(state.system, keys)
+    check_differentiable(state.system)
+    return Derivatives(names, columns, start_derivatives(state, t, names)[None])
 
 
 def check_locates(integrator: Integrator) -> None:

@@ -7,7 +7,7 @@ The equations R(q, u, u', la, p, t) = 0, balance and acceleration rows, determin
 (the implicit function theorem): the matrix that was factorised for u' serves all columns. Small systems have all of it
 unrolled in one kernel, with q', u' and la; others solve in loops, whatever the formulation, as u' is the same. Steps
 are those of the state: its error alone is controlled. After a step the columns are brought onto the tangent space of
-the constraints, phi_q S_q + phi_p dp = 0 and psi_q S_q + psi_u S_u + psi_p dp = 0, by the least move in the mass metric.
+the constraints, phi_q S_q + phi_p dp = 0 and psi_q S_q + psi_u S_u + psi_p dp = 0, by least moves in the mass metric.
 
 Kernels read (x, estimate, h, options, columns): what stands behind x in memory, see `native.plan`.
 """
@@ -75,7 +75,9 @@ def varied_motion_function(
     out = [m.qdot, udot, power, la, ca.fmin(quality, factors.quality)]
     for k in range(len(columns)):
         change = ca.substitute(inputs.along(unsolved, k), ca.vertcat(m.udot, m.la), ca.vertcat(udot, la))
-        balance, acceleration, rates = ca.vertsplit(ca.densify(change), [0, system.nu, system.nu + system.nc, change.shape[0]])
+        balance, acceleration, rates = ca.vertsplit(
+            ca.densify(change), [0, system.nu, system.nu + system.nc, change.shape[0]]
+        )
         out += [rates, factors.solve(-balance, -rows_of(acceleration, rows))[0]]
     return _function("varied_motion", inputs.all, out)
 
