@@ -69,7 +69,7 @@ def varied_motion_function(
     factors = unroll_factors(e.M, rows_of(e.A, rows), augment=e.singular_mass)
     if solved is None or factors is None:
         return None
-    udot, la, quality = solved
+    udot, la, quality = (ca.densify(part) for part in solved)
     power = m.power + ca.dot(m.transport, udot) + ca.dot(la, ca.mtimes(m.A, m.u))
     unsolved = ca.vertcat(ca.mtimes(e.M, m.udot) - e.f - ca.mtimes(e.A.T, m.la), ca.mtimes(e.A, m.udot) - b, m.qdot)
     out = [m.qdot, udot, power, la, ca.fmin(quality, factors.quality)]
