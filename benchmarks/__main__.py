@@ -28,6 +28,7 @@ NAMES = (
     "work_precision",
     "initial_states",
     "linearization",
+    "sensitivities",
 )
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 PACKAGES = ("dalembert", "numpy", "scipy", "sympy", "casadi", "numba", "llvmlite")
