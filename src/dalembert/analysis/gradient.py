@@ -4,25 +4,36 @@ A cost is a sum of integrals over time and of final values,
 
     J = sum int h(t, q, u, p, u', la) dt + sum l(t_end, q, u, p, u', la),
 
-and its gradient follows from the forward sensitivities of the motion, exact for the motion as it is integrated.
-Integrals are taken by Gauss's rule with five points in every step, order 10. The cost grows with the number of
-parameters, by the share of a run that a column costs (`benchmarks/sensitivities.py`); there is no adjoint run yet.
+and its gradient comes from one sweep back through the steps (`run.adjoint`), whatever the number of parameters, exact
+for the motion as it was integrated; integrals are those of the method itself. Where the sweep does not apply (events,
+reactions that are not ideal, redundant constraints, systems too large to be unrolled) the gradient follows from forward
+sensitivities, and integrals from Gauss's rule with five points in every step; then the cost grows with the number of
+parameters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
+from dalembert.analysis.measurements import label
+from dalembert.analysis.output_gradients import output_graph
 from dalembert.analysis.sensitivities import all_sensitivities
 from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, OptionError, PairingError, UnknownNameError
+from dalembert.initial.start_derivatives import read_columns, start_derivatives
 from dalembert.motion.motion import Motion
 from dalembert.motion.state import State
+from dalembert.run.adjoint import adjoint, pull_function, tangent_pull_function
+from dalembert.run.recipe import Recipe
+from dalembert.run.saltation import check_differentiable
+from dalembert.run.simulate import differentiable, pair
 
 POINTS = 5  # of Gauss's rule in a step
 
@@ -49,6 +60,7 @@ class Gradient:
     gradient: np.ndarray
     names: tuple[str, ...]
     motion: Any = field(repr=False)
+    how: str = ""  # "adjoint" or "forward sensitivities"
 
     def __getitem__(self, key: Any) -> float:
         name = name_of(key)
@@ -76,6 +88,78 @@ def gradient(
             raise OptionError(f"gradient chooses `{name}` itself; leave it out")
     if not len(to):
         raise OptionError("gradient: `to` is empty; name the parameters and start values of the gradient")
+    names, columns = read_columns(system, list(to))
+    swept = _swept(system, terms, state, t_end, names, columns, options)
+    return _forward(system, terms, state, t_end, to, options) if swept is None else swept
+
+
+def _swept(
+    system: System,
+    terms: list[Integral | Final],
+    state: State,
+    t_end: float | tuple[float, float],
+    names: tuple[str, ...],
+    columns: tuple[int, ...],
+    options: dict[str, Any],
+) -> Gradient | None:
+    """The gradient by the adjoint; None where that does not apply."""
+    if options.get("events") or not system.ideal:
+        return None
+    check_differentiable(system)
+    formulation, drift, integrator = pair(*(options.get(key) for key in ("formulation", "drift", "integrator")))
+    method = differentiable(integrator)
+    motion = _finished(system.simulate(state, t_end, **{**options, "integrator": method}))
+    every = tuple(range(system.nc))
+    if any(choice is None or tuple(sorted(choice.rows)) != every for _, choice in motion.facts.choices):
+        return None
+    engine = Recipe(formulation, drift, method).engine(system, motion.parameters)
+    engine.resume(motion.facts)
+    kernels = _kernels(system, terms, drift)
+    if kernels is None:
+        return None
+    z = np.hstack([motion.q, motion.u, motion.work[:, None]])[:, : engine.nz]
+    found = adjoint(engine, method.scheme.tableau, motion.t, z, kernels)
+    if found is None:
+        return None
+    value, by_state, by_parameter = found
+    start = replace(state, system=system, parameters=motion.parameters)
+    slope = start_derivatives(start, float(motion.t[0]), names) @ by_state
+    slope += [by_parameter[column] if column >= 0 else 0.0 for column in columns]
+    return Gradient(value, slope, names, motion, "adjoint")
+
+
+def _kernels(system: System, terms: list[Integral | Final], drift: Any) -> tuple[int, int, int] | None:
+    """Addresses of the kernels of a stage, of the end and of the projection; None if one would be too long."""
+    feedback, options = drift.feedback(system), len(drift.options(system, None))
+    addresses = []
+    for kind in (Integral, Final):
+        keys = [term.expression for term in terms if isinstance(term, kind)]
+        name = f"pull {[label(key) for key in keys]} {feedback and feedback.name} {options}"
+        total = sum((_scalar(system, key) for key in keys), ca.SX(0))
+        kernel = system.optional_kernel(name, partial(pull_function, system, total, feedback, options))
+        if kernel is None:
+            return None
+        addresses.append(kernel.address)
+    tangent = system.optional_kernel(f"tangent pull {options}", lambda: tangent_pull_function(system, options))
+    return addresses[0], addresses[1], 0 if tangent is None else tangent.address
+
+
+def _scalar(system: System, key: Any) -> ca.SX:
+    graph, labels = output_graph(system, key)
+    if len(labels) != 1:
+        raise OptionError(f"a cost is a number, but `{key}` has {len(labels)} components")
+    return ca.densify(graph)
+
+
+def _forward(
+    system: System,
+    terms: list[Integral | Final],
+    state: State,
+    t_end: float | tuple[float, float],
+    to: Sequence[Any],
+    options: dict[str, Any],
+) -> Gradient:
+    """The gradient by forward sensitivities."""
     nodes, weights = np.zeros(0), np.zeros(0)
     if any(isinstance(term, Integral) for term in terms):
         nodes, weights = _quadrature(_finished(system.simulate(state, t_end, **options)))
@@ -93,7 +177,7 @@ def gradient(
             value += float(values[-1])
             slope += slopes[-1, 0]
     names = motion.segments[-1].derivatives.names
-    return Gradient(value, slope, names, motion)
+    return Gradient(value, slope, names, motion, "forward sensitivities")
 
 
 def _terms(cost: Any) -> list[Integral | Final]:

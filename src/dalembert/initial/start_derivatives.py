@@ -49,8 +49,14 @@ def start_derivatives(state: State, t: float, names: Sequence[str]) -> np.ndarra
 
     Raises `InitialStateError` if the given values leave no consistent state beside this one.
     """
-    level = _Levels.of(state, t)
-    return np.array([_column(state, level, name) for name in names]).reshape(len(names), level.nq + level.nu)
+    level, parameters = _Levels.of(state, t), state.system.parameters
+    found = np.zeros((len(names), level.nq + level.nu))
+    groups = [[k for k, name in enumerate(names) if name in parameters]]  # all parameters at once
+    groups += [[k] for k, name in enumerate(names) if name not in parameters]
+    for group in groups:
+        if group:
+            found[group] = _columns(state, level, [names[k] for k in group])
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,50 +92,49 @@ class _Levels:
                    position_metric(s, x), speed_metric(s, x), names, wishes)  # fmt: skip
 
 
-def _column(state: State, level: _Levels, name: str) -> np.ndarray:
+def _columns(state: State, level: _Levels, names: list[str]) -> np.ndarray:
+    """Columns (k, nq + nu) of several parameters, or of one start value."""
     s, nq, nu = state.system, level.nq, level.nu
-    dp = np.array([float(name == parameter) for parameter in s.parameters])
-    fixed = dict.fromkeys(level.wishes.q, 0.0)
-    if name in s.coordinates:
-        fixed[s.coordinates.index(name)] = 1.0
-    dq = _least(s, level.G, level.phi[:, :nq], -level.phi[:, nq + nu :] @ dp, fixed, level.names, name)
-    known = np.concatenate([dq, dp])
-    fixed = dict.fromkeys(level.wishes.u, 0.0)
-    if name in s.speeds:
-        fixed[s.speeds.index(name)] = 1.0
-    asked = level.rates[[*level.wishes.rates]]
-    rows = np.vstack([level.psi, asked])
+    dp = np.array([[float(name == parameter) for name in names] for parameter in s.parameters])
+    dp = dp.reshape(len(s.parameters), len(names))
+    fixed = dict.fromkeys(level.wishes.q, 0.0) | {s.coordinates.index(n): 1.0 for n in names if n in s.coordinates}
+    dq = _least(s, level.G, level.phi[:, :nq], -level.phi[:, nq + nu :] @ dp, fixed, level.names, names)
+    known = np.vstack([dq, dp])
+    fixed = dict.fromkeys(level.wishes.u, 0.0) | {s.speeds.index(n): 1.0 for n in names if n in s.speeds}
+    rows = np.vstack([level.psi, level.rates[[*level.wishes.rates]]])
     side = -np.hstack([rows[:, :nq], rows[:, nq + nu :]]) @ known
-    names = (*s.constraint_names, *[f"{s.coordinates[k]}'" for k in level.wishes.rates])
-    du = _least(s, level.M, rows[:, nq : nq + nu], side, fixed, names, name)
-    return np.concatenate([dq, du])
+    labels = (*s.constraint_names, *[f"{s.coordinates[k]}'" for k in level.wishes.rates])
+    du = _least(s, level.M, rows[:, nq : nq + nu], side, fixed, labels, names)
+    return np.vstack([dq, du]).T
 
 
 def _least(
-    system: System, G: np.ndarray, J: np.ndarray, side: np.ndarray, fixed: dict[int, float], names: Sequence[str],
-    name: str,
+    system: System, G: np.ndarray, J: np.ndarray, side: np.ndarray, fixed: dict[int, float], labels: Sequence[str],
+    names: Sequence[str],
 ) -> np.ndarray:  # fmt: skip
-    """The least d in the metric G with J d = side and the `fixed` entries as they are said to be."""
-    n = len(G)
-    d = np.zeros(n)
-    d[[*fixed]] = [*fixed.values()]
-    side = side - J @ d
-    free = np.array([k for k in range(n) if k not in fixed], dtype=int)
+    """The least d (n, k) in the metric G with J d = side (m, k) and the `fixed` rows as they are said to be."""
+    n, k = len(G), side.shape[1]
+    d = np.zeros((n, k))
+    d[[*fixed]] = np.array([*fixed.values()])[:, None]
+    free = np.array([j for j in range(n) if j not in fixed], dtype=int)
     if not len(J):
         return d
+    side = side - J @ d
     size = np.linalg.norm(J, axis=1)
-    kept = np.flatnonzero((size > 0.0) | (np.abs(side) > 0.0))
-    scale = np.where(size[kept] > 0.0, size[kept], 1.0)
-    rows, side = J[np.ix_(kept, free)] / scale[:, None], side[kept] / scale
+    kept = np.flatnonzero((size > 0.0) | (np.abs(side).max(axis=1) > 0.0))
+    scale = np.where(size[kept] > 0.0, size[kept], 1.0)[:, None]
+    rows, side = J[np.ix_(kept, free)] / scale, side[kept] / scale
     if len(free) and len(kept):
         L = np.linalg.cholesky(G[np.ix_(free, free)])
         d[free] = np.linalg.solve(L.T, np.linalg.pinv(np.linalg.solve(L, rows.T).T, rcond=RANK) @ side)
     left = np.abs(rows @ d[free] - side)
-    if len(left) and not left.max() <= LEFT_OVER * max(1.0, np.abs(side).max()):
-        worst = names[kept[int(left.argmax())]]
+    bad = left > LEFT_OVER * np.maximum(1.0, np.abs(side).max(axis=0, initial=0.0))
+    if bad.any():
+        row, column = np.unravel_index(int((left * bad).argmax()), left.shape)
         raise InitialStateError(
-            f"`{system.name}`: with the values that were given the start cannot follow a change of `{name}`: "
-            f"`{worst}` would be violated; give fewer values to system.initial(...)"
+            f"`{system.name}`: with the values that were given the start cannot follow a change of "
+            f"`{names[int(column)]}`: `{labels[kept[int(row)]]}` would be violated; give fewer values to "
+            "system.initial(...)"
         )
     return d
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dalembert.run.engine import Drift, Formulation
+    from dalembert.run.integrators.explicit import Explicit
     from dalembert.run.integrators.integrator import Integrator
 
 CONSISTENT = 1e-8  # a larger violation at the start is refused rather than silently repaired
@@ -89,7 +90,7 @@ def simulate(
     return motion
 
 
-def differentiable(integrator: Integrator) -> Integrator:
+def differentiable(integrator: Integrator) -> Explicit:
     """The integrator, if it can carry derivatives along: an explicit one; that is what `Automatic` begins with."""
     from dalembert.run.integrators.automatic import Automatic
     from dalembert.run.integrators.dop853 import DOP853

@@ -40,22 +40,22 @@ class _Inputs:
     """The variables of a kernel: those of the mechanics, what stands behind x, and the columns S (nq + nu, 1)."""
 
     def __init__(self, system: System, columns: Columns, options: int) -> None:
-        m = self.m = system.mechanics
+        self.system, m = system, system.mechanics
         self.tail = ca.SX.sym("tail", 1 + options)
         self.S = [ca.SX.sym(f"S{k}", system.nq + system.nu) for k in range(len(columns))]
         self.dp = [_unit(len(system.parameters), index) for index in columns]
         self.all = ca.vertcat(m.x, estimate(system), self.tail, *self.S)
 
-    def along(self, graph: ca.SX, k: int, S: ca.SX | None = None) -> ca.SX:
-        """The derivative of a graph of (q, u, p) along column k, or along S in its place."""
-        m = self.m
-        return ca.jtimes(graph, ca.vertcat(m.q, m.u, m.p), ca.vertcat(self.S[k] if S is None else S, self.dp[k]))
+    def along(self, graph: ca.SX, k: int) -> ca.SX:
+        """The derivative of a graph of (q, u, p) along column k."""
+        return _along(self.system, graph, self.S[k], self.dp[k])
 
     def bias(self, feedback: Feedback | None) -> ca.SX:
         """What feedback adds to b, (nc, 1)."""
+        m = self.system.mechanics
         if feedback is None:
-            return ca.SX(self.m.b.shape[0], 1)
-        return feedback.change(self.m, self.tail[0], self.tail[1 : 1 + feedback.size])
+            return ca.SX(m.b.shape[0], 1)
+        return feedback.change(m, self.tail[0], self.tail[1 : 1 + feedback.size])
 
 
 def varied_motion_function(
@@ -94,32 +94,48 @@ def sides_function(system: System, columns: Columns, feedback: Feedback | None, 
 
 def tangent_function(system: System, columns: Columns, options: int) -> ca.Function | None:
     """The columns on the tangent space of the constraints, and the quality of the solves; None if it is too long."""
-    inputs, m, still = _Inputs(system, columns, options), system.mechanics, ca.SX(system.nu, 1)
-    n_p, n_pv, nq = system.count("position"), m.psi.shape[0], system.nq
+    inputs = _Inputs(system, columns, options)
+    found = onto_tangent(system, list(zip(inputs.S, inputs.dp, strict=True)))
+    return None if found is None else _function("variation_tangent", inputs.all, [*found[0], found[1]])
+
+
+def onto_tangent(system: System, changes: Sequence[tuple[ca.SX, ca.SX]]) -> tuple[list[ca.SX], ca.SX] | None:
+    """Changes (S, dp) of (q, u) and p with S moved onto the tangent space, and the quality of the solves.
+
+    None if there are no constraints, or if the graph would be too long.
+    """
+    m, still, nq = system.mechanics, ca.SX(system.nu, 1), system.nq
+    n_p, n_pv = system.count("position"), m.psi.shape[0]
     if not (n_pv or m.h.shape[0]):
         return None
     positions = unroll_factors(m.M, m.A[:n_p, :], augment=system.singular_mass) if n_p else None
     velocities = unroll_factors(m.M, m.A[:n_pv, :], augment=system.singular_mass) if n_pv else None
     if (n_p and positions is None) or (n_pv and velocities is None):
         return None
-    out, quality = [], ca.SX(1)
+    quality = ca.SX(1)
     for factors in (positions, velocities):
         quality = quality if factors is None else ca.fmin(quality, factors.quality)
-    for k in range(len(columns)):
-        Sq, Su = _restored(inputs, k), inputs.S[k][nq:]
+    moved = []
+    for S, dp in changes:
+        Sq, Su = _restored(system, S[:nq]), S[nq:]
         if positions is not None:
-            moved = positions.solve(still, -inputs.along(m.phi, k, ca.vertcat(Sq, Su)))[0]
-            Sq = Sq + ca.mtimes(m.C, moved)
+            step = positions.solve(still, -_along(system, m.phi, ca.vertcat(Sq, Su), dp))[0]
+            Sq = Sq + ca.mtimes(m.C, step)
         if velocities is not None:
-            Su = Su + velocities.solve(still, -inputs.along(m.psi, k, ca.vertcat(Sq, Su)))[0]
-        out += [Sq, Su]
-    return _function("variation_tangent", inputs.all, [*out, quality])
+            Su = Su + velocities.solve(still, -_along(system, m.psi, ca.vertcat(Sq, Su), dp))[0]
+        moved.append(ca.vertcat(Sq, Su))
+    return moved, quality
 
 
-def _restored(inputs: _Inputs, k: int) -> ca.SX:
-    """S_q of column k, moved along the gradients of the invariants until it keeps them."""
-    m = inputs.m
-    Sq = inputs.S[k][: m.q.shape[0]]
+def _along(system: System, graph: ca.SX, S: ca.SX, dp: ca.SX) -> ca.SX:
+    """The derivative of a graph of (q, u, p) along a change (S, dp) of them."""
+    m = system.mechanics
+    return ca.jtimes(graph, ca.vertcat(m.q, m.u, m.p), ca.vertcat(S, dp))
+
+
+def _restored(system: System, Sq: ca.SX) -> ca.SX:
+    """S_q moved along the gradients of the invariants until it keeps them."""
+    m = system.mechanics
     for i in range(m.h.shape[0]):
         gradient = ca.jacobian(m.h[i], m.q).T
         Sq = Sq - gradient * (ca.dot(gradient, Sq) / ca.sumsqr(gradient))
