@@ -22,7 +22,7 @@ NOISE = 0.01
 
 def run() -> list[Figure]:
     """Columns of two mechanisms, then the fit."""
-    return [figure for case in CASES for figure in _columns(*case)] + [_fit()]
+    return [*(figure for case in CASES for figure in _columns(*case)), _adjoint(), _fit()]
 
 
 def _columns(name: str, t_end: float, parameters: tuple[str, ...]) -> list[Figure]:
@@ -46,6 +46,33 @@ def _columns(name: str, t_end: float, parameters: tuple[str, ...]) -> list[Figur
         )
         for k, seconds in zip(counts, varied, strict=True)
     ]
+
+
+def _adjoint() -> Figure:
+    """A row of 33 masses with springs that harden and dampers: 99 parameters and a start value."""
+    model, count = da.Model("row of masses"), 33
+    x = model.coordinates(" ".join(f"x{k}" for k in range(count)))
+    names = {f"{letter}{k}": value for letter, value in (("m", 1.0), ("k", 50.0), ("c", 0.2)) for k in range(count)}
+    p = dict(zip(names, model.parameters(**names), strict=True))
+    for k in range(count):
+        stretch = x[k] - (x[k - 1] if k else 0)
+        model.energy(kinetic=p[f"m{k}"] * x[k].diff() ** 2 / 2)
+        model.energy(potential=p[f"k{k}"] * (stretch**2 / 2 + stretch**4 / 4))
+        model.generalized_force({x[k]: -p[f"c{k}"] * x[k].diff()})
+    system = model.compile()
+    state = system.initial({"x0": 1.0, **{f"x{k}": 0.0 for k in range(1, count)}})
+    cost, to, integrator = da.Integral(x[-1] ** 2), [*names, "x0"], da.DOP853()
+    plain, swept = best_in_turns(
+        [
+            lambda: system.simulate(state, 20.0, integrator=integrator),
+            lambda: system.gradient(cost, state, 20.0, to=to, integrator=integrator),
+        ],
+        repeats=5,
+    )
+    return Figure(
+        NAME, "gradient in 100 values by the adjoint", swept / plain, "plain runs", "<= 8",
+        f"plain run {1e3 * plain:.2f} ms",
+    )  # fmt: skip
 
 
 def double_pendulum() -> da.System:
