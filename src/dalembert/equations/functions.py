@@ -103,6 +103,11 @@ def velocity_with_parameters(m: Mechanics) -> list[ca.SX]:
     return _with_gradient(ca.vertcat(m.psi, m.qdot), ca.vertcat(m.u, m.p))
 
 
+def level_derivatives(m: Mechanics) -> list[ca.SX]:
+    """phi, invariants; psi; q': their values and gradients in (q, u, p)."""
+    return _with_gradient(ca.vertcat(m.phi, m.h, m.psi, m.qdot), ca.vertcat(m.q, m.u, m.p))
+
+
 def reaction(m: Mechanics) -> list[ca.SX]:
     """What the multipliers exert, W^T la - F^T |la| (nu), and what is prescribed, c (nu); r is their sum."""
     return [m.multiplier_forces, m.c]
@@ -163,7 +168,7 @@ OF_STATE: dict[str, Make] = {
     for make in (
         dynamics, sparse_dynamics, residual, row_rates, assembly, speeds, displacement, invariant,
         sparse_invariant, energy,
-        active_forces, partial_velocities, position_with_parameters, velocity_with_parameters,
+        active_forces, partial_velocities, position_with_parameters, velocity_with_parameters, level_derivatives,
     )
 }  # fmt: skip
 OF_MOTION: dict[str, Make] = {

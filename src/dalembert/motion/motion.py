@@ -16,6 +16,7 @@ from dalembert.errors import DalembertError, FileError
 from dalembert.initial.diagnosis import diagnose
 from dalembert.motion.archive import facts_in, floats_in, read_archive, reading
 from dalembert.motion.certificate import DEPENDENT, Certificate, Power, Tolerances, energy_finding, worst_of
+from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.equation_residuals import equation_residuals
 from dalembert.motion.files import identity, packed, packed_passages, passages_in, system_of, unpacked
 from dalembert.motion.outputs import values_of
@@ -70,6 +71,7 @@ class Motion(Recorded):
     tolerances: Tolerances = field(default_factory=Tolerances)
     passages: tuple[Passage, ...] = ()  # positions in which constraints became dependent
     verification: Verification | None = None  # what a second run said, see `verify`
+    derivatives: Derivatives | None = None  # of q and u, see `sensitivity`
     known: Evaluation | None = None  # what a file or another motion holds; otherwise evaluated when first asked for
 
     # -- values ----------------------------------------------------------------------------------------------------
@@ -252,7 +254,8 @@ class Motion(Recorded):
         ts = times_within(self, times)
         rows = np.array([self._continued(float(t)) for t in ts])
         nq, size = self.system.nq, self.system.nq + self.system.nu
-        return replace(self, t=ts, q=rows[:, :nq], u=rows[:, nq:size], work=rows[:, size], known=None)
+        q, u, work = rows[:, :nq], rows[:, nq:size], rows[:, size]
+        return replace(self, t=ts, q=q, u=u, work=work, derivatives=None, known=None)
 
     def continued(self, k: int, times: np.ndarray) -> Motion:
         """The motion at increasing times after sample k, integrated from there in one go, with dense output."""
@@ -294,7 +297,9 @@ class Motion(Recorded):
 
     def only(self, samples: np.ndarray) -> Motion:
         """The motion with some of its samples, chosen by a mask or indices (nt,)."""
-        kept = {name: getattr(self, name)[samples] for name in ("t", "q", "u", "work")}
+        kept: dict[str, Any] = {name: getattr(self, name)[samples] for name in ("t", "q", "u", "work")}
+        if self.derivatives is not None:
+            kept["derivatives"] = replace(self.derivatives, S=self.derivatives.S[samples])
         return replace(
             self,
             known=replace(self.evaluation, **{k: v[samples] for k, v in vars(self.evaluation).items()}),

@@ -25,6 +25,14 @@ from dalembert.run.right_hand_side import Equations, Feedback, feedback_function
 from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, Passage, RunFacts
 from dalembert.run.solver_choice import LARGEST_DENSE, is_sparse
 from dalembert.run.status import Status
+from dalembert.run.variations import (
+    Columns,
+    accelerate_varied,
+    correct_varied,
+    sides_function,
+    tangent_function,
+    varied_motion_function,
+)
 from dalembert.solve.dense import DENSE
 from dalembert.solve.sparse import SPARSE
 from dalembert.solve.sparse_layout import lay_out_sparse
@@ -138,21 +146,21 @@ class Blueprint:
     whole: tuple[Choice, Solve] | None = None
 
 
-def blueprint_of(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
+def blueprint_of(system: System, formulation: Formulation, drift: Drift, columns: Columns = ()) -> Blueprint:
     """The blueprint, drawn when first asked for and kept with the system."""
-    key = (formulation, drift)
+    key = (formulation, drift, columns) if columns else (formulation, drift)
     try:
         found = system.kernels.known(key)
     except TypeError:  # options that are lists or arrays cannot be looked up
-        return _draw(system, formulation, drift)
-    return found or system.kept(key, lambda: _draw(system, formulation, drift))
+        return _draw(system, formulation, drift, columns)
+    return found or system.kept(key, lambda: _draw(system, formulation, drift, columns))
 
 
-def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
+def _draw(system: System, formulation: Formulation, drift: Drift, columns: Columns) -> Blueprint:
     sizes = {
         "nq": system.nq, "nu": system.nu, "np": system.count("position"), "nv": system.count("velocity"),
         "nc": system.nc, "ni": len(system.invariants), "works": int(system.works), "ideal": int(system.ideal),
-        "friction": int(system.friction), "curved": system.curved,
+        "friction": int(system.friction), "curved": system.curved, "columns": len(columns),
     }  # fmt: skip
     options = drift.options(system, None)
     sparse = is_sparse(system, formulation, drift)
@@ -196,6 +204,8 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
     plan.factor_metric, plan.solve_metric = metric.factor.address, metric.solve.address
     if isinstance(formulation, Eliminating):
         correct = _eliminate(system, formulation, work)
+    if columns:
+        _carry_along(system, work, drift, columns)
     return Blueprint(work, correct, "" if feedback is None else feedback.name, tuple(records))
 
 
@@ -226,15 +236,39 @@ def _eliminate(system: System, formulation: Eliminating, work: Workspace) -> Any
     return correct
 
 
-class Engine:
-    """One system with parameter values, a formulation and a drift control, ready to run. Not shared between threads."""
+def _carry_along(system: System, work: Workspace, drift: Drift, columns: Columns) -> None:
+    """Have the workspace of an engine carry derivatives along: their kernels, and the correction onto the tangents."""
+    plan, feedback, options = work.plan, drift.feedback(system), len(drift.options(system, None))
+    name = f"{columns} {options}"
+    plan.sides_kernel = system.derived_kernel(
+        f"variation sides {name} {feedback and feedback.name}",
+        lambda: sides_function(system, columns, feedback, options),
+    ).address
+    tangent = system.optional_kernel(f"variation tangent {name}", lambda: tangent_function(system, columns, options))
+    plan.onto_tangent = 0 if tangent is None else tangent.address
+    plan.plain_correct, plan.correct = plan.correct, correct_varied.address
 
-    def __init__(self, system: System, parameters: np.ndarray, formulation: Formulation, drift: Drift) -> None:
+
+class Engine:
+    """One system with parameter values, a formulation and a drift control, ready to run. Not shared between threads.
+
+    With `columns` it carries derivatives along (see `run.variations`): a state is then (q, u, work, derivatives).
+    """
+
+    def __init__(
+        self,
+        system: System,
+        parameters: np.ndarray,
+        formulation: Formulation,
+        drift: Drift,
+        columns: Columns = (),
+    ) -> None:
         self.system, self.parameters = system, parameters
         self.size = system.nq + system.nu
-        self.nz = self.size + int(system.works)
-        self.formulation, self.drift = formulation, drift
-        self.blueprint = blueprint_of(system, formulation, drift)
+        self.plain = self.size + int(system.works)
+        self.nz = self.plain + len(columns) * self.size
+        self.formulation, self.drift, self.columns = formulation, drift, columns
+        self.blueprint = blueprint_of(system, formulation, drift, columns)
         self.work = self.blueprint.work.copied()
         self.plan = self.work.plan
         self.correct = self.blueprint.correct
@@ -248,6 +282,8 @@ class Engine:
         self.notes: list[str] = []  # what was chosen on the way, and why
         self.passages: list[Passage] = []  # singular positions on the way
         self.worst = (math.inf, math.nan)  # the worst conditioning of an accepted step, and when
+        if columns:
+            self._use(Solve(0, self.plan.accelerate))
 
     def begin(self, t: float, z: np.ndarray, **stepping: Any) -> None:
         """Tell the drift control where and how a run starts, see `Start`; it may refuse."""
@@ -343,17 +379,38 @@ class Engine:
 
     def _solve(self, choice: Choice | None) -> Solve:
         """The solve that goes with a choice, compiled when first asked for."""
-        solves, system, feedback = self.blueprint.solves, self.system, self.blueprint.feedback
+        solves, system = self.blueprint.solves, self.system
         if choice not in solves:
-            motion = None
-            if system.ideal:
-                motion = system.optional_kernel(
-                    f"motion {self.formulation!r} {choice!r}{feedback and ' ' + feedback}",
-                    lambda: motion_function(system, self.formulation.unroll, choice, self.drift.feedback(system)),
-                )
+            motion = self._motion(choice)
             accelerate = self.formulation.accelerator(ideal=system.ideal, unrolled=motion is not None)
             solves[choice] = Solve(0 if motion is None else motion.address, accelerate.address)
         return solves[choice]
+
+    def _motion(self, choice: Choice | None) -> Kernel | None:
+        """The whole right-hand side as one kernel; None if it would be too long."""
+        system, feedback = self.system, self.blueprint.feedback
+        name = f"motion {self.formulation!r} {choice!r}{feedback and ' ' + feedback}"
+        if not system.ideal:
+            return None
+        if not self.columns:
+            return system.optional_kernel(
+                name, lambda: motion_function(system, self.formulation.unroll, choice, self.drift.feedback(system))
+            )
+        if choice is None:
+            return None
+        options = len(self.drift.options(system, None))
+        return system.optional_kernel(
+            f"{name} along {self.columns} {options}",
+            lambda: varied_motion_function(
+                system, self.formulation.unroll, choice, self.drift.feedback(system), self.columns, options
+            ),
+        )
+
+    def _use(self, solve: Solve) -> None:
+        """Have native code solve by this kernel and this accelerator, derivatives carried along if there are any."""
+        self.plan.motion, self.plan.accelerate = solve
+        if self.columns:
+            self.plan.plain_accelerate, self.plan.accelerate = solve.accelerate, accelerate_varied.address
 
     def _take(self, choice: Choice | None) -> Solve:
         """Solve by this choice from now on."""
@@ -364,7 +421,7 @@ class Engine:
 
     def _install(self, choice: Choice | None, solve: Solve) -> None:
         """Have native code solve in this way."""
-        self.plan.motion, self.plan.accelerate = solve
+        self._use(solve)
         if choice is not None:
             choice.write(self.work, self.system.nu)
 
@@ -373,7 +430,7 @@ class Engine:
         if self.choices or self.blueprint.whole is None or not self.system.ideal:
             return False
         choice, solve = self.blueprint.whole
-        self.plan.motion, self.plan.accelerate = solve  # the choice itself is in the blueprint
+        self._use(solve)  # the choice itself is in the blueprint
         self.choice = choice
         self.choices.append((t, choice))
         return True
@@ -385,7 +442,7 @@ class Engine:
 
     def choose_anew(self, t: float, z: np.ndarray) -> None:
         """Make a choice at a state where the one recalled is not good."""
-        self.plan.motion, self.plan.accelerate = 0, self.blueprint.work.plan.accelerate
+        self._use(Solve(0, self.blueprint.work.plan.accelerate))
         self.plan.fallbacks, self.choice = 0, None
         self.choices.clear()
         self.choose(t, z)
@@ -441,7 +498,8 @@ class Engine:
         """The largest residual of a position or velocity constraint at one state."""
         if z.shape != (self.size,):
             raise ArrayError(f"a state of `{self.system.name}` holds {self.size} values (q, u), got shape {z.shape}")
-        state = np.ascontiguousarray(z, dtype=float)
+        state = np.zeros(self.nz)
+        state[: self.size] = z
         return violation.call(*self.work.numbers, t, address_of(state), state.size)
 
     def corrected(self, t: float, z: np.ndarray) -> tuple[np.ndarray, Status]:
@@ -460,7 +518,7 @@ class Engine:
         n_p, n_v = s.count("position"), s.count("velocity")
         widths = [s.nu, s.nc, n_p, n_p + n_v, s.nc, 1, 1, 1, 1]
         out = np.zeros((len(t), sum(widths)))
-        used = Solve(self.plan.motion, self.plan.accelerate)
+        used = Solve(self.plan.motion, self.plan.plain_accelerate if self.columns else self.plan.accelerate)
         if len(self.choices) < 2:
             self._sample(self.choices[0][1] if self.choices else None, t, z, out)
         else:

@@ -22,9 +22,11 @@ from dalembert.solve.sparse_products import reaction_power, sparse_balance_resid
 
 @jit(i8(Plan, Floats, f8, Floats))
 def load_state(plan, mem, t, z):
-    """Put (t, q, u) where kernels read them; z holds q, u and possibly the work done."""
+    """Put (t, q, u) where kernels read them; z holds q, u and possibly the work done and derivatives of q and u."""
     mem[plan.x] = t
     move(mem, plan.xq, z, 0, plan.nq + plan.nu)
+    if plan.n_variations:
+        move(mem, plan.variations, z, plan.nz - plan.n_variations, plan.n_variations)
     return 0
 
 
@@ -98,14 +100,17 @@ def is_finite(values):
 
 @jit(i8(Plan, Floats, f8, Floats, Floats))
 def rates(plan, mem, t, z, zdot):
-    """zdot = (q', u', power) at (t, z); leaves u' and la in mem."""
+    """zdot = (q', u', power), and the rates of derivatives if there are any, at (t, z); leaves u' and la in mem."""
     load_state(plan, mem, t, z)
     if plan.eliminate:
         call_eliminate(plan.eliminate, (plan, mem))
     call_accelerate(plan.accelerate, (plan, mem))
     plan.nfev += 1
     plan.least_quality = min(plan.least_quality, mem[plan.quality])
-    move(zdot, 0, mem, plan.rates, plan.nz)
+    plain = plan.nz - plan.n_variations
+    move(zdot, 0, mem, plan.rates, plain)
+    if plan.n_variations:
+        move(zdot, plain, mem, plan.variation_rates, plan.n_variations)
     return 0
 
 

@@ -10,6 +10,7 @@ whenever the saddle matrix is regular.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
@@ -21,26 +22,50 @@ LIMIT = 20_000  # multiplications; beyond, loops are as good
 Column = list[Any]  # graph scalars, None where structurally zero
 
 
-def unroll_saddle(M: ca.SX, f: ca.SX, A: ca.SX, b: ca.SX, *, augment: bool) -> tuple[ca.SX, ca.SX, ca.SX] | None:
-    """u' (nu, 1), la (nc, 1) and the quality of the solve; None if it would be too long.
+@dataclass(frozen=True, eq=False)
+class UnrolledFactors:
+    """The factors of [M A^T; A 0] as graphs, for as many right-hand sides as one likes.
 
     Quality is the smallest pivot relative to what it was before elimination: 1 is perfect, 0 is singular.
     """
+
+    A: ca.SX
+    rows: list[Column]
+    order: list[int]
+    quality: ca.SX
+    weight: ca.SX | None  # of A^T A in the place of M, if that was augmented
+
+    def solve(self, f: ca.SX, b: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """u' (nu, 1) and la (nc, 1) with M u' - A^T la = f and A u' = b."""
+        nu, n = self.A.shape[1], len(self.order)
+        if self.weight is not None:
+            f = f + self.weight * ca.mtimes(self.A.T, b)
+        side = [*_entries(f), *_entries(b)]
+        found = dict(zip(self.order, _solve(self.rows, [side[k] for k in self.order]), strict=True))
+        solution = [found[k] for k in range(n)]
+        return ca.vertcat(ca.SX(0, 1), *solution[:nu]), -ca.vertcat(ca.SX(0, 1), *solution[nu:])
+
+
+def unroll_factors(M: ca.SX, A: ca.SX, *, augment: bool) -> UnrolledFactors | None:
+    """The factors; None if they would be too long."""
     nu, nc = M.shape[0], A.shape[0]
+    weight = None
     if augment and nc:
         # Scaled so that both terms have the same size.
         weight = (ca.trace(M) + 1e-300) / (ca.sumsqr(A) + 1e-300)
-        M, f = M + weight * ca.mtimes(A.T, A), f + weight * ca.mtimes(A.T, b)
+        M = M + weight * ca.mtimes(A.T, A)
     if count_work(M.sparsity(), A.sparsity()) > LIMIT:
         return None
     K = ca.vertcat(ca.horzcat(M, A.T), ca.horzcat(A, ca.SX(nc, nc)))
     order, _ = _order(K.sparsity(), nu)
     rows = _rows(K[order, order])
-    quality = _factor(rows, nu)
-    side = [*_entries(f), *_entries(b)]
-    found = dict(zip(order, _solve(rows, [side[k] for k in order]), strict=True))
-    solution = [found[k] for k in range(nu + nc)]
-    return ca.vertcat(ca.SX(0, 1), *solution[:nu]), -ca.vertcat(ca.SX(0, 1), *solution[nu:]), quality
+    return UnrolledFactors(A, rows, order, _factor(rows, nu), weight)
+
+
+def unroll_saddle(M: ca.SX, f: ca.SX, A: ca.SX, b: ca.SX, *, augment: bool) -> tuple[ca.SX, ca.SX, ca.SX] | None:
+    """u' (nu, 1), la (nc, 1) and the quality of the solve, see `UnrolledFactors`; None if it would be too long."""
+    factors = unroll_factors(M, A, augment=augment)
+    return None if factors is None else (*factors.solve(f, b), factors.quality)
 
 
 def count_work(M: ca.Sparsity, A: ca.Sparsity) -> int:
