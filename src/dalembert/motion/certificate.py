@@ -13,6 +13,7 @@ import numpy as np
 from dalembert.motion.verification import Deviation, Verification
 
 DEPENDENT = 1e-6  # reciprocal condition below which constraints count as dependent
+DEPENDENT_AMONG_MANY = 1e-8  # the same for large systems: that of a long chain falls with the square of its length
 LEVELS = ("position", "velocity", "acceleration", "solve", "energy")  # in the order they are shown
 
 
