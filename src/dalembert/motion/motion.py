@@ -15,10 +15,6 @@ from dalembert.equations.system import System
 from dalembert.errors import DalembertError, FileError
 from dalembert.initial.diagnosis import diagnose
 from dalembert.motion.archive import facts_in, floats_in, read_archive, reading
-<<<<<<< HEAD
-from dalembert.motion.certificate import DEPENDENT, Certificate, Power, Tolerances, energy_finding, worst_of
-from dalembert.motion.derivatives import Derivatives
-=======
 from dalembert.motion.certificate import (
     DEPENDENT,
     DEPENDENT_AMONG_MANY,
@@ -28,7 +24,7 @@ from dalembert.motion.certificate import (
     energy_finding,
     worst_of,
 )
->>>>>>> sparse
+from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.equation_residuals import equation_residuals
 from dalembert.motion.files import identity, packed, packed_passages, passages_in, system_of, unpacked
 from dalembert.motion.outputs import values_of
