@@ -96,7 +96,7 @@ RUNNING = (
     Mistake("system.simulate(state, 1.0, integrator=da.IDA(), drift=da.Baumgarte(1, 1))", "leave `drift` out"),
     Mistake("system.simulate(state, 1.0, parameters={'k': 1})", "known: L, m, g"),
     Mistake("system.simulate(state, 1.0, events=[da.Event('z')])", "known: x, y, vx, vy, L, m, g, rod, t"),
-    Mistake("da.Event(lambda t, y: y[0])", "write a SymPy expression"),
+    Mistake("da.Event(lambda t, y: y[0])", "write the formula with SymPy"),
     Mistake("da.RK4(step=-1)", "it must be positive and finite"),
     Mistake("da.DOP853(rtol=0)", "use at least"),
     Mistake("system.mass_matrix(state)", "system.mass_matrix(state.t, state.q, state.u, state.parameters)"),
