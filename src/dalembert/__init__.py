@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     __version__: str
     from dalembert.analysis.compare import Comparison, compare
     from dalembert.analysis.driven_motion import DrivenMotion
+    from dalembert.analysis.fit_result import Fit
+    from dalembert.analysis.gradient import Gradient, Integral
     from dalembert.analysis.linearization import Linearization
+    from dalembert.analysis.losses import Cauchy, Huber, SoftL1
     from dalembert.analysis.sweep.reductions import CrossingTime, Final, Maximum, Mean, Minimum
     from dalembert.analysis.sweep.samples import latin_hypercube, monte_carlo
     from dalembert.equations.system import System
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from dalembert.run.every import Every
     from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
     from dalembert.run.formulations.minimal_kane import MinimalKane
+    from dalembert.run.formulations.minimal_state import MinimalState
     from dalembert.run.formulations.nonminimal_kane import NonminimalKane
     from dalembert.run.formulations.null_space import NullSpace
     from dalembert.run.formulations.udwadia_kalaba import UdwadiaKalaba
@@ -73,6 +77,7 @@ __all__ = [
     "Automatic",
     "Baumgarte",
     "Blajer",
+    "Cauchy",
     "Certificate",
     "Comparison",
     "CrossingTime",
@@ -83,11 +88,15 @@ __all__ = [
     "Every",
     "FileError",
     "Final",
+    "Fit",
     "GearGuptaLeimkuhler",
     "GeneralizedAlpha",
+    "Gradient",
     "HillerAnantharaman",
+    "Huber",
     "InconsistentStateError",
     "InitialStateError",
+    "Integral",
     "KuttaMerson",
     "LagrangeMultipliers",
     "Linearization",
@@ -95,6 +104,7 @@ __all__ = [
     "Maximum",
     "Mean",
     "MinimalKane",
+    "MinimalState",
     "Minimum",
     "Model",
     "ModelError",
@@ -111,6 +121,7 @@ __all__ = [
     "PseudoSpeeds",
     "Radau",
     "SimulationInterrupt",
+    "SoftL1",
     "State",
     "StateSpaceSVD",
     "System",
@@ -130,7 +141,9 @@ __all__ = [
 
 _PLACES = {
     "ArrayError": "dalembert.errors",
+    "Cauchy": "dalembert.analysis.losses",
     "Certificate": "dalembert.motion.certificate",
+    "compare": "dalembert.analysis.compare",
     "Comparison": "dalembert.analysis.compare",
     "CrossingTime": "dalembert.analysis.sweep.reductions",
     "DalembertError": "dalembert.errors",
@@ -140,8 +153,15 @@ _PLACES = {
     "Every": "dalembert.run.every",
     "FileError": "dalembert.errors",
     "Final": "dalembert.analysis.sweep.reductions",
+    "Fit": "dalembert.analysis.fit_result",
+    "from_sympy": "dalembert.importers.sympy_mechanics",
+    "from_toml": "dalembert.importers.model_file",
+    "Gradient": "dalembert.analysis.gradient",
+    "Huber": "dalembert.analysis.losses",
     "InconsistentStateError": "dalembert.errors",
     "InitialStateError": "dalembert.errors",
+    "Integral": "dalembert.analysis.gradient",
+    "latin_hypercube": "dalembert.analysis.sweep.samples",
     "Linearization": "dalembert.analysis.linearization",
     "LinearizationError": "dalembert.errors",
     "Maximum": "dalembert.analysis.sweep.reductions",
@@ -150,22 +170,19 @@ _PLACES = {
     "Model": "dalembert.model.model",
     "ModelError": "dalembert.errors",
     "ModelFile": "dalembert.importers.model_file",
+    "monte_carlo": "dalembert.analysis.sweep.samples",
     "Motion": "dalembert.motion.motion",
     "MotionSequence": "dalembert.motion.sequence",
     "Occurrence": "dalembert.run.events",
     "OptionError": "dalembert.errors",
     "PairingError": "dalembert.errors",
+    "plot_envelope": "dalembert.view.envelope",
     "SimulationInterrupt": "dalembert.errors",
+    "SoftL1": "dalembert.analysis.losses",
     "State": "dalembert.motion.state",
     "System": "dalembert.equations.system",
     "Tolerances": "dalembert.motion.certificate",
     "UnknownNameError": "dalembert.errors",
-    "compare": "dalembert.analysis.compare",
-    "from_sympy": "dalembert.importers.sympy_mechanics",
-    "from_toml": "dalembert.importers.model_file",
-    "latin_hypercube": "dalembert.analysis.sweep.samples",
-    "monte_carlo": "dalembert.analysis.sweep.samples",
-    "plot_envelope": "dalembert.view.envelope",
     **_INGREDIENTS,
 }
 

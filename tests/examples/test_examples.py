@@ -161,9 +161,11 @@ def test_lecture_four_bar(run):
     assert all(row["|phi| projected"] < 1e-11 for row in rows)
     angles, violation = figures["lecture_four_bar.png"].axes
     assert legend(angles) == ["q1", "q2", "q3"]
-    assert legend(violation) == ["no correction", "projection"]
-    opened, held = (y.max() for _, y in shown(violation)[1])
+    assert legend(violation) == list(example.RUNS)
+    every_speed, lecture, opened, held = (y.max() for _, y in shown(violation)[1])
     assert held < 1.001e-12 < opened
+    assert lecture < 1e-8  # without correction, RK4 at 5 ms
+    assert every_speed > 1e-6
     (tolerances,) = figures["lecture_four_bar_tolerances.png"].axes
     assert legend(tolerances) == ["|phi| raw", "|phi| projected", "error raw"]
     for name, curve in zip(legend(tolerances), shown(tolerances)[1], strict=True):
@@ -239,3 +241,15 @@ def test_many_runs(run):
     np.testing.assert_allclose(shown(envelope)[1][0][1], runs["q1"].median("run"))
     assert sum(patch.get_height() for patch in histogram.patches) == example.RUNS
     assert all("[" in axes.get_ylabel() for axes in figures["many_runs.png"].axes)
+
+
+def test_fitted_double_pendulum(run):
+    """The true values lie within three standard deviations, and the residuals are those of the noise."""
+    example, fit, figures = run("fitted_double_pendulum")
+    assert fit.success
+    for name, value in example.TRUE.items():
+        assert abs(fit[name] - value) < 3.0 * fit.sigma[name]
+    left = fit.residuals[0][np.isfinite(fit.residuals[0])]
+    assert len(left) == 540
+    assert np.std(left) == pytest.approx(example.NOISE, rel=0.1)  # three standard deviations of 540 samples
+    assert legend(figures["fitted_double_pendulum.png"].axes[0]) == ["data", "fit", "first values"]

@@ -6,7 +6,7 @@ Notation as in the design: q' = C(q,t) u + D(q,t); a dot is a total time derivat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import casadi as ca
 import sympy as sp
@@ -18,7 +18,10 @@ from dalembert.model.vectors import derivative
 
 @dataclass(frozen=True)
 class Symbols:
-    """Graph variables: time, coordinates, coordinate rates (free), speeds, their rates, parameters, unknowns."""
+    """Graph variables: time, coordinates, coordinate rates (free), speeds, their rates, parameters, unknowns.
+
+    n are the multipliers of the constraints in the order stated, where laws may read them.
+    """
 
     t: ca.SX
     q: ca.SX
@@ -27,6 +30,7 @@ class Symbols:
     ud: ca.SX
     p: ca.SX
     y: ca.SX
+    n: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
 
     @classmethod
     def of(cls, statement: Statement) -> Symbols:
@@ -40,6 +44,7 @@ class Symbols:
             ca.SX.sym("ud", nu),
             ca.SX.sym("p", len(statement.parameters)),
             ca.SX.sym("y", len(statement.unknowns)),
+            ca.SX.sym("n", len(statement.constraints)),
         )
 
     @property
@@ -70,6 +75,11 @@ class Kinematics:
     C: ca.SX  # (nq, nu)
     D: ca.SX  # (nq, 1)
 
+    @property
+    def is_trivial(self) -> bool:
+        """Whether the speeds are the rates of the coordinates, in order: q' = u."""
+        return self.D.nnz() == 0 and is_identity(self.C)
+
     def rate(self, expression: ca.SX) -> ca.SX:
         """Total derivative of an expression in (q, u, t) with the speeds held: what is left of it when u' = 0."""
         s = self.symbols
@@ -90,6 +100,8 @@ class Kinematics:
             atoms[derivative(u, t)] = s.ud[k]
         for k, y in enumerate(statement.unknowns):
             atoms[y] = s.y[k]
+        for k in range(s.n.shape[0]):
+            atoms[statement.constraints[k].multiplier] = s.n[k]
         return atoms
 
     def lowering(self, statement: Statement) -> Lowering:
@@ -102,12 +114,13 @@ def solve_kinematics(equations: Sequence[ca.SX], s: Symbols) -> Kinematics:
     k = ca.vertcat(*equations)
     K = ca.jacobian(k, s.qd)
     rest = ca.substitute(k, s.qd, ca.SX.zeros(s.qd.shape))
-    qdot = -(rest if _is_identity(K) else ca.solve(K, rest))
+    qdot = -(rest if is_identity(K) else ca.solve(K, rest))
     C = ca.jacobian(qdot, s.u)
     D = ca.substitute(qdot, s.u, ca.SX.zeros(s.u.shape))
     return Kinematics(s, qdot, C, ca.sparsify(D))
 
 
-def _is_identity(matrix: ca.SX) -> bool:
+def is_identity(matrix: ca.SX) -> bool:
+    """Whether a matrix is the identity, by structure and numbers."""
     n = matrix.shape[0]
     return matrix.sparsity() == ca.Sparsity.diag(n) and bool(ca.is_equal(matrix, ca.SX.eye(n), 1))

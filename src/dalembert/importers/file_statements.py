@@ -13,7 +13,7 @@ from dalembert.importers.file_positions import Where
 from dalembert.importers.file_values import FileValues, spelt
 from dalembert.importers.file_verbs import GROUPS, ORDER
 from dalembert.importers.limits import MOST_COORDINATES, MOST_FAULTS, brief
-from dalembert.importers.model_tables import NAMES, Entry, Tables, check_keys, read_table
+from dalembert.importers.model_tables import Entry, Tables, check_keys, read_table
 from dalembert.model.model import Model
 from dalembert.model.time_symbols import function_of_time
 from dalembert.printable import printable
@@ -21,7 +21,7 @@ from dalembert.stages import stage
 
 PLACES = ("first", "second", "blade", "hub", "centre", "plane", "at", "on")
 JOINTS = ("driving", "driven", "joint")
-TEXTS = ("name", "unit", "servo", "speeds", "constraint")
+TEXTS = ("name", "unit", "servo", "speeds", "constraint", "kind", "ends", "determines")
 CHOICES = ("formulation", "drift", "integrator")
 
 
@@ -112,11 +112,10 @@ class Statements:
     def _declare(self) -> None:
         """Symbols and kinematics."""
         model, symbols = self.model, self.values.text.symbols
-        coordinates, speeds, unknowns = (self._names(kind) for kind in NAMES)
+        coordinates, speeds = (self._names(kind) for kind in ("coordinates", "speeds"))
+        unknowns = self._unknowns()
         if coordinates:
             model.coordinates([function_of_time(name) for name in coordinates])
-        if unknowns:
-            model.unknowns(" ".join(unknowns))
         numbers, self.dependent = read_parameters(
             self.values, self.file.tables["parameters"], self.file.positions.table("parameters")
         )
@@ -130,6 +129,19 @@ class Statements:
         elif kinematics:
             self.fault("[kinematics] gives rates in terms of speeds; name these by `speeds`")
         self._learn()
+
+    def _unknowns(self) -> list[str]:
+        """The unknowns, declared; a list of names, or a table of names and where Newton's method starts."""
+        said, where = self.file.values.get("unknowns", []), self.file.positions.table("unknowns")
+        if not isinstance(said, dict):
+            names = self._names("unknowns")
+            if names:
+                self.model.unknowns(" ".join(names))
+            return names
+        starts = {n: self.values.number(v, where.value(n)) for n, v in said.items() if self.values.fits(n, where)}
+        if starts:
+            self.model.unknowns(**starts)
+        return [*starts]
 
     def _kinematics(self, coordinates: list[str]) -> Any:
         """{coordinate: rate}, or equations that are zero, as the file says it."""
@@ -160,6 +172,12 @@ class Statements:
             raise ManyFaultsError(self.faults)
         self.values.text.symbols.update({spelt(name): f for name, f in self.functions().items()})
 
+    def _learn_multipliers(self) -> None:
+        """Make the names of constraints known to expressions: there they stand for their multipliers."""
+        known = self.values.text.symbols
+        names = [c.name for c in self.model.statement.constraints if c.name.isidentifier() and c.name not in known]
+        known.update({name: sp.Symbol(name) for name in names})
+
     # -- statements ------------------------------------------------------------------------------------------------
 
     def _state(self, kind: str, entry: Entry) -> None:
@@ -178,6 +196,8 @@ class Statements:
         }.get(kind)  # fmt: skip
         if known is not None and isinstance(name, str):
             known[name] = result
+        if kind in ("constraints", "joints", "contacts"):
+            self._learn_multipliers()
         if kind in ("bodies", "beams", "quaternions"):
             self._learn()
 
@@ -267,10 +287,6 @@ class Statements:
 
     def occasions(self) -> list[Any]:
         """Events and clocks."""
-        symbols = {c.name: sp.Symbol(c.name) for c in self.model.statement.constraints if c.name.isidentifier()}
-        self.values.text.symbols.update(
-            {name: s for name, s in symbols.items() if name not in self.values.text.symbols}
-        )
         return [self._occasion(kind, entry) for kind in ("events", "clocks") for entry in self._complete(kind)]
 
     def _occasion(self, kind: str, entry: Entry) -> Any:

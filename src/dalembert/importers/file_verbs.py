@@ -25,13 +25,15 @@ VERBS: Mapping[str, str] = {  # lists by name and the verbs of the model behind 
     "torques": "torque",
     "matrices": "matrices",
     "constraints": "constrain",
+    "conditions": "condition",
+    "laws": "law",
     "nonideal": "nonideal",
     "outputs": "output",
     "lines": "line",
 }
 ORDER = (  # in which lists are read and written: what others refer to comes first
     "tables", "quaternions", "beams", "bodies", "particles", "generalized_forces", "energy", "joints", "contacts",
-    "elements", "forces", "torques", "matrices", "constraints", "nonideal", "outputs", "lines",
+    "elements", "forces", "torques", "matrices", "constraints", "conditions", "laws", "nonideal", "outputs", "lines",
 )  # fmt: skip
 KIND = "kind"  # the key that names the verb of a group
 

@@ -68,7 +68,7 @@ def degenerate_rows(system: System, t: float, q: np.ndarray, u: np.ndarray, para
     """Names of the position and velocity rows whose gradient vanishes wherever they hold, near a state."""
     faintest = system.optional_kernel("faintest gradient", lambda: _faintest_gradient(system))
     x = np.concatenate([(t,), q, u, parameters])
-    if faintest is None or not faintest(x)[0] < FAINT**2:  # as it is at almost every state
+    if faintest is None or not faintest(x).min() < FAINT**2:  # as it is at almost every state
         return ()
     nq, nu, n_p, n_v = system.nq, system.nu, system.count("position"), system.count("velocity")
     names = system.constraint_names
@@ -100,17 +100,18 @@ def describe(names: Sequence[str]) -> str:
 
 
 def _faintest_gradient(system: System) -> ca.Function | None:
-    """The least (|G| / |G beside the state|)^2 of all rows as a function of x; None if all gradients are constant."""
+    """(|G| / |G beside the state|)^2 of the rows as a function of x; None if all gradients are constant."""
     m, n_p = system.mechanics, system.count("position")
     ratios = []
     for rows, z in ((m.phi, m.q), (m.psi[n_p:, :], m.u)):
         G = ca.jacobian(rows, z)
-        vary = [k for k in range(rows.shape[0]) if ca.depends_on(G[k, :], z)]
+        row_of = G.sparsity().row()
+        vary = sorted({row_of[k] for k in ca.jacobian_sparsity(G.nz[:], z).row()})
         sizes = ca.densify(ca.sum2(rows_of(G, vary) ** 2))
         reach = BESIDE * ca.sqrt(1 + ca.sumsqr(z))
         ratios.append(sizes / ca.substitute(sizes, z, z + reach * ca.DM(_directions(z.shape[0])[0])))
     found = ca.vertcat(*ratios)
-    return ca.Function("faintest_gradient", [m.x], [ca.mmin(found)]) if found.shape[0] else None
+    return ca.Function("faintest_gradient", [m.x], [found]) if found.shape[0] else None
 
 
 def _search(surface: Surface) -> list[str]:

@@ -16,8 +16,9 @@ from dalembert.errors import DalembertError, FileError
 from dalembert.initial.diagnosis import diagnose
 from dalembert.motion.archive import facts_in, floats_in, read_archive, reading
 from dalembert.motion.certificate import DEPENDENT, Certificate, Power, Tolerances, energy_finding, worst_of
+from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.equation_residuals import equation_residuals
-from dalembert.motion.files import identity, packed, system_of, unpacked
+from dalembert.motion.files import identity, packed, packed_passages, passages_in, system_of, unpacked
 from dalembert.motion.outputs import values_of
 from dalembert.motion.reactions import (
     Wrench,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dalembert.run.engine import Evaluation
-    from dalembert.run.run_facts import RunFacts
+    from dalembert.run.run_facts import Passage, RunFacts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,7 +69,9 @@ class Motion(Recorded):
     told: str = ""  # what made it in words, if that is all a file says
     events: Occurrences = field(default_factory=Occurrences)
     tolerances: Tolerances = field(default_factory=Tolerances)
+    passages: tuple[Passage, ...] = ()  # positions in which constraints became dependent
     verification: Verification | None = None  # what a second run said, see `verify`
+    derivatives: Derivatives | None = None  # of q and u, see `sensitivity`
     known: Evaluation | None = None  # what a file or another motion holds; otherwise evaluated when first asked for
 
     # -- values ----------------------------------------------------------------------------------------------------
@@ -195,6 +198,7 @@ class Motion(Recorded):
             least=self.system.ideal,
             events=self.events.remarks,
             verification=self.verification,
+            passages=self.passages,
         )
         if not len(self):
             return facts
@@ -214,12 +218,13 @@ class Motion(Recorded):
         energies = (e.kinetic, e.potential, self.work)
         findings.append(energy_finding("E - E0 - W", self.t, energies, self.energy_balance, allowed.energy))
         k = int(np.argmin(e.condition))
+        worst = min((float(e.condition[k]), float(self.t[k])), self.facts.worst if self.facts else (np.inf, np.nan))
         return replace(
             facts,
             findings=tuple(findings),
             energy_error=float(np.abs(self.energy_balance).max()),
-            condition=float(e.condition[k]),
-            condition_t=float(self.t[k]),
+            condition=worst[0],
+            condition_t=worst[1],
             dependent=tuple(float(t) for t in self.t[dependent]),
             span=(float(self.t[0]), float(self.t[-1])),
             powers=tuple(Power(*values) for values in largest_powers(self)),
@@ -229,9 +234,8 @@ class Motion(Recorded):
     def _rate_scales(self) -> np.ndarray:
         """The largest sums of |A_kj u_j| at samples here and there, at least 1, (nc,)."""
         at = np.unique(np.linspace(0, len(self) - 1, 100).astype(int))
-        A = self.system.constraint_jacobian(self.t[at], self.q[at], self.u[at], self.parameters)
-        sums = np.einsum("tkj,tj->tk", np.abs(A), np.abs(self.u[at]))
-        return np.fmax.reduce(sums, axis=0, initial=1.0)
+        out = self.system.evaluate("row_rates", self.t[at], self.q[at], self.u[at], self.parameters)
+        return np.fmax.reduce(out[:, self.system.nc :], axis=0, initial=1.0)
 
     def _not_unique(self) -> tuple[str, ...]:
         return tuple(name for name in self.system.constraint_names if not self.unique[name])
@@ -250,7 +254,8 @@ class Motion(Recorded):
         ts = times_within(self, times)
         rows = np.array([self._continued(float(t)) for t in ts])
         nq, size = self.system.nq, self.system.nq + self.system.nu
-        return replace(self, t=ts, q=rows[:, :nq], u=rows[:, nq:size], work=rows[:, size], known=None)
+        q, u, work = rows[:, :nq], rows[:, nq:size], rows[:, size]
+        return replace(self, t=ts, q=q, u=u, work=work, derivatives=None, known=None)
 
     def continued(self, k: int, times: np.ndarray) -> Motion:
         """The motion at increasing times after sample k, integrated from there in one go, with dense output."""
@@ -292,7 +297,9 @@ class Motion(Recorded):
 
     def only(self, samples: np.ndarray) -> Motion:
         """The motion with some of its samples, chosen by a mask or indices (nt,)."""
-        kept = {name: getattr(self, name)[samples] for name in ("t", "q", "u", "work")}
+        kept: dict[str, Any] = {name: getattr(self, name)[samples] for name in ("t", "q", "u", "work")}
+        if self.derivatives is not None:
+            kept["derivatives"] = replace(self.derivatives, S=self.derivatives.S[samples])
         return replace(
             self,
             known=replace(self.evaluation, **{k: v[samples] for k, v in vars(self.evaluation).items()}),
@@ -316,7 +323,7 @@ class Motion(Recorded):
         """Everything a file needs, as arrays by name; the facts are JSON."""
         facts = {"success": self.success, "message": self.message, "stats": self.stats, "method": self.method}
         facts |= {"system": identity(self.system), "names": [*self.system.coordinates, *self.system.speeds]}
-        facts |= {"events": packed(self.events)}
+        facts |= {"events": packed(self.events), "passages": packed_passages(self.passages)}
         arrays = {name: getattr(self, name) for name in _shapes(self.system, len(self))}
         outputs = {f"o_{output.name}": self[output.name] for output in self.system.outputs}  # for other readers
         return {**arrays, "facts": np.array(json.dumps(facts)), **outputs}
@@ -339,6 +346,7 @@ class Motion(Recorded):
             stats={str(what): int(count) for what, count in facts["stats"].items()},
             told=str(facts["method"]),
             events=unpacked(facts["events"], systems),
+            passages=passages_in(facts),
             **arrays,
         )
         return replace(motion, known=motion.evaluated_again(**solved))

@@ -23,6 +23,8 @@ class Plan(Record):
         # What reactions can be: all of them along A; some rub; number of acceleration rows if one of them is not linear
         # in u'.
         *ints("ideal rubs curved"),
+        # Number of rows that are not solved for, as the others imply them, and where their numbers are in the integers.
+        *ints("implied implied_rows"),
         # Kernels: dynamics; motion, the whole right-hand side unrolled (0 if there is none); residual (phi, psi);
         # displacement (C s); invariant (h, h_q); energy (T, V); the least moves of q and of u onto the constraints,
         # unrolled (0 if there are none), and of the whole state onto constraints and energy, or constraints alone;
@@ -30,6 +32,9 @@ class Plan(Record):
         # gradients, for drift controls that work on the whole state.
         *ints("dynamics motion residual displacement invariant energy onto_positions onto_velocities"),
         *ints("onto_energy onto_constraints newton feedback_kernel gradients"),
+        # psi, q' and their gradients in u, for formulations that eliminate speeds (0 if all are integrated); where it
+        # writes them.
+        *ints("speeds speed_rows"),
         # Blocks of mem. x holds t, q, u, p; behind it an estimate of u' and of multipliers (xudot), if constraints are
         # not linear in u', the length of the step being made, and the options of the drift control, so that kernels
         # can read them as the tail of x.
@@ -49,23 +54,40 @@ class Plan(Record):
         # The static choice of a formulation: how many constraints are independent, their numbers, and those of the
         # speeds, the dependent ones first.
         *ints("chosen chosen_rows chosen_speeds"),
-        # Addresses of the exchangeable parts; `estimate` is 0 if `step` estimates the error itself.
-        *ints("accelerate feedback correct step prepare interpolate estimate"),
+        # Addresses of the exchangeable parts; `estimate` is 0 if `step` estimates the error itself, `eliminate` if all
+        # speeds are integrated. Otherwise `correct` calls `correct_drift`, then eliminates.
+        *ints("accelerate feedback correct step prepare interpolate estimate eliminate correct_drift"),
         # The saddle solvers of the equations of motion, and of the least moves in the mass metric (see `solve.solver`).
         *ints("factor solve factor_metric solve_metric"),
+        # Newton's method for laws: the kernel (0 if there is none), number of unknowns and of its outputs; where it
+        # reads (x, unknowns, stage, b), where it writes; the matrix, its scales, a step; in the integers, its pivots.
+        *ints("iteration unknowns iteration_in iteration_out iteration_matrix iteration_scale iteration_step"),
+        *ints("iteration_order"),
+        # Where M and A have nonzeros, the address of a record (see `solve.sparse`); 0 if they are dense.
+        *ints("pattern"),
         # Records of parts: what an implicit integrator works with, and the events looked out for (0 if none).
         *ints("step_work watch"),
+        # Columns of derivatives carried along with a state (see `run.variations`): how many floats, where they are
+        # behind x and where their rates are; right-hand sides, one per column; kernels of these and of the tangent
+        # space (0 if there is none); the accelerator and the drift correction of the state alone.
+        *ints("n_variations variations variation_rates sides sides_kernel onto_tangent"),
+        *ints("plain_accelerate plain_correct"),
         # Counters and findings: evaluations; 1 if a static choice should be made again, negative while that is not
         # worth asking; rank of the last factorisation; status of an evaluation that has no solution, else 0.
         *ints("nfev stale rank unsolved"),
         # Evaluations the pivoted saddle solve did in the place of a formulation, and the first and last of their times.
         *ints("fallbacks"),
+        # Whether dependent speeds are integrated at present because the constraints hardly determine them; how often.
+        *ints("undetermined integrated"),
         *floats("first_fallback last_fallback"),
+        # The least quality of a solve since it was last set: a step looks at its stages.
+        *floats("least_quality"),
     )
 
 
 # Signatures of the exchangeable parts; their addresses stand in the plan.
 accelerate_type = i8(Plan, Floats)  # reads x in mem; leaves q', u', power, la, quality in `rates`
+eliminate_type = i8(Plan, Floats)  # makes dependent speeds in x follow from the others
 feedback_type = i8(Plan, Floats)  # may change b before the accelerations are solved for
 correct_type = i8(Plan, Floats, f8, Floats)  # moves a state (t, z) onto the constraints; returns a status
 step_type = f8(Plan, Floats, f8, f8, Floats, Floats, Floats, f8, f8)  # t, h, z, stages, znew, rtol, atol -> error norm
@@ -74,6 +96,7 @@ interpolate_type = i8(f8, f8, Floats, Floats, Floats, Floats)  # theta, h, z, st
 estimate_type = f8(Plan, f8, Floats, Floats, Floats, Floats, f8, f8)  # h, z, stages, znew, rates there, rtol, atol
 
 call_accelerate = caller(accelerate_type)
+call_eliminate = caller(eliminate_type)
 call_feedback = caller(feedback_type)
 call_correct = caller(correct_type)
 call_step = caller(step_type)
@@ -85,22 +108,27 @@ call_estimate = caller(estimate_type)
 def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.ndarray) -> Workspace:
     """A fresh workspace for a system of these sizes (keys nq nu np nv nc ni works ideal).
 
-    Optional keys: friction (0 or 1), curved (number of acceleration rows if one of them is not linear in u').
-    `options` are the numbers of the drift control.
+    Optional keys: friction (0 or 1), curved (number of acceleration rows if one of them is not linear in u'), columns
+    (of derivatives carried along with the state), and where M, A and the gradients of invariants are not dense their
+    nonzeros: mass, jacobian, gradients. `options` are the numbers of the drift control.
     """
     nq, nu, nc, ni = sizes["nq"], sizes["nu"], sizes["nc"], sizes["ni"]
     curved, rubs, ideal = sizes.get("curved", 0), sizes.get("friction", 0), sizes["ideal"]
     stated, n, bent = 0 if ideal else nc * nu, nu + nc, nu * nu if curved else 0
-    plan = Plan(nq=nq, nu=nu, nz=nq + nu + sizes["works"], np=sizes["np"], nv=sizes["nv"], nc=nc, ni=ni)
+    varied = sizes.get("columns", 0) * (nq + nu)
+    dense = 0 if "mass" in sizes else n * n
+    plan = Plan(nq=nq, nu=nu, nz=nq + nu + sizes["works"] + varied, np=sizes["np"], nv=sizes["nv"], nc=nc, ni=ni)
     plan.ideal, plan.rubs, plan.curved = ideal, rubs, curved
     work = Workspace(plan)
     tail = (nu + curved if curved else 0, 1, len(options))
-    work.reserve(plan, {"x": 1 + nq + nu + n_parameters + sum(tail), "out": n_out, "direction": stated})
+    behind = varied + n if varied else 0  # the columns, then u' and la
+    work.reserve(plan, {"x": 1 + nq + nu + n_parameters + sum(tail) + behind, "out": n_out, "direction": stated})
     plan.xq, plan.xu = plan.x + 1, plan.x + 1 + nq
     plan.xudot = plan.xu + nu + n_parameters
     plan.step_length, plan.options = plan.xudot + tail[0], plan.xudot + tail[0] + 1
     lengths = {
-        "qdot": nq, "mass": nu * nu, "force": nu, "jacobian": nc * nu, "bias": nc, "stated": stated,
+        "qdot": nq, "mass": sizes.get("mass", nu * nu), "force": nu, "jacobian": sizes.get("jacobian", nc * nu),
+        "bias": nc, "stated": stated,
         "friction": stated * rubs, "power": 1, "transport": nu,
     }  # fmt: skip
     at = plan.out
@@ -112,21 +140,25 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
     work.reserve(
         plan,
         {
-            "rates": nq + nu + 1 + nc + 1, "residuals": nc + sizes["np"], "invariants": ni * (1 + nq), "energies": 2,
-            "matrix": n * n, "scale": n, "rhs": n + 1, "remainder": n, "column": 2 * n, "shift": nq + 1, "sign": nc,
+            "rates": nq + nu + 1 + nc + 1 + varied, "residuals": nc + sizes["np"],
+            "invariants": ni + sizes.get("gradients", ni * nq), "energies": 2,
+            "matrix": dense, "scale": n, "rhs": n + 1, "remainder": n, "column": 2 * n, "shift": nq + 1, "sign": nc,
             "linearised": curved * (2 * nu + 1) + bent, "mass_copy": bent,
+            "sides": sizes.get("columns", 0) * (nq + n) + 1 if varied else 0,
         },
         {"permutation": n, "pivots": n, "chosen_rows": nc, "chosen_speeds": nu},
     )  # fmt: skip
     plan.udot = plan.rates + nq
     plan.total_power = plan.udot + nu
     plan.multiplier, plan.quality = plan.total_power + 1, plan.total_power + 1 + nc
+    plan.n_variations, plan.variations = varied, plan.options + len(options)
+    plan.variation_rates = plan.quality + 1
     work.mem[plan.options : plan.options + len(options)] = options
     return work
 
 
 __all__ = [
-    "LANES", "Floats", "Ints", "Plan", "call_accelerate", "call_correct", "call_estimate", "call_feedback",
-    "call_interpolate", "call_kernel", "call_prepare", "call_step", "f8", "i8", "ints_at",
+    "LANES", "Floats", "Ints", "Plan", "call_accelerate", "call_correct", "call_eliminate", "call_estimate",
+    "call_feedback", "call_interpolate", "call_kernel", "call_prepare", "call_step", "f8", "i8", "ints_at",
     "lay_out", "move", "u8",
 ]  # fmt: skip

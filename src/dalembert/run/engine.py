@@ -4,25 +4,38 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import casadi as ca
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.errors import ArrayError
+from dalembert.errors import ArrayError, PairingError
 from dalembert.native.jit import address_of
 from dalembert.native.kernel import Kernel
 from dalembert.native.plan import lay_out
+from dalembert.native.types import Record
 from dalembert.native.workspace import Workspace
 from dalembert.run.drift.start import Start
 from dalembert.run.evaluate import feed_back, leave, rates, sample, violation
 from dalembert.run.formulations.choice import RECHOOSE, Choice
-from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted
+from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted, accelerate_sparse
+from dalembert.run.formulations.law_graphs import Iteration
 from dalembert.run.right_hand_side import Equations, Feedback, feedback_function, motion_function
-from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, RunFacts
+from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, Passage, RunFacts
+from dalembert.run.solver_choice import LARGEST_DENSE, is_sparse
 from dalembert.run.status import Status
+from dalembert.run.variations import (
+    Columns,
+    accelerate_varied,
+    correct_varied,
+    sides_function,
+    tangent_function,
+    varied_motion_function,
+)
 from dalembert.solve.dense import DENSE
+from dalembert.solve.sparse import SPARSE
+from dalembert.solve.sparse_layout import lay_out_sparse
 from dalembert.solve.unsymmetric import UNSYMMETRIC
 
 PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
@@ -49,6 +62,27 @@ class Formulation(Protocol):
     def workspace(self, nu: int, nc: int) -> tuple[int, int]: ...
 
     def accelerator(self, *, ideal: bool, unrolled: bool) -> Any: ...
+
+
+@runtime_checkable
+class Iterating(Formulation, Protocol):
+    """A formulation that solves for reactions of any law; `iteration` is its graph, None where none is needed."""
+
+    def iteration(self, system: System) -> Iteration | None: ...
+
+
+@runtime_checkable
+class Eliminating(Formulation, Protocol):
+    """A formulation that integrates the independent speeds only; the others follow from them and the constraints.
+
+    `eliminator` is the native function that makes them follow, in x, at every evaluation; `corrector` is called in the
+    place of that of the drift control, and calls it. They read the static choice, which is made for reactions of every
+    kind; where these are not ideal, no graph is asked for.
+    """
+
+    def eliminator(self) -> Any: ...
+
+    def corrector(self) -> Any: ...
 
 
 class Drift(Protocol):
@@ -107,60 +141,134 @@ class Blueprint:
     work: Workspace
     correct: Any
     feedback: str
+    records: tuple[Record, ...] = ()  # what the plan refers to by address
     solves: dict[Choice | None, Solve] = field(default_factory=dict)
     whole: tuple[Choice, Solve] | None = None
 
 
-def blueprint_of(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
+def blueprint_of(system: System, formulation: Formulation, drift: Drift, columns: Columns = ()) -> Blueprint:
     """The blueprint, drawn when first asked for and kept with the system."""
-    key = (formulation, drift)
+    key = (formulation, drift, columns) if columns else (formulation, drift)
     try:
         found = system.kernels.known(key)
     except TypeError:  # options that are lists or arrays cannot be looked up
-        return _draw(system, formulation, drift)
-    return found or system.kept(key, lambda: _draw(system, formulation, drift))
+        return _draw(system, formulation, drift, columns)
+    return found or system.kept(key, lambda: _draw(system, formulation, drift, columns))
 
 
-def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
+def _draw(system: System, formulation: Formulation, drift: Drift, columns: Columns) -> Blueprint:
     sizes = {
         "nq": system.nq, "nu": system.nu, "np": system.count("position"), "nv": system.count("velocity"),
         "nc": system.nc, "ni": len(system.invariants), "works": int(system.works), "ideal": int(system.ideal),
-        "friction": int(system.friction), "curved": system.curved,
+        "friction": int(system.friction), "curved": system.curved, "columns": len(columns),
     }  # fmt: skip
     options = drift.options(system, None)
-    n_out = system.kernel("dynamics").n_out
-    work = lay_out(sizes, len(system.parameters), n_out, options)
+    sparse = is_sparse(system, formulation, drift)
+    if sparse:
+        pattern = system.mechanics.saddle_pattern
+        along = system.mechanics.invariant_gradients.T.sparsity()
+        sizes |= {"mass": len(pattern.mass_rows), "jacobian": len(pattern.columns), "gradients": along.nnz()}
+    dynamics = system.kernel("sparse_dynamics" if sparse else "dynamics")
+    work = lay_out(sizes, len(system.parameters), dynamics.n_out, options)
     plan = work.plan
-    for name in ("dynamics", "residual", "displacement", "invariant", "energy"):
+    plan.dynamics = dynamics.address
+    plan.invariant = system.kernel("sparse_invariant" if sparse else "invariant").address
+    for name in ("residual", "displacement", "energy"):
         setattr(plan, name, system.kernel(name).address)
-    plan.newton = system.kernel("newton").address if system.curved else 0
+    plan.newton = system.kernel("newton").address if system.curved and not system.algebraic else 0
     floats, ints = formulation.workspace(system.nu, system.nc)
     work.reserve(plan, {"work": max(floats, drift.workspace(system))}, {"work_ints": ints})  # never in use together
-    for name, kernel in drift.kernels(system).items():
+    for name, kernel in ({} if sparse else drift.kernels(system)).items():  # sparse: its kernels are unrolled solves
         setattr(plan, name, 0 if kernel is None else kernel.address)
     correct, feedback = drift.corrector(), drift.feedback(system)
     if feedback is not None:
         reading = system.derived_kernel(f"feedback {feedback.name}", lambda: feedback_function(system, feedback))
         plan.feedback_kernel = reading.address
+    if not system.ideal:
+        work.reserve(plan, ints={"implied_rows": len(system.implied)})
+        work.ints[plan.implied_rows :][: len(system.implied)] = system.implied
+        plan.implied = len(system.implied)
+        _iterate(system, formulation, work)
     # Until a choice is made, see `Engine.choose`; there is none if reactions are not ideal.
     first = accelerate_pivoted if system.ideal else formulation.accelerator(ideal=False, unrolled=False)
+    records = []
+    if sparse:
+        first, counts = accelerate_sparse, [sizes["np"], sizes["np"] + sizes["nv"], sizes["nc"]]
+        rows = np.array(along.colind(), dtype=np.int64), np.array(along.row(), dtype=np.int64)
+        records = lay_out_sparse(work, pattern, counts, soft=system.singular_mass, invariants=rows)
     plan.accelerate, plan.correct = first.address, correct.address
     plan.feedback = (leave if feedback is None else feed_back).address
     solver = DENSE if system.ideal else UNSYMMETRIC
     plan.factor, plan.solve = solver.factor.address, solver.solve.address
-    plan.factor_metric, plan.solve_metric = DENSE.factor.address, DENSE.solve.address
-    return Blueprint(work, correct, "" if feedback is None else feedback.name)
+    metric = SPARSE if sparse else DENSE
+    plan.factor_metric, plan.solve_metric = metric.factor.address, metric.solve.address
+    if isinstance(formulation, Eliminating):
+        correct = _eliminate(system, formulation, work)
+    if columns:
+        _carry_along(system, work, drift, columns)
+    return Blueprint(work, correct, "" if feedback is None else feedback.name, tuple(records))
+
+
+def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:
+    """Have native code solve by Newton's method where laws or the formulation ask for it."""
+    form = formulation.iteration(system) if isinstance(formulation, Iterating) else None
+    if form is None:
+        if system.algebraic:
+            formulation.accelerator(ideal=False, unrolled=False)  # refuses, saying why
+            raise PairingError(
+                f"{type(formulation).__name__} does not solve laws such as those of `{system.name}`; use "
+                "LagrangeMultipliers()"
+            )
+        return
+    kernel = system.derived_kernel(f"iteration {type(formulation).__name__}", form.function)
+    plan, n = work.plan, form.w.shape[0]
+    plan.iteration, plan.unknowns = kernel.address, n
+    sizes = {"in": kernel.n_in, "out": kernel.n_out, "matrix": n * n, "scale": 2 * n, "step": n}
+    work.reserve(plan, {f"iteration_{name}": size for name, size in sizes.items()}, {"iteration_order": n})
+
+
+def _eliminate(system: System, formulation: Eliminating, work: Workspace) -> Any:
+    """Have native code eliminate speeds; returns the corrector."""
+    plan, speeds, correct = work.plan, system.kernel("speeds"), formulation.corrector()
+    work.reserve(plan, {"speed_rows": speeds.n_out})
+    plan.speeds, plan.eliminate = speeds.address, formulation.eliminator().address
+    plan.correct_drift, plan.correct = plan.correct, correct.address
+    return correct
+
+
+def _carry_along(system: System, work: Workspace, drift: Drift, columns: Columns) -> None:
+    """Have the workspace of an engine carry derivatives along: their kernels, and the correction onto the tangents."""
+    plan, feedback, options = work.plan, drift.feedback(system), len(drift.options(system, None))
+    name = f"{columns} {options}"
+    plan.sides_kernel = system.derived_kernel(
+        f"variation sides {name} {feedback and feedback.name}",
+        lambda: sides_function(system, columns, feedback, options),
+    ).address
+    tangent = system.optional_kernel(f"variation tangent {name}", lambda: tangent_function(system, columns, options))
+    plan.onto_tangent = 0 if tangent is None else tangent.address
+    plan.plain_correct, plan.correct = plan.correct, correct_varied.address
 
 
 class Engine:
-    """One system with parameter values, a formulation and a drift control, ready to run. Not shared between threads."""
+    """One system with parameter values, a formulation and a drift control, ready to run. Not shared between threads.
 
-    def __init__(self, system: System, parameters: np.ndarray, formulation: Formulation, drift: Drift) -> None:
+    With `columns` it carries derivatives along (see `run.variations`): a state is then (q, u, work, derivatives).
+    """
+
+    def __init__(
+        self,
+        system: System,
+        parameters: np.ndarray,
+        formulation: Formulation,
+        drift: Drift,
+        columns: Columns = (),
+    ) -> None:
         self.system, self.parameters = system, parameters
         self.size = system.nq + system.nu
-        self.nz = self.size + int(system.works)
-        self.formulation, self.drift = formulation, drift
-        self.blueprint = blueprint_of(system, formulation, drift)
+        self.plain = self.size + int(system.works)
+        self.nz = self.plain + len(columns) * self.size
+        self.formulation, self.drift, self.columns = formulation, drift, columns
+        self.blueprint = blueprint_of(system, formulation, drift, columns)
         self.work = self.blueprint.work.copied()
         self.plan = self.work.plan
         self.correct = self.blueprint.correct
@@ -172,6 +280,10 @@ class Engine:
         self.started: Start | None = None
         self.budget: Any = None  # of steps, see `time_loop.step_budget`; made when a run starts that has none given
         self.notes: list[str] = []  # what was chosen on the way, and why
+        self.passages: list[Passage] = []  # singular positions on the way
+        self.worst = (math.inf, math.nan)  # the worst conditioning of an accepted step, and when
+        if columns:
+            self._use(Solve(0, self.plan.accelerate))
 
     def begin(self, t: float, z: np.ndarray, **stepping: Any) -> None:
         """Tell the drift control where and how a run starts, see `Start`; it may refuse."""
@@ -189,8 +301,15 @@ class Engine:
         """What a run that began at `origin` leaves besides its samples."""
         return RunFacts(
             self.started, float(self.mem[self.plan.step_length]), mean_step, tuple(self.choices),
-            tuple(self.partitions), tuple(self.notes), self.fallbacks, origin,
+            tuple(self.partitions), self._notes(), self.fallbacks, origin, tuple(self.passages), self.worst,
         )  # fmt: skip
+
+    def _notes(self) -> tuple[str, ...]:
+        """What was chosen on the way, and where dependent speeds had to be integrated."""
+        if not self.plan.integrated:
+            return tuple(self.notes)
+        why = f"all speeds integrated {self.plan.integrated:,} times, where the constraints hardly determine them"
+        return (*self.notes, why)
 
     def resume(self, facts: RunFacts) -> None:
         """Take up drift control, step length and choices as a run left them, to evaluate its samples."""
@@ -211,9 +330,9 @@ class Engine:
         """Make the static choices of the formulation at a state, and the motion kernel that goes with them."""
         system = self.system
         self.plan.stale = -PATIENCE
-        if not system.ideal:
+        if self.plan.pattern or not (system.ideal or isinstance(self.formulation, Eliminating)):
             return
-        M, A = self._matrices(t, z)
+        M, A = self.matrices(t, z)
         if not (np.isfinite(M).all() and np.isfinite(A).all()):
             return
         choice = self.formulation.choose(system, M, A)
@@ -227,7 +346,11 @@ class Engine:
             choice.write(self.blueprint.work, system.nu)
             self.blueprint.whole = choice, solve
 
-    def _matrices(self, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def note_conditioning(self, quality: float, t: float) -> None:
+        """Keep the worst quality of a solve that a run has met, and when."""
+        self.worst = min(self.worst, (quality, t))
+
+    def matrices(self, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """M (nu, nu) and A (nc, nu) at a state."""
         s, parts = self.system, self.system.parts
         out = s.evaluate("dynamics", t, z[: s.nq], z[s.nq : self.size], self.parameters)
@@ -248,7 +371,7 @@ class Engine:
         if not 0.0 < length < np.inf:
             return here
         ahead[:nq] = z[:nq] + AHEAD * (1.0 + float(np.linalg.norm(z[:nq]))) / length * zdot[:nq]
-        M, A = self._matrices(t, ahead)
+        M, A = self.matrices(t, ahead)
         if not (np.isfinite(M).all() and np.isfinite(A).all()):
             return here
         there = self.formulation.choose(self.system, M, A)
@@ -256,15 +379,38 @@ class Engine:
 
     def _solve(self, choice: Choice | None) -> Solve:
         """The solve that goes with a choice, compiled when first asked for."""
-        solves, system, feedback = self.blueprint.solves, self.system, self.blueprint.feedback
+        solves, system = self.blueprint.solves, self.system
         if choice not in solves:
-            motion = system.optional_kernel(
-                f"motion {self.formulation!r} {choice!r}{feedback and ' ' + feedback}",
-                lambda: motion_function(system, self.formulation.unroll, choice, self.drift.feedback(system)),
-            )
+            motion = self._motion(choice)
             accelerate = self.formulation.accelerator(ideal=system.ideal, unrolled=motion is not None)
             solves[choice] = Solve(0 if motion is None else motion.address, accelerate.address)
         return solves[choice]
+
+    def _motion(self, choice: Choice | None) -> Kernel | None:
+        """The whole right-hand side as one kernel; None if it would be too long."""
+        system, feedback = self.system, self.blueprint.feedback
+        name = f"motion {self.formulation!r} {choice!r}{feedback and ' ' + feedback}"
+        if not system.ideal:
+            return None
+        if not self.columns:
+            return system.optional_kernel(
+                name, lambda: motion_function(system, self.formulation.unroll, choice, self.drift.feedback(system))
+            )
+        if choice is None:
+            return None
+        options = len(self.drift.options(system, None))
+        return system.optional_kernel(
+            f"{name} along {self.columns} {options}",
+            lambda: varied_motion_function(
+                system, self.formulation.unroll, choice, self.drift.feedback(system), self.columns, options
+            ),
+        )
+
+    def _use(self, solve: Solve) -> None:
+        """Have native code solve by this kernel and this accelerator, derivatives carried along if there are any."""
+        self.plan.motion, self.plan.accelerate = solve
+        if self.columns:
+            self.plan.plain_accelerate, self.plan.accelerate = solve.accelerate, accelerate_varied.address
 
     def _take(self, choice: Choice | None) -> Solve:
         """Solve by this choice from now on."""
@@ -275,7 +421,7 @@ class Engine:
 
     def _install(self, choice: Choice | None, solve: Solve) -> None:
         """Have native code solve in this way."""
-        self.plan.motion, self.plan.accelerate = solve
+        self._use(solve)
         if choice is not None:
             choice.write(self.work, self.system.nu)
 
@@ -284,7 +430,7 @@ class Engine:
         if self.choices or self.blueprint.whole is None or not self.system.ideal:
             return False
         choice, solve = self.blueprint.whole
-        self.plan.motion, self.plan.accelerate = solve  # the choice itself is in the blueprint
+        self._use(solve)  # the choice itself is in the blueprint
         self.choice = choice
         self.choices.append((t, choice))
         return True
@@ -296,7 +442,7 @@ class Engine:
 
     def choose_anew(self, t: float, z: np.ndarray) -> None:
         """Make a choice at a state where the one recalled is not good."""
-        self.plan.motion, self.plan.accelerate = 0, self.blueprint.work.plan.accelerate
+        self._use(Solve(0, self.blueprint.work.plan.accelerate))
         self.plan.fallbacks, self.choice = 0, None
         self.choices.clear()
         self.choose(t, z)
@@ -305,6 +451,21 @@ class Engine:
     def mem(self) -> np.ndarray:
         """The floats native code works on."""
         return self.work.mem
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether it works on the nonzeros of M and A."""
+        return bool(self.plan.pattern)
+
+    @property
+    def allows_implicit(self) -> bool:
+        """Whether the dense Newton matrices of implicit methods are of a size that can be dealt with."""
+        return self.system.nu + self.system.nc <= LARGEST_DENSE
+
+    @property
+    def instructions(self) -> int:
+        """The length of the tape of the equations of motion: what an evaluation costs besides the solve."""
+        return int(self.system.kernel("sparse_dynamics" if self.is_sparse else "dynamics").instructions)
 
     @property
     def fallbacks(self) -> Fallbacks:
@@ -337,7 +498,8 @@ class Engine:
         """The largest residual of a position or velocity constraint at one state."""
         if z.shape != (self.size,):
             raise ArrayError(f"a state of `{self.system.name}` holds {self.size} values (q, u), got shape {z.shape}")
-        state = np.ascontiguousarray(z, dtype=float)
+        state = np.zeros(self.nz)
+        state[: self.size] = z
         return violation.call(*self.work.numbers, t, address_of(state), state.size)
 
     def corrected(self, t: float, z: np.ndarray) -> tuple[np.ndarray, Status]:
@@ -356,7 +518,7 @@ class Engine:
         n_p, n_v = s.count("position"), s.count("velocity")
         widths = [s.nu, s.nc, n_p, n_p + n_v, s.nc, 1, 1, 1, 1]
         out = np.zeros((len(t), sum(widths)))
-        used = Solve(self.plan.motion, self.plan.accelerate)
+        used = Solve(self.plan.motion, self.plan.plain_accelerate if self.columns else self.plan.accelerate)
         if len(self.choices) < 2:
             self._sample(self.choices[0][1] if self.choices else None, t, z, out)
         else:
@@ -375,7 +537,8 @@ class Engine:
         """Everything at samples by one choice, into the rows of `out`."""
         if self.choices:
             self._install(choice, self._solve(choice))
-        if choice is not None and len(choice.rows) < self.system.nc:  # redundant: the least multipliers, not any
+        redundant = choice is not None and len(choice.rows) < self.system.nc
+        if redundant and self.system.ideal:  # the least multipliers, not any
             self.plan.accelerate = accelerate_pivoted.address
         flat = np.ascontiguousarray(z, dtype=float).ravel()
         sample(self.plan, self.mem, np.ascontiguousarray(t, dtype=float), flat, out.reshape(-1))

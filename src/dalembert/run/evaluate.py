@@ -5,14 +5,28 @@ from __future__ import annotations
 import math
 
 from dalembert.native.jit import jit
-from dalembert.native.plan import Floats, Plan, call_accelerate, call_feedback, call_kernel, f8, i8, move
+from dalembert.native.plan import (
+    Floats,
+    Plan,
+    call_accelerate,
+    call_eliminate,
+    call_feedback,
+    call_kernel,
+    f8,
+    i8,
+    move,
+)
+from dalembert.solve.sparse import judge_sparse
+from dalembert.solve.sparse_products import reaction_power, sparse_balance_residual, sparse_row_residual
 
 
 @jit(i8(Plan, Floats, f8, Floats))
 def load_state(plan, mem, t, z):
-    """Put (t, q, u) where kernels read them; z holds q, u and possibly the work done."""
+    """Put (t, q, u) where kernels read them; z holds q, u and possibly the work done and derivatives of q and u."""
     mem[plan.x] = t
     move(mem, plan.xq, z, 0, plan.nq + plan.nu)
+    if plan.n_variations:
+        move(mem, plan.variations, z, plan.nz - plan.n_variations, plan.n_variations)
     return 0
 
 
@@ -43,6 +57,9 @@ def finish_rates(plan, mem):
     nu, nc, u, ud = plan.nu, plan.nc, plan.xu, plan.udot
     la, W, moving = plan.multiplier, plan.direction, plan.transport
     power = mem[plan.power]
+    if plan.pattern:
+        power += reaction_power(plan, mem)
+        nc = 0
     for i in range(nu):
         reaction = 0.0
         for k in range(nc):
@@ -83,11 +100,17 @@ def is_finite(values):
 
 @jit(i8(Plan, Floats, f8, Floats, Floats))
 def rates(plan, mem, t, z, zdot):
-    """zdot = (q', u', power) at (t, z); leaves u' and la in mem."""
+    """zdot = (q', u', power), and the rates of derivatives if there are any, at (t, z); leaves u' and la in mem."""
     load_state(plan, mem, t, z)
+    if plan.eliminate:
+        call_eliminate(plan.eliminate, (plan, mem))
     call_accelerate(plan.accelerate, (plan, mem))
     plan.nfev += 1
-    move(zdot, 0, mem, plan.rates, plan.nz)
+    plan.least_quality = min(plan.least_quality, mem[plan.quality])
+    plain = plan.nz - plan.n_variations
+    move(zdot, 0, mem, plan.rates, plain)
+    if plan.n_variations:
+        move(zdot, plain, mem, plan.variation_rates, plan.n_variations)
     return 0
 
 
@@ -97,6 +120,8 @@ def balance_residual(plan, mem):
 
     NaN if a term is not a number.
     """
+    if plan.pattern:
+        return sparse_balance_residual(plan, mem)
     nu, nc = plan.nu, plan.nc
     M, f, W, ud, la = plan.mass, plan.force, plan.direction, plan.udot, plan.multiplier
     worst, scale = 0.0, 1e-300
@@ -119,6 +144,8 @@ def balance_residual(plan, mem):
 @jit(f8(Plan, Floats, i8))
 def _acceleration_residual(plan, mem, k):
     """(A u' - b)_k relative to the largest term in it."""
+    if plan.pattern:
+        return sparse_row_residual(plan, mem, k)
     nu, A, ud, b = plan.nu, plan.jacobian, plan.udot, mem[plan.bias + k]
     total, scale = -b, max(abs(b), 1e-300)
     for i in range(nu):
@@ -142,6 +169,8 @@ def sample(plan, mem, ts, zs, out):
         z = zs[row * from_state : (row + 1) * from_state]
         load_state(plan, mem, ts[row], z)
         call_accelerate(plan.accelerate, (plan, mem))
+        if plan.pattern:
+            judge_sparse(plan, mem, nc)
         for k in range(plan.np + plan.nv):  # kernels do not write zeros; feedback may have
             mem[plan.bias + k] = 0.0
         call_kernel(plan.dynamics, mem, plan.x, plan.out)

@@ -15,10 +15,12 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, i8, move
 from dalembert.run.evaluate import finish_rates, load_equations
 from dalembert.run.formulations.choice import RANK_TOLERANCE, Choice, choose, scaled
+from dalembert.run.formulations.law_graphs import Iteration, with_multipliers
 from dalembert.run.formulations.nonideal import accelerate_nonideal
 from dalembert.run.right_hand_side import Equations
 from dalembert.solve.refinement import refine_saddle
-from dalembert.solve.solver import call_factor
+from dalembert.solve.solver import SaddleSolver, call_factor
+from dalembert.solve.sparse import factor_sparse, refine_sparse
 from dalembert.solve.unrolled import TRUSTED, unroll_saddle
 
 
@@ -27,7 +29,10 @@ class LagrangeMultipliers:
     """M u' - A^T la = f with A u' = b (Dinh Van Phong, eq. 2.40-2.45).
 
     The mass matrix may be singular as long as the whole matrix is not. Redundant constraints leave u' unique.
+    `solver` is DENSE or SPARSE, or None: unrolled, sparse or dense, whichever takes the least work.
     """
+
+    solver: SaddleSolver | None = None
 
     def choose(self, _system: System, M: Any, A: Any) -> Choice:
         """The independent constraints at a state; all of them where possible."""
@@ -38,6 +43,8 @@ class LagrangeMultipliers:
 
     def unroll(self, equations: Equations, choice: Choice) -> tuple[ca.SX, ca.SX, ca.SX] | None:
         """u', la and the quality of the solve as a graph; None if it would be too long."""
+        if self.solver is not None:
+            return None
         e, rows = equations, list(choice.rows)
         solved = unroll_saddle(e.M, e.f, rows_of(e.A, rows), rows_of(e.b, rows), augment=e.singular_mass)
         if solved is None:
@@ -46,6 +53,10 @@ class LagrangeMultipliers:
         for k, row in enumerate(rows):
             la[row] = solved[1][k]
         return solved[0], la, solved[2]
+
+    def iteration(self, system: System) -> Iteration | None:
+        """The graph of Newton's method; None where reactions can be solved for without."""
+        return with_multipliers(system.mechanics) if system.algebraic else None
 
     def workspace(self, _nu: int, _nc: int) -> tuple[int, int]:
         """Floats and integers the native function works in: those every plan has."""
@@ -70,6 +81,18 @@ def accelerate_pivoted(plan, mem):
     refine_saddle(plan, mem, nc)
     move(mem, plan.udot, mem, x, nu)
     move(mem, la, mem, x + nu, nc)
+    return finish_rates(plan, mem)
+
+
+@jit(i8(Plan, Floats))
+def accelerate_sparse(plan, mem):
+    """u' and la by a factorisation over the nonzeros of M and A; all reactions ideal."""
+    nu, nc, x = plan.nu, plan.nc, plan.rhs
+    load_equations(plan, mem)
+    factor_sparse(plan, mem, nc)
+    refine_sparse(plan, mem, nc)
+    move(mem, plan.udot, mem, x, nu)
+    move(mem, plan.multiplier, mem, x + nu, nc)
     return finish_rates(plan, mem)
 
 
