@@ -32,6 +32,7 @@ from dalembert.motion.motion import Motion
 from dalembert.motion.state import State
 from dalembert.run.adjoint import adjoint, pull_function, tangent_pull_function
 from dalembert.run.recipe import Recipe
+from dalembert.run.right_hand_side import Feedback
 from dalembert.run.saltation import check_differentiable
 from dalembert.run.simulate import differentiable, pair
 
@@ -135,13 +136,17 @@ def _kernels(system: System, terms: list[Integral | Final], drift: Any) -> tuple
     for kind in (Integral, Final):
         keys = [term.expression for term in terms if isinstance(term, kind)]
         name = f"pull {[label(key) for key in keys]} {feedback and feedback.name} {options}"
-        total = sum((_scalar(system, key) for key in keys), ca.SX(0))
-        kernel = system.optional_kernel(name, partial(pull_function, system, total, feedback, options))
+        kernel = system.optional_kernel(name, partial(_pull, system, keys, feedback, options))
         if kernel is None:
             return None
         addresses.append(kernel.address)
     tangent = system.optional_kernel(f"tangent pull {options}", lambda: tangent_pull_function(system, options))
     return addresses[0], addresses[1], 0 if tangent is None else tangent.address
+
+
+def _pull(system: System, keys: list[Any], feedback: Feedback | None, options: int) -> ca.Function | None:
+    """The kernel function of a sum of outputs."""
+    return pull_function(system, sum((_scalar(system, key) for key in keys), ca.SX(0)), feedback, options)
 
 
 def _scalar(system: System, key: Any) -> ca.SX:
