@@ -31,9 +31,9 @@ from dalembert.initial.start_derivatives import read_columns, start_derivatives
 from dalembert.motion.motion import Motion
 from dalembert.motion.state import State
 from dalembert.run.adjoint import adjoint, pull_function, tangent_pull_function
+from dalembert.run.jumps import check_crossed, check_differentiable
 from dalembert.run.recipe import Recipe
 from dalembert.run.right_hand_side import Feedback
-from dalembert.run.saltation import check_differentiable
 from dalembert.run.simulate import differentiable, pair
 
 POINTS = 5  # of Gauss's rule in a step
@@ -110,6 +110,7 @@ def _swept(
     formulation, drift, integrator = pair(*(options.get(key) for key in ("formulation", "drift", "integrator")))
     method = differentiable(integrator)
     motion = _finished(system.simulate(state, t_end, **{**options, "integrator": method}))
+    check_crossed(motion)
     every = tuple(range(system.nc))
     if any(choice is None or tuple(sorted(choice.rows)) != every for _, choice in motion.facts.choices):
         return None

@@ -24,9 +24,9 @@ from dalembert.run.event_checks import check_events
 from dalembert.run.events import Event
 from dalembert.run.every import Every
 from dalembert.run.hybrid import follow_events
+from dalembert.run.jumps import check_crossed, check_differentiable
 from dalembert.run.progress import Progress
 from dalembert.run.recipe import Recipe
-from dalembert.run.saltation import check_differentiable
 from dalembert.run.segment import run_segment
 from dalembert.run.status import Status
 
@@ -66,12 +66,9 @@ def simulate(
         check_locates(integrator)
     motion: Motion | MotionSequence
     with closing(Progress(system.name, span)) as progress:
-        derivatives = None
-        if sensitivities:
-            integrator = differentiable(integrator)
-            derivatives = start_of(state, span[0], sensitivities)
-        recipe = Recipe(formulation, drift, integrator)
-        engine = recipe.engine(system, state.parameters, derivatives.columns if derivatives else ())
+        derivatives = start_of(state, span[0], sensitivities) if len(sensitivities) else None
+        recipe = Recipe(formulation, drift, integrator if derivatives is None else differentiable(integrator))
+        engine = recipe.engine(system, state.parameters, () if derivatives is None else derivatives.columns)
         if not engine.violation(span[0], state.z) <= CONSISTENT:
             raise _inconsistent(state, span[0])
         if not known:
@@ -82,6 +79,7 @@ def simulate(
             motion, status, _ = run_segment(recipe, engine, state, span, times, progress, derivatives=derivatives)
     if status == Status.INTERRUPTED:
         raise SimulationInterrupt(f"`{system.name}`: {motion.message}", motion)
+    _check_derivatives(motion)
     if verify:
         try:
             motion.verify(looked_for)
@@ -110,6 +108,13 @@ def start_of(state: State, t: float, keys: Sequence[Any]) -> Derivatives:
     names, columns = read_columns(state.system, keys)
     check_differentiable(state.system)
     return Derivatives(names, columns, start_derivatives(state, t, names)[None])
+
+
+def _check_derivatives(motion: Motion | MotionSequence) -> None:
+    """Raise `PairingError` if the derivatives of a motion lack a jump of the accelerations."""
+    for part in motion.segments:
+        if part.derivatives is not None:
+            check_crossed(part)
 
 
 def check_locates(integrator: Integrator) -> None:
