@@ -267,8 +267,10 @@ def test_what_is_refused():
         system.simulate(state, 1.0, sensitivities=["mass"])
     with pytest.raises(da.OptionError, match="name something twice"):
         system.simulate(state, 1.0, sensitivities=["k", "k"])
-    with pytest.raises(da.OptionError, match="must be a list"):
-        system.simulate(state, 1.0, sensitivities="k")
+    for keys in ("k", None, {"k"}):
+        with pytest.raises(da.OptionError, match="must be a list"):
+            system.simulate(state, 1.0, sensitivities=keys)
+    assert system.simulate(state, 1.0, sensitivities=[]).derivatives is None
     with pytest.raises(da.DalembertError, match="simulated without sensitivities"):
         system.simulate(state, 1.0).sensitivity("x", "k")
     with pytest.raises(da.UnknownNameError, match="the sensitivities of this motion"):

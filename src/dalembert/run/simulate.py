@@ -70,7 +70,7 @@ def simulate(
         check_locates(integrator)
     motion: Motion | MotionSequence
     with closing(Progress(system.name, span)) as progress:
-        derivatives = start_of(state, span[0], sensitivities) if len(sensitivities) else None
+        derivatives = start_of(state, span[0], sensitivities)
         recipe = Recipe(formulation, drift, integrator if derivatives is None else differentiable(integrator))
         motion, status = run_from(
             recipe, state, span, times, looked_for, progress, known=known, derivatives=derivatives
@@ -138,8 +138,10 @@ def differentiable(integrator: Integrator) -> Explicit:
     return integrator
 
 
-def start_of(state: State, t: float, keys: Sequence[Any]) -> Derivatives:
-    """The derivatives of the start in parameters and start values; raises if the motion has none."""
+def start_of(state: State, t: float, keys: Sequence[Any]) -> Derivatives | None:
+    """The derivatives of the start in parameters and start values, None if none are asked for; raises without any."""
+    if isinstance(keys, Sequence) and not keys:
+        return None
     names, columns = read_columns(state.system, keys)
     check_differentiable(state.system)
     return Derivatives(names, columns, start_derivatives(state, t, names)[None])
