@@ -15,7 +15,15 @@ from dalembert.equations.system import System
 from dalembert.errors import DalembertError, FileError
 from dalembert.initial.diagnosis import diagnose
 from dalembert.motion.archive import facts_in, floats_in, read_archive, reading
-from dalembert.motion.certificate import DEPENDENT, Certificate, Power, Tolerances, energy_finding, worst_of
+from dalembert.motion.certificate import (
+    DEPENDENT,
+    DEPENDENT_AMONG_MANY,
+    Certificate,
+    Power,
+    Tolerances,
+    energy_finding,
+    worst_of,
+)
 from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.equation_residuals import equation_residuals
 from dalembert.motion.files import identity, packed, packed_passages, passages_in, system_of, unpacked
@@ -203,7 +211,8 @@ class Motion(Recorded):
         if not len(self):
             return facts
         e, allowed = self.evaluation, self.tolerances
-        dependent = e.condition < DEPENDENT
+        large = self.system.is_large
+        dependent = e.condition < (DEPENDENT_AMONG_MANY if large else DEPENDENT)
         # Where constraints are dependent for an instant, A u' = b is not determined; what counts is that positions and
         # velocities hold there, and that is judged at every sample.
         judged = np.ones_like(dependent) if dependent.all() else ~dependent
@@ -228,7 +237,7 @@ class Motion(Recorded):
             dependent=tuple(float(t) for t in self.t[dependent]),
             span=(float(self.t[0]), float(self.t[-1])),
             powers=tuple(Power(*values) for values in largest_powers(self)),
-            not_unique=self._not_unique() if dependent.all() else (),
+            not_unique=self._not_unique() if dependent.all() and not large else (),  # by dense decompositions
         )
 
     def _rate_scales(self) -> np.ndarray:
