@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from dalembert.analysis.sweep.blocks import run_block
 from dalembert.analysis.sweep.design import Design
 from dalembert.analysis.sweep.study import Study
 
@@ -18,7 +19,7 @@ def measured_size(study: Study, design: Design, seconds: float) -> int:
     for tried in range(TRIES):
         k = tried * (count // TRIES) % count
         start = time.perf_counter()
-        study.run(design.rows(k, k + 1)[0])
+        run_block(study, k, design.rows(k, k + 1))
         now = time.perf_counter()
         least = min(least, now - start)
         if now - begin > PATIENCE and (tried or least > seconds):

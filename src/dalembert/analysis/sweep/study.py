@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from dalembert.run.status import Status
 
 OK, NOT_HELD, NO_START, REFUSED, ERROR = "ok", "not held", "no initial state", "refused", "error"
 TOLERANCES = ("rtol", "atol")
+Kind = TypeVar("Kind")
 
 
 class Record(NamedTuple):
@@ -90,10 +91,22 @@ class Study:
             return self.recipe
         return self.recipe._replace(integrator=replace(self.recipe.integrator, **tolerances))  # type: ignore[type-var]
 
-    def run(self, row: Sequence[float], progress: Callable[[float], None] | None = None) -> Record:
-        """What is kept of the run with these values of `names`; whatever is wrong with it is in the record."""
+    def begin(self, row: Sequence[float]) -> State | Record:
+        """The initial state of the run with these values of `names`, or the record of a run that has none."""
+        return self._guarded(lambda: self.start(row))
+
+    def run(
+        self, row: Sequence[float], state: State | Record, progress: Callable[[float], None] | None = None
+    ) -> Record:
+        """What is kept of the run with these values of `names` from a state; whatever is wrong is in the record."""
+        if isinstance(state, Record):
+            return state
+        return self._guarded(lambda: self._run(state, self.method(row), progress))
+
+    def _guarded(self, action: Callable[[], Kind]) -> Kind | Record:
+        """What an action gives, or the record of a run in which it fails."""
         try:
-            return self._run(self.start(row), self.method(row), progress)
+            return action()
         except InitialStateError as error:
             return self._failed(NO_START, str(error))
         except DalembertError as error:
@@ -101,15 +114,18 @@ class Study:
         except Exception as error:  # noqa: BLE001 - the other runs go on, and this one is named
             return self._failed(ERROR, f"{type(error).__name__}: {error}")
 
+    def knows(self, state: State) -> bool:
+        """Whether `initial` has looked for degenerate constraints in a state."""
+        return state.report is not None and state.system is self.system
+
     def _run(self, state: State, recipe: Recipe, progress: Callable[[float], None] | None) -> Record:
         """The motion at every step for what is reduced, and at `t_eval` for what is sampled."""
         (n, shape), verdict = self.widths, ""
         values, samples = np.zeros(n), np.full(shape, np.nan)
         asked: list[np.ndarray | None] = [None] if self.reduced else []
         for times in asked + ([self.t_eval] if self.sampled else []):
-            known = state.report is not None and state.system is self.system
             events = check_events(state, self.events) if self.events else ()
-            motion, status = run_from(recipe, state, self.span, times, events, progress, known=known)
+            motion, status = run_from(recipe, state, self.span, times, events, progress, known=self.knows(state))
             if status == Status.INTERRUPTED:
                 raise KeyboardInterrupt
             if not motion.success:
