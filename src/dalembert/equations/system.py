@@ -465,6 +465,10 @@ class System:
         """Outputs of many runs with different `values`, labelled; see `dalembert.analysis.sweep.sweep.sweep`."""
         return stage("System.sweep")(self, values, t_end, **options)
 
+    def replay(self, run: xr.Dataset, **options: Any) -> da.Motion | da.MotionSequence:
+        """The motion of one run of a sweep, `runs.isel(run=17)`; see `dalembert.analysis.sweep.replay.replay`."""
+        return stage("System.replay")(self, run, **options)
+
     def diagnose(self, state: da.State) -> da.Diagnosis:
         """Degrees of freedom, rank, redundant and conflicting constraints by name, and which reactions are unique."""
         return stage("System.diagnose")(self, state)

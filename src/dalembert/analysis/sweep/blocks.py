@@ -68,9 +68,7 @@ def known_records(study: Study, states: Sequence[State | Record]) -> dict[int, R
     if found is None:
         return {}
     return {
-        k: Record(values, samples, OK, "")
-        for k, values, samples, code in zip(known, *found, strict=True)
-        if code == 0
+        k: Record(values, samples, OK, "") for k, values, samples, code in zip(known, *found, strict=True) if code == 0
     }
 
 

@@ -1,4 +1,4 @@
-"""Blocks of runs in one call of native code, for the studies that allow it; what comes back is the same to the last bit.
+"""Blocks of runs in one call of native code, for the studies that allow it: the same results, to the last bit.
 
 Runs whose starts are known are marched, judged and read by `run.batch`, without Python in between. What it hands back,
 such as a run that fails or meets a singular position, is made by itself.
@@ -85,9 +85,7 @@ def bench_for(study: Study, state: State) -> Bench | None:
     return None
 
 
-def run_natively(
-    study: Study, states: Sequence[State]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+def run_natively(study: Study, states: Sequence[State]) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Values (n, ...), samples (n, nt, m) and codes (n,) of the runs from these states; None if it takes Python."""
     bench = bench_for(study, states[0]) if states else None
     if bench is None:

@@ -134,7 +134,7 @@ def march_whole(plan, mem, clock, batch, start, parameters, sampled):
 
 @jit(i8(Plan, Floats, Clock, Batch, Floats, i8, i8, i8))
 def march_between(plan, mem, clock, batch, parameters, sample, start, count):
-    """The run integrated once more from a sample, at `count` of the fine times from `start` on, into the fine samples."""
+    """The run integrated once more from a sample, at `count` of the fine times from `start` on; into `fine_zs`."""
     size, times = plan.nq + plan.nu, floats_at(batch.fine_t, start + count)
     t, z = floats_at(batch.ts, sample + 1)[sample], floats_at(batch.zs + 8 * sample * plan.nz, size)
     renew(plan, mem, batch, parameters)

@@ -44,7 +44,15 @@ def holds(plan, mem, batch, ts, zs):
     """
     nz, size, row = plan.nz, plan.nq + plan.nu, floats_at(batch.row, batch.n_row)
     kinetic, work = plan.nu + 2 * plan.nc + 2 * plan.np + plan.nv, 0.0
-    least_t, most_t, least_v, most_v, least_w, most_w, off = math.inf, 0.0, math.inf, -math.inf, math.inf, -math.inf, 0.0
+    least_t, most_t, least_v, most_v, least_w, most_w, off = (
+        math.inf,
+        0.0,
+        math.inf,
+        -math.inf,
+        math.inf,
+        -math.inf,
+        0.0,
+    )
     start, done = 0.0, 0.0
     for k in range(ts.size):
         sample(plan, mem, ts[k : k + 1], zs[k * nz : (k + 1) * nz], row)
