@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from dalembert.analysis.sweep.fingerprint import fingerprint
 from dalembert.analysis.sweep.layout import Layout
 from dalembert.analysis.sweep.study import Study
 from dalembert.equations.naming import name_of
@@ -34,11 +35,6 @@ def facts_of(layout: Layout) -> dict[str, Any]:
         "outputs": _digest(repr(_outputs(study))),
         "dalembert": layout.attrs["dalembert"],
     } | ({"events": _digest(repr([_event(event) for event in study.events]))} if study.events else {})
-
-
-def fingerprint(system: System) -> str:
-    """A digest of all that a system computes."""
-    return str(system.__getstate__()["kernels"][0])
 
 
 def _event(event: Event | Every) -> tuple[Any, ...]:

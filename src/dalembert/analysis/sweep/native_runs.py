@@ -66,6 +66,8 @@ def _read(system: System, reading: Reading) -> tuple[int, int, int] | None:
         return STATE, system.nq + system.speeds.index(name), 0
     if name in system.constraint_names and name not in system.unknowns:
         return SOLVED, system.nu + 1 + system.constraint_names.index(name), 0
+    if name.endswith("'") and name[:-1] in system.speeds:
+        return SOLVED, system.speeds.index(name[:-1]), 0
     if name == ENERGY_NAME and reading.is_energy(system):
         return ENERGY, 0, 0
     return (TIME, 0, 0) if name == "t" and name not in (*system.unknowns, *system.parameters) else None

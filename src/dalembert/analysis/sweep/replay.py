@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.analysis.sweep.fingerprint import fingerprint
 from dalembert.analysis.sweep.request import read_study
 from dalembert.analysis.sweep.study import Study
 from dalembert.errors import ArrayError, PairingError
@@ -40,7 +41,7 @@ def about_starts(study: Study, names: Iterable[str]) -> str:
     return json.dumps({
         "names": [*names], "given": given, "parameters": parameters, "guess": near,
         "near_state": isinstance(guess, State),
-        "coordinates": [*study.system.coordinates, *study.system.speeds, *study.system.parameters],
+        "model": fingerprint(study.system),
     })  # fmt: skip
 
 
@@ -92,11 +93,10 @@ def _told(system: System, run: xr.Dataset) -> Mapping[str, Any]:
     if ABOUT not in attrs:
         raise PairingError(f"replay needs a result of system.sweep with one run selected, got {type(run).__name__}")
     told = json.loads(attrs[ABOUT])
-    names = [*system.coordinates, *system.speeds, *system.parameters]
-    if attrs["system"] != system.name or told["coordinates"] != names:
+    if told["model"] != fingerprint(system):
         raise PairingError(
-            f"the runs are of `{attrs['system']}` ({', '.join(told['coordinates'])}), not of `{system.name}` "
-            f"({', '.join(names)})"
+            f"the runs are of another model than `{system.name}`, a system called `{attrs['system']}`; compile the "
+            "model that was swept"
         )
     return told
 
