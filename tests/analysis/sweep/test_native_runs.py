@@ -7,8 +7,10 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as da
 from dalembert import problems
-from dalembert.analysis.sweep import blocks
+from dalembert.analysis.sweep.block_starts import find_block_starts
+from dalembert.analysis.sweep.native_runs import run_natively
 from dalembert.analysis.sweep.request import read_study
+from dalembert.analysis.sweep.study import Record
 from dalembert.run.batch.summits import FINE, POINTS, find_summits, find_top, guess_summit
 
 x, vx = dynamicsymbols("x vx")
@@ -24,9 +26,9 @@ def study_of(system, names, t_end, **options):
 
 def both_ways(study, rows):
     """The records that native code makes of the runs, by number, and those of the same runs one by one."""
-    states = [study.begin(row) for row in rows]
-    alone = [study.run(row, state) for row, state in zip(rows, states, strict=True)]
-    return blocks.known_records(study, states), alone
+    alone = [study.run(row, study.begin(row)) for row in rows]
+    natively = run_natively(study, rows, lambda _: None)
+    return {k: record for k, record in natively.items() if isinstance(record, Record) and record.status == "ok"}, alone
 
 
 def same_bits(natively, alone):

@@ -12,7 +12,6 @@ import numpy as np
 
 from dalembert.analysis.sweep.native_runs import run_natively
 from dalembert.analysis.sweep.study import OK, Record, Study
-from dalembert.motion.state import State
 
 LOG = logging.getLogger("dalembert.sweep")  # a line at level INFO for every run that is not ok
 
@@ -35,23 +34,19 @@ def run_block(study: Study, start: int, rows: np.ndarray, stop: Any = None) -> B
         if stop is not None and stop.is_set():
             raise KeyboardInterrupt
 
+    made: list[Record] = []
     try:
-        states: list[State | Record] = []
-        for row in rows:
+        known = run_natively(study, rows, look)
+        for k, row in enumerate(rows):
             look(0.0)
-            states.append(study.begin(row))
-        records = known_records(study, states)
-        for k, (row, state) in enumerate(zip(rows, states, strict=True)):
-            look(0.0)
-            if k not in records:
-                records[k] = study.run(row, state, look)
-            if records[k].status != OK:
-                LOG.info("run %d: %s: %s", start + k, records[k].status, records[k].message)
+            found = known[k] if k in known else study.begin(row)
+            made.append(study.run(row, found, look))
+            if made[-1].status != OK:
+                LOG.info("run %d: %s: %s", start + k, made[-1].status, made[-1].message)
     except KeyboardInterrupt:
         if stop is None:
             raise
         return None
-    made = [records[k] for k in range(len(rows))]
     return Block(
         start,
         np.array([r.values for r in made]),
@@ -59,17 +54,6 @@ def run_block(study: Study, start: int, rows: np.ndarray, stop: Any = None) -> B
         np.array([r.status for r in made], dtype=object),
         np.array([r.message for r in made], dtype=object),
     )
-
-
-def known_records(study: Study, states: Sequence[State | Record]) -> dict[int, Record]:
-    """The records of runs that native code makes from beginning to end, by number; the others are left out."""
-    known = {k: state for k, state in enumerate(states) if isinstance(state, State) and study.knows(state)}
-    found = run_natively(study, list(known.values()))
-    if found is None:
-        return {}
-    return {
-        k: Record(values, samples, OK, "") for k, values, samples, code in zip(known, *found, strict=True) if code == 0
-    }
 
 
 def chunk_of(shape: Sequence[int], most: int) -> tuple[int, ...]:

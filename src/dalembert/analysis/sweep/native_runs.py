@@ -6,14 +6,16 @@ such as a run that fails or meets a singular position, is made by itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.analysis.sweep.block_starts import find_block_starts
 from dalembert.analysis.sweep.reading import ENERGY as ENERGY_NAME
 from dalembert.analysis.sweep.reading import Reading
 from dalembert.analysis.sweep.reductions import Final, Maximum, Minimum
+from dalembert.analysis.sweep.study import OK, Record, Study
 from dalembert.motion.certificate import Tolerances
 from dalembert.motion.state import State
 from dalembert.run.batch.bench import Bench, Bounds, Outputs
@@ -25,7 +27,6 @@ from dalembert.run.integrators.explicit import Explicit, method_of
 from dalembert.run.simulate import CONSISTENT
 
 if TYPE_CHECKING:
-    from dalembert.analysis.sweep.study import Study
     from dalembert.equations.system import System
 
 _KEPT = {Final: FINAL, Maximum: MAXIMUM, Minimum: MINIMUM}
@@ -73,23 +74,33 @@ def _read(system: System, reading: Reading) -> tuple[int, int, int] | None:
     return (TIME, 0, 0) if name == "t" and name not in (*system.unknowns, *system.parameters) else None
 
 
-def bench_for(study: Study, state: State) -> Bench | None:
-    """A bench for the runs of a study, the static choices made at a state; None if there is none for all runs."""
-    outputs = outputs_of(study)
-    if outputs is None or not state.system.ideal:
-        return None
-    recipe, integrator, span = study.recipe, study.recipe.integrator, study.span
+def bench_for(study: Study, outputs: Outputs, z: np.ndarray, parameters: np.ndarray) -> Bench | None:
+    """A bench for the runs of a study, the static choices made at a start (q, u); None if there is none for all."""
     for _ in range(2):  # the first engine may have to make the choice that the second recalls
-        engine = recipe.engine(study.system, state.parameters)
-        bench = Bench(engine, integrator, state.z, span, outputs, BOUNDS)  # type: ignore[arg-type]
+        engine = study.recipe.engine(study.system, parameters)
+        bench = Bench(engine, study.recipe.integrator, z, study.span, outputs, BOUNDS)  # type: ignore[arg-type]
         if bench.is_ready:
             return bench
     return None
 
 
-def run_natively(study: Study, states: Sequence[State]) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Values (n, ...), samples (n, nt, m) and codes (n,) of the runs from these states; None if it takes Python."""
-    bench = bench_for(study, states[0]) if states else None
-    if bench is None:
-        return None
-    return bench.run(np.array([state.z for state in states]), np.array([state.parameters for state in states]))
+def run_natively(study: Study, rows: np.ndarray, look: Callable[[float], None]) -> dict[int, Record | State]:
+    """The records of the runs with these values that native code makes, by number; of others a start, if it is known.
+
+    `look` is called before each start that is found in Python, and may raise.
+    """
+    outputs = outputs_of(study)
+    if outputs is None or not study.system.ideal:
+        return {}
+    starts, known = find_block_starts(study, rows), dict[int, Record | State]()
+    for k in np.flatnonzero(starts.codes):
+        look(0.0)
+        known[k] = state = study.begin(rows[k])
+        if isinstance(state, State) and study.knows(state):
+            starts.z[k], starts.parameters[k], starts.codes[k] = state.z, state.parameters, 0
+    ready = np.flatnonzero(starts.codes == 0)
+    bench = bench_for(study, outputs, starts.z[ready[0]], starts.parameters[ready[0]]) if ready.size else None
+    if bench is not None:
+        values, samples, codes = bench.run(starts.z[ready], starts.parameters[ready])
+        known |= {int(ready[j]): Record(values[j], samples[j], OK, "") for j in np.flatnonzero(codes == 0)}
+    return known

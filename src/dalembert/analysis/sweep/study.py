@@ -73,16 +73,22 @@ class Study:
             (times, sum(len(reading.labels) for reading in self.sampled)),
         )
 
-    def start(self, row: Sequence[float]) -> State:
-        """The initial state of the run with these values of `names`."""
+    def request(self, row: Sequence[float]) -> tuple[dict[str, float], dict[str, Any]]:
+        """What `System.initial` is asked for the run with these values of `names`: given values, and options."""
         changes: dict[str, dict[str, float]] = {"parameter": {}, "given": {}, "tolerance": {}}
         for name, kind, value in zip(self.names, self.kinds, row, strict=True):
             changes[kind][name] = float(value)
-        given, parameters = {**self.given, **changes["given"]}, {**self.parameters, **changes["parameter"]}
-        if isinstance(self.guess, State) and self.guess.system is self.system and not (given or parameters):
-            return self.guess
         t0 = None if isinstance(self.guess, State) else self.span[0]
-        return self.system.initial(given, guess=self.guess, parameters=parameters, t0=t0)
+        parameters = {**self.parameters, **changes["parameter"]}
+        return {**self.given, **changes["given"]}, {"guess": self.guess, "parameters": parameters, "t0": t0}
+
+    def start(self, row: Sequence[float]) -> State:
+        """The initial state of the run with these values of `names`."""
+        given, options = self.request(row)
+        unchanged = not (given or options["parameters"])
+        if isinstance(self.guess, State) and self.guess.system is self.system and unchanged:
+            return self.guess
+        return self.system.initial(given, **options)
 
     def method(self, row: Sequence[float]) -> Recipe:
         """The recipe of the run with these values of `names`."""
