@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dalembert.analysis.gradient import Gradient, Integral
     from dalembert.analysis.linearization import Linearization
     from dalembert.analysis.losses import Cauchy, Huber, SoftL1
+    from dalembert.analysis.sweep.followed import Followed
     from dalembert.analysis.sweep.reductions import CrossingTime, Final, Maximum, Mean, Minimum
     from dalembert.analysis.sweep.samples import latin_hypercube, monte_carlo
     from dalembert.equations.system import System
@@ -89,6 +90,7 @@ __all__ = [
     "FileError",
     "Final",
     "Fit",
+    "Followed",
     "GearGuptaLeimkuhler",
     "GeneralizedAlpha",
     "Gradient",
@@ -154,6 +156,7 @@ _PLACES = {
     "FileError": "dalembert.errors",
     "Final": "dalembert.analysis.sweep.reductions",
     "Fit": "dalembert.analysis.fit_result",
+    "Followed": "dalembert.analysis.sweep.followed",
     "from_sympy": "dalembert.importers.sympy_mechanics",
     "from_toml": "dalembert.importers.model_file",
     "Gradient": "dalembert.analysis.gradient",

@@ -45,7 +45,8 @@ class Starts(Record):
         *ints("nq nu np nx rows"),
         # Kernels: M and where it starts in their output; rates of the constraints; faintest gradient (0: none).
         *ints("dynamics n_dynamics mass speeds n_speeds faintest n_faintest"),
-        # Whether q' = u, so that M measures displacements, and whether M may be singular; x and outputs of kernels; accelerations and residuals.
+        # Whether q' = u, so that M measures displacements; whether M may be singular; x and outputs of kernels;
+        # accelerations and residuals.
         *ints("trivial singular desk n_desk out n_out"),
     )
 

@@ -65,7 +65,8 @@ class StartBatch:
             rows=system.count("position") + system.count("velocity"), dynamics=dynamics.address,
             n_dynamics=dynamics.n_out, mass=system.parts["mass_matrix"][0].start, speeds=speeds.address,
             n_speeds=speeds.n_out, faintest=0 if faintest is None else faintest.address, n_faintest=n_faintest,
-            trivial=int(system.trivial_kinematics), singular=int(system.singular_mass), desk=address_of(desk), n_desk=desk.size, out=address_of(out),
+            trivial=int(system.trivial_kinematics), singular=int(system.singular_mass),
+            desk=address_of(desk), n_desk=desk.size, out=address_of(out),
             n_out=out.size,
         )  # fmt: skip
 

@@ -7,7 +7,6 @@ from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as da
 from dalembert import problems
-from dalembert.analysis.sweep.block_starts import find_block_starts
 from dalembert.analysis.sweep.native_runs import run_natively
 from dalembert.analysis.sweep.request import read_study
 from dalembert.analysis.sweep.study import Record

@@ -53,7 +53,7 @@ def test_what_cannot_be_made_again_is_refused(track, start):
     runs = track.sweep({"a": [0.8, 1.0]}, T, state=start, outputs=["x"])
     with pytest.raises(da.ArrayError, match=r"`a` has 2 values; select one run, such as runs.isel\(a=0\)"):
         track.replay(runs)
-    with pytest.raises(da.PairingError, match="the sweep was made with .*Automatic"):
+    with pytest.raises(da.PairingError, match=r"the sweep was made with .*Automatic"):
         track.replay(runs.isel(a=0), integrator=da.RK4(0.1))
     with pytest.raises(da.PairingError, match="another model than `planar"):
         problems.get("four_bar").system().replay(runs.isel(a=0))

@@ -188,8 +188,8 @@ def test_a_store_takes_events_and_refuses_others(track, start, tmp_path, small_c
     assert same(runs, sweep(track, start, values, events=kick(0.5)))
     assert same(runs, sweep(track, start, values, store=path, events=kick(0.5)))
     for other in (kick(0.6), kick(0.5)[:1], ()):
-        with pytest.raises(da.FileError, match="holds another sweep .*events"):
+        with pytest.raises(da.FileError, match=r"holds another sweep .*events"):
             sweep(track, start, values, store=path, events=other)
-    function = [da.Event("vx", direction=-1, then=lambda state: {"vx": 0.5}, name="kick")]
+    function = [da.Event("vx", direction=-1, then=lambda _: {"vx": 0.5}, name="kick")]
     with pytest.raises(da.PairingError, match="`kick` changes the motion by a function"):
         sweep(track, start, values, store=tmp_path / "other.zarr", events=function)

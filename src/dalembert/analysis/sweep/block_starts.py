@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dalembert.analysis.sweep.followed import Followed
 from dalembert.equations.checks.inertia import Inertias
 from dalembert.errors import DalembertError
 from dalembert.initial.request import Task, find_name, read_task
@@ -32,7 +33,7 @@ def find_block_starts(study: Study, rows: np.ndarray) -> BlockStarts:
         np.zeros((n, system.nq + system.nu)), np.zeros((n, len(system.parameters))), np.full(n, LEFT)
     )  # fmt: skip
     places = [find_name(system, name, "varied") for name in study.names if name not in system.parameters]
-    if any(kind not in ("q", "u") for kind, _ in places):
+    if isinstance(study.guess, Followed) or any(kind not in ("q", "u") for kind, _ in places):
         return nothing
     task = _first_task(study, rows)
     if task is None or not is_plain(task):

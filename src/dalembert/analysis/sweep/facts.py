@@ -11,6 +11,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.analysis.sweep.fingerprint import fingerprint
+from dalembert.analysis.sweep.followed import Followed
 from dalembert.analysis.sweep.layout import Layout
 from dalembert.analysis.sweep.study import Study
 from dalembert.equations.naming import name_of
@@ -59,6 +60,8 @@ def _change(event: Event | Every) -> Any:
 
 
 def _start(guess: Any) -> Any:
+    if isinstance(guess, Followed):
+        return "followed", _start(guess.state)
     if isinstance(guess, State):
         return (guess.t, *(_digest(array) for array in (guess.q, guess.u, guess.parameters)))
     return sorted((str(key), float(value)) for key, value in (guess or {}).items())

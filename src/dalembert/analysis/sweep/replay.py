@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.analysis.sweep.fingerprint import fingerprint
+from dalembert.analysis.sweep.followed import Followed
 from dalembert.analysis.sweep.request import read_study
 from dalembert.analysis.sweep.study import Study
 from dalembert.errors import ArrayError, PairingError
@@ -31,7 +32,8 @@ ABOUT = "dalembert_start"  # attribute: where the runs start and what varies, JS
 
 def about_starts(study: Study, names: Iterable[str]) -> str:
     """What varies, and where the runs of a study start, as JSON."""
-    guess = study.guess
+    followed = isinstance(study.guess, Followed)
+    guess = study.guess.state if followed else study.guess
     if isinstance(guess, State):
         arrays = {"q": guess.q, "u": guess.u, "udot": guess.udot, "la": guess.multipliers, "p": guess.parameters}
         near: Any = {"t": float(guess.t)} | {name: array.tolist() for name, array in arrays.items()}
@@ -40,7 +42,7 @@ def about_starts(study: Study, names: Iterable[str]) -> str:
     given, parameters = ({k: float(v) for k, v in values.items()} for values in (study.given, study.parameters))
     return json.dumps({
         "names": [*names], "given": given, "parameters": parameters, "guess": near,
-        "near_state": isinstance(guess, State),
+        "near_state": isinstance(guess, State), "followed": followed,
         "model": fingerprint(study.system),
     })  # fmt: skip
 
@@ -64,11 +66,12 @@ def replay(
     """
     told = _told(system, run)
     row = [_value(run, name) for name in told["names"]]
-    near = told["guess"]
+    near = _state(system, told["guess"]) if told["near_state"] else told["guess"]
     span = (float(run.attrs["t_start"]), float(run.attrs["t_end"]))
     study = read_study(
-        system, tuple(told["names"]), span, state=None, given=told["given"], parameters=told["parameters"],
-        guess=_state(system, near) if told["near_state"] else near, outputs=["t"], t_eval=None,
+        system, tuple(told["names"]), span, state=Followed(near) if told["followed"] else None,
+        given=None if told["followed"] else told["given"], parameters=told["parameters"],
+        guess=None if told["followed"] else near, outputs=["t"], t_eval=None,
         ingredients=(formulation, drift, integrator), events=events,
     )  # fmt: skip
     method = ", ".join(described(value) for value in study.recipe)

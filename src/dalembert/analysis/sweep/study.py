@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from dalembert.analysis.sweep.followed import Followed
 from dalembert.analysis.sweep.reading import Reading
 from dalembert.analysis.sweep.reductions import Reduction
 from dalembert.analysis.sweep.verdict import verdict_of
@@ -41,7 +42,7 @@ class Study:
     """One system, one recipe, one start; `names` vary.
 
     `sampled` are read at `t_eval`, `reduced` from every step of the motion: of each, the reading and what is kept.
-    `guess` may be a State; then `given` is met nearest to it. `span` is (t0, t_end).
+    `guess` may be a State, then `given` is met nearest to it, or `Followed`, then on its branch. `span` is (t0, t_end).
     """
 
     system: System
@@ -78,13 +79,15 @@ class Study:
         changes: dict[str, dict[str, float]] = {"parameter": {}, "given": {}, "tolerance": {}}
         for name, kind, value in zip(self.names, self.kinds, row, strict=True):
             changes[kind][name] = float(value)
-        t0 = None if isinstance(self.guess, State) else self.span[0]
+        t0 = None if isinstance(self.guess, State | Followed) else self.span[0]
         parameters = {**self.parameters, **changes["parameter"]}
         return {**self.given, **changes["given"]}, {"guess": self.guess, "parameters": parameters, "t0": t0}
 
     def start(self, row: Sequence[float]) -> State:
         """The initial state of the run with these values of `names`."""
         given, options = self.request(row)
+        if isinstance(self.guess, Followed):
+            return self.guess.reach(given, options["parameters"])
         unchanged = not (given or options["parameters"])
         if isinstance(self.guess, State) and self.guess.system is self.system and unchanged:
             return self.guess
