@@ -17,7 +17,7 @@ class Followed:
     Each run gets the state that the branch leads to when what varies goes from its value in `state` to that of the
     run, one name after the other, in steps short enough not to jump to another branch. It depends on nothing but
     `state` and the values of the run. A branch that ends on the way is a run without an initial state. Nearest states,
-    `sweep(state=state)`, take a tenth of the time and can jump where two branches come close.
+    `sweep(state=state)`, are found faster, and can lie on another branch.
     """
 
     state: State
