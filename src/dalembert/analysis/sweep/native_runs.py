@@ -93,7 +93,7 @@ def run_natively(study: Study, rows: np.ndarray, look: Callable[[float], None]) 
     if outputs is None or not study.system.ideal:
         return {}
     starts, known = find_block_starts(study, rows), dict[int, Record | State]()
-    for k in np.flatnonzero(starts.codes):
+    for k in np.flatnonzero(starts.codes).tolist():
         look(0.0)
         known[k] = state = study.begin(rows[k])
         if isinstance(state, State) and study.knows(state):
