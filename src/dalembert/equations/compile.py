@@ -36,7 +36,8 @@ from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.outputs import check_outputs, derive_outputs
 from dalembert.equations.probe import Probe, probe_at_random, vanishes
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, is_identity, solve_kinematics
-from dalembert.equations.system import Drawing, System
+from dalembert.equations.system import System
+from dalembert.equations.system_facts import Drawing
 from dalembert.errors import ModelError
 from dalembert.model.statement import Constraint, Level, Role, Statement
 from dalembert.solve.elimination_order import lower_triangle
