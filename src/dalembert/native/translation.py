@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import os
 import pkgutil
-import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llvmlite.binding import parse_bitcode
 
 from dalembert.errors import FileError
 from dalembert.native.jit import CHECKED, NATIVE, Native
+
+if TYPE_CHECKING:
+    import subprocess
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("native", "solve", "run", "initial")  # folders whose sources make up the engine
@@ -50,6 +52,8 @@ def translate(natives: list[Native]) -> Any:
 
 def _start(which: int, count: int) -> subprocess.Popen[bytes]:
     """Another process that translates a share, with the modules of this one."""
+    import subprocess  # takes as long to import as a small model to run
+
     path = os.pathsep.join(place or str(Path.cwd()) for place in sys.path)
     return subprocess.Popen(  # noqa: S603 - this Python, this module, two numbers
         [sys.executable, "-m", __name__, str(which), str(count)],
