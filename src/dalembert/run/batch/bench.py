@@ -21,7 +21,7 @@ from dalembert.run.time_loop.march import March, set_out
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
-STEPS = 65_536  # that a run may take if every one of them is looked at; memory is taken when it is used
+MOST_STEPS, MOST_FLOATS = 65_536, 2**22  # of a run if every step is looked at; memory is taken when it is used
 SURE = 0.999  # looks on the safe side
 
 
@@ -89,10 +89,11 @@ class Bench:
         batch, system, nz, n = self.batch, self.engine.system, self.engine.nz, len(self.outputs.times)
         reads = 1 + 2 * (system.nq + system.nu) + len(system.parameters) + 1 + system.nc
         width = 2 * system.nu + 4 * (system.nc + system.count("position")) + 8
-        batch.capacity, batch.n_times, batch.n_w, batch.n_row = STEPS, n, reads + 1, width
+        steps = min(MOST_STEPS, MOST_FLOATS // nz)
+        batch.capacity, batch.n_times, batch.n_w, batch.n_row = steps, n, reads + 1, width
         sizes = {
-            "ts": STEPS, "zs": STEPS * nz, "at_ts": n + 1, "at_zs": (n + 1) * nz, "values": STEPS, "guesses": STEPS,
-            "summits": STEPS, "fine_t": FINE, "fine_y": FINE, "fine_ts": FINE + 1, "fine_zs": (FINE + 1) * nz,
+            "ts": steps, "zs": steps * nz, "at_ts": n + 1, "at_zs": (n + 1) * nz, "values": steps, "guesses": steps,
+            "summits": steps, "fine_t": FINE, "fine_y": FINE, "fine_ts": FINE + 1, "fine_zs": (FINE + 1) * nz,
             "row": width, "w": reads + 1,
         }  # fmt: skip
         for name, size in sizes.items():

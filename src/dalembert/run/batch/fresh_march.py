@@ -11,12 +11,12 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8, move
 from dalembert.native.types import Record, floats, ints
 from dalembert.run.evaluate import violation
+from dalembert.run.integrators.automatic import FIRST
 from dalembert.run.status import MORE, OK, TOO_MANY_STEPS
 from dalembert.run.time_loop.advance import EPS, Clock, launch, proceed
 from dalembert.run.time_loop.step_budget import MANY, WINDOW
 
 UNSURE = 100  # the run has to be made by itself
-FIRST_LOOK = 500  # accepted steps; each look comes after twice as many
 
 
 class Batch(Record):
@@ -97,7 +97,7 @@ def finish(plan, mem, clock, batch):
     Looks are those of the step budget and of `Automatic`, on the safe side: a run that one of them might end or hand
     over is made by itself.
     """
-    due, reviewed, since = FIRST_LOOK, 0, clock.t
+    due, reviewed, since = FIRST, 0, clock.t
     looked, looked_t = 0, clock.t
     status = launch(plan, mem, clock, due)
     while status in (MORE, TOO_MANY_STEPS):
