@@ -52,6 +52,17 @@ def load_equations(plan, mem):
 
 
 @jit(i8(Plan, Floats))
+def exert_unknowns(plan, mem):
+    """Count what unknowns exert nonlinearly, E, as an applied force: M u' = f + W^T la then holds as without them."""
+    n, nu, nc, na = plan.unknowns, plan.nu, plan.nc, plan.nc - plan.np - plan.nv
+    E = plan.iteration_out + n * (n + 1) + nu + nc + na * (2 * nu + 1)
+    for i in range(nu):
+        mem[plan.force + i] += mem[E + i]
+        mem[plan.power] += mem[E + i] * mem[plan.xu + i]
+    return 0
+
+
+@jit(i8(Plan, Floats))
 def finish_rates(plan, mem):
     """q' into RATES, and the power of all that can change the energy: applied forces, moving frames, reactions."""
     nu, nc, u, ud = plan.nu, plan.nc, plan.xu, plan.udot
@@ -174,6 +185,8 @@ def sample(plan, mem, ts, zs, out):
         for k in range(plan.np + plan.nv):  # kernels do not write zeros; feedback may have
             mem[plan.bias + k] = 0.0
         call_kernel(plan.dynamics, mem, plan.x, plan.out)
+        if plan.iteration:
+            exert_unknowns(plan, mem)
         at = row * width
         for i in range(nu):
             out[at + i] = mem[plan.udot + i]

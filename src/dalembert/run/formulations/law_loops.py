@@ -11,6 +11,7 @@ import math
 
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, move
+from dalembert.run.evaluate import exert_unknowns
 from dalembert.run.status import OK, UNREACHED
 from dalembert.solve.lu import factor_lu, solve_lu
 
@@ -134,7 +135,8 @@ def _iterate(plan, mem):
 def solve_laws(plan, mem):
     """(u', la) into RHS; leaves A, b and W of the acceleration rows at the solution, and the signs of la.
 
-    b of the others must be at hand. Returns a status.
+    b of the others must be at hand. What unknowns exert nonlinearly, E, counts as a force from then on, so that
+    M u' = f + W^T la holds as it does without. Returns a status.
     """
     n, nu, nc, na = plan.unknowns, plan.nu, plan.nc, plan.nc - plan.np - plan.nv
     nx, first, found = plan.xudot - plan.x, plan.nc - na, plan.iteration_out + n * (n + 1)
@@ -152,4 +154,5 @@ def solve_laws(plan, mem):
         for i in range(nu):
             total += mem[A + k * nu + i] * mem[plan.rhs + i]
         mem[plan.bias + first + k] = total
+    exert_unknowns(plan, mem)
     return status
