@@ -153,7 +153,8 @@ def mechanics_of(system: System) -> SymbolicMechanics:
         )
     if system.mechanics.E.nnz():
         raise PairingError(
-            f"`{system.name}` has unknowns in masses, or nonlinearly in forces; no formulation writes that in closed form"
+            f"`{system.name}` has unknowns in masses or nonlinearly in forces; no formulation writes that in closed "
+            "form"
         )
     mechanics = derive_mechanics(system.statement, system.rows)
     if mechanics.A.has(*mechanics.udot):
