@@ -14,6 +14,7 @@ from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive
 from dalembert.equations.friction import derive_friction
 from dalembert.equations.functions import Functions, flat, function_of
 from dalembert.equations.hidden import Entry, reveal_hidden
+from dalembert.equations.high_order import with_lowered_constraints
 from dalembert.equations.instants import arguments_column, find_kinks
 from dalembert.equations.laws import (
     Algebraic,
@@ -61,6 +62,7 @@ class Derived:
 
 def compile_statement(statement: Statement) -> System:
     """The system a statement describes; raises `ModelError` with all faults found."""
+    statement = with_lowered_constraints(statement)
     faults = check_statement(statement)
     if faults:
         raise ModelError(statement.name, faults)

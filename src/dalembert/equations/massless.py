@@ -12,6 +12,7 @@ vanish where the other constraints do not contain the unknowns.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import sympy as sp
@@ -51,19 +52,25 @@ def with_massless_coordinates(statement: Statement) -> Statement:
     found = list(_massless(statement))
     if not found:
         return statement
-    speeds = [function_of_time(_speed(y)) for y in found]
+    wider = add_coordinates(statement, found)
     return replace(
-        statement,
-        coordinates=[*statement.coordinates, *found],
-        speeds=[*statement.speeds, *speeds],
-        kinematics=[
-            *statement.kinematics,
-            *(derivative(y, statement.time) - u for y, u in zip(found, speeds, strict=True)),
-        ],
+        wider,
         unknowns=[y for y in statement.unknowns if y not in found],
         defaults=statement.defaults | {y: statement.starts[y] for y in found if y in statement.starts},
-        matrices=[_widened(raw, len(found)) for raw in statement.matrices],
         constraints=[_as_constraint(c) if c.law and c.servo in found else c for c in statement.constraints],
+    )
+
+
+def add_coordinates(statement: Statement, new: Sequence[sp.Expr]) -> Statement:
+    """The statement with further coordinates, which have no inertia, and speeds that are their rates."""
+    speeds = [function_of_time(_speed(q)) for q in new]
+    rates = [derivative(q, statement.time) - u for q, u in zip(new, speeds, strict=True)]
+    return replace(
+        statement,
+        coordinates=[*statement.coordinates, *new],
+        speeds=[*statement.speeds, *speeds],
+        kinematics=[*statement.kinematics, *rates],
+        matrices=[_widened(raw, len(new)) for raw in statement.matrices],
     )
 
 

@@ -173,7 +173,11 @@ def _why_not(symbol: sp.Basic, statement: Statement, order: int, everything: set
     if base in statement.unknowns:
         return "an unknown; unknowns may appear, without derivatives, in forces, masses, constraints and laws only"
     if base is not symbol and base in everything:
-        return "a derivative beyond accelerations"
+        return (
+            "a derivative beyond accelerations; a constraint may contain them of one coordinate, and no accelerations "
+            "of others. Else let new coordinates be accelerations: model.constrain(x.diff(t, 2) - s), and s.diff(t) is "
+            "x.diff(t, 3)"
+        )
     names = {_name(known): known for known in [*everything, *statement.unknowns]}
     if _name(base) in names:
         return f"which is not the `{_name(base)}` that was declared; use the symbol the model returned"
