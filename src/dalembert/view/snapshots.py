@@ -33,7 +33,7 @@ def plot_snapshots(motion: MotionLike, times: Sequence[float] | None = None, *, 
     if not chosen.size:
         raise OptionError("times=[] shows nothing; give some, or leave them out")
     scene = picture_of(motion, motion.resampled(chosen).segments)
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(STYLE if axes is None else {}):
         target = new_axes() if axes is None else axes
         for line in scene.lines:
             seen = _seen(line.points, planar=scene.planar)
