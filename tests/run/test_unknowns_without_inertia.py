@@ -269,3 +269,76 @@ def test_reactions_and_power_with_an_unknown_that_starts_elsewhere():
     np.testing.assert_allclose(track, A * motion["track"][:, None], atol=1e-11)
     assert motion.certificate.ok, motion.certificate
     np.testing.assert_allclose(motion.energy_balance, 0.0, atol=1e-8)
+
+
+# -- what else is asked of a system ------------------------------------------------------------------------------------
+
+
+def test_linearised_with_an_unknown_in_the_mass():
+    """(2 + p) x'' = -10 x - 3 p^2 with p^3 + p = 1 + x/4 about the x at rest: one real number, the stiffness."""
+    model = da.Model("variable mass")
+    (x,) = model.coordinates("x")
+    (p,) = model.unknowns("p")
+    model.matrices(mass=sp.Matrix([[2 + p]]), force=sp.Matrix([-10 * x - 3 * p**2]))
+    model.law(p**3 + p - 1 - x / 4, determines=p)
+    system = model.compile()
+    state = system.equilibrium({}, guess={"x": -0.1})
+    p0 = cubic_root(1 + state["x"] / 4)
+    assert 10 * state["x"] == pytest.approx(-3 * p0**2, rel=1e-9)
+    slope = 1 / 4 / (3 * p0**2 + 1)
+    squared = (10 + 6 * p0 * slope) / (2 + p0)
+    eigenvalues = np.asarray(system.linearize(state).eigenvalues)
+    np.testing.assert_allclose(np.sort(eigenvalues.imag), [-np.sqrt(squared), np.sqrt(squared)], rtol=1e-9)
+
+
+def test_sensitivities_with_an_unknown_in_the_mass():
+    """dx/dk of (1 + p + p^2) x'' = -k x with p = k x / 9, beside a difference quotient."""
+    model = da.Model("sensitive")
+    (x,) = model.coordinates("x")
+    (p,) = model.unknowns("p")
+    (k,) = model.parameters(k=3.0)
+    P = model.particle("P", mass=1 + p + p**2, position=[x, 0])
+    model.force([-k * x, 0], at=P)
+    model.law(p - k * x / 9, determines=p)
+    system = model.compile()
+    how = {"t_eval": [1.5], "integrator": FINE}
+    motion = system.simulate(system.initial({"x": 1.0, "x'": 0.0}), 1.5, sensitivities=["k"], **how)
+    ends = [
+        system.simulate(system.initial({"x": 1.0, "x'": 0.0}, parameters={"k": 3.0 + h}), 1.5, **how)["x"][0]
+        for h in (-1e-4, 1e-4)
+    ]
+    assert motion.sensitivity("x", "k")[0] == pytest.approx((ends[1] - ends[0]) / 2e-4, rel=1e-6)
+
+
+def test_sensitivities_with_a_plain_law():
+    """x'' = -k x by a law: dx/dk = -t sin(w t) / (2 w), w^2 = k."""
+    model = da.Model("plain law")
+    (x,) = model.coordinates("x")
+    (T,) = model.unknowns("T")
+    (k,) = model.parameters(k=3.0)
+    P = model.particle("P", mass=1.0, position=[x, 0])
+    model.force([T, 0], at=P)
+    model.law(T + k * x, determines=T)
+    system = model.compile()
+    state = system.initial({"x": 1.0, "x'": 0.0})
+    motion = system.simulate(state, 1.5, sensitivities=["k"], t_eval=[1.5], integrator=FINE)
+    w = np.sqrt(3.0)
+    assert motion.sensitivity("x", "k")[0] == pytest.approx(-1.5 * np.sin(1.5 * w) / (2 * w), rel=1e-10)
+    with pytest.raises(da.PairingError, match="use LagrangeMultipliers"):
+        system.simulate(state, 1.5, sensitivities=["k"], formulation=da.NullSpace())
+
+
+def test_what_needs_the_mass_matrix_is_refused():
+    system = variable_mass("particle")
+    state = system.initial({"x": 1.0, "x'": 0.0})
+    with pytest.raises(da.PairingError, match="Gauss's measure of `variable mass` needs its mass matrix"):
+        system.gauss_measure(0.0, state.q, state.u, state.udot)
+
+
+def test_model_files_hold_unknowns_of_constraints(tmp_path):
+    model = ellipse()
+    model.to_toml(tmp_path / "ellipse.toml")
+    again = da.from_toml(tmp_path / "ellipse.toml").model.compile()
+    given = {"x": 0.0, "phi": 0.3, "x'": 0.0, "phi'": 0.5}
+    one, other = (system.initial(given, guess={"y": 1.0}) for system in (model.compile(), again))
+    np.testing.assert_allclose(other.udot, one.udot, rtol=1e-12)

@@ -14,7 +14,9 @@ from collections.abc import Sequence
 import casadi as ca
 
 from dalembert.equations.derive import Dynamics
+from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.symbols import Symbols
+from dalembert.errors import PairingError
 
 
 def split_unknowns(d: Dynamics, s: Symbols, starts: Sequence[float]) -> None:
@@ -33,6 +35,15 @@ def split_unknowns(d: Dynamics, s: Symbols, starts: Sequence[float]) -> None:
         B[:, bent] = 0
         d.E = ca.sparsify(f - d.f - ca.mtimes(M - d.M, s.ud))
     d.B = ca.sparsify(B)
+
+
+def check_known_mass(name: str, mechanics: Mechanics, what: str) -> None:
+    """Raise `PairingError` where `what` needs the mass matrix of a system and unknowns stand in it."""
+    if ca.depends_on(mechanics.E, mechanics.udot):
+        raise PairingError(
+            f"{what} of `{name}` needs its mass matrix, and that depends on unknowns, which only accelerations "
+            "determine; state masses in coordinates and parameters"
+        )
 
 
 def _is_bent(d: Dynamics, column: ca.SX, unknown: ca.SX, unknowns: ca.SX) -> bool:

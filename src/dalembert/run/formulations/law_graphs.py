@@ -27,6 +27,12 @@ class Iteration:
     udot: ca.SX
     la: ca.SX
 
+    @property
+    def in_multipliers(self) -> bool:
+        """Whether the unknowns are (u', la), in this order."""
+        own = ca.vertcat(self.mechanics.udot, self.mechanics.la)
+        return self.w.shape == own.shape and bool(ca.is_equal(self.w, own))
+
     def function(self) -> ca.Function:
         """(x, w, stage, b) -> R, dR/dw, u', la, then A, W and residuals of the acceleration rows, E; matrices flat."""
         m = self.mechanics

@@ -131,6 +131,27 @@ def _iterate(plan, mem):
     return UNREACHED
 
 
+@jit(f8(Plan, Floats))
+def factor_laws(plan, mem):
+    """Factorise the gradients of all equations where they were solved; zero if the equations are dependent there."""
+    return _find_step(plan, mem)
+
+
+@jit(i8(Plan, Floats))
+def solve_linearised_laws(plan, mem):
+    """(du', dla) into RHS from the right-hand sides of the balance and of the rows there, by `factor_laws`."""
+    ints, n = ints_at(plan.ints, plan.n_ints), plan.unknowns
+    x, s, side = plan.iteration_step, plan.iteration_scale, plan.rhs
+    for j in range(plan.implied):  # no equation of their own: these rows have no multiplier
+        mem[side + plan.nu + ints[plan.implied_rows + j]] = 0.0
+    for i in range(n):
+        mem[x + i] = mem[side + i] * mem[s + i]
+    solve_lu(ints, mem, plan.iteration_matrix, n, plan.iteration_order, x)
+    for j in range(n):
+        mem[side + j] = mem[x + j] * mem[s + n + j]
+    return 0
+
+
 @jit(i8(Plan, Floats))
 def solve_laws(plan, mem):
     """(u', la) into RHS; leaves A, b and W of the acceleration rows at the solution, and the signs of la.
