@@ -242,8 +242,8 @@ def _check_carried(system: System, formulation: Formulation) -> None:
     form = formulation.iteration(system) if isinstance(formulation, Iterating) else None
     if form is not None and not form.in_multipliers:
         raise PairingError(
-            f"derivatives of the motion of `{system.name}`, whose reactions are not ideal, follow from multipliers, and "
-            f"{type(formulation).__name__} does not solve for these; use LagrangeMultipliers()"
+            f"derivatives of the motion of `{system.name}`, whose reactions are not ideal, follow from multipliers; "
+            f"{type(formulation).__name__} does not solve for these, use LagrangeMultipliers()"
         )
 
 
