@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -37,7 +37,11 @@ from dalembert.run.right_hand_side import motion_function
 from dalembert.run.simulate import simulate
 from dalembert.view.live_events import Course
 from dalembert.view.page import embedded_json, fill_page, write_page
+from dalembert.view.run_points import read_runs, with_varied
 from dalembert.view.sliders import Slider, held_values, read_sliders
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 FRAMES_PER_SECOND, FRAMES = 30, 900
 COMPARED = 60  # samples of the native engine that are embedded, about
@@ -54,13 +58,18 @@ def write_live(
     sliders: Iterable[Any] = (),
     t_end: float = 10.0,
     events: Iterable[Event | Every] = (),
+    runs: xr.Dataset | None = None,
 ) -> Path:
     """The path of the HTML file written: the motion from `state` to `t_end`, computed again while sliders move.
 
     `sliders` names parameters, coordinates and speeds; a mapping gives ranges as well, `{"m": (0.1, 5.0)}`. Values that
     were given to `System.initial` stay, as far as the constraints allow it; the rest of the start follows from them.
-    `events` and clocks change the motion in the page too; their `then` must be a mapping or a System.
+    `events` and clocks change the motion in the page too; their `then` must be a mapping or a System. `runs` are those
+    of a sweep from `state` or the values given for it: the page shows them as points, and computes one that is clicked.
     """
+    points = None if runs is None else read_runs(system, runs)
+    if runs is not None and points is not None:
+        sliders, t_end = with_varied(state, sliders, points), float(runs.attrs["t_end"])
     _check(system, state, t_end)
     chosen = read_sliders(system, state, sliders)
     listed = check_events(state, events)
@@ -72,6 +81,7 @@ def write_live(
         "modes": [_mode(mode, functions, course) for mode, functions in zip(course.modes, modes, strict=True)],
         "traces": _traces(system, chosen, course),
         "native": motion,
+        "runs": points,
     }  # fmt: skip
     texts = {"TITLE": html.escape(system.name), "FACTS": embedded_json(facts), "KERNELS": kernels}
     return write_page(path, fill_page("live.html", texts))

@@ -185,5 +185,3 @@ function beginLive() {
   begin();
   compare();
 }
-
-beginLive();
