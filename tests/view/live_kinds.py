@@ -3,6 +3,7 @@
 import sympy as sp
 
 import dalembert as da
+from dalembert import problems
 
 
 def servo():
@@ -140,4 +141,28 @@ def clock():
     return system, system.initial({"x": 0.0, "a": 0.2, "x'": 0.0, "a'": 0.0}), (tick,)
 
 
-KINDS = {kind.__name__: kind for kind in (servo, friction, law, curved, table, bounce, stop, lift_off, clock)}
+def hidden():
+    """A car that follows its path by steering: the moment acts on the constraint behind the one stated."""
+    problem = problems.get("car")
+    system = problem.system()
+    return system, problem.state(system), ()
+
+
+def latch():
+    """A sampled force throws a mass between two stops; one of them changes a parameter too."""
+    model = da.Model("mass between stops")
+    (x,) = model.coordinates("x")
+    (v,) = model.speeds("v")
+    k, F = model.parameters(k=3.0, F=0.0)
+    model.particle("P", mass=1.0, position=[x, 0])
+    model.generalized_force({x: F})
+    system = model.compile()
+    tick = da.Every(0.05, then={F: k * sp.cos(5 * model.t) - 0.2 * v}, start=0.02, name="tick")
+    left = da.Event(x + 0.1, direction=-1, then={v: -0.5 * v}, name="left")
+    right = da.Event(x - 0.1, direction=1, then={v: -0.7 * v, k: 0.98 * k}, name="right")
+    return system, system.initial({x: 0.0, v: 0.5}), (tick, left, right)
+
+
+KINDS = {
+    kind.__name__: kind for kind in (servo, hidden, friction, law, curved, table, bounce, stop, lift_off, clock, latch)
+}

@@ -7,6 +7,7 @@ from live_kinds import KINDS
 from test_live import computed, difference, needs_node
 
 import dalembert as da
+from dalembert import problems
 
 FINE = da.DOP853(rtol=1e-12, atol=1e-13)
 
@@ -68,6 +69,10 @@ def test_what_events_cannot_do_in_a_page_is_refused_by_name(tmp_path):
     other.particle("ball", mass=0.1, position=[x, y])
     with pytest.raises(da.PairingError, match=r"event `away` leads to `moon`, whose parameters .* \(see e, g\)"):
         system.live(tmp_path / "x.html", state, events=[da.Event("y", then=other.compile(), name="away")])
+    several = problems.get("n_four_bar")
+    system = several.system()
+    with pytest.raises(da.DalembertError, match=r"comes to a singular position at t = .* choose an earlier t_end"):
+        system.live(tmp_path / "x.html", several.state(system))
     model = da.Model("long")
     (x,) = model.coordinates("x")
     push = model.table("push", np.arange(6000.0), np.sin(np.arange(6000.0)))

@@ -146,6 +146,13 @@ def _samples(system: System, state: State, t_end: float, events: Sequence[Event 
         raise DalembertError(
             f"`{system.name}` does not run to t = {t_end:g} ({motion.message}); choose an earlier t_end for its page"
         )
+    passed = [passage for part in motion.segments for passage in part.passages]
+    if passed:
+        names = ", ".join(f"`{name}`" for name in passed[0].rows)
+        raise DalembertError(
+            f"`{system.name}` comes to a singular position at t = {passed[0].t:.4g}, where {names} become dependent; "
+            "a page cannot go on there: choose an earlier t_end, or use motion.animate or motion.report"
+        )
     t, places = np.unique(motion.t, return_index=True)
     known = np.isin(t, frames[::every])
     return {"every": every, "rows": np.hstack([motion.q, motion.u])[places[known]].tolist()}
