@@ -43,7 +43,7 @@ def computed(path, times, parameters=None, start=None):
     """The start and the motion that the page makes of changed values by index."""
     facts, kernels = scripts_of(path)
     task = {"p": parameters or {}, "z": start or {}, "times": list(times)}
-    parts = "".join(read_part(f"{name}.js") for name in ("laws", "solver", "runs"))
+    parts = "".join(read_part(f"{name}.js") for name in ("linear", "laws", "solver", "runs"))
     program = f"{kernels}\nconst facts={json.dumps(facts)};\n{parts}\n{PROGRAM % json.dumps(task)}"
     source = path.with_suffix(".js")
     source.write_text(program, encoding="utf-8")

@@ -1,47 +1,6 @@
 // ---------------------------------------------------------------- reactions that follow laws
 // M u' = f + W^T la - F^T |la| with A u' = b, constraints not linear in u' and laws of the unknowns: Newton's method on
 // (u', la) together, as `law_loops` in Python has it. It starts without the laws and without friction.
-function solveBalanced(n, K, x) {  // x of K x = x in place, rows and columns scaled; the smallest pivot beside the largest, or 0
-  const column = new Float64Array(n);
-  for (let i = 0; i < n; i++) {
-    let top = 0;
-    for (let j = 0; j < n; j++) top = Math.max(top, Math.abs(K[i * n + j]));
-    const s = top > 0 ? 1 / top : 1;
-    for (let j = 0; j < n; j++) K[i * n + j] *= s;
-    x[i] *= s;
-  }
-  for (let j = 0; j < n; j++) {
-    let top = 0;
-    for (let i = 0; i < n; i++) top = Math.max(top, Math.abs(K[i * n + j]));
-    column[j] = top > 0 ? 1 / top : 1;
-    for (let i = 0; i < n; i++) K[i * n + j] *= column[j];
-  }
-  let least = Infinity, most = 0;
-  for (let k = 0; k < n; k++) {
-    let pivot = k;
-    for (let i = k + 1; i < n; i++) if (Math.abs(K[i * n + k]) > Math.abs(K[pivot * n + k])) pivot = i;
-    const size = Math.abs(K[pivot * n + k]);
-    least = Math.min(least, size); most = Math.max(most, size);
-    if (!(size > 1e-14 * most)) return 0;
-    if (pivot !== k) {
-      for (let j = 0; j < n; j++) [K[k * n + j], K[pivot * n + j]] = [K[pivot * n + j], K[k * n + j]];
-      [x[k], x[pivot]] = [x[pivot], x[k]];
-    }
-    for (let i = k + 1; i < n; i++) {
-      const l = K[i * n + k] / K[k * n + k];
-      if (l === 0) continue;
-      for (let j = k + 1; j < n; j++) K[i * n + j] -= l * K[k * n + j];
-      x[i] -= l * x[k];
-    }
-  }
-  for (let i = n - 1; i >= 0; i--) {
-    for (let j = i + 1; j < n; j++) x[i] -= K[i * n + j] * x[j];
-    x[i] /= K[i * n + i];
-  }
-  for (let j = 0; j < n; j++) x[j] *= column[j];
-  return least / most;
-}
-
 // The function (x, b) -> (u', la), null where there is no solution. Its kernel reads (x, u', la, stage, b) and writes
 // the residuals R (n) and their gradients (n, n) first; at stage 0 unknowns stay at their starts.
 function makeLaws(facts, kernel) {

@@ -4,60 +4,12 @@
 // Kernels of expressions (events, what they change) read w = (x, q', u', power, la).
 // Notation: M u' = f + W^T la, A u' = b, phi(q, t) = 0, psi(q, u, t) = 0; W = A if all reactions are ideal.
 function makeSolver(facts, tableau, kernels) {
-  const {nq, nu, np, nv, nc, ni, parameters} = facts, n = nq + nu, TRUSTED = 1e-4, RANK = 1e-9;
+  const {nq, nu, np, nv, nc, ni, parameters} = facts, n = nq + nu, TRUSTED = 1e-4;
   const x = new Float64Array(1 + n + parameters), q = x.subarray(1, 1 + nq), u = x.subarray(1 + nq, 1 + n);
   const sizes = facts.sizes, out = {}, z = x.subarray(1, 1 + n);
   for (const name in sizes) out[name] = new Float64Array(sizes[name]);
   const call = (name) => { kernels[name](x, out[name]); return out[name]; };
   const largest = (a, from, size) => { let m = 0; for (let i = from; i < from + size; i++) { const v = Math.abs(a[i]); if (!(v <= m)) m = v; } return m; };
-
-  // x (nu) with x - M^-1 f least in the metric M and A x = b, for any rank of A (nc, nu); M null: the unit matrix.
-  // Columns of L^-1 A^T are made orthonormal in pivot order, each twice, as one pass leaves what round-off left.
-  function nearest(nu, nc, M, f, A, b, augment = false) {
-    const y = new Float64Array(nu), W = [], L = M ? Float64Array.from(M.subarray(0, nu * nu)) : null;
-    if (f) y.set(f);
-    if (L && augment && nc) {  // M + w A^T A changes nothing because A x = b, and is positive definite
-      let trace = 1e-300, square = 1e-300;
-      for (let i = 0; i < nu; i++) trace += L[i * nu + i];
-      for (let i = 0; i < nc * nu; i++) square += A[i] * A[i];
-      for (let k = 0; k < nc; k++) for (let i = 0; i < nu; i++) {
-        const w = trace / square * A[k * nu + i];
-        for (let j = 0; j < nu; j++) L[i * nu + j] += w * A[k * nu + j];
-        y[i] += w * b[k];
-      }
-    }
-    if (L) for (let i = 0; i < nu; i++) for (let j = 0; j <= i; j++) {  // M = L L^T
-      let s = L[i * nu + j];
-      for (let k = 0; k < j; k++) s -= L[i * nu + k] * L[j * nu + k];
-      if (i === j) { if (!(s > 0)) return null; L[i * nu + i] = Math.sqrt(s); } else L[i * nu + j] = s / L[j * nu + j];
-    }
-    const forward = (v) => { if (L) for (let i = 0; i < nu; i++) { for (let j = 0; j < i; j++) v[i] -= L[i * nu + j] * v[j]; v[i] /= L[i * nu + i]; } return v; };
-    const dot = (a, c) => { let s = 0; for (let i = 0; i < nu; i++) s += a[i] * c[i]; return s; };
-    forward(y);
-    for (let k = 0; k < nc; k++) {
-      const column = forward(Float64Array.from(A.subarray(k * nu, k * nu + nu))), size = Math.sqrt(dot(column, column));
-      if (size > 0) for (let i = 0; i < nu; i++) column[i] /= size;
-      W.push({column, size, k, left: size > 0 ? 1 : 0, R: [], gap: size > 0 ? b[k] / size - dot(column, y) : 0});
-    }
-    const basis = [];
-    while (W.length) {
-      W.sort((a, c) => c.left - a.left);
-      const w = W.shift();
-      if (!(w.left > RANK)) break;
-      const v = w.column, row = new Float64Array(basis.length);
-      for (let pass = 0; pass < 2; pass++) basis.forEach((e, j) => { const s = dot(e.v, v); row[j] += s; for (let i = 0; i < nu; i++) v[i] -= s * e.v[i]; });
-      const length = Math.sqrt(dot(v, v));
-      if (!(length > RANK)) continue;
-      for (let i = 0; i < nu; i++) v[i] /= length;
-      let s = w.gap;
-      basis.forEach((e, j) => { s -= row[j] * e.amount; });
-      basis.push({v, amount: s / length});
-      for (const other of W) { let rest = 1; for (const e of basis) rest -= dot(e.v, other.column) ** 2; other.left = Math.sqrt(Math.max(rest, 0)); }
-    }
-    for (const e of basis) for (let i = 0; i < nu; i++) y[i] += e.amount * e.v[i];
-    if (L) for (let i = nu - 1; i >= 0; i--) { for (let j = i + 1; j < nu; j++) y[i] -= L[j * nu + i] * y[j]; y[i] /= L[i * nu + i]; }
-    return y;
-  }
 
   const parts = {};
   if (kernels.dynamics) {
