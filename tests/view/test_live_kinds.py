@@ -110,3 +110,15 @@ def test_the_page_in_a_browser(browser, name, tmp_path):
     assert browser.run("document.documentElement.scrollWidth") <= 390
     assert browser.errors == []
     assert len(browser.requests) == 1
+
+
+def test_a_ball_is_seen_to_touch_the_floor(browser, tmp_path):
+    """The moment of a bounce lies between two pictures; it is one of its own."""
+    system, state, events = KINDS["bounce"]()
+    browser.open(system.live(tmp_path / "live.html", state, t_end=5.0, events=events))
+    t, low = browser.run("(() => { const y = scene.tracks[0].positions.map((p) => p[1]); return [scene.t, y]; })()")
+    assert np.diff(t).min() > 0
+    first = int(np.argmin(np.abs(np.array(t) - np.sqrt(2 / 9.81))))
+    assert t[first] == pytest.approx(np.sqrt(2 / 9.81), abs=1e-9)
+    assert low[first] == pytest.approx(0.0, abs=1e-9)
+    assert browser.errors == []

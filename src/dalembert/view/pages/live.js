@@ -4,12 +4,11 @@ const now = {z: Float64Array.from(facts.z), p: Float64Array.from(facts.p), held:
 const frames = Array.from({length: facts.frames}, (_, k) => facts.t0 + (facts.t_end - facts.t0) * k / (facts.frames - 1));
 
 function sceneOf(run) {  // as `scene_of` in Python makes it
-  const d = facts.drawing, t = frames.slice(0, run.rows.length);
+  const d = facts.drawing, samples = samplesOf(run), t = samples.map((sample) => sample.t);
   const tracks = d.points.map((name) => ({name, kind: d.bodies.includes(name) ? "body" : "point", positions: [], rotations: d.bodies.includes(name) ? [] : null}));
   const turning = d.bodies.map((name) => tracks.find((track) => track.name === name));
   const lines = d.lines.map(([name]) => ({name, points: [], fixed: false})), traces = facts.traces.map(({name}) => ({name, values: []}));
-  t.forEach((time, k) => {
-    const row = run.rows[k], {p, solver: here} = run.places[k];
+  samples.forEach(({t: time, row, place: {p, solver: here}}) => {
     if (drawn) readDrawing(solver.valuesAt("drawing", time, row, p), tracks, turning, lines);
     const outputs = kernels[0].outputs ? solver.outputsAt(time, row, p) : null;
     const energy = here.valuesAt("energy", time, row, p), total = energy[0] + energy[1];
@@ -24,6 +23,12 @@ function sceneOf(run) {  // as `scene_of` in Python makes it
     if (line.fixed) line.points = [first];
   }
   return {title: facts.title, caption: facts.caption, planar: d.planar, t, tracks, lines, traces};
+}
+
+function samplesOf(run) {  // the frames, and the moments of events among them: a ball is seen to touch the floor
+  const all = run.rows.map((row, k) => ({t: frames[k], row, place: run.places[k]})), least = 1e-6 * (facts.t_end - facts.t0);
+  const apart = run.moments.filter(({t}) => !frames.some((frame) => Math.abs(frame - t) < least));
+  return [...all, ...apart].sort((a, b) => a.t - b.t).filter((sample, k, list) => !k || sample.t - list[k - 1].t > 0);
 }
 
 function readDrawing(values, tracks, turning, lines) {

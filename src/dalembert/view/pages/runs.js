@@ -126,13 +126,14 @@ function makeRuns(facts, kernels) {
   }
 
   // States at the given times as far as they were reached, and the place of each: its mode and parameters. A time at
-  // which something changes has the state before it.
+  // which something changes has the state before it; `moments` are such states where events were found.
   function follow(state, p, times, {patience = 4000} = {}) {
     const until = performance.now() + patience, from = times[0], to = times[times.length - 1], schedule = makeSchedule(facts.clocks, from), accumulates = makePace(from, to);
-    const rows = [], places = [], happened = [];
+    const rows = [], places = [], moments = [], happened = [];
     let now = {t: from, z: Float64Array.from(state), p, mode: 0}, fresh = new Set(), before = new Map(), first = 0, steps = 0;
-    const keep = (z) => { rows.push(Float64Array.from(z)); places.push({solver: solvers[now.mode], mode: now.mode, p: now.p}); };
-    const ended = (problem, ending = "") => ({rows, places, happened, steps, problem, ending, reached: now.t});
+    const place = () => ({solver: solvers[now.mode], mode: now.mode, p: now.p});
+    const keep = (z) => { rows.push(Float64Array.from(z)); places.push(place()); };
+    const ended = (problem, ending = "") => ({rows, places, moments, happened, steps, problem, ending, reached: now.t});
     const occur = (items) => {
       for (const item of items) {
         const after = change(now, item);
@@ -164,6 +165,7 @@ function makeRuns(facts, kernels) {
         continue;
       }
       while (rows.length < times.length && times[rows.length] <= now.t) keep(now.z);
+      moments.push({t: now.t, row: now.z, place: place()});
       const items = run.found.which.map((e) => facts.events[e]), terminal = items.find((item) => item.terminal);
       if (terminal) { happened.push({name: terminal.name, t: now.t}); return ended("", `ended by \u201c${terminal.name}\u201d`); }
       const stuck = occur(items);
