@@ -12,8 +12,9 @@ from typing import Any
 
 import casadi as ca
 
+from dalembert.equations.naming import name_of
 from dalembert.equations.observation import observer_of
-from dalembert.equations.system import System, name_of
+from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.run.events import Change, Event
 from dalembert.run.every import Every
