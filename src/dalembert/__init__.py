@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from dalembert.run.residuals.hiller_anantharaman import HillerAnantharaman
     from dalembert.run.residuals.pseudo_speeds import PseudoSpeeds
     from dalembert.view.envelope import plot_envelope
+    from dalembert.view.snapshots import plot_snapshots
 
 __all__ = [
     "DOP853",
@@ -138,6 +139,7 @@ __all__ = [
     "latin_hypercube",
     "monte_carlo",
     "plot_envelope",
+    "plot_snapshots",
 ]
 
 
@@ -180,6 +182,7 @@ _PLACES = {
     "OptionError": "dalembert.errors",
     "PairingError": "dalembert.errors",
     "plot_envelope": "dalembert.view.envelope",
+    "plot_snapshots": "dalembert.view.snapshots",
     "SimulationInterrupt": "dalembert.errors",
     "SoftL1": "dalembert.analysis.losses",
     "State": "dalembert.motion.state",
