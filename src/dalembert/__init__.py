@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from dalembert.analysis.fit_result import Fit
     from dalembert.analysis.gradient import Gradient, Integral
     from dalembert.analysis.linearization import Linearization
+    from dalembert.analysis.linearized_motion import LinearizedMotion
     from dalembert.analysis.losses import Cauchy, Huber, SoftL1
+    from dalembert.analysis.periodic import PeriodicMotion
     from dalembert.analysis.sweep.reductions import CrossingTime, Final, Maximum, Mean, Minimum
     from dalembert.analysis.sweep.samples import latin_hypercube, monte_carlo
     from dalembert.equations.system import System
@@ -101,6 +103,7 @@ __all__ = [
     "LagrangeMultipliers",
     "Linearization",
     "LinearizationError",
+    "LinearizedMotion",
     "Maximum",
     "Mean",
     "MinimalKane",
@@ -117,6 +120,7 @@ __all__ = [
     "Occurrence",
     "OptionError",
     "PairingError",
+    "PeriodicMotion",
     "Projection",
     "PseudoSpeeds",
     "Radau",
@@ -164,6 +168,7 @@ _PLACES = {
     "latin_hypercube": "dalembert.analysis.sweep.samples",
     "Linearization": "dalembert.analysis.linearization",
     "LinearizationError": "dalembert.errors",
+    "LinearizedMotion": "dalembert.analysis.linearized_motion",
     "Maximum": "dalembert.analysis.sweep.reductions",
     "Mean": "dalembert.analysis.sweep.reductions",
     "Minimum": "dalembert.analysis.sweep.reductions",
@@ -176,6 +181,7 @@ _PLACES = {
     "Occurrence": "dalembert.run.events",
     "OptionError": "dalembert.errors",
     "PairingError": "dalembert.errors",
+    "PeriodicMotion": "dalembert.analysis.periodic",
     "plot_envelope": "dalembert.view.envelope",
     "SimulationInterrupt": "dalembert.errors",
     "SoftL1": "dalembert.analysis.losses",

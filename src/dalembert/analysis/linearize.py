@@ -8,6 +8,7 @@ included; see `analysis.derivatives`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import casadi as ca
@@ -15,6 +16,7 @@ import numpy as np
 
 from dalembert.analysis.derivatives import EquationDerivatives, differentiate
 from dalembert.analysis.linearization import Linearization
+from dalembert.analysis.linearized_motion import LinearizedMotion, linearize_along
 from dalembert.analysis.output_gradients import output_gradients
 from dalembert.analysis.smoothness import check_smooth
 from dalembert.analysis.tangent_space import TangentSpace, tangent_space
@@ -22,6 +24,8 @@ from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
 from dalembert.errors import InconsistentStateError, OptionError, PairingError, UnknownNameError
+from dalembert.motion.motion import Motion
+from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
 
 CONSISTENT = 1e-7  # residuals above this fraction of their terms make a state inconsistent
@@ -30,13 +34,29 @@ COUPLED = 1e-9  # entries of A above this fraction of the largest couple states
 
 def linearize(
     system: System,
+    about: State | Motion | MotionSequence,
+    *,
+    inputs: Sequence[Any] = (),
+    outputs: Sequence[Any] = (),
+    states: Sequence[Any] | None = None,
+) -> Linearization | LinearizedMotion:
+    """The equations of motion linearised about a state, or along a motion; see `System.linearize`."""
+    if isinstance(about, State):
+        return linearize_at(system, about, inputs=inputs, outputs=outputs, states=states)
+    if not isinstance(about, Motion | MotionSequence):
+        raise PairingError(f"linearize needs a State or a Motion, got {type(about).__name__}; call system.initial(...)")
+    return linearize_along(partial(linearize_at, system), about, inputs, outputs, states)
+
+
+def linearize_at(
+    system: System,
     state: State,
     *,
     inputs: Sequence[Any] = (),
     outputs: Sequence[Any] = (),
     states: Sequence[Any] | None = None,
 ) -> Linearization:
-    """The equations of motion linearised about a state; see `System.linearize`."""
+    """The equations of motion linearised about a state."""
     if state.system.speeds != system.speeds or state.system.coordinates != system.coordinates:
         raise PairingError(f"the state belongs to `{state.system.name}`, not to `{system.name}`")
     d = differentiate(state)

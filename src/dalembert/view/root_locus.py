@@ -31,7 +31,12 @@ def plot_root_locus(name: str, values: np.ndarray, eigenvalues: np.ndarray) -> F
 
 
 def plot_branch(
-    names: tuple[str, str], values: np.ndarray, heights: np.ndarray, unstable: np.ndarray, folds: np.ndarray
+    names: tuple[str, str],
+    values: np.ndarray,
+    heights: np.ndarray,
+    unstable: np.ndarray,
+    folds: np.ndarray,
+    title: str = "steady states",
 ) -> Figure:
     """`heights` (n,) over `values` (n,), dotted where `unstable` (n,); `folds` (k, 2) are marked."""
     figure = Figure(figsize=(7, 4.5), layout="constrained")
@@ -40,6 +45,6 @@ def plot_branch(
     axes.plot(values, np.where(unstable, heights, np.nan), "C3:", label="unstable")
     if len(folds):
         axes.plot(*folds.T, "ko", ms=4, label="fold")
-    axes.set(xlabel=names[0], ylabel=names[1], title="steady states")
+    axes.set(xlabel=names[0], ylabel=names[1], title=title)
     axes.legend()
     return figure
