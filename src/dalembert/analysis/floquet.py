@@ -76,11 +76,11 @@ def check_periodic(motion: Motion | MotionSequence) -> None:
     """
     first, last = motion.segments[0], motion.segments[-1]
     period = float(last.t[-1] - first.t[0])
-    _check_ends(_state(first, 0), _state(last, len(last) - 1))
     if depends_on_time(first.system):
         for part in motion.segments:
             for k in np.unique(np.linspace(0, len(part) - 1, LOOKED_AT).astype(int)):
                 _check_repeated(_state(part, int(k)), period)
+    _check_ends(_state(first, 0), _state(last, len(last) - 1))
 
 
 def _state(motion: Motion, k: int) -> State:

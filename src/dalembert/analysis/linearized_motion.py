@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.floquet import check_periodic, multipliers_of
-from dalembert.analysis.transition import carry, recipe_of
+from dalembert.analysis.transition import carry, changes_along, recipe_of
 from dalembert.errors import LinearizationError, PairingError
 from dalembert.motion.motion import Motion
 from dalembert.motion.sequence import MotionSequence
@@ -49,7 +49,7 @@ class LinearizedMotion:
         start = State(s, float(motion.t[0]), motion.q[0], motion.u[0], motion.udot[0], motion.multipliers[0],
                       motion.parameters)  # fmt: skip
         carried = carry(recipe_of(motion), start, float(motion.t[-1]), self.basis[0].T, t_eval=motion.t)
-        return carried.segments[0].derivatives.S[:, :, rows].transpose(0, 2, 1)
+        return changes_along(carried.segments[0])[:, :, rows].transpose(0, 2, 1)
 
     @property
     def monodromy(self) -> np.ndarray:

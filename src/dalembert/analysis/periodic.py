@@ -7,7 +7,7 @@ guess. Along the motion itself nothing is moved (the phase condition), if the eq
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -31,15 +31,20 @@ from dalembert.motion.motion import Motion
 from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
 from dalembert.run.integrators.dop853 import DOP853
-from dalembert.run.simulate import pair
+from dalembert.run.simulate import pair, run_from
 from dalembert.stages import stage
 
 NEWTON, HALVINGS = 40, 10  # Gauss-Newton steps, and how often one is halved where it does not lead closer
 CLOSED = 1e-9  # what may be missing at the end, relative to the sizes of the variables
 LEAST = 1e-13  # of that, at which there is nothing to improve
 FREE = 1e-7  # singular value, relative to the largest, below which a direction is free
+WEAK, MUCH = (
+    (0.3, 1e-2, 1e-4, FREE),
+    0.3,
+)  # such values that are tried, and the part of what is missing that may be left
 CHANGE = 0.3  # largest change of the period in a step, relative to it
 STILL = 1e-7  # rates below this, relative to size / period, are those of an equilibrium
+SAMPLES = 2001  # from which the amplitude is read
 TOLERANCE = 1e-12  # of the integrator where none is chosen
 
 
@@ -58,6 +63,14 @@ class PeriodicMotion:
     def __getitem__(self, key: Any) -> np.ndarray:
         """Values along the motion, as `motion[key]`."""
         return self.motion[key]
+
+    def amplitude(self, key: Any) -> float:
+        """Half of the range of what `key` names; extremes are those of parabolas through three samples."""
+        p, end = self.problem, self.state.t + self.period
+        times = np.linspace(self.state.t, end, SAMPLES)
+        motion, _ = run_from(p.recipe, self.state, (self.state.t, end), times, p.events, None, known=True)
+        values = np.asarray(motion[key])
+        return (_highest(values) + _highest(-values)) / 2
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -105,6 +118,16 @@ class PeriodicMotion:
         return f"PeriodicMotion of {name!r} with period {self.period:.12g}; {self.stability}"
 
 
+def _highest(values: np.ndarray) -> float:
+    """The top of the parabola through the largest of evenly spaced values and its neighbours."""
+    k = int(values.argmax())
+    if k in (0, len(values) - 1) and abs(values[0] - values[-1]) > CLOSED * (1.0 + abs(values[0])):
+        return float(values[k])  # it advances
+    a, b, c = np.take(values[:-1], [k - 1, k, k + 1], mode="wrap")
+    bend = a - 2 * b + c
+    return float(b - (c - a) ** 2 / (8 * bend)) if bend < 0.0 else float(b)
+
+
 def find_periodic(
     system: System,
     given: Values | None = None,
@@ -122,12 +145,12 @@ def find_periodic(
     """A motion that repeats after a period; see `System.periodic`."""
     chosen = pair(formulation, drift, integrator or DOP853(rtol=TOLERANCE, atol=TOLERANCE))
     start = system.initial(given, guess=guess, t0=t0, parameters=parameters)
-    period_of, expression = read_period(system, period, unknown=not depends_on_time(system))
-    T = read_period(system, expression, unknown=False)[0].at(start.parameters)
+    stated = read_period(system, period, unknown=not depends_on_time(system))
+    T = stated.at(start.parameters)
     if not T > 0.0:
         raise OptionError(f"the period {T:g} of `{system.name}` is not positive")
     problem = Shooting(
-        system, with_derivatives(*chosen), start.t, period_of, read_held(system, [key_name(k) for k in given or {}]),
+        system, with_derivatives(*chosen), start.t, stated, read_held(system, [key_name(k) for k in given or {}]),
         read_advance(system, advance or {}), tuple(events),
     )  # fmt: skip
     return finished(problem, close(problem.shoot(start, T)))
@@ -136,10 +159,9 @@ def find_periodic(
 def close(shot: Shot) -> Shot:
     """The shot that closes nearest to this one; raises `InitialStateError` if there is none."""
     for _ in range(NEWTON):
-        left = np.linalg.norm(shot.F)
-        if left <= LEAST:
+        if np.linalg.norm(shot.F) <= LEAST:
             return shot
-        ahead = _closer(shot, _step(shot), left)
+        ahead = _closer(shot)
         if ahead is None:  # nothing improves
             break
         shot = ahead
@@ -148,48 +170,70 @@ def close(shot: Shot) -> Shot:
     return shot
 
 
-def _step(shot: Shot) -> np.ndarray:
-    """The least change of (z, T, p) that closes the linearised motion, across the motion itself."""
+def _closer(shot: Shot) -> Shot | None:
+    """A shot to which less is missing, None if none is found.
+
+    Directions that hardly close the motion are moved along only if the others do not suffice: in a family of motions
+    they lead along it, away from the guess.
+    """
+    left = np.linalg.norm(shot.F)
+    for weak in WEAK:
+        ahead = _moved(shot, _step(shot, weak))
+        if ahead is not None and np.linalg.norm(ahead.F) <= MUCH * left:
+            return ahead
+    if left <= CLOSED:
+        return None
+    change = _step(shot, WEAK[-1])
+    for k in range(HALVINGS):
+        ahead = _moved(shot, change * 0.5**k)
+        if ahead is not None and np.linalg.norm(ahead.F) < left:
+            return ahead
+    return None
+
+
+def _step(shot: Shot, weak: float) -> np.ndarray:
+    """The least change of (z, T, p) that closes the linearised motion, across the motion itself.
+
+    Directions with singular values below the part `weak` of the largest are left alone.
+    """
     rows, side = shot.J, -shot.F
     if shot.problem.unknown:
         rows, side = np.vstack([rows, shot.phase]), np.append(side, 0.0)
-    v = np.linalg.lstsq(rows, side, rcond=FREE)[0]
-    change = shot.changes @ v
-    turn = abs(change[-2]) / (CHANGE * shot.T)
-    return change / max(1.0, turn)
+    change = shot.changes @ np.linalg.lstsq(rows, side, rcond=weak)[0]
+    return change / max(1.0, abs(change[-2]) / (CHANGE * shot.T))
 
 
-def _closer(shot: Shot, change: np.ndarray, left: float) -> Shot | None:
-    """The shot after a change, halved until less is missing; None if none of them leads closer."""
-    for k in range(HALVINGS):
-        try:
-            ahead = shot.problem.shoot(*shot.problem.moved(shot, change * 0.5**k), shot.key)
-        except DalembertError:  # no consistent start, or no motion to the end
-            continue
-        if np.linalg.norm(ahead.F) < left:
-            return ahead
-        if left <= CLOSED:
-            return None
-    return None
+def _moved(shot: Shot, change: np.ndarray) -> Shot | None:
+    """The shot after a change of (z, T, p); None without a consistent start, or a motion to the end."""
+    try:
+        return shot.problem.shoot(*shot.problem.moved(shot, change), shot.key)
+    except DalembertError:
+        return None
 
 
 def finished(problem: Shooting, shot: Shot) -> PeriodicMotion:
     """The periodic motion of a shot that closes, checked."""
-    s, speed = problem.system, np.abs(shot.F)
+    s = problem.system
     parts = [np.hstack([part.q, part.u]) for part in shot.motion.segments]
     travel = np.ptp(np.vstack(parts), axis=0) / shot.size
     if not travel.max(initial=0.0) > STILL and problem.unknown:
         raise InitialStateError(
             f"`{s.name}`: shooting ended in a state of rest, not on a periodic motion; give a guess farther from the "
             "equilibrium, or a value that the motion must have",
-            {"travel": float(travel.max(initial=0.0)), "left over": float(speed.max(initial=0.0))},
             closest=Closest(shot.state.q, shot.state.u),
         )
     try:
         check_periodic(shot.motion)
     except LinearizationError as error:
         raise InitialStateError(str(error), closest=Closest(shot.state.q, shot.state.u)) from error
-    return PeriodicMotion(shot.motion, shot.state, shot.T, problem)
+    return PeriodicMotion(_plain(shot.motion), shot.state, shot.T, problem)
+
+
+def _plain(motion: Motion | MotionSequence) -> Motion | MotionSequence:
+    """The motion without what was carried along."""
+    if isinstance(motion, Motion):
+        return replace(motion, derivatives=None)
+    return replace(motion, segments=tuple(replace(part, derivatives=None) for part in motion.segments))
 
 
 def not_closed(shot: Shot) -> InitialStateError:

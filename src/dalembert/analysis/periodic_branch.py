@@ -58,14 +58,14 @@ class PeriodicBranch:
 
     def amplitude(self, key: Any) -> np.ndarray:
         """Half of the range of what `key` names in each motion, (n,)."""
-        return np.array([_amplitude(one, key) for one in self.motions])
+        return np.array([one.amplitude(key) for one in self.motions])
 
     def plot(self, key: Any, path: str | Path | None = None) -> Figure:
         """The amplitude of what `key` names over the parameter, unstable parts dotted; saved if `path` is given."""
         from dalembert.view.root_locus import plot_branch
 
         unstable = np.array([one.verdict == "unstable" for one in self.stability])
-        folds = np.array([[_value(one, self.key), _amplitude(one, key)] for one in self.folds]).reshape(-1, 2)
+        folds = np.array([[_value(one, self.key), one.amplitude(key)] for one in self.folds]).reshape(-1, 2)
         figure = plot_branch((self.key, f"amplitude of {key_name(key)}"), self.values, self.amplitude(key), unstable,
                              folds, "periodic motions")  # fmt: skip
         if path is not None:
@@ -233,13 +233,6 @@ def _where(curve: _Curve, shot: Shot, way: np.ndarray, h: float, g: Callable[[Sh
     root = float(brentq(at, 0.0, h, xtol=FOLD * h, rtol=1e-14))
     at(root)
     return found[root]
-
-
-def _amplitude(periodic: PeriodicMotion, key: Any) -> float:
-    """Half of the range, on ten times as many samples as there are steps."""
-    motion = periodic.motion
-    times = np.linspace(motion.t[0], motion.t[-1], 10 * len(motion))
-    return float(np.ptp(np.asarray(motion.resampled(times)[key]))) / 2
 
 
 def _value(periodic: PeriodicMotion, name: str) -> float:

@@ -38,10 +38,11 @@ MOVED = 1e-9  # least part of unit length of a direction that counts
 
 @dataclass(frozen=True, eq=False)
 class Period:
-    """The period: an expression of the parameters, or None where it is unknown."""
+    """The period, an expression of the parameters; it is where a search starts if it is `unknown`."""
 
     system: System
-    expression: sp.Expr | None
+    expression: sp.Expr
+    unknown: bool
 
     def at(self, p: np.ndarray) -> float:
         """The period with parameter values p."""
@@ -49,10 +50,8 @@ class Period:
 
     def slope(self, p: np.ndarray, name: str) -> float:
         """Its derivative in a parameter."""
-        if self.expression is None:
-            return 0.0
         symbol = next((one for one in self.expression.free_symbols if name_of(one) == name), None)
-        return 0.0 if symbol is None else float(self.expression.diff(symbol).subs(self._values(p)))
+        return 0.0 if symbol is None or self.unknown else float(self.expression.diff(symbol).subs(self._values(p)))
 
     def _values(self, p: np.ndarray) -> dict[Any, float]:
         values = dict(zip(self.system.parameters, p.tolist(), strict=True))
@@ -79,10 +78,10 @@ class Shooting:
         """The motion from a state over a period T, with derivatives in its start and in the parameter `key`."""
         s = self.system
         ways = self._directions(state)
-        starts, columns = ways.T, ()
+        starts, columns = ways.T, list[int]()
         if key is not None:
             starts = np.vstack([starts, start_derivatives(state, state.t, [key])])
-            columns = (s.parameters.index(key),)
+            columns = [s.parameters.index(key)]
         motion = carry(self.recipe, state, state.t + T, starts, columns, events=self.events)
         return Shot(self, state, T, key, motion, starts.T)
 
@@ -105,7 +104,7 @@ class Shooting:
     @property
     def unknown(self) -> bool:
         """Whether the period is to be found."""
-        return self.period.expression is None
+        return self.period.unknown
 
     @property
     def rows(self) -> np.ndarray:
@@ -185,13 +184,13 @@ class Shot:
         return way / length if length > MOVED else np.zeros_like(way)
 
 
-def read_period(system: System, period: Any, *, unknown: bool) -> tuple[Period, sp.Expr]:
-    """The period as the user states it, a number or an expression of parameters; and that expression."""
+def read_period(system: System, period: Any, *, unknown: bool) -> Period:
+    """The period as the user states it, a number or an expression of parameters."""
     expression = sp.sympify(period)
     for symbol in expression.free_symbols:
         if name_of(symbol) not in system.parameters:
             raise UnknownNameError(name_of(symbol), system.parameters, f"the parameters of `{system.name}`")
-    return Period(system, None if unknown else expression), expression
+    return Period(system, expression, unknown)
 
 
 def read_advance(system: System, advance: Mapping[Any, float | None]) -> np.ndarray:

@@ -55,9 +55,16 @@ def carry(
     return motion
 
 
+def changes_along(motion: Motion) -> np.ndarray:
+    """The changes carried along a motion at its samples, (nt, k, nq + nu)."""
+    if motion.derivatives is None:
+        raise DalembertError(f"nothing was carried along this motion of `{motion.system.name}`")
+    return motion.derivatives.S
+
+
 def changes_at_end(motion: Motion | MotionSequence) -> np.ndarray:
     """The changes carried along a motion at its end, (k, nq + nu)."""
-    return motion.segments[-1].derivatives.S[-1]
+    return changes_along(motion.segments[-1])[-1]
 
 
 def recipe_of(motion: Motion) -> Recipe:

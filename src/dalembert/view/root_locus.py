@@ -42,7 +42,10 @@ def plot_branch(
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.subplots()
     axes.plot(values, np.where(unstable, np.nan, heights), "C0-", label="stable or marginal")
-    axes.plot(values, np.where(unstable, heights, np.nan), "C3:", label="unstable")
+    lost = unstable.copy()  # with the points next to it, so that the parts join
+    lost[1:] |= unstable[:-1]
+    lost[:-1] |= unstable[1:]
+    axes.plot(values, np.where(lost, heights, np.nan), "C3:", label="unstable")
     if len(folds):
         axes.plot(*folds.T, "ko", ms=4, label="fold")
     axes.set(xlabel=names[0], ylabel=names[1], title=title)
