@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dalembert.analysis.linearization import Linearization
     from dalembert.analysis.linearized_motion import LinearizedMotion
     from dalembert.analysis.losses import Cauchy, Huber, SoftL1
+    from dalembert.analysis.modes import Modes
     from dalembert.analysis.periodic import PeriodicMotion
     from dalembert.analysis.sweep.reductions import CrossingTime, Final, Maximum, Mean, Minimum
     from dalembert.analysis.sweep.samples import latin_hypercube, monte_carlo
@@ -112,6 +113,7 @@ __all__ = [
     "Model",
     "ModelError",
     "ModelFile",
+    "Modes",
     "Motion",
     "MotionSequence",
     "NoCorrection",
@@ -174,6 +176,7 @@ _PLACES = {
     "Minimum": "dalembert.analysis.sweep.reductions",
     "Model": "dalembert.model.model",
     "ModelError": "dalembert.errors",
+    "Modes": "dalembert.analysis.modes",
     "ModelFile": "dalembert.importers.model_file",
     "monte_carlo": "dalembert.analysis.sweep.samples",
     "Motion": "dalembert.motion.motion",

@@ -29,6 +29,7 @@ ARROWS = {
     "System.live": "dalembert.view.live:write_live",
     "System.equations": "dalembert.analysis.symbolic:write_equations",
     "System.linearize": "dalembert.analysis.linearize:linearize",
+    "System.modes": "dalembert.analysis.modes:find_modes",
     "System.equilibrium": "dalembert.analysis.equilibrium:find_equilibrium",
     "System.steady": "dalembert.analysis.equilibrium:find_steady",
     "System.periodic": "dalembert.analysis.periodic:find_periodic",

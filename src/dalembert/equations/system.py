@@ -537,6 +537,10 @@ class System:
         """
         return stage("System.linearize")(self, about, inputs=inputs, outputs=outputs, states=states)
 
+    def modes(self, state: da.State, *, k: int = 6, near: complex = 0.0) -> da.Modes:
+        """The k eigenvalues nearest to `near` at an equilibrium, with mode shapes, over nonzeros: for large systems."""
+        return stage("System.modes")(self, state, k=k, near=near)
+
     def periodic(self, given: Named | None = None, *, period: Any, **options: Any) -> da.PeriodicMotion:
         """A motion that repeats, by shooting: what is `given` of its start is held, the rest is nearest to `guess`.
 
