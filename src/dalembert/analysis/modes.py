@@ -2,7 +2,7 @@
 
 Small changes of (q, u, la) about an equilibrium obey E w' = K w over nonzeros, w = (dq, du, dla, mu):
 
-    dq' = (q')_q dq + (q')_u du + P^T mu,     M du' = -(R_q dq + R_u du + R_la dla),     V_q dq + V_u du = 0,    P dq = 0,
+    dq' = (q')_q dq + (q')_u du + P^T mu,   M du' = -(R_q dq + R_u du + R_la dla),   V_q dq + V_u du = 0,   P dq = 0,
 
 R the balance, V all constraints at the level of velocities (or as stated, with u' in them), P the gradients of position
 constraints and invariants; mu = 0. The finite eigenvalues of the pencil are those of the linearisation on the tangent
@@ -36,9 +36,9 @@ FURTHER = 2  # eigenvalues that are sought beyond those asked for, so that no pa
 
 @dataclass(frozen=True, eq=False)
 class Modes:
-    """`eigenvalues` (k,) complex nearest to `near`, nearest first, and `shapes` (nq + nu, k) of all coordinates and speeds.
+    """`eigenvalues` (k,) complex nearest to `near`, nearest first, and `shapes` (nq + nu, k).
 
-    Shapes are scaled so that the largest entry of each is 1.
+    A shape has an entry for every coordinate and speed. Shapes are scaled so that the largest entry of each is 1.
     """
 
     state: State
@@ -96,7 +96,7 @@ def _pencil(system: System, state: State) -> tuple[csc_matrix, csc_matrix]:
             f"`{system.name}`: the state is not at rest (rates and residuals up to {np.abs(left).max():.3g}); get it "
             "from system.equilibrium, or take system.linearize, which holds for steady motions too"
         )
-    return tuple(csc_matrix(part.sparse()) for part in (by_rate, by_value))
+    return csc_matrix(by_rate.sparse()), csc_matrix(by_value.sparse())
 
 
 def _pencil_function(system: System) -> ca.Function:
@@ -113,9 +113,7 @@ def _pencil_function(system: System) -> ca.Function:
     return ca.Function("saddle_pencil", [m.y], [values, E, K])
 
 
-def _nearest(
-    system: System, E: csc_matrix, K: csc_matrix, k: int, near: complex
-) -> tuple[np.ndarray, np.ndarray]:
+def _nearest(system: System, E: csc_matrix, K: csc_matrix, k: int, near: complex) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues nearest to a shift and their vectors, a few more than k if there are."""
     from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigs
 
@@ -141,9 +139,7 @@ def _nearest(
     return shift + 1.0 / nu[finite], vectors[:, finite]
 
 
-def _factors(
-    system: System, E: csc_matrix, K: csc_matrix, shift: complex
-) -> tuple[SuperLU, complex]:
+def _factors(system: System, E: csc_matrix, K: csc_matrix, shift: complex) -> tuple[SuperLU, complex]:
     """Factors of K - shift E; the shift is moved aside if it is an eigenvalue."""
     from scipy.sparse import csc_matrix
     from scipy.sparse.linalg import splu
@@ -157,8 +153,8 @@ def _factors(
         if size.min(initial=1.0) > INFINITE * size.max(initial=1.0):
             return lu, moved
     raise LinearizationError(
-        f"`{system.name}`: the equations are singular at the shift {shift:g}: constraints depend on each other, or some "
-        "motion has no inertia; remove redundant constraints (system.diagnose names them), or use system.linearize"
+        f"`{system.name}`: the equations are singular at the shift {shift:g}: constraints depend on each other, or "
+        "some motion has no inertia; remove redundant constraints (system.diagnose names them), or use system.linearize"
     )
 
 
@@ -169,6 +165,6 @@ def _check_accurate(system: System, E: csc_matrix, K: csc_matrix, values: np.nda
     worst = int((left / terms).argmax())
     if not left[worst] <= ACCURATE * terms[worst]:
         raise LinearizationError(
-            f"`{system.name}`: the eigenvalue {values[worst]:g} is not accurate (residual {left[worst]:.2g} of terms of "
-            f"size {terms[worst]:.2g}); use system.linearize, or another `near`"
+            f"`{system.name}`: the eigenvalue {values[worst]:g} is not accurate (residual {left[worst]:.2g} of terms "
+            f"of size {terms[worst]:.2g}); use system.linearize, or another `near`"
         )
