@@ -22,6 +22,7 @@ from dalembert.errors import LinearizationError
 from dalembert.motion.state import State
 from dalembert.native.kernel import Kernel, compile_kernel
 
+INTERPRETED = 200_000  # instructions up to which an interpreter answers before equal pieces of a tape are found
 REGULAR = 1e-9  # reciprocal condition number above which K counts as regular
 DEPENDENT = 1e-10  # singular values of the scaled K below this fraction of the largest are zero
 LEFT_OVER = 1e-6  # part of a right-hand side, relative to its size, that no acceleration takes up
@@ -112,7 +113,9 @@ def differentiate(state: State) -> EquationDerivatives:
 def _kernel(system: System) -> Kernel:
     """The equations and their gradients; interpreted where machine code would take a noticeable time to make."""
     name = "equation_derivatives"
-    return system.kept(name, lambda: compile_kernel(system.functions[name], native_limit=PROMPT))
+    return system.kept(
+        name, lambda: compile_kernel(system.functions[name], native_limit=PROMPT, loops_from=INTERPRETED)
+    )
 
 
 def _slices(names: tuple[str, ...], sizes: tuple[int, ...]) -> dict[str, slice]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from dalembert.analysis.derivatives import EquationDerivatives, differentiate
 from dalembert.analysis.linearization import Linearization
-from dalembert.analysis.linearized_motion import LinearizedMotion, linearize_along
 from dalembert.analysis.output_gradients import output_gradients
 from dalembert.analysis.smoothness import check_smooth
 from dalembert.analysis.tangent_space import TangentSpace, tangent_space
@@ -27,6 +26,9 @@ from dalembert.errors import InconsistentStateError, OptionError, PairingError, 
 from dalembert.motion.motion import Motion
 from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
+
+if TYPE_CHECKING:
+    from dalembert.analysis.linearized_motion import LinearizedMotion
 
 CONSISTENT = 1e-7  # residuals above this fraction of their terms make a state inconsistent
 COUPLED = 1e-9  # entries of A above this fraction of the largest couple states
@@ -45,6 +47,8 @@ def linearize(
         return linearize_at(system, about, inputs=inputs, outputs=outputs, states=states)
     if not isinstance(about, Motion | MotionSequence):
         raise PairingError(f"linearize needs a State or a Motion, got {type(about).__name__}; call system.initial(...)")
+    from dalembert.analysis.linearized_motion import linearize_along  # what it needs takes a while to import
+
     return linearize_along(partial(linearize_at, system), about, inputs, outputs, states)
 
 

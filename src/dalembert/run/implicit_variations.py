@@ -60,7 +60,7 @@ def _check_independent(state: State) -> None:
     rows = [k for k in range(s.nc) if k not in s.implied]
     A = s.constraint_jacobian(state.t, state.q, state.u, state.parameters)[rows]
     lengths = np.linalg.norm(A, axis=1, keepdims=True)
-    if len(rows) and np.linalg.matrix_rank(A / np.where(lengths > 0.0, lengths, 1.0), tol=INDEPENDENT) < len(rows):
+    if rows and np.linalg.matrix_rank(A / np.where(lengths > 0.0, lengths, 1.0), tol=INDEPENDENT) < len(rows):
         raise DalembertError(
             f"`{s.name}`: no sensitivities by Radau: constraints depend on each other; use an explicit integrator such "
             "as DOP853()"
