@@ -125,8 +125,6 @@ def _slices(names: tuple[str, ...], sizes: tuple[int, ...]) -> dict[str, slice]:
 
 def _solve(K: np.ndarray, rhs: np.ndarray, labels: list[str], system: System) -> tuple[np.ndarray, np.ndarray]:
     """Solution of K x = rhs, least of all where it is not unique, and a basis of what K does not see (n, k)."""
-    from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
-
     n = len(K)
     if not (np.isfinite(K).all() and np.isfinite(rhs).all()):
         raise LinearizationError(f"`{system.name}`: a derivative of the equations is not finite in this state")
@@ -134,10 +132,11 @@ def _solve(K: np.ndarray, rhs: np.ndarray, labels: list[str], system: System) ->
         return np.zeros_like(rhs), np.zeros((0, 0))
     left, right = _equilibrate(K)
     scaled, b = K * left[:, None] * right, rhs * left[:, None]
-    lu, pivots, info = dgetrf(scaled)
-    if info == 0 and dgecon(lu, np.abs(scaled).sum(axis=0).max())[0] > REGULAR:
-        x = dgetrs(lu, pivots, b)[0]
-        x += dgetrs(lu, pivots, b - scaled @ x)[0]
+    inverse = _inverse(scaled)
+    if inverse is not None:
+        x = inverse @ b
+        for _ in range(2):
+            x += inverse @ (b - scaled @ x)
         return x * right[:, None], np.zeros((n, 0))
     U, values, Vt = np.linalg.svd(scaled)
     rank = int((values > DEPENDENT * values[0]).sum())
@@ -146,6 +145,16 @@ def _solve(K: np.ndarray, rhs: np.ndarray, labels: list[str], system: System) ->
     _check_solvable(lost, b, labels, system)
     x = Vt[:rank].T @ ((U[:, :rank].T @ b) / values[:rank, None])
     return x * right[:, None], null * right[:, None]
+
+
+def _inverse(K: np.ndarray) -> np.ndarray | None:
+    """K^-1, None if K is not regular."""
+    try:
+        inverse = np.linalg.inv(K)
+    except np.linalg.LinAlgError:
+        return None
+    condition = np.abs(K).sum(axis=0).max() * np.abs(inverse).sum(axis=0).max()
+    return inverse if condition * REGULAR < 1.0 else None
 
 
 def _equilibrate(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
