@@ -105,7 +105,7 @@ def _derivatives(
 ) -> Derivatives | None:
     if start is None:
         return None
-    if not engine.columns:
+    if not recipe.integrator.explicit:
         from dalembert.run.implicit_variations import carry_by_steps
 
         return replace(start, S=carry_by_steps(recipe, begin[1], begin[0], samples.t, start))
