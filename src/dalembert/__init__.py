@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dalembert.analysis.linearized_motion import LinearizedMotion
     from dalembert.analysis.losses import Cauchy, Huber, SoftL1
     from dalembert.analysis.modes import Modes
+    from dalembert.analysis.motion_function import MotionFunction
     from dalembert.analysis.periodic import PeriodicMotion
     from dalembert.analysis.sweep.reductions import CrossingTime, Final, Maximum, Mean, Minimum
     from dalembert.analysis.sweep.samples import latin_hypercube, monte_carlo
@@ -115,6 +116,7 @@ __all__ = [
     "ModelFile",
     "Modes",
     "Motion",
+    "MotionFunction",
     "MotionSequence",
     "NoCorrection",
     "NonminimalKane",
@@ -180,6 +182,7 @@ _PLACES = {
     "ModelFile": "dalembert.importers.model_file",
     "monte_carlo": "dalembert.analysis.sweep.samples",
     "Motion": "dalembert.motion.motion",
+    "MotionFunction": "dalembert.analysis.motion_function",
     "MotionSequence": "dalembert.motion.sequence",
     "Occurrence": "dalembert.run.events",
     "OptionError": "dalembert.errors",

@@ -33,6 +33,7 @@ ARROWS = {
     "System.equilibrium": "dalembert.analysis.equilibrium:find_equilibrium",
     "System.steady": "dalembert.analysis.equilibrium:find_steady",
     "System.periodic": "dalembert.analysis.periodic:find_periodic",
+    "System.function": "dalembert.analysis.motion_function:motion_function",
     "System.gradient": "dalembert.analysis.gradient:gradient",
     "System.fit": "dalembert.analysis.fit:fit",
     "System.kinematics": "dalembert.analysis.inverse_dynamics:driven_kinematics",

@@ -561,6 +561,17 @@ class System:
         """
         return stage("System.gradient")(self, cost, state, t_end, to=to, **options)
 
+    def function(
+        self, outputs: Sequence[Any], state: da.State, t_end: float, *, to: Sequence[Any], **options: Any
+    ) -> da.MotionFunction:
+        """`outputs` at the end of the motion from `state`, or at `t_eval`, as a function of what `to` names.
+
+        It has an exact Jacobian and is at hand for JAX and PyTorch: `to_jax()`, `to_torch()`. `to` names what
+        `sensitivities` of `simulate` would; `options` are those of `simulate`. See
+        `dalembert.analysis.motion_function`.
+        """
+        return stage("System.function")(self, outputs, state, t_end, to=to, **options)
+
     # fmt: off
     def fit(self, data: Any, vary: Any, *, state: da.State | Sequence[da.State], bounds: Bounds | None = None,
             priors: Mapping[Any, tuple[float, float]] | None = None, sigma: Any = None, loss: Any = None,
