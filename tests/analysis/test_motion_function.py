@@ -1,4 +1,4 @@
-"""Outputs of a motion as a function: values, exact Jacobian, and the same through JAX and PyTorch where installed."""
+"""Outputs of a motion as a function: values, exact Jacobian, and the same through JAX where it is installed."""
 
 import numpy as np
 import pytest
@@ -81,12 +81,3 @@ def test_jax(oscillator):
         np.testing.assert_allclose(cost(values), 4 * np.einsum("ij,ijk->k", y, J), atol=1e-7)
         both = jax.vmap(f)(jax.numpy.array([[6.0, 0.7], [8.0, 1.5]]))
         np.testing.assert_allclose(both[1], exact([8.0, 1.5])[0], atol=1e-9)
-
-
-def test_torch(oscillator):
-    torch = pytest.importorskip("torch")
-    values = torch.tensor([6.0, 0.7], dtype=torch.float64, requires_grad=True)
-    (oscillator.to_torch()(2 * values) ** 2).sum().backward()
-    y, J = exact([12.0, 1.4])
-    np.testing.assert_allclose(values.grad.numpy(), 4 * np.einsum("ij,ijk->k", y, J), atol=1e-7)
-    assert torch.autograd.gradcheck(oscillator.to_torch(), (values,), eps=1e-5, atol=1e-6)

@@ -1,6 +1,6 @@
 """`MotionFunction`: outputs of a motion as a function of parameters and start values, with its exact Jacobian.
 
-A plain function of NumPy arrays, and from it one of JAX or PyTorch with its own derivative, if these are installed.
+A plain function of NumPy arrays, and from it one of JAX with its own derivative, if that is installed.
 """
 
 from __future__ import annotations
@@ -74,27 +74,6 @@ class MotionFunction:
             return y, J @ tangents[0]
 
         return outputs
-
-    def to_torch(self) -> Callable[[Any], Any]:
-        """The function for PyTorch, on the processor; gradients flow to `values`, once (no second derivatives)."""
-        import torch
-
-        function = self
-
-        class Outputs(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx: Any, values: Any) -> Any:
-                y, J = function.with_jacobian(values.detach().cpu().double().numpy())
-                ctx.save_for_backward(torch.from_numpy(J.copy()))
-                return torch.from_numpy(y.copy())
-
-            @staticmethod
-            @torch.autograd.function.once_differentiable
-            def backward(ctx: Any, slope: Any) -> Any:
-                (J,) = ctx.saved_tensors
-                return torch.einsum("ij,ijk->k", slope, J)
-
-        return Outputs.apply
 
     @property
     def _shape(self) -> tuple[int, int]:

@@ -566,8 +566,8 @@ class System:
     ) -> da.MotionFunction:
         """`outputs` at the end of the motion from `state`, or at `t_eval`, as a function of what `to` names.
 
-        It has an exact Jacobian and is at hand for JAX and PyTorch: `to_jax()`, `to_torch()`. `to` names what
-        `sensitivities` of `simulate` would; `options` are those of `simulate`. See
+        It has an exact Jacobian, and `to_jax()` hands it to JAX. `to` names what `sensitivities` of `simulate` would;
+        `options` are those of `simulate`. See
         `dalembert.analysis.motion_function`.
         """
         return stage("System.function")(self, outputs, state, t_end, to=to, **options)
