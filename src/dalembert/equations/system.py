@@ -234,8 +234,7 @@ class System(Evaluations):
         """`outputs` at the end of the motion from `state`, or at `t_eval`, as a function of what `to` names.
 
         It has an exact Jacobian, and `to_jax()` hands it to JAX. `to` names what `sensitivities` of `simulate` would;
-        `options` are those of `simulate`. See
-        `dalembert.analysis.motion_function`.
+        `options` are those of `simulate`. See `dalembert.analysis.motion_function`.
         """
         return stage("System.function")(self, outputs, state, t_end, to=to, **options)
 
