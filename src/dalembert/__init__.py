@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from dalembert.run.residuals.hiller_anantharaman import HillerAnantharaman
     from dalembert.run.residuals.pseudo_speeds import PseudoSpeeds
     from dalembert.view.envelope import plot_envelope
+    from dalembert.view.snapshots import plot_snapshots
 
 __all__ = [
     "DOP853",
@@ -144,6 +145,7 @@ __all__ = [
     "latin_hypercube",
     "monte_carlo",
     "plot_envelope",
+    "plot_snapshots",
 ]
 
 
@@ -189,6 +191,7 @@ _PLACES = {
     "PairingError": "dalembert.errors",
     "PeriodicMotion": "dalembert.analysis.periodic",
     "plot_envelope": "dalembert.view.envelope",
+    "plot_snapshots": "dalembert.view.snapshots",
     "SimulationInterrupt": "dalembert.errors",
     "SoftL1": "dalembert.analysis.losses",
     "State": "dalembert.motion.state",
