@@ -16,7 +16,7 @@ from dalembert.run.events import Doubt, Event, Occurrence, Occurrences
 from dalembert.run.every import Every, Schedule
 from dalembert.run.recipe import Recipe
 from dalembert.run.saltation import after_change
-from dalembert.run.segment import NO_PAST, Past, Progress, run_segment, states_of
+from dalembert.run.segment import NO_PAST, Past, Progress, carried_columns, run_segment, states_of
 from dalembert.run.state_changes import changed
 from dalembert.run.status import Status
 
@@ -80,7 +80,7 @@ class _Course:
                 return None
             state = ticked
         end = min(self.schedule.next, self.span[1])
-        columns = () if self.derivatives is None else self.derivatives.columns
+        columns = carried_columns(self.recipe, self.derivatives)
         engine, times = self.recipe.engine(state.system, state.parameters, columns), self._times(state.t, end)
         segment = run_segment(
             self.recipe, engine, state, (state.t, end), times, self.progress, self._zeros(), self.past,
