@@ -2,7 +2,7 @@
 
 Vehicle k is a body at its axle, with heading h_k; its wheels do not slip sideways. Couplings are a distance D ahead of
 and behind the axles, so a train on a circle stays on it: by Pythagoras, twice, all axles are as far from its centre.
-The tractor's steering is locked: it turns by 1/R of the way it goes. Three rows per vehicle leave one degree of freedom.
+The tractor's steering is locked: it turns by 1/R of the way it goes. One degree of freedom is left.
 
 On the circle of radius R all turn about its centre at one rate and are 2 atan(D/R) apart. No force does work, so the
 rate stays. Off it, with v_k the speed along vehicle k and d = h_(k-1) - h_k,
