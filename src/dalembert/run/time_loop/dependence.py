@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from dalembert.equations.laws import Algebraic
-from dalembert.run.formulations.choice import scaled
+from dalembert.run.time_loop.dense_rows import DenseRows
+from dalembert.run.time_loop.sparse_rows import SparseRows
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
@@ -18,7 +18,6 @@ SAMPLES = 19  # along the path
 FEW, DIP = 7, 0.3
 INDEPENDENT = 1e-6  # singular values above this, of unit rows in the mass metric, count towards the rank
 SHARP = 0.05  # a minimum below this part of the largest value on the path was stepped over, not followed
-KEPT, SETTLING = 1e-2, 4  # of the singular values: rows that stay independent; Newton steps along them
 SHARE = 0.05  # rows with a smaller part in the largest combination that vanishes are not named
 
 Path = Callable[[float], np.ndarray]
@@ -35,43 +34,53 @@ class Dependence(NamedTuple):
         return tuple(constraint_names[k] for k in self.rows)
 
 
-def _restraining(engine: Engine) -> list[int]:
-    """The rows that restrain motions: not laws of reactions, nor conditions that others imply."""
-    s = engine.system
-    return [k for k, row in enumerate(s.rows) if k not in s.implied and not isinstance(row.law, Algebraic)]
+class Rows(Protocol):
+    """What can be asked of the rows of constraints at a state z = (q, u) at time t."""
+
+    def values(self, t: float, z: np.ndarray) -> np.ndarray:
+        """Singular values of the rows with unit length in the mass metric, largest first; the smallest ones at least.
+
+        As many at any state.
+        """
+        ...
+
+    def parts(self, t: float, z: np.ndarray, rank: int) -> np.ndarray:
+        """The part (nc,) of each constraint in the combinations that vanish, beyond those that vanish everywhere.
+
+        `rank` is how many of the singular values are not zero everywhere.
+        """
+        ...
+
+    def left_over(self, t: float, z: np.ndarray) -> float:
+        """What is left of position rows, in the units of `values`, when z is moved onto those that stay independent."""
+        ...
+
+    def speed(self, t: float, z: np.ndarray) -> float:
+        """The length of the speeds in the mass metric."""
+        ...
 
 
-def _scaled_rows(engine: Engine, t: float, z: np.ndarray) -> np.ndarray:
-    """Restraining rows with unit length in the mass metric."""
-    M, A = engine.matrices(t, z)
-    return scaled(M, A[_restraining(engine)])
+def rows_of(engine: Engine) -> Rows:
+    """The rows of a system as the engine stores them."""
+    return SparseRows(engine) if engine.is_sparse else DenseRows(engine)
 
 
-def singular_values(engine: Engine, t: float, z: np.ndarray) -> np.ndarray:
-    """Of the rows with unit length in the mass metric, largest first, (nc,)."""
-    rows = _scaled_rows(engine, t, z)
-    values = np.zeros(len(rows))
-    found = np.linalg.svd(rows, compute_uv=False) if np.isfinite(rows).all() else values[:0]
-    values[: len(found)] = found
-    return values
-
-
-def dips(engine: Engine, path: Path, t0: float, t1: float) -> bool:
+def dips(rows: Rows, path: Path, t0: float, t1: float) -> bool:
     """Whether the smallest singular value varies much between a few times in t0 .. t1."""
-    values = np.array([singular_values(engine, t, path(t)) for t in np.linspace(t0, t1, FEW).tolist()])
+    values = np.array([rows.values(t, path(t)) for t in np.linspace(t0, t1, FEW).tolist()])
     least = values[:, max(int((values > INDEPENDENT).sum(axis=1).max()) - 1, 0)]
     return not least.min() > DIP * least.max()
 
 
-def find_dependences(engine: Engine, path: Path, t0: float, t1: float) -> list[Dependence]:
+def find_dependences(rows: Rows, path: Path, t0: float, t1: float) -> list[Dependence]:
     """The times in t0 .. t1 at which the rank drops along a path, in order; the end itself is left out."""
     times = np.linspace(t0, t1, SAMPLES).tolist()
-    values = np.array([singular_values(engine, t, path(t)) for t in times])
+    values = np.array([rows.values(t, path(t)) for t in times])
     rank = int((values > INDEPENDENT).sum(axis=1).max())
     least = values[:, rank - 1] if rank else np.zeros(0)
 
     def smallest(t: float) -> float:
-        return float(singular_values(engine, t, path(t))[rank - 1])
+        return float(rows.values(t, path(t))[rank - 1])
 
     found = []
     for k in range(SAMPLES - 1 if rank else 0):
@@ -82,7 +91,7 @@ def find_dependences(engine: Engine, path: Path, t0: float, t1: float) -> list[D
         if lowest > 0.0:
             at, lowest = _least(smallest, times[left], times[right], (at, lowest))
         if lowest < SHARP * float(least.max()):
-            found.append(Dependence(at, dependent_rows(engine, at, path(at), rank)))
+            found.append(Dependence(at, dependent_rows(rows, at, path(at), rank)))
     return found
 
 
@@ -102,37 +111,19 @@ def _least(f: Callable[[float], float], a: float, b: float, known: tuple[float, 
     return min(((x, fx), (y, fy), known), key=lambda point: point[1])
 
 
-def dependent_rows(engine: Engine, t: float, z: np.ndarray, rank: int) -> tuple[int, ...]:
+def dependent_rows(rows: Rows, t: float, z: np.ndarray, rank: int) -> tuple[int, ...]:
     """The rows with a part in the combinations that vanish, beyond those that vanish wherever the rank is full."""
-    rows = _scaled_rows(engine, t, z)
-    left, values, _ = np.linalg.svd(rows, full_matrices=False)
-    vanishing = [k for k in range(min(rank, len(values))) if values[k] < SHARP * values[0]] or [rank - 1]
-    part = np.abs(left[:, vanishing]).max(axis=1)
-    kept = _restraining(engine)
-    return tuple(kept[k] for k in np.flatnonzero(part > SHARE * part.max()))
+    parts = rows.parts(t, z, rank)
+    return tuple(np.flatnonzero(parts > SHARE * parts.max()).tolist())
 
 
-def separation(engine: Engine, t: float, z: np.ndarray, way: float) -> float:
+def separation(rows: Rows, t: float, z: np.ndarray, way: float) -> float:
     """By how much position rows miss the singular position next to z, relative to the `way` of a motion past it.
 
     Along the rows that stay independent z is moved onto the constraints; what is left along the others is zero where
     branches meet, up to the square of the distance, and not zero where the motion turns off before they do.
     """
-    s, size = engine.system, engine.system.nq
-    n, q, u, p = s.count("position"), z[:size].copy(), z[size : engine.size], engine.parameters
-    moving, left = np.sqrt(np.abs(engine.matrices(t, z)[0].diagonal())), np.zeros(0)
-    speed = float(np.linalg.norm(moving * u))
-    for _ in range(SETTLING):
-        M, A = engine.matrices(t, np.concatenate([q, u]))
-        rows, plain = scaled(M, A)[:n], A[:n] / np.where(moving > 0.0, moving, 1.0)
-        length = np.linalg.norm(plain, axis=1)
-        U, values, V = np.linalg.svd(rows, full_matrices=True)
-        kept = int((values > KEPT * values[0]).sum())
-        phi = U.T @ (s.position_residual(t, q, p) / np.where(length > 0.0, length, 1.0))
-        left = phi[kept:]
-        shift = -(V[:kept].T @ (phi[:kept] / values[:kept])) / np.where(moving > 0.0, moving, 1.0)
-        q += s.coordinate_rates(t, q, shift, p) - s.coordinate_rates(t, q, np.zeros(s.nu), p)
-    return float(np.abs(left).max(initial=0.0)) / max(speed * way, 1e-300)
+    return rows.left_over(t, z) / max(rows.speed(t, z) * way, 1e-300)
 
 
 def cubic(t: float, h: float, z: np.ndarray, zdot: np.ndarray, znew: np.ndarray, zdotnew: np.ndarray) -> Path:
