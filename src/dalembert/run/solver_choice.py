@@ -65,4 +65,3 @@ def _is_less_work(system: System) -> bool:
         return False
     sparse = m.saddle_pattern.factors.work
     return not unrolled <= min(LONGER * sparse, LIMIT) and OVERHEAD * sparse < n**3 / 6
-

@@ -206,4 +206,6 @@ def judge_sparse(plan, mem, rows):
     return 0
 
 
-SPARSE = SaddleSolver("sparse and symmetric, in a fixed order", factor_sparse, solve_sparse, judge_sparse, SPARSE_PRODUCTS)
+SPARSE = SaddleSolver(
+    "sparse and symmetric, in a fixed order", factor_sparse, solve_sparse, judge_sparse, SPARSE_PRODUCTS
+)

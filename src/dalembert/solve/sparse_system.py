@@ -30,7 +30,7 @@ class SparseSaddle:
         self._matrices.shift = shift
         mem[plan.mass : plan.mass + len(G)] = G
         mem[plan.jacobian : plan.jacobian + len(J)] = J
-        factor_sparse(plan, mem, self.pattern.nc)
+        factor_sparse.call(*self.work.numbers, self.pattern.nc)
         return float(self._matrices.least_pivot)
 
     def solve(self, f: np.ndarray, b: np.ndarray, *, refined: bool) -> np.ndarray:
@@ -38,17 +38,17 @@ class SparseSaddle:
         plan, mem, n, m = self.work.plan, self.work.mem, len(f), len(b)
         if refined:
             mem[plan.force : plan.force + n], mem[plan.bias : plan.bias + m] = f, b
-            refine_sparse(plan, mem, m)
+            refine_sparse.call(*self.work.numbers, m)
         else:
             mem[plan.rhs : plan.rhs + n + m] = np.concatenate([f, b])
-            solve_sparse(plan, mem, m, plan.rhs)
+            solve_sparse.call(*self.work.numbers, m, plan.rhs)
         return mem[plan.rhs : plan.rhs + n].copy()
 
     def solve_rows(self, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """y (m,) = (J G^-1 J^T + E)^-1 b and x (n,) = G^-1 J^T y, by the factors at hand."""
         plan, mem, n, m = self.work.plan, self.work.mem, self.pattern.nu, self.pattern.nc
         mem[plan.rhs : plan.rhs + n], mem[plan.rhs + n : plan.rhs + n + m] = 0.0, b
-        solve_sparse(plan, mem, m, plan.rhs)
+        solve_sparse.call(*self.work.numbers, m, plan.rhs)
         return mem[plan.rhs + n : plan.rhs + n + m].copy(), mem[plan.rhs : plan.rhs + n].copy()
 
     @property

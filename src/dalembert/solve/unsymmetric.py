@@ -121,4 +121,6 @@ def solve_general(plan, mem, nc, where):
     return 0
 
 
-UNSYMMETRIC = SaddleSolver("dense and unsymmetric, pivoted", factor_general, solve_general, leave_judged, DENSE_PRODUCTS)
+UNSYMMETRIC = SaddleSolver(
+    "dense and unsymmetric, pivoted", factor_general, solve_general, leave_judged, DENSE_PRODUCTS
+)

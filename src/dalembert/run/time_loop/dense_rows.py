@@ -58,7 +58,7 @@ class DenseRows:
             phi = U.T @ (s.position_residual(t, q, p) / np.where(length > 0.0, length, 1.0))
             left = phi[kept:]
             shift = -(V[:kept].T @ (phi[:kept] / values[:kept])) / np.where(moving > 0.0, moving, 1.0)
-            q += s.coordinate_rates(t, q, shift, p) - s.coordinate_rates(t, q, np.zeros(s.nu), p)
+            q += s.evaluate("displacement", t, q, shift, p)
         return float(np.abs(left).max(initial=0.0))
 
     def speed(self, t: float, z: np.ndarray) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -13,7 +14,7 @@ from dalembert.run.time_loop.sparse_rows import SparseRows
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
-GOLDEN, SECTIONS = 0.5 * (5.0**0.5 - 1.0), 34
+CLOSE, GOLDEN, SECTIONS = 1e-7, 0.5 * (5.0**0.5 - 1.0), 40  # of the way between samples: how well to locate a minimum
 SAMPLES = 19  # along the path
 FEW, DIP = 7, 0.3
 INDEPENDENT = 1e-6  # singular values above this, of unit rows in the mass metric, count towards the rank
@@ -21,6 +22,7 @@ SHARP = 0.05  # a minimum below this part of the largest value on the path was s
 SHARE = 0.05  # rows with a smaller part in the largest combination that vanishes are not named
 
 Path = Callable[[float], np.ndarray]
+Point = tuple[float, float]
 
 
 class Dependence(NamedTuple):
@@ -89,26 +91,41 @@ def find_dependences(rows: Rows, path: Path, t0: float, t1: float) -> list[Depen
             continue
         at, lowest = times[k], float(least[k])
         if lowest > 0.0:
-            at, lowest = _least(smallest, times[left], times[right], (at, lowest))
+            at, lowest = _least(smallest, *((times[j], float(least[j])) for j in (left, k, right)))
         if lowest < SHARP * float(least.max()):
             found.append(Dependence(at, dependent_rows(rows, at, path(at), rank)))
     return found
 
 
-def _least(f: Callable[[float], float], a: float, b: float, known: tuple[float, float]) -> tuple[float, float]:
-    """Where f is least in a .. b, and the value: by golden sections, never worse than what is `known`."""
-    x, y = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
-    fx, fy = f(x), f(y)
-    for _ in range(SECTIONS):
-        if fx < fy:
-            b, y, fy = y, x, fx
-            x = b - GOLDEN * (b - a)
-            fx = f(x)
+def _least(f: Callable[[float], float], left: Point, middle: Point, right: Point) -> Point:
+    """Where f is least between left and right, and the value, never worse than in the middle.
+
+    Next to a zero f is the absolute value of a smooth function, and its square nearly a parabola: the vertices of those
+    through three points come close in a few steps, golden sections where they do not.
+    """
+    close, last = CLOSE * (right[0] - left[0]), right[0] - left[0]
+    for step in range(SECTIONS):
+        at = _vertex(left, middle, right)
+        if not left[0] < at < right[0] or (step > 1 and abs(at - middle[0]) > 0.5 * last):
+            further = left[0] if middle[0] - left[0] > right[0] - middle[0] else right[0]
+            at = middle[0] + (1.0 - GOLDEN) * (further - middle[0])
+        last = abs(at - middle[0])
+        if last < close:
+            break
+        new = (at, f(at))
+        if new[1] < middle[1]:
+            left, middle, right = (left, new, middle) if at < middle[0] else (middle, new, right)
         else:
-            a, x, fx = x, y, fy
-            y = a + GOLDEN * (b - a)
-            fy = f(y)
-    return min(((x, fx), (y, fy), known), key=lambda point: point[1])
+            left, right = (new, right) if at < middle[0] else (left, new)
+    return middle
+
+
+def _vertex(left: Point, middle: Point, right: Point) -> float:
+    """Where the parabola through the squares of three values is least; NaN if there is none."""
+    (a, fa), (x, fx), (b, fb) = ((t, value * value) for t, value in (left, middle, right))
+    down, up = (x - a) * (fx - fb), (x - b) * (fx - fa)
+    bent = down - up
+    return x - 0.5 * ((x - a) * down - (x - b) * up) / bent if bent != 0.0 else math.nan
 
 
 def dependent_rows(rows: Rows, t: float, z: np.ndarray, rank: int) -> tuple[int, ...]:

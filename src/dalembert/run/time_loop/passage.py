@@ -21,7 +21,7 @@ from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
 from dalembert.run.run_facts import Passage
 from dalembert.run.status import DEPENDENT, MORE, OK
 from dalembert.run.time_loop.advance import conclude
-from dalembert.run.time_loop.collocation import Arc, collocate, interpolate_arc, nothing_to_prepare
+from dalembert.run.time_loop.collocation import ROUND_OFF, Arc, collocate, interpolate_arc, nothing_to_prepare
 from dalembert.run.time_loop.dependence import (
     INDEPENDENT,
     Dependence,
@@ -215,7 +215,8 @@ class Passages:
     def still(self) -> Engine:
         """The engine that evaluates stages, whatever formulation and drift control the run has."""
         if self._still is None:
-            self._still = Engine(self.engine.system, self.engine.parameters, LagrangeMultipliers(), Projection(1e-14))
+            reached = max(ROUND_OFF, 4.0 * np.finfo(float).eps * float(np.abs(self.run.first).max()))
+            self._still = Engine(self.engine.system, self.engine.parameters, LagrangeMultipliers(), Projection(reached))
         return self._still
 
     def _moved(self, t: float, z: np.ndarray) -> np.ndarray:
@@ -241,13 +242,18 @@ class Passages:
 
     def _judged(self, arc: Arc | None) -> tuple[float, float]:
         """The error of an arc, by another one with two stages fewer, and the one allowed."""
-        tolerance = max(self.run.method.rtol or 0.0, FINEST) if self.run.clock.adaptive else FIXED
+        tolerance = self.tolerance
         allowed = min(STRICT ** (1 + self.tries) * tolerance, max(LOOSE, STRICT * tolerance))
         fewer = arc and self._arc(arc.t, arc.z, 0.5 * arc.length, arc.at, len(arc.coefficients) - 2)
         return (self._gap(arc, fewer) if arc is not None and fewer is not None else np.inf), allowed
 
+    @property
+    def tolerance(self) -> float:
+        """The relative error of a step."""
+        return max(self.run.method.rtol or 0.0, FINEST) if self.run.clock.adaptive else FIXED
+
     def _arc(self, t: float, z: np.ndarray, half: float, guess: Path, stages: int) -> Arc | None:
-        return collocate(self.still.rates, self._moved, guess, t, z, 2.0 * half, stages)
+        return collocate(self.still.rates, self._moved, guess, t, z, 2.0 * half, stages, self.tolerance)
 
     def _gap(self, arc: Arc, fewer: Arc) -> float:
         """The largest difference of two arcs over the same time, relative to the size of each variable."""

@@ -82,11 +82,10 @@ class SparseRows:
         """
         engine, s, rows = self._engine, self._engine.system, self._positions
         n, q, u, p = s.count("position"), z[: s.nq].copy(), z[s.nq : engine.size], engine.parameters
-        still = s.coordinate_rates(t, q, np.zeros(s.nu), p)
         for _ in range(SETTLING):
             M, A = self._matrices(t, np.concatenate([q, u]))
             rows.factor(M, A[: rows.pattern.starts[n]], KEPT**2)
-            q += s.coordinate_rates(t, q, -rows.solve_rows(s.position_residual(t, q, p))[1], p) - still
+            q += s.evaluate("displacement", t, q, -rows.solve_rows(s.position_residual(t, q, p))[1], p)
         left = s.position_residual(t, q, p) / rows.lengths
         for _ in range(FILTERS):
             left = KEPT**2 * rows.lengths * rows.solve_rows(rows.lengths * left)[0]
