@@ -23,7 +23,7 @@ def laid_out(M, A, counts=None, *, soft=False):
     sizes = {"nq": nu, "nu": nu, "np": nc, "nv": 0, "nc": nc, "ni": 0, "works": 0, "ideal": 1}
     sizes |= {"mass": len(pattern.mass_rows), "jacobian": len(pattern.columns)}
     work = layout.lay_out(sizes, 0, 3 * nu + nc + 1 + sizes["mass"] + sizes["jacobian"], np.zeros(0))
-    _, records = lay_out_sparse(work, pattern, counts or [nc], soft=soft)
+    records = lay_out_sparse(work, pattern, counts or [nc], soft=soft)
     plan, mem = work.plan, work.mem
     mem[plan.mass :][: sizes["mass"]] = M[pattern.mass_rows, pattern.mass_columns]
     mem[plan.jacobian :][: sizes["jacobian"]] = A[pattern.rows, pattern.columns]
