@@ -20,6 +20,7 @@ import numpy as np
 from sympy import cos, sin
 
 from dalembert.model.model import Model
+from dalembert.model.vectors import ORIGIN
 from dalembert.problems.problem import Problem
 
 REACH, MASS, INERTIA, RADIUS, SPEED = 2.0, 1000.0, 800.0, 20.0, 5.0
@@ -53,7 +54,7 @@ def build(n: int) -> Model:
     last = None
     for k in range(n + 1):
         car = model.body(f"car{k}", mass=m, inertia=inertia)
-        (x, y, _), heading = car.position, car.rotation[0]
+        (x, y, _), heading = car.position or ORIGIN, car.rotation[0]
         vx, vy = x.diff(model.t), y.diff(model.t)
         model.constrain(vy * cos(heading) - vx * sin(heading), name=f"wheels{k}")
         if last is None:

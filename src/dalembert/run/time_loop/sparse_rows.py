@@ -1,10 +1,4 @@
-"""How independent the rows of constraints are at a state, over the nonzeros of M and A.
-
-The singular values s of rows with unit length are the roots of the eigenvalues of S = A M^-1 A^T. The smallest ones are
-found by Lanczos's method (Golub and Van Loan, 10.1) with (S + E)^-1, by the factors of the saddle matrix: those that
-vanish stand out by orders of magnitude, so a few iterations do. An eigenvalue that several directions share is found
-once; that of redundant constraints, zero everywhere, does not hide the next one.
-"""
+"""How independent the rows of constraints are at a state, over the nonzeros of M and A."""
 
 from __future__ import annotations
 
@@ -12,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.solve.sparse_layout import SHIFT
+from dalembert.solve.sparse_spectrum import ITERATIONS, smallest_values
 from dalembert.solve.sparse_system import SparseSaddle
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
-ITERATIONS = 8
 KEPT, SETTLING, FILTERS = 1e-2, 8, 4  # rows with larger singular values stay independent; steps along them; see below
 VANISHING = 0.05
 
@@ -33,7 +26,6 @@ class SparseRows:
         self._all = SparseSaddle(pattern)
         self._positions = SparseSaddle(pattern.first(system.count("position")))
         self._diagonal = pattern.mass_rows == pattern.mass_columns
-        self._start = np.random.default_rng(1).standard_normal(pattern.nc)
 
     def _matrices(self, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The nonzeros of M (lower triangle) and A at a state."""
@@ -45,23 +37,11 @@ class SparseRows:
     def _smallest(self, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Singular values (ITERATIONS,), largest first, and their left vectors as columns."""
         M, A = self._matrices(t, z)
-        count = min(ITERATIONS, len(self._start))
         if not (np.isfinite(M).all() and np.isfinite(A).all()):
-            return np.zeros(count), np.zeros((len(self._start), count))
+            count = min(ITERATIONS, self._all.pattern.nc)
+            return np.zeros(count), np.zeros((self._all.pattern.nc, count))
         self._all.factor(M, A)
-        lengths = self._all.lengths
-        basis, T = np.zeros((count + 1, len(lengths))), np.zeros((count, count))
-        basis[0] = self._start / np.linalg.norm(self._start)
-        for k in range(count):
-            image = lengths * self._all.solve_rows(lengths * basis[k])[0]
-            T[: k + 1, k] = basis[: k + 1] @ image
-            for _ in range(2):  # twice is enough
-                image -= basis[: k + 1].T @ (basis[: k + 1] @ image)
-            rest = np.linalg.norm(image)
-            basis[k + 1] = image / rest if rest > 0.0 else 0.0
-        values, vectors = np.linalg.eigh(np.triu(T) + np.triu(T, 1).T)
-        squares = 1.0 / np.maximum(values, 1e-300) - SHIFT
-        return np.sqrt(np.clip(squares, 0.0, 4.0)), basis[:count].T @ vectors
+        return smallest_values(self._all)
 
     def values(self, t: float, z: np.ndarray) -> np.ndarray:
         """Estimates of the smallest singular values, largest first, (ITERATIONS,) or (nc,)."""
