@@ -13,7 +13,7 @@ import numpy as np
 from dalembert.solve.sparse_layout import SHIFT
 from dalembert.solve.sparse_system import SparseSaddle
 
-ITERATIONS = 8
+ITERATIONS = 5
 COLUMNS, FILTERS = 4, 8  # vectors that are filtered, and how often: a singular value of 1e-4 passes by 1e-8
 
 
