@@ -20,7 +20,7 @@ ARROWS = {
     "System.suggest_independent": "dalembert.initial.choice:suggest_independent",
     "System.simulate": "dalembert.run.simulate:simulate",
     "System.sweep": "dalembert.analysis.sweep.sweep:sweep",
-    "System.diagnose": "dalembert.initial.diagnosis_by_parts:diagnose",
+    "System.diagnose": "dalembert.initial.diagnosis_choice:diagnose",
     "System.partial_velocities": "dalembert.analysis.kane:partial_velocities",
     "System.partial_angular_velocities": "dalembert.analysis.kane:partial_angular_velocities",
     "System.generalized_active_forces": "dalembert.analysis.kane:generalized_active_forces",

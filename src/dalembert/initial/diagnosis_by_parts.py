@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from dalembert.equations.labels import groups_of
 from dalembert.equations.system import System
-from dalembert.errors import InitialStateError, PairingError
+from dalembert.errors import InitialStateError
 from dalembert.initial import diagnosis
 from dalembert.initial.degeneracy import degenerate_rows
 from dalembert.initial.dependence import MASSLESS, OPEN, Scaled, combinations, rank_of, scale, sparse_basis
@@ -28,15 +28,6 @@ TAKES_PART = 1e-5  # rows with a smaller part in what vanishes have none
 INDEPENDENT = 1e-6  # singular values above this are not zero
 NOT_FINITE = "the mass matrix or a constraint's gradient is not finite: the state is a singular one"
 LARGEST = 1500  # rows or speeds of a part that dense matrices can deal with
-
-
-def diagnose(system: System, state: State) -> Diagnosis:
-    """The diagnosis of the constraints of `system` in `state`, consistent or not; by parts if it is large."""
-    if not (system.is_large and system.ideal):
-        return diagnosis.diagnose(system, state)
-    if state.system.speeds != system.speeds:
-        raise PairingError(f"the state belongs to `{state.system.name}`, not to `{system.name}`")
-    return SparseEquations(system, state).diagnosed()
 
 
 @dataclass(frozen=True, eq=False)
