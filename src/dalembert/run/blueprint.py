@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
-from dalembert.native.plan import lay_out
+from dalembert.native.plan import Plan, lay_out
 from dalembert.native.types import Record
 from dalembert.native.workspace import Workspace
 from dalembert.run.evaluate import feed_back, leave
@@ -21,6 +21,7 @@ from dalembert.run.right_hand_side import feedback_function
 from dalembert.run.solver_choice import is_sparse
 from dalembert.run.variations import Columns, correct_varied, sides_function, tangent_function
 from dalembert.solve.dense import DENSE
+from dalembert.solve.solver import SaddleSolver
 from dalembert.solve.sparse import SPARSE
 from dalembert.solve.sparse_layout import lay_out_sparse
 from dalembert.solve.unsymmetric import UNSYMMETRIC
@@ -95,23 +96,32 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Colum
         _iterate(system, formulation, work)
     # Until a choice is made, see `Engine.choose`; there is none if reactions are not ideal.
     first = accelerate_pivoted if system.ideal else accelerator_of(formulation, system, None)
-    records = []
+    records: tuple[Record, ...] = ()
     if sparse:
         first, counts = accelerate_sparse, [sizes["np"], sizes["np"] + sizes["nv"], sizes["nc"]]
         rows = np.array(along.colind(), dtype=np.int64), np.array(along.row(), dtype=np.int64)
-        records = lay_out_sparse(work, pattern, counts, soft=system.singular_mass, invariants=rows)
+        matrices, factors = lay_out_sparse(work, pattern, counts, soft=system.singular_mass, invariants=rows)
+        records = (matrices, *factors)
+        plan.chosen = sizes["nc"]  # the order of elimination is fixed, and no constraint is left out
     plan.accelerate, plan.correct = first.address, correct.address
     plan.feedback = (leave if feedback is None else feed_back).address
-    solver = DENSE if system.ideal else UNSYMMETRIC
-    plan.factor, plan.solve = solver.factor.address, solver.solve.address
     metric = SPARSE if sparse else DENSE
-    plan.factor_metric, plan.solve_metric = metric.factor.address, metric.solve.address
+    _solve_by(plan, metric if system.ideal else UNSYMMETRIC, metric)
     if isinstance(formulation, Eliminating):
         correct = _eliminate(system, formulation, work)
     if columns:
         _check_carried(system, formulation)
         _carry_along(system, work, drift, columns)
-    return Blueprint(work, correct, "" if feedback is None else feedback.name, tuple(records))
+    return Blueprint(work, correct, "" if feedback is None else feedback.name, records)
+
+
+def _solve_by(plan: Plan, solver: SaddleSolver, metric: SaddleSolver) -> None:
+    """Have native code solve the equations of motion and the least moves by these solvers."""
+    plan.factor, plan.solve, plan.judge = solver.factor.address, solver.solve.address, solver.judge.address
+    plan.factor_metric, plan.solve_metric = metric.factor.address, metric.solve.address
+    products = solver.products
+    plan.reaction_power, plan.balance = products.power.address, products.balance.address
+    plan.row_residual = products.row_residual.address
 
 
 def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:

@@ -19,6 +19,7 @@ from dalembert.run.time_loop.columns import padded
 
 SWEEPS = 60
 ROUND_OFF = 1e-14  # a sweep that changes states by less, relative to their size, was the last
+ENOUGH = 1e-4  # of the tolerance: so was one that changes them by less than this
 STALLED = 1e-9  # below this a change that hardly shrinks is round-off
 
 Rates = Callable[[float, np.ndarray], np.ndarray]
@@ -81,11 +82,18 @@ class Arc(NamedTuple):
 
 
 def collocate(
-    rates: Rates, move: Move, guess: Callable[[float], np.ndarray], t: float, z: np.ndarray, length: float, stages: int
+    rates: Rates,
+    move: Move,
+    guess: Callable[[float], np.ndarray],
+    t: float,
+    z: np.ndarray,
+    length: float,
+    stages: int,
+    tolerance: float,
 ) -> Arc | None:
     """The arc of one step from z at t; None if the iteration does not contract.
 
-    `move` brings states onto the constraints, `guess` gives states to begin with.
+    `move` brings states onto the constraints, `guess` gives states to begin with, `tolerance` is that of the step.
     """
     rule = gauss(stages)
     times = t + length * rule.nodes
@@ -99,7 +107,7 @@ def collocate(
         change, Z = float(np.max(np.abs(moved - Z) / size)), moved
         if not change < min(10.0 * last, 10.0):
             return None
-        if change < ROUND_OFF or (sweep > 2 and change < STALLED and change > 0.3 * last):
+        if change < max(ROUND_OFF, ENOUGH * tolerance) or (sweep > 2 and change < STALLED and change > 0.3 * last):
             F = np.array([rates(at, state) for at, state in zip(times, Z, strict=True)])
             return Arc(t, length, z, rule.spectrum @ F) if np.isfinite(F).all() else None
         last = change
