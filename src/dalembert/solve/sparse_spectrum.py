@@ -8,6 +8,8 @@ once; that of redundant constraints, zero everywhere, does not hide the next one
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from dalembert.solve.sparse_layout import SHIFT
@@ -34,7 +36,7 @@ def smallest_values(saddle: SparseSaddle) -> tuple[np.ndarray, np.ndarray]:
             image -= basis[: k + 1].T @ (basis[: k + 1] @ image)
         rest = np.linalg.norm(image)
         basis[k + 1] = image / rest if rest > 0.0 else 0.0
-    values, vectors = np.linalg.eigh(np.triu(T) + np.triu(T, 1).T)
+    values, vectors = np.linalg.eigh(T, UPLO="U")
     squares = 1.0 / np.maximum(values, 1e-300) - SHIFT
     return np.sqrt(np.clip(squares, 0.0, 4.0)), basis[:count].T @ vectors
 
@@ -51,5 +53,6 @@ def vanishing_parts(saddle: SparseSaddle) -> np.ndarray:
     return parts
 
 
+@functools.lru_cache(8)
 def _directions(m: int, count: int) -> np.ndarray:
     return np.random.default_rng(1).standard_normal((m, count))
