@@ -11,8 +11,9 @@ from dalembert.equations.checks.derivation import check_derivation
 from dalembert.equations.checks.inertia import carriers_of, inertia_column
 from dalembert.equations.checks.statement import check_functions, check_statement, sorted_constraints
 from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
+from dalembert.equations.drawing import derive_drawing
 from dalembert.equations.friction import derive_friction
-from dalembert.equations.functions import Functions, flat, function_of
+from dalembert.equations.functions import Functions, function_of
 from dalembert.equations.hidden import Entry, reveal_hidden
 from dalembert.equations.instants import arguments_column, find_kinks
 from dalembert.equations.laws import (
@@ -36,7 +37,8 @@ from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.outputs import check_outputs, derive_outputs
 from dalembert.equations.probe import Probe, probe_at_random, vanishes
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, is_identity, solve_kinematics
-from dalembert.equations.system import Drawing, System
+from dalembert.equations.system import System
+from dalembert.equations.wrenches import derive_wrenches
 from dalembert.errors import ModelError
 from dalembert.model.statement import Constraint, Level, Role, Statement
 from dalembert.solve.elimination_order import lower_triangle
@@ -46,15 +48,13 @@ MANY = 300  # speeds above which M is taken by its nonzeros
 
 @dataclass(frozen=True)
 class Derived:
-    """What was derived from a statement, as graphs; `drawn` are columns, `invariants` come with their names."""
+    """What was derived from a statement, as graphs; `invariants` come with their names."""
 
     derivation: Derivation
     dynamics: Dynamics
     constraints: Constraints
     rows: tuple[Row, ...]
     invariants: list[tuple[str, ca.SX]]
-    drawing: Drawing
-    drawn: list[ca.SX]
 
 
 def compile_statement(statement: Statement) -> System:
@@ -66,7 +66,7 @@ def compile_statement(statement: Statement) -> System:
     probe = probe_at_random(statement, s)
     try:
         d = _derive(statement, s, probe)
-        loads = derive_loads(d.derivation)
+        drawing, drawn = derive_drawing(d.derivation)
     except LoweringError as error:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
     friction, rubbing = derive_friction(d.derivation, d.constraints, d.rows, probe)
@@ -79,6 +79,7 @@ def compile_statement(statement: Statement) -> System:
     la = mechanics.la
     try:
         quantities, readable = derive_outputs(d.derivation, mechanics)
+        wrenches = derive_wrenches(d.derivation, d.rows, la)
     except LoweringError as error:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
     kinks = find_kinks(list(d.derivation.low.nodes()), statement.time, statement.parameters)
@@ -86,9 +87,9 @@ def compile_statement(statement: Statement) -> System:
         "kinks": function_of("kinks", s.x, [arguments_column(kinks, d.derivation.low, statement.time)]),
         "inertias": function_of("inertias", s.x, [inertia_column(statement, d.derivation.low)]),
         **readable,
-        "drawing": function_of("drawing", s.x, d.drawn),
-        "loads": function_of("loads", ca.vertcat(s.x, s.ud, s.y), [loads]),
-        "joints": function_of("joints", ca.vertcat(s.x, la), [_wrenches(d.derivation, d.rows, la)]),
+        "drawing": drawn,
+        "loads": lambda: function_of("loads", ca.vertcat(s.x, s.ud, s.y), [derive_loads(d.derivation)]),
+        "joints": wrenches,
     }
     return System(
         name=statement.name,
@@ -103,7 +104,7 @@ def compile_statement(statement: Statement) -> System:
         works=works or have_friction(d.rows),
         singular_mass=_is_singular(d.dynamics.M, probe),
         trivial_kinematics=mechanics.trivial_kinematics,
-        drawing=d.drawing,
+        drawing=drawing,
         particles=tuple(particle.name for particle in statement.particles if not particle.part),
         bodies=tuple(body.name for body in statement.bodies),
         joints=tuple(joint.name for joint in statement.joints),
@@ -121,7 +122,7 @@ def _derive(statement: Statement, s: Symbols, probe: Probe) -> Derived:
     entries, invariants = _constraints(statement, derivation, probe)
     entries, constraints = reveal_hidden(entries, derivation.kinematics, dynamics, probe)
     rows = tuple(entry.row for entry in entries)
-    return Derived(derivation, dynamics, constraints, rows, invariants, *_drawing(statement, derivation))
+    return Derived(derivation, dynamics, constraints, rows, invariants)
 
 
 def _mechanics(d: Derived, s: Symbols, **rest: ca.SX) -> Mechanics:
@@ -280,38 +281,3 @@ def _power(
     first = ca.mtimes(c.A[: c.psi.shape[0], :], u) - c.psi  # zero for scleronomic constraints linear in u
     silent = not rows_by_unknown(rows) and c.gamma.shape[0] == 0 and vanishes(probe(first), scale)
     return power, transport, not (silent and power.nnz() == 0 and transport.nnz() == 0)
-
-
-def _wrenches(derivation: Derivation, rows: tuple[Row, ...], la: ca.SX) -> ca.SX:
-    """Force (3) and torque (3) that each joint exerts on its second body, at its marker, by the multipliers la."""
-    place = {row.name: k for k, row in enumerate(rows)}
-    columns = [ca.SX(0, 1)]
-    for joint in derivation.statement.joints:
-        for pushes in (joint.forces, joint.torques):
-            total = ca.SX(3, 1)
-            for row, push in zip(joint.rows, pushes, strict=True):
-                if row in place:  # else the kinematics keep it by themselves, without a reaction
-                    total += derivation.low.vector(push) * la[place[row]]
-            columns.append(total)
-    return ca.vertcat(*columns)
-
-
-def _drawing(statement: Statement, derivation: Derivation) -> tuple[Drawing, list[ca.SX]]:
-    """What can be drawn and the columns it is drawn from: positions (3 each), rotations (9 each), line points."""
-    whole = [p for p in statement.particles if not p.part]
-    drawn = [p for p in [*whole, *statement.bodies] if p.position is not None]
-    bodies = [b for b in statement.bodies if b.position is not None]
-    columns = [derivation.position(p) for p in drawn]
-    columns += [flat(derivation.attitude(b)) for b in bodies]
-    columns += [derivation.low.vector(point) for line in statement.lines for point in line.points]
-    drawing = Drawing(
-        points=tuple(p.name for p in drawn),
-        bodies=tuple(b.name for b in bodies),
-        lines=tuple((line.name, len(line.points)) for line in statement.lines),
-        planar=all(ca.sparsify(p[2]).nnz() == 0 for p in _thirds(columns, len(drawn), len(bodies))),
-    )
-    return drawing, [ca.densify(c) for c in columns]
-
-
-def _thirds(columns: list[ca.SX], n_points: int, n_bodies: int) -> list[ca.SX]:
-    return [*columns[:n_points], *columns[n_points + n_bodies :]]

@@ -6,11 +6,13 @@ the dot is taken with u' = 0 (Bajodah et al., eq. 23-34). Lagrange's way for ene
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
 import sympy as sp
+from sympy.core.function import AppliedUndef
 
 from dalembert.equations.lowering.lower import Lowering
 from dalembert.equations.symbols import Kinematics, atoms_of
@@ -54,6 +56,7 @@ class Derivation:
         self.kinematics = kinematics
         self.low: Lowering = kinematics.lowering(statement)
         self._attitudes: dict[int, tuple[ca.SX, Body]] = {}  # by identity; the body is kept alive beside it
+        self._turning: dict[int, tuple[ca.SX, Body]] = {}  # angular velocities that follow from rotations, likewise
         s = kinematics.symbols
         nu, ny = s.u.shape[0], s.y.shape[0]
         self.dynamics = Dynamics(
@@ -108,6 +111,8 @@ class Derivation:
             )
         if body.attitude is Attitude.MATRIX:
             return self.low.matrix(sp.Matrix(3, 3, body.rotation))
+        if body.attitude is Attitude.QUATERNION and all(isinstance(e, AppliedUndef) for e in body.rotation):
+            return _rotation_by_quaternion()(self.low.vector(body.rotation))
         if body.attitude is Attitude.QUATERNION:
             return self.low.matrix(rotation_matrix(body.rotation))
         return ca.SX.eye(3)
@@ -121,13 +126,21 @@ class Derivation:
     def turning_rate(self, body: Body) -> ca.SX:
         """Angular velocity (3, 1) in body axes as it follows from the rotation."""
         if body.attitude is Attitude.ANGLE:
-            return ca.vertcat(0, 0, self.kinematics.rate(self.low(body.rotation[0])))
+            if id(body) not in self._turning:
+                self._turn_about_z([body, *(b for b in self.statement.bodies if b.attitude is Attitude.ANGLE)])
+            return self._turning[id(body)][0]
         if body.attitude is Attitude.QUATERNION:
             e = self.low.vector(body.rotation)
             return _quaternion_rate(e, self.kinematics.rate(e))
         R = self.attitude(body)
         W = ca.mtimes(R.T, ca.reshape(self.kinematics.rate(ca.vec(R)), 3, 3))
         return ca.vertcat(W[2, 1], W[0, 2], W[1, 0])
+
+    def _turn_about_z(self, bodies: Sequence[Body]) -> None:
+        """Angular velocities of planar bodies, by one sweep: one for each would make all of them quadratic."""
+        rates = ca.vertsplit(self.kinematics.rate(ca.vertcat(*[self.low(body.rotation[0]) for body in bodies])))
+        for body, rate in zip(bodies, rates, strict=True):
+            self._turning[id(body)] = ca.vertcat(0, 0, rate), body
 
     def axes_angular_velocity(self, body: Body) -> ca.SX:
         """Angular velocity (3, 1) of the axes in which inertia and angular velocity are stated, in these axes."""
@@ -296,6 +309,14 @@ def _length(expressions: Sequence[ca.SX]) -> int:
     """Instructions it takes to evaluate expressions; of symmetric matrices, first in the list, half is enough."""
     needed = [ca.triu(expressions[0]), *expressions[1:]]
     return int(ca.Function("count", ca.symvar(ca.veccat(*needed)), needed).n_instructions())
+
+
+@functools.cache
+def _rotation_by_quaternion() -> ca.Function:
+    """The rotation matrix (3, 3) of four coordinates, lowered once for all bodies."""
+    symbols, e = sp.symbols("e0:4"), ca.SX.sym("e", 4)
+    low = Lowering({symbol: e[k] for k, symbol in enumerate(symbols)})
+    return ca.Function("rotation", [e], [low.matrix(rotation_matrix(symbols))])
 
 
 def _inertia(body: Body) -> sp.Matrix:

@@ -233,7 +233,7 @@ class Statement:
     joints: list[Joint] = field(default_factory=list)
     elements: list[Element] = field(default_factory=list)
     outputs: list[Output] = field(default_factory=list)
-    lines: list[Line] = field(default_factory=list)
+    lines: list[Any] = field(default_factory=list)  # of `Line` or, made of bodies and joints, `shapes.Link`
     shapes: list[Line] = field(default_factory=list)  # of springs, wheels and the like
     faults: list[str] = field(default_factory=list)
 

@@ -11,6 +11,7 @@ import sympy as sp
 
 from dalembert.equations.lowering.lower import Lowering, LoweringError, undeclared
 from dalembert.model.reading import level_of, nodes
+from dalembert.model.shapes import Link
 from dalembert.model.statement import Body, Level, Particle, Point, Statement
 from dalembert.model.tables import Table
 from dalembert.model.vectors import derivative
@@ -78,7 +79,8 @@ def items(statement: Statement) -> Iterator[Item]:
         yield Item(f"{'law' if c.law else 'constraint'} `{c.name}`", [c.expression], 2, c.law, c.law)
     yield from _nonideal_items(statement, {id(owner) for owner in owners})
     for line in statement.lines:
-        yield Item(f"line `{line.name}`", [c for point in line.points for c in point], 0)
+        points = line.places if isinstance(line, Link) else line.points
+        yield Item(f"line `{line.name}`", [c for point in points for c in point], 0)
     for output in statement.outputs:
         yield Item(f"output `{output.name}`", output.expressions, 2, unknowns=True, multipliers=True)
 
