@@ -216,7 +216,7 @@ def _constraints(
     kept: list[Constraint] = []
     expressions: list[tuple[Level, ca.SX]] = []
     stated = [statement.constraints[k] for k in sorted_constraints(statement)]
-    lowered = [low(constraint.expression) for constraint in stated]
+    lowered = [low(constraint.stated) for constraint in stated]
     fixed = _constant(stated, lowered, kinematics, probe)
     for constraint, e, still in zip(stated, lowered, fixed, strict=True):
         if still:

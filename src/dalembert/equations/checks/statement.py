@@ -76,7 +76,7 @@ def items(statement: Statement) -> Iterator[Item]:
         yield Item("matrices: mass", list(raw.mass), 0)
         yield Item("matrices: force", list(raw.force), 1, unknowns=True)
     for c in statement.constraints:
-        yield Item(f"{'law' if c.law else 'constraint'} `{c.name}`", [c.expression], 2, c.law, c.law)
+        yield Item(f"{'law' if c.law else 'constraint'} `{c.name}`", [c.stated], 2, c.law, c.law)
     yield from _nonideal_items(statement, {id(owner) for owner in owners})
     for line in statement.lines:
         points = line.places if isinstance(line, Link) else line.points
@@ -244,10 +244,10 @@ def _check_constraints(statement: Statement) -> list[str]:
     faults = [
         f"constraint `{c.name}` contains no coordinate or speed: {c.expression} = 0"
         for c in statement.constraints
-        if not c.law and level_of(c.expression, coordinates, speeds) is None
+        if not c.law and level_of(c.stated, coordinates, speeds) is None
     ]
     places: list[tuple[str, Sequence[sp.Expr]]] = [
-        (f"constraint `{c.name}`", [c.expression]) for c in statement.constraints if c.level is Level.POSITION
+        (f"constraint `{c.name}`", [c.stated]) for c in statement.constraints if c.level is Level.POSITION
     ]
     places += [(f"position of `{p.name}`", p.position or ()) for p in (*statement.particles, *statement.bodies)]
     return faults + [
