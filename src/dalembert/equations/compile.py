@@ -173,9 +173,9 @@ def _is_singular(M: ca.SX, probe: Probe) -> bool:
 
 def _has_small_pivots(pattern: ca.Sparsity, samples: np.ndarray) -> bool:
     """Whether a matrix, given by the nonzeros of its lower triangle at samples, has a pivot that vanishes in one."""
-    from dalembert.solve.sparse_system import least_pivot  # the engine is imported when it is first needed
+    from dalembert.solve.sparse_system import least_pivots  # the engine is imported when it is first needed
 
-    return any(np.isfinite(values).all() and least_pivot(pattern, values) < 1e-9 for values in samples)
+    return bool((least_pivots(pattern, samples[np.isfinite(samples).all(axis=1)]) < 1e-9).any())
 
 
 def _kinematics(statement: Statement, s: Symbols, probe: Probe) -> Kinematics:

@@ -130,8 +130,11 @@ class Derivation:
                 self._turn_about_z([body, *(b for b in self.statement.bodies if b.attitude is Attitude.ANGLE)])
             return self._turning[id(body)][0]
         if body.attitude is Attitude.QUATERNION:
-            e = self.low.vector(body.rotation)
-            return _quaternion_rate(e, self.kinematics.rate(e))
+            if id(body) not in self._turning:
+                self._turn_by_quaternion(
+                    [body, *(b for b in self.statement.bodies if b.attitude is Attitude.QUATERNION)]
+                )
+            return self._turning[id(body)][0]
         R = self.attitude(body)
         W = ca.mtimes(R.T, ca.reshape(self.kinematics.rate(ca.vec(R)), 3, 3))
         return ca.vertcat(W[2, 1], W[0, 2], W[1, 0])
@@ -141,6 +144,13 @@ class Derivation:
         rates = ca.vertsplit(self.kinematics.rate(ca.vertcat(*[self.low(body.rotation[0]) for body in bodies])))
         for body, rate in zip(bodies, rates, strict=True):
             self._turning[id(body)] = ca.vertcat(0, 0, rate), body
+
+    def _turn_by_quaternion(self, bodies: Sequence[Body]) -> None:
+        """Angular velocities of bodies with quaternions, by one sweep."""
+        quaternions = [self.low.vector(body.rotation) for body in bodies]
+        rates = ca.vertsplit(self.kinematics.rate(ca.vertcat(*quaternions)), 4)
+        for body, e, rate in zip(bodies, quaternions, rates, strict=True):
+            self._turning[id(body)] = _quaternion_rate(e, rate), body
 
     def axes_angular_velocity(self, body: Body) -> ca.SX:
         """Angular velocity (3, 1) of the axes in which inertia and angular velocity are stated, in these axes."""

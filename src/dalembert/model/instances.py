@@ -17,10 +17,10 @@ MANY = 16  # bodies from which on those that follow are instances
 
 
 class Template:
-    """Expressions in symbols; `key` tells one template from another."""
+    """Expressions in symbols; `label`, the text of the key, tells one template from another."""
 
     def __init__(self, key: Hashable, symbols: Sequence[sp.Symbol], expressions: Sequence[sp.Expr]) -> None:
-        self.key, self.symbols, self.expressions = key, tuple(symbols), tuple(expressions)
+        self.label, self.symbols, self.expressions = str(key), tuple(symbols), tuple(expressions)
 
     def fill(self, arguments: Sequence[sp.Expr]) -> tuple[sp.Expr, ...]:
         """The expressions with arguments in the place of the symbols, in their order; numbers stay what they are."""
@@ -47,7 +47,7 @@ class Instance(sp.Expr):
         return Instance, (self.template, self.index, self.args)
 
     def _hashable_content(self) -> tuple[Any, ...]:
-        return (self.template.key, self.index, *self.args)
+        return (self.template.label, self.index, *self.args)
 
     @property
     def func(self) -> Callable[..., Instance]:

@@ -9,7 +9,7 @@ Two steps, both without Python recursion, so that neither depth nor size of an e
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -121,16 +121,16 @@ class Lowering:
 
 def lower_template(template: Template) -> casadi.Function:
     """The expressions of a template as one column, a function of the column of its symbols; made once."""
-    function = _TEMPLATES.get(template.key)
+    function = _TEMPLATES.get(template.label)
     if function is None:
         x = casadi.SX.sym("x", len(template.symbols))
         low = Lowering({symbol: x[k] for k, symbol in enumerate(template.symbols)})
         function = casadi.Function("template", [x], [low.vector(template.expressions)])
-        _TEMPLATES[template.key] = function
+        _TEMPLATES[template.label] = function
     return function
 
 
-_TEMPLATES: dict[Hashable, casadi.Function] = {}
+_TEMPLATES: dict[str, casadi.Function] = {}
 ATOMS = (sympy.Symbol, AppliedUndef, sympy.Derivative)
 
 

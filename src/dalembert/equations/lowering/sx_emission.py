@@ -231,7 +231,7 @@ class Emission:
     def _fill(self, node: int, values: Sequence[casadi.SX]) -> casadi.SX:
         """One expression of a template; the others come with it."""
         template, index = self._graph.instances[self._graph.ops[node]]
-        key = (template.key, self._graph.args[node])
+        key = (template.label, self._graph.args[node])
         if key not in self._filled:
             self._filled[key] = casadi.vertsplit(self._lowered(template)(casadi.vertcat(*values)))
         return self._filled[key][index]

@@ -14,7 +14,7 @@ from sympy.logic.boolalg import BooleanAtom
 
 from dalembert.equations.lowering.expression_graph import TRUTHS, Graph
 from dalembert.errors import DalembertError
-from dalembert.model.instances import Instance
+from dalembert.model.instances import DIFFERENCE, Instance
 from dalembert.model.tables import Table, TableData
 from dalembert.model.time_symbols import time_symbol
 from dalembert.native.lookup import make_leaf
@@ -227,7 +227,9 @@ def _table(graph: Graph, node: Any, parts: Sequence[int]) -> int:
 
 
 def _instance(graph: Graph, node: Any, parts: Sequence[int]) -> int:
-    op = f"{node.template.key}[{node.index}]"
+    if node.template is DIFFERENCE:
+        return graph.add([parts[0], graph.scale(-1.0, [parts[1]])])
+    op = f"{node.template.label}[{node.index}]"
     graph.instances[op] = (node.template, node.index)
     return graph.put(op, *parts)
 
