@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 
 import casadi as ca
@@ -10,6 +11,7 @@ import numpy as np
 from dalembert.equations.checks.derivation import check_derivation
 from dalembert.equations.checks.inertia import carriers_of, inertia_column
 from dalembert.equations.checks.statement import check_functions, check_statement, sorted_constraints
+from dalembert.equations.compile_progress import CompileProgress, check_room
 from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
 from dalembert.equations.drawing import derive_drawing
 from dalembert.equations.friction import derive_friction
@@ -59,24 +61,34 @@ class Derived:
 
 def compile_statement(statement: Statement) -> System:
     """The system a statement describes; raises `ModelError` with all faults found."""
+    check_room(statement)
+    with closing(CompileProgress(statement.name)) as progress:
+        return _compile(statement, progress)
+
+
+def _compile(statement: Statement, progress: CompileProgress) -> System:
+    progress("checks")
     faults = check_statement(statement)
     if faults:
         raise ModelError(statement.name, faults)
     s = Symbols.of(statement)
     probe = probe_at_random(statement, s)
     try:
-        d = _derive(statement, s, probe)
+        d = _derive(statement, s, probe, progress)
         drawing, drawn = derive_drawing(d.derivation)
     except LoweringError as error:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
+    progress("checks of the equations")
     friction, rubbing = derive_friction(d.derivation, d.constraints, d.rows, probe)
     faults = check_derivation(d.derivation, d.constraints, d.rows, probe) + rubbing
     faults += check_outputs(statement, [row.name for row in d.rows])
     if faults:
         raise ModelError(statement.name, faults)
+    progress("energies")
     power, transport, works = _power(d.derivation.kinematics, d.dynamics, d.constraints, d.rows, probe)
     mechanics = _mechanics(d, s, F=friction, power=power, transport=transport)
     la = mechanics.la
+    progress("outputs")
     try:
         quantities, readable = derive_outputs(d.derivation, mechanics)
         wrenches = derive_wrenches(d.derivation, d.rows, la)
@@ -116,9 +128,12 @@ def compile_statement(statement: Statement) -> System:
     )
 
 
-def _derive(statement: Statement, s: Symbols, probe: Probe) -> Derived:
+def _derive(statement: Statement, s: Symbols, probe: Probe, progress: CompileProgress) -> Derived:
+    progress("kinematics")
     derivation = Derivation(statement, _kinematics(statement, s, probe))
+    progress("dynamics")
     dynamics = derivation.run()
+    progress("constraints")
     entries, invariants = _constraints(statement, derivation, probe)
     entries, constraints = reveal_hidden(entries, derivation.kinematics, dynamics, probe)
     rows = tuple(entry.row for entry in entries)

@@ -9,7 +9,7 @@ the template.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import sympy as sp
 
@@ -24,9 +24,7 @@ class Template:
 
     def fill(self, arguments: Sequence[sp.Expr]) -> tuple[sp.Expr, ...]:
         """The expressions with arguments in the place of the symbols, in their order; numbers stay what they are."""
-        return tuple(
-            e if e.is_Number else Instance(self, k, arguments) for k, e in enumerate(self.expressions)
-        )
+        return tuple(e if e.is_Number else Instance(self, k, arguments) for k, e in enumerate(self.expressions))
 
 
 class Instance(sp.Expr):
@@ -37,7 +35,7 @@ class Instance(sp.Expr):
     template: Template
     index: int
 
-    def __new__(cls, template: Template, index: int, arguments: Sequence[sp.Expr]) -> Instance:
+    def __new__(cls, template: Template, index: int, arguments: Sequence[sp.Expr]) -> Self:
         """An instance; nothing is written out."""
         new = sp.Expr.__new__(cls, *arguments)
         new.template, new.index = template, index

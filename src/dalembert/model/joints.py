@@ -71,9 +71,7 @@ class Joints:
         if flat:
             self._lying(name, i, j)
             return self._repeat("prismatic", name, i, j, lambda i, j: [_on_line(i, j)[0], _parallel(i, j)[0]])
-        return self._repeat(
-            "prismatic", name, i, j, lambda i, j: [*_on_line(i, j), *_parallel(i, j), _untwisted(i, j)]
-        )
+        return self._repeat("prismatic", name, i, j, lambda i, j: [*_on_line(i, j), *_parallel(i, j), _untwisted(i, j)])
 
     @said("joints")
     def cylindrical(self, name: str, first: Point, second: Point) -> Joint:
@@ -91,17 +89,13 @@ class Joints:
     def universal(self, name: str, first: Point, second: Point) -> Joint:
         """A cross: common origin, axes at right angles."""
         i, j = self._in_space("universal", name, first, second)
-        return self._repeat(
-            "universal", name, i, j, lambda i, j: [*_meeting(i, j), _square(i.axis(2), j.axis(2))]
-        )
+        return self._repeat("universal", name, i, j, lambda i, j: [*_meeting(i, j), _square(i.axis(2), j.axis(2))])
 
     @said("joints")
     def planar(self, name: str, first: Point, second: Point) -> Joint:
         """The second origin in the plane normal to the first axis, axes parallel."""
         i, j = self._in_space("planar", name, first, second)
-        return self._repeat(
-            "planar", name, i, j, lambda i, j: [_along(_gap(i, j), i.axis(2)), *_parallel(i, j)]
-        )
+        return self._repeat("planar", name, i, j, lambda i, j: [_along(_gap(i, j), i.axis(2)), *_parallel(i, j)])
 
     @said("joints")
     def fixed(self, name: str, first: Point, second: Point) -> Joint:
@@ -111,9 +105,7 @@ class Joints:
         if flat:
             self._standing(name, i, j)
             return self._repeat("fixed", name, i, j, lambda i, j: [*_meeting(i, j)[:2], _untwisted(i, j)])
-        return self._repeat(
-            "fixed", name, i, j, lambda i, j: [*_meeting(i, j), *_parallel(i, j), _untwisted(i, j)]
-        )
+        return self._repeat("fixed", name, i, j, lambda i, j: [*_meeting(i, j), *_parallel(i, j), _untwisted(i, j)])
 
     @said("joints")
     def point_on_line(self, name: str, first: Point, second: Point) -> Joint:

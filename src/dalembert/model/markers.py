@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
@@ -48,8 +48,9 @@ class Marker(Point):
     place: Vector = ORIGIN
     axes: Axes = (EX, EY, EZ)
 
-    position = WhenAsked()  # type: ignore[assignment]  # written out in SymPy when first read
-    velocity = WhenAsked()  # type: ignore[assignment]
+    if not TYPE_CHECKING:
+        position = WhenAsked()  # written out in SymPy when first read
+        velocity = WhenAsked()
 
     @property
     def placed(self) -> bool:
