@@ -40,7 +40,7 @@ def fill_rows(kind: str, make: Rows, i: Marker, j: Marker, t: sp.Symbol) -> list
     template, units = found
     filled = template.fill([value for value in values if _kind(value) == VARIABLE])
     return [
-        JointRow(filled[k], filled[k + 1 : k + 4], filled[k + 4 : k + 7], unit)  # type: ignore[arg-type]
+        JointRow(filled[k], filled[k + 1 : k + 4], filled[k + 4 : k + 7], unit)
         for k, unit in zip(range(0, len(filled), 7), units, strict=True)
     ]
 

@@ -127,10 +127,9 @@ def mark(name: str, body: Body, place: Vector, axes: Axes, t: sp.Symbol) -> Mark
         return plus(velocity_of(body, t), cross(angular_velocity_of(body, t), turned(axes_of(body), place)))
 
     moves = body.velocity is not None or body.angular_velocity is not None
-    return Marker(
-        name, None if body.position is None else position, velocity if moves else None,
-        body=body, place=place, axes=axes,
-    )  # type: ignore[arg-type]  # fmt: skip
+    places: Any = None if body.position is None else position
+    speeds: Any = velocity if moves else None
+    return Marker(name, places, speeds, body=body, place=place, axes=axes)
 
 
 def marker_at(point: object, t: sp.Symbol) -> Marker | None:
