@@ -195,19 +195,18 @@ def _has_small_pivots(pattern: ca.Sparsity, samples: np.ndarray) -> bool:
 
 def _kinematics(statement: Statement, s: Symbols, probe: Probe) -> Kinematics:
     low = Lowering(atoms_of(statement, s))
-    equations = [low(e) for e in statement.kinematics]
-    k = ca.vertcat(*equations)
+    k = low.vector(statement.kinematics)
     K = ca.jacobian(k, s.qd)
     _check_linear(statement, ca.jacobian(k, ca.vertcat(s.qd, s.u)), ca.vertcat(s.qd, s.u))
     n = s.q.shape[0]
     if is_identity(K):
-        return solve_kinematics(equations, s)
+        return solve_kinematics([k], s)
     ranks = [np.linalg.matrix_rank(np.nan_to_num(v.reshape(n, n))) for v in probe(K)]
     if max(ranks) < n:
         loose = [str(q) for j, q in enumerate(statement.coordinates) if K[:, j].nnz() == 0]
         which = f"the rates of {', '.join(loose)} do not appear" if loose else f"rank {max(ranks)} for {n} rates"
         raise ModelError(statement.name, [f"kinematics cannot be solved for the coordinate rates: {which}"])
-    return solve_kinematics(equations, s)
+    return solve_kinematics([k], s)
 
 
 def _check_linear(statement: Statement, jacobian: ca.SX, variables: ca.SX) -> None:
@@ -231,7 +230,7 @@ def _constraints(
     kept: list[Constraint] = []
     expressions: list[tuple[Level, ca.SX]] = []
     stated = [statement.constraints[k] for k in sorted_constraints(statement)]
-    lowered = [low(constraint.stated) for constraint in stated]
+    lowered = ca.vertsplit(low.vector([constraint.stated for constraint in stated])) if stated else []
     fixed = _constant(stated, lowered, kinematics, probe)
     for constraint, e, still in zip(stated, lowered, fixed, strict=True):
         if still:

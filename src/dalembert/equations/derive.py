@@ -158,6 +158,11 @@ class Derivation:
             return self.angular_velocity(body)
         return self.low.vector(body.axes_angular_velocity)
 
+    def inertia(self, body: Body) -> ca.SX:
+        """The inertia matrix (3, 3) of a body, in its axes."""
+        entries = (*[sp.S.Zero] * 8, *body.inertia) if len(body.inertia) == 1 else body.inertia
+        return self.low.matrix([entries[:3], entries[3:6], entries[6:]])
+
     # -- contributions ---------------------------------------------------------------------------------------------
 
     def _move(self) -> None:
@@ -169,8 +174,8 @@ class Derivation:
             return
         n, gravity = len(items), self.low.vector(st.gravity)
         rooted = [item.position is not None and not gravity_varies(gravity, k.symbols.t) for item in items]
-        masses = [self.low(item.mass) for item in items]
-        inertias = [self.low.matrix(_inertia(body)) for body in bodies]
+        masses = ca.vertsplit(self.low.vector([item.mass for item in items]))
+        inertias = [self.inertia(body) for body in bodies]
         velocity = ca.vertcat(self._velocities(items), *[self.angular_velocity(body) for body in bodies])
         mass = ca.diagcat(*[m * ca.SX.eye(3) for m in masses], *inertias)
         momentum = ca.mtimes(mass, velocity)
@@ -206,7 +211,10 @@ class Derivation:
         """Velocities of whole particles and of bodies, then angular velocities of bodies, in inertial axes."""
         parts, n, bodies = ca.vertsplit(velocity, 3), len(items), self.statement.bodies
         whole = [v for item, v in zip(items, parts[:n], strict=True) if isinstance(item, Body) or not item.part]
-        turning = [ca.mtimes(self.attitude(body), w) for body, w in zip(bodies, parts[n:], strict=True)]
+        turning = [
+            w if body.attitude is Attitude.ANGLE else ca.mtimes(self.attitude(body), w)
+            for body, w in zip(bodies, parts[n:], strict=True)
+        ]  # about z it is the same in both axes
         return ca.vertcat(ca.SX(0, 1), *whole, *turning)
 
     def _velocities(self, points: Sequence[Point]) -> ca.SX:
@@ -327,11 +335,6 @@ def _rotation_by_quaternion() -> ca.Function:
     symbols, e = sp.symbols("e0:4"), ca.SX.sym("e", 4)
     low = Lowering({symbol: e[k] for k, symbol in enumerate(symbols)})
     return ca.Function("rotation", [e], [low.matrix(rotation_matrix(symbols))])
-
-
-def _inertia(body: Body) -> sp.Matrix:
-    """The inertia matrix (3, 3) of a body, in its axes."""
-    return sp.diag(0, 0, *body.inertia) if len(body.inertia) == 1 else sp.Matrix(3, 3, body.inertia)
 
 
 def gravity_varies(gravity: ca.SX, t: ca.SX) -> bool:

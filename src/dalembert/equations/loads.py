@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import casadi as ca
-import sympy as sp
 
 from dalembert.equations.derive import Derivation
 from dalembert.model.markers import Marker
@@ -55,7 +54,7 @@ def _by_owner(derivation: Derivation) -> dict[int, list[Push]]:
 def _torque(derivation: Derivation, body: Body, rate: ca.SX, pushes: Sequence[Push]) -> ca.SX:
     """The torque on a body whose angular velocity changes at this rate (3, 1)."""
     low, w = derivation.low, derivation.angular_velocity(body)
-    J = low.matrix(sp.diag(0, 0, *body.inertia) if len(body.inertia) == 1 else sp.Matrix(3, 3, body.inertia))
+    J = derivation.inertia(body)
     turn, R = derivation.axes_angular_velocity(body), derivation.attitude(body)
     torque = ca.mtimes(R, ca.mtimes(J, rate) + ca.cross(turn, ca.mtimes(J, w)))
     for applied in derivation.statement.torques:

@@ -31,7 +31,7 @@ def carriers_of(statement: Statement) -> tuple[Carrier, ...]:
 def inertia_column(statement: Statement, low: Lowering) -> ca.SX:
     """Mass and entries of the inertia of every carrier, one below the other."""
     entries = [e for item in _items(statement) for e in (item.mass, *_inertia(item))]
-    return ca.densify(ca.vertcat(ca.SX(0, 1), *[low(e) for e in entries]))
+    return low.vector(entries)
 
 
 def inertia_faults(carriers: Sequence[Carrier], values: np.ndarray) -> list[tuple[int, str]]:

@@ -137,7 +137,7 @@ ATOMS = (sympy.Symbol, AppliedUndef, sympy.Derivative)
 def _check_atom(key: Any, value: Any) -> casadi.SX:
     if not isinstance(key, ATOMS):
         raise LoweringError(f"{show(key)} cannot stand for a value; only symbols, q(t) and its derivatives can.", key)
-    if not isinstance(value, casadi.SX) or value.shape != (1, 1):
+    if not isinstance(value, casadi.SX) or not value.is_scalar():
         raise LoweringError(f"{show(key)} must stand for a scalar casadi.SX.", key)
     return value
 
