@@ -134,8 +134,8 @@ def _derive(statement: Statement, s: Symbols, probe: Probe, progress: CompilePro
     progress("dynamics")
     dynamics = derivation.run()
     progress("constraints")
-    entries, invariants = _constraints(statement, derivation, probe)
-    entries, constraints = reveal_hidden(entries, derivation.kinematics, dynamics, probe)
+    entries, stated, invariants = _constraints(statement, derivation, probe)
+    entries, constraints = reveal_hidden(entries, stated, derivation.kinematics, dynamics, probe)
     rows = tuple(entry.row for entry in entries)
     return Derived(derivation, dynamics, constraints, rows, invariants)
 
@@ -223,8 +223,11 @@ def _check_linear(statement: Statement, jacobian: ca.SX, variables: ca.SX) -> No
 
 def _constraints(
     statement: Statement, derivation: Derivation, probe: Probe
-) -> tuple[list[Entry], list[tuple[str, ca.SX]]]:
-    """Constraints by level; a position constraint that the kinematics keep by themselves becomes an invariant."""
+) -> tuple[list[Entry], Constraints, list[tuple[str, ca.SX]]]:
+    """Constraints by level, all of them as A u' = b, and invariants.
+
+    A position constraint that the kinematics keep by themselves becomes an invariant.
+    """
     kinematics, low = derivation.kinematics, derivation.low
     invariants = [(name, low(e)) for name, e in statement.invariants]
     kept: list[Constraint] = []
@@ -241,7 +244,7 @@ def _constraints(
     derived = derive_constraints(expressions, kinematics)
     bent = ca.depends_on(derived.A, kinematics.symbols.ud) or any(constraint.law for constraint in kept)
     rows = [Row(c.name, c.level.value, _law(statement, c, bent=bent), c.unit) for c in kept]
-    return [Entry(*held, row) for held, row in zip(expressions, rows, strict=True)], invariants
+    return [Entry(*held, row) for held, row in zip(expressions, rows, strict=True)], derived, invariants
 
 
 def _law(statement: Statement, constraint: Constraint, *, bent: bool) -> Law:

@@ -173,7 +173,8 @@ class Derivation:
         if not items:
             return
         n, gravity = len(items), self.low.vector(st.gravity)
-        rooted = [item.position is not None and not gravity_varies(gravity, k.symbols.t) for item in items]
+        steady = not gravity_varies(gravity, k.symbols.t)
+        rooted = [steady and item.position is not None for item in items]
         masses = ca.vertsplit(self.low.vector([item.mass for item in items]))
         inertias = [self.inertia(body) for body in bodies]
         velocity = ca.vertcat(self._velocities(items), *[self.angular_velocity(body) for body in bodies])
