@@ -16,7 +16,7 @@ from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive
 from dalembert.equations.drawing import derive_drawing
 from dalembert.equations.friction import derive_friction
 from dalembert.equations.functions import Functions, function_of
-from dalembert.equations.hidden import Entry, reveal_hidden
+from dalembert.equations.hidden import RowEntry, reveal_hidden
 from dalembert.equations.instants import arguments_column, find_kinks
 from dalembert.equations.laws import (
     Algebraic,
@@ -223,7 +223,7 @@ def _check_linear(statement: Statement, jacobian: ca.SX, variables: ca.SX) -> No
 
 def _constraints(
     statement: Statement, derivation: Derivation, probe: Probe
-) -> tuple[list[Entry], Constraints, list[tuple[str, ca.SX]]]:
+) -> tuple[list[RowEntry], Constraints, list[tuple[str, ca.SX]]]:
     """Constraints by level, all of them as A u' = b, and invariants.
 
     A position constraint that the kinematics keep by themselves becomes an invariant.
@@ -244,7 +244,7 @@ def _constraints(
     derived = derive_constraints(expressions, kinematics)
     bent = ca.depends_on(derived.A, kinematics.symbols.ud) or any(constraint.law for constraint in kept)
     rows = [Row(c.name, c.level.value, _law(statement, c, bent=bent), c.unit) for c in kept]
-    return [Entry(*held, row) for held, row in zip(expressions, rows, strict=True)], derived, invariants
+    return [RowEntry(*held, row) for held, row in zip(expressions, rows, strict=True)], derived, invariants
 
 
 def _law(statement: Statement, constraint: Constraint, *, bent: bool) -> Law:

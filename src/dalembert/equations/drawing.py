@@ -8,7 +8,7 @@ import casadi as ca
 
 from dalembert.equations.derive import Derivation
 from dalembert.equations.functions import flat, function_of
-from dalembert.equations.system import Drawing
+from dalembert.equations.system_facts import Drawing
 from dalembert.model.shapes import Link
 from dalembert.model.statement import Body, Line, Point
 
