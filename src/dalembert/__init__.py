@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dalembert.analysis.gradient import Gradient, Integral
     from dalembert.analysis.linearization import Linearization
     from dalembert.analysis.losses import Cauchy, Huber, SoftL1
+    from dalembert.analysis.sweep.followed import Followed
     from dalembert.analysis.sweep.reductions import CrossingTime, Final, Maximum, Mean, Minimum
     from dalembert.analysis.sweep.samples import latin_hypercube, monte_carlo
     from dalembert.equations.system import System
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from dalembert.run.residuals.hiller_anantharaman import HillerAnantharaman
     from dalembert.run.residuals.pseudo_speeds import PseudoSpeeds
     from dalembert.view.envelope import plot_envelope
+    from dalembert.view.snapshots import plot_snapshots
 
 __all__ = [
     "DOP853",
@@ -90,6 +92,7 @@ __all__ = [
     "FileError",
     "Final",
     "Fit",
+    "Followed",
     "GearGuptaLeimkuhler",
     "GeneralizedAlpha",
     "Gradient",
@@ -138,6 +141,7 @@ __all__ = [
     "latin_hypercube",
     "monte_carlo",
     "plot_envelope",
+    "plot_snapshots",
 ]
 
 
@@ -156,6 +160,7 @@ _PLACES = {
     "FileError": "dalembert.errors",
     "Final": "dalembert.analysis.sweep.reductions",
     "Fit": "dalembert.analysis.fit_result",
+    "Followed": "dalembert.analysis.sweep.followed",
     "from_sympy": "dalembert.importers.sympy_mechanics",
     "from_toml": "dalembert.importers.model_file",
     "Gradient": "dalembert.analysis.gradient",
@@ -180,6 +185,7 @@ _PLACES = {
     "OutOfMemoryError": "dalembert.errors",
     "PairingError": "dalembert.errors",
     "plot_envelope": "dalembert.view.envelope",
+    "plot_snapshots": "dalembert.view.snapshots",
     "SimulationInterrupt": "dalembert.errors",
     "SoftL1": "dalembert.analysis.losses",
     "State": "dalembert.motion.state",

@@ -20,6 +20,7 @@ ARROWS = {
     "System.suggest_independent": "dalembert.initial.choice:suggest_independent",
     "System.simulate": "dalembert.run.simulate:simulate",
     "System.sweep": "dalembert.analysis.sweep.sweep:sweep",
+    "System.replay": "dalembert.analysis.sweep.replay:replay",
     "System.diagnose": "dalembert.initial.diagnosis:diagnose",
     "System.partial_velocities": "dalembert.analysis.kane:partial_velocities",
     "System.partial_angular_velocities": "dalembert.analysis.kane:partial_angular_velocities",

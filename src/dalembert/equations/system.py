@@ -132,6 +132,10 @@ class System(Evaluations):
         """Outputs of many runs with different `values`, labelled; see `dalembert.analysis.sweep.sweep.sweep`."""
         return stage("System.sweep")(self, values, t_end, **options)
 
+    def replay(self, run: xr.Dataset, **options: Any) -> da.Motion | da.MotionSequence:
+        """The motion of one run of a sweep, `runs.isel(run=17)`; see `dalembert.analysis.sweep.replay.replay`."""
+        return stage("System.replay")(self, run, **options)
+
     def diagnose(self, state: da.State) -> da.Diagnosis:
         """Degrees of freedom, rank, redundant and conflicting constraints by name, and which reactions are unique."""
         return stage("System.diagnose")(self, state)
@@ -268,13 +272,23 @@ class System(Evaluations):
         return stage("System.gauss_measure")(self, t, q, u, udot, parameters)
     # fmt: on
 
-    def live(self, path: str | Path, state: da.State, *, sliders: Iterable[Any] = (), t_end: float = 10.0) -> Path:
+    def live(
+        self,
+        path: str | Path,
+        state: da.State,
+        *,
+        sliders: Iterable[Any] = (),
+        t_end: float = 10.0,
+        events: Iterable[Any] = (),
+        runs: xr.Dataset | None = None,
+    ) -> Path:
         """Write one HTML file that computes the motion from `state` itself, again whenever one of its sliders moves.
 
-        `sliders` names parameters, coordinates and speeds; a mapping gives ranges too. The file needs no network; it
-        compares its first run with the native engine and says how far they agree. See `dalembert.view.live.write_live`.
+        `sliders` names parameters, coordinates and speeds; a mapping gives ranges too. `events` are as in `simulate`,
+        but without Python functions; `runs` are those of a sweep, to click at. The file needs no network; it compares
+        its first run with the native engine and says how far they agree. See `dalembert.view.live.write_live`.
         """
-        return stage("System.live")(self, path, state, sliders=sliders, t_end=t_end)
+        return stage("System.live")(self, path, state, sliders=sliders, t_end=t_end, events=events, runs=runs)
 
     def equations(self, formulation: Any = None) -> Any:
         """The equations of motion in SymPy and LaTeX as a formulation arranges them (None: Lagrange multipliers).

@@ -66,7 +66,7 @@ class Surface:
 
 def degenerate_rows(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> tuple[str, ...]:
     """Names of the position and velocity rows whose gradient vanishes wherever they hold, near a state."""
-    faintest = system.optional_kernel("faintest gradient", lambda: _faintest_gradient(system))
+    faintest = faintest_kernel(system)
     x = np.concatenate([(t,), q, u, parameters])
     if faintest is None or not faintest(x).min() < FAINT**2:  # as it is at almost every state
         return ()
@@ -80,6 +80,11 @@ def degenerate_rows(system: System, t: float, q: np.ndarray, u: np.ndarray, para
         n = n_p + n_v
         found += _search(Surface(names, system.kernel("speeds"), x, 1 + nq, nu, n, n + nq, range(n_p, n)))
     return tuple(found)
+
+
+def faintest_kernel(system: System) -> Kernel | None:
+    """(|G| / |G beside the state|)^2 of the rows, least where one deserves a closer look; None if all are constant."""
+    return system.optional_kernel("faintest gradient", lambda: _faintest_gradient(system))
 
 
 def check_degeneracy(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> None:

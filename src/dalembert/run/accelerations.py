@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.native.jit import address_of
+from dalembert.native.workspace import Workspace
 from dalembert.run.blueprint import blueprint_of
 from dalembert.run.drift.no_correction import NoCorrection
 from dalembert.run.engine import Engine, Evaluation
@@ -36,9 +37,14 @@ def evaluate_samples(system: System, parameters: np.ndarray, t: np.ndarray, z: n
     return Engine(system, parameters, *SOLVED_BY).evaluate(t, z)
 
 
+def accelerations_workspace(system: System) -> Workspace:
+    """A workspace for `complete`, without parameter values."""
+    return system.kept("accelerations", lambda: blueprint_of(system, *SOLVED_BY)).work.copied()
+
+
 def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> Accelerations:
     """What follows from positions and velocities; redundant constraints get the least multipliers."""
-    work = system.kept("accelerations", lambda: blueprint_of(system, *SOLVED_BY)).work.copied()
+    work = accelerations_workspace(system)
     plan, mem = work.plan, work.mem
     first = plan.xu + system.nu
     mem[first : first + len(parameters)] = parameters
