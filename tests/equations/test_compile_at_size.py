@@ -27,8 +27,8 @@ GUESS = {f"B{k}_x": 0.1 * k + 0.05 for k in range(60)}
 def interrupt(verb, seconds):
     """Ctrl-C after so many seconds of a verb, done again if it is quicker.
 
-    One that comes while CasADi looks at an argument is lost, as its wrapper takes it for an argument that does not fit;
-    whoever waits presses again.
+    It comes again every half second: a single one has been lost, perhaps in the wrapper of CasADi, which takes an error
+    while it looks at an argument for one that does not fit.
     """
 
     def stop(*_):
