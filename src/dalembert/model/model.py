@@ -468,8 +468,7 @@ class Model:
         coordinates, speeds = set(s.coordinates), {*s.speeds, *new}
         # Levels anew: a constraint may name a speed that was declared after it.
         constraints = [
-            c if c.law else replace(c, level=level_of(c.expression, coordinates, speeds) or c.level)
-            for c in s.constraints
+            c if c.law else replace(c, level=level_of(c.stated, coordinates, speeds) or c.level) for c in s.constraints
         ]
         return replace(
             s,

@@ -58,9 +58,10 @@ class SparseSaddle:
         return np.sqrt(self.work.mem[at : at + self.pattern.nc])
 
 
-def least_pivot(pattern: ca.Sparsity, values: np.ndarray) -> float:
-    """The smallest pivot over the largest of a symmetric matrix with unit diagonal; 0 if it is not positive definite.
+def least_pivots(pattern: ca.Sparsity, samples: np.ndarray) -> np.ndarray:
+    """The smallest pivot over the largest of symmetric matrices with unit diagonal, (n,); 0 if not positive definite.
 
-    `values` are the nonzeros of its lower triangle, of this pattern, which has all of the diagonal.
+    `samples` (n, nonzeros) are those of lower triangles, of this pattern, which has all of the diagonal.
     """
-    return SparseSaddle(SaddlePattern.of(pattern, ca.Sparsity(0, pattern.size1()))).factor(values, np.zeros(0))
+    saddle = SparseSaddle(SaddlePattern.of(pattern, ca.Sparsity(0, pattern.size1())))
+    return np.array([saddle.factor(values, np.zeros(0)) for values in samples])
