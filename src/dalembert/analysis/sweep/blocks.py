@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.sweep.native_runs import run_natively
-from dalembert.analysis.sweep.study import OK, Record, Study
+from dalembert.analysis.sweep.study import OK, Study
 
 LOG = logging.getLogger("dalembert.sweep")  # a line at level INFO for every run that is not ok
 
@@ -34,26 +34,20 @@ def run_block(study: Study, start: int, rows: np.ndarray, stop: Any = None) -> B
         if stop is not None and stop.is_set():
             raise KeyboardInterrupt
 
-    made: list[Record] = []
     try:
-        known = run_natively(study, rows, look)
-        for k, row in enumerate(rows):
+        made = run_natively(study, rows, look)
+        status, message = np.full(len(rows), OK, dtype=object), np.full(len(rows), "", dtype=object)
+        for k in np.flatnonzero(~made.done).tolist():
             look(0.0)
-            found = known[k] if k in known else study.begin(row)
-            made.append(study.run(row, found, look))
-            if made[-1].status != OK:
-                LOG.info("run %d: %s: %s", start + k, made[-1].status, made[-1].message)
+            state = made.begun[k] if k in made.begun else study.begin(rows[k])
+            made.values[k], made.samples[k], status[k], message[k] = record = study.run(rows[k], state, look)
+            if record.status != OK:
+                LOG.info("run %d: %s: %s", start + k, record.status, record.message)
     except KeyboardInterrupt:
         if stop is None:
             raise
         return None
-    return Block(
-        start,
-        np.array([r.values for r in made]),
-        np.array([r.samples for r in made]),
-        np.array([r.status for r in made], dtype=object),
-        np.array([r.message for r in made], dtype=object),
-    )
+    return Block(start, made.values, made.samples, status, message)
 
 
 def chunk_of(shape: Sequence[int], most: int) -> tuple[int, ...]:

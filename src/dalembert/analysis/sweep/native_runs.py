@@ -6,8 +6,8 @@ such as a run that fails or meets a singular position, is made by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from dalembert.analysis.sweep.block_starts import find_block_starts
 from dalembert.analysis.sweep.reading import ENERGY as ENERGY_NAME
 from dalembert.analysis.sweep.reading import Reading
 from dalembert.analysis.sweep.reductions import Final, Maximum, Minimum
-from dalembert.analysis.sweep.study import OK, Record, Study
+from dalembert.analysis.sweep.study import Record, Study
 from dalembert.motion.certificate import Tolerances
 from dalembert.motion.state import State
 from dalembert.run.batch.bench import Bench, Bounds, Outputs
@@ -84,23 +84,38 @@ def bench_for(study: Study, outputs: Outputs, z: np.ndarray, parameters: np.ndar
     return None
 
 
-def run_natively(study: Study, rows: np.ndarray, look: Callable[[float], None]) -> dict[int, Record | State]:
-    """The records of the runs with these values that native code makes, by number; of others a start, if it is known.
+class Made(NamedTuple):
+    """What native code made of n runs: values (n, ...), samples (n, nt, m), and which of the runs `done` (n,) these are.
+
+    `begun` holds the start of others by number, where one was looked for, or the record of a run that has none.
+    """
+
+    values: np.ndarray
+    samples: np.ndarray
+    done: np.ndarray
+    begun: Mapping[int, Record | State]
+
+
+def run_natively(study: Study, rows: np.ndarray, look: Callable[[float], None]) -> Made:
+    """The runs with these values that native code makes; NaN for the others.
 
     `look` is called before each start that is found in Python, and may raise.
     """
+    n, (width, shape), begun = len(rows), study.widths, dict[int, Record | State]()
+    made = Made(np.full((n, width), np.nan), np.full((n, *shape), np.nan), np.zeros(n, dtype=bool), begun)
     outputs = outputs_of(study)
     if outputs is None or not study.system.ideal:
-        return {}
-    starts, known = find_block_starts(study, rows), dict[int, Record | State]()
+        return made
+    starts = find_block_starts(study, rows)
     for k in np.flatnonzero(starts.codes).tolist():
         look(0.0)
-        known[k] = state = study.begin(rows[k])
+        begun[k] = state = study.begin(rows[k])
         if isinstance(state, State) and study.knows(state):
             starts.z[k], starts.parameters[k], starts.codes[k] = state.z, state.parameters, 0
     ready = np.flatnonzero(starts.codes == 0)
     bench = bench_for(study, outputs, starts.z[ready[0]], starts.parameters[ready[0]]) if ready.size else None
     if bench is not None:
         values, samples, codes = bench.run(starts.z[ready], starts.parameters[ready])
-        known |= {int(ready[j]): Record(values[j], samples[j], OK, "") for j in np.flatnonzero(codes == 0)}
-    return known
+        sure, kept = codes == 0, ready[codes == 0]
+        made.values[kept], made.samples[kept], made.done[kept] = values[sure], samples[sure], True
+    return made

@@ -14,7 +14,7 @@ from dalembert.analysis.sweep.cost import measured_size
 from dalembert.analysis.sweep.design import read_design
 from dalembert.analysis.sweep.facts import facts_of
 from dalembert.analysis.sweep.layout import Layout, lay_out
-from dalembert.analysis.sweep.pool import run_all, workers_of
+from dalembert.analysis.sweep.pool import cores, run_all, workers_of
 from dalembert.analysis.sweep.request import read_study
 from dalembert.analysis.sweep.store import create_store, find_store, run_into
 from dalembert.analysis.sweep.sweep_progress import SweepProgress
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from dalembert.run.ingredients import Drift, Formulation
     from dalembert.run.integrators.integrator import Integrator
 
-SHORT, MEDIUM, LONG = 0.05, 0.5, 1.0  # seconds that a block takes: in memory, in a store, in another process
+SHORT, MEDIUM, LONG = 0.2, 0.5, 1.0  # seconds that a block takes at most: in memory, in a store, in another process
+LEAST = 0.05  # seconds below which a block is not cut, so that Python between blocks stays below a few per cent
+SHARES = 32  # blocks per thread, so that no thread waits long for the last one
 MOST_CHUNKS = 10_000  # of a store
 
 
@@ -90,6 +92,8 @@ def sweep(
 def _run_in_memory(layout: Layout, executor: Any, threads: int | None) -> xr.Dataset:
     design, study, arrays = layout.design, layout.study, layout.empty()
     size = measured_size(study, design, SHORT if executor is None else LONG)
+    if executor is None:
+        size = max(min(size, design.count // (SHARES * (threads or cores()))), int(size * LEAST / SHORT), 1)
     spans = list(spans_of(design.shape, chunk_of(design.shape, size)))
 
     def keep(block: Block | None) -> int:
@@ -149,8 +153,10 @@ def _interruptible(layout: Layout, done: Callable[[], Any]) -> Iterator[None]:
 
 
 def to_dataset(layout: Layout, arrays: Mapping[str, np.ndarray]) -> xr.Dataset:
-    """Arrays by name as a Dataset."""
+    """Arrays by name as a Dataset, not copied: xarray would go through the texts of all runs in search of dates."""
     xr = import_xarray()
-    data = {v.name: (layout.dims(v), arrays[v.name], dict(v.attrs)) for v in layout.variables}
+    data = {
+        v.name: xr.Variable(layout.dims(v), arrays[v.name], dict(v.attrs), fastpath=True) for v in layout.variables
+    }
     coords = {name: (dims, values, dict(attrs)) for name, (dims, values, attrs) in layout.coords.items()}
     return xr.Dataset(data, coords=coords, attrs=dict(layout.attrs))
