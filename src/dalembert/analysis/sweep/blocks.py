@@ -36,7 +36,7 @@ def run_block(study: Study, start: int, rows: np.ndarray, stop: Any = None) -> B
 
     try:
         made = run_natively(study, rows, look)
-        status, message = np.full(len(rows), OK, dtype=object), np.full(len(rows), "", dtype=object)
+        status, message = _texts(len(rows), OK), _texts(len(rows), "")
         for k in np.flatnonzero(~made.done).tolist():
             look(0.0)
             state = made.begun[k] if k in made.begun else study.begin(rows[k])
@@ -48,6 +48,13 @@ def run_block(study: Study, start: int, rows: np.ndarray, stop: Any = None) -> B
             raise
         return None
     return Block(start, made.values, made.samples, status, message)
+
+
+def _texts(n: int, text: str) -> np.ndarray:
+    """One text n times: the same object, where `np.full` would make a new one for each run."""
+    texts = np.empty(n, dtype=object)
+    texts.fill(text)
+    return texts
 
 
 def chunk_of(shape: Sequence[int], most: int) -> tuple[int, ...]:
