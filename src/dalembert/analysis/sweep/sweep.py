@@ -155,8 +155,6 @@ def _interruptible(layout: Layout, done: Callable[[], Any]) -> Iterator[None]:
 def to_dataset(layout: Layout, arrays: Mapping[str, np.ndarray]) -> xr.Dataset:
     """Arrays by name as a Dataset, not copied: xarray would go through the texts of all runs in search of dates."""
     xr = import_xarray()
-    data = {
-        v.name: xr.Variable(layout.dims(v), arrays[v.name], dict(v.attrs), fastpath=True) for v in layout.variables
-    }
+    data = {v.name: xr.Variable(layout.dims(v), arrays[v.name], dict(v.attrs), fastpath=True) for v in layout.variables}
     coords = {name: (dims, values, dict(attrs)) for name, (dims, values, attrs) in layout.coords.items()}
     return xr.Dataset(data, coords=coords, attrs=dict(layout.attrs))
