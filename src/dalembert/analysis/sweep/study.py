@@ -57,6 +57,22 @@ class Study:
     reduced: tuple[tuple[Reduction, Reading], ...] = ()
     events: tuple[Any, ...] = ()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The study, with the symbols that its events are stated in; a System alone is pickled without them."""
+        statements = [system.statement for system in self._systems] if self.events else []
+        return {**self.__dict__, "statements": statements}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        statements = state.pop("statements")
+        self.__dict__.update(state)
+        for system, statement in zip(self._systems, statements, strict=False):
+            system.__dict__["statement"] = statement
+
+    @property
+    def _systems(self) -> list[System]:
+        """The system, and those that its events lead to."""
+        return [self.system, *(event.then for event in self.events if isinstance(event.then, System))]
+
     @functools.cached_property
     def kinds(self) -> tuple[str, ...]:
         """What each of `names` is: "parameter", "tolerance" or "given"."""

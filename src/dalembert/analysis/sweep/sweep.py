@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from dalembert.analysis.sweep.layout import Layout, lay_out
 from dalembert.analysis.sweep.pool import cores, run_all, workers_of
 from dalembert.analysis.sweep.request import read_study
 from dalembert.analysis.sweep.store import create_store, find_store, run_into
+from dalembert.analysis.sweep.study import Study
 from dalembert.analysis.sweep.sweep_progress import SweepProgress
 from dalembert.analysis.sweep.tables import import_xarray
 from dalembert.errors import OptionError, PairingError, SimulationInterrupt
@@ -128,7 +130,7 @@ def _run_spans(
     """Run all spans by `function`, where they should run, and keep what comes back; `keep` says how many runs it is."""
     design, study = layout.design, layout.study
     if executor is not None and study.events:
-        raise PairingError("events need the symbols of the model, which stay in this process; leave `executor` out")
+        _check_sendable(study)
     done = design.count - sum(b - a for a, b in spans)
     bar = SweepProgress(study.system.name, design.count, done)
     with workers_of(executor, threads) as (pool, ahead, stop), bar:
@@ -136,6 +138,17 @@ def _run_spans(
         tasks = ((*function, study, a, design.rows(a, b), *last) for a, b in spans)
         for result in run_all(pool, ahead, tasks):
             bar.advance(keep(result))
+
+
+def _check_sendable(study: Study) -> None:
+    """Raise unless the events of a study can go to another process."""
+    try:
+        pickle.dumps(study)
+    except Exception as error:  # lambdas, deep expressions, objects of users: each raises its own kind
+        raise PairingError(
+            f"the events or the symbols of `{study.system.name}` cannot be sent to other processes ({error}); write "
+            "then={symbol: expression}, or leave `executor` out"
+        ) from error
 
 
 @contextmanager
