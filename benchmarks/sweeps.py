@@ -47,7 +47,7 @@ def run() -> Iterator[Figure]:
     yield from _beside_others()
     grown = json.loads(run_apart("sweeps", "memory", environment=dict(os.environ)))
     detail = (
-        f"{grown['growth']:.1f} MB more at the peak than {MANY[0]:,} runs left, {grown['results']:.1f} MB of it results; "
+        f"{grown['growth']:.1f} MB over what {MANY[0]:,} runs left, {grown['results']:.1f} MB of it results; "
         f"{grown['seconds']:.0f} s, {grown['cpu']:.0f} s of processor time"
     )
     case, beyond = f"Appell-Hamel, {MANY[1]:,} runs of 10 s", grown["growth"] - grown["results"]

@@ -156,7 +156,7 @@ def test_events_go_to_other_processes_where_they_pickle(track, start, small_chun
     function = da.Event(x, name="function", then=lambda state: state)
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         assert same(sweep(track, start, values, executor=pool, **options), alone)
-        with pytest.raises(da.PairingError, match="cannot be sent to other processes .*lambda"):
+        with pytest.raises(da.PairingError, match=r"cannot be sent to other processes .*lambda"):
             sweep(track, start, values, executor=pool, **{**options, "events": [function]})
 
 

@@ -97,5 +97,5 @@ def _groups(study: Study, rows: np.ndarray, ready: np.ndarray) -> list[np.ndarra
     columns = [k for k, kind in enumerate(study.kinds) if kind == "tolerance"]
     if not columns or not ready.size:
         return [ready] if ready.size else []
-    _, which = np.unique(rows[np.ix_(ready, columns)], axis=0, return_inverse=True)
+    _, which = np.unique(rows[ready][:, columns], axis=0, return_inverse=True)
     return [ready[which.ravel() == k] for k in range(int(which.max()) + 1)]
