@@ -84,7 +84,7 @@ def test_means_crossings_and_named_outputs_are_those_of_runs_one_by_one(track, s
         da.CrossingTime("x", 0.2, direction=-1), da.CrossingTime("vx", direction=1), da.CrossingTime("y", 9.0),
         da.Maximum("tip"), da.Final("y'"), da.Minimum("x''"), "tip", "P.velocity", "x'",
     ]  # fmt: skip
-    for t_end, integrator in ((2.0, None), (20.0, da.DOP853(rtol=1e-5))):
+    for t_end, integrator in ((2.0, None), (20.0, da.DOP853(rtol=1e-8))):
         times = np.linspace(0.0, t_end, 7)
         ingredients = (None, None, integrator)
         study = study_of(track, ("a",), t_end, state=start, outputs=outputs, t_eval=times, ingredients=ingredients)

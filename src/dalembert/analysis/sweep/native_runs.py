@@ -6,7 +6,7 @@ such as a run that fails or meets a singular position, is made by itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -40,7 +40,7 @@ def bench_for(study: Study, recipe: Recipe, outputs: Outputs, z: np.ndarray, par
     return None
 
 
-def _recipe(study: Study, row: np.ndarray) -> Recipe | None:
+def _recipe(study: Study, row: Sequence[float]) -> Recipe | None:
     """The recipe of the run with these values; None if its integrator refuses them."""
     try:
         recipe = study.method(row)
@@ -82,7 +82,7 @@ def run_natively(study: Study, rows: np.ndarray, look: Callable[[float], None]) 
             starts.z[k], starts.parameters[k], starts.codes[k] = state.z, state.parameters, 0
     ready = np.flatnonzero(starts.codes == 0)
     for alike in _groups(study, rows, ready):
-        first, recipe = alike[0], _recipe(study, rows[alike[0]])
+        first, recipe = alike[0], _recipe(study, rows[alike[0]].tolist())
         bench = recipe and bench_for(study, recipe, outputs, starts.z[first], starts.parameters[first])
         if not bench:
             continue
