@@ -30,11 +30,13 @@ class Stated:
 
 
 def prepare(case: LargeCase) -> Solve:
-    """Derive once; every evaluation factorises the saddle matrix anew."""
+    """`solve` is given 1/rtol; every evaluation factorises the saddle matrix anew."""
     s = {FOUR_BAR: _four_bars, NET: _net}.get(case.family, _rope)(case.size)
     nq, nu = s.q.shape[0], s.u.shape[0]
     A = ca.jacobian(s.psi, s.u)
-    values = ca.Function("values", [s.q, s.u], [ca.densify(s.rates), A, ca.densify(s.f), -ca.jtimes(s.psi, s.q, s.rates)])
+    values = ca.Function(
+        "values", [s.q, s.u], [ca.densify(s.rates), A, ca.densify(s.f), -ca.jtimes(s.psi, s.q, s.rates)]
+    )
 
     def rates(_t: float, z: np.ndarray) -> np.ndarray:
         qdot, J, f, b = values(z[:nq], z[nq:])
@@ -43,7 +45,8 @@ def prepare(case: LargeCase) -> Solve:
         right = np.concatenate([np.array(f).ravel(), np.array(b).ravel()])
         return np.concatenate([np.array(qdot).ravel(), splu(saddle).solve(right)[:nu]])
 
-    def solve(rtol: float) -> np.ndarray:
+    def solve(effort: float) -> np.ndarray:
+        rtol = 1.0 / effort
         run = solve_ivp(rates, (0.0, case.t_end), s.z0, "DOP853", [case.t_end], rtol=rtol, atol=rtol)
         return run.y[:nq, -1].reshape(-1, s.columns)[:, :3]
 
@@ -65,7 +68,7 @@ def _four_bars(n: int) -> Stated:
 
 
 def knots(n: int) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int]]]:
-    """Positions and velocities (n^2, 3) of a net's knots at the start, the n pinned ones first, and pairs with a rod."""
+    """Positions and velocities (n^2, 3) of a net's knots at the start, the n pinned first, and pairs with a rod."""
     i, j = np.tile(np.arange(n), n), np.repeat(np.arange(n), n)
     at = net.SPACING * np.column_stack([i, j, 0 * i])
     speed = np.zeros_like(at)
