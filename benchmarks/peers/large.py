@@ -64,9 +64,14 @@ def measure(case: LargeCase, route: LargeRoute) -> Measured:
         effort *= route.factor
         while not attempt(effort) and time.process_time() - begin < PATIENCE and effort < MOST:
             effort *= route.factor
-    if not any(run.error <= ERROR for run in runs):
-        return Measured(case, route, min(runs, key=lambda run: run.error, default=None), "; ".join(failures[-1:]))
-    attempt(effort / math.sqrt(route.factor))
+    met = any(run.error <= ERROR for run in runs)
+    if runs and failures and not met:  # longer steps than those that failed
+        effort = runs[-1].effort * route.factor
+    if met or failures:
+        attempt(effort / math.sqrt(route.factor))
+    nearest = min(runs, key=lambda run: run.error, default=None)
+    if nearest is None or nearest.error > ERROR:
+        return Measured(case, route, nearest, "; ".join(failures[:1]))
     best = min((run for run in runs if run.error <= ERROR), key=lambda run: run.seconds)
     return Measured(case, route, _repeated(case, solve, best), "")
 
@@ -112,11 +117,13 @@ def main() -> int:
     for result in measured(cases):
         results.append(result)
         best = result.best
-        print(
-            f"{result.case.title}, {result.case.t_end:g} s: {result.route.name}: {result.cost:.3g} s per simulated s, "
-            + (f"error {best.error:.0e} at {best.effort:.3g}" if best else f"no run: {result.note}"),
-            flush=True,
+        title = f"{result.case.title}, {result.case.t_end:g} s, {result.route.name}"
+        said = (
+            f"{best.seconds / result.case.t_end:.3g} s per simulated s, error {best.error:.1e} at {best.effort:.3g}"
+            if best
+            else f"no run: {result.note}"
         )
+        print(f"{title}: {said}", flush=True)
     here = Path(__file__).parent
     (here / "LARGE.md").write_text(markdown(results, busy=options.busy), encoding="utf-8")
     plot(results, here.parents[1] / "docs" / "images" / "peers_large.png")
