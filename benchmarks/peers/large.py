@@ -22,7 +22,7 @@ from benchmarks.peers.large_cases import FOUR_BAR, NET, ROPE, LargeCase, Solve
 from benchmarks.peers.large_results import ERROR, LargeRoute, LargeRun, Measured, markdown, plot
 from benchmarks.peers.route import installed
 
-PATIENCE, SHORT, REPEATS = 12.0, 2.0, 3  # seconds of a search; runs below SHORT seconds are repeated
+PATIENCE, SHORT, REPEATS = 8.0, 2.0, 3  # seconds of a search; runs below SHORT seconds are repeated
 FEWEST, MOST = 4.0, 1e12  # efforts
 PASSAGE = "one singular position passed"
 CASES = (
@@ -37,8 +37,8 @@ OURS_ALONE = 5000  # four-bars from which on peers would take minutes
 ROUTES = (
     LargeRoute("dalembert", "dalembert", "benchmarks.peers.large_own", 1e4, 10.0),
     LargeRoute("CasADi + SuperLU, SciPy's DOP853", "casadi", "benchmarks.peers.large_casadi", 1e4, 10.0),
-    LargeRoute("MuJoCo RK4, stiff constraints", "mujoco", "benchmarks.peers.large_mujoco", 32.0, 2.0),
-    LargeRoute("Exudyn, generalised-alpha, index 3", "exudyn", "benchmarks.peers.large_exudyn", 64.0, 2.0),
+    LargeRoute("MuJoCo RK4, stiff constraints", "mujoco", "benchmarks.peers.large_mujoco", 128.0, 2.0),
+    LargeRoute("Exudyn, generalised-alpha, index 3", "exudyn", "benchmarks.peers.large_exudyn", 256.0, 2.0),
 )
 
 
