@@ -17,7 +17,7 @@ LOG = logging.getLogger("dalembert.sweep")  # a line at level INFO for every run
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class RunBlock:
     """The records of runs from `start` on: values (n, ...), samples (n, nt, m), texts (n,)."""
 
     start: int
@@ -27,7 +27,7 @@ class Block:
     message: np.ndarray
 
 
-def run_block(study: Study, start: int, rows: np.ndarray, stop: Any = None) -> Block | None:
+def run_block(study: Study, start: int, rows: np.ndarray, stop: Any = None) -> RunBlock | None:
     """The runs with these values, (n, number of names); None if `stop`, an event, is set meanwhile."""
 
     def look(_t: float) -> None:
@@ -47,7 +47,7 @@ def run_block(study: Study, start: int, rows: np.ndarray, stop: Any = None) -> B
         if stop is None:
             raise
         return None
-    return Block(start, made.values, made.samples, status, message)
+    return RunBlock(start, made.values, made.samples, status, message)
 
 
 def _texts(n: int, text: str) -> np.ndarray:

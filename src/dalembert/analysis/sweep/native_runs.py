@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.analysis.sweep.block_starts import find_block_starts
 from dalembert.analysis.sweep.native_outputs import outputs_of
-from dalembert.analysis.sweep.study import Record, Study
+from dalembert.analysis.sweep.study import RunRecord, Study
 from dalembert.errors import OptionError
 from dalembert.motion.certificate import Tolerances
 from dalembert.motion.state import State
@@ -61,7 +61,7 @@ class Made(NamedTuple):
     values: np.ndarray
     samples: np.ndarray
     done: np.ndarray
-    begun: Mapping[int, Record | State]
+    begun: Mapping[int, RunRecord | State]
 
 
 def run_natively(study: Study, rows: np.ndarray, look: Callable[[float], None]) -> Made:
@@ -69,7 +69,7 @@ def run_natively(study: Study, rows: np.ndarray, look: Callable[[float], None]) 
 
     `look` is called before each start that is found in Python, and may raise.
     """
-    n, (width, shape), begun = len(rows), study.widths, dict[int, Record | State]()
+    n, (width, shape), begun = len(rows), study.widths, dict[int, RunRecord | State]()
     made = Made(np.full((n, width), np.nan), np.full((n, *shape), np.nan), np.zeros(n, dtype=bool), begun)
     outputs = outputs_of(study)
     if outputs is None or not study.system.ideal:

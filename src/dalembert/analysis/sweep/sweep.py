@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.analysis.sweep.blocks import Block, chunk_of, run_block, spans_of
+from dalembert.analysis.sweep.blocks import RunBlock, chunk_of, run_block, spans_of
 from dalembert.analysis.sweep.cost import measured_size
 from dalembert.analysis.sweep.design import read_design
 from dalembert.analysis.sweep.facts import facts_of
@@ -98,7 +98,7 @@ def _run_in_memory(layout: Layout, executor: Any, threads: int | None) -> xr.Dat
         size = max(min(size, design.count // (SHARES * (threads or cores()))), int(size * LEAST / SHORT), 1)
     spans = list(spans_of(design.shape, chunk_of(design.shape, size)))
 
-    def keep(block: Block | None) -> int:
+    def keep(block: RunBlock | None) -> int:
         if block is not None:
             layout.fill(arrays, block)
         return 0 if block is None else len(block.status)
