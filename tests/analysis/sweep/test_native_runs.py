@@ -9,7 +9,7 @@ import dalembert as da
 from dalembert import problems
 from dalembert.analysis.sweep.native_runs import run_natively
 from dalembert.analysis.sweep.request import read_study
-from dalembert.analysis.sweep.study import Record
+from dalembert.analysis.sweep.study import RunRecord
 from dalembert.run.batch.summits import FINE, POINTS, find_summits, find_top, guess_summit
 
 x, vx = dynamicsymbols("x vx")
@@ -28,7 +28,7 @@ def both_ways(study, rows):
     alone = [study.run(row, study.begin(row)) for row in rows]
     made = run_natively(study, rows, lambda _: None)
     done = np.flatnonzero(made.done).tolist()
-    return {k: Record(made.values[k], made.samples[k], "ok", "") for k in done}, alone
+    return {k: RunRecord(made.values[k], made.samples[k], "ok", "") for k in done}, alone
 
 
 def same_bits(natively, alone):
