@@ -1,8 +1,9 @@
 """Ctrl-C during calls that may lose it.
 
-Python's handler raises `KeyboardInterrupt` wherever bytecode runs next. Within a call of CasADi that may be while its
-wrapper tries which type an argument has, and there an error only means that it is another one: of 60 interruptions of
-`casadi.jacobian` 2 were lost, of `casadi.jtimes` 1. What was lost is raised at the next check.
+Python's handler raises `KeyboardInterrupt` wherever bytecode runs next, and calls of CasADi lose it at times: of 60
+interruptions of loops over `casadi.jacobian` 2 were lost, over `casadi.jtimes` 1. The reason is probably that the
+wrapper takes an error, while it tries which type an argument has, for one that does not fit. What was lost is raised at
+the next check.
 """
 
 from __future__ import annotations

@@ -155,7 +155,8 @@ def _derive(statement: Statement, s: Symbols, probe: Probe, progress: CompilePro
 
 def _operations(*graphs: ca.SX) -> int:
     """How many operations, variables and numbers some graphs hold together."""
-    return int(ca.n_nodes(ca.vertcat(ca.SX(0, 1), *[ca.vec(graph) for graph in graphs])))
+    columns = [ca.reshape(graph.nz[:], graph.nnz(), 1) for graph in graphs]  # `vec` needs memory for all zeros
+    return int(ca.n_nodes(ca.vertcat(ca.SX(0, 1), *columns)))
 
 
 def _mechanics(d: Derived, s: Symbols, **rest: ca.SX) -> Mechanics:
