@@ -24,6 +24,7 @@ from dalembert.equations.mechanics import rows_of
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
 from dalembert.initial.dependence import DEPENDENT
+from dalembert.initial.large_levels import SparseLevel, position_level, velocity_level
 from dalembert.native.kernel import Kernel
 
 BESIDE = 1e-3  # distance at which a row is looked at again, relative to the size of the variables and at least this
@@ -66,9 +67,8 @@ class Surface:
 
 def degenerate_rows(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> tuple[str, ...]:
     """Names of the position and velocity rows whose gradient vanishes wherever they hold, near a state."""
-    faintest = faintest_kernel(system)
     x = np.concatenate([(t,), q, u, parameters])
-    if faintest is None or not faintest(x).min() < FAINT**2:  # as it is at almost every state
+    if not _any_faint(system, x):  # as it is at almost every state
         return ()
     nq, nu, n_p, n_v = system.nq, system.nu, system.count("position"), system.count("velocity")
     names = system.constraint_names
@@ -80,6 +80,26 @@ def degenerate_rows(system: System, t: float, q: np.ndarray, u: np.ndarray, para
         n = n_p + n_v
         found += _search(Surface(names, system.kernel("speeds"), x, 1 + nq, nu, n, n + nq, range(n_p, n)))
     return tuple(found)
+
+
+def _any_faint(system: System, x: np.ndarray) -> bool:
+    """Whether the gradient of a row is small beside what it is nearby."""
+    if not system.is_large:
+        faintest = faintest_kernel(system)
+        return faintest is not None and bool(faintest(x).min() < FAINT**2)
+    n_p, n_v = system.count("position"), system.count("velocity")
+    return bool(n_p and _fades(position_level(system), x, range(n_p))) or bool(
+        n_v and _fades(velocity_level(system), x, range(n_p, n_p + n_v))
+    )
+
+
+def _fades(level: SparseLevel, x: np.ndarray, rows: range) -> bool:
+    """As `faintest_kernel`, of the values a level has at two points: many rows are not worth a kernel of their own."""
+    own = slice(level.first, level.first + level.size)
+    beside = x.copy()
+    beside[own] += BESIDE * math.sqrt(1.0 + x[own] @ x[own]) * _directions(level.size)[0]
+    here, there = (level.gradient_sizes(at)[rows.start : rows.stop] for at in (x, beside))
+    return bool((here < FAINT**2 * there).any())
 
 
 def faintest_kernel(system: System) -> Kernel | None:
