@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from dalembert.native import engine_object
+from dalembert.native import engine_object, translation
 from dalembert.native.jit import NATIVE, jit, made_of
 from dalembert.native.object_cache import ObjectCache
 from dalembert.native.types import Floats, Record, f8, floats, i8, ints, several
@@ -123,6 +123,27 @@ def test_sources_that_change_no_native_code_cost_no_build(monkeypatch, tmp_path)
     monkeypatch.setattr(engine_object, "source_key", lambda: "0" * 64)
     counted.load()
     assert counted.built == 1
+
+
+def test_sources_written_since_their_import_name_no_engine(monkeypatch, tmp_path):
+    counted = Counted(monkeypatch, tmp_path)
+    monkeypatch.setattr(engine_object, "are_sources_imported", lambda: False)
+    counted.load()
+    (kept,) = tmp_path.iterdir()  # the object, by what is in this process
+    monkeypatch.setattr(engine_object, "are_sources_imported", lambda: True)
+    counted.load()
+    assert counted.built == 1
+    assert {kept} < {*tmp_path.iterdir()}
+
+
+def test_a_file_that_is_written_is_no_longer_what_was_imported(monkeypatch, tmp_path):
+    source = tmp_path / "native.py"
+    source.touch()
+    monkeypatch.setattr(translation, "sources", lambda: [source])
+    os.utime(source, (0, 0))
+    assert translation.are_sources_imported()
+    source.touch()
+    assert not translation.are_sources_imported()
 
 
 @pytest.mark.parametrize(

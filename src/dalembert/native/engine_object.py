@@ -21,7 +21,16 @@ from dalembert.native.jit import CHECKED, Native, Place, find_by, made_of
 from dalembert.native.kernel import create_machine, load_object, toolchain
 from dalembert.native.object_cache import ObjectCache
 from dalembert.native.shipped import find_object
-from dalembert.native.translation import PACKAGES, ROOT, find_compiler, is_own, own_functions, translate
+from dalembert.native.translation import (
+    PACKAGES,
+    ROOT,
+    are_sources_imported,
+    find_compiler,
+    is_own,
+    own_functions,
+    sources,
+    translate,
+)
 
 _ONE_AT_A_TIME = threading.RLock()
 
@@ -60,9 +69,11 @@ def engine() -> Library:
         shipped = None if CHECKED else find_object(ROOT, PACKAGES)
         if shipped is not None:
             return Library(shipped)
-        cache, sources = ObjectCache(), source_key()
+        cache = ObjectCache()
         # Sources name the content, the content names the object: a change that touches no native code costs no build.
-        content = cache.load(sources)
+        # Files written since they were imported name nothing: what is in this process is not what they say.
+        name = source_key() if are_sources_imported() else None
+        content = None if name is None else cache.load(name)
         code = None if content is None else cache.load(content.decode())
         if code is None:
             natives = own_functions()
@@ -72,7 +83,8 @@ def engine() -> Library:
                 _announce()
                 code = build(natives)
                 cache.store(key, code)
-            cache.store(sources, key.encode())
+            if name is not None and are_sources_imported():
+                cache.store(name, key.encode())
         return Library(code)
 
 
@@ -107,9 +119,8 @@ def _announce() -> None:
 def source_key() -> str:
     """Key of the sources: what the engine would be made of."""
     digest = hashlib.sha256(_toolchain())
-    for package in PACKAGES:
-        for source in sorted((ROOT / package).rglob("*.py")):
-            digest.update(source.read_bytes())
+    for source in sources():
+        digest.update(source.read_bytes())
     return digest.hexdigest()
 
 

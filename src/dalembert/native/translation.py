@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import pkgutil
 import sys
+import time
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -26,6 +27,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = ("native", "solve", "run", "initial")  # folders whose sources make up the engine
 PROCESSES = 2  # more do not pay: each has to import what it translates
 FEW = 50  # functions that are not worth another process
+_IMPORTED = time.time()
 
 
 def own_functions() -> list[Native]:
@@ -37,6 +39,16 @@ def own_functions() -> list[Native]:
     return [native for native in NATIVE.values() if is_own(native)]
 
 
+def sources() -> list[Path]:
+    """The files that the engine is made of."""
+    return [source for package in PACKAGES for source in sorted((ROOT / package).rglob("*.py"))]
+
+
+def are_sources_imported() -> bool:
+    """Whether the files still are what this process has imported: none was written since."""
+    return max(source.stat().st_mtime for source in sources()) < _IMPORTED
+
+
 def is_own(native: Native) -> bool:
     """Whether a function belongs to this package."""
     return native.function.__module__.startswith("dalembert.")
@@ -45,7 +57,8 @@ def is_own(native: Native) -> bool:
 def translate(natives: list[Native]) -> Any:
     """The module of native functions, each also as `c.symbol` for C callers: all of the package, or a few."""
     compiler = find_compiler()
-    count = 1 if len(natives) < FEW else min(PROCESSES, os.cpu_count() or 1)
+    alone = len(natives) < FEW or not are_sources_imported()  # another process would import something else
+    count = 1 if alone else min(PROCESSES, os.cpu_count() or 1)
     others = [_start(k, count) for k in range(1, count)]
     return compiler.join([_share(compiler, natives, 0, count), *map(_received, others)])
 
