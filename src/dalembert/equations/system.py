@@ -199,7 +199,7 @@ class System:
         """
         sizes = ((q, self.coordinates), (u, self.speeds), (parameters, self.parameters))
         if type(t) is float and not len(more) and all(_is_column(a, len(names)) for a, names in sizes):
-            return self._value(name, np.concatenate([(t,), q, u, parameters]))
+            return self.at(name, np.concatenate([(t,), q, u, parameters]))
         q_, u_ = self._checked(q, self.nq, "q"), self._checked(u, self.nu, "u")
         if isinstance(parameters, np.ndarray):
             p = self._checked(parameters, len(self.parameters), "parameters")
@@ -214,11 +214,11 @@ class System:
         if lead:
             pieces = [np.broadcast_to(piece, (*lead, piece.shape[-1])) for piece in pieces]
         x = np.concatenate(pieces, axis=-1)
-        out = np.array([self._value(name, row) for row in x.reshape(-1, x.shape[-1])])
+        out = np.array([self.at(name, row) for row in x.reshape(-1, x.shape[-1])])
         return out.reshape(*lead, self.functions[name].size1_out(0))
 
-    def _value(self, name: str, x: np.ndarray) -> np.ndarray:
-        """One of `functions` at one point."""
+    def at(self, name: str, x: np.ndarray) -> np.ndarray:
+        """One of `functions` at one point, x = (t, q, u, p) in one array."""
         if name in self.kernels.native:
             return self.kernels.native[name](x)
         function = self.functions[name]

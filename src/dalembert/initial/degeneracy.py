@@ -24,6 +24,7 @@ from dalembert.equations.mechanics import rows_of
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
 from dalembert.initial.dependence import DEPENDENT
+from dalembert.initial.request import measured
 from dalembert.native.kernel import Kernel
 
 BESIDE = 1e-3  # distance at which a row is looked at again, relative to the size of the variables and at least this
@@ -50,35 +51,38 @@ class Surface:
     held: int
     total: int
     rows: range
+    units: np.ndarray  # sizes of the variables, by which all of them are measured
 
     @property
     def z(self) -> np.ndarray:
-        """The variables in the state, (size,)."""
-        return self.x[self.first : self.first + self.size]
+        """The variables in the state, (size,), in units of their sizes."""
+        return self.x[self.first : self.first + self.size] / self.units
 
     def at(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values (total,) and gradients (total, size) of all rows."""
         x = self.x.copy()
-        x[self.first : self.first + self.size] = z
+        x[self.first : self.first + self.size] = z * self.units
         out = self.kernel(x)
-        return out[: self.total], out[self.total :].reshape(self.total, self.size)
+        return out[: self.total], out[self.total :].reshape(self.total, self.size) * self.units
 
 
 def degenerate_rows(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> tuple[str, ...]:
     """Names of the position and velocity rows whose gradient vanishes wherever they hold, near a state."""
     faintest = system.optional_kernel("faintest gradient", lambda: _faintest_gradient(system))
-    x = np.concatenate([(t,), q, u, parameters])
-    if faintest is None or not faintest(x)[0] < FAINT**2:  # as it is at almost every state
+    if faintest is None:
+        return ()
+    x, scales = np.concatenate([(t,), q, u, parameters]), measured()(system, t, q, u, parameters, 0.0)
+    if not faintest(np.concatenate([x, scales.q, scales.u]))[0] < FAINT**2:  # as it is at almost every state
         return ()
     nq, nu, n_p, n_v = system.nq, system.nu, system.count("position"), system.count("velocity")
     names = system.constraint_names
     found: list[str] = []
     if n_p:
         n = n_p + len(system.invariants)
-        found += _search(Surface(names, system.kernel("assembly"), x, 1, nq, n, n, range(n_p)))
+        found += _search(Surface(names, system.kernel("assembly"), x, 1, nq, n, n, range(n_p), scales.q))
     if n_v:
         n = n_p + n_v
-        found += _search(Surface(names, system.kernel("speeds"), x, 1 + nq, nu, n, n + nq, range(n_p, n)))
+        found += _search(Surface(names, system.kernel("speeds"), x, 1 + nq, nu, n, n + nq, range(n_p, n), scales.u))
     return tuple(found)
 
 
@@ -100,17 +104,21 @@ def describe(names: Sequence[str]) -> str:
 
 
 def _faintest_gradient(system: System) -> ca.Function | None:
-    """The least (|G| / |G beside the state|)^2 of all rows as a function of x; None if all gradients are constant."""
+    """The least (|G| / |G beside the state|)^2 of all rows as a function of x and the sizes of q and u.
+
+    Variables are measured by their sizes. None if all gradients are constant.
+    """
     m, n_p = system.mechanics, system.count("position")
     ratios = []
-    for rows, z in ((m.phi, m.q), (m.psi[n_p:, :], m.u)):
-        G = ca.jacobian(rows, z)
+    units = [ca.SX.sym("units", n) for n in (system.nq, system.nu)]
+    for rows, z, unit in ((m.phi, m.q, units[0]), (m.psi[n_p:, :], m.u, units[1])):
+        G = ca.jacobian(rows, z) * ca.repmat(unit.T, rows.shape[0], 1)
         vary = [k for k in range(rows.shape[0]) if ca.depends_on(G[k, :], z)]
         sizes = ca.densify(ca.sum2(rows_of(G, vary) ** 2))
-        reach = BESIDE * ca.sqrt(1 + ca.sumsqr(z))
-        ratios.append(sizes / ca.substitute(sizes, z, z + reach * ca.DM(_directions(z.shape[0])[0])))
+        reach = BESIDE * ca.sqrt(1 + ca.sumsqr(z / unit))
+        ratios.append(sizes / ca.substitute(sizes, z, z + reach * unit * ca.DM(_directions(z.shape[0])[0])))
     found = ca.vertcat(*ratios)
-    return ca.Function("faintest_gradient", [m.x], [ca.mmin(found)]) if found.shape[0] else None
+    return ca.Function("faintest_gradient", [ca.vertcat(m.x, *units)], [ca.mmin(found)]) if found.shape[0] else None
 
 
 def _search(surface: Surface) -> list[str]:

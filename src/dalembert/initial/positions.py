@@ -19,6 +19,7 @@ def position_stage(task: Task) -> Stage:
     free[list(task.wishes.q)] = False
     x = task.x(target, task.target[nq:])
     weights = None if task.weights is None else task.weights[:nq]
+    scales = task.scales(target, task.target[nq:])
     return Stage(
         level=made,
         x=x,
@@ -26,7 +27,9 @@ def position_stage(task: Task) -> Stage:
         wanted=np.array([0.0] * made.required + list(task.wishes.joints.values())),
         target=target,
         free=free,
-        metric=lambda: weighted(position_metric(s, x), weights),
+        metric=lambda: weighted(position_metric(s, x, scales), weights),
+        sizes=scales.q,
+        row_sizes=np.concatenate([scales.position, np.ones(len(s.invariants))]),
         low=task.low[:nq],
         high=task.high[:nq],
         bounded=task.bounded,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from dalembert.run.engine import Evaluation
     from dalembert.run.run_facts import RunFacts
+    from dalembert.run.scales import Scales
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -203,10 +204,10 @@ class Motion(Recorded):
         # Where constraints are dependent for an instant, A u' = b is not determined; what counts is that positions and
         # velocities hold there, and that is judged at every sample.
         judged = np.ones_like(dependent) if dependent.all() else ~dependent
-        scales = {"velocity": self._rate_scales()}
+        sizes = {"acceleration": np.ones(self.system.nc), **self._row_sizes()}
         findings = [
             worst_of(level, name, self.t, np.where(judged, values, 0.0) if level == "acceleration" else values,
-                     getattr(allowed, level) * (scales[level][k] if level in scales else 1.0))
+                     getattr(allowed, level), float(sizes[level][k]))
             for level, columns in self.violation.items()
             for k, (name, values) in enumerate(columns.items())
         ]  # fmt: skip
@@ -226,12 +227,28 @@ class Motion(Recorded):
             not_unique=self._not_unique() if dependent.all() else (),
         )
 
-    def _rate_scales(self) -> np.ndarray:
-        """The largest sums of |A_kj u_j| at samples here and there, at least 1, (nc,)."""
+    def _row_sizes(self) -> dict[str, np.ndarray]:
+        """Sizes of phi (np,) and psi (np + nv,): those of the run, or larger where gradients or speeds grew."""
+        s, n_p, n = self.system, self.system.count("position"), len(self._scales.velocity)
         at = np.unique(np.linspace(0, len(self) - 1, 100).astype(int))
-        A = self.system.constraint_jacobian(self.t[at], self.q[at], self.u[at], self.parameters)
-        sums = np.einsum("tkj,tj->tk", np.abs(A), np.abs(self.u[at]))
-        return np.fmax.reduce(sums, axis=0, initial=1.0)
+        A = np.abs(s.constraint_jacobian(self.t[at], self.q[at], self.u[at], self.parameters)[:, :n])
+        gradients = np.fmax.reduce(A, axis=0, initial=0.0)
+        moved = np.fmax.reduce(np.einsum("tkj,tj->tk", A, np.abs(self.u[at])), axis=0, initial=0.0)
+        spread = (gradients * self._scales.u).max(axis=1, initial=0.0)
+        return {
+            "position": np.maximum(self._scales.position, spread[:n_p] / self._scales.rate),
+            "velocity": np.maximum(self._scales.velocity, np.maximum(spread, moved)),
+        }
+
+    @cached_property
+    def _scales(self) -> Scales:
+        """The sizes the run went by; if it is not known, those at the first sample."""
+        if self.facts is not None and self.facts.scales is not None:
+            return self.facts.scales
+        from dalembert.run.accelerations import measured
+
+        span = float(self.t[-1] - self.t[0])
+        return measured(self.system, float(self.t[0]), self.q[0], self.u[0], self.parameters, span)
 
     def _not_unique(self) -> tuple[str, ...]:
         return tuple(name for name in self.system.constraint_names if not self.unique[name])

@@ -30,6 +30,9 @@ class Plan(Record):
         # gradients, for drift controls that work on the whole state.
         *ints("dynamics motion residual displacement invariant energy onto_positions onto_velocities"),
         *ints("onto_energy onto_constraints newton feedback_kernel gradients"),
+        # Kernels that sizes are found with: assembly (phi and invariants with gradients in q), speeds (psi and q' with
+        # gradients in u; 0 if q' = u).
+        *ints("assembly speeds"),
         # Blocks of mem. x holds t, q, u, p; behind it an estimate of u' and of multipliers (xudot), if constraints are
         # not linear in u', the length of the step being made, and the options of the drift control, so that kernels
         # can read them as the tail of x.
@@ -44,8 +47,11 @@ class Plan(Record):
         # Workspace of the solves, of displacements, of signs of la last found, of Newton's method; where the workspace
         # of a formulation or a drift control starts.
         *ints("matrix scale rhs remainder column shift sign linearised mass_copy work"),
+        # Sizes of q, u and the energy; of phi and psi, then the rate (see `run.scales`); what the kernels of it write.
+        # `units` is the address of the sizes that atol is relative to, one per entry of a state (q, u, work).
+        *ints("sizes row_sizes assembled kinematics units"),
         # Integer workspace: where it is and its size; pivot order and pivot sizes; that of a formulation.
-        *ints("ints n_ints permutation pivots work_ints"),
+        *ints("ints n_ints permutation pivots work_ints kinds"),
         # The static choice of a formulation: how many constraints are independent, their numbers, and those of the
         # speeds, the dependent ones first.
         *ints("chosen chosen_rows chosen_speeds"),
@@ -115,9 +121,13 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
             "rates": nq + nu + 1 + nc + 1, "residuals": nc + sizes["np"], "invariants": ni * (1 + nq), "energies": 2,
             "matrix": n * n, "scale": n, "rhs": n + 1, "remainder": n, "column": 2 * n, "shift": nq + 1, "sign": nc,
             "linearised": curved * (2 * nu + 1) + bent, "mass_copy": bent,
+            "sizes": nq + nu + 1 + 2 * sizes["np"] + sizes["nv"] + 1, "assembled": (sizes["np"] + ni) * (1 + nq),
+            "kinematics": (sizes["np"] + sizes["nv"] + nq) * (1 + nu),
         },
-        {"permutation": n, "pivots": n, "chosen_rows": nc, "chosen_speeds": nu},
+        {"permutation": n, "pivots": n, "chosen_rows": nc, "chosen_speeds": nu, "kinds": nq},
     )  # fmt: skip
+    plan.row_sizes = plan.sizes + nq + nu + 1
+    work.mem[plan.sizes : plan.row_sizes + 2 * sizes["np"] + sizes["nv"] + 1] = 1.0
     plan.udot = plan.rates + nq
     plan.total_power = plan.udot + nu
     plan.multiplier, plan.quality = plan.total_power + 1, plan.total_power + 1 + nc

@@ -64,12 +64,23 @@ def largest(mem, start, count):
     return worst
 
 
+@jit(f8(Plan, Floats, i8, i8))
+def largest_residual(plan, mem, first, count):
+    """The largest of `count` residuals from `first` on relative to the sizes of their rows; infinite if not finite."""
+    worst, r, s = 0.0, plan.residuals + first, plan.row_sizes + first
+    for k in range(count):
+        if not math.isfinite(mem[r + k]):
+            return math.inf
+        worst = max(worst, abs(mem[r + k]) / mem[s + k])
+    return worst
+
+
 @jit(f8(Plan, Floats, f8, Floats))
 def violation(plan, mem, t, z):
-    """The largest residual of a position or velocity constraint at (t, z)."""
+    """The largest residual of a position or velocity constraint at (t, z), relative to the size of its row."""
     load_state(plan, mem, t, z)
     call_kernel(plan.residual, mem, plan.x, plan.residuals)
-    return largest(mem, plan.residuals, 2 * plan.np + plan.nv)
+    return largest_residual(plan, mem, 0, 2 * plan.np + plan.nv)
 
 
 @jit(i8(Floats))
@@ -93,35 +104,47 @@ def rates(plan, mem, t, z, zdot):
 
 @jit(f8(Plan, Floats))
 def balance_residual(plan, mem):
-    """Largest entry of M u' - f - W^T la relative to the largest term in it: how well the solve was done."""
+    """Largest entry of M u' - f - W^T la relative to the largest sum of |terms|: how well the solve was done.
+
+    Entries are multiplied by the sizes of their speeds, so that forces and torques can be compared.
+    """
     nu, nc = plan.nu, plan.nc
     M, f, W, ud, la = plan.mass, plan.force, plan.direction, plan.udot, plan.multiplier
     worst, scale = 0.0, 1e-300
     for i in range(nu):
-        total = -mem[f + i]
-        scale = max(scale, abs(mem[f + i]))
+        size = mem[plan.sizes + plan.nq + i]
+        total, terms = -mem[f + i], abs(mem[f + i])
         for j in range(nu):
             term = mem[M + i * nu + j] * mem[ud + j]
             total += term
-            scale = max(scale, abs(term))
+            terms += abs(term)
         for k in range(nc):
             term = mem[W + k * nu + i] * mem[la + k]
             total -= term
-            scale = max(scale, abs(term))
-        worst = max(worst, abs(total))
+            terms += abs(term)
+        worst, scale = max(worst, abs(total) * size), max(scale, terms * size)
     return worst / scale
 
 
-@jit(f8(Plan, Floats, i8))
-def _acceleration_residual(plan, mem, k):
-    """(A u' - b)_k relative to the largest term in it."""
+@jit(f8(Plan, Floats))
+def acceleration_size(plan, mem):
+    """The largest |u'| relative to the sizes of the speeds."""
+    worst = 0.0
+    for i in range(plan.nu):
+        worst = max(worst, abs(mem[plan.udot + i]) / mem[plan.sizes + plan.nq + i])
+    return worst
+
+
+@jit(f8(Plan, Floats, i8, f8))
+def _acceleration_residual(plan, mem, k, size):
+    """(A u' - b)_k relative to the sum of |terms| if every acceleration is `size` times the size of its speed."""
     nu, A, ud, b = plan.nu, plan.jacobian, plan.udot, mem[plan.bias + k]
-    total, scale = -b, max(abs(b), 1e-300)
+    total, scale = -b, 0.0
     for i in range(nu):
-        term = mem[A + k * nu + i] * mem[ud + i]
-        total += term
-        scale = max(scale, abs(term))
-    return total / max(scale, 1.0)
+        a = mem[A + k * nu + i]
+        total += a * mem[ud + i]
+        scale += abs(a) * mem[plan.sizes + plan.nq + i]
+    return total / max(scale * size + abs(b), 1e-300)
 
 
 @jit(i8(Plan, Floats, Floats, Floats, Floats))
@@ -133,7 +156,7 @@ def sample(plan, mem, ts, zs, out):
     """
     from_state = plan.nz
     nu, nc, n_res = plan.nu, plan.nc, 2 * plan.np + plan.nv
-    width = nu + nc + n_res + nc + 4
+    width, rate = nu + nc + n_res + nc + 4, mem[plan.row_sizes + n_res]
     for row in range(ts.size):
         z = zs[row * from_state : (row + 1) * from_state]
         load_state(plan, mem, ts[row], z)
@@ -151,8 +174,9 @@ def sample(plan, mem, ts, zs, out):
         for k in range(n_res):
             out[at + k] = mem[plan.residuals + k]
         at += n_res
+        size = max(acceleration_size(plan, mem), rate)
         for k in range(nc):
-            out[at + k] = _acceleration_residual(plan, mem, k)
+            out[at + k] = _acceleration_residual(plan, mem, k, size)
         at += nc
         call_kernel(plan.energy, mem, plan.x, plan.energies)
         out[at] = mem[plan.energies]
@@ -173,7 +197,8 @@ def complete(plan, mem, t, z, out):
     call_accelerate(plan.accelerate, (plan, mem))
     move(out, 0, mem, plan.udot, nu)
     move(out, nu, mem, plan.multiplier, nc)
+    size = max(acceleration_size(plan, mem), mem[plan.row_sizes + 2 * plan.np + plan.nv])
     for k in range(nc):
-        out[nu + nc + k] = _acceleration_residual(plan, mem, k)
+        out[nu + nc + k] = _acceleration_residual(plan, mem, k, size)
     out[nu + 2 * nc] = balance_residual(plan, mem)
     return 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from dalembert.equations.system import System
 from dalembert.errors import DalembertError
 from dalembert.motion.motion import Motion
 from dalembert.motion.sequence import MotionSequence
@@ -14,6 +15,7 @@ from dalembert.motion.state import State
 from dalembert.run.events import Doubt, Event, Occurrence, Occurrences
 from dalembert.run.every import Every, Schedule
 from dalembert.run.recipe import Recipe
+from dalembert.run.scales import Scales
 from dalembert.run.segment import NO_PAST, Past, Progress, run_segment, states_of
 from dalembert.run.state_changes import changed
 from dalembert.run.status import Status
@@ -62,6 +64,7 @@ class _Course:
     status: Status = Status.OK  # of the last segment
     doubts: dict[str, Doubt] = field(default_factory=dict)
     past: Past = NO_PAST  # what events remember of the state to go on from
+    scales: dict[System, Scales] = field(default_factory=dict)  # found where a system first moves
     pace: dict[str, list[float]] = field(default_factory=dict)  # times of changes, by event; all of them under ""
 
     def go_on(self, state: State) -> State | None:
@@ -73,6 +76,10 @@ class _Course:
             state = ticked
         end = min(self.schedule.next, self.span[1])
         engine, zeros = self.recipe.engine(state.system, state.parameters), self._zeros()
+        if state.system in self.scales:
+            engine.take_scales(self.scales[state.system])
+        else:
+            self.scales[state.system] = engine.measure(state.t, state.z, self.span[1] - state.t)
         segment = run_segment(
             self.recipe, engine, state, (state.t, end), self._times(state.t, end), self.progress, zeros, self.past
         )

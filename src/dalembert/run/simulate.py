@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dalembert.run.engine import Drift, Formulation
     from dalembert.run.integrators.integrator import Integrator
 
-CONSISTENT = 1e-8  # a larger violation at the start is refused rather than silently repaired
+CONSISTENT = 1e-8  # a larger violation at the start, relative to the row's size, is refused instead of repaired
 
 
 def simulate(
@@ -76,8 +76,9 @@ def simulate(
     with closing(Progress(system.name, span)) as progress:
         recipe = Recipe(formulation, drift, integrator)
         engine = recipe.engine(system, state.parameters)
+        scales = engine.measure(span[0], state.z, span[1] - span[0])
         if not engine.violation(span[0], state.z) <= CONSISTENT:
-            raise _inconsistent(state, span[0])
+            raise _inconsistent(state, span[0], scales.rows)
         if not known:
             check_degeneracy(system, span[0], state.q, state.u, values)
         if looked_for:
@@ -105,15 +106,16 @@ def check_locates(integrator: Integrator) -> None:
         )
 
 
-def _inconsistent(state: State, t: float) -> InconsistentStateError:
-    """What to say about a state that violates position or velocity constraints at time t."""
+def _inconsistent(state: State, t: float, sizes: np.ndarray) -> InconsistentStateError:
+    """What to say about a state that violates position or velocity constraints, of these sizes, at time t."""
     system, names = state.system, state.system.constraint_names
     out = system.evaluate("residual", t, state.q, state.u, state.parameters)
     phi, psi = np.split(out, [system.count("position")])
     residuals = {("position", names[k]): float(v) for k, v in enumerate(phi)}
     residuals |= {("velocity", names[k]): float(v) for k, v in enumerate(psi)}
-    bad = {key: value for key, value in residuals.items() if not abs(value) <= CONSISTENT}
-    (level, name), worst = max(bad.items(), key=lambda item: abs(item[1]))
+    shares = dict(zip(residuals, np.abs(out) / sizes, strict=True))
+    bad = {key: value for key, value in residuals.items() if not shares[key] <= CONSISTENT}
+    (level, name), worst = max(bad.items(), key=lambda item: shares[item[0]])
     return InconsistentStateError(
         f"the state violates {len(bad)} of {len(residuals)} constraints of `{system.name}` at t = {t:g} "
         f"(worst: {level} of `{name}`, {worst:.3g}); call system.initial(...) for a consistent state",

@@ -27,9 +27,10 @@ def unroll_saddle(M: ca.SX, f: ca.SX, A: ca.SX, b: ca.SX, *, augment: bool) -> t
     """
     nu, nc = M.shape[0], A.shape[0]
     if augment and nc:
-        # Scaled so that both terms have the same size.
-        weight = (ca.trace(M) + 1e-300) / (ca.sumsqr(A) + 1e-300)
-        M, f = M + weight * ca.mtimes(A.T, A), f + weight * ca.mtimes(A.T, b)
+        # Each row is scaled so that its term has the size of M.
+        weight = (ca.trace(M) + 1e-300) / (ca.densify(ca.sum2(A**2)) + 1e-300)
+        G = A.T * ca.repmat(weight.T, nu, 1)
+        M, f = M + ca.mtimes(G, A), f + ca.mtimes(G, b)
     K = ca.vertcat(ca.horzcat(M, A.T), ca.horzcat(A, ca.SX(nc, nc)))
     order, cost = _order(K.sparsity(), nu)
     if cost > LIMIT:

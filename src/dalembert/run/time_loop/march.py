@@ -69,12 +69,14 @@ def march(
     engine.begin(
         span[0],
         z0,
+        span[1] - span[0],
         integrator=method.name,
         order=method.order,
         step=None if method.adaptive else method.first_step,
         tolerance=max(method.rtol, method.atol),
         stability=method.stability,
     )
+    engine.set_units(absolute=method.absolute)
     recalled = engine.recall(span[0])
     if not engine.choices:
         engine.choose(span[0], z0)

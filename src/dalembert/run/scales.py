@@ -1,0 +1,306 @@
+"""`Scales`: the size of each coordinate, speed and constraint row in one state; what is small is small beside them.
+
+Angles and quaternions have size 1. All lengths of a model share one size: the largest of their values, of the lever
+arms at which angles move them, and of the way to where the constraints hold. A coordinate that the geometry does not
+depend on, such as how far something has rolled, has the size that carries as much kinetic energy as the others. Speeds
+are sizes of coordinates times a rate: that at which forces or constraints change the motion, sqrt(force x size /
+energy). A row has the size that the largest entry of its gradient, times the size of the variable there, gives it. So other units, or a row
+multiplied by a number, multiply the sizes and change nothing else.
+
+The block `sizes` of mem holds q (nq), u (nu), the energy; from `row_sizes` phi (np) and psi (np + nv); then the rate.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.native.intrinsics import ints_at
+from dalembert.native.jit import jit
+from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
+from dalembert.native.workspace import Workspace
+from dalembert.run.evaluate import load_state
+
+ANGLE, LENGTH, FREE = range(3)  # as in `equations.kinds`
+SPUN = 0.1  # share of the rates at the start that counts beside the forces
+NOISE = 1e-9  # lengths below this part of the way travelled in the time of a run are round-off
+TRAVELLED = 1e-3  # share of that way that is their size then
+BESIDE = 0.1  # part of the sizes by which to look beside the state, where gradients may be larger
+
+
+@dataclass(frozen=True, eq=False)
+class Scales:
+    """The sizes of a system in a state, as native code lays them out; `nq`, `nu`, `n_p` say where parts begin."""
+
+    values: np.ndarray
+    nq: int
+    nu: int
+    n_p: int
+
+    @staticmethod
+    def read(work: Workspace, system: System) -> Scales:
+        """The sizes native code has left in a workspace."""
+        plan = work.plan
+        end = plan.row_sizes + 2 * plan.np + plan.nv + 1
+        return Scales(work.mem[plan.sizes : end].copy(), system.nq, system.nu, plan.np)
+
+    @property
+    def q(self) -> np.ndarray:
+        """Sizes of coordinates, (nq,)."""
+        return self.values[: self.nq]
+
+    @property
+    def u(self) -> np.ndarray:
+        """Sizes of speeds, (nu,)."""
+        return self.values[self.nq : self.nq + self.nu]
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Sizes of (phi, psi), as the kernel "residual" gives them, (2 np + nv,)."""
+        return self.values[self.nq + self.nu + 1 : -1]
+
+    @property
+    def position(self) -> np.ndarray:
+        """Sizes of phi, (np,)."""
+        return self.rows[: self.n_p]
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Sizes of psi, (np + nv,)."""
+        return self.rows[self.n_p :]
+
+    @property
+    def energy(self) -> float:
+        """The size of kinetic energies."""
+        return float(self.values[self.nq + self.nu])
+
+    @property
+    def rate(self) -> float:
+        """How fast the motion is: sizes of speeds are those of coordinates times it."""
+        return float(self.values[-1])
+
+
+@jit(f8(f8))
+def _positive(size):
+    """The size, 1 where there is none."""
+    return size if 0.0 < size < math.inf else 1.0
+
+
+@jit(i8(Plan, Floats))
+def _evaluate(plan, mem):
+    """Everything sizes depend on at the state in x."""
+    call_kernel(plan.dynamics, mem, plan.x, plan.out)
+    call_kernel(plan.assembly, mem, plan.x, plan.assembled)
+    if plan.speeds:
+        call_kernel(plan.speeds, mem, plan.x, plan.kinematics)
+    return 0
+
+
+@jit(f8(Plan, Floats, i8, i8))
+def _leads(plan, mem, i, j):
+    """|C_ij| of q' = C u + D."""
+    if not plan.speeds:
+        return 1.0 if i == j else 0.0
+    first = (plan.np + plan.nv) * (1 + plan.nu) + plan.nq
+    return abs(mem[plan.kinematics + first + i * plan.nu + j])
+
+
+@jit(f8(Plan, Floats, i8))
+def _inertia(plan, mem, i):
+    """About what inertia a change of coordinate i meets; 0 if none."""
+    best, at = 0.0, -1
+    for j in range(plan.nu):
+        c = _leads(plan, mem, i, j)
+        if c > best:
+            best, at = c, j
+    return abs(mem[plan.mass + at * plan.nu + at]) / best**2 if at >= 0 else 0.0
+
+
+@jit(f8(Plan, Floats, i8))
+def _largest_energy(plan, mem, kind):
+    """The largest inertia x size^2 of coordinates of a kind, or of all that are not free (kind < 0)."""
+    kinds = ints_at(plan.ints, plan.n_ints)
+    found = 0.0
+    for i in range(plan.nq):
+        own = kinds[plan.kinds + i]
+        if own == kind or (kind < 0 and own != FREE):
+            energy = _inertia(plan, mem, i) * mem[plan.sizes + i] ** 2
+            if energy < math.inf:
+                found = max(found, energy)
+    return found
+
+
+@jit(f8(Plan, Floats, i8))
+def _longest(plan, mem, kind):
+    """The largest value, lever arm or way to the constraints of lengths, the coordinates of a kind; 0 if none shows."""
+    kinds = ints_at(plan.ints, plan.n_ints)
+    nq, rows = plan.nq, plan.np + plan.ni
+    size = 0.0
+    for i in range(nq):
+        if kinds[plan.kinds + i] == kind:
+            size = max(size, abs(mem[plan.xq + i]))
+    for k in range(rows):
+        turn = along = 0.0
+        for i in range(nq):
+            g = abs(mem[plan.assembled + rows + k * nq + i])
+            if kinds[plan.kinds + i] == kind:
+                along = max(along, g)
+            elif kinds[plan.kinds + i] == ANGLE:
+                turn = max(turn, g)
+        if along > 0.0:
+            arm = max(turn, abs(mem[plan.assembled + k])) / along
+            if arm < math.inf:
+                size = max(size, arm)
+    return size
+
+
+@jit(f8(Plan, Floats, i8, f8))
+def _travelled(plan, mem, kind, span):
+    """How far coordinates of a kind get within `span`, if nothing but the forces acts."""
+    kinds = ints_at(plan.ints, plan.n_ints)
+    fastest = strongest = 0.0
+    for i in range(plan.nq):
+        if kinds[plan.kinds + i] == kind:
+            fastest = max(fastest, abs(mem[plan.qdot + i]))
+            for j in range(plan.nu):
+                inertia = abs(mem[plan.mass + j * plan.nu + j])
+                if inertia > 0.0:
+                    strongest = max(strongest, abs(mem[plan.force + j]) / inertia * _leads(plan, mem, i, j))
+    return span * (fastest + span * strongest)
+
+
+@jit(f8(Plan, Floats, Floats, i8))
+def _at_a_distance(plan, mem, z, kind):
+    """A length for rows of second order, seen from a place where all coordinates and gradients are zero; 0 if none."""
+    kinds = ints_at(plan.ints, plan.n_ints)
+    nq, rows = plan.nq, plan.np + plan.ni
+    size = 0.0
+    for i in range(nq):
+        mem[plan.xq + i] += math.cos(1.0 + i)
+    move(mem, plan.row_sizes, mem, plan.assembled, plan.np)
+    call_kernel(plan.assembly, mem, plan.x, plan.assembled)
+    for k in range(plan.np):
+        along = 0.0
+        for i in range(nq):
+            if kinds[plan.kinds + i] == kind:
+                along = max(along, abs(mem[plan.assembled + rows + k * nq + i]))
+        if along > 0.0:
+            far = math.sqrt(abs(mem[plan.row_sizes + k]) / along)
+            if far < math.inf:
+                size = max(size, far)
+    move(mem, plan.xq, z, 0, nq)
+    call_kernel(plan.assembly, mem, plan.x, plan.assembled)
+    return size
+
+
+@jit(i8(Plan, Floats, Floats, f8))
+def _measure_coordinates(plan, mem, z, span):
+    """Sizes of the coordinates."""
+    kinds = ints_at(plan.ints, plan.n_ints)
+    angles = lengths = 0
+    for i in range(plan.nq):
+        mem[plan.sizes + i] = 1.0
+        angles += kinds[plan.kinds + i] == ANGLE
+        lengths += kinds[plan.kinds + i] == LENGTH
+    if angles == plan.nq:
+        return 0
+    kind = LENGTH if lengths or angles else FREE
+    if lengths or not angles:
+        size = _longest(plan, mem, kind)
+        heavy = _largest_energy(plan, mem, kind)
+        if size == 0.0 and angles and heavy > 0.0:
+            size = math.sqrt(_largest_energy(plan, mem, ANGLE) / heavy)
+        if size == 0.0 and plan.np:
+            size = _at_a_distance(plan, mem, z, kind)
+        way = _travelled(plan, mem, kind, span)
+        if size <= NOISE * way < math.inf:
+            size = TRAVELLED * way
+        for i in range(plan.nq):
+            if kinds[plan.kinds + i] == kind:
+                mem[plan.sizes + i] = _positive(size)
+    if kind != FREE:
+        energy = _largest_energy(plan, mem, -1)
+        for i in range(plan.nq):
+            inertia = _inertia(plan, mem, i)
+            if kinds[plan.kinds + i] == FREE and inertia > 0.0:
+                mem[plan.sizes + i] = _positive(math.sqrt(energy / inertia))
+    return 0
+
+
+@jit(f8(Plan, Floats))
+def _find_rate(plan, mem):
+    """The rate of the motion, with speeds that move coordinates by their sizes in unit time in place; 0 if none."""
+    nu, u = plan.nu, plan.sizes + plan.nq
+    energy = power = square = spun = 0.0
+    for j in range(nu):
+        size = mem[u + j]
+        energy = max(energy, abs(mem[plan.mass + j * nu + j]) * size**2)
+        power = max(power, abs(mem[plan.force + j]) * size)
+        spun = max(spun, abs(mem[plan.xu + j]) / size)
+    for k in range(plan.nc):
+        reach = 0.0
+        for j in range(nu):
+            reach += abs(mem[plan.jacobian + k * nu + j]) * mem[u + j]
+        asked = abs(mem[plan.bias + k]) / reach if reach > 0.0 else 0.0
+        if asked < math.inf:
+            square = max(square, asked)
+    if 0.0 < energy < math.inf and power < math.inf:
+        square = max(square, power / energy)
+    rate = math.sqrt(square)
+    return max(rate, SPUN * spun) if spun < math.inf else rate
+
+
+@jit(i8(Plan, Floats))
+def _raise_rows(plan, mem):
+    """Row sizes at least |gradients| x sizes at the state last evaluated."""
+    nq, nu, n, s, rows = plan.nq, plan.nu, plan.np, plan.sizes, plan.np + plan.ni
+    for k in range(n):
+        largest = 0.0
+        for i in range(nq):
+            largest = max(largest, abs(mem[plan.assembled + rows + k * nq + i]) * mem[s + i])
+        if mem[plan.row_sizes + k] < largest < math.inf:
+            mem[plan.row_sizes + k] = largest
+    for k in range(n + plan.nv):
+        largest = 0.0
+        for j in range(nu):
+            largest = max(largest, abs(mem[plan.jacobian + k * nu + j]) * mem[s + nq + j])
+        if mem[plan.row_sizes + n + k] < largest < math.inf:
+            mem[plan.row_sizes + n + k] = largest
+    return 0
+
+
+@jit(i8(Plan, Floats, f8, Floats, f8))
+def measure(plan, mem, t, z, span):
+    """Sizes in the state z = (q, u) at time t into `sizes`; `span` is the length of the run, 0 if there is none."""
+    nq, nu, s, n_rows = plan.nq, plan.nu, plan.sizes, 2 * plan.np + plan.nv
+    load_state(plan, mem, t, z)
+    _evaluate(plan, mem)
+    _measure_coordinates(plan, mem, z, span)
+    for j in range(nu):
+        share = 0.0
+        for i in range(nq):
+            share = max(share, _leads(plan, mem, i, j) / mem[s + i])
+        mem[s + nq + j] = _positive(1.0 / share if share > 0.0 else 0.0)
+    rate = _find_rate(plan, mem)
+    if span > 0.0:
+        rate = max(rate, 1.0 / span)
+    rate = _positive(rate)
+    energy = 0.0
+    for j in range(nu):
+        mem[s + nq + j] *= rate
+        energy = max(energy, abs(mem[plan.mass + j * nu + j]) * mem[s + nq + j] ** 2)
+    mem[s + nq + nu] = _positive(energy)
+    for k in range(n_rows):
+        mem[plan.row_sizes + k] = 0.0
+    _raise_rows(plan, mem)
+    for i in range(nq):
+        mem[plan.xq + i] += BESIDE * mem[s + i] * math.cos(1.0 + i)
+    _evaluate(plan, mem)
+    _raise_rows(plan, mem)
+    for k in range(n_rows):
+        mem[plan.row_sizes + k] = _positive(mem[plan.row_sizes + k])
+    mem[plan.row_sizes + n_rows] = rate
+    return 0
