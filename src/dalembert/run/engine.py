@@ -181,7 +181,7 @@ class Engine:
         self.budget: Any = None  # of steps, see `time_loop.step_budget`; made when a run starts that has none given
         self.notes: list[str] = []  # what was chosen on the way, and why
 
-    def begin(self, t: float, z: np.ndarray, span: float, **stepping: Any) -> None:
+    def begin(self, t: float, z: np.ndarray, span: float = 0.0, **stepping: Any) -> None:
         """Tell the drift control where and how a run of length `span` starts, see `Start`; it may refuse."""
         q, u = z[: self.system.nq], z[self.system.nq : self.size]
         if self.scales is None:

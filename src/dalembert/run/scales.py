@@ -1,11 +1,10 @@
 """`Scales`: the size of each coordinate, speed and constraint row in one state; what is small is small beside them.
 
-Angles and quaternions have size 1. All lengths of a model share one size: the largest of their values, of the lever
-arms at which angles move them, and of the way to where the constraints hold. A coordinate that the geometry does not
-depend on, such as how far something has rolled, has the size that carries as much kinetic energy as the others. Speeds
-are sizes of coordinates times a rate: that at which forces or constraints change the motion, sqrt(force x size /
-energy). A row has the size that the largest entry of its gradient, times the size of the variable there, gives it. So other units, or a row
-multiplied by a number, multiply the sizes and change nothing else.
+Angles and quaternions have size 1. All other coordinates share one energy, inertia x size^2, as nobody says which
+units they have: that of the largest of their values, of the lever arms at which angles move them, and of the ways to
+where the constraints hold. Speeds are sizes of coordinates times a rate: that at which forces or constraints change the
+motion, sqrt(force x size / energy). A row has the size that the largest entry of its gradient, times the size of the
+variable there, gives it. So other units, or a row multiplied by a number, multiply the sizes and change nothing else.
 
 The block `sizes` of mem holds q (nq), u (nu), the energy; from `row_sizes` phi (np) and psi (np + nv); then the rate.
 """
@@ -108,125 +107,130 @@ def _leads(plan, mem, i, j):
     return abs(mem[plan.kinematics + first + i * plan.nu + j])
 
 
-@jit(f8(Plan, Floats, i8))
-def _inertia(plan, mem, i):
-    """About what inertia a change of coordinate i meets; 0 if none."""
-    best, at = 0.0, -1
-    for j in range(plan.nu):
-        c = _leads(plan, mem, i, j)
-        if c > best:
-            best, at = c, j
-    return abs(mem[plan.mass + at * plan.nu + at]) / best**2 if at >= 0 else 0.0
+@jit(i8(Plan, Floats))
+def _find_inertias(plan, mem):
+    """About what inertia a change of each coordinate meets, into `shift`; 0 if none."""
+    for i in range(plan.nq):
+        best, at = 0.0, -1
+        if plan.speeds:
+            for j in range(plan.nu):
+                c = _leads(plan, mem, i, j)
+                if c > best:
+                    best, at = c, j
+        else:
+            best, at = 1.0, i
+        inertia = abs(mem[plan.mass + at * plan.nu + at]) / best**2 if at >= 0 else 0.0
+        mem[plan.shift + i] = inertia if inertia < math.inf else 0.0
+    return 0
 
 
 @jit(f8(Plan, Floats, i8))
 def _largest_energy(plan, mem, kind):
-    """The largest inertia x size^2 of coordinates of a kind, or of all that are not free (kind < 0)."""
-    kinds = ints_at(plan.ints, plan.n_ints)
-    found = 0.0
-    for i in range(plan.nq):
-        own = kinds[plan.kinds + i]
-        if own == kind or (kind < 0 and own != FREE):
-            energy = _inertia(plan, mem, i) * mem[plan.sizes + i] ** 2
-            if energy < math.inf:
-                found = max(found, energy)
-    return found
+    """The largest inertia x value^2 of coordinates of a kind; the value of angles is 1, of others what shows of it.
 
-
-@jit(f8(Plan, Floats, i8))
-def _longest(plan, mem, kind):
-    """The largest value, lever arm or way to the constraints of lengths, the coordinates of a kind; 0 if none shows."""
+    That is their value in the state, the lever arm at which an angle moves them, or the way to where rows hold.
+    """
     kinds = ints_at(plan.ints, plan.n_ints)
     nq, rows = plan.nq, plan.np + plan.ni
-    size = 0.0
+    energy = 0.0
     for i in range(nq):
         if kinds[plan.kinds + i] == kind:
-            size = max(size, abs(mem[plan.xq + i]))
-    for k in range(rows):
-        turn = along = 0.0
+            value = 1.0 if kind == ANGLE else mem[plan.xq + i]
+            energy = max(energy, mem[plan.shift + i] * value**2)
+    for k in range(rows if kind != ANGLE else 0):
+        turn, along, at = abs(mem[plan.assembled + k]), 0.0, 0
         for i in range(nq):
             g = abs(mem[plan.assembled + rows + k * nq + i])
-            if kinds[plan.kinds + i] == kind:
-                along = max(along, g)
-            elif kinds[plan.kinds + i] == ANGLE:
+            if kinds[plan.kinds + i] == ANGLE:
                 turn = max(turn, g)
+            elif kinds[plan.kinds + i] == kind and g > along:
+                along, at = g, i
         if along > 0.0:
-            arm = max(turn, abs(mem[plan.assembled + k])) / along
-            if arm < math.inf:
-                size = max(size, arm)
-    return size
+            energy = max(energy, mem[plan.shift + at] * (turn / along) ** 2)
+    return energy if energy < math.inf else 0.0
 
 
 @jit(f8(Plan, Floats, i8, f8))
 def _travelled(plan, mem, kind, span):
-    """How far coordinates of a kind get within `span`, if nothing but the forces acts."""
+    """The energy of how far coordinates of a kind get within `span`, if nothing but the forces acts."""
     kinds = ints_at(plan.ints, plan.n_ints)
-    fastest = strongest = 0.0
+    energy = 0.0
     for i in range(plan.nq):
         if kinds[plan.kinds + i] == kind:
-            fastest = max(fastest, abs(mem[plan.qdot + i]))
+            strongest = 0.0
             for j in range(plan.nu):
                 inertia = abs(mem[plan.mass + j * plan.nu + j])
                 if inertia > 0.0:
                     strongest = max(strongest, abs(mem[plan.force + j]) / inertia * _leads(plan, mem, i, j))
-    return span * (fastest + span * strongest)
+            way = span * (abs(mem[plan.qdot + i]) + span * strongest)
+            energy = max(energy, mem[plan.shift + i] * way**2)
+    return energy if energy < math.inf else 0.0
 
 
 @jit(f8(Plan, Floats, Floats, i8))
 def _at_a_distance(plan, mem, z, kind):
-    """A length for rows of second order, seen from a place where all coordinates and gradients are zero; 0 if none."""
+    """An energy for rows of second order, seen from where all coordinates and gradients are zero; 0 if none."""
     kinds = ints_at(plan.ints, plan.n_ints)
     nq, rows = plan.nq, plan.np + plan.ni
-    size = 0.0
+    energy = 0.0
     for i in range(nq):
         mem[plan.xq + i] += math.cos(1.0 + i)
     move(mem, plan.row_sizes, mem, plan.assembled, plan.np)
     call_kernel(plan.assembly, mem, plan.x, plan.assembled)
     for k in range(plan.np):
-        along = 0.0
+        along, at = 0.0, 0
         for i in range(nq):
-            if kinds[plan.kinds + i] == kind:
-                along = max(along, abs(mem[plan.assembled + rows + k * nq + i]))
+            g = abs(mem[plan.assembled + rows + k * nq + i])
+            if kinds[plan.kinds + i] == kind and g > along:
+                along, at = g, i
         if along > 0.0:
-            far = math.sqrt(abs(mem[plan.row_sizes + k]) / along)
-            if far < math.inf:
-                size = max(size, far)
+            energy = max(energy, mem[plan.shift + at] * abs(mem[plan.row_sizes + k]) / along)
     move(mem, plan.xq, z, 0, nq)
     call_kernel(plan.assembly, mem, plan.x, plan.assembled)
-    return size
+    return energy if energy < math.inf else 0.0
+
+
+@jit(f8(Plan, Floats, i8))
+def _by_rows(plan, mem, i):
+    """The size of a coordinate without inertia by the rows it is in and the sizes of the others in them; 0 if none."""
+    nq, rows, size = plan.nq, plan.np + plan.ni, 0.0
+    for k in range(rows):
+        own, others = abs(mem[plan.assembled + rows + k * nq + i]), 0.0
+        for j in range(nq):
+            if mem[plan.shift + j] > 0.0:
+                others = max(others, abs(mem[plan.assembled + rows + k * nq + j]) * mem[plan.sizes + j])
+        if own > 0.0:
+            size = max(size, others / own)
+    return max(size, abs(mem[plan.xq + i]))
 
 
 @jit(i8(Plan, Floats, Floats, f8))
 def _measure_coordinates(plan, mem, z, span):
     """Sizes of the coordinates."""
     kinds = ints_at(plan.ints, plan.n_ints)
-    angles = lengths = 0
-    for i in range(plan.nq):
+    nq, angles, lengths = plan.nq, 0, 0
+    for i in range(nq):
         mem[plan.sizes + i] = 1.0
         angles += kinds[plan.kinds + i] == ANGLE
         lengths += kinds[plan.kinds + i] == LENGTH
-    if angles == plan.nq:
+    if angles == nq:
         return 0
+    _find_inertias(plan, mem)
     kind = LENGTH if lengths or angles else FREE
-    if lengths or not angles:
-        size = _longest(plan, mem, kind)
-        heavy = _largest_energy(plan, mem, kind)
-        if size == 0.0 and angles and heavy > 0.0:
-            size = math.sqrt(_largest_energy(plan, mem, ANGLE) / heavy)
-        if size == 0.0 and plan.np:
-            size = _at_a_distance(plan, mem, z, kind)
-        way = _travelled(plan, mem, kind, span)
-        if size <= NOISE * way < math.inf:
-            size = TRAVELLED * way
-        for i in range(plan.nq):
-            if kinds[plan.kinds + i] == kind:
-                mem[plan.sizes + i] = _positive(size)
-    if kind != FREE:
-        energy = _largest_energy(plan, mem, -1)
-        for i in range(plan.nq):
-            inertia = _inertia(plan, mem, i)
-            if kinds[plan.kinds + i] == FREE and inertia > 0.0:
-                mem[plan.sizes + i] = _positive(math.sqrt(energy / inertia))
+    energy = _largest_energy(plan, mem, kind)
+    if energy == 0.0 and angles:
+        energy = _largest_energy(plan, mem, ANGLE)
+    if energy == 0.0 and plan.np:
+        energy = _at_a_distance(plan, mem, z, kind)
+    way = _travelled(plan, mem, kind, span)
+    if energy <= NOISE**2 * way:
+        energy = TRAVELLED**2 * way
+    for i in range(nq):
+        if kinds[plan.kinds + i] != ANGLE and mem[plan.shift + i] > 0.0:
+            mem[plan.sizes + i] = _positive(math.sqrt(energy / mem[plan.shift + i]))
+    for i in range(nq):
+        if kinds[plan.kinds + i] != ANGLE and not mem[plan.shift + i] > 0.0:
+            mem[plan.sizes + i] = _positive(_by_rows(plan, mem, i))
     return 0
 
 
