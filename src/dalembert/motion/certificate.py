@@ -190,7 +190,8 @@ def combine(parts: Sequence[Certificate], **whole: Any) -> Certificate:
     for part in parts:
         for f in part.findings:
             held = findings.setdefault((f.level, f.name), f)
-            findings[f.level, f.name] = held if held.worst >= f.worst or held.worst != held.worst else f
+            share = held.worst / held.allowed
+            findings[f.level, f.name] = held if share >= f.worst / f.allowed or np.isnan(share) else f
         for p in part.powers:
             powers[p.name, p.kind] = max(powers.get((p.name, p.kind), p), p, key=lambda one: one.worst)
     judged = [part for part in parts if part.findings] or parts

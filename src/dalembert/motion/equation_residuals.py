@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 TINY = 1e-300  # keeps a residual of nothing but zeros zero
 
 
-def equation_residuals(source: Source) -> tuple[np.ndarray, np.ndarray]:
+def equation_residuals(source: Source, scales: Scales | None = None) -> tuple[np.ndarray, np.ndarray]:
     """A u' - b (..., nc) and the largest entry of M u' - f - r (...,), relative to the sums of the terms in them.
 
     As in the samples of a run (`run.evaluate.sample`): accelerations count as if all were as large as the largest,
     relative to the sizes of speeds, and at least of the rate of the motion; entries of the balance are multiplied by
     the sizes of speeds. `source` is a State or anything like a Motion; its u' and la are put into the equations of its
-    system, nothing is solved.
+    system, nothing is solved. `scales` are those of the first sample if they are not given.
     """
     s, udot, la = source.system, source.udot, source.multipliers
     at = (source.t, source.q, source.u, source.parameters)
     A, b, W = s.linearised_rows(*at, more=np.concatenate([udot, la], axis=-1))
     M, f = s.mass_matrix(*at), s.forces(*at) + s.prescribed_reaction(*at)
-    scales = _scales_of(source)
+    scales = scales or _scales_of(source)
     with np.errstate(invalid="ignore", over="ignore"):  # a run that failed may end in numbers that are not finite
         large = np.maximum((np.abs(udot) / scales.u).max(axis=-1, initial=0.0), scales.rate)
         most = (np.abs(A) @ scales.u) * large[..., None] + np.abs(b)

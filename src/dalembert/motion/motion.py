@@ -70,6 +70,7 @@ class Motion(Recorded):
     events: Occurrences = field(default_factory=Occurrences)
     tolerances: Tolerances = field(default_factory=Tolerances)
     verification: Verification | None = None  # what a second run said, see `verify`
+    scales: Scales | None = None  # the sizes its tolerances are relative to
     known: Evaluation | None = None  # what a file or another motion holds; otherwise evaluated when first asked for
 
     # -- values ----------------------------------------------------------------------------------------------------
@@ -243,8 +244,8 @@ class Motion(Recorded):
     @cached_property
     def _scales(self) -> Scales:
         """The sizes the run went by; if it is not known, those at the first sample."""
-        if self.facts is not None and self.facts.scales is not None:
-            return self.facts.scales
+        if self.scales is not None:
+            return self.scales
         from dalembert.run.accelerations import measured
 
         span = float(self.t[-1] - self.t[0])
@@ -322,7 +323,7 @@ class Motion(Recorded):
         """Everything a file needs, as arrays by name; the facts are JSON."""
         facts = {"success": self.success, "message": self.message, "stats": self.stats, "method": self.method}
         facts |= {"system": identity(self.system), "names": [*self.system.coordinates, *self.system.speeds]}
-        facts |= {"events": packed(self.events)}
+        facts |= {"events": packed(self.events), "scales": self._scales.values.tolist() if len(self) else []}
         arrays = {name: getattr(self, name) for name in _shapes(self.system, len(self))}
         outputs = {f"o_{output.name}": self[output.name] for output in self.system.outputs}  # for other readers
         return {**arrays, "facts": np.array(json.dumps(facts)), **outputs}
@@ -345,6 +346,7 @@ class Motion(Recorded):
             stats={str(what): int(count) for what, count in facts["stats"].items()},
             told=str(facts["method"]),
             events=unpacked(facts["events"], systems),
+            scales=_read_scales(system, facts.get("scales", [])),
             **arrays,
         )
         return replace(motion, known=motion.evaluated_again(**solved))
@@ -358,8 +360,18 @@ class Motion(Recorded):
 
         fresh = evaluate_samples(self.system, self.parameters, self.t, self._samples())
         motion = replace(self, known=replace(fresh, udot=udot, multipliers=multipliers))
-        acceleration, balance = equation_residuals(motion)
+        acceleration, balance = equation_residuals(motion, motion._scales if len(motion) else None)  # noqa: SLF001
         return replace(motion.evaluation, acceleration=acceleration, balance=balance)
+
+
+def _read_scales(system: System, values: list[float]) -> Scales | None:
+    """The sizes a file holds; None if it has none, or they are not those of the system."""
+    from dalembert.run.scales import Scales
+
+    n_p, n_v = system.count("position"), system.count("velocity")
+    sizes = np.array(values, dtype=float)
+    fits = sizes.shape == (system.nq + system.nu + 2 * n_p + n_v + 2,) and (sizes > 0.0).all()
+    return Scales(sizes, system.nq, system.nu, n_p) if fits and np.isfinite(sizes).all() else None
 
 
 def _shapes(system: System, samples: int) -> dict[str, tuple[int, ...]]:

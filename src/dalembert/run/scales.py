@@ -26,7 +26,8 @@ from dalembert.run.evaluate import load_state
 ANGLE, LENGTH, FREE = range(3)  # as in `equations.kinds`
 SPUN = 0.1  # share of the rates at the start that counts beside the forces
 NOISE = 1e-9  # lengths below this part of the way travelled in the time of a run are round-off
-TRAVELLED = 1e-3  # share of that way that is their size then
+TRAVELLED = 0.1  # share of that way that is their size then
+NUDGE = 1e-6  # part of that way by which to move, to see what forces do
 BESIDE = 0.1  # part of the sizes by which to look beside the state, where gradients may be larger
 
 
@@ -167,6 +168,30 @@ def _travelled(plan, mem, kind, span):
     return energy if energy < math.inf else 0.0
 
 
+@jit(f8(Plan, Floats, Floats, i8, f8))
+def _period(plan, mem, z, kind, way):
+    """The time in which forces turn coordinates of a kind back, by how they change on a small part of a way.
+
+    `way` is its energy. Infinite if they do not change.
+    """
+    kinds = ints_at(plan.ints, plan.n_ints)
+    nu, square = plan.nu, 0.0
+    for j in range(nu):
+        mem[plan.rhs + j] = mem[plan.force + j]
+    for i in range(plan.nq):
+        if kinds[plan.kinds + i] == kind and mem[plan.shift + i] > 0.0:
+            mem[plan.xq + i] += NUDGE * math.sqrt(way / mem[plan.shift + i])
+    call_kernel(plan.dynamics, mem, plan.x, plan.out)
+    for j in range(nu):
+        inertia = abs(mem[plan.mass + j * nu + j])
+        change = abs(mem[plan.force + j] - mem[plan.rhs + j])
+        if change > 1e-12 * abs(mem[plan.rhs + j]) and inertia > 0.0:
+            square = max(square, change / (NUDGE * math.sqrt(way * inertia)))
+    move(mem, plan.xq, z, 0, plan.nq)
+    call_kernel(plan.dynamics, mem, plan.x, plan.out)
+    return 1.0 / math.sqrt(square) if square > 0.0 else math.inf
+
+
 @jit(f8(Plan, Floats, Floats, i8))
 def _at_a_distance(plan, mem, z, kind):
     """An energy for rows of second order, seen from where all coordinates and gradients are zero; 0 if none."""
@@ -224,7 +249,7 @@ def _measure_coordinates(plan, mem, z, span):
         energy = _at_a_distance(plan, mem, z, kind)
     way = _travelled(plan, mem, kind, span)
     if energy <= NOISE**2 * way:
-        energy = TRAVELLED**2 * way
+        energy = TRAVELLED**2 * _travelled(plan, mem, kind, min(span, _period(plan, mem, z, kind, way)))
     for i in range(nq):
         if kinds[plan.kinds + i] != ANGLE and mem[plan.shift + i] > 0.0:
             mem[plan.sizes + i] = _positive(math.sqrt(energy / mem[plan.shift + i]))

@@ -75,6 +75,7 @@ def run_segment(
         message=ending(engine, samples, span[0], z0),
         stats=samples.stats,
         recipe=recipe,
+        scales=engine.scales,
         facts=engine.facts(_mean_step(samples, span[0]), (span[0], z0)),
         events=Occurrences(
             _occurrences(engine, watched, samples.events), tuple(event.name for event in events), doubts
