@@ -18,7 +18,7 @@ G = 9.81
 
 @dataclass
 class Tree:
-    """Link k hangs at the tip of link parent[k] (-1: the origin), at the absolute angle q[k]; its mass is at its tip."""
+    """Link k hangs at the tip of link parent[k] (-1: the origin) at the absolute angle q[k]; its mass is at its tip."""
 
     parent: list[int]
     length: np.ndarray

@@ -9,7 +9,7 @@ RIGHT, WRONG = 1e-7, 1e-5  # radians: a default run is right to 1e-9 where the m
 
 
 def judged(seed):
-    """What became of a seed: "ok", "false ok", "false alarm", "refused" (not OK, rightly); "" if it cannot be judged."""
+    """What became of a seed: "ok", "false ok", "false alarm", "refused" (not OK, rightly), "" if not judged."""
     tree = random_tree(seed)
     if tree is None:
         return ""
