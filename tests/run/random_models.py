@@ -72,6 +72,8 @@ def random_tree(seed):
         return None
     guess = rng.normal(size=n)
     tree.v0 = guess - np.linalg.pinv(A, 1e-9) @ (A @ guess - speeds) if len(A) else guess
+    if len(A) and np.abs(A @ tree.v0 - speeds).max() > 1e-9:  # a drive that the loop does not allow
+        return None
     return tree
 
 

@@ -26,7 +26,7 @@ def equation_residuals(source: Source, scales: Scales | None = None) -> tuple[np
     at = (source.t, source.q, source.u, source.parameters)
     A, b, W = s.linearised_rows(*at, more=np.concatenate([udot, la], axis=-1))
     M, f = s.mass_matrix(*at), s.forces(*at) + s.prescribed_reaction(*at)
-    scales = scales or _scales_of(source)
+    scales = _scales_of(source) if scales is None else scales
     with np.errstate(invalid="ignore", over="ignore"):  # a run that failed may end in numbers that are not finite
         large = np.maximum((np.abs(udot) / scales.u).max(axis=-1, initial=0.0), scales.rate)
         most = (np.abs(A) @ scales.u) * large[..., None] + np.abs(b)

@@ -12,7 +12,7 @@ The block `sizes` of mem holds q (nq), u (nu), the energy; from `row_sizes` phi 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,8 +31,7 @@ NUDGE = 1e-6  # part of that way by which to move, to see what forces do
 BESIDE = 0.1  # part of the sizes by which to look beside the state, where gradients may be larger
 
 
-@dataclass(frozen=True, eq=False)
-class Scales:
+class Scales(NamedTuple):
     """The sizes of a system in a state, as native code lays them out; `nq`, `nu`, `n_p` say where parts begin."""
 
     values: np.ndarray

@@ -76,8 +76,9 @@ def simulate(
     with closing(Progress(system.name, span)) as progress:
         recipe = Recipe(formulation, drift, integrator)
         engine = recipe.engine(system, state.parameters)
-        scales = engine.measure(span[0], state.z, span[1] - span[0])
-        if not engine.violation(span[0], state.z) <= CONSISTENT:
+        z = state.z
+        scales = engine.measure(span[0], z, span[1] - span[0])
+        if not engine.violation(span[0], z) <= CONSISTENT:
             raise _inconsistent(state, span[0], scales.rows)
         if not known:
             check_degeneracy(system, span[0], state.q, state.u, values)
