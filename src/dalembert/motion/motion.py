@@ -360,7 +360,9 @@ class Motion(Recorded):
 
         fresh = evaluate_samples(self.system, self.parameters, self.t, self._samples())
         motion = replace(self, known=replace(fresh, udot=udot, multipliers=multipliers))
-        acceleration, balance = equation_residuals(motion, motion._scales if len(motion) else None)  # noqa: SLF001
+        if not len(motion):
+            return motion.evaluation
+        acceleration, balance = equation_residuals(motion, motion._scales)  # noqa: SLF001
         return replace(motion.evaluation, acceleration=acceleration, balance=balance)
 
 

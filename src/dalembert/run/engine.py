@@ -176,7 +176,7 @@ class Engine:
         self.partitions: list[tuple[float, Choice | None]] = []  # of a residual form
         self.started: Start | None = None
         self.scales: Scales | None = None
-        self.units = np.empty(self.size + 1)  # sizes that atol is relative to, see `set_units`
+        self.units = np.ones(self.size + 1)  # sizes that atol is relative to, see `set_units`
         self.plan.units = address_of(self.units)
         self.budget: Any = None  # of steps, see `time_loop.step_budget`; made when a run starts that has none given
         self.notes: list[str] = []  # what was chosen on the way, and why
