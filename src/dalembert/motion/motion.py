@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from dalembert.run.run_facts import RunFacts
     from dalembert.run.scales import Scales
 
+RESOLVED = 16.0 * float(np.finfo(float).eps)  # relative difference of times below which they are one
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Motion(Recorded):
@@ -273,7 +275,7 @@ class Motion(Recorded):
         """(q, u, work) at time t, by a run of its own from the sample before it."""
         k = int(np.searchsorted(self.t, t, side="right")) - 1
         start = np.concatenate([self.q[k], self.u[k], self.work[k : k + 1]])
-        if not t > self.t[k]:
+        if not t - self.t[k] > RESOLVED * max(abs(t), abs(float(self.t[k]))):  # no step is that short
             return start
         recipe, facts = self._origin("continued between its samples")
         engine = recipe.engine(self.system, self.parameters)
