@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-checked lint types imports unit warmup format docs bench bench-peers clean
+.PHONY: help demo test test-slow test-checked lint types imports unit warmup wheel format docs bench bench-peers clean
 
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
@@ -36,6 +36,9 @@ warmup: .venv/ready    ## build the native engine once
 unit: warmup    ## pytest, warnings as errors
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
+wheel: .venv/ready    ## a wheel with the native engine inside, in dist/
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
 format: .venv/ready    ## rewrite the sources in the project's format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -52,7 +55,7 @@ bench-peers: .venv/peers    ## measure beside other packages (optional group `pe
 
 clean:    ## remove what the other verbs made
 	rm -rf docs/_build docs/_static docs/gallery docs/sg_execution_times.rst
-	rm -rf .venv out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/ready: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("dalembert needs Python 3.11 or newer; set PYTHON=/path/to/it") if sys.version_info < (3, 11) else None'

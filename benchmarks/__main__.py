@@ -24,9 +24,12 @@ NAMES = (
     "from_sympy",
     "bodies",
     "import_time",
+    "tables",
     "memory",
     "work_precision",
     "initial_states",
+    "linearization",
+    "sweeps",
 )
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 PACKAGES = ("dalembert", "numpy", "scipy", "sympy", "casadi", "numba", "llvmlite")

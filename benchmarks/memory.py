@@ -36,26 +36,26 @@ def measure(what: str) -> dict[str, float]:
     system, state = problem.system, problem.state
     times = np.linspace(0.0, T_END, 100) if what == "sampled" else None
     system.simulate(state, T_END, t_eval=times, integrator=da.RK4(T_END / SHORT))
-    before = _reset_peak()
+    before = reset_peak()
     steps = LONG if what == "sampled" else STORED
     motion = system.simulate(state, T_END, t_eval=times, integrator=da.RK4(T_END / steps))
-    after = _peak()
+    after = peak()
     evaluation = motion.evaluation
     arrays = [motion.t, motion.q, motion.u, motion.work, *vars(evaluation).values()]
     return {"growth": after - before, "output": sum(a.nbytes for a in arrays) / 2**20, "peak": after}
 
 
-def _reset_peak() -> float:
+def reset_peak() -> float:
     """Memory in use, MB, and the peak set back to it where that is possible (Linux): start-up would hide the growth."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
         resident = next(l for l in Path("/proc/self/status").read_text().splitlines() if l.startswith("VmRSS"))
     except OSError:
-        return _peak()
+        return peak()
     return int(resident.split()[1]) / 1024
 
 
-def _peak() -> float:
+def peak() -> float:
     """Largest memory in use so far, MB."""
     try:
         largest = next(l for l in Path("/proc/self/status").read_text().splitlines() if l.startswith("VmHWM"))

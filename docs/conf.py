@@ -72,3 +72,7 @@ def animate_start_page(_app: Any) -> None:
     target = HERE / "_static"
     for name in ("sliding_particle", "four_bar"):
         problems.get(name).simulate(t_end=10.0).animate(target / f"{name}.html")
+    four_bar = problems.get("four_bar")
+    system = four_bar.system()
+    system.live(target / "four_bar_live.html", four_bar.state(system), sliders=["la", "m", "q1", "u1"])
+    system.simulate(four_bar.state(system), 10.0, verify=True).report(target / "four_bar_report.html")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import xarray as xr
 from typer.testing import CliRunner
 
 from dalembert import problems
@@ -133,3 +134,32 @@ def test_verify_prints_an_estimated_error():
     assert result.exit_code == 0
     assert "estimated error: coordinate" in result.output
     assert "not accuracy" in runner.invoke(app, ["run", "pendulum", "--t-end", "1"]).output
+
+
+def test_sweep_writes_a_store_goes_on_with_it_and_says_which_runs_failed(tmp_path):
+    store = tmp_path / "runs.zarr"
+    call = ["sweep", str(PENDULUM), "--vary", "g=1:9:3", "--vary", "m=1,2", "--keep", "max:x", "--t-end", "0.5"]
+    for _ in range(2):
+        result = runner.invoke(app, [*call, "--out", str(store)])
+        assert result.exit_code == 0, result.output
+        assert "6 of 6 runs are ok" in result.output
+    runs = xr.open_zarr(store, chunks=None)
+    assert dict(runs.sizes) == {"g": 3, "m": 2}
+    result = runner.invoke(app, [*call, "--vary", "m=1,-1", "--out", str(tmp_path / "runs.csv")])
+    assert result.exit_code == 1
+    assert "3 of 6 runs are ok" in result.output
+    assert "3 refused, first run 1: " in result.output
+    assert len((tmp_path / "runs.csv").read_text(encoding="utf-8").splitlines()) == 7
+
+
+def test_sweep_says_what_is_wrong_with_its_options():
+    for options, words in (
+        (["--vary", "g=1:2"], "NAME=FIRST:LAST:COUNT"),
+        (["--vary", "g=a"], "NAME=FIRST:LAST:COUNT"),
+        (["--vary", "g=1", "--keep", "most:x"], "'most' is not one of final"),
+        (["--vary", "g=1", "--out", "runs.xyz"], "must end in .zarr"),
+        (["--vary", "w=1"], "`w` is not known"),
+    ):
+        result = runner.invoke(app, ["sweep", str(PENDULUM), *options])
+        assert result.exit_code == 2
+        assert words in result.output

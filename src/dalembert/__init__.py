@@ -6,41 +6,46 @@ Model -> System -> State -> (Formulation x Drift x Integrator) -> Motion -> figu
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from dalembert import ingredients as _ingredients
-from dalembert.analysis.compare import Comparison, compare
-from dalembert.equations.system import System
-from dalembert.errors import (
-    ArrayError,
-    DalembertError,
-    FileError,
-    InconsistentStateError,
-    InitialStateError,
-    ModelError,
-    OptionError,
-    PairingError,
-    SimulationInterrupt,
-    UnknownNameError,
-)
-from dalembert.importers.model_file import ModelFile, from_toml
-from dalembert.importers.sympy_mechanics import from_sympy
-from dalembert.initial.diagnosis import Diagnosis
-from dalembert.model.model import Model
-from dalembert.motion.certificate import Certificate, Tolerances
-from dalembert.motion.motion import Motion
-from dalembert.motion.sequence import MotionSequence
-from dalembert.motion.state import State
-from dalembert.run.events import Event, Occurrence
-from dalembert.run.every import Every
+from dalembert.ingredients import INGREDIENTS as _INGREDIENTS
 
 if TYPE_CHECKING:
+    __version__: str
+    from dalembert.analysis.compare import Comparison, compare
+    from dalembert.analysis.driven_motion import DrivenMotion
+    from dalembert.analysis.linearization import Linearization
+    from dalembert.analysis.sweep.reductions import CrossingTime, Final, Maximum, Mean, Minimum
+    from dalembert.analysis.sweep.samples import latin_hypercube, monte_carlo
+    from dalembert.equations.system import System
+    from dalembert.errors import (
+        ArrayError,
+        DalembertError,
+        FileError,
+        InconsistentStateError,
+        InitialStateError,
+        LinearizationError,
+        ModelError,
+        OptionError,
+        PairingError,
+        SimulationInterrupt,
+        UnknownNameError,
+    )
+    from dalembert.importers.model_file import ModelFile, from_toml
+    from dalembert.importers.sympy_mechanics import from_sympy
+    from dalembert.initial.diagnosis import Diagnosis
+    from dalembert.model.model import Model
+    from dalembert.motion.certificate import Certificate, Tolerances
+    from dalembert.motion.motion import Motion
+    from dalembert.motion.sequence import MotionSequence
+    from dalembert.motion.state import State
     from dalembert.run.drift.baumgarte import Baumgarte
     from dalembert.run.drift.blajer import Blajer
     from dalembert.run.drift.no_correction import NoCorrection
     from dalembert.run.drift.projection import Projection
     from dalembert.run.drift.yoon import Yoon
+    from dalembert.run.events import Event, Occurrence
+    from dalembert.run.every import Every
     from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
     from dalembert.run.formulations.minimal_kane import MinimalKane
     from dalembert.run.formulations.nonminimal_kane import NonminimalKane
@@ -58,8 +63,7 @@ if TYPE_CHECKING:
     from dalembert.run.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
     from dalembert.run.residuals.hiller_anantharaman import HillerAnantharaman
     from dalembert.run.residuals.pseudo_speeds import PseudoSpeeds
-
-__version__ = version("dalembert")
+    from dalembert.view.envelope import plot_envelope
 
 __all__ = [
     "DOP853",
@@ -71,11 +75,14 @@ __all__ = [
     "Blajer",
     "Certificate",
     "Comparison",
+    "CrossingTime",
     "DalembertError",
     "Diagnosis",
+    "DrivenMotion",
     "Event",
     "Every",
     "FileError",
+    "Final",
     "GearGuptaLeimkuhler",
     "GeneralizedAlpha",
     "HillerAnantharaman",
@@ -83,7 +90,12 @@ __all__ = [
     "InitialStateError",
     "KuttaMerson",
     "LagrangeMultipliers",
+    "Linearization",
+    "LinearizationError",
+    "Maximum",
+    "Mean",
     "MinimalKane",
+    "Minimum",
     "Model",
     "ModelError",
     "ModelFile",
@@ -110,13 +122,66 @@ __all__ = [
     "compare",
     "from_sympy",
     "from_toml",
+    "latin_hypercube",
+    "monte_carlo",
+    "plot_envelope",
 ]
 
 
+_PLACES = {
+    "ArrayError": "dalembert.errors",
+    "Certificate": "dalembert.motion.certificate",
+    "compare": "dalembert.analysis.compare",
+    "Comparison": "dalembert.analysis.compare",
+    "CrossingTime": "dalembert.analysis.sweep.reductions",
+    "DalembertError": "dalembert.errors",
+    "Diagnosis": "dalembert.initial.diagnosis",
+    "DrivenMotion": "dalembert.analysis.driven_motion",
+    "Event": "dalembert.run.events",
+    "Every": "dalembert.run.every",
+    "FileError": "dalembert.errors",
+    "Final": "dalembert.analysis.sweep.reductions",
+    "from_sympy": "dalembert.importers.sympy_mechanics",
+    "from_toml": "dalembert.importers.model_file",
+    "InconsistentStateError": "dalembert.errors",
+    "InitialStateError": "dalembert.errors",
+    "latin_hypercube": "dalembert.analysis.sweep.samples",
+    "Linearization": "dalembert.analysis.linearization",
+    "LinearizationError": "dalembert.errors",
+    "Maximum": "dalembert.analysis.sweep.reductions",
+    "Mean": "dalembert.analysis.sweep.reductions",
+    "Minimum": "dalembert.analysis.sweep.reductions",
+    "Model": "dalembert.model.model",
+    "ModelError": "dalembert.errors",
+    "ModelFile": "dalembert.importers.model_file",
+    "monte_carlo": "dalembert.analysis.sweep.samples",
+    "Motion": "dalembert.motion.motion",
+    "MotionSequence": "dalembert.motion.sequence",
+    "Occurrence": "dalembert.run.events",
+    "OptionError": "dalembert.errors",
+    "PairingError": "dalembert.errors",
+    "plot_envelope": "dalembert.view.envelope",
+    "SimulationInterrupt": "dalembert.errors",
+    "State": "dalembert.motion.state",
+    "System": "dalembert.equations.system",
+    "Tolerances": "dalembert.motion.certificate",
+    "UnknownNameError": "dalembert.errors",
+    **_INGREDIENTS,
+}
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _ingredients.INGREDIENTS:
+    """A public name, imported when it is first asked for."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version("dalembert")
+    elif name in _PLACES:
+        value = getattr(import_module(_PLACES[name]), name)
+    else:
         raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
-    return getattr(import_module(_ingredients.INGREDIENTS[name]), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

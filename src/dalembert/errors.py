@@ -8,14 +8,14 @@ DalembertError
 |- PairingError(TypeError)             options that do not fit together
 |- FileError(OSError)                  a file that cannot be read or written, or is not what it should be
 |- InitialStateError(ValueError)       no consistent state was found
-`- InconsistentStateError(ValueError)  `simulate` got a state that violates the constraints
+|- InconsistentStateError(ValueError)  `simulate` got a state that violates the constraints
+`- LinearizationError(ValueError)      the equations have no derivative in this state
 
 SimulationInterrupt(KeyboardInterrupt) is no error: Ctrl-C; `.motion` is the motion up to there.
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -47,6 +47,8 @@ class UnknownNameError(DalembertError, KeyError):
 
     def __init__(self, name: str, known: Iterable[str], where: str) -> None:
         self.name, self.known, self.where = name, tuple(known), where
+        import difflib
+
         close = difflib.get_close_matches(name, self.known, n=3)
         hint = f"did you mean {', '.join(f'`{c}`' for c in close)}?" if close else f"known: {self._listed()}."
         self.message = printable(f"`{name}` is not known in {where}; {hint}")
@@ -110,14 +112,14 @@ class InitialStateError(DalembertError, ValueError):
 
 
 class SimulationInterrupt(KeyboardInterrupt):
-    """Ctrl-C during a run; `.motion` holds the samples up to there.
+    """Ctrl-C during a run; `.motion` holds the samples up to there. In a sweep `.runs` holds the runs that are done.
 
     It is a KeyboardInterrupt, so that a loop over runs ends as well. At the prompt, the motion is
     `sys.last_value.motion`.
     """
 
-    def __init__(self, message: str, motion: Any = None) -> None:
-        self.motion = motion
+    def __init__(self, message: str, motion: Any = None, runs: Any = None) -> None:
+        self.motion, self.runs = motion, runs
         super().__init__(message)
 
 
@@ -127,3 +129,14 @@ class InconsistentStateError(DalembertError, ValueError):
     def __init__(self, message: str, residuals: Mapping[tuple[str, str], float] | None = None) -> None:
         self.residuals = dict(residuals or {})
         super().__init__(message)
+
+
+class LinearizationError(DalembertError, ValueError):
+    """The equations have no (unique) derivative in a state; `.directions` names what is involved."""
+
+    def __init__(self, message: str, directions: Sequence[str] = ()) -> None:
+        self.directions = tuple(directions)
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[type, tuple[str, tuple[str, ...]]]:
+        return type(self), (str(self), self.directions)

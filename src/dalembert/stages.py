@@ -12,21 +12,35 @@ from importlib import import_module
 from typing import Any
 
 ARROWS = {
+    "Model.to_toml": "dalembert.importers.model_writing:write_model",
+    "ModelFile.choose": "dalembert.run.choices:choose",
+    "ModelFile.occasion": "dalembert.run.choices:occasion",
     "Model.compile": "dalembert.equations.compile:compile_statement",
     "System.initial": "dalembert.initial.consistent:find_state",
     "System.suggest_independent": "dalembert.initial.choice:suggest_independent",
     "System.simulate": "dalembert.run.simulate:simulate",
+    "System.sweep": "dalembert.analysis.sweep.sweep:sweep",
     "System.diagnose": "dalembert.initial.diagnosis:diagnose",
     "System.partial_velocities": "dalembert.analysis.kane:partial_velocities",
     "System.partial_angular_velocities": "dalembert.analysis.kane:partial_angular_velocities",
     "System.generalized_active_forces": "dalembert.analysis.kane:generalized_active_forces",
     "System.generalized_inertia_forces": "dalembert.analysis.kane:generalized_inertia_forces",
     "System.gauss_measure": "dalembert.analysis.gauss:gauss_measure",
+    "System.live": "dalembert.view.live:write_live",
     "System.equations": "dalembert.analysis.symbolic:write_equations",
+    "System.linearize": "dalembert.analysis.linearize:linearize",
+    "System.equilibrium": "dalembert.analysis.equilibrium:find_equilibrium",
+    "System.steady": "dalembert.analysis.equilibrium:find_steady",
+    "System.kinematics": "dalembert.analysis.inverse_dynamics:driven_kinematics",
+    "System.inverse_dynamics": "dalembert.analysis.inverse_dynamics:inverse_dynamics",
+    "Linearization.sweep": "dalembert.analysis.root_locus:sweep",
+    "State.branch": "dalembert.analysis.branch:follow_branch",
+    "State.stability": "dalembert.analysis.stability:stability_of",
     "State.follow": "dalembert.initial.continuation:follow",
     "Motion.verify": "dalembert.analysis.verify:verify",
     "Motion.plot": "dalembert.view.overview:plot_overview",
     "Motion.animate": "dalembert.view.overview:animate_motion",
+    "Motion.report": "dalembert.view.report:write_report",
 }
 
 

@@ -201,3 +201,41 @@ def test_constraint_forces(run):
         fall = 9.81 * (np.sin(0.6) - mu * np.cos(0.6))
         np.testing.assert_allclose(block["x"], block.t + fall * block.t**2 / 2, atol=1e-6)
     assert all("[" in axes.get_ylabel() for axes in figures["constraint_forces.png"].axes)
+
+
+def test_bicycle_root_locus(run):
+    """The circles are the published eigenvalues, on curves computed here; two speeds bound the stable range."""
+    example, locus, figures = run("bicycle_root_locus")
+    weave, capsize = (c.value * example.bicycle.REAR_RADIUS for c in locus.crossings())
+    assert weave == pytest.approx(example.bicycle.WEAVE_SPEED, abs=1e-10)
+    assert capsize == pytest.approx(example.bicycle.CAPSIZE_SPEED, abs=1e-10)
+    (axes,) = figures["bicycle_root_locus.png"].axes
+    assert legend(axes) == ["real part", "imaginary part", "published", "stable"]
+    circles = [line for line in axes.lines if line.get_marker() == "o"]
+    assert len(circles) == 10
+    for line in circles:
+        k = int(np.argmin(np.abs(locus.values * example.bicycle.REAR_RADIUS - line.get_xdata()[0])))
+        real, imaginary, *others = line.get_ydata()
+        for value in (complex(real, imaginary), *others):
+            assert np.abs(locus.eigenvalues[k] - value).min() < 1e-11
+
+
+@pytest.mark.slow
+def test_many_runs(run):
+    """Every run is ok, the sample has the spread asked for, and the envelope is that of the runs."""
+    example, runs, figures = run("many_runs")
+    assert dict(runs.sizes) == {"run": example.RUNS, "t": 301}
+    assert runs["ok"].all()
+    assert runs["q1"].attrs["units"] == "rad"
+    for name, length in (("la", 0.8), ("lb", 2.0), ("lc", 1.0)):
+        assert float(runs[name].mean()) == pytest.approx(
+            length, abs=3e-4
+        )  # stratified: a mean of 200 is off by far less
+        assert float(runs[name].std()) == pytest.approx(example.SPREAD, rel=0.02)
+    spread = runs["q1"].std("run")
+    assert float(spread[-1]) > 10 * float(spread[10])
+    np.testing.assert_array_equal(runs["q1_final"], runs["q1"].isel(t=-1))
+    envelope, histogram, *_ = figures["many_runs.png"].axes
+    np.testing.assert_allclose(shown(envelope)[1][0][1], runs["q1"].median("run"))
+    assert sum(patch.get_height() for patch in histogram.patches) == example.RUNS
+    assert all("[" in axes.get_ylabel() for axes in figures["many_runs.png"].axes)

@@ -367,8 +367,10 @@ def test_other_tools_and_machines_have_other_keys(monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(native, name, value)
             native.toolchain.cache_clear()
+            native._emitter.cache_clear()
             assert native._object_key(function) != key
     native.toolchain.cache_clear()
+    native._emitter.cache_clear()
     assert native._object_key(function) == key
 
 

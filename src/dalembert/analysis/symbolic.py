@@ -82,6 +82,9 @@ class SymbolicEquations:
             lines.append(f"{vlatex(self.speeds.diff(self.time))} &= {vlatex(self.udot)}")
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
+    def _repr_latex_(self) -> str:
+        return f"$$\n{self.latex()}\n$$"
+
     def __str__(self) -> str:
         lines = [f"equations of motion of `{self.name}`, {self.formulation}"]
         lines += [f"  {_words(left)} = {_words(right)}" for left, right in self.relations]

@@ -13,6 +13,7 @@ from dalembert.equations.checks.statement import check_functions, check_statemen
 from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
 from dalembert.equations.friction import derive_friction
 from dalembert.equations.functions import Functions, flat, function_of
+from dalembert.equations.instants import arguments_column, find_kinks
 from dalembert.equations.laws import (
     Bilateral,
     CoulombFriction,
@@ -73,7 +74,9 @@ def compile_statement(statement: Statement) -> System:
         quantities, readable = derive_outputs(d.derivation, mechanics)
     except LoweringError as error:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
+    kinks = find_kinks(list(d.derivation.low.nodes()), statement.time, statement.parameters)
     stated = {
+        "kinks": function_of("kinks", s.x, [arguments_column(kinks, d.derivation.low, statement.time)]),
         "inertias": function_of("inertias", s.x, [inertia_column(statement, d.derivation.low)]),
         **readable,
         "drawing": function_of("drawing", s.x, d.drawn),
@@ -99,6 +102,7 @@ def compile_statement(statement: Statement) -> System:
         joints=tuple(joint.name for joint in statement.joints),
         carriers=carriers_of(statement),
         quantities=quantities,
+        kinks=tuple(kink for _, kink in kinks),
         functions=Functions(d.rows, mechanics.to_function(), stated),
         statement=statement.copy(),
     )

@@ -113,6 +113,14 @@ def all_levels(m: Mechanics) -> list[ca.SX]:
     return _with_gradient(ca.vertcat(*rows), ca.vertcat(m.q, m.u, m.udot, m.la))
 
 
+def equation_derivatives(m: Mechanics) -> list[ca.SX]:
+    """phi, invariants; psi; M u' - f - r; A u' - b; q': their values and gradients in all of (t, q, u, p, u', la).
+
+    `analysis.derivatives` names the blocks, and solves for the derivatives of u' and la.
+    """
+    return _with_gradient(ca.vertcat(m.phi, m.h, m.psi, m.balance, m.acceleration, m.qdot), m.y)
+
+
 def newton(m: Mechanics) -> ca.Function:
     """What Newton's method needs of acceleration rows g(q, u, u', t) = 0 that are not linear in u'.
 
@@ -136,7 +144,7 @@ OF_STATE: dict[str, Make] = {
     )
 }  # fmt: skip
 OF_MOTION: dict[str, Make] = {
-    make.__name__: make for make in (reaction, linearised, remainder, second_rates, all_levels)
+    make.__name__: make for make in (reaction, linearised, remainder, second_rates, all_levels, equation_derivatives)
 }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -12,17 +13,24 @@ import numpy as np
 
 from dalembert.equations.checks.inertia import Carrier, Inertias
 from dalembert.equations.functions import Functions
+from dalembert.equations.instants import Kinks
 from dalembert.equations.kernels import Kernels, found
 from dalembert.equations.laws import Row, are_ideal, count_curved, have_friction
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.naming import finite_number, name_of
 from dalembert.equations.quantities import STATED, Quantity
 from dalembert.errors import ArrayError, UnknownNameError
+from dalembert.guidance import no_attribute, of_arrays, takes
 from dalembert.model.statement import Statement
+from dalembert.native.along import along
 from dalembert.native.kernel import Kernel
 from dalembert.stages import stage
+from dalembert.text_tables import html_table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    import xarray as xr
     from numpy.typing import ArrayLike
 
     import dalembert as da
@@ -74,6 +82,7 @@ class System:
     joints: tuple[str, ...]
     carriers: tuple[Carrier, ...]
     quantities: tuple[Quantity, ...]
+    kinks: tuple[Kinks, ...]  # instants known beforehand, in the order of the function "kinks"
     functions: Functions = field(repr=False)
     statement: Statement | None = field(default=None, repr=False)  # for symbolic equations; not pickled
     kernels: Kernels = field(init=False, repr=False)  # what is made from it, shared with equal systems out of pickles
@@ -100,7 +109,11 @@ class System:
 
     def count(self, level: str) -> int:
         """Number of constraint rows of a level: "position", "velocity" or "acceleration"."""
-        return sum(row.level == level for row in self.rows)
+        return self._counts[level]
+
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        return Counter(row.level for row in self.rows)
 
     @property
     def mechanics(self) -> Mechanics:
@@ -139,6 +152,17 @@ class System:
             f"  parameters   {', '.join(f'{name}={value:g}' for name, value in values)}"
         )
 
+    def _repr_html_(self) -> str:
+        values = zip(self.parameters, self.parameter_defaults, strict=True)
+        rows = [
+            ("coordinates", str(self.nq), ", ".join(self.coordinates)),
+            ("speeds", str(self.nu), ", ".join(self.speeds)),
+            ("constraints", str(self.nc), ", ".join(f"{row.name} ({row.level})" for row in self.rows)),
+            ("unknowns", str(len(self.unknowns)), ", ".join(self.unknowns)),
+            ("parameters", str(len(self.parameters)), ", ".join(f"{name} = {value:g}" for name, value in values)),
+        ]
+        return html_table(f"System {self.name}", [(("what", "count", "names"), rows)])
+
     # -- names -----------------------------------------------------------------------------------------------------
 
     def parameter_values(self, changes: Named | None = None) -> np.ndarray:
@@ -153,10 +177,15 @@ class System:
                 raise UnknownNameError(name, self.parameters, f"the parameters of `{self.name}`")
             number = finite_number(value, f"parameter `{name}`")
             values[self.parameters.index(name)] = number
-        if changes:
+        if changes and any(values[k] != self.parameter_defaults[k] for k in self._weighty):
             inertias = Inertias(self.carriers, self.functions["inertias"], self.parameters)
             inertias.check(np.array(self.parameter_defaults, dtype=float), values)
         return values
+
+    @cached_property
+    def _weighty(self) -> tuple[int, ...]:
+        """Indices of the parameters that masses and inertias depend on."""
+        return Inertias(self.carriers, self.functions["inertias"], self.parameters).reads
 
     @cached_property
     def named_quantities(self) -> dict[str, tuple[Quantity, int | None]]:
@@ -181,6 +210,10 @@ class System:
         The name tells the function from those of other makers: an equal one gives what was kept, not what is built.
         """
         return self.kernels.compiled(name, build)
+
+    def known_kernel(self, name: str) -> Kernel | None:
+        """What `derived_kernel` has kept under `name`; None if nobody had it compiled."""
+        return self.kernels.known(("kernel", name))
 
     def optional_kernel(self, name: str, build: Callable[[], ca.Function | None]) -> Kernel | None:
         """As `derived_kernel`, for a function that is left out where it would be too long or has nothing to do."""
@@ -214,8 +247,13 @@ class System:
         if lead:
             pieces = [np.broadcast_to(piece, (*lead, piece.shape[-1])) for piece in pieces]
         x = np.concatenate(pieces, axis=-1)
-        out = np.array([self.at(name, row) for row in x.reshape(-1, x.shape[-1])])
-        return out.reshape(*lead, self.functions[name].size1_out(0))
+        return self._values(name, x.reshape(-1, x.shape[-1])).reshape(*lead, self.functions[name].size1_out(0))
+
+    def _values(self, name: str, x: np.ndarray) -> np.ndarray:
+        """One of `functions` at many points x (nt, n_in), (nt, n_out)."""
+        if name in self.kernels.native or self.functions[name].n_instructions() <= PROMPT:
+            return along(self.kernel(name), x)
+        return np.array([self.at(name, row) for row in x])
 
     def at(self, name: str, x: np.ndarray) -> np.ndarray:
         """One of `functions` at one point, x = (t, q, u, p) in one array."""
@@ -226,27 +264,33 @@ class System:
             return self.kernel(name)(x)
         return np.array(function(x).full().ravel())  # a few values are not worth the wait for machine code
 
+    @of_arrays
     def mass_matrix(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
         """M, (..., nu, nu)."""
         return self._part("mass_matrix", t, q, u, parameters)
 
+    @of_arrays
     def forces(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
         """f of M u' = f + r, (..., nu): active forces and the inertia forces for u' = 0."""
         out = self.evaluate("dynamics", t, q, u, parameters)
         return out[..., self.parts["forces"][0]] - out[..., self.parts["prescribed"][0]]
 
+    @of_arrays
     def coordinate_rates(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
         """q' = C u + D, (..., nq)."""
         return self._part("coordinate_rates", t, q, u, parameters)
 
+    @of_arrays
     def constraint_jacobian(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
         """A of A u' = b, (..., nc, nu); acceleration rows are empty if one of them is not linear in u'."""
         return self._part("constraint_jacobian", t, q, u, parameters)
 
+    @of_arrays
     def constraint_bias(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
         """b of A u' = b, (..., nc); acceleration rows are empty if one of them is not linear in u'."""
         return self._part("constraint_bias", t, q, u, parameters)
 
+    @of_arrays
     def directions(
         self,
         t: ArrayLike,
@@ -278,19 +322,23 @@ class System:
         A, b, W = np.split(out, [nc * nu, nc * nu + nc], axis=-1)
         return A.reshape(*A.shape[:-1], nc, nu), b, W.reshape(*W.shape[:-1], nc, nu)
 
+    @of_arrays
     def prescribed_reaction(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
         """c of r = W^T la + c, (..., nu): non-ideal parts of the reaction that were prescribed."""
         return self._part("prescribed", t, q, u, parameters)
 
+    @of_arrays
     def position_residual(self, t: ArrayLike, q: ArrayLike, parameters: Any = None) -> np.ndarray:
         """phi(q, t), (..., number of position constraints)."""
         out = self.evaluate("residual", t, q, np.zeros(self.nu), parameters)
         return out[..., : self.count("position")]
 
+    @of_arrays
     def velocity_residual(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
         """psi(q, u, t), (..., position + velocity rows): rates of the position rows, then the velocity constraints."""
         return self.evaluate("residual", t, q, u, parameters)[..., self.count("position") :]
 
+    @of_arrays
     def energy(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
         """Kinetic plus potential energy, (...)."""
         return self.evaluate("energy", t, q, u, parameters).sum(axis=-1)
@@ -320,6 +368,9 @@ class System:
             name: (slice(int(end) - int(np.prod(shape)), int(end)), shape)
             for (name, shape), end in zip(shapes.items(), ends, strict=True)
         }
+
+    if not TYPE_CHECKING:
+        __getattr__ = no_attribute
 
     # -- the next stages -------------------------------------------------------------------------------------------
 
@@ -354,28 +405,124 @@ class System:
         """A good set of n_p coordinates and n_v speeds to give in this state, by name."""
         return stage("System.suggest_independent")(self, state)
 
+    # fmt: off
     @overload
-    def simulate(
-        self,
-        state: da.State,
-        t_end: float | tuple[float, float],
-        *,
-        events: Iterable[da.Event | da.Every],
-        **options: Any,
-    ) -> da.Motion | da.MotionSequence: ...
+    def simulate(self, state: da.State, t_end: float | tuple[float, float], *, events: Iterable[da.Event | da.Every],
+                 t_eval: ArrayLike | None = ..., parameters: Named | None = ..., formulation: Any = ...,
+                 drift: Any = ..., integrator: Any = ..., verify: bool = ...) -> da.Motion | da.MotionSequence: ...
     @overload
-    def simulate(self, state: da.State, t_end: float | tuple[float, float], **options: Any) -> da.Motion: ...
-    def simulate(
-        self, state: da.State, t_end: float | tuple[float, float], **options: Any
-    ) -> da.Motion | da.MotionSequence:
-        """The motion from `state`; see `dalembert.run.simulate.simulate` for the options."""
-        return stage("System.simulate")(self, state, t_end, **options)
+    def simulate(self, state: da.State, t_end: float | tuple[float, float], *, t_eval: ArrayLike | None = ...,
+                 parameters: Named | None = ..., formulation: Any = ..., drift: Any = ..., integrator: Any = ...,
+                 verify: bool = ...) -> da.Motion: ...
+    @takes("t_eval", "parameters", "formulation", "drift", "integrator", "events", "verify")
+    def simulate(self, state: da.State, t_end: float | tuple[float, float], *, t_eval: ArrayLike | None = None,
+                 parameters: Named | None = None, formulation: Any = None, drift: Any = None, integrator: Any = None,
+                 events: Iterable[da.Event | da.Every] = (), verify: bool = False) -> da.Motion | da.MotionSequence:
+        # fmt: on
+        """The motion from `state` to `t_end`, or over `(t0, t_end)`.
+
+        Samples are taken at the times `t_eval` (increasing), or at every accepted step if it is left out. `parameters`
+        changes values that the state carries. The defaults are LagrangeMultipliers, Projection and Automatic, which is
+        DOP853 and changes to Radau if the motion turns out to be stiff; the certificate says what was chosen. Numerical
+        failure does not raise: the motion holds all samples up to the failure, `success` is False and `message` says
+        why. Ctrl-C raises `SimulationInterrupt`, a KeyboardInterrupt whose `.motion` is the motion up to there.
+
+        `events` are located during the run (see `Event`, and `Every` for clocks) and listed in `motion.events`. If an
+        event ends the motion, the last sample is taken there. If an event changes anything, the result is a
+        `MotionSequence`, which reads like a Motion and has two samples at the time of each change, before and after.
+        These samples do not depend on `t_eval`. With `verify=True` a second, independent run estimates the error, see
+        `Motion.verify`; the certificate tells it.
+        """
+        return stage("System.simulate")(
+            self, state, t_end, t_eval=t_eval, parameters=parameters, formulation=formulation, drift=drift,
+            integrator=integrator, events=events, verify=verify,
+        )  # fmt: skip
+
+    def sweep(self, values: Any, t_end: float | tuple[float, float], **options: Any) -> xr.Dataset:
+        """Outputs of many runs with different `values`, labelled; see `dalembert.analysis.sweep.sweep.sweep`."""
+        return stage("System.sweep")(self, values, t_end, **options)
 
     def diagnose(self, state: da.State) -> da.Diagnosis:
         """Degrees of freedom, rank, redundant and conflicting constraints by name, and which reactions are unique."""
         return stage("System.diagnose")(self, state)
 
     # fmt: off
+    @overload
+    def equilibrium(self, given: Named | None = ..., *, guess: Named | da.State | None = ..., hold: Any = ...,
+                    bounds: Bounds | None = ..., t0: float | None = ..., parameters: Named | None = ...,
+                    all_branches: Literal[False] = ...) -> da.State: ...
+    @overload
+    def equilibrium(self, given: Named | None = ..., *, guess: Named | da.State | None = ..., hold: Any = ...,
+                    bounds: Bounds | None = ..., t0: float | None = ..., parameters: Named | None = ...,
+                    all_branches: Literal[True]) -> tuple[da.State, ...]: ...
+    def equilibrium(self, given: Named | None = None, *, guess: Named | da.State | None = None, hold: Any = None,
+                    bounds: Bounds | None = None, t0: float | None = None, parameters: Named | None = None,
+                    all_branches: bool = False) -> da.State | tuple[da.State, ...]:
+        # fmt: on
+        """A state at rest that stays there: u = 0 and u' = 0, with the `given` values, nearest to the `guess`.
+
+        Options are those of `initial`. `all_branches` gives every equilibrium found from many starts, by distance.
+        `state.stability` says whether it is stable. Raises `InitialStateError` with what is left over.
+        """
+        options = {"guess": guess, "hold": hold, "bounds": bounds, "t0": t0, "parameters": parameters}
+        return stage("System.equilibrium")(self, given, all_branches=all_branches, **options)
+
+    # fmt: off
+    @overload
+    def steady(self, given: Named | None = ..., *, guess: Named | da.State | None = ...,
+               constant: Sequence[Any] | None = ..., hold: Any = ..., bounds: Bounds | None = ...,
+               t0: float | None = ..., parameters: Named | None = ...,
+               all_branches: Literal[False] = ...) -> da.State: ...
+    @overload
+    def steady(self, given: Named | None = ..., *, guess: Named | da.State | None = ...,
+               constant: Sequence[Any] | None = ..., hold: Any = ..., bounds: Bounds | None = ...,
+               t0: float | None = ..., parameters: Named | None = ...,
+               all_branches: Literal[True]) -> tuple[da.State, ...]: ...
+    def steady(self, given: Named | None = None, *, guess: Named | da.State | None = None,
+               constant: Sequence[Any] | None = None, hold: Any = None, bounds: Bounds | None = None,
+               t0: float | None = None, parameters: Named | None = None,
+               all_branches: bool = False) -> da.State | tuple[da.State, ...]:
+        # fmt: on
+        """A state of a motion with constant speeds, u' = 0, with the `given` values, nearest to the `guess`.
+
+        `constant` names the speeds that are constant (None: all); in a circle x' is not. Options are those of
+        `initial`. The motion is followed for a while to see that the speeds stay. Raises `InitialStateError`.
+        """
+        options = {"guess": guess, "hold": hold, "bounds": bounds, "t0": t0, "parameters": parameters}
+        return stage("System.steady")(self, given, constant=constant, all_branches=all_branches, **options)
+
+    def linearize(
+        self, state: da.State, *, inputs: Sequence[Any] = (), outputs: Sequence[Any] = (),
+        states: Sequence[Any] | None = None,
+    ) -> da.Linearization:  # fmt: skip
+        """x' = A x + B w, y = C x + D w for small changes about the motion through `state`, all constraints kept.
+
+        The derivatives are exact, those of the reactions included. `inputs` are parameters (a force stated as a
+        parameter) or unknowns; an unknown that is an input no longer enforces its constraint. `outputs` are names or
+        expressions, as in `motion[...]`. `states` names the coordinates and speeds that x stands for (None: chosen by
+        pivoting); ignorable ones may be left out. Raises `LinearizationError` if there is no derivative.
+        """
+        return stage("System.linearize")(self, state, inputs=inputs, outputs=outputs, states=states)
+
+    # fmt: off
+    def kinematics(self, times: ArrayLike, *, guess: Named | da.State | None = None, parameters: Named | None = None
+                   ) -> da.DrivenMotion:
+        """The motion of a mechanism whose constraints, some of them driving, leave nothing free; nothing is integrated.
+
+        Positions, velocities, accelerations and reactions at each of the `times`, on the branch of the `guess`.
+        """
+        return stage("System.kinematics")(self, times, guess=guess, parameters=parameters)
+
+    def inverse_dynamics(self, wanted: Mapping[Any, Any], times: ArrayLike, *, actuators: Sequence[Any] | None = None,
+                         guess: Named | da.State | None = None, parameters: Named | None = None) -> da.DrivenMotion:
+        """The motion in which coordinates are as `wanted`, and the efforts that bring it about.
+
+        `wanted` maps coordinates to expressions of t or tables (times, values). `actuators` are parameters that stand
+        for forces, one for each wanted coordinate (None: generalised forces along these, `motion["effort(x)"]`).
+        """
+        options = {"actuators": actuators, "guess": guess, "parameters": parameters}
+        return stage("System.inverse_dynamics")(self, wanted, times, **options)
+
     def partial_velocities(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None, *,
                            u_ind: Iterable[Any] | None = None) -> dict[str, np.ndarray]:
         """Partial velocities of particles and mass centres by name, (..., 3, nu), in inertial axes.
@@ -404,6 +551,14 @@ class System:
         """Gauss's measure of constraint, (...), at any accelerations; ideal reactions make it least of all."""
         return stage("System.gauss_measure")(self, t, q, u, udot, parameters)
     # fmt: on
+
+    def live(self, path: str | Path, state: da.State, *, sliders: Iterable[Any] = (), t_end: float = 10.0) -> Path:
+        """Write one HTML file that computes the motion from `state` itself, again whenever one of its sliders moves.
+
+        `sliders` names parameters, coordinates and speeds; a mapping gives ranges too. The file needs no network; it
+        compares its first run with the native engine and says how far they agree. See `dalembert.view.live.write_live`.
+        """
+        return stage("System.live")(self, path, state, sliders=sliders, t_end=t_end)
 
     def equations(self, formulation: Any = None) -> Any:
         """The equations of motion in SymPy and LaTeX as a formulation arranges them (None: Lagrange multipliers).

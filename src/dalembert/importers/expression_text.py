@@ -25,7 +25,8 @@ FUNCTIONS: Mapping[str, tuple[Callable[..., sp.Expr], int, int]] = {  # least an
     "Max": (sp.Max, 2, 30),
 }
 RATE = "diff"
-RESERVED = frozenset({*FUNCTIONS, RATE, "pi", "t"})
+CONSTANTS = {"pi": sp.pi, "deg": sp.pi / 180}
+RESERVED = frozenset({*FUNCTIONS, RATE, *CONSTANTS, "t"})
 LONGEST = 20_000  # characters of one expression
 LARGEST_EXPONENT = 1000
 LARGEST = Size(operations=30_000, depth=40)  # of an expression with its definitions written out
@@ -33,8 +34,6 @@ LARGEST_DERIVED = 400  # operations of what `diff` is taken of, and ten times th
 COMPARED = 3  # arguments of Min and Max that SymPy compares with each other, which takes long for more
 
 _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
 }
@@ -109,10 +108,11 @@ class ExpressionText:
                 return _OPERATORS[type(op)](self._walk(operand, where, text))
             case ast.BinOp(op=ast.Add() | ast.Sub()):
                 return self._in_range(sp.Add(*self._terms(node, where, text)), where, text)
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS or isinstance(op, ast.Pow):
+            case ast.BinOp(op=ast.Mult() | ast.Div()):
+                return self._in_range(sp.Mul(*self._factors(node, where, text)), where, text)
+            case ast.BinOp(left=left, op=ast.Pow(), right=right):
                 a, b = self._walk(left, where, text), self._walk(right, where, text)
-                made = self._power(a, b, where, text) if isinstance(op, ast.Pow) else _OPERATORS[type(op)](a, b)
-                return self._in_range(made, where, text)
+                return self._in_range(self._power(a, b, where, text), where, text)
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 made = (self._rate if name == RATE else partial(self._call, name))(args, where, text)
                 return self._in_range(made, where, text)
@@ -130,6 +130,15 @@ class ExpressionText:
             terms.append(-term if isinstance(node.op, ast.Sub) else term)
             node = node.left
         return [self._walk(node, where, text), *reversed(terms)]
+
+    def _factors(self, node: ast.expr, where: str, text: str) -> list[sp.Expr]:
+        """The factors of a product, so that it is built at once: SymPy multiplies a number into a sum alone."""
+        factors: list[sp.Expr] = []
+        while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
+            factor = self._walk(node.right, where, text)
+            factors.append(1 / factor if isinstance(node.op, ast.Div) else factor)
+            node = node.left
+        return [self._walk(node, where, text), *reversed(factors)]
 
     def _in_range(self, expression: sp.Expr, where: str, text: str) -> sp.Expr:
         """The expression, if its leading number can be one in double precision."""
@@ -150,7 +159,7 @@ class ExpressionText:
             self._open.pop()
             del self._definitions[name]
             self.symbols[name] = read
-        found = {**self.symbols, "pi": sp.pi, "t": self._time}
+        found = {**self.symbols, **CONSTANTS, "t": self._time}
         if name in found:
             return found[name]
         return self._refuse(where + str(UnknownNameError(name, [*{**found, **self._definitions}], f"`{text}`")))

@@ -44,7 +44,7 @@ def read_text(path: Path) -> str:
     if len(content) > LARGEST_FILE:
         raise ModelError(str(path), [f"the file is larger than {LARGEST_FILE:,} bytes; state large models in Python"])
     try:
-        text = content.decode("utf-8")
+        text = content.decode("utf-8-sig")  # editors on Windows put a mark before the first character
     except UnicodeDecodeError as error:
         raise ModelError(str(path), [f"the file is not UTF-8 text: {error.reason} at byte {error.start}"]) from error
     found = _DOTTED.search(text)

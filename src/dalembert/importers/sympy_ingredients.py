@@ -23,6 +23,7 @@ from sympy.physics.mechanics import (
 from sympy.physics.mechanics.actuator import ActuatorBase
 
 from dalembert.errors import ModelError
+from dalembert.importers.sympy_links import joint_points
 
 Load = tuple[Point | ReferenceFrame, Vector]
 
@@ -44,6 +45,7 @@ class Ingredients:
     lagrangian: sp.Expr | None = None
     potential: sp.Expr = sp.S.Zero
     origin: Point | None = None
+    links: list[tuple[Any, list[Point]]] = field(default_factory=list)  # bodies and where joints hold them
 
 
 def read_ingredients(obj: Any, bodies: Iterable[Any] | None, loads: Iterable[Any] | None, name: str) -> Ingredients:
@@ -130,6 +132,7 @@ def _read_system(obj: System, name: str) -> Ingredients:
         loads=_read_loads([*obj.loads, *obj.actuators], name),
         potential=sp.Add(*potentials),
         origin=obj.fixed_point,
+        links=joint_points(obj.joints),
     )
 
 

@@ -20,6 +20,7 @@ from dalembert.errors import ModelError
 from dalembert.importers.agreement import Agreement
 from dalembert.importers.sympy_geometry import Components, Moving, is_fixed, points_at_rest
 from dalembert.importers.sympy_ingredients import read_ingredients
+from dalembert.importers.sympy_links import place_links
 from dalembert.importers.sympy_reading import Load, Reading, read_motion
 from dalembert.model import statement
 from dalembert.model.model import Model
@@ -60,8 +61,11 @@ class _Import:
         self.state = self._state()
         self.values = {key.name if isinstance(key, sp.Symbol) else key: value for key, value in parameters.items()}
         self.moving = [self._with_known_inertia(m) for m in reading.moving]
-        places = self._places(origin)
-        self._declare_parameters([p for positions in places for p in positions if p is not None])
+        self.origins = self._origins(origin)
+        places = [self._places(fixed) for fixed in self.origins]
+        self.links = [self._links(fixed) for fixed in self.origins]
+        drawn = [place for links in self.links for _, line in links for place in line]
+        self._declare_parameters([*(p for positions in places for p in positions if p is not None), *drawn])
         self.agreement = self._agreement()
         self._state_bodies(self._best(places))
         self._state_energy()
@@ -145,19 +149,26 @@ class _Import:
 
     # -- positions -------------------------------------------------------------------------------------------------
 
-    def _places(self, origin: Point | None) -> list[list[Components | None]]:
-        """Positions of all that moves, from each point that may be fixed; None where there is none to be had."""
+    def _origins(self, origin: Point | None) -> list[Point]:
+        """Points that may be fixed, to measure positions from."""
         geometry, given = self.reading.geometry, origin or self.reading.origin
         origins = [given] if given else []
         for m in () if given else self.moving:
             origins += [p for p in points_at_rest(m.point, geometry.inertial) if p not in origins]
-        places = []
-        for fixed in origins:
-            positions = [geometry.position(m.point, fixed) for m in self.moving]
-            places.append(
-                [p if p and all(self._has_value(c) for c in undeclared(p, self.state)) else None for p in positions]
-            )
-        return places
+        return origins
+
+    def _places(self, origin: Point) -> list[Components | None]:
+        """Positions of all that moves; None where there is none to be had."""
+        positions = [self.reading.geometry.position(m.point, origin) for m in self.moving]
+        return [p if p and self._are_known(p) else None for p in positions]
+
+    def _links(self, origin: Point) -> list[tuple[Any, list[Components]]]:
+        """Lines through the joints of bodies, as far as all in them is known."""
+        links = place_links(self.reading.geometry, self.reading.links, origin)
+        return [(body, line) for body, line in links if all(map(self._are_known, line))]
+
+    def _are_known(self, place: Components) -> bool:
+        return all(self._has_value(c) for c in undeclared(place, self.state))
 
     def _has_value(self, symbol: sp.Basic) -> bool:
         return isinstance(symbol, sp.Symbol) and symbol.name in self.values
@@ -173,13 +184,18 @@ class _Import:
             return None
 
     def _best(self, places: list[list[Components | None]]) -> list[Components | None]:
-        """The positions that agree with the velocities, from the point from which most do."""
+        """The positions that agree with the velocities, from the point from which most do; its links are kept."""
         checked = [
             [p if p and self._moves(p, m.velocity) else None for p, m in zip(positions, self.moving, strict=True)]
             for positions in places
         ]
-        nowhere: list[Components | None] = [None] * len(self.moving)
-        return max(checked, key=lambda positions: sum(p is not None for p in positions), default=nowhere)
+        if not checked:
+            self.links = []
+            return [None] * len(self.moving)
+        counts = [sum(p is not None for p in positions) for positions in checked]
+        best = counts.index(max(counts))
+        self.links = self.links[best : best + 1]
+        return checked[best]
 
     def _moves(self, position: Components, velocity: Components) -> bool:
         try:
@@ -216,10 +232,18 @@ class _Import:
             self.stated.append(self.model.body(name, inertia=m.inertia, rotation=rotation, **point, **turning))
             if any(self._varies(e) for e in m.inertia):
                 raise ModelError(self.model.name, [f"inertia of `{m.name}` varies; only masses may"])
+        self._draw_links()
         for m, item in zip(self.moving, self.stated, strict=True):
             if self._varies(m.mass):  # d(m v)/dt, as in SymPy's method
                 rate = m.mass.diff(self.model.t)
                 self.model.force([-rate * v for v in m.velocity], at=item)
+
+    def _draw_links(self) -> None:
+        """The lines of bodies whose positions agree with their velocities."""
+        drawn = {m.point: item for m, item in zip(self.moving, self.stated, strict=True) if item.position is not None}
+        for body, line in (link for links in self.links for link in links):
+            if body.masscenter in drawn:
+                self.model.line(line, name=drawn[body.masscenter].name)
 
     def _varies(self, e: sp.Expr) -> bool:
         return any(node == self.model.t for node in nodes(e))

@@ -43,6 +43,7 @@ class Reading:
     kinetic: sp.Expr
     potential: sp.Expr
     origin: Point | None
+    links: list[tuple[Any, list[Point]]]
 
 
 def read_motion(source: Ingredients, specified: Mapping[Any, Any], name: str) -> Reading:
@@ -74,6 +75,7 @@ def read_motion(source: Ingredients, specified: Mapping[Any, Any], name: str) ->
         kinetic,
         potential,
         source.origin,
+        source.links,
     )
 
 

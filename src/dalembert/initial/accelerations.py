@@ -5,6 +5,7 @@ of them are given, all levels are solved together.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,7 @@ def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, param
     found = _accelerations()(system, t, q, u, parameters)
     if found.status:
         raise InitialStateError(f"`{system.name}` at t = {t:g}: {found.status.message}")
-    if not (np.isfinite(found.udot).all() and np.isfinite(system.mass_matrix(t, q, u, parameters)).all()):
+    if not math.isfinite(found.balance):
         raise InitialStateError(
             f"`{system.name}`: the accelerations are not finite at t = {t:g}; the model is undefined in this state"
         )
@@ -73,14 +74,15 @@ def combined_stage(task: Task) -> Stage:
     nq, nu, nc = s.nq, s.nu, s.nc
     made = level(s, ALL, joints=bool(wishes.joints or wishes.joint_rates))
     always, last = made.required, 2 * nq + nu
-    asked = [
-        (always + offset + k, value)
+    asked = {
+        always + offset + k: value
         for offset, values in (
             (0, wishes.rates), (nq, wishes.second_rates), (2 * nq, wishes.reactions), (last, wishes.joints),
             (last + len(joint_coordinates(s)), wishes.joint_rates),
         )
         for k, value in values.items()
-    ]  # fmt: skip
+    }  # fmt: skip
+    pick, wanted = made.equations(asked)
     target = np.concatenate([task.target, task.udot, task.la])
     free = np.ones(len(target), dtype=bool)
     for offset, values in ((0, wishes.q), (nq, wishes.u), (nq + nu, wishes.udot), (nq + 2 * nu, wishes.la)):
@@ -101,8 +103,8 @@ def combined_stage(task: Task) -> Stage:
     return Stage(
         level=made,
         x=np.concatenate([x, np.zeros(nu + nc)]),
-        pick=np.array([*range(always), *(k for k, _ in asked)], dtype=np.int64),
-        wanted=np.array([0.0] * always + [value for _, value in asked]),
+        pick=pick,
+        wanted=wanted,
         target=target,
         free=free,
         metric=metric,

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.initial.branches import find_branches
 from dalembert.initial.request import Values, read_task
 from dalembert.initial.solution import solve_task
 from dalembert.motion.state import State
@@ -31,4 +30,8 @@ def find_state(
     task = read_task(
         system, given, guess=guess, weights=weights, hold=hold, bounds=bounds, t0=t0, parameters=parameters
     )
-    return find_branches(task) if all_branches else solve_task(task)
+    if not all_branches:
+        return solve_task(task)
+    from dalembert.initial.branches import find_branches
+
+    return find_branches(task)

@@ -13,6 +13,7 @@ from dalembert.errors import PairingError
 from dalembert.initial.degeneracy import degenerate_rows, describe
 from dalembert.initial.dependence import DEPENDENT, OPEN, Scaled, combinations, scale, sparse_basis
 from dalembert.motion.state import State
+from dalembert.text_tables import html_table
 
 NEAR = 1e-4  # singular values below this are near zero: reactions are then large and the solver damps them
 LEVELS = ("position", "velocity", "acceleration")
@@ -126,6 +127,11 @@ class Diagnosis:
     def ok(self) -> bool:
         """Whether accelerations exist, are unique and keep the constraints; redundant constraints are no obstacle."""
         return self.determined and not (self.conflicting or self.massless or self.degenerate)
+
+    def _repr_html_(self) -> str:
+        rows = [("" if k else label, text) for label, texts in self._lines() for k, text in enumerate(texts)]
+        title = f"diagnosis of {self.title} at t = {self.t:g}: {'OK' if self.ok else 'NOT OK'}"
+        return html_table(title, [(("what", "finding"), rows)])
 
     def __str__(self) -> str:
         return "\n".join(

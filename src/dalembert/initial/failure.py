@@ -15,7 +15,7 @@ import numpy as np
 from dalembert.errors import Closest, InitialStateError
 from dalembert.initial.levels import ALL, POSITION, level
 from dalembert.initial.metric import weighted
-from dalembert.initial.request import Task
+from dalembert.initial.request import Task, Wishes
 from dalembert.initial.stage import Found, Stage
 
 BLAME = 1e-5  # share of the largest at which a row or a value takes part in a conflict
@@ -68,6 +68,9 @@ def explain(task: Task, stage: Stage, found: Found, *, q: np.ndarray | None = No
     else:
         advice = _advise_on_parameters(task, stage, found) or (
             "Change or release a given value, or give a guess closer to an assembled state"
+            if task.wishes != Wishes()
+            else "No value was given: these constraints may contradict each other; change one of them, or give a guess "
+            "closer to an assembled state"
         )
     return InitialStateError(
         f"{head}; closest: {_list(stage, found, rows)} left over{_at_bounds(stage, found)}. {advice}",

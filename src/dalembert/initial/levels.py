@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,17 @@ class LevelEquations:
     turns: np.ndarray  # which variables are angles: a full turn leaves the equations as they are
     joints: bool = False  # whether coordinates and rates of joints are among the rows, at their end
     plans: dict[int, Any] = field(default_factory=dict, repr=False)  # workspaces by number of equations
+
+    def equations(self, asked: Mapping[int, float]) -> tuple[np.ndarray, np.ndarray]:
+        """Rows to be met and the values they must have: zero for the required ones, given ones for those asked for."""
+        if not asked:
+            return self._required
+        rows, wanted = self._required
+        return np.concatenate([rows, [*asked]]), np.concatenate([wanted, [*asked.values()]])
+
+    @cached_property
+    def _required(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.arange(self.required), np.zeros(self.required)
 
 
 def level(system: System, name: str, *, parameters: bool = False, joints: bool = False) -> LevelEquations:

@@ -23,9 +23,10 @@ def speed_metric(system: System, x: np.ndarray, scales: Scales) -> np.ndarray:
     if not math.isfinite(M.sum()):
         return np.eye(system.nu)
     s = scales.u
-    diagonal = np.abs(M.diagonal()) * s**2  # energies, so that units do not matter
-    if not system.singular_mass and diagonal.min() > LIGHT * diagonal.max():
+    energies = [abs(m) * size * size for m, size in zip(M.diagonal().tolist(), s.tolist(), strict=True)]
+    if not system.singular_mass and min(energies) > LIGHT * max(energies):  # energies: units do not matter
         return M
+    diagonal = np.array(energies)
     typical = diagonal.max(initial=0.0) or 1.0
     size = np.sqrt(np.where(diagonal > LIGHT * typical, diagonal, typical)) / s
     unit = M / size[:, None] / size

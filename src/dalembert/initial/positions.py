@@ -18,13 +18,14 @@ def position_stage(task: Task) -> Stage:
     free = np.ones(nq, dtype=bool)
     free[list(task.wishes.q)] = False
     x = task.x(target, task.target[nq:])
+    pick, wanted = made.equations({made.required + k: value for k, value in task.wishes.joints.items()})
     weights = None if task.weights is None else task.weights[:nq]
     scales = task.scales(target, task.target[nq:])
     return Stage(
         level=made,
         x=x,
-        pick=np.array([*range(made.required), *(made.required + k for k in task.wishes.joints)], dtype=np.int64),
-        wanted=np.array([0.0] * made.required + list(task.wishes.joints.values())),
+        pick=pick,
+        wanted=wanted,
         target=target,
         free=free,
         metric=lambda: weighted(position_metric(s, x, scales), weights),

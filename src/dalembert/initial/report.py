@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from dalembert.initial.diagnosis import Diagnosis, diagnose
+from dalembert.initial.request import Wishes
 from dalembert.motion.state import State
 
 STILL = 1e-12  # changes below this fraction of the value are none
@@ -26,6 +27,14 @@ class Report:
     state: State
     steps: Mapping[str, int]
     guess: np.ndarray
+    wishes: Wishes = field(default_factory=Wishes)
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """Names of the coordinates, speeds and rates "x'" that were asked for."""
+        s, w = self.state.system, self.wishes
+        rates = (f"{s.coordinates[k]}'" for k in w.rates)
+        return (*(s.coordinates[k] for k in w.q), *(s.speeds[k] for k in w.u), *rates)
 
     @property
     def iterations(self) -> int:

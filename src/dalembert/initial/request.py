@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -138,13 +139,20 @@ def read_task(
 
 def read_wishes(system: System, values: Values, what: str) -> Wishes:
     """Values by kind and index; every name declared, every number finite, nothing said twice."""
+    if not isinstance(values, Mapping):
+        raise PairingError(
+            f"{what} values are by name, got {type(values).__name__}: write system.initial({{x: 1.0}}) with symbols or "
+            'names such as "x"'
+        )
     wishes, places = Wishes(), _places(system)
     for key, value in values.items():
         name = key_name(key)
         if name not in places:
             raise _unknown(system, name, what)
         kind, index = places[name]
-        number = finite_number(value, f"{what} value of `{name}`")
+        number = float(value) if isinstance(value, float) else math.nan
+        if not math.isfinite(number):
+            number = finite_number(value, f"{what} value of `{name}`")
         if kind == "joints":
             number = wrapped_value(system, name, number)
         place: dict[int, float] = getattr(wishes, kind)

@@ -19,6 +19,8 @@ def check_servos(system: System, t: float, q: np.ndarray, u: np.ndarray, paramet
     They show in the null vectors of [M -W^T; A 0], on either side; redundant constraints with ideal reactions have null
     vectors too, but the servo constraints take no part in those. For regular M it is A M^-1 W^T that is singular.
     """
+    if not system.unknowns:
+        return
     n = system.nc - system.curved
     enforced = {k: system.unknowns[j] for j, k in rows_by_unknown(system.rows[:n]).items()}
     servos = sorted(enforced)

@@ -7,13 +7,10 @@ reactions are given, all levels are solved together.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from dalembert.initial.accelerations import combined_stage, complete_state
 from dalembert.initial.degeneracy import check_degeneracy
-from dalembert.initial.failure import explain
 from dalembert.initial.positions import position_stage
 from dalembert.initial.report import Report
 from dalembert.initial.request import Task
@@ -29,6 +26,8 @@ def solve_task(task: Task, *, attempts: int = RESTARTS) -> State:
     positions = position_stage(task)
     found = positions.seek(attempts)
     if not found.met:
+        from dalembert.initial.failure import explain
+
         raise explain(task, positions, found)
     return solve_velocities(task, found, attempts=attempts)
 
@@ -41,6 +40,8 @@ def solve_velocities(task: Task, positions: Found, *, attempts: int = RESTARTS) 
     velocities = velocity_stage(task, positions.v)
     found = velocities.seek(attempts)
     if not found.met and not task.wishes.of_accelerations:
+        from dalembert.initial.failure import explain
+
         raise explain(task, velocities, found, q=positions.v)
     return finish(task, positions, found, attempts=attempts)
 
@@ -63,6 +64,8 @@ def _solve_together(task: Task, positions: Found, velocities: Found, attempts: i
         tried = stage.seek(attempts)
         found = tried if tried.met or stage.cost(tried) < stage.cost(found) else found
     if not found.met:
+        from dalembert.initial.failure import explain
+
         raise explain(task, stage, found)
     q, u, udot, la = np.split(found.v, [nq, nq + nu, nq + 2 * nu])
     check_degeneracy(s, task.t, q, u, task.p)
@@ -71,4 +74,5 @@ def _solve_together(task: Task, positions: Found, velocities: Found, attempts: i
 
 
 def _reported(task: Task, state: State, steps: dict[str, int]) -> State:
-    return replace(state, report=Report(state, steps, task.guess))
+    s, report = state, Report(state, steps, task.guess, task.wishes)
+    return State(s.system, s.t, s.q, s.u, s.udot, s.multipliers, s.parameters, report=report)

@@ -89,7 +89,7 @@ class Stage:
         given = np.concatenate([self.target, value, self.low, self.high, self.sizes, self.wanted, rows[self.pick]])
         mem[plan.target : plan.target + len(given)] = given
         worst = steps.evaluate.call(*work.numbers)
-        if m and self.free.any() and not (start is None and worst <= CONSISTENT):
+        if m and not (start is None and worst <= CONSISTENT) and self.free.any():
             mem[plan.metric : plan.metric + n * n] = self.G.ravel()
             worst = find_nearest.call(*work.numbers, LIMIT, walk)
         work.check_guards()

@@ -26,7 +26,9 @@ def velocity_stage(task: Task, q: np.ndarray) -> Stage:
     made = level(s, VELOCITY, joints=bool(of_joints))
     target = task.target[nq:]
     count = made.required
-    asked = [*(count + k for k in rates), *(count + nq + k for k in of_joints)]
+    asked = {count + k: value for k, value in rates.items()}
+    asked |= {count + nq + k: value for k, value in of_joints.items()}
+    pick, wanted = made.equations(asked)
     free = np.ones(s.nu, dtype=bool)
     free[list(task.wishes.u)] = False
     x = task.x(q, target)
@@ -35,8 +37,8 @@ def velocity_stage(task: Task, q: np.ndarray) -> Stage:
     return Stage(
         level=made,
         x=x,
-        pick=np.array([*range(count), *asked], dtype=np.int64),
-        wanted=np.array([0.0] * count + [*rates.values(), *of_joints.values()]),
+        pick=pick,
+        wanted=wanted,
         target=target,
         free=free,
         metric=lambda: weighted(speed_metric(s, x, scales), weights),

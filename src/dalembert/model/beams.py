@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
+from dalembert.model.journal import Section, said
 from dalembert.model.markers import axes_of
 from dalembert.model.statement import Attitude, Body, Line, Particle, Vector
 from dalembert.model.vectors import ORIGIN, plus, turned
@@ -78,6 +79,7 @@ class Beams:
     def __init__(self, model: dalembert.Model) -> None:
         self._model = model
 
+    @said("beams")
     def cable(
         self,
         name: str,
@@ -110,8 +112,9 @@ class Beams:
         place, at = _along(name, nodes, size)
         strokes = [place(size * k / DRAWN) for k in range(DRAWN * elements + 1)]
         self._model.statement.shapes.append(Line(name, tuple(strokes)))
-        return Cable(name, length, elements, at)
+        return Cable(name, length, elements, self._noted(name, at))
 
+    @said("beams")
     def floating(
         self,
         name: str,
@@ -152,7 +155,9 @@ class Beams:
 
         strokes = [_carried(frame, shape.place(k / 16)) for k in range(17)]
         self._model.statement.shapes.append(Line(name, tuple(strokes)))
-        return FloatingBeam(name, frame, at(0), at(L), tuple(d), at)
+        self._model.journal.sections.append(Section(frame, name, None))
+        section = self._noted(name, at)
+        return FloatingBeam(name, frame, section(0), section(L), tuple(d), section)
 
     # -- inside ---------------------------------------------------------------------------------------------------
 
@@ -166,6 +171,16 @@ class Beams:
         self._model.statement.particles.extend(
             Particle(f"{name}_m{k}", place, mass=mass, part=True) for k, (place, mass) in enumerate(masses)
         )
+
+    def _noted(self, name: str, at: Callable[[Any], Body]) -> Callable[[Any], Body]:
+        """`at`, whose sections the journal knows."""
+
+        def section(s: Any) -> Body:
+            body = at(s)
+            self._model.journal.sections.append(Section(body, name, s))
+            return body
+
+        return section
 
     def _scalar(self, value: Any, name: str) -> sp.Expr:
         return self._model.scalar(value, f"beam `{name}`")

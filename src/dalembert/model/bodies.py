@@ -56,7 +56,10 @@ class BodyReader:
         axes_angular_velocity: Any,
     ) -> Body:
         """A body as stated, or with absolute coordinates where nothing is said about its motion."""
+        taken = isinstance(name, str) and self._names.kind(name) is not None
         self._names.claim(name, "body")
+        if taken:  # its coordinates would be taken too; one fault is enough
+            return Body(name, ORIGIN, attitude=Attitude.ANGLE, rotation=(EX[1],))
         what = f"body `{name}`"
         if all(value is None for value in (position, rotation, velocity, angular_velocity)):
             position, rotation = self._declare.absolute(name, planar=listed(inertia) is None)

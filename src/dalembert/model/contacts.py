@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from dalembert.model.journal import said
 from dalembert.model.markers import GROUND, Marker, angular_velocity_of, has_axes, marker_at, velocity_of
 from dalembert.model.shapes import blade_of, disc_of, wheel_of
 from dalembert.model.statement import Constraint, Joint, Line, Point, Vector
@@ -30,6 +31,7 @@ class Contacts:
     def __init__(self, model: dalembert.Model) -> None:
         self._model = model
 
+    @said("contacts")
     def skate(self, name: str, blade: Point) -> Joint:
         """A knife edge: no velocity across the blade, which lies along the x axis of the marker `blade`."""
         end = self._marker(blade, name)
@@ -38,6 +40,7 @@ class Contacts:
         self._draw(end, blade_of(name, end, BLADE))
         return self._contact("skate", name, self._plane(None, name), end, [(row, across)])
 
+    @said("contacts")
     def wheel(self, name: str, hub: Point, *, radius: Expression, spin: Expression) -> Joint:
         """A wheel on a vehicle that moves in the plane, rolling along the x axis of `hub` without slip.
 
@@ -51,6 +54,7 @@ class Contacts:
         self._draw(end, wheel_of(name, end, r))
         return self._contact("wheel", name, self._plane(None, name), end, [(advance, along), (dot(v, across), across)])
 
+    @said("contacts")
     def disc(
         self, name: str, hub: Point, *, radius: Expression, tube: Expression = 0, plane: Point | None = None
     ) -> Joint:
@@ -66,12 +70,14 @@ class Contacts:
         self._draw(end, disc_of(name, end, r))
         return self._roll("rolling disc", name, ground, end, drop)
 
+    @said("contacts")
     def sphere(self, name: str, centre: Point, *, radius: Expression, plane: Point | None = None) -> Joint:
         """A ball that rolls on a plane without slip; a plane that moves (a turntable) carries it along."""
         end, ground, r = self._marker(centre, name), self._plane(plane, name), self._scalar(radius, name)
         self._draw(end, disc_of(name, end, r))
         return self._roll("rolling sphere", name, ground, end, times(-r, ground.axis(2)))
 
+    @said("contacts")
     def speed_of_rolling(self, name: str, hub: Point, *, radius: Expression, spin: Expression) -> Constraint:
         """Rolling as ONE constraint that is not linear in the speeds: v.v = (radius * spin)^2 at the hub.
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
-from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.errors import ModelError
 from dalembert.model.names import Names, split_names
@@ -15,6 +14,7 @@ from dalembert.model.quaternion import Quaternion
 from dalembert.model.rates import Rates
 from dalembert.model.reading import Reader, listed
 from dalembert.model.statement import Statement
+from dalembert.model.time_symbols import function_of_time
 
 ANGULAR = ("wx", "wy", "wz")
 
@@ -69,7 +69,7 @@ class Declarations:
         if len(symbols) != 3:
             self._read.fault(f"quaternion `{name}` needs three speeds, got {len(symbols)} ({speeds!r})")
             symbols = (symbols + [f"{name}_w{k}" for k in range(3)])[:3]
-        quaternion = Quaternion(e, tuple(dynamicsymbols(s) for s in symbols))
+        quaternion = Quaternion(e, tuple(function_of_time(s) for s in symbols))
         self.speeds(" ".join(symbols), dict(zip(e, quaternion.rates, strict=True)))
         self._statement.invariants.append((f"|{name}|", quaternion.norm))
         self._statement.defaults[e[0]] = 1.0
@@ -81,7 +81,7 @@ class Declarations:
         if planar:
             place, rates = [*place, "a"], [*rates, "w"]
         q = self.coordinates(" ".join(f"{name}_{c}" for c in place))
-        u = [dynamicsymbols(f"{name}_{c}") for c in rates]
+        u = [function_of_time(f"{name}_{c}") for c in rates]
         self.speeds(u, dict(zip(q, u, strict=True)))
         if planar:
             return q[:2], q[2]
@@ -91,14 +91,15 @@ class Declarations:
         found = split_names(names)
         if not found:  # at once, as there is nothing to return
             raise ModelError(
-                self._statement.name, [f"{kind}s need names in one string, such as 'a b c', got {names!r}"]
+                self._statement.name,
+                [f"{kind}s need names in one string, such as model.{kind}s('a b c'), got {names!r}{_hint(names)}"],
             )
         return found
 
     def _declare(self, names: str | Sequence[sp.Expr], kind: str) -> tuple[sp.Expr, ...]:
         symbols, t = listed(names), self._statement.time
         if symbols is None:
-            symbols = [dynamicsymbols(name) for name in self._split(names, kind)]
+            symbols = [function_of_time(name) for name in self._split(names, kind)]
         if not symbols or not all(isinstance(s, AppliedUndef) and s.args == (t,) for s in symbols):
             raise ModelError(
                 self._statement.name, [f"{kind}s need names in one string or functions of time, got {names!r}"]
@@ -107,3 +108,10 @@ class Declarations:
             self._names.claim(symbol.func.__name__, kind)
         self.known[kind].update(symbols)
         return tuple(symbols)
+
+
+def _hint(names: Any) -> str:
+    """What to write for a symbol that is no function of time."""
+    if isinstance(names, sp.Symbol):
+        return f"; `{names}` is a constant symbol: write model.coordinates('{names}'), which returns a function of time"
+    return ""

@@ -7,8 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from dalembert.model.markers import GROUND, Marker, angle_between, angular_velocity_of, has_axes, marker_at, velocity_of
-from dalembert.model.shapes import coil_of
+from dalembert.guidance import no_attribute
+from dalembert.model.journal import said
+from dalembert.model.markers import (
+    GROUND,
+    Marker,
+    angle_between,
+    angular_velocity_of,
+    by_name,
+    has_axes,
+    marker_at,
+    velocity_of,
+)
+from dalembert.model.shapes import coil_of, dashpot_of
 from dalembert.model.statement import Element, Line, Point, Vector
 from dalembert.model.vectors import EX, ORIGIN, dot, minus, times
 
@@ -28,6 +39,10 @@ class Elements:
     def __init__(self, model: dalembert.Model) -> None:
         self._model = model
 
+    if not TYPE_CHECKING:
+        __getattr__ = no_attribute
+
+    @said("elements")
     def spring(
         self, name: str, first: Point, second: Point, *, stiffness: Expression, length: Expression = 0
     ) -> Element:
@@ -39,6 +54,7 @@ class Elements:
         self._model.statement.shapes.append(coil_of(name, start.position or ORIGIN, gap))
         return self._add(Element(name, "spring", start, end, -k * (sp.sqrt(square) - free)))
 
+    @said("elements")
     def damper(self, name: str, first: Point, second: Point, *, coefficient: Expression) -> Element:
         """A linear damper along the line between two points: force = -coefficient * rate of their distance."""
         i, j, gap = self._gap(name, first, second)
@@ -46,8 +62,10 @@ class Elements:
         along = times(1 / sp.sqrt(dot(gap, gap)), gap)
         effort = -self._scalar(coefficient, name) * dot(minus(velocity_of(j, t), velocity_of(i, t)), along)
         self._push(first, second, times(effort, along))
+        self._model.statement.shapes.append(dashpot_of(name, i.position or ORIGIN, gap))
         return self._add(Element(name, "damper", i, j, effort))
 
+    @said("elements")
     def actuator(self, name: str, first: Point, second: Point, *, force: Expression) -> Element:
         """A force that pushes two points apart along their line; negative pulls them together. May be an unknown."""
         i, j, gap = self._gap(name, first, second)
@@ -56,6 +74,7 @@ class Elements:
         self._model.statement.shapes.append(Line(name, (i.position or ORIGIN, j.position or ORIGIN)))
         return self._add(Element(name, "actuator", i, j, effort))
 
+    @said("elements")
     def torsion_spring(
         self, name: str, first: Point, second: Point, *, stiffness: Expression, angle: Expression = 0
     ) -> Element:
@@ -68,6 +87,7 @@ class Elements:
         self._model.energy(potential=k * turned**2 / 2)
         return self._add(Element(name, "torsion spring", i, j, -k * turned, i.axis(2), angle_between(i, j)))
 
+    @said("elements")
     def torsion_damper(
         self, name: str, first: Point, second: Point, *, coefficient: Expression, axis: Sequence[Expression] = (0, 0, 1)
     ) -> Element:
@@ -79,6 +99,7 @@ class Elements:
         self._twist(i, j, times(effort, e))
         return self._add(Element(name, "torsion damper", i, j, effort, e))
 
+    @said("elements")
     def motor(
         self, name: str, first: Point, second: Point, *, torque: Expression, axis: Sequence[Expression] = (0, 0, 1)
     ) -> Element:
@@ -101,7 +122,7 @@ class Elements:
     def _end(self, name: str, point: Any) -> Marker | None:
         end = marker_at(point, self._model.t)
         if end is None:
-            self._model.note(f"element `{name}` joins markers, bodies or particles, not {point!r}")
+            self._model.note(f"element `{name}` joins markers, bodies or particles, not {point!r}{by_name(point)}")
         return end
 
     def _gap(self, name: str, first: Any, second: Any) -> tuple[Marker, Marker, Vector]:

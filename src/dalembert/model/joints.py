@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from dalembert.guidance import no_attribute
+from dalembert.model.journal import said
 from dalembert.model.markers import (
     GROUND,
     Marker,
     angle_between,
     angular_velocity_of,
+    by_name,
     has_axes,
     is_planar,
     marker_at,
@@ -56,6 +59,10 @@ class Joints:
     def __init__(self, model: dalembert.Model) -> None:
         self._model = model
 
+    if not TYPE_CHECKING:
+        __getattr__ = no_attribute
+
+    @said("joints")
     def revolute(self, name: str, first: Point, second: Point) -> Joint:
         """A hinge: common origin, common axis."""
         i, j, flat = self._ends("revolute", name, first, second)
@@ -65,6 +72,7 @@ class Joints:
         self._turning(name, i, j)
         return self._join("revolute", name, i, j, [*_meeting(i, j), *_parallel(i, j)])
 
+    @said("joints")
     def prismatic(self, name: str, first: Point, second: Point) -> Joint:
         """A slide along the common axis, without rotation. In the plane the axis lies in the plane."""
         i, j, flat = self._ends("prismatic", name, first, second)
@@ -76,26 +84,31 @@ class Joints:
         )
         return self._join("prismatic", name, i, j, rows)
 
+    @said("joints")
     def cylindrical(self, name: str, first: Point, second: Point) -> Joint:
         """A slide along and a rotation about the common axis."""
         i, j = self._in_space("cylindrical", name, first, second)
         return self._join("cylindrical", name, i, j, [*_on_line(i, j), *_parallel(i, j)])
 
+    @said("joints")
     def spherical(self, name: str, first: Point, second: Point) -> Joint:
         """A common point."""
         i, j, flat = self._ends("spherical", name, first, second)
         return self._join("spherical", name, i, j, _meeting(i, j)[: 2 if flat else 3])
 
+    @said("joints")
     def universal(self, name: str, first: Point, second: Point) -> Joint:
         """A cross: common origin, axes at right angles."""
         i, j = self._in_space("universal", name, first, second)
         return self._join("universal", name, i, j, [*_meeting(i, j), _square(i.axis(2), j.axis(2))])
 
+    @said("joints")
     def planar(self, name: str, first: Point, second: Point) -> Joint:
         """The second origin in the plane normal to the first axis, axes parallel."""
         i, j = self._in_space("planar", name, first, second)
         return self._join("planar", name, i, j, [_along(_gap(i, j), i.axis(2)), *_parallel(i, j)])
 
+    @said("joints")
     def fixed(self, name: str, first: Point, second: Point) -> Joint:
         """Frames that coincide."""
         i, j, flat = self._ends("fixed", name, first, second)
@@ -107,6 +120,7 @@ class Joints:
         )
         return self._join("fixed", name, i, j, rows)
 
+    @said("joints")
     def point_on_line(self, name: str, first: Point, second: Point) -> Joint:
         """The second origin on the axis of the first. In the plane the axis lies in the plane."""
         i, j, flat = self._ends("point on line", name, first, second)
@@ -115,6 +129,7 @@ class Joints:
             self._lying(name, i)
         return self._join("point on line", name, i, j, _on_line(i, j)[: 1 if flat else 2])
 
+    @said("joints")
     def point_on_surface(
         self, name: str, first: Point, second: Point, surface: Callable[[sp.Expr, sp.Expr, sp.Expr], Expression]
     ) -> Joint:
@@ -130,6 +145,7 @@ class Joints:
             force = plus(force, times(value.diff(symbol).xreplace(place), axis))
         return self._join("point on surface", name, i, j, [JointRow(value.xreplace(place), force, ORIGIN)])
 
+    @said("joints")
     def rod(self, name: str, first: Point, second: Point, *, length: Expression) -> Joint:
         """A constant distance between origins; its multiplier is the pushing force in the rod."""
         i, j, _ = self._ends("rod", name, first, second)
@@ -138,6 +154,7 @@ class Joints:
         row = JointRow(distance - self._scalar(length, name), times(1 / distance, gap), ORIGIN, "m")
         return self._join("rod", name, i, j, [row])
 
+    @said("joints")
     def screw(self, name: str, first: Point, second: Point, *, pitch: Expression) -> Joint:
         """A cylindrical joint that advances by `pitch` in a turn."""
         i, j = self._in_space("screw", name, first, second)
@@ -147,6 +164,7 @@ class Joints:
         advance = JointRow(sliding - lead * self._turning_rate(i, j), axis, times(-lead, axis), "m/s")
         return self._join("screw", name, i, j, [*_on_line(i, j), *_parallel(i, j), advance])
 
+    @said("joints")
     def gear(
         self, name: str, driving: Joint, driven: Joint, *, ratio: Expression, phase: Expression | None = None
     ) -> Joint:
@@ -171,6 +189,7 @@ class Joints:
         row = JointRow(gap, ORIGIN, driven.first.axis(2), "rad/s" if phase is None else "rad")
         return self._join("gear", name, driving.second, driven.second, [row])
 
+    @said("joints")
     def drive(
         self, name: str, joint: Joint, *, angle: Expression | None = None, displacement: Expression | None = None
     ) -> Joint:
@@ -199,6 +218,8 @@ class Joints:
 
     def _join(self, kind: str, name: str, i: Marker, j: Marker, rows: Sequence[JointRow]) -> Joint:
         rows = [row for row in rows if row.expression != 0]  # else the coordinates keep it, without a multiplier
+        if i.body.name == j.body.name or not all(row.expression.free_symbols for row in rows):
+            return Joint(name, kind, i, j, (), (), ())  # its fault is told
         if not rows:
             self._model.note(f"joint `{name}` already holds by the choice of coordinates; leave it out")
             return Joint(name, kind, i, j, (), (), ())
@@ -221,14 +242,14 @@ class Joints:
         for point in (first, second):
             end = marker_at(point, self._model.t)
             if end is None:
-                self._model.note(f"joint `{name}` holds markers, bodies or particles, not {point!r}")
+                self._model.note(f"joint `{name}` holds markers, bodies or particles, not {point!r}{by_name(point)}")
             elif end.position is None:
                 self._model.note(
                     f"joint `{name}`: `{end.body.name}` has no position; state it, or constrain velocities"
                 )
             ends.append(end or Marker("ground", GROUND.position, GROUND.velocity))
         i, j = ends
-        if isinstance(first, Point) and i.body.name == j.body.name:
+        if isinstance(first, Point) and isinstance(second, Point) and i.body.name == j.body.name:
             self._model.note(f"{kind} joint `{name}` ties `{i.body.name}` to itself; give two bodies, or model.ground")
         return i, j, is_planar(i) and is_planar(j)
 

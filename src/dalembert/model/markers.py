@@ -110,6 +110,13 @@ def marker_at(point: object, t: sp.Symbol) -> Marker | None:
     return None
 
 
+def by_name(point: object) -> str:
+    """What to say to someone who gives a name where the thing itself is needed."""
+    if not isinstance(point, str):
+        return ""
+    return f"; pass what model.body or model.particle returned, `{point}` itself and not its name"
+
+
 def has_axes(marker: Marker) -> bool:
     """Whether the marker is on something that is known to turn, or on the ground."""
     return marker.body.attitude is not Attitude.NONE

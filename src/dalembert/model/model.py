@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
-from sympy.physics.mechanics import dynamicsymbols
 
-from dalembert.model.beams import Beams
+from dalembert.errors import ModelError
+from dalembert.guidance import no_attribute
 from dalembert.model.bodies import BodyReader
 from dalembert.model.constraints import ConstraintReader
-from dalembert.model.contacts import Contacts
 from dalembert.model.declarations import Declarations
-from dalembert.model.elements import Elements
-from dalembert.model.joints import Joints
-from dalembert.model.markers import GROUND, Marker
+from dalembert.model.journal import Journal, said
+from dalembert.model.markers import GROUND, Marker, by_name
 from dalembert.model.names import Names
 from dalembert.model.nonideal import NonidealReader
 from dalembert.model.outputs import OutputReader
@@ -37,11 +36,18 @@ from dalembert.model.statement import (
     Statement,
     Torque,
 )
+from dalembert.model.tables import Table, TableReader
+from dalembert.model.time_symbols import function_of_time, time_symbol
 from dalembert.model.vectors import derivative
 from dalembert.stages import stage
+from dalembert.text_tables import html_table
 
 if TYPE_CHECKING:
     import dalembert
+    from dalembert.model.beams import Beams
+    from dalembert.model.contacts import Contacts
+    from dalembert.model.elements import Elements
+    from dalembert.model.joints import Joints
 
 Expression = Any  # a SymPy expression or a number
 Components = Sequence[Expression]
@@ -56,7 +62,8 @@ class Model:
 
     def __init__(self, name: str = "model") -> None:
         self.name = name
-        self.statement = Statement(name=name, time=dynamicsymbols._t)  # noqa: SLF001 - SymPy's only spelling of its time symbol
+        self.statement = Statement(name=name, time=time_symbol())
+        self.journal = Journal()
         self._read = Reader(self.statement.faults)
         self._names = Names(self._read.fault)
         self._rates = Rates(self.statement, self._read)
@@ -65,6 +72,7 @@ class Model:
         self._bodies = BodyReader(self.statement, self._read, self._names, self._declare, self._constraints)
         self._nonideal = NonidealReader(self.statement, self._read, self._names)
         self._outputs = OutputReader(self.statement, self._read, self._names)
+        self._tables = TableReader(name, self._names)
 
     @property
     def t(self) -> sp.Symbol:
@@ -78,8 +86,28 @@ class Model:
             f"{len(s.bodies)} bodies, {len(s.constraints)} constraints)"
         )
 
+    def _repr_html_(self) -> str:
+        s = self.statement
+        kinds = (
+            ("coordinates", [q.func.__name__ for q in s.coordinates]), ("speeds", [u.func.__name__ for u in s.speeds]),
+            ("unknowns", [y.func.__name__ for y in s.unknowns]),
+            ("particles", [p.name for p in s.particles if not p.part]),
+            ("bodies", [b.name for b in s.bodies]), ("joints", [f"{j.name} ({j.kind})" for j in s.joints]),
+            ("force elements", [f"{e.name} ({e.kind})" for e in s.elements]),
+            ("constraints", [f"{c.name}: {c.expression} = 0".replace("(t)", "") for c in s.constraints]),
+            ("outputs", [o.name for o in s.outputs]),
+            ("parameters", [f"{p.name} = {value:g}" for p, value in s.parameters.items()]),
+            ("faults", s.faults),
+        )  # fmt: skip
+        rows = [(kind, str(len(names)), "; ".join(names)) for kind, names in kinds if names]
+        return html_table(f"Model {self.name}", [(("what", "count", "names"), rows)])
+
+    if not TYPE_CHECKING:
+        __getattr__ = no_attribute
+
     # -- symbols -------------------------------------------------------------------------------------------------
 
+    @said()
     def coordinates(self, names: str | Sequence[sp.Expr]) -> tuple[sp.Expr, ...]:
         """New coordinates q, as functions of time; `names` are separated by blanks or commas, or a range `q1:4`.
 
@@ -87,6 +115,7 @@ class Model:
         """
         return self._declare.coordinates(names)
 
+    @said()
     def speeds(
         self,
         names: str | Sequence[sp.Expr],
@@ -101,16 +130,23 @@ class Model:
         """
         return self._declare.speeds(names, kinematics)
 
+    @said()
     def parameters(
         self, symbols: Mapping[sp.Symbol, float] | None = None, /, **defaults: float
     ) -> tuple[sp.Symbol, ...]:
         """New constants with their default values, in the given order; a mapping uses existing `symbols`."""
+        if not isinstance(symbols, Mapping | None):
+            names = str(symbols).replace(",", " ").split() or ["m"]
+            example = ", ".join(f"{name}=1.0" for name in names)
+            raise ModelError(self.name, [f"parameters come with their values: model.parameters({example})"])
         return self._declare.parameters({**(symbols or {}), **{sp.Symbol(name): v for name, v in defaults.items()}})
 
+    @said()
     def unknowns(self, names: str) -> tuple[sp.Expr, ...]:
         """New algebraic unknowns without inertia (control forces, moments), as functions of time."""
         return self._declare.unknowns(names)
 
+    @said()
     def quaternion(self, name: str, *, speeds: str) -> Quaternion:
         """A unit quaternion `name`0..3 (scalar first) driven by three new speeds: the angular velocity in body axes.
 
@@ -118,8 +154,20 @@ class Model:
         """
         return self._declare.quaternion(name, speeds)
 
+    @said()
+    def table(self, name: str, times: Any, values: Any, *, kind: str = "linear", ends: str = "held") -> type[Table]:
+        """A function by data: `tau = model.table("tau", times, values)`, then `tau(t)`, `tau(x)`, `tau(x.diff())`.
+
+        `times` (n,) increase, whatever they are times of; `values` (n,) are what the function is there. `kind` is
+        "linear" (straight between the points) or "cubic" (a spline, twice continuously differentiable). Outside the
+        data the first and last value hold, or the data repeat with `ends="periodic"`. Steps end on the points of
+        tables of time.
+        """
+        return self._tables.table(name, times, values, kind, ends)
+
     # -- inertia and forces ---------------------------------------------------------------------------------------
 
+    @said()
     def particle(
         self,
         name: str,
@@ -131,6 +179,7 @@ class Model:
         """A particle at `position`, or with a `velocity` in terms of the speeds."""
         return self._bodies.particle(name, mass, position, velocity)
 
+    @said()
     def body(
         self,
         name: str,
@@ -168,6 +217,7 @@ class Model:
         """The inertial frame, to which joints and springs can be attached."""
         return GROUND
 
+    @said()
     def marker(
         self, body: Body, place: Components, *, axis: Components | None = None, across: Components | None = None
     ) -> Marker:
@@ -180,42 +230,57 @@ class Model:
     @property
     def joints(self) -> Joints:
         """Joints between bodies: `model.joints.revolute("A", first, second)` and others."""
+        from dalembert.model.joints import Joints
+
         return Joints(self)
 
     @property
     def contacts(self) -> Contacts:
         """Rolling and skating without slip: `model.contacts.disc("C", hub, radius=r)` and others."""
+        from dalembert.model.contacts import Contacts
+
         return Contacts(self)
 
     @property
     def beams(self) -> Beams:
         """Flexible beams in the plane: `model.beams.cable("beam", start=, end=, elements=, ...)` and others."""
+        from dalembert.model.beams import Beams
+
         return Beams(self)
 
     @property
     def elements(self) -> Elements:
         """Springs, dampers and actuators: `model.elements.spring("s", P, Q, stiffness=k)` and others."""
+        from dalembert.model.elements import Elements
+
         return Elements(self)
 
+    @said()
     def gravity(self, acceleration: Components) -> None:
         """Uniform gravity on every particle and body, as an acceleration vector."""
         g = self._read.vector(acceleration, "gravity")
         old = self.statement.gravity
         self.statement.gravity = (old[0] + g[0], old[1] + g[1], old[2] + g[2])
 
+    @said()
     def force(self, vector: Components, *, at: Point | Components) -> None:
         """A force (inertial components) at a particle, at a body's mass centre, or at a point given by its position."""
+        if isinstance(at, str):
+            self._read.fault(f"point of a force must be a particle, a body or a position, got {at!r}{by_name(at)}")
+            return
         point = at if isinstance(at, Point) else Point("point", self._read.vector(at, "point of a force"))
         self.statement.forces.append(Force(self._read.vector(vector, f"force at `{point.name}`"), point))
 
+    @said()
     def torque(self, vector: Any, *, on: Body) -> None:
         """A torque on a body: a number (about z) or three inertial components."""
         if not isinstance(on, Body):
-            what = f"`{on.name}`" if isinstance(on, Point) else repr(on)
+            what = f"`{on.name}`" if isinstance(on, Point) else f"{on!r}{by_name(on)}"
             self._read.fault(f"a torque acts on a body, not on {what}; use model.force for particles")
             return
         self.statement.torques.append(Torque(self._read.axial(vector, f"torque on `{on.name}`"), on))
 
+    @said()
     def generalized_force(self, forces: Mapping[sp.Expr, Expression]) -> None:
         """Generalised forces by coordinate (virtual work per unit of q) or by speed (power per unit of u)."""
         if not isinstance(forces, Mapping):
@@ -227,12 +292,14 @@ class Model:
         }
         self.statement.generalized_forces.append(read)
 
+    @said()
     def energy(self, *, kinetic: Expression = 0, potential: Expression = 0) -> None:
         """A kinetic and a potential energy, treated by Lagrange's equations."""
         self.statement.energies.append(
             Energy(self._read.scalar(kinetic, "kinetic energy"), self._read.scalar(potential, "potential energy"))
         )
 
+    @said()
     def matrices(self, *, mass: Any, force: Any) -> None:
         """A raw contribution M u' = F in the order of the speeds: `mass` (nu, nu) symmetric, `force` (nu,)."""
         matrix, column = self._read.matrix(mass, "matrices: mass"), self._read.column(force, "matrices: force")
@@ -245,6 +312,7 @@ class Model:
 
     # -- constraints ----------------------------------------------------------------------------------------------
 
+    @said()
     def constrain(
         self,
         expression: Any,
@@ -262,6 +330,7 @@ class Model:
         name = name or f"constraint_{len(self.statement.constraints) + 1}"
         return self._constraints.constrain(expression, name, servo, unit)
 
+    @said()
     def nonideal(
         self,
         constraint: Constraint | str | None = None,
@@ -307,6 +376,7 @@ class Model:
 
     # -- what is to be seen -----------------------------------------------------------------------------------------
 
+    @said()
     def output(self, name: str, expression: Any) -> Output:
         """A name for what is to be read along a motion: `motion["tip"]`, tables, figures, files.
 
@@ -316,6 +386,7 @@ class Model:
         """
         return self._outputs.output(name, expression)
 
+    @said()
     def line(self, points: Sequence[Point | Components], *, name: str | None = None) -> None:
         """A polyline drawn in animations, through particles, bodies or positions."""
         name = name or f"line_{len(self.statement.lines) + 1}"
@@ -331,6 +402,13 @@ class Model:
             else:
                 read.append(self._read.vector(point, f"line `{name}`"))
         self.statement.lines.append(Line(name, tuple(p for p in read if p is not None)))
+
+    def to_toml(self, path: str | Path, **run: Any) -> Path:
+        """Write the model to a TOML file that `from_toml` reads; `given`, `guess` and `t_end` of a run can go with it.
+
+        See `dalembert.importers.model_writing.write_model`.
+        """
+        return stage("Model.to_toml")(self, path, **run)
 
     # -- the next stage -------------------------------------------------------------------------------------------
 
@@ -349,7 +427,7 @@ class Model:
             for name in names
             if self._names.kind(name)
         ]
-        new = [dynamicsymbols(name) for name in names]
+        new = [function_of_time(name) for name in names]
         rates = [derivative(q, self.t) - u for q, u in zip(rest, new, strict=True)]
         coordinates, speeds = set(s.coordinates), {*s.speeds, *new}
         # Levels anew: a constraint may name a speed that was declared after it.

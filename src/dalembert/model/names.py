@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import sympy as sp
-from sympy.physics.mechanics import dynamicsymbols
+
+from dalembert.model.time_symbols import function_of_time
 
 _FUNCTIONS_OF_TIME = ("coordinate", "speed", "unknown")
 
@@ -53,4 +54,4 @@ class Names:
 
     def symbol(self, key: Any) -> Any:
         """The function of time a declared name stands for; anything else is left as it is."""
-        return dynamicsymbols(key) if isinstance(key, str) and self.kind(key) in _FUNCTIONS_OF_TIME else key
+        return function_of_time(key) if isinstance(key, str) and self.kind(key) in _FUNCTIONS_OF_TIME else key

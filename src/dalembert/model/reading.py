@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
-from sympy.physics.vector import Dyadic
-from sympy.physics.vector import Vector as FrameVector
 
 from dalembert.model.quaternion import Quaternion
 from dalembert.model.statement import Attitude, Level, Vector
+from dalembert.model.time_symbols import is_dyadic, is_vector
 
 ZERO: Vector = (sp.S.Zero, sp.S.Zero, sp.S.Zero)
 INFINITE = frozenset({sp.nan, sp.zoo, sp.oo, -sp.oo})
@@ -86,14 +85,22 @@ class Reader:
 
     def expression(self, value: Any, what: str) -> sp.Expr | None:
         """A SymPy expression, or None after a fault; an equation `Eq(a, b)` reads a - b."""
-        if isinstance(value, FrameVector | Dyadic):
+        if is_vector(value) or is_dyadic(value):
             need = f"a scalar, got the vector {value}; give its components, `.to_matrix(frame)`"
+        elif isinstance(value, sp.FunctionClass):
+            need = f"an expression, got the function {value} itself; apply it, as in {value}(model.t)"
+        elif callable(value) and not isinstance(value, sp.Basic):
+            need = (
+                f"a SymPy expression or a number, got the Python function {getattr(value, '__name__', value)!r}, which "
+                "native code cannot call; write the formula with SymPy, give its data by model.table(name, times, "
+                "values), or make it a parameter that a clock sets: da.Every(dt, then=lambda state: {...})"
+            )
         elif isinstance(value, str | bool | np.bool_) or value is None:
-            need = f"a SymPy expression or a number, got {_brief(value)}"
+            need = f"a SymPy expression or a number, got {_brief(value)}{_advice(value)}"
         elif (expr := _sympified(value)) is None:
-            need = f"a SymPy expression or a number, got {type(value).__name__}"
+            need = f"a SymPy expression or a number, got {type(value).__name__}{_advice(value)}"
         elif not isinstance(expr, sp.Expr) or isinstance(expr, sp.MatrixExpr):
-            need = f"a scalar expression, got {type(value).__name__} {_brief(value)}"
+            need = f"a scalar expression, got {type(value).__name__} {_brief(value)}{_advice(value)}"
         elif any(node in INFINITE for node in nodes(expr)):
             need = f"finite, got {expr}"
         else:
@@ -116,7 +123,7 @@ class Reader:
 
     def axial(self, value: Any, what: str) -> Vector:
         """Three components of a torque or an angular velocity; one number is about z."""
-        if listed(value) is None and not isinstance(value, FrameVector):
+        if listed(value) is None and not is_vector(value):
             return sp.S.Zero, sp.S.Zero, self.scalar(value, what)
         return self._components(value, what, (3,))
 
@@ -199,7 +206,9 @@ class Reader:
         entries = None if isinstance(value, sp.MatrixBase) and 1 not in value.shape else listed(value)
         if entries is None or len(entries) not in sizes:
             need = " or ".join(str(size) for size in sizes)
-            hint = "; give `.to_matrix(frame)`" if isinstance(value, FrameVector) else ""
+            hint = "; give `.to_matrix(frame)`" if is_vector(value) else _advice(value)
+            if not hint and listed(value) is None and isinstance(value, Real | sp.Expr):
+                hint = f"; write them in a list such as [0, {value}]"
             self.fault(f"{what} must have {need} components, got {_brief(value)}{hint}")
             return ZERO
         read = [*(self.scalar(entry, f"{what} [{k}]") for k, entry in enumerate(entries)), sp.S.Zero]
@@ -219,3 +228,19 @@ def _brief(value: Any) -> str:
     """A value in one short line."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _advice(value: Any) -> str:
+    """What to write instead of a value of a kind that cannot be read."""
+    if isinstance(value, bool | np.bool_):
+        return "; `==` compares at once: write left - right, or sympy.Eq(left, right)"
+    if isinstance(value, str):
+        return f"; expressions are SymPy and not text: write {value} without quotes, with symbols of the model"
+    if callable(value):
+        return (
+            "; a Python function cannot be compiled: write a SymPy expression, tabulate it (model.table), or set a "
+            "parameter at fixed times by da.Every"
+        )
+    if isinstance(value, tuple) and len(value) == 1:
+        return "; model.coordinates returns a tuple: write x, = model.coordinates('x')"
+    return ""

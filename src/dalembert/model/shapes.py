@@ -65,6 +65,16 @@ def coil_of(name: str, start: Vector, gap: Vector) -> Line:
     return Line(name, (start, *inner, plus(start, gap)))
 
 
+def dashpot_of(name: str, start: Vector, gap: Vector) -> Line:
+    """A damper along `gap` in one stroke, in the plane of the first two axes: rod, piston, cylinder, rod."""
+    side = (-gap[1] / 16, gap[0] / 16, sp.S.Zero)
+    # In sixteenths of the gap along it, and sides across: the piston reaches the walls, which are drawn from it.
+    stroke = [(0, 0), (9, 0), (9, 1), (5, 1), (12, 1), (12, -1), (5, -1)]
+    stroke += [(9, -1), (9, 0), (9, -1), (12, -1), (12, 0), (16, 0)]
+    points = [plus(plus(start, times(sp.Rational(a, 16), gap)), times(sp.Integer(b), side)) for a, b in stroke]
+    return Line(name, tuple(points))
+
+
 def _place(marker: Marker, x: sp.Expr, y: sp.Expr) -> Vector:
     """A place in body axes, given along the x and y axes of a marker."""
     return plus(marker.place, plus(times(x, marker.axes[0]), times(y, marker.axes[1])))

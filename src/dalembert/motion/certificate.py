@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
 from dalembert.motion.verification import Deviation, Verification
+from dalembert.text_tables import html_table
 
 DEPENDENT = 1e-6  # reciprocal condition below which constraints count as dependent
 LEVELS = ("position", "velocity", "acceleration", "solve", "energy")  # in the order they are shown
@@ -152,6 +151,16 @@ class Certificate:
         ]
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        rows = [
+            (f.level, f.name, f"{f.worst:.1e}", f"{f.t:.4g}", f"{f.allowed:.0e}", "" if f.ok else "not held")
+            for f in self.findings
+        ]
+        title = f"certificate of {self.title}, t = {self.span[0]:g} .. {self.span[1]:g}: {self.verdict}"
+        remarks = [*self._remarks(), *self._accuracy(), *self._facts()] if self.findings else self._facts()
+        notes = [(line.strip(),) for line in remarks]
+        return html_table(title, [(("level", "what", "worst", "at t", "allowed", ""), rows), (("remarks",), notes)])
+
     def _facts(self) -> list[str]:
         cost = ", ".join(f"{count:,} {what}" for what, count in self.stats.items())
         return [f"  {line}" for line in (*self.events, self.method, f"{cost}; {self.message}", versions())]
@@ -218,7 +227,10 @@ def combine(parts: Sequence[Certificate], **whole: Any) -> Certificate:
 
 def versions() -> str:
     """The versions a result depends on, in one line."""
-    packages = ("dalembert", "numpy", "casadi", "numba", "llvmlite")
+    import platform
+    from importlib.metadata import version
+
+    packages = ("dalembert", "numpy", "casadi", "llvmlite")
     return ", ".join(f"{name} {version(name)}" for name in packages) + f", Python {platform.python_version()}"
 
 

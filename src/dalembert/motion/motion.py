@@ -27,7 +27,7 @@ from dalembert.motion.reactions import (
     largest_powers,
     reaction_on,
 )
-from dalembert.motion.recorded import Recorded, check_sampled, times_within
+from dalembert.motion.recorded import Recorded, check_sampled, one_time, times_within
 from dalembert.motion.state import State, reactions_of, unknowns_of
 from dalembert.motion.verification import Verification
 from dalembert.run.events import Occurrences
@@ -260,8 +260,9 @@ class Motion(Recorded):
 
     def at(self, t: float) -> State:
         """The state at any time of the motion, integrated from the sample before it: as accurate as the samples."""
+        t = one_time(t)
         m = self.resampled([t])
-        return State(self.system, float(t), m.q[0], m.u[0], m.udot[0], m.multipliers[0], self.parameters)
+        return State(self.system, t, m.q[0], m.u[0], m.udot[0], m.multipliers[0], self.parameters)
 
     def resampled(self, times: ArrayLike) -> Motion:
         """The same motion at other times (increasing), each integrated from the sample before it."""
@@ -270,6 +271,19 @@ class Motion(Recorded):
         rows = np.array([self._continued(float(t)) for t in ts])
         nq, size = self.system.nq, self.system.nq + self.system.nu
         return replace(self, t=ts, q=rows[:, :nq], u=rows[:, nq:size], work=rows[:, size], known=None)
+
+    def continued(self, k: int, times: np.ndarray) -> Motion:
+        """The motion at increasing times after sample k, integrated from there in one go, with dense output."""
+        recipe, facts = self._origin("continued between its samples")
+        engine, begin = recipe.engine(self.system, self.parameters), float(self.t[k])
+        engine.start_from(facts, begin)
+        start = np.concatenate([self.q[k], self.u[k]])
+        samples = recipe.integrator.run(engine, start, (begin, float(times[-1])), times)
+        _check_continued(samples.status, float(times[-1]))
+        nq, size, works = self.system.nq, engine.size, self.system.works
+        work = self.work[k] + (samples.z[:, size] if works else np.zeros(len(times)))
+        z = samples.z
+        return replace(self, t=samples.t, q=z[:, :nq], u=z[:, nq:size], work=work, known=None)
 
     def _continued(self, t: float) -> np.ndarray:
         """(q, u, work) at time t, by a run of its own from the sample before it."""
@@ -281,10 +295,7 @@ class Motion(Recorded):
         engine = recipe.engine(self.system, self.parameters)
         engine.start_from(facts, float(self.t[k]))
         samples = recipe.integrator.run(engine, start[:-1], (float(self.t[k]), t), np.array([t]))
-        if samples.status == Status.INTERRUPTED:
-            raise KeyboardInterrupt
-        if samples.status != 0:
-            raise DalembertError(f"the motion cannot be continued to t = {t:g}: {samples.status.message}")
+        _check_continued(samples.status, t)
         z = samples.z[-1]
         return np.concatenate([z[: engine.size], start[-1:] + (z[-1] if self.system.works else 0.0)])
 
@@ -376,6 +387,14 @@ def _read_scales(system: System, values: list[float]) -> Scales | None:
     sizes = np.array(values, dtype=float)
     fits = sizes.shape == (system.nq + system.nu + 2 * n_p + n_v + 2,) and (sizes > 0.0).all()
     return Scales(sizes, system.nq, system.nu, n_p) if fits and np.isfinite(sizes).all() else None
+
+
+def _check_continued(status: Status, t: float) -> None:
+    """Raise if a run between the samples did not reach time t."""
+    if status == Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    if status != 0:
+        raise DalembertError(f"the motion cannot be continued to t = {t:g}: {status.message}")
 
 
 def _shapes(system: System, samples: int) -> dict[str, tuple[int, ...]]:

@@ -14,28 +14,35 @@ from typing import Any
 import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
-from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.equations.labels import label_of
 from dalembert.equations.naming import name_of
-from dalembert.equations.observation import observer_of
+from dalembert.equations.observation import Observation, observer_of
 from dalembert.equations.quantities import Quantity
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, UnknownNameError
 from dalembert.model.markers import Marker, velocity_of
 from dalembert.model.reading import listed
 from dalembert.model.statement import Constraint, Element, Joint, Output, Point
+from dalembert.model.time_symbols import time_symbol
 from dalembert.motion.protocols import Source
 from dalembert.motion.reactions import motion_values
 from dalembert.motion.turns import count_turns
+from dalembert.native.along import along
 
 
 def values_of(source: Source, key: Any) -> np.ndarray:
     """The values of a name, a symbol, an expression, or of a list or matrix of them."""
+    if isinstance(key, int | slice):
+        raise UnknownNameError(
+            str(key), known_names(source.system), f"`{source.system.name}` (samples by number: motion.q[{key}])"
+        )
     entries = listed(key)
     if entries is not None:
         return np.stack([values_of(source, entry) for entry in entries], axis=np.ndim(source.t))
-    return _expression_values(source, key) if is_expression(key) else _named_values(source, spelling(key))
+    if is_expression(key):
+        return observed_values(source, observation_of(source.system, key))
+    return _named_values(source, spelling(key))
 
 
 def is_expression(key: Any) -> bool:
@@ -125,14 +132,21 @@ def _read(source: Source, quantity: Quantity) -> np.ndarray:
     return out[..., quantity.start : quantity.start + quantity.size].reshape((*lead, *quantity.shape))
 
 
-def _expression_values(source: Source, expression: sp.Expr) -> np.ndarray:
+def observation_of(system: System, expression: sp.Expr) -> Observation:
+    """The expression as a function of what is known along a motion of the system."""
+    return observer_of(system).observe([expression], f"an expression of `{system.name}`")
+
+
+def observed_values(source: Source, observation: Observation) -> np.ndarray:
+    """The values of an expression that was read before."""
     system, lead = source.system, np.shape(source.t)
-    observation = observer_of(system).observe([expression], f"an expression of `{system.name}`")
     solved = (source.udot, source.multipliers) if observation.reads_rates else (0.0, 0.0)
     sizes = (1, system.nq, system.nu, len(system.parameters), system.nq, system.nu, 1, system.nc)
     known = (np.asarray(source.t)[..., None], source.q, source.u, source.parameters, 0.0, solved[0], 0.0, solved[1])
     w = np.concatenate([np.broadcast_to(v, (*lead, n)) for v, n in zip(known, sizes, strict=True)], axis=-1)
-    return observation.along(w.reshape(-1, sum(sizes)))[:, 0].reshape(lead)
+    rows, kernel = w.reshape(-1, sum(sizes)), system.known_kernel(observation.name)
+    values = observation.along(rows) if kernel is None else along(kernel, rows)
+    return values[:, 0].reshape(lead)
 
 
 # -- points, joints and force elements --------------------------------------------------------------------------------
@@ -258,7 +272,7 @@ def _of_point(source: Any, point: Any, what: str) -> Any:
 
 def _components(marker: Marker, what: str) -> list[sp.Expr]:
     """Position, velocity or acceleration of a marker in the symbols of the model."""
-    t = dynamicsymbols._t  # noqa: SLF001 - SymPy's only spelling of its time symbol
+    t = time_symbol()
     if what == "position":
         if marker.position is None:
             raise DalembertError(f"the marker on `{marker.body.name}` has no position: its body has none")

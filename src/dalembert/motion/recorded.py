@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from dalembert.errors import ArrayError, DalembertError
+from dalembert.errors import ArrayError, DalembertError, FileError, OptionError
+from dalembert.guidance import no_attribute
 from dalembert.motion.archive import write_archive
 from dalembert.motion.outputs import Observed, is_expression, spelling
 from dalembert.motion.protocols import MotionLike
 from dalembert.motion.verification import Verification
 from dalembert.stages import stage
+from dalembert.text_tables import html_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,9 +24,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
+    import dalembert
+    from dalembert.view.inline import Page
+
 
 class Recorded(Observed):
     """Everything of a `Motion` and a `MotionSequence` that is made of what both have: see `source.Record`."""
+
+    if not TYPE_CHECKING:
+        __getattr__ = no_attribute
 
     def __getstate__(self) -> dict[str, Any]:
         """What it was made of; what was computed from that is computed again, to the same bits."""
@@ -34,6 +42,15 @@ class Recorded(Observed):
         parts = f"{len(self.segments)} segments, " if len(self.segments) > 1 else ""
         span = f"{len(self)} samples, t = {self.t[0]:g} .. {self.t[-1]:g}" if len(self) else "no samples"
         return f"{type(self).__name__} of {self.system.name!r}: {parts}{span}; {self.certificate.verdict}"
+
+    def _repr_html_(self: MotionLike) -> str:
+        """The verdict, and the range of every coordinate and speed."""
+        if not len(self):
+            return html_table(repr(self), [])
+        s = self.system
+        columns = dict(zip(s.coordinates, self.q.T, strict=True)) | dict(zip(s.speeds, self.u.T, strict=True))
+        rows = [(name, *(f"{v:.6g}" for v in (x[0], x.min(), x.max(), x[-1]))) for name, x in columns.items()]
+        return html_table(repr(self), [(("variable", "start", "least", "largest", "end"), rows)])
 
     def sample(self: MotionLike, key: Any, times: ArrayLike) -> np.ndarray:
         """What `motion[key]` is at other times, in any order, each integrated from the sample before it.
@@ -56,18 +73,43 @@ class Recorded(Observed):
         vars(self).pop("certificate", None)
         return found
 
-    def plot(self: MotionLike, path: str | Path | None = None) -> Figure:
-        """An overview figure of coordinates, speeds, multipliers, outputs and residuals; saved if `path` is given."""
+    def plot(self: MotionLike, path: str | Path | None = None, *, names: Sequence[Any] = ()) -> Figure:
+        """An overview figure of coordinates, speeds, multipliers, outputs and residuals; saved if `path` is given.
+
+        With `names`, of variables or outputs, or expressions, of these alone: `motion.plot(names=["x", x + y])`.
+        """
         check_sampled(self)
-        figure = stage("Motion.plot")(self)
+        if not isinstance(path, str | Path | None):
+            raise OptionError(
+                f"plot() takes the path of a file; what to draw is names=: write motion.plot(names={path!r})"
+            )
+        figure = stage("Motion.plot")(self, names)
         if path is not None:
             figure.savefig(path)
         return figure
 
-    def animate(self: MotionLike, path: str | Path) -> Path:
-        """A self-contained HTML animation of points, bodies and lines."""
+    @overload
+    def animate(self: MotionLike, path: str | Path) -> Path: ...
+    @overload
+    def animate(self: MotionLike, path: None = None) -> Page: ...
+    def animate(self: MotionLike, path: str | Path | None = None) -> Path | Page:
+        """A self-contained HTML animation of points, bodies and lines; without `path` a notebook shows it."""
         check_sampled(self)
+        if path is not None and Path(path).suffix.lower() not in (".html", ".htm"):
+            raise OptionError(
+                f"animations are HTML pages, got {Path(path).name!r}: write motion.animate('{Path(path).stem}.html'), "
+                "which plays in any browser, without a network"
+            )
         return stage("Motion.animate")(self, path)
+
+    def report(self: MotionLike, path: str | Path, *, source: str | dalembert.Model = "") -> Path:
+        """One self-contained HTML file: animation, plots of every quantity, reactions, certificate, equations, values.
+
+        `source` is the model, to be shown as a model file, or a text such as the script. Verify the motion first to
+        have the estimated error in it.
+        """
+        check_sampled(self)
+        return stage("Motion.report")(self, path, source=source)
 
     def to_pandas(self: MotionLike, *more: Any) -> pd.DataFrame:
         """Coordinates, speeds, multipliers, energy and outputs by column, indexed by time.
@@ -76,12 +118,7 @@ class Recorded(Observed):
         """
         import pandas as pd
 
-        s = self.system
-        columns = dict(zip(s.coordinates, self.q.T, strict=True)) | dict(zip(s.speeds, self.u.T, strict=True))
-        named = zip(self.constraint_names, self.multipliers.T, strict=True)
-        columns |= {f"la({name})": values for name, values in named}
-        columns |= {"energy": self.energy} | columns_of(self, [*output_names(self), *more])
-        return pd.DataFrame(columns, index=pd.Index(self.t, name="t"))
+        return pd.DataFrame(_columns(self, more), index=pd.Index(self.t, name="t"))
 
     def to_xarray(self: MotionLike, *more: Any) -> xr.Dataset:
         """q, u, udot, multipliers, reactions and energy with named axes, and outputs.
@@ -110,12 +147,38 @@ class Recorded(Observed):
             attrs={"system": s.name, "certificate": self.certificate.verdict},
         )
 
+    def to_csv(self: MotionLike, path: str | Path, *more: Any) -> Path:
+        """Write time, coordinates, speeds, multipliers, energy and outputs as text with commas; returns the path.
+
+        `more` as in `to_pandas`, whose columns these are; numbers have 17 digits, so that nothing is lost.
+        """
+        table = {"t": self.t} | _columns(self, more)
+        lines = [",".join(f'"{name}"' if "," in name else name for name in table)]
+        lines += [",".join(map(repr, row)) for row in np.column_stack([*table.values()]).tolist()]
+        target = Path(path)
+        try:
+            target.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise FileError(f"{target} cannot be written: {error.strerror or error}") from error
+        return target
+
     def save(self: MotionLike, path: str | Path) -> Path:
         """Write all arrays, events and facts of the run to an .npz file; `load` of the same class reads it back.
 
         The file appears at once: whatever interrupts it, the file of this name is the old or the new one.
         """
+        if Path(path).suffix.lower() in (".csv", ".txt"):
+            raise OptionError(f"save() writes .npz files; for text write motion.to_csv({str(path)!r})")
         return write_archive(path, self.kind, self.stored())
+
+
+def _columns(motion: MotionLike, more: Sequence[Any]) -> dict[str, np.ndarray]:
+    """The columns of tables by name, (nt,) each."""
+    s = motion.system
+    columns = dict(zip(s.coordinates, motion.q.T, strict=True)) | dict(zip(s.speeds, motion.u.T, strict=True))
+    named = zip(motion.constraint_names, motion.multipliers.T, strict=True)
+    columns |= {f"la({name})": values for name, values in named}
+    return columns | {"energy": motion.energy} | columns_of(motion, [*output_names(motion), *more])
 
 
 def output_names(motion: MotionLike) -> tuple[str, ...]:
@@ -144,6 +207,16 @@ def check_sampled(motion: MotionLike) -> None:
         raise DalembertError(
             f"the motion has no samples: {motion.message}. Ask for earlier times in `t_eval`, or leave it out"
         )
+
+
+def one_time(t: Any) -> float:
+    """A time; raises `ArrayError` saying what to use for many."""
+    if np.ndim(t):
+        raise ArrayError(
+            f"at() takes one time, got shape {np.shape(t)}; for many, write motion.sample('x', times) or "
+            "motion.resampled(times)"
+        )
+    return float(t)
 
 
 def times_within(motion: MotionLike, times: ArrayLike) -> np.ndarray:

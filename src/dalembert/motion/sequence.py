@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import sympy as sp
-from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.equations.system import System
 from dalembert.errors import FileError, UnknownNameError
 from dalembert.model.reading import listed
+from dalembert.model.time_symbols import function_of_time
 from dalembert.motion.archive import facts_in, floats_in, read_archive, reading
 from dalembert.motion.certificate import Certificate, combine, energy_finding
 from dalembert.motion.files import packed, unpacked
 from dalembert.motion.motion import Motion
 from dalembert.motion.outputs import is_expression, spelling
 from dalembert.motion.reactions import Wrench
-from dalembert.motion.recorded import Recorded, times_within
+from dalembert.motion.recorded import Recorded, one_time, times_within
 from dalembert.motion.state import State
 from dalembert.motion.turns import join_turns
 from dalembert.motion.verification import Verification
@@ -218,7 +218,7 @@ class MotionSequence(Recorded):
 
     def at(self, t: float) -> State:
         """The state at any time of the motion; at the time of a change, the state after it."""
-        return self.resampled([t]).segments[0].at(t)
+        return self.resampled([one_time(t)]).segments[0].at(t)
 
     def resampled(self, times: ArrayLike) -> MotionSequence:
         """The same motion at other times (increasing); at the time of a change, after it."""
@@ -266,7 +266,7 @@ class MotionSequence(Recorded):
         """What stands in an expression for multipliers and unknowns that a segment does not have."""
         known = {*motion.constraint_names, *motion.system.unknowns}
         missing = [name for name in self._forces if name not in known]
-        return {f(name): sp.S.Zero for name in missing for f in (sp.Symbol, dynamicsymbols)}
+        return {f(name): sp.S.Zero for name in missing for f in (sp.Symbol, function_of_time)}
 
     def _where_known(self, values: Callable[[Motion], np.ndarray], absent: float = 0.0) -> list[np.ndarray]:
         """Values of each segment, `absent` in those that do not know what is asked for; raises if none does."""

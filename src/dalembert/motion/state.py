@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.system import System
 from dalembert.errors import FileError, InconsistentStateError
+from dalembert.guidance import no_attribute
 from dalembert.motion.archive import facts_in, floats_in, read_archive, reading, write_archive
 from dalembert.motion.equation_residuals import equation_residuals
 from dalembert.motion.outputs import Observed, rates_of, second_rates_of, spelling, values_of
@@ -25,8 +26,8 @@ from dalembert.motion.reactions import (
     motion_values,
     reaction_on,
 )
-from dalembert.motion.tables import html_table, text_table
 from dalembert.stages import stage
+from dalembert.text_tables import html_table, text_table
 
 LOADED = 1e-9  # residuals above this, relative to the values they come from, make a file one of another system
 
@@ -49,6 +50,9 @@ class State(Observed):
     multipliers: np.ndarray
     parameters: np.ndarray
     report: Any = field(default=None, repr=False)
+
+    if not TYPE_CHECKING:
+        __getattr__ = no_attribute
 
     def __getitem__(self, key: Any) -> Any:
         values = values_of(self, key)
@@ -116,6 +120,22 @@ class State(Observed):
         coordinates and speeds that stay as they are.
         """
         return stage("State.follow")(self, key, values, hold=hold)
+
+    def branch(
+        self, key: Any, span: tuple[float, float], *, hold: Any = (), step: float = 0.05, most: int = 400
+    ) -> Any:
+        """The equilibria or steady motions on the branch of this one along a parameter, past folds, within a `span`.
+
+        It starts towards larger values and ends at an end of the span or after `most` states. `step` is the first
+        arclength, relative to the sizes of coordinates and parameter; `hold` names what stays as it is. See
+        `analysis.branch.Branch`.
+        """
+        return stage("State.branch")(self, key, span, hold=hold, step=step, most=most)
+
+    @property
+    def stability(self) -> Any:
+        """Whether this equilibrium or steady motion is stable, by linearisation: see `analysis.stability.Stability`."""
+        return stage("State.stability")(self)
 
     # -- to look at and to keep ------------------------------------------------------------------------------------
 

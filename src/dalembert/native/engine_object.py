@@ -12,14 +12,21 @@ import hashlib
 import pkgutil
 import sys
 import threading
+from collections.abc import Iterable
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+from llvmlite.binding import parse_bitcode
+
+from dalembert.errors import FileError
 from dalembert.native.jit import CHECKED, NATIVE, Native, Place, find_by, made_of
 from dalembert.native.kernel import create_machine, load_object, toolchain
 from dalembert.native.object_cache import ObjectCache
+from dalembert.native.shipped import find_object
 
+ROOT = Path(__file__).parent.parent
 PACKAGES = ("native", "solve", "run", "initial")  # folders whose sources make up the engine
 _ONE_AT_A_TIME = threading.RLock()
 
@@ -53,8 +60,11 @@ def find(native: Native) -> Place:
 
 @functools.cache
 def engine() -> Library:
-    """The engine of this installation, from the cache or built now."""
+    """The engine of this installation: the one its wheel brought, from the cache, or built now."""
     with _ONE_AT_A_TIME:
+        shipped = None if CHECKED else find_object(ROOT, PACKAGES)
+        if shipped is not None:
+            return Library(shipped)
         cache, sources = ObjectCache(), source_key()
         # Sources name the content, the content names the object: a change that touches no native code costs no build.
         content = cache.load(sources)
@@ -73,9 +83,8 @@ def engine() -> Library:
 
 def own_functions() -> list[Native]:
     """All native functions of the package."""
-    root = Path(__file__).parent.parent
     for package in PACKAGES:
-        for module in pkgutil.walk_packages([str(root / package)], f"dalembert.{package}."):
+        for module in pkgutil.walk_packages([str(ROOT / package)], f"dalembert.{package}."):
             import_module(module.name)
     return [native for native in NATIVE.values() if is_own(native)]
 
@@ -86,10 +95,30 @@ def is_own(native: Native) -> bool:
 
 
 def build(natives: list[Native]) -> bytes:
-    """Compile native functions into one object."""
-    from dalembert.native import compiler
+    """Compile native functions into one object for this machine."""
+    compiler = _compiler()
+    return _emit(compiler, compiler.compile_module(natives, checked=CHECKED), create_machine(level=3))
 
-    module, machine = compiler.compile_module(natives, checked=CHECKED), create_machine(level=3)
+
+def build_for(processors: Iterable[str]) -> dict[str, bytes]:
+    """The engine as one object for each family of processors, such as a wheel brings them."""
+    compiler = _compiler()
+    code = compiler.compile_module(own_functions(), checked=False).as_bitcode()
+    return {name: _emit(compiler, parse_bitcode(code), create_machine(3, name)) for name in processors}
+
+
+def _compiler() -> ModuleType:
+    try:
+        from dalembert.native import compiler
+    except ImportError as error:
+        raise FileError(
+            f"this installation has no machine code for these native functions on {sys.platform}; to compile them "
+            "Numba is needed: pip install numba"
+        ) from error
+    return compiler
+
+
+def _emit(compiler: ModuleType, module: Any, machine: Any) -> bytes:
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
     compiler.optimise(module, machine)
     return machine.emit_object(module)
@@ -109,9 +138,8 @@ def _announce() -> None:
 def source_key() -> str:
     """Key of the sources: what the engine would be made of."""
     digest = hashlib.sha256(_toolchain())
-    root = Path(__file__).parent.parent
     for package in PACKAGES:
-        for source in sorted((root / package).rglob("*.py")):
+        for source in sorted((ROOT / package).rglob("*.py")):
             digest.update(source.read_bytes())
     return digest.hexdigest()
 
@@ -132,7 +160,6 @@ def _toolchain() -> bytes:
 
 
 def _numba() -> str:
-    try:
-        return version("numba")
-    except PackageNotFoundError:
-        return ""
+    """The version of the compiler; `importlib.metadata` would find it too, but takes as long to import as all this."""
+    places = (Path(place) for place in sys.path if place.endswith("-packages"))
+    return ", ".join(sorted(found.name for place in places for found in place.glob("numba-*.dist-info")))

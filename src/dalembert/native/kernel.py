@@ -35,6 +35,7 @@ import numpy as np
 
 from dalembert.errors import ArrayError, OptionError
 from dalembert.native import llvm_ir as emit
+from dalembert.native import lookup
 from dalembert.native.object_cache import ObjectCache
 
 NATIVE_LIMIT = 30_000  # instructions; about 1.2 s of compilation
@@ -92,20 +93,27 @@ def compile_kernel(
     instructions = function.n_instructions()
     if cache is None:
         cache = ObjectCache()
-    key = _object_key(function)
+    tables = lookup.lookups_of(function)
+    program = _read(function) if tables and instructions <= native_limit else None
+    key = _object_key(function, program)
     callable_libm = _libm_is_complete()
     code = cache.load(key) if callable_libm else None
     if code is None and callable_libm and instructions <= native_limit:
-        try:
-            program = emit.read_program(function)
-        except emit.UnsupportedOperationError:
-            pass
-        else:
+        program = program or _read(function)
+        if program is not None:
             code = _compile_object(emit.emit_kernel(program))
             cache.store(key, code)
     backend = "interpreter" if code is None else "native"
     address, resources = _interpret(function) if code is None else _load_kernel(code)
-    return Kernel(address, function.nnz_in(), function.size1_out(0), backend, instructions, resources)
+    return Kernel(address, function.nnz_in(), function.size1_out(0), backend, instructions, (*resources, *tables))
+
+
+def _read(function: ca.Function) -> emit.Program | None:
+    """The program of a function; None if it holds an operation without native code."""
+    try:
+        return emit.read_program(function)
+    except emit.UnsupportedOperationError:
+        return None
 
 
 def _check_function(function: ca.Function) -> None:
@@ -142,9 +150,11 @@ def target() -> tuple[str, str, str]:
     return llvm.get_process_triple(), llvm.get_host_cpu_name(), features
 
 
-def create_machine(level: int = _CODEGEN_LEVEL) -> Any:
-    """LLVM's description of this machine, which turns modules into object code."""
+def create_machine(level: int = _CODEGEN_LEVEL, processor: str | None = None) -> Any:
+    """LLVM's description of this machine, or of a family of processors, which turns modules into object code."""
     triple, cpu, features = target()
+    if processor is not None:
+        cpu, features = processor, ""
     return llvm.Target.from_triple(triple).create_target_machine(
         cpu=cpu, features=features, opt=level, codemodel="jitdefault", jit=True
     )
@@ -171,21 +181,28 @@ def _libm_is_complete() -> bool:
 
 @functools.cache
 def toolchain() -> bytes:
-    """Digest of all that shapes the object code besides the function: emitter, LLVM, machine."""
+    """Digest of LLVM and the machine it compiles for."""
+    return hashlib.sha256(repr([llvmlite.__version__, llvm.llvm_version_info, *target()]).encode()).digest()
+
+
+@functools.cache
+def _emitter() -> bytes:
+    """Digest of what writes the IR of kernels."""
     try:
-        emitter = Path(emit.__file__).read_bytes()
+        sources = b"".join(Path(str(module.__file__)).read_bytes() for module in (emit, lookup))
     except OSError:  # a frozen application ships no source, and does not change either
-        emitter = b""
-    parts = [_FORMAT, _CODEGEN_LEVEL, llvmlite.__version__, llvm.llvm_version_info, *target()]
-    return hashlib.sha256(repr(parts).encode() + emitter).digest()
+        sources = b""
+    return hashlib.sha256(repr([_FORMAT, _CODEGEN_LEVEL]).encode() + sources).digest()
 
 
-def _object_key(function: ca.Function) -> str:
+def _object_key(function: ca.Function, program: emit.Program | None = None) -> str:
     """Key of the object code in the cache, 64 hexadecimal digits.
 
-    CasADi's serialisation stands for the IR, which follows from it and takes ten times longer to write.
+    CasADi's serialisation stands for the IR, which follows from it and takes ten times longer to write. With tables it
+    would hold all their numbers, and the `program` stands for it, in which a table is named by its content.
     """
-    return hashlib.sha256(toolchain() + function.serialize().encode()).hexdigest()
+    content = function.serialize() if program is None else repr(program)
+    return hashlib.sha256(toolchain() + _emitter() + content.encode()).hexdigest()
 
 
 def _compile_object(text: str) -> bytes:

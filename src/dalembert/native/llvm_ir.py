@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 
+from dalembert.native.lookup import PREFIX, WHOLE, Lookup, read_leaf
+
 CHUNK = 500  # instructions per basic block; measured, see native.py
 STACK_SLOTS = 8192  # 64 kB; secondary threads on macOS have 512 kB of stack in all
 
@@ -51,6 +53,8 @@ _COPIES = (ca.OP_ASSIGN, ca.OP_LIFT)
 _COMMUTATIVE = (ca.OP_ADD, ca.OP_MUL)
 _EMITTED = frozenset(_ARITHMETIC) | frozenset(_CALLS) | frozenset(_COMPARISON) | {*_LOGICAL, *_BRANCHING}
 _LEAVES = (ca.OP_CONST, ca.OP_INPUT)
+# Operations on table k are numbered from _TABLE + k * _PARTS: the number of the piece at x, then each part of a piece.
+_TABLE, _PARTS = 1_000, 8
 
 # What object code may refer to: beside the functions named above, those that LLVM lowers instructions to.
 EXTERNAL_SYMBOLS = (
@@ -60,7 +64,7 @@ EXTERNAL_SYMBOLS = (
 
 
 class UnsupportedOperationError(Exception):
-    """The tape holds an operation without native code, such as `printme` or a call; for use inside this package."""
+    """The tape holds an operation without native code, such as `printme`; for use inside this package."""
 
 
 @dataclass(frozen=True)
@@ -75,42 +79,107 @@ class Program:
     arguments: list[tuple[int, ...]]
     order: list[int]
     outputs: dict[int, list[int]]
+    tables: list[Lookup] = field(default_factory=list)
 
 
 def read_program(function: ca.Function) -> Program:
     """The tape of `function` (one SX input, one output column) with equal values merged."""
-    operations: list[int] = []
-    arguments: list[tuple[int, ...]] = []
-    known: dict[tuple[int, tuple[int, ...]], int] = {}
+    read = _Reading()
     slots: dict[int, int] = {}
     outputs: dict[int, list[int]] = {}
     rows = function.sparsity_out(0).row()
+    nodes = None
     for k in range(function.n_instructions()):
-        op = function.instruction_id(k)
-        inputs = function.instruction_input(k)
+        op, inputs = function.instruction_id(k), function.instruction_input(k)
         if op == ca.OP_OUTPUT:
             outputs.setdefault(slots[inputs[0]], []).append(rows[function.instruction_output(k)[1]])
             continue
-        target = function.instruction_output(k)[0]
-        if op in _COPIES:
-            slots[target] = slots[inputs[0]]
-            continue
-        if op == ca.OP_CONST:
-            values = struct.unpack("<Q", struct.pack("<d", function.instruction_constant(k)))
+        targets = function.instruction_output(k)
+        if op == ca.OP_CALL:
+            nodes = function.instructions_sx() if nodes is None else nodes
+            slots.update(zip(targets, read.call(nodes[k].which_function(), slots[inputs[0]]), strict=True))
+        elif op in _COPIES:
+            slots[targets[0]] = slots[inputs[0]]
+        elif op == ca.OP_CONST:
+            slots[targets[0]] = read.put(op, _bits(function.instruction_constant(k)))
         elif op == ca.OP_INPUT:
-            values = (inputs[1],)
+            slots[targets[0]] = read.put(op, (inputs[1],))
         elif op in _EMITTED:
-            values = tuple(slots[i] for i in inputs)
-            if op in _COMMUTATIVE:
-                values = tuple(sorted(values))
+            slots[targets[0]] = read.put(op, tuple(slots[i] for i in inputs))
         else:
             raise UnsupportedOperationError(f"operation {op} at instruction {k} of `{function.name()}`")
-        value = known.setdefault((op, values), len(operations))
-        if value == len(operations):
-            operations.append(op)
-            arguments.append(values)
-        slots[target] = value
-    return Program(operations, arguments, _schedule(operations, arguments), outputs)
+    order = _schedule(read.operations, read.arguments)
+    if read.tables:
+        order = _needed(order, read, outputs)
+    return Program(read.operations, read.arguments, order, outputs, list(read.tables.values()))
+
+
+def _bits(number: float) -> tuple[int, ...]:
+    return struct.unpack("<Q", struct.pack("<d", number))
+
+
+def _needed(order: list[int], read: _Reading, outputs: dict[int, list[int]]) -> list[int]:
+    """The values of `order` on which an output depends."""
+    needed, stack = set[int](), list(outputs)
+    while stack:
+        value = stack.pop()
+        if value not in needed:
+            needed.add(value)
+            stack.extend(read.arguments[value] if read.operations[value] not in _LEAVES else ())
+    return [value for value in order if value in needed]
+
+
+@dataclass
+class _Reading:
+    """Values as they are met in a tape, each distinct one once."""
+
+    operations: list[int] = field(default_factory=list)
+    arguments: list[tuple[int, ...]] = field(default_factory=list)
+    tables: dict[str, Lookup] = field(default_factory=dict)
+    known: dict[tuple[int, tuple[int, ...]], int] = field(default_factory=dict)
+    wrapped: dict[int, int] = field(default_factory=dict)  # parts of pieces, by their multiples
+
+    def put(self, op: int, values: tuple[int, ...]) -> int:
+        """The value of an operation."""
+        if self.tables and op in (ca.OP_FLOOR, ca.OP_MUL, ca.OP_DIV):
+            part = self._unwrapped(op, values)
+            if part is not None:
+                return part
+        if op in _COMMUTATIVE:
+            values = tuple(sorted(values))
+        value = self.known.setdefault((op, values), len(self.operations))
+        if value == len(self.operations):
+            self.operations.append(op)
+            self.arguments.append(values)
+        return value
+
+    def _unwrapped(self, op: int, values: tuple[int, ...]) -> int | None:
+        """The part of a piece that floor(part * WHOLE) / WHOLE is, or what stands for floor(part * WHOLE) meanwhile."""
+        if op == ca.OP_FLOOR:
+            (v,) = values
+            factors = self.arguments[v] if self.operations[v] == ca.OP_MUL else ()
+            parts = [f for f in factors if self.operations[f] >= _TABLE]
+            scales = [f for f in factors if (self.operations[f], self.arguments[f]) == (ca.OP_CONST, _bits(WHOLE))]
+            if len(parts) == len(scales) == 1:
+                self.wrapped[v] = parts[0]
+                return v
+            return None
+        held = [v for v in values if v in self.wrapped]
+        scale = [v for v in values if self.operations[v] == ca.OP_CONST]
+        inverse = _bits(WHOLE if op == ca.OP_DIV else 1.0 / WHOLE)
+        if len(held) == len(scale) == 1 and self.arguments[scale[0]] == inverse:
+            return self.wrapped[held[0]]
+        return None
+
+    def call(self, function: ca.Function, x: int) -> list[int]:
+        """The values that a table returns at x."""
+        name = function.name()
+        if not name.startswith(PREFIX):
+            raise UnsupportedOperationError(f"a call of `{name}`")
+        table = self.tables.setdefault(name, read_leaf(function))
+        first = _TABLE + _PARTS * list(self.tables).index(name)
+        piece = self.put(first, (x,))
+        return [self.put(first + 1 + part, (piece,)) for part in range(table.width)]
 
 
 def _schedule(operations: list[int], arguments: list[tuple[int, ...]]) -> list[int]:
@@ -132,7 +201,7 @@ def _schedule(operations: list[int], arguments: list[tuple[int, ...]]) -> list[i
     return order
 
 
-def _assign_slots(program: Program, chunk_of: dict[int, int], chunks: int) -> tuple[dict[int, int], int]:
+def assign_slots(program: Program, chunk_of: dict[int, int], chunks: int) -> tuple[dict[int, int], int]:
     """Work array index of every value that is used in a later chunk than its own, and the length of the array."""
     last_use: dict[int, int] = {}
     for value in program.order:
@@ -168,6 +237,7 @@ class _Block:
     lines: list[str] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
     truths: dict[int, str] = field(default_factory=dict)
+    rows: dict[str, str] = field(default_factory=dict)  # of tables, by the operand that holds the piece
 
     def name(self, value: int) -> str:
         """The operand text of a value; emits the load if it comes from the input or from an earlier chunk."""
@@ -217,9 +287,32 @@ class _Block:
         elif op == ca.OP_IF_ELSE_ZERO:
             condition, operand = self.truth(arguments[0]), self.name(arguments[1])
             self.lines.append(f"{target} = select i1 {condition}, double {operand}, double 0.0")
+        elif op >= _TABLE:
+            self._look_up(value, *divmod(op - _TABLE, _PARTS), self.name(arguments[0]))
         else:
             self._compute_sign(value, self.name(arguments[0]))
         self.names[value] = target
+
+    def _look_up(self, value: int, table: int, part: int, operand: str) -> None:
+        # A piece is handed on as a double, like all values: work arrays hold nothing else.
+        lookup = self.program.tables[table]
+        if part == 0:
+            self.lines += [
+                f"%i{value} = call i64 @find_{lookup.symbol}(double {operand})",
+                f"%v{value} = sitofp i64 %i{value} to double",
+            ]
+            return
+        if operand not in self.rows:
+            self.rows[operand] = f"%a{value}"
+            self.lines += [
+                f"%i{value} = fptosi double {operand} to i64",
+                f"%r{value} = mul i64 %i{value}, {lookup.width}",
+                f"%a{value} = getelementptr double, ptr @{lookup.symbol}, i64 %r{value}",
+            ]
+        self.lines += [
+            f"%q{value} = getelementptr double, ptr {self.rows[operand]}, i64 {part - 1}",
+            f"%v{value} = load double, ptr %q{value}, align 8",
+        ]
 
     def _compute_sign(self, value: int, operand: str) -> None:
         # The argument itself where it is neither positive nor negative: that keeps NaN and the sign of zero.
@@ -235,7 +328,7 @@ def _emit_chunks(program: Program, chunk: int) -> tuple[list[list[str]], int]:
     """The lines of every chunk, and the length of the work array."""
     parts = [program.order[k : k + chunk] for k in range(0, len(program.order), chunk)] or [[]]
     chunk_of = {value: c for c, part in enumerate(parts) for value in part}
-    slots, length = _assign_slots(program, chunk_of, len(parts))
+    slots, length = assign_slots(program, chunk_of, len(parts))
     bodies = []
     for c, part in enumerate(parts):
         block = _Block(program, slots)
@@ -287,4 +380,5 @@ def _declarations(program: Program) -> list[str]:
         for op, arguments in zip(program.operations, program.arguments, strict=True)
         if op in _CALLS
     }
-    return text + [f"declare double @{name}({', '.join(['double'] * n)}) #0" for name, n in sorted(arity.items())]
+    text += [f"declare double @{name}({', '.join(['double'] * n)}) #0" for name, n in sorted(arity.items())]
+    return text + [table.emit() for table in program.tables]

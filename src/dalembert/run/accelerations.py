@@ -20,7 +20,10 @@ SOLVED_BY = LagrangeMultipliers(), NoCorrection()
 
 
 class Accelerations(NamedTuple):
-    """u' (nu,), la (nc,), A u' - b (nc,) relative to its terms, the relative error of the balance, and the status."""
+    """u' (nu,), la (nc,), A u' - b (nc,) relative to its terms, the relative error of the balance, and the status.
+
+    The error of the balance is not finite where u', la, M, f or A is not, nor is anything else to be believed then.
+    """
 
     udot: np.ndarray
     multipliers: np.ndarray
@@ -56,5 +59,6 @@ def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parame
     z = np.concatenate([q, u])
     measure.call(*work.numbers, t, address_of(z), z.size, 0.0)
     complete.call(*work.numbers, t, address_of(z), z.size, address_of(out), out.size)
-    status = Status(int(work.plan.unsolved))
-    return Accelerations(out[:nu], out[nu : nu + nc], out[nu + nc : -1], float(out[-1]), status)
+    return Accelerations(
+        out[:nu], out[nu : nu + nc], out[nu + nc : -1], float(out[-1]), Status(int(work.plan.unsolved))
+    )

@@ -109,6 +109,7 @@ class Blueprint:
     work: Workspace
     correct: Any
     feedback: str
+    ones: np.ndarray  # sizes that an absolute atol is relative to
     solves: dict[Choice | None, Solve] = field(default_factory=dict)
     whole: tuple[Choice, Solve] | None = None
 
@@ -154,7 +155,9 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
     solver = DENSE if system.ideal else UNSYMMETRIC
     plan.factor, plan.solve = solver.factor.address, solver.solve.address
     plan.factor_metric, plan.solve_metric = DENSE.factor.address, DENSE.solve.address
-    return Blueprint(work, correct, "" if feedback is None else feedback.name)
+    ones = np.ones(system.nq + system.nu + 1)
+    plan.units = address_of(ones)
+    return Blueprint(work, correct, "" if feedback is None else feedback.name, ones)
 
 
 class Engine:
@@ -176,8 +179,7 @@ class Engine:
         self.partitions: list[tuple[float, Choice | None]] = []  # of a residual form
         self.started: Start | None = None
         self.scales: Scales | None = None
-        self.units = np.ones(self.size + 1)  # sizes that atol is relative to, see `set_units`
-        self.plan.units = address_of(self.units)
+        self.units = self.blueprint.ones  # sizes that atol is relative to, see `set_units`
         self.budget: Any = None  # of steps, see `time_loop.step_budget`; made when a run starts that has none given
         self.notes: list[str] = []  # what was chosen on the way, and why
 
@@ -189,12 +191,15 @@ class Engine:
         self._tell_drift(Start(t, q, u, self.parameters, **stepping))
         self.plan.unsolved = 0
 
-    def measure(self, t: float, z: np.ndarray, span: float) -> Scales:
-        """Find the sizes of coordinates, speeds and rows in the state z = (q, u) a run of length `span` starts from."""
+    def measure(self, t: float, z: np.ndarray, span: float) -> float:
+        """Find the sizes of coordinates, speeds and rows in the state z = (q, u) a run of length `span` starts from.
+
+        Returns the largest residual of a position or velocity constraint there, relative to the size of its row.
+        """
         state = self._checked(z)
-        measure.call(*self.work.numbers, t, address_of(state), state.size, span)
+        violation = measure.call(*self.work.numbers, t, address_of(state), state.size, span)
         self.scales = Scales.read(self.work, self.system)
-        return self.scales
+        return violation
 
     def take_scales(self, scales: Scales | None) -> None:
         """Go by sizes found before."""
@@ -213,8 +218,8 @@ class Engine:
 
     def set_units(self, *, absolute: bool) -> None:
         """Have atol be taken as it is (`absolute`), or relative to the sizes of coordinates and speeds."""
-        first = self.plan.sizes
-        self.units[:] = 1.0 if absolute else self.mem[first : first + self.size + 1]
+        self.units = self.blueprint.ones if absolute or self.scales is None else self.scales.values
+        self.plan.units = address_of(self.units)
 
     def _tell_drift(self, start: Start) -> None:
         self.started = start

@@ -106,7 +106,8 @@ def rates(plan, mem, t, z, zdot):
 def balance_residual(plan, mem):
     """Largest entry of M u' - f - W^T la relative to the largest sum of |terms|: how well the solve was done.
 
-    Entries are multiplied by the sizes of their speeds, so that forces and torques can be compared.
+    Entries are multiplied by the sizes of their speeds, so that forces and torques can be compared. NaN if a term is
+    not a number.
     """
     nu, nc = plan.nu, plan.nc
     M, f, W, ud, la = plan.mass, plan.force, plan.direction, plan.udot, plan.multiplier
@@ -122,7 +123,9 @@ def balance_residual(plan, mem):
             term = mem[W + k * nu + i] * mem[la + k]
             total -= term
             terms += abs(term)
-        worst, scale = max(worst, abs(total) * size), max(scale, terms * size)
+        scale = max(scale, terms * size)
+        if abs(total) * size > worst or math.isnan(total):
+            worst = abs(total) * size
     return worst / scale
 
 

@@ -79,7 +79,8 @@ class _Course:
         if state.system in self.scales:
             engine.take_scales(self.scales[state.system])
         else:
-            self.scales[state.system] = engine.measure(state.t, state.z, self.span[1] - state.t)
+            engine.measure(state.t, state.z, self.span[1] - state.t)
+            self.scales[state.system] = engine.scales
         segment = run_segment(
             self.recipe, engine, state, (state.t, end), self._times(state.t, end), self.progress, zeros, self.past
         )

@@ -40,7 +40,7 @@ def describe(system: System, recipe: Recipe, facts: RunFacts, nfev: int) -> str:
     remark = recipe.drift.remark(system, facts.started, facts.mean_step)
     notes = "".join(f"; {note}" for note in dict.fromkeys(facts.notes))
     return (
-        ", ".join(_described(value) for value in recipe)
+        ", ".join(described(value) for value in recipe)
         + remark
         + notes
         + _choices(system, facts)
@@ -48,7 +48,7 @@ def describe(system: System, recipe: Recipe, facts: RunFacts, nfev: int) -> str:
     )
 
 
-def _described(ingredient: Any) -> str:
+def described(ingredient: Any) -> str:
     """The ingredient with its tolerances and every option that was changed."""
     shown = [
         f

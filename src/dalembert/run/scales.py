@@ -21,13 +21,14 @@ from dalembert.native.intrinsics import ints_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
 from dalembert.native.workspace import Workspace
-from dalembert.run.evaluate import load_state
+from dalembert.run.evaluate import load_state, violation
 
 ANGLE, LENGTH, FREE = range(3)  # as in `equations.kinds`
 SPUN = 0.1  # share of the rates at the start that counts beside the forces
 NOISE = 1e-9  # lengths below this part of the way travelled in the time of a run are round-off
 TRAVELLED = 0.1  # share of that way that is their size then
 NUDGE = 1e-6  # part of that way by which to move, to see what forces do
+NEGLIGIBLE = 1e-6  # a motion that changes less than this part in the time of a run has no rate of its own
 BESIDE = 0.1  # part of the sizes by which to look beside the state, where gradients may be larger
 
 
@@ -300,9 +301,12 @@ def _raise_rows(plan, mem):
     return 0
 
 
-@jit(i8(Plan, Floats, f8, Floats, f8))
+@jit(f8(Plan, Floats, f8, Floats, f8))
 def measure(plan, mem, t, z, span):
-    """Sizes in the state z = (q, u) at time t into `sizes`; `span` is the length of the run, 0 if there is none."""
+    """Sizes in the state z = (q, u) at time t into `sizes`; `span` is the length of the run, 0 if there is none.
+
+    Returns the largest residual of a position or velocity constraint there, relative to the size of its row.
+    """
     nq, nu, s, n_rows = plan.nq, plan.nu, plan.sizes, 2 * plan.np + plan.nv
     load_state(plan, mem, t, z)
     _evaluate(plan, mem)
@@ -313,8 +317,8 @@ def measure(plan, mem, t, z, span):
             share = max(share, _leads(plan, mem, i, j) / mem[s + i])
         mem[s + nq + j] = _positive(1.0 / share if share > 0.0 else 0.0)
     rate = _find_rate(plan, mem)
-    if span > 0.0:
-        rate = max(rate, 1.0 / span)
+    if rate * span < NEGLIGIBLE and span > 0.0:
+        rate = 1.0 / span
     rate = _positive(rate)
     energy = 0.0
     for j in range(nu):
@@ -331,4 +335,4 @@ def measure(plan, mem, t, z, span):
     for k in range(n_rows):
         mem[plan.row_sizes + k] = _positive(mem[plan.row_sizes + k])
     mem[plan.row_sizes + n_rows] = rate
-    return 0
+    return violation(plan, mem, t, z)

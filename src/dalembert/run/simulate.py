@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,14 +13,11 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.errors import ArrayError, InconsistentStateError, OptionError, PairingError, SimulationInterrupt
+from dalembert.ingredients import every
 from dalembert.initial.degeneracy import check_degeneracy
 from dalembert.motion.motion import Motion
-from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
-from dalembert.run.event_checks import check_events
 from dalembert.run.events import Event
-from dalembert.run.every import Every
-from dalembert.run.hybrid import follow_events
 from dalembert.run.progress import Progress
 from dalembert.run.recipe import Recipe
 from dalembert.run.segment import run_segment
@@ -29,7 +26,9 @@ from dalembert.run.status import Status
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from dalembert.motion.sequence import MotionSequence
     from dalembert.run.engine import Drift, Formulation
+    from dalembert.run.every import Every
     from dalembert.run.integrators.integrator import Integrator
 
 CONSISTENT = 1e-8  # a larger violation at the start, relative to the row's size, is refused instead of repaired
@@ -48,44 +47,21 @@ def simulate(
     events: Iterable[Event | Every] = (),
     verify: bool = False,
 ) -> Motion | MotionSequence:
-    """The motion from `state` to `t_end`, or over `(t0, t_end)`.
-
-    Samples are taken at the times `t_eval` (increasing), or at every accepted step if it is left out. `parameters`
-    changes values that the state carries. The defaults are LagrangeMultipliers, Projection and Automatic, which is
-    DOP853 and changes to Radau if the motion turns out to be stiff; the certificate says what was chosen. Numerical
-    failure does not raise: the motion holds all samples up to the failure, `success` is False and `message` says why.
-    Ctrl-C raises `SimulationInterrupt`, a KeyboardInterrupt whose `.motion` is the motion up to there.
-
-    `events` are located during the run (see `Event`, and `Every` for clocks) and listed in `motion.events`. If an event
-    ends the motion, the last sample is taken there. If an event changes anything, the result is a `MotionSequence`,
-    which reads like a Motion and has two samples at the time of each change, before and after. These samples do not
-    depend on `t_eval`.
-
-    With `verify=True` a second, independent run estimates the error, see `Motion.verify`; the certificate tells it.
-    """
+    """The motion from `state` to `t_end`, or over `(t0, t_end)`; `System.simulate` describes the options."""
     formulation, drift, integrator = pair(formulation, drift, integrator)
-    span, times = _times(state, t_end, t_eval)
+    if not isinstance(state, State):
+        raise PairingError(f"simulate needs a State, got {type(state).__name__}; call system.initial(...) for one")
+    span, times = check_times(state.t, t_end, t_eval)
     values = _parameters(system, state, parameters)
     known = state.report is not None and state.system is system and not parameters  # what `initial` made sure of
     if state.system is not system or parameters:
         state = replace(state, system=system, parameters=values)
-    looked_for = check_events(state, events) if events else ()
+    looked_for = _checked(state, events) if events else ()
     if any(isinstance(event, Event) for event in looked_for):
         check_locates(integrator)
-    motion: Motion | MotionSequence
+    recipe = Recipe(formulation, drift, integrator)
     with closing(Progress(system.name, span)) as progress:
-        recipe = Recipe(formulation, drift, integrator)
-        engine = recipe.engine(system, state.parameters)
-        z = state.z
-        scales = engine.measure(span[0], z, span[1] - span[0])
-        if not engine.violation(span[0], z) <= CONSISTENT:
-            raise _inconsistent(state, span[0], scales.rows)
-        if not known:
-            check_degeneracy(system, span[0], state.q, state.u, values)
-        if looked_for:
-            motion, status = follow_events(recipe, state, span, times, looked_for, progress)
-        else:
-            motion, status, _ = run_segment(recipe, engine, state, span, times, progress)
+        motion, status = run_from(recipe, state, span, times, looked_for, progress, known=known)
     if status == Status.INTERRUPTED:
         raise SimulationInterrupt(f"`{system.name}`: {motion.message}", motion)
     if verify:
@@ -94,6 +70,40 @@ def simulate(
         except KeyboardInterrupt as interruption:
             raise SimulationInterrupt(f"`{system.name}`: the second run was interrupted", motion) from interruption
     return motion
+
+
+def run_from(
+    recipe: Recipe,
+    state: State,
+    span: tuple[float, float],
+    times: np.ndarray | None,
+    events: Sequence[Event | Every],
+    progress: Callable[[float], None] | None,
+    *,
+    known: bool,
+) -> tuple[Motion | MotionSequence, Status]:
+    """The motion from a state and how it ended; every option has been checked.
+
+    `known` says that the state comes from `initial`, which has looked for degenerate constraints.
+    """
+    system, engine = state.system, recipe.engine(state.system, state.parameters)
+    if not engine.measure(span[0], state.z, span[1] - span[0]) <= CONSISTENT:
+        raise _inconsistent(state, span[0], engine.scales.rows)
+    if not known:
+        check_degeneracy(system, span[0], state.q, state.u, state.parameters)
+    if events:
+        from dalembert.run.hybrid import follow_events
+
+        return follow_events(recipe, state, span, times, events, progress)
+    motion, status, _ = run_segment(recipe, engine, state, span, times, progress)
+    return motion, status
+
+
+def _checked(state: State, events: Iterable[Event | Every]) -> tuple[Event | Every, ...]:
+    """The events of a run, checked."""
+    from dalembert.run.event_checks import check_events
+
+    return check_events(state, events)
 
 
 def check_locates(integrator: Integrator) -> None:
@@ -140,11 +150,24 @@ def pair(
         (integrator, "run", "integrator"),
     ):
         if value is not None and (isinstance(value, type) or not callable(getattr(value, verb, None))):
-            raise PairingError(f"{what}={value!r} is not a {what}; pass a value such as {_EXAMPLES[what]}")
+            raise PairingError(_not_one(what, value))
     usual = _usual()
     if integrator is not None and not integrator.explicit:
         _check_implicit(formulation, drift, type(integrator).__name__)
     return formulation or usual[0], drift or usual[1], integrator or usual[2]
+
+
+def _not_one(what: str, value: Any) -> str:
+    """What to say about something that is no formulation, drift control or integrator."""
+    name = {"drift": "a drift control", "integrator": "an integrator"}.get(what, f"a {what}")
+    if isinstance(value, type):
+        return f"{what}={value.__name__} is a class; make a value of it: {what}=da.{value.__name__}()"
+    if what == "drift" and value is False:
+        return "drift=False: to correct nothing, pass drift=da.NoCorrection()"
+    known = every({"formulation": "formulations", "integrator": "integrators"}.get(what, what))
+    return (
+        f"{what}={value!r} is not {name}; pass a value such as {what}=da.{_EXAMPLES[what]}. Known: {', '.join(known)}"
+    )
 
 
 @functools.cache
@@ -178,21 +201,25 @@ def _check_implicit(formulation: Formulation | None, drift: Drift | None, name: 
 _EXAMPLES = {"formulation": "LagrangeMultipliers()", "drift": "Projection()", "integrator": "DOP853()"}
 
 
-def _times(
-    state: State, t_end: float | tuple[float, float], t_eval: ArrayLike | None
+def check_times(
+    start: float, t_end: float | tuple[float, float], t_eval: ArrayLike | None
 ) -> tuple[tuple[float, float], np.ndarray | None]:
-    if not isinstance(state, State):
-        raise PairingError(f"simulate needs a State, got {type(state).__name__}; call system.initial(...) for one")
-    t0, t1 = t_end if isinstance(t_end, tuple) else (state.t, t_end)
+    """The interval from `start`, or as `t_end` gives it, and the times to sample; raises if they cannot be."""
+    if np.ndim(t_end) and np.shape(t_end) != (2,):
+        raise ArrayError(
+            f"t_end is a number or (t0, t_end), got shape {np.shape(t_end)}; times of samples are t_eval=..., as in "
+            "system.simulate(state, times[-1], t_eval=times)"
+        )
+    t0, t1 = map(float, np.atleast_1d(t_end) if np.ndim(t_end) else (start, t_end))
     if not (math.isfinite(t0) and math.isfinite(t1)):
         raise OptionError(f"the interval {t0} .. {t1} is not finite")
     if not t1 > t0:
         raise OptionError(f"t_end = {t1:g} is not after t0 = {t0:g}; motions run forward in time")
     if t_eval is None:
-        return (float(t0), float(t1)), None
+        return (t0, t1), None
     times = np.asarray(t_eval, dtype=float)
     if times.ndim == 1 and times.size and times[0] >= t0 and times[-1] <= t1 and (times[1:] > times[:-1]).all():
-        return (float(t0), float(t1)), times
+        return (t0, t1), times
     if times.ndim != 1 or times.size == 0 or not np.isfinite(times).all():
         raise ArrayError(f"t_eval must be a non-empty list of finite times, got shape {times.shape}")
     if (times[1:] <= times[:-1]).any():

@@ -1,22 +1,20 @@
 """Animations of a motion as one self-contained HTML file: no network, no scripts from elsewhere.
 
 A `Scene` is plain arrays, so that anything with positions in time can be shown, whether or not it came from this
-library. The drawing itself is `animation.html`, next to this file; here the arrays are checked, rounded and embedded.
+library. The drawing itself is `pages/picture.js`; here the arrays are checked, rounded and embedded.
 """
 
 from __future__ import annotations
 
 import html
-import json
 import pathlib
-import re
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 import numpy as np
 
 from dalembert.errors import ArrayError, OptionError
+from dalembert.view.page import embedded_json, fill_page, write_page
 
 KINDS = ("point", "body")
 DIGITS = 7  # significant digits of what is drawn: a pixel is coarser, also after zooming in a hundred times
@@ -46,6 +44,15 @@ class Polyline:
 
 
 @dataclass(frozen=True, eq=False)
+class Arrow:
+    """A force, `vectors` (nt, 3) in newtons, drawn where it acts, `points` (nt, 3) in metres, when forces are shown."""
+
+    name: str
+    points: np.ndarray
+    vectors: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class Trace:
     """A scalar, `values` (nt,), shown as a strip plot beneath the picture; values that are not finite leave a gap."""
 
@@ -67,6 +74,7 @@ class Scene:
     lines: tuple[Polyline, ...] = ()
     traces: tuple[Trace, ...] = ()
     caption: str = ""
+    arrows: tuple[Arrow, ...] = ()
 
 
 def write_animation(path: str | pathlib.Path, scene: Scene) -> pathlib.Path:
@@ -75,25 +83,18 @@ def write_animation(path: str | pathlib.Path, scene: Scene) -> pathlib.Path:
     Open it with `#t=1.5` after its name to see it paused at that time. Times and geometry must be finite; traces may
     have gaps. Arrays that do not fit raise `ArrayError`, naming the item.
     """
-    target = pathlib.Path(path)
-    target.write_text(_page(scene), encoding="utf-8")
-    return target
+    return write_page(path, animation_page(scene))
 
 
-def _page(scene: Scene) -> str:
-    template = resources.files("dalembert.view").joinpath("animation.html").read_text(encoding="utf-8")
-    fields = {"@TITLE@": html.escape(scene.title), "@SCENE@": _embedded_json(_payload(scene))}
-    # One pass over both marks, so that a title that looks like a mark is not replaced in turn.
-    return re.sub("|".join(fields), lambda mark: fields[mark.group()], template)
+def animation_page(scene: Scene) -> str:
+    """The HTML page that plays `scene`."""
+    return fill_page(
+        "animation.html", {"TITLE": html.escape(scene.title), "SCENE": embedded_json(scene_payload(scene))}
+    )
 
 
-def _embedded_json(payload: dict[str, Any]) -> str:
-    """JSON that is safe inside a <script> element: no character in it can end the element or open a comment."""
-    text = json.dumps(payload, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _payload(scene: Scene) -> dict[str, Any]:
+def scene_payload(scene: Scene) -> dict[str, Any]:
+    """What a page draws of a scene, as JSON."""
     t = _times(scene.t)
     return {
         "title": scene.title,
@@ -102,7 +103,8 @@ def _payload(scene: Scene) -> dict[str, Any]:
         "t": _rounded(t, TIME_DIGITS),
         "tracks": [_track_payload(track, t.size) for track in scene.tracks],
         "lines": [_line_payload(line, t.size) for line in scene.lines],
-        "traces": [_trace_payload(trace, t.size) for trace in scene.traces],
+        "traces": [trace_payload(trace, t.size) for trace in scene.traces],
+        "arrows": [_arrow_payload(arrow, t.size) for arrow in scene.arrows],
     }
 
 
@@ -127,10 +129,18 @@ def _line_payload(line: Polyline, nt: int) -> dict[str, Any]:
     return {"name": line.name, "fixed": fixed, "points": _rounded(points[:1] if fixed else points)}
 
 
-def _trace_payload(trace: Trace, nt: int) -> dict[str, Any]:
+def _arrow_payload(arrow: Arrow, nt: int) -> dict[str, Any]:
+    points = _geometry(f"points of arrow `{arrow.name}`", arrow.points, (nt, 3))
+    vectors = _geometry(f"vectors of arrow `{arrow.name}`", arrow.vectors, (nt, 3))
+    largest = float(np.linalg.norm(vectors, axis=1).max())
+    return {"name": arrow.name, "points": _rounded(points), "vectors": _rounded(vectors), "largest": largest}
+
+
+def trace_payload(trace: Trace, nt: int, digits: int = DIGITS) -> dict[str, Any]:
+    """Name and values of a trace as JSON: None where a value is not finite."""
     values = _array(f"values of trace `{trace.name}`", trace.values, (nt,))
     finite = np.isfinite(values)
-    rounded = _rounded(np.where(finite, values, 0.0))
+    rounded = _rounded(np.where(finite, values, 0.0), digits)
     return {"name": trace.name, "values": [v if ok else None for v, ok in zip(rounded, finite, strict=True)]}
 
 

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.equations.system import Drawing
 from dalembert.errors import DalembertError
 from dalembert.motion.motion import Motion
 from dalembert.motion.protocols import MotionLike
 from dalembert.motion.recorded import columns_of, output_names
 from dalembert.motion.sequence import MotionSequence
-from dalembert.view.animation import Polyline, Scene, Trace, Track, write_animation
+from dalembert.view.animation import Arrow, Polyline, Scene, Trace, Track, animation_page, write_animation
+from dalembert.view.inline import Page
 from dalembert.view.plots import plot_motion
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SMOOTH = 400  # samples that make a smooth curve
-FRAMES_PER_SECOND, FRAMES = 30, 1500
+FRAMES_PER_SECOND, FRAMES, FAST = 30, 1500, 900
 
 
-def plot_overview(motion: MotionLike) -> Figure:
-    """Coordinates, speeds, multipliers, outputs, violation and energy balance over time."""
+def plot_overview(motion: MotionLike, names: Sequence[Any] = ()) -> Figure:
+    """Coordinates, speeds, multipliers, outputs, violation and energy balance over time, or some of these by name."""
     s, fine = motion.system, _refined(motion)
+    if names:
+        return plot_motion(fine.t, {"": columns_of(fine, names)}, {}, None, motion.system.name)
     groups = {
         "coordinates": dict(zip(s.coordinates, fine.q.T, strict=True)),
         "speeds": dict(zip(s.speeds, fine.u.T, strict=True)),
@@ -41,27 +46,32 @@ def plot_overview(motion: MotionLike) -> Figure:
     return plot_motion(fine.t, groups, held, fine.energy_balance, motion.system.name)
 
 
-def animate_motion(motion: MotionLike, path: str | Path) -> Path:
-    """Write the HTML animation of a motion."""
-    return write_animation(path, scene_of(motion))
+def animate_motion(motion: MotionLike, path: str | Path | None = None) -> Path | Page:
+    """Write the HTML animation of a motion; without a path, the page as an object that notebooks show."""
+    scene = scene_of(motion)
+    return Page(animation_page(scene), scene.title) if path is None else write_animation(path, scene)
 
 
 def scene_of(motion: MotionLike) -> Scene:
     """Points, bodies and lines of a motion at frame times, with energy balance, violation and outputs as traces."""
-    parts = _frames(motion)
-    d, n = parts[0].system.drawing, sum(map(len, parts))
+    parts = frames_of(motion)
+    return replace(picture_of(motion, parts), traces=tuple(_traces(parts)))
+
+
+def picture_of(motion: MotionLike, parts: tuple[Motion, ...]) -> Scene:
+    """The scene of a motion at the samples of its `parts`, without traces."""
+    d = parts[0].system.drawing
     if any(part.system.drawing != d for part in parts):
         raise DalembertError("the systems of this sequence draw different things; animate its segments one by one")
     data = np.concatenate([p.system.evaluate("drawing", p.t, p.q, p.u, p.parameters) for p in parts])
-    ends = np.cumsum([3] * len(d.points) + [9] * len(d.bodies) + [3 * k for _, k in d.lines])
-    blocks = np.split(data, ends[:-1], axis=1) if len(ends) else []
-    first, second = len(d.points), len(d.points) + len(d.bodies)
-    turned = {name: b.reshape(n, 3, 3) for name, b in zip(d.bodies, blocks[first:second], strict=True)}
-    tracks = [
-        Track(name, "body" if name in turned else "point", block, turned.get(name))
-        for name, block in zip(d.points, blocks[:first], strict=True)
-    ]
-    lines = [Polyline(name, b.reshape(n, k, 3)) for (name, k), b in zip(d.lines, blocks[second:], strict=True)]
+    tracks, lines = drawn(d, data)
+    return Scene(
+        title=motion.system.name, t=np.concatenate([part.t for part in parts]), planar=d.planar, tracks=tracks,
+        lines=lines, arrows=tuple(_arrows(parts)), caption=motion.certificate.verdict,
+    )  # fmt: skip
+
+
+def _traces(parts: tuple[Motion, ...]) -> list[Trace]:
     traces = [Trace("energy balance", np.concatenate([part.energy_balance for part in parts]))]
     held = [np.hstack([part.evaluation.phi, part.evaluation.psi]) for part in parts]
     if any(values.shape[1] for values in held):
@@ -71,16 +81,47 @@ def scene_of(motion: MotionLike) -> Scene:
     for name in dict.fromkeys(name for columns in named for name in columns):
         pieces = [columns.get(name, np.full(len(p), np.nan)) for columns, p in zip(named, parts, strict=True)]
         traces.append(Trace(name, np.concatenate(pieces)))
-    return Scene(
-        title=motion.system.name, t=np.concatenate([part.t for part in parts]), planar=d.planar, tracks=tuple(tracks),
-        lines=tuple(lines), traces=tuple(traces), caption=motion.certificate.verdict,
-    )  # fmt: skip
+    return traces
 
 
-def _frames(motion: MotionLike) -> tuple[Motion, ...]:
-    """The motion at frame times, in one piece per segment; as it is if it cannot be continued between its samples."""
-    count = int(np.clip((motion.t[-1] - motion.t[0]) * FRAMES_PER_SECOND, 200, FRAMES))
-    times = np.unique(np.linspace(motion.t[0], motion.t[-1], count))  # one picture if all is at one time
+def _arrows(parts: tuple[Motion, ...]) -> list[Arrow]:
+    """The forces of joints on their second bodies, where the joints are; none if a part has no symbols any more."""
+    statement = parts[0].system.statement
+    if statement is None or any(part.system.joints != parts[0].system.joints for part in parts):
+        return []
+    arrows = []
+    for joint in statement.joints:
+        if joint.second.position is None:
+            continue
+        points = np.concatenate([part.position(joint.second) for part in parts])
+        forces = np.concatenate([part.joint_reaction(joint.name).force for part in parts])
+        if np.isfinite(forces).all() and forces.any():
+            arrows.append(Arrow(joint.name, points, forces))
+    return arrows
+
+
+def drawn(d: Drawing, data: np.ndarray) -> tuple[tuple[Track, ...], tuple[Polyline, ...]]:
+    """Points, bodies and lines from values of the function "drawing" over time, (nt, n)."""
+    n = len(data)
+    ends = np.cumsum([3] * len(d.points) + [9] * len(d.bodies) + [3 * k for _, k in d.lines])
+    blocks = np.split(data, ends[:-1], axis=1) if len(ends) else []
+    first, second = len(d.points), len(d.points) + len(d.bodies)
+    turned = {name: b.reshape(n, 3, 3) for name, b in zip(d.bodies, blocks[first:second], strict=True)}
+    tracks = tuple(
+        Track(name, "body" if name in turned else "point", block, turned.get(name))
+        for name, block in zip(d.points, blocks[:first], strict=True)
+    )
+    lines = (Polyline(name, b.reshape(n, k, 3)) for (name, k), b in zip(d.lines, blocks[second:], strict=True))
+    return tracks, tuple(lines)
+
+
+def frames_of(motion: MotionLike) -> tuple[Motion, ...]:
+    """The motion at frame times, in one piece per segment; as it is if it cannot be continued between its samples.
+
+    Where steps are short there are more frames, so that fast turns look like turns.
+    """
+    wanted = max((motion.t[-1] - motion.t[0]) * FRAMES_PER_SECOND, min(3 * len(motion), FAST))
+    times = np.unique(np.linspace(motion.t[0], motion.t[-1], int(np.clip(wanted, 200, FRAMES))))  # one if at one time
     if all(part.can_continue for part in motion.segments):
         return motion.resampled(times).segments
     once = np.diff(motion.t, prepend=-np.inf) > 0.0  # an animation has one picture at a time

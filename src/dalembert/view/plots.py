@@ -17,6 +17,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from dalembert.errors import ArrayError
+from dalembert.view.inline import InlineFigure
 
 LEGEND_LIMIT = 8  # more curves than this cannot be told apart by colour; a note says which they are
 VIOLATION_FLOOR = 1e-18  # a logarithmic axis has no zero; this is far below rounding of anything of order one
@@ -66,7 +67,7 @@ Columns = Mapping[str, np.ndarray]
 def plot_series(t: np.ndarray, columns: Columns, *, title: str, ylabel: str = "", axes: Axes | None = None) -> Axes:
     """Axes with one curve per column (nt,) over the times `t` (nt,)."""
     with mpl.rc_context(STYLE):
-        target = _new_axes() if axes is None else axes
+        target = new_axes() if axes is None else axes
         _draw_series(target, t, columns, title, ylabel)
         _draw_legend(target, list(columns), outside=axes is None)
         target.set_xlabel("t [s]")
@@ -76,7 +77,7 @@ def plot_series(t: np.ndarray, columns: Columns, *, title: str, ylabel: str = ""
 def plot_work_precision(curves: Columns, *, title: str, axes: Axes | None = None) -> Axes:
     """Axes with the error over the seconds taken, both logarithmic; each curve (n, 2) holds seconds and errors."""
     with mpl.rc_context(STYLE):
-        target = _new_axes() if axes is None else axes
+        target = new_axes() if axes is None else axes
         for k, (name, points) in enumerate(curves.items()):
             color, marker = PALETTE[k % len(PALETTE)], MARKERS[k // len(PALETTE) % len(MARKERS)]
             target.loglog(
@@ -93,7 +94,7 @@ def plot_work_precision(curves: Columns, *, title: str, axes: Axes | None = None
 def plot_violation(t: np.ndarray, columns: Columns, *, axes: Axes | None = None) -> Axes:
     """Axes with |violation| of each constraint (nt,) on a logarithmic scale; below `VIOLATION_FLOOR` counts as it."""
     with mpl.rc_context(STYLE):
-        target = _new_axes() if axes is None else axes
+        target = new_axes() if axes is None else axes
         _draw_violation(target, t, columns)
         _draw_legend(target, list(columns), outside=axes is None)
         target.set_xlabel("t [s]")
@@ -103,7 +104,7 @@ def plot_violation(t: np.ndarray, columns: Columns, *, axes: Axes | None = None)
 def plot_energy(t: np.ndarray, energy: np.ndarray, balance: np.ndarray, *, axes: Axes | None = None) -> Axes:
     """Axes with the error of the energy balance (nt,), its maximum also as a part of the largest `energy` (nt,)."""
     with mpl.rc_context(STYLE):
-        target = _new_axes() if axes is None else axes
+        target = new_axes() if axes is None else axes
         _draw_balance(target, t, balance, energy)
         target.set_xlabel("t [s]")
     return target
@@ -139,12 +140,12 @@ def plot_motion(
 
 
 def _new_figure(height: float = 3.2) -> Figure:
-    figure = Figure(figsize=(8.0, height), layout="constrained")
+    figure = InlineFigure(figsize=(8.0, height), layout="constrained")
     FigureCanvasAgg(figure)  # attaches itself: the figure can be saved and never asks for a window
     return figure
 
 
-def _new_axes() -> Axes:
+def new_axes() -> Axes:
     return _new_figure().add_subplot()
 
 

@@ -57,6 +57,13 @@ class Inertias(NamedTuple):
     function: ca.Function
     parameters: tuple[str, ...]
 
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """Indices of the parameters that something depends on."""
+        first = self.function.size1_in(0) - len(self.parameters)
+        columns = self.function.jac_sparsity(0, 0).get_triplet()[1]
+        return tuple(sorted({column - first for column in columns if column >= first}))
+
     def check(self, defaults: np.ndarray, values: np.ndarray) -> None:
         """Raise `OptionError` if parameter values (np,) make something impossible that is possible at the defaults.
 

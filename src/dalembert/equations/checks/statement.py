@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -13,6 +12,7 @@ import sympy as sp
 from dalembert.equations.lowering.lower import Lowering, LoweringError, undeclared
 from dalembert.model.reading import level_of, nodes
 from dalembert.model.statement import Body, Level, Particle, Point, Statement
+from dalembert.model.tables import Table
 from dalembert.model.vectors import derivative
 
 
@@ -165,8 +165,14 @@ def _why_not(symbol: sp.Basic, statement: Statement, order: int, everything: set
     names = {_name(known): known for known in [*everything, *statement.unknowns]}
     if _name(base) in names:
         return f"which is not the `{_name(base)}` that was declared; use the symbol the model returned"
+    import difflib
+
     close = difflib.get_close_matches(_name(base), names, n=1)
-    return "which was never declared" + (f"; did you mean `{close[0]}`?" if close else "")
+    if close:
+        return f"which was never declared; did you mean `{close[0]}`?"
+    if isinstance(base, sp.Symbol):
+        return f"which was never declared; write {base}, = model.parameters({base}=1.0)"
+    return f"which was never declared; write {_name(base)}, = model.coordinates('{_name(base)}')"
 
 
 def _name(symbol: sp.Basic) -> str:
@@ -225,11 +231,27 @@ def _check_inertia(statement: Statement) -> list[str]:
 
 def _check_constraints(statement: Statement) -> list[str]:
     coordinates, speeds = {*statement.coordinates}, {*statement.speeds}
-    return [
+    faults = [
         f"constraint `{c.name}` contains no coordinate or speed: {c.expression} = 0"
         for c in statement.constraints
         if level_of(c.expression, coordinates, speeds) is None
     ]
+    places: list[tuple[str, Sequence[sp.Expr]]] = [
+        (f"constraint `{c.name}`", [c.expression]) for c in statement.constraints if c.level is Level.POSITION
+    ]
+    places += [(f"position of `{p.name}`", p.position or ()) for p in (*statement.particles, *statement.bodies)]
+    return faults + [
+        f"{label}: velocities would jump at the points of the linear table `{name}`; write kind='cubic'"
+        for label, expressions in places
+        for name in sorted({name for e in expressions for name in _polylines(e)})
+    ]
+
+
+def _polylines(expression: sp.Expr) -> Iterator[str]:
+    """Names of the linear tables in an expression."""
+    for node in nodes(expression):
+        if isinstance(node, Table) and type(node).data.kind == "linear":
+            yield type(node).data.name
 
 
 def _check_unknowns(statement: Statement) -> list[str]:

@@ -36,6 +36,7 @@ class Graph:
         self.branches: list[bool] = []  # has a `select` at or below it
         self.wild: list[bool] = []  # has a `select`, or an operation that can be infinite, at or below it
         self.odd: set[int] = set()  # truth values and infinities: not to be calculated with
+        self.tables: dict[str, Any] = {}  # leaf function and order of derivative of each operation that is a table
         self._index: dict[tuple[str, tuple[Any, ...]], int] = {}
 
     def put(self, op: str, *args: Any) -> int:

@@ -9,7 +9,7 @@ Two steps, both without Python recursion, so that neither depth nor size of an e
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -17,11 +17,11 @@ import casadi
 import numpy as np
 import sympy
 from sympy.core.function import AppliedUndef
-from sympy.physics.vector import Dyadic, Vector
 
 from dalembert.equations.lowering.expression_graph import TRUTHS, Graph
 from dalembert.equations.lowering.sx_emission import Emission
 from dalembert.equations.lowering.sympy_rules import NO_RULE, LoweringError, Rule, rule_of, show
+from dalembert.model.time_symbols import is_dyadic, is_vector
 
 __all__ = ["Lowering", "LoweringError", "undeclared"]
 
@@ -61,6 +61,10 @@ class Lowering:
         kept.sort(key=lambda cell: cell[:2])  # CasADi stores columns
         pattern = casadi.Sparsity.triplet(*shape, [row for _, row, _ in kept], [col for col, _, _ in kept])
         return casadi.SX(pattern, casadi.vertcat(*(entry for _, _, entry in kept))) if kept else casadi.SX(pattern)
+
+    def nodes(self) -> Iterator[Any]:
+        """Every subexpression that was lowered, once."""
+        return (node for _, node in self._interned.values())
 
     def _root(self, expr: Any) -> int:
         if not isinstance(expr, sympy.Basic) or isinstance(expr, sympy.MatrixBase):
@@ -126,7 +130,7 @@ def _check_atom(key: Any, value: Any) -> casadi.SX:
 
 
 def _python_number(value: Any) -> float:
-    if isinstance(value, Vector | Dyadic):
+    if is_vector(value) or is_dyadic(value):
         raise LoweringError(f"{show(value)} is a vector; give its components, `.to_matrix(frame)`.", value)
     if isinstance(value, sympy.MatrixBase | np.ndarray | list | tuple):
         raise LoweringError("a scalar is needed here, not a matrix or a sequence; use `vector` or `matrix`.", value)

@@ -15,6 +15,7 @@ import casadi
 import sympy
 
 from dalembert.equations.lowering.expression_graph import HARMLESS, Graph
+from dalembert.native.lookup import evaluate
 
 _UNARY = {
     "neg": casadi.OP_NEG,
@@ -210,6 +211,9 @@ class Emission:
             for value in values[1:]:
                 result = casadi.SX.binary(_BINARY[op], result, value)
             return result
+        if op in self._graph.tables:
+            leaf, order = self._graph.tables[op]
+            return evaluate(leaf, order, values[0])
         leaf = self._graph.args[node][0]
         return self._atoms[leaf] if op == "atom" else casadi.SX(leaf)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from functools import reduce
@@ -10,10 +11,12 @@ from typing import Any, NamedTuple, TypeAlias
 import sympy
 from sympy.core.function import AppliedUndef
 from sympy.logic.boolalg import BooleanAtom
-from sympy.physics.vector import dynamicsymbols
 
 from dalembert.equations.lowering.expression_graph import TRUTHS, Graph
 from dalembert.errors import DalembertError
+from dalembert.model.tables import Table, TableData
+from dalembert.model.time_symbols import time_symbol
+from dalembert.native.lookup import make_leaf
 
 # Above this exponent repeated squaring is no shorter than the library's pow.
 _LARGEST_SQUARED = 1024
@@ -204,6 +207,24 @@ def _heaviside(graph: Graph, _: Any, parts: Sequence[int]) -> int:
     return graph.put("select", positive, graph.const(1.0), null, at_zero, otherwise, zero)
 
 
+@functools.lru_cache(maxsize=32)
+def _leaf(data: TableData) -> Any:
+    """The function that a graph calls; tables are told apart by identity."""
+    return make_leaf(data.knots, data.coefficients)
+
+
+def _table(graph: Graph, node: Any, parts: Sequence[int]) -> int:
+    table, x = type(node), parts[0]
+    data, leaf = table.data, _leaf(table.data)
+    if data.period is not None:
+        first, period = float(data.knots[0]), data.period
+        turns = graph.quotient([graph.add([x, graph.const(-first)])], [graph.const(period)])
+        x = graph.add([x, graph.scale(-period, [graph.put("floor", turns)])])
+    op = f"{leaf.name()}.{table.order}"
+    graph.tables[op] = (leaf, table.order)
+    return graph.put(op, x)
+
+
 def _piecewise_needs(node: Any) -> Sequence[Any]:
     return [part for branch in node.args for part in branch.args]
 
@@ -256,7 +277,7 @@ def _refuse(message: str) -> Build:
 
 
 def _derivative(_: Graph, node: Any, __: Sequence[int]) -> int:
-    time = dynamicsymbols._t  # noqa: SLF001 - SymPy gives its time symbol no other name
+    time = time_symbol()
     others = [variable for variable in node.variables if variable != time]
     if not isinstance(node.expr, AppliedUndef):
         message = f"{show(node)} is a derivative not carried out; call `.doit()` on the expression."
@@ -312,6 +333,7 @@ _RULES: dict[type, Rule] = {
     sympy.Symbol: Rule(_refuse("{} is undeclared.")),
     AppliedUndef: Rule(_refuse("{} is undeclared.")),
     sympy.Derivative: Rule(_derivative),
+    Table: Rule(_table, _args),
     sympy.Add: Rule(_add, _args),
     sympy.Mul: Rule(_mul, _mul_needs),
     sympy.Piecewise: Rule(_piecewise, _piecewise_needs, _check_piecewise),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from dalembert.equations.instants import instants
 from dalembert.errors import OptionError, PairingError
 from dalembert.run.integrators.ida_solver import Quiet, Solver, SolverPoint
 from dalembert.run.integrators.options import check_limits, check_tolerances, settle_atol
@@ -142,6 +143,8 @@ class _Run:
         self.allowed = FIRST if ida.max_steps is None else ida.max_steps
         engine.budget = StepBudget(*span)
         self.quality, self.away, self.tiny = 1.0, False, 0
+        self.stops = [float(t) for t in instants(engine.system, engine.parameters, span)]
+        self.gap = 4.0 * np.finfo(float).eps * max(abs(span[0]), abs(span[1]))
         self.h_min = 16.0 * np.finfo(float).eps * max(abs(span[0]), abs(span[1]))
         self.ts: list[float] = []
         self.zs: list[np.ndarray] = []
@@ -150,6 +153,8 @@ class _Run:
             self.next, asked = self.next + 1, True
         if asked:
             self._keep(self.t, self.z)
+        if self.stops and self.stops[0] <= self.t + self.gap:
+            self.t = self.stops.pop(0) + self.gap
 
     def march(self, progress: Callable[[float], None] | None) -> Status:
         """Step to the end, making static choices anew where they degrade; how it ended."""
@@ -196,8 +201,9 @@ class _Run:
             self.engine.partitions.append((self.t, form.partition))
 
     def _step(self) -> Status:
-        """One step and the samples in it."""
-        point = self.solver.step(self.t_end)
+        """One step and the samples in it, never across an instant at which an expression of time bends or jumps."""
+        limit = min(self.t_end, self.stops[0] - self.gap) if self.stops else self.t_end
+        point = self.solver.step(limit)
         if point.flag < 0:
             return self._failure(point.flag)
         if self.away and point.t == self.t:  # back from an interpolated sample
@@ -212,19 +218,33 @@ class _Run:
         self.steps, self.since = self.steps + 1, self.since + 1
         self._sample(point, z)
         self.t, self.z = point.t, z
+        if self.stops and point.t >= limit:
+            self.t = self._pass(z)
+            return Status.OK
         if self.quality < POOR and self.since >= PATIENCE and not self._choose_anew() and self._lost():
             return Status.PARTITION
         return Status.OK
 
+    def _pass(self, z: np.ndarray) -> float:
+        """Begin anew beyond an instant; the time there."""
+        t = min(self.stops.pop(0) + self.gap, self.t_end)
+        if self.t_end - t > self.h_min:
+            self.t = t
+            self._begin(self.ida.form.settled(self.engine, t, z))
+            return t
+        return self.t_end
+
     def _sample(self, point: SolverPoint, z: np.ndarray) -> None:
         """Keep what is asked for up to the point: interpolated, or the point itself."""
+        landed = bool(self.stops) and point.t >= self.stops[0] - self.gap
+        after = self.stops[0] if landed else point.t
         if self.wanted is None:
-            self._keep(point.t, z)
+            self._keep(after, z)
             return
-        while self.next < len(self.wanted) and self.wanted[self.next] <= point.t:
+        while self.next < len(self.wanted) and self.wanted[self.next] <= after:
             t = float(self.wanted[self.next])
-            self.away = self.away or t != point.t
-            self._keep(t, z if t == point.t else self.solver.output(self.solver.at(t))[0])
+            self.away = self.away or t < point.t
+            self._keep(t, z if t >= point.t else self.solver.output(self.solver.at(t))[0])
             self.next += 1
 
     def _keep(self, t: float, z: np.ndarray) -> None:

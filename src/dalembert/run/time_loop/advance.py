@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from dalembert.native.intrinsics import floats_at
-from dalembert.native.jit import jit
+from dalembert.native.jit import address_of, jit
 from dalembert.native.plan import (
     Floats,
     Plan,
@@ -42,12 +42,17 @@ class Clock(Record):
         # Time, next step, start, end, tolerances, bounds on the step, exponent of the controller, error and length of
         # the last step.
         *floats("t h t_start t_end rtol atol h_max h_min exponent last_error taken"),
+        # The next instant at which an expression of time bends or jumps (infinity: none); a step ends `gap` before it
+        # and the next one begins `gap` after it, so that each sees one side of it only.
+        *floats("stop gap"),
         # Accepted and rejected steps, allowed steps, next index of t_eval, samples stored, whether steps are adapted.
         *ints("accepted rejected allowed next stored adaptive"),
         # Order of the error estimate; size of a state; whether the static choice was recalled, not made at the start.
         *ints("order nz recalled"),
         # Where the arrays of the march are, and the sizes of some: states and rates, stages, times asked for, samples.
         *ints("z znew zdot stages n_stages t_eval n_times ts zs capacity"),
+        # Such instants, their number, and which is next.
+        *ints("stops n_stops next_stop"),
     )
 
 
@@ -61,7 +66,19 @@ def new_clock(t0: float, t1: float, method: Method) -> Clock:
     clock.t = clock.t_start = t0
     clock.t_end = t1
     clock.h_max, clock.h_min = min(method.max_step, t1 - t0), 16.0 * EPS * max(abs(t0), abs(t1))
+    clock.gap = 4.0 * EPS * max(abs(t0), abs(t1))
+    clock.stop = math.inf
     return clock
+
+
+def set_stops(clock: Clock, stops: np.ndarray) -> None:
+    """Let steps end on instants (n,), in order and within the interval; they must stay where they are."""
+    clock.stops, clock.n_stops = address_of(stops), stops.size
+    clock.next_stop = int(stops.size > 0 and stops[0] <= clock.t + clock.gap)
+    if clock.next_stop:
+        clock.t = stops[0] + clock.gap
+    if clock.next_stop < stops.size:
+        clock.stop = stops[clock.next_stop]
 
 
 def _allowed(method: Method) -> int:
@@ -90,13 +107,22 @@ def _store(clock, t, z, ts, zs):
 
 
 @jit(f8(Clock))
+def _limit(clock):
+    """Where the next step must end at the latest."""
+    return min(clock.t_end, clock.stop - clock.gap)
+
+
+@jit(f8(Clock))
 def _next_step(clock):
-    """Length of the next step, never beyond the end; fixed steps are counted from the start and so do not drift."""
-    left = clock.t_end - clock.t
+    """Length of the next step, never beyond the limit; fixed steps are counted from the start and so do not drift."""
+    left = _limit(clock) - clock.t
     if clock.adaptive:
         h = min(clock.h, clock.h_max)
-        return left if h >= left or left - h < 1e-9 * h else h
-    h = clock.t_start + (clock.accepted + 1) * clock.h - clock.t
+        return left if h >= left or left - h < max(1e-9 * h, 2.0 * clock.h_min) else h
+    count = clock.accepted
+    if clock.n_stops > 0:  # more steps than the fixed ones: those that end on an instant
+        count = math.floor((clock.t - clock.t_start) / clock.h + 1e-9)
+    h = clock.t_start + (count + 1) * clock.h - clock.t
     return left if left < h * (1.0 + 1e-9) else h
 
 
@@ -125,7 +151,7 @@ def _accept(plan, mem, clock, z, znew, zdot, stages):
     the estimate by O(h^(p+2)), less than it tells, and saves an evaluation per step.
     """
     t = clock.t
-    h = _next_step(clock)
+    h, planned = _next_step(clock), clock.h
     shrunk = False
     while True:
         if clock.adaptive and h < clock.h_min:
@@ -152,9 +178,22 @@ def _accept(plan, mem, clock, z, znew, zdot, stages):
     if clock.adaptive:
         grow = _factor(error, clock.last_error, clock.exponent)
         clock.h = h * (min(1.0, grow) if shrunk else grow)
+        if not shrunk and h < planned:  # cut short to end where it must
+            clock.h = max(clock.h, planned)
         clock.last_error = error
     clock.taken = h
     return OK
+
+
+@jit(i8(Plan, Floats, Clock, Floats, Floats))
+def _pass(plan, mem, clock, z, zdot):
+    """Go on from an instant: the rates beyond it, and the next one."""
+    clock.t = min(clock.stop + clock.gap, clock.t_end)
+    clock.next_stop += 1
+    clock.stop = math.inf
+    if clock.next_stop < clock.n_stops:
+        clock.stop = floats_at(clock.stops, clock.n_stops)[clock.next_stop]
+    return rates(plan, mem, clock.t, z, zdot)
 
 
 @jit(i8(Plan, Floats, Clock, Floats, Floats, Floats, Floats, Floats, Floats, Floats, i8))
@@ -177,7 +216,9 @@ def advance(plan, mem, clock, z, znew, zdot, stages, t_eval, ts, zs, budget):
         if status != OK:
             return status
         t, h = clock.t, clock.taken
-        t_new = clock.t_end if t + h >= clock.t_end * (1.0 - 1e-15) and h == clock.t_end - t else t + h
+        t_new = _limit(clock) if h == _limit(clock) - t else t + h
+        landed = t_new >= clock.stop - clock.gap
+        after = clock.stop if landed else t_new
         if not plan.estimate:
             rates(plan, mem, t_new, znew, zdot)
         if not is_finite(zdot):
@@ -185,13 +226,13 @@ def advance(plan, mem, clock, z, znew, zdot, stages, t_eval, ts, zs, budget):
         stop = watch(plan, mem, t, h, t_new, z, stages, znew, zdot) if plan.watch != 0 else math.inf
         if t_eval.size == 0:
             if stop == math.inf:
-                _store(clock, t_new, znew, ts, zs)
-        elif clock.next < t_eval.size and t_eval[clock.next] <= t_new:
+                _store(clock, after, znew, ts, zs)
+        elif clock.next < t_eval.size and t_eval[clock.next] <= after:
             call_prepare(plan.prepare, (plan, mem, t, h, z, stages, znew, zdot))
-            while clock.next < t_eval.size and t_eval[clock.next] <= t_new and t_eval[clock.next] < stop:
+            while clock.next < t_eval.size and t_eval[clock.next] <= after and t_eval[clock.next] < stop:
                 at = t_eval[clock.next]
                 place = zs[clock.stored * n : (clock.stored + 1) * n]
-                if at == t_new:
+                if at >= t_new:
                     move(place, 0, znew, 0, n)
                 else:
                     call_interpolate(plan.interpolate, ((at - t) / h, h, z, stages, znew, place))
@@ -206,8 +247,10 @@ def advance(plan, mem, clock, z, znew, zdot, stages, t_eval, ts, zs, budget):
             clock.accepted += 1
             return EVENT
         move(z, 0, znew, 0, n)
-        move(stages, 0, zdot, 0, n)
         clock.t = t_new
+        if landed:
+            _pass(plan, mem, clock, z, zdot)
+        move(stages, 0, zdot, 0, n)
         clock.accepted += 1
         done += 1
     return OK

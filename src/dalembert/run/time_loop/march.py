@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from dalembert.equations.instants import instants
 from dalembert.errors import OptionError
 from dalembert.native.jit import Native, address_of
 from dalembert.native.workspace import NOTHING
@@ -140,6 +141,9 @@ class March:
         if asked or t_eval is None:  # the first sample is the given state itself
             self.ts[0], self.zs[:nz] = t0, self.z
             self.clock.stored, self.clock.next = 1, int(asked)
+        self.stops = instants(engine.system, engine.parameters, span)  # native code reads it where it is
+        if self.stops.size:
+            loop.set_stops(self.clock, self.stops)
         clock, z, ts, width = self.clock, address_of(self.z), address_of(samples), 8 * padded(nz)
         clock.nz, clock.z, clock.znew, clock.zdot = nz, z, z + width, z + 2 * width
         clock.stages, clock.n_stages = z + 3 * width, stages.size

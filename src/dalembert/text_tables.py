@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 Block = tuple[Sequence[str], Sequence[Sequence[str]]]  # column titles and rows
 SHOWN = 60  # rows of a block that are printed
@@ -27,6 +26,8 @@ def text_table(blocks: Sequence[Block]) -> str:
 
 def html_table(title: str, blocks: Sequence[Block]) -> str:
     """The same as HTML tables under a title."""
+    from html import escape
+
     parts = [f"<p><b>{escape(title)}</b></p>"]
     for titles, rows in blocks:
         head = "".join(f"<th>{escape(cell)}</th>" for cell in titles)

@@ -1,93 +1,60 @@
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<!-- The page may load nothing at all: it works offline, and a hostile name in a model can do no harm. -->
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'">
-<meta name="color-scheme" content="light dark">
-<title>@TITLE@</title>
-<style>
-:root {
-  --bg: #ffffff; --ink: #1f2933; --muted: #66717e; --edge: #dfe3e8; --hover: #f1f3f6;
-  --grid: #e9ecf0; --grid-strong: #d3d9e0; --ground: #8a95a1; --bar: #d3dae2; --bar-edge: #566270; --accent: #2f6db3;
-  --axis-x: #c0503c; --axis-y: #3c8d5e; --axis-z: #3a6fb0; --shadow: #1f2933; --shadow-strength: 1;
-  --track: #2f6db3 #c8553d #3c8d6e #7a5ea8 #b8862b #2a8c9c #b04a7e #6b7785;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --bg: #14181d; --ink: #e4e8ed; --muted: #94a0ad; --edge: #2b323b; --hover: #20262d;
-    --grid: #20272e; --grid-strong: #343e48; --ground: #7a8693; --bar: #3b4754; --bar-edge: #a3b0bd; --accent: #6aa5e3;
-    --axis-x: #e07f6b; --axis-y: #6fbf90; --axis-z: #79aae6; --shadow: #000000; --shadow-strength: 4;
-    --track: #6aa5e3 #e5836c #66bd9a #a88fd6 #d9ac56 #5dbccb #d97fae #94a0ad;
-  }
-}
-* { box-sizing: border-box; }
-html, body { height: 100%; margin: 0; }
-body {
-  display: flex; flex-direction: column; min-height: 300px; background: var(--bg); color: var(--ink);
-  font: 13px/1.4 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
-}
-header { padding: 10px 16px 8px; }
-h1 { margin: 0; font-size: 15px; font-weight: 600; }
-#caption { margin: 1px 0 0; color: var(--muted); font-size: 12px; }
-#caption:empty { display: none; }
-#stage { flex: 1 1 auto; position: relative; min-height: 180px; border: solid var(--edge); border-width: 1px 0; }
-#view { position: absolute; inset: 0; width: 100%; height: 100%; touch-action: none; cursor: grab; }
-#view:active { cursor: grabbing; }
-#controls { display: flex; align-items: center; gap: 8px; padding: 7px 16px; flex-wrap: wrap; }
-#seek { flex: 1 1 160px; min-width: 120px; accent-color: var(--accent); margin: 0 4px; }
-#clock { font-variant-numeric: tabular-nums; white-space: nowrap; }
-#clock span { color: var(--muted); }
-button, select {
-  height: 28px; padding: 0 9px; border: 1px solid var(--edge); border-radius: 5px; background: var(--bg);
-  color: var(--ink); font: inherit; font-size: 12px; cursor: pointer;
-}
-button:hover, select:hover { background: var(--hover); }
-button[aria-pressed="false"] { color: var(--muted); }
-button[aria-pressed="true"] { border-color: var(--accent); color: var(--accent); }
-#play { width: 34px; padding: 0; }
-#play svg { display: block; margin: auto; fill: currentColor; }
-#traces {
-  display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 1fr)); gap: 2px 20px;
-  padding: 0 16px 8px; max-height: 42vh; overflow: auto; flex: none;
-}
-#traces:empty { display: none; }
-#traces canvas { width: 100%; height: 92px; display: block; cursor: crosshair; touch-action: pan-y; }
-</style>
-</head>
-<body>
-<header><h1 id="title"></h1><p id="caption"></p></header>
-<div id="stage"><canvas id="view" role="img"></canvas></div>
-<div id="controls">
-  <button id="play" type="button" aria-label="Play or pause" title="Play or pause (space bar)"></button>
-  <input id="seek" type="range" step="any" aria-label="Time">
-  <span id="clock"></span>
-  <select id="speed" aria-label="Speed" title="Speed"></select>
-  <button id="labels" type="button" title="Show names">Names</button>
-  <button id="paths" type="button" title="Show the whole paths">Paths</button>
-  <button id="fit" type="button" title="Fit the view (double click)">Fit</button>
-</div>
-<div id="traces"></div>
-<script type="application/json" id="scene">@SCENE@</script>
-<script>
-"use strict";
 // ---------------------------------------------------------------- the scene
-const scene = JSON.parse(document.getElementById("scene").textContent);
+// A page calls showScene(scene) before anything is drawn, and again whenever the motion has changed.
 const byId = (id) => document.getElementById(id);
 const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 const mix = (a, b, s) => a + (b - a) * s;
-const times = scene.t, count = times.length;
-const start = times[0], end = times[count - 1], duration = end - start;
-const moving = scene.lines.filter((line) => !line.fixed);
-const isBar = (line) => line.points[0].length <= 8;  // short moving polylines are links; long ones are curves
-const bounds = boundsOf();
-const extent = Math.max(...bounds.high.map((h, i) => h - bounds.low[i])) || 1;
-const bodySize = 0.5 * bodyEdge();                   // half the edge of a body's box, in metres
-const barSize = barWidth();                          // width of a link, in metres
-const trailTime = clamp(0.25 * duration, Math.min(duration, 1), 5);
-const state = {t: start, playing: false, speed: 1, labels: true, paths: false, dirty: true, last: 0};
+let scene, times, count, start, end, duration, moving, bounds, extent, bodySize, barSize, trailTime, arrowScale, view;
+const state = {t: 0, playing: false, speed: 1, labels: true, paths: false, follow: false, forces: false, dirty: true, last: 0};
 let colours = {};
+const isClosed = (frame) => frame.length > 6 && Math.hypot(...frame[0].map((x, i) => x - frame[frame.length - 1][i])) < 1e-6 * extent;
+const isBar = (line) => line.bar;                    // short moving polylines are links; long ones and hoops are curves
+
+function showScene(next, keepSize = false) {         // keepSize: the view and the widths of links stay as they are
+  scene = next; times = scene.t; count = times.length;
+  start = times[0]; end = times[count - 1]; duration = end - start;
+  state.t = clamp(state.t, start, end);
+  moving = scene.lines.filter((line) => !line.fixed);
+  if (!keepSize) {
+    bounds = boundsOf();
+    extent = Math.max(...bounds.high.map((h, i) => h - bounds.low[i])) || 1;
+  }
+  for (const line of scene.lines) line.bar = line.points[0].length <= 8 && !isClosed(line.points[0]);
+  for (const line of scene.lines) line.hoop = hoopOf(line.points[0]);
+  for (const line of moving) line.grounded = pivotsOf(line);
+  if (!keepSize) {
+    bodySize = 0.5 * bodyEdge();                     // half the edge of a body's box, in metres
+    barSize = barWidth();                            // width of a link, in metres
+    arrowScale = 0.25 * extent / (Math.max(0, ...(scene.arrows || []).map((a) => a.largest)) || 1);
+  }
+  trailTime = clamp(0.25 * duration, Math.min(duration, 1), 5);
+  view = scene.planar ? planarView : spatialView;
+  state.dirty = true;
+}
+
+// Where a polyline that begins with a regular polygon of at least 12 corners closes it, else 0. A spoke may follow.
+function hoopOf(points) {
+  const gap = (p, q) => Math.hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2]), edge = points.length > 1 ? gap(points[0], points[1]) : 0;
+  for (const m of [points.length - 1, points.length - 2]) {
+    if (m < 12 || !(edge > 0) || gap(points[0], points[m]) > 1e-3 * edge) continue;
+    if (points.slice(1, m + 1).every((p, k) => Math.abs(gap(p, points[k]) - edge) < 0.02 * edge)) return m;
+  }
+  return 0;
+}
+
+function roundedHoop(points, m) {  // Catmull-Rom through the corners: a circle to a thousandth of its radius
+  const round = [], at = (k) => points[((k % m) + m) % m];
+  for (let k = 0; k < m; k++) for (const s of [0, 1 / 3, 2 / 3]) {
+    const [a, p, q, b] = [at(k - 1), at(k), at(k + 1), at(k + 2)];
+    round.push(p.map((x, i) => x + 0.5 * s * (q[i] - a[i] + s * (2 * a[i] - 5 * x + 4 * q[i] - b[i] + s * (3 * (x - q[i]) + b[i] - a[i])))));
+  }
+  return [...round, points[0], ...points.slice(m + 1)];
+}
+
+// A vertex of a moving link, or an end of a moving curve, that stays put in every frame is a pivot on the ground.
+function pivotsOf(line) {
+  const last = line.points[0].length - 1, near = (p, q) => Math.abs(p[0] - q[0]) + Math.abs(p[1] - q[1]) + Math.abs(p[2] - q[2]) < 1e-6 * extent;
+  return line.points[0].map((p, k) => (line.bar || k === 0 || k === last) && line.points.every((frame) => near(frame[k], p)));
+}
 
 function boundsOf() {
   const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
@@ -95,6 +62,29 @@ function boundsOf() {
   for (const track of scene.tracks) track.positions.forEach(add);
   for (const line of scene.lines) line.points.forEach((frame) => frame.forEach(add));
   return low[0] === Infinity ? {low: [-1, -1, -1], high: [1, 1, 1]} : {low, high};
+}
+
+const globalBounds = () => bounds;
+
+function boundsAt(at) {  // of one instant, with room to move in
+  const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
+  const add = (p) => { for (let i = 0; i < 3; i++) { low[i] = Math.min(low[i], p[i]); high[i] = Math.max(high[i], p[i]); } };
+  for (const track of scene.tracks) add(positionAt(track, at));
+  for (const line of moving) pointsAt(line, at).forEach(add);
+  const room = 0.3 * Math.max(...high.map((h, i) => h - low[i]), 4 * bodySize, 0.02 * extent);
+  return {low: low.map((v) => v - room), high: high.map((v) => v + room)};
+}
+
+function centreAt(at) {  // the mean of all points and bodies
+  const sum = [0, 0, 0];
+  for (const track of scene.tracks) positionAt(track, at).forEach((x, i) => { sum[i] += x / scene.tracks.length; });
+  return sum;
+}
+
+function followCentre(at) {  // moves the view by as much as the mechanism has moved since it was last drawn
+  const here = centreAt(at);
+  view.centre = view.centre.map((c, i) => c + here[i] - state.followed[i]);
+  state.followed = here;
 }
 
 function spanOf(points) {
@@ -128,7 +118,21 @@ function locate(t) {
 }
 
 const blend = (p, q, s) => p.map((x, k) => mix(x, q[k], s));
-const positionAt = (track, at) => blend(track.positions[at.i], track.positions[at.j], at.s);
+const positionAt = (track, at) => curve(track.positions, at);
+
+function curve(values, at) {  // cubic Hermite through the samples, with slopes of the parabolas through three of them
+  const {i, j, s} = at, p = values[i], q = values[j];
+  if (s === 0 || i === j || count < 3) return blend(p, q, s);
+  const h = times[j] - times[i], a = slope(values, i), b = slope(values, j), r = 1 - s;
+  return p.map((x, k) => r * r * (1 + 2 * s) * x + s * s * (1 + 2 * r) * q[k] + h * s * r * (r * a[k] - s * b[k]));
+}
+
+function slope(values, i) {
+  const k = clamp(i, 1, count - 2), d = times[k] - times[k - 1], e = times[k + 1] - times[k];
+  const left = i - k, wl = left === 0 ? e / (d + e) : left < 0 ? (2 * d + e) / (d + e) : -e / (d + e);
+  const wr = 1 - wl;  // weights of the two difference quotients: exact for parabolas, at the middle or an end
+  return values[k].map((x, c) => wl * (x - values[k - 1][c]) / d + wr * (values[k + 1][c] - x) / e);
+}
 
 function pointsAt(line, at) {
   if (line.fixed) return line.points[0];
@@ -194,7 +198,7 @@ function readColours() {
   const style = getComputedStyle(document.documentElement);
   const read = (name) => style.getPropertyValue("--" + name).trim();
   for (const name of ["bg", "ink", "muted", "grid", "grid-strong", "ground", "bar", "bar-edge", "accent", "axis-x", "axis-y",
-    "axis-z", "shadow"]) colours[name] = read(name);
+    "axis-z", "shadow", "force"]) colours[name] = read(name);
   colours.strength = Number(read("shadow-strength"));
   colours.track = read("track").split(/\s+/);
 }
@@ -230,7 +234,8 @@ const planarView = {
   project(p) {
     return [width / 2 + (p[0] - this.centre[0]) * this.zoom, height / 2 - (p[1] - this.centre[1]) * this.zoom, 0, this.zoom];
   },
-  fit() {
+  fit(bounds = globalBounds()) {
+    const extent = Math.max(...bounds.high.map((h, i) => h - bounds.low[i])) || 1;
     const wide = bounds.high[0] - bounds.low[0], tall = bounds.high[1] - bounds.low[1], margin = 0.06 * extent;
     this.centre = [(bounds.low[0] + bounds.high[0]) / 2, (bounds.low[1] + bounds.high[1]) / 2];
     this.zoom = Math.min(Math.max(width - 110, 60) / (wide + 2 * margin), Math.max(height - 80, 60) / (tall + 2 * margin));
@@ -277,9 +282,9 @@ const spatialView = {
     const z = this.distance - dot(d, this.back), scale = this.focal / Math.max(z, 0.02 * this.distance);
     return [width / 2 + dot(d, this.right) * scale, height / 2 - dot(d, this.up) * scale, z, scale];
   },
-  fit() {  // aims at the middle of what is seen and comes nearer as long as the ground and all corners are in the picture
+  fit(bounds = globalBounds()) {  // aims at the middle of what is seen and comes nearer as long as the ground and all corners are in the picture
     this.aim();
-    const {low, high} = this.floor();
+    const {low, high} = state.follow ? bounds : this.floor();
     const corners = [0, 1, 2, 3, 4, 5, 6, 7].map((k) => [k & 1 ? high[0] : low[0], k & 2 ? high[1] : low[1], k & 4 ? high[2] : low[2]]);
     this.centre = low.map((l, k) => (l + high[k]) / 2);
     this.distance = 60 * extent;
@@ -353,7 +358,6 @@ const spatialView = {
     text(note, width - 16, height - 10, {align: "right"});
   },
 };
-const view = scene.planar ? planarView : spatialView;
 
 // ---------------------------------------------------------------- things
 function arrow(from, to, colour, lineWidth) {
@@ -429,11 +433,36 @@ function drawBodySpatial(p, axes, colour) {
   tips.filter((a) => view.depth(a.tip) <= here).forEach(draw);
 }
 
+function bendsAt(values, i) {  // into how many pieces a trail is cut between two samples: one per three degrees
+  const a = slope(values, i), b = slope(values, i + 1), size = Math.hypot(...a) * Math.hypot(...b);
+  return size > 0 ? clamp(Math.ceil(Math.acos(clamp(dot(a, b) / size, -1, 1)) / 0.05), 1, 24) : 1;
+}
+
+function fineOf(track) {  // the path with more points where it bends between two samples; made once
+  if (!track.fine) {
+    track.fine = [];
+    for (let i = 0; i < count; i++) {
+      const parts = i < count - 1 && count > 2 ? bendsAt(track.positions, i) : 1;
+      for (let m = 0; m < parts; m++) track.fine.push({t: m ? mix(times[i], times[i + 1], m / parts) : times[i], p: m ? curve(track.positions, {i, j: i + 1, s: m / parts}) : track.positions[i]});
+    }
+  }
+  return track.fine;
+}
+
+function drawForce(a, at) {
+  const from = blend(a.points[at.i], a.points[at.j], at.s), vector = blend(a.vectors[at.i], a.vectors[at.j], at.s);
+  const foot = view.project(from), tip = view.project(along(from, vector, arrowScale)), size = Math.hypot(...vector);
+  arrow(foot, tip, colours.force, 2.5);
+  if (!state.labels || size * arrowScale < 0.03 * extent) return;
+  const dx = tip[0] - foot[0], dy = tip[1] - foot[1], n = Math.hypot(dx, dy) || 1, side = Math.abs(dx) > 0.5 * n;  // beyond the tip
+  text(`${a.name} ${formatNumber(size)} N`, tip[0] + 7 * dx / n, tip[1] + 11 * dy / n, {colour: colours.force, base: "middle", align: side ? (dx > 0 ? "left" : "right") : "center"});
+}
+
 function drawTrail(track, k, at) {  // in pieces of growing strength; one stroke per piece shows no seams
-  const from = Math.max(start, state.t - trailTime), points = [];
-  const first = locate(from);
-  points.push({t: from, p: positionAt(track, first)});
-  for (let i = first.i + 1; i <= at.i; i++) if (times[i] > from && times[i] < state.t) points.push({t: times[i], p: track.positions[i]});
+  const from = Math.max(start, state.t - trailTime), fine = fineOf(track), points = [{t: from, p: positionAt(track, locate(from))}];
+  let low = 0, high = fine.length;
+  while (low < high) { const mid = (low + high) >> 1; if (fine[mid].t <= from) low = mid + 1; else high = mid; }
+  for (let k = low; k < fine.length && fine[k].t < state.t; k++) points.push(fine[k]);
   points.push({t: state.t, p: positionAt(track, at)});
   const seen = points.map((q) => view.project(q.p)), pieces = 24;
   ink.lineCap = "butt"; ink.lineJoin = "round";
@@ -458,14 +487,9 @@ function drawShadows(at) {  // straight down on the ground: shows where in depth
   }
 }
 
-// A vertex of a moving link, or an end of a moving curve, that stays put in every frame is a pivot on the ground.
-for (const line of moving) {
-  const last = line.points[0].length - 1;
-  line.grounded = line.points[0].map((p, k) => (isBar(line) || k === 0 || k === last) && line.points.every((frame) => Math.hypot(...frame[k].map((x, i) => x - p[i])) < 1e-6 * extent));
-}
-
 function lineItems(line, at, joints) {
-  const points = pointsAt(line, at), seen = points.map((p) => view.project(p)), items = [];
+  const corners = pointsAt(line, at), points = line.hoop ? roundedHoop(corners, line.hoop) : corners;
+  const seen = points.map((p) => view.project(p)), items = [];
   const bar = !line.fixed && isBar(line), layer = line.fixed ? 0 : 2;
   const stroke = bar ? drawBar : (points) => {
     ink.lineCap = ink.lineJoin = "round";
@@ -479,7 +503,7 @@ function lineItems(line, at, joints) {
     items.push({depth, layer: 3, draw: () => drawJoint(p)});
     if (scene.planar && line.grounded[i]) items.push({depth: 0, layer: 1, draw: () => drawSupport(p)});
   });
-  else if (scene.planar && !line.fixed) seen.forEach((p, i) => {
+  else if (scene.planar && !line.fixed && !line.hoop) seen.forEach((p, i) => {
     if (line.grounded[i]) items.push({depth: 0, layer: 1, draw: () => drawSupport(p)}, {depth: 0, layer: 3, draw: () => drawJoint(p)});
   });
   return items;
@@ -487,7 +511,7 @@ function lineItems(line, at, joints) {
 
 function trackItems(track, k, at, joints) {
   const p = positionAt(track, at), seen = view.project(p), r = markPixels(seen[3]), colour = trackColour(k);
-  const here = joints.filter((joint) => Math.hypot(...p.map((x, i) => x - joint.p[i])) < 1e-4 * extent);
+  const near = 1e-4 * extent, here = joints.filter(({p: j}) => Math.abs(p[0] - j[0]) < near && Math.abs(p[1] - j[1]) < near && Math.abs(p[2] - j[2]) < near);
   const depth = Math.min(seen[2], ...here.map((joint) => joint.depth));
   if (track.kind === "point") return [{depth, layer: 5, draw: () => disc(seen, r, colour, colours.bg, 1.5)}];
   const items = [{depth, layer: 4.5, draw: () => drawCentre(seen, 0.85 * r, colour)}];
@@ -515,221 +539,25 @@ function drawLabels(at) {
   });
 }
 
+function sayNothing() {
+  ["There is nothing to draw:", "no particle or body has a position.", "model.line(...) draws one."]
+    .forEach((line, k) => text(line, width / 2, height / 2 + 19 * (k - 1), {align: "center", base: "middle", font: "13px", colour: colours.ink}));
+}
+
 function drawScene(at) {
   ink.clearRect(0, 0, width, height);
+  if (state.follow) followCentre(at);
   view.drawBackground();
   if (!scene.planar) drawShadows(at);
-  if (state.paths) scene.tracks.forEach((track, k) => strokePath(track.positions.map((p) => view.project(p)), trackColour(k), 1, 0.35));
+  if (state.paths) scene.tracks.forEach((track, k) => strokePath(fineOf(track).map((q) => view.project(q.p)), trackColour(k), 1, 0.35));
   scene.tracks.forEach((track, k) => drawTrail(track, k, at));
   const joints = [], items = scene.lines.flatMap((line) => lineItems(line, at, joints));
   items.push(...scene.tracks.flatMap((track, k) => trackItems(track, k, at, joints)));
   const nearer = scene.planar ? 1 : 0.004 * extent;  // how much a layer counts against distance from the eye
   items.sort((a, b) => (b.depth - nearer * b.layer) - (a.depth - nearer * a.layer)).forEach((item) => item.draw());
+  if (state.forces) for (const a of scene.arrows) drawForce(a, at);
   if (state.labels) drawLabels(at);
   view.drawForeground();
+  if (!scene.tracks.length && !scene.lines.length) sayNothing();
 }
 
-// ---------------------------------------------------------------- strip plots
-const strips = scene.traces.map((trace, k) => makeStrip(trace, k));
-
-function makeStrip(trace) {
-  const element = document.createElement("canvas");
-  element.setAttribute("role", "img"); element.setAttribute("aria-label", trace.name + " over time");
-  byId("traces").append(element);
-  const known = trace.values.filter((v) => v !== null);
-  let low = known.length ? Math.min(...known) : 0, high = known.length ? Math.max(...known) : 1;
-  if (!(high - low > 1e-9 * Math.max(Math.abs(low), Math.abs(high)))) { const pad = 0.1 * Math.abs(high) || 1; low -= pad; high += pad; }
-  const strip = {trace, element, brush: element.getContext("2d"), still: document.createElement("canvas"), low, high};
-  const seekTo = (event) => { const box = element.getBoundingClientRect(); pause(); seek(start + duration * clamp((event.clientX - box.left - 64) / (box.width - 72), 0, 1)); };
-  element.addEventListener("pointerdown", (event) => { element.setPointerCapture(event.pointerId); seekTo(event); });
-  element.addEventListener("pointermove", (event) => { if (event.buttons) seekTo(event); });
-  return strip;
-}
-
-function layStrip(strip) {  // the part that stays the same from frame to frame
-  const box = sizeCanvas(strip.element, strip.brush), c = strip.still.getContext("2d");
-  strip.still.width = strip.element.width; strip.still.height = strip.element.height;
-  const ratio = strip.element.width / Math.max(box.width, 1);
-  c.setTransform(ratio, 0, 0, ratio, 0, 0);
-  const left = 64, right = box.width - 8, top = 24, bottom = box.height - 18;
-  strip.x = (t) => left + (right - left) * (duration ? (t - start) / duration : 0);
-  strip.y = (v) => bottom - (bottom - top) * (v - strip.low) / (strip.high - strip.low);
-  Object.assign(strip, {top, bottom, right});
-  c.font = "10.5px " + FONT; c.fillStyle = colours.muted; c.lineWidth = 1;
-  const line = (x0, y0, x1, y1) => { c.beginPath(); c.moveTo(x0, y0); c.lineTo(x1, y1); c.stroke(); };
-  c.strokeStyle = colours["grid-strong"]; c.textAlign = "right"; c.textBaseline = "middle";
-  let step = niceStep((strip.high - strip.low) / 2.2);
-  if (ticksBetween(strip.low, strip.high, step).length < 2) step = niceStep(step / 2.6);
-  for (const v of ticksBetween(strip.low, strip.high, step)) { line(left, strip.y(v), right, strip.y(v)); c.fillText(formatTick(v, step), left - 6, strip.y(v)); }
-  c.textAlign = "center"; c.textBaseline = "alphabetic";
-  const pace = niceStep((duration || 1) * 70 / Math.max(right - left, 70));
-  for (const t of ticksBetween(start, end, pace)) {
-    const label = formatTick(t, pace) + (t + pace > end ? " s" : "");
-    c.fillText(label, Math.min(strip.x(t), box.width - 1 - c.measureText(label).width / 2), box.height - 4);
-  }
-  c.strokeStyle = colours.accent; c.lineWidth = 1.4; c.lineJoin = "round"; c.beginPath();
-  let broken = true;
-  strip.trace.values.forEach((v, i) => {
-    if (v === null) { broken = true; return; }
-    if (broken) c.moveTo(strip.x(times[i]), strip.y(v)); else c.lineTo(strip.x(times[i]), strip.y(v));
-    broken = false;
-  });
-  c.stroke();
-  c.fillStyle = colours.ink; c.font = "600 11.5px " + FONT; c.textAlign = "left"; c.fillText(strip.trace.name, left, 13);
-}
-
-function drawStrip(strip, at) {
-  const c = strip.brush, box = strip.element.getBoundingClientRect();
-  c.clearRect(0, 0, box.width, box.height);
-  c.drawImage(strip.still, 0, 0, strip.still.width, strip.still.height, 0, 0, box.width, box.height);
-  const a = strip.trace.values[at.i], b = strip.trace.values[at.j], x = strip.x(state.t);
-  const v = a === null || b === null ? null : mix(a, b, at.s);
-  c.strokeStyle = colours.muted; c.lineWidth = 1; c.beginPath(); c.moveTo(x, strip.top - 3); c.lineTo(x, strip.bottom + 2); c.stroke();
-  if (v !== null) { c.fillStyle = colours.accent; c.strokeStyle = colours.bg; c.lineWidth = 1.5; c.beginPath(); c.arc(x, strip.y(v), 4, 0, 2 * Math.PI); c.fill(); c.stroke(); }
-  c.font = "11.5px " + FONT; c.textAlign = "right"; c.textBaseline = "alphabetic"; c.fillStyle = colours.muted;
-  c.fillText(v === null ? "\u2013" : formatNumber(v), strip.right, 13);
-}
-
-// ---------------------------------------------------------------- time
-const ICONS = {play: "M3 1.5v11l9-5.5z", pause: "M3 1.5h3v11H3zM8 1.5h3v11H8z"};
-
-function showPlaying() {
-  byId("play").innerHTML = `<svg width="14" height="14" viewBox="0 0 14 14" aria-hidden="true"><path d="${ICONS[state.playing ? "pause" : "play"]}"/></svg>`;
-}
-
-function seek(t) { state.t = clamp(t, start, end); state.dirty = true; }
-function play() { if (duration > 0) { if (state.t >= end) seek(start); state.playing = true; state.last = 0; } showPlaying(); }
-function pause() { state.playing = false; showPlaying(); }
-function toggle() { if (state.playing) pause(); else play(); }
-
-function showClock() {
-  const digits = clamp(Math.ceil(2 - Math.log10(duration || 1)) + 1, 1, 9), show = (t) => t.toFixed(digits).replace("-", "\u2212");
-  byId("clock").innerHTML = `t = ${show(state.t)} s <span>/ ${show(end)} s</span>`;
-  byId("seek").value = state.t;
-}
-
-function tick(now) {
-  if (state.playing) {
-    const passed = state.last ? Math.min((now - state.last) / 1000, 0.1) : 0;  // a tab in the background does not jump
-    const next = state.t + passed * state.speed;
-    state.t = next <= end ? next : start + (next - end) % duration;
-    state.last = now; state.dirty = true;
-  }
-  if (state.dirty) paint();
-  requestAnimationFrame(tick);
-}
-
-function paint() {
-  const at = locate(state.t);
-  state.dirty = false;
-  drawScene(at);
-  strips.forEach((strip) => drawStrip(strip, at));
-  showClock();
-}
-
-function speeds() {  // the usual five, and more where real time would be a blink or an hour
-  const list = [0.25, 0.5, 1, 2, 4];
-  for (let s = 0.1; duration > 0 && duration / list[0] < 8 && s > 1e-7; s /= 10) list.unshift(Number(s.toPrecision(1)));
-  for (let s = 10; duration / list[list.length - 1] > 15 && s < 1e7; s *= 10) list.push(s);
-  return list;
-}
-
-function makeSpeeds() {
-  const list = speeds(), usual = duration < 0.25 ? list.find((s) => s === list[0] || duration / s < 8) : 1;
-  for (const s of list) byId("speed").append(new Option(s === 1 ? "\u00d71 real time" : "\u00d7" + s, s));
-  state.speed = duration > 0 ? usual : 1;
-  byId("speed").value = state.speed;
-}
-
-function timeInAddress() {
-  const found = /[#?&]t=([-+0-9.eE]+)/.exec(location.search + location.hash), t = found ? Number(found[1]) : NaN;
-  return Number.isFinite(t) ? t : null;
-}
-
-// ---------------------------------------------------------------- what the user does
-function listenToPointers() {
-  const held = new Map();
-  const spread = () => { const [a, b] = [...held.values()]; return {x: (a.x + b.x) / 2, y: (a.y + b.y) / 2, d: Math.hypot(a.x - b.x, a.y - b.y) || 1}; };
-  const spot = (event) => { const box = canvas.getBoundingClientRect(); return {x: event.clientX - box.left, y: event.clientY - box.top}; };
-  canvas.addEventListener("pointerdown", (event) => { canvas.setPointerCapture(event.pointerId); held.set(event.pointerId, spot(event)); });
-  canvas.addEventListener("pointermove", (event) => {
-    if (!held.has(event.pointerId)) return;
-    const from = held.get(event.pointerId), to = spot(event), before = held.size === 2 ? spread() : null;
-    held.set(event.pointerId, to);
-    if (before) {
-      const after = spread();
-      view.pan(after.x - before.x, after.y - before.y); view.scale(after.d / before.d, after.x, after.y);
-    } else if (held.size === 1) {
-      const move = event.shiftKey || event.buttons & 6 ? "pan" : "drag";
-      view[move](to.x - from.x, to.y - from.y);
-    }
-    state.dirty = true;
-  });
-  const release = (event) => held.delete(event.pointerId);
-  canvas.addEventListener("pointerup", release); canvas.addEventListener("pointercancel", release);
-  canvas.addEventListener("contextmenu", (event) => event.preventDefault());
-  canvas.addEventListener("dblclick", fitView);
-  canvas.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    const p = spot(event), lines = event.deltaMode === 1 ? 24 : 1;
-    view.scale(Math.exp(-0.0016 * clamp(event.deltaY * lines, -240, 240)), p.x, p.y); state.dirty = true;
-  }, {passive: false});
-}
-
-function fitView() { view.fit(); state.dirty = true; }
-
-function listenToKeys() {
-  window.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const native = event.target.closest && event.target.closest("button, select");
-    const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
-    if (event.key === " " && !native) { toggle(); event.preventDefault(); }
-    else if (step && !(native && native.tagName === "SELECT")) { pause(); seek(state.t + step * duration / 100); event.preventDefault(); }
-    else if (event.key === "Home") { seek(start); event.preventDefault(); }
-  });
-}
-
-function listenToControls() {
-  const switchFor = (id) => {
-    const show = () => byId(id).setAttribute("aria-pressed", state[id]);
-    byId(id).addEventListener("click", () => { state[id] = !state[id]; state.dirty = true; show(); });
-    show();
-  };
-  switchFor("labels"); switchFor("paths");
-  byId("play").addEventListener("click", toggle);
-  byId("fit").addEventListener("click", fitView);
-  byId("speed").addEventListener("change", (event) => { state.speed = Number(event.target.value); event.target.blur(); });
-  byId("seek").addEventListener("input", (event) => { pause(); seek(Number(event.target.value)); });
-  // After a click with the mouse the space bar should play and pause again, not repeat the click.
-  for (const button of document.querySelectorAll("button")) button.addEventListener("pointerup", () => setTimeout(() => button.blur()));
-}
-
-function layOut() {
-  const box = sizeCanvas(canvas, ink);
-  width = box.width; height = box.height;
-  if (view.fitted) view.fit();
-  readColours(); strips.forEach(layStrip);
-  paint();  // at once: a new size has emptied the canvas, and waiting for the next frame would flicker
-}
-
-function begin() {
-  byId("title").textContent = scene.title;
-  byId("caption").textContent = scene.caption;
-  canvas.setAttribute("aria-label", "Animation: " + scene.title);
-  Object.assign(byId("seek"), {min: start, max: end, value: start, disabled: !(duration > 0)});
-  state.labels = scene.tracks.length + moving.length <= 12;
-  if (!scene.tracks.length) byId("paths").hidden = true;
-  makeSpeeds(); listenToControls(); listenToPointers(); listenToKeys(); layOut();
-  new ResizeObserver(layOut).observe(document.body);
-  new ResizeObserver(layOut).observe(byId("stage"));
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", layOut);
-  window.addEventListener("hashchange", () => { if (timeInAddress() !== null) { pause(); seek(timeInAddress()); } });
-  const given = timeInAddress(), still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-  if (given !== null) { seek(given); pause(); } else if (still) pause(); else play();
-  requestAnimationFrame(tick);
-}
-
-begin();
-</script>
-</body>
-</html>

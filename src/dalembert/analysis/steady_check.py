@@ -1,0 +1,97 @@
+"""Whether a state stays as it is: at rest, or with constant speeds for a clear part of the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dalembert.errors import Closest, InitialStateError
+from dalembert.motion.state import State
+
+STILL = 1e-7  # rates below this are zero
+WAITS = (0.37, 1.93)  # times after which a state at rest is looked at again
+WAY = 0.3  # how far coordinates go while a steady motion is followed, relative to max(1, |q|)
+STEPS = 24  # of the classical Runge-Kutta method on that way; its error is below 1e-7
+CHANGED = 1e-5  # of a speed on that way, relative to the largest, above which the motion is not steady
+
+
+def check_rest(state: State) -> None:
+    s = state.system
+    rates = s.coordinate_rates(state.t, state.q, state.u, state.parameters)
+    if np.abs(rates).max(initial=0.0) > STILL:
+        k = int(np.argmax(np.abs(rates)))
+        raise InitialStateError(
+            f"`{s.name}` has no equilibrium: with all speeds zero `{s.coordinates[k]}` still moves at {rates[k]:.3g}, "
+            "as the kinematics depend on time",
+            closest=Closest(state.q, state.u),
+        )
+    _check_time(state)
+
+
+def _check_time(state: State) -> None:
+    """Raise if the equations of a state at rest, met at its time, are not met later on."""
+    s = state.system
+    more = np.concatenate([state.udot, state.multipliers])
+    names = (*s.speeds, *s.constraint_names)
+
+    def left(t: float) -> np.ndarray:
+        return s.evaluate("remainder", t, state.q, state.u, state.parameters, more=more)
+
+    scale = 1.0 + np.abs(s.forces(state.t, state.q, state.u, state.parameters)).max(initial=0.0)
+    for wait in WAITS:
+        change = np.abs(left(state.t + wait) - left(state.t))
+        if not change.max(initial=0.0) <= STILL * scale:
+            k = int(np.argmax(np.nan_to_num(change, nan=np.inf)))
+            raise InitialStateError(
+                f"`{s.name}` has no equilibrium: at rest at t = {state.t:g}, it is pushed {wait:g} s later "
+                f"({change[k]:.3g} in the equation of `{names[k]}`), as the model depends on time; make "
+                "the time in it a parameter",
+                closest=Closest(state.q, state.u),
+            )
+
+
+def check_steady(state: State, constant: Sequence[int]) -> None:
+    """Follow the motion until coordinates have moved clearly, and see whether the speeds are still the same."""
+    s, z = state.system, state.z
+    nq = s.nq
+    rates = s.coordinate_rates(state.t, state.q, state.u, state.parameters)
+    fastest = (np.abs(rates) / np.maximum(1.0, np.abs(state.q))).max(initial=0.0)
+    if not fastest > STILL:
+        _check_time(state)
+        return
+    span = WAY / fastest
+    end = _follow(state, span)
+    change = np.abs(end[nq:] - z[nq:])[list(constant)]
+    if not change.max(initial=0.0) <= CHANGED * max(1.0, np.abs(state.u).max(initial=0.0)):
+        k = list(constant)[int(np.argmax(np.nan_to_num(change, nan=np.inf)))]
+        moving = [s.coordinates[j] for j in np.flatnonzero(np.abs(rates) > STILL * max(1.0, np.abs(rates).max()))]
+        raise InitialStateError(
+            f"`{s.name}`: u' = 0 holds for an instant only: after {span:.3g} s `{s.speeds[k]}` has gone from "
+            f"{state.u[k]:.6g} to {end[nq + k]:.6g}, as {', '.join(moving)} move. Give rates that must be zero, or "
+            "another guess; speeds that change in a steady motion (such as x' of a circle) are left out by "
+            "constant=[...]",
+            {f"{s.speeds[k]}'": float(np.max(change))},
+            closest=Closest(state.q, state.u),
+        )
+
+
+def _follow(state: State, span: float) -> np.ndarray:
+    """(q, u) after a time `span`, by the classical Runge-Kutta method."""
+    from dalembert.run.accelerations import accelerations
+
+    s, p = state.system, state.parameters
+
+    def rate(t: float, z: np.ndarray) -> np.ndarray:
+        q, u = z[: s.nq], z[s.nq :]
+        return np.concatenate([s.coordinate_rates(t, q, u, p), accelerations(s, t, q, u, p).udot])
+
+    z, h = state.z, span / STEPS
+    for k in range(STEPS):
+        t = state.t + k * h
+        k1 = rate(t, z)
+        k2 = rate(t + h / 2, z + h / 2 * k1)
+        k3 = rate(t + h / 2, z + h / 2 * k2)
+        k4 = rate(t + h, z + h * k3)
+        z = z + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    return z

@@ -1,0 +1,26 @@
+"""What a run costs, measured, so that blocks are neither too short to hand out nor too long to lose."""
+
+from __future__ import annotations
+
+import time
+
+from dalembert.analysis.sweep.design import Design
+from dalembert.analysis.sweep.study import Study
+
+PATIENCE = 0.02  # seconds spent on measuring
+TRIES = 4  # runs that are measured at most; the first may have to compile
+LARGEST = 4096  # runs in a block
+
+
+def measured_size(study: Study, design: Design, seconds: float) -> int:
+    """How many runs take about this long; runs spread over the design are tried."""
+    count, least, begin = design.count, float("inf"), time.perf_counter()
+    for tried in range(TRIES):
+        k = tried * (count // TRIES) % count
+        start = time.perf_counter()
+        study.run(design.rows(k, k + 1)[0])
+        now = time.perf_counter()
+        least = min(least, now - start)
+        if now - begin > PATIENCE and (tried or least > seconds):
+            break
+    return max(1, min(int(seconds / max(least, 1e-6)), LARGEST, count))

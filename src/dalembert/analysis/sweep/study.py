@@ -1,0 +1,140 @@
+"""`Study`: what one run of a sweep is, as data that can be sent to any process."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.analysis.sweep.reading import Reading
+from dalembert.analysis.sweep.reductions import Reduction
+from dalembert.analysis.sweep.verdict import verdict_of
+from dalembert.equations.system import System
+from dalembert.errors import DalembertError, InitialStateError
+from dalembert.motion.motion import Motion
+from dalembert.motion.sequence import MotionSequence
+from dalembert.motion.state import State
+from dalembert.run.event_checks import check_events
+from dalembert.run.recipe import Recipe
+from dalembert.run.simulate import run_from
+from dalembert.run.status import Status
+
+OK, NOT_HELD, NO_START, REFUSED, ERROR = "ok", "not held", "no initial state", "refused", "error"
+TOLERANCES = ("rtol", "atol")
+
+
+class Record(NamedTuple):
+    """What is kept of one run: reductions (n,), samples (nt, m), how it ended, and what is wrong if something is."""
+
+    values: np.ndarray
+    samples: np.ndarray
+    status: str
+    message: str
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """One system, one recipe, one start; `names` vary.
+
+    `sampled` are read at `t_eval`, `reduced` from every step of the motion: of each, the reading and what is kept.
+    `guess` may be a State; then `given` is met nearest to it. `span` is (t0, t_end).
+    """
+
+    system: System
+    names: tuple[str, ...]
+    recipe: Recipe
+    span: tuple[float, float]
+    given: Mapping[str, float]
+    guess: Any
+    parameters: Mapping[str, float]
+    t_eval: np.ndarray | None = None
+    sampled: tuple[Reading, ...] = ()
+    reduced: tuple[tuple[Reduction, Reading], ...] = ()
+    events: tuple[Any, ...] = ()
+
+    @functools.cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """What each of `names` is: "parameter", "tolerance" or "given"."""
+        return tuple(
+            "parameter" if n in self.system.parameters else "tolerance" if n in TOLERANCES else "given"
+            for n in self.names
+        )
+
+    @property
+    def widths(self) -> tuple[int, tuple[int, int]]:
+        """How many numbers a record holds: reductions, and samples by time and component."""
+        times = 0 if self.t_eval is None else len(self.t_eval)
+        return (
+            sum(len(reading.labels) for _, reading in self.reduced),
+            (times, sum(len(reading.labels) for reading in self.sampled)),
+        )
+
+    def start(self, row: Sequence[float]) -> State:
+        """The initial state of the run with these values of `names`."""
+        changes: dict[str, dict[str, float]] = {"parameter": {}, "given": {}, "tolerance": {}}
+        for name, kind, value in zip(self.names, self.kinds, row, strict=True):
+            changes[kind][name] = float(value)
+        given, parameters = {**self.given, **changes["given"]}, {**self.parameters, **changes["parameter"]}
+        if isinstance(self.guess, State) and self.guess.system is self.system and not (given or parameters):
+            return self.guess
+        t0 = None if isinstance(self.guess, State) else self.span[0]
+        return self.system.initial(given, guess=self.guess, parameters=parameters, t0=t0)
+
+    def method(self, row: Sequence[float]) -> Recipe:
+        """The recipe of the run with these values of `names`."""
+        tolerances = {n: float(v) for n, k, v in zip(self.names, self.kinds, row, strict=True) if k == "tolerance"}
+        if not tolerances:
+            return self.recipe
+        return self.recipe._replace(integrator=replace(self.recipe.integrator, **tolerances))  # type: ignore[type-var]
+
+    def run(self, row: Sequence[float], progress: Callable[[float], None] | None = None) -> Record:
+        """What is kept of the run with these values of `names`; whatever is wrong with it is in the record."""
+        try:
+            return self._run(self.start(row), self.method(row), progress)
+        except InitialStateError as error:
+            return self._failed(NO_START, str(error))
+        except DalembertError as error:
+            return self._failed(REFUSED, str(error))
+        except Exception as error:  # noqa: BLE001 - the other runs go on, and this one is named
+            return self._failed(ERROR, f"{type(error).__name__}: {error}")
+
+    def _run(self, state: State, recipe: Recipe, progress: Callable[[float], None] | None) -> Record:
+        """The motion at every step for what is reduced, and at `t_eval` for what is sampled."""
+        (n, shape), verdict = self.widths, ""
+        values, samples = np.zeros(n), np.full(shape, np.nan)
+        asked: list[np.ndarray | None] = [None] if self.reduced else []
+        for times in asked + ([self.t_eval] if self.sampled else []):
+            known = state.report is not None and state.system is self.system
+            events = check_events(state, self.events) if self.events else ()
+            motion, status = run_from(recipe, state, self.span, times, events, progress, known=known)
+            if status == Status.INTERRUPTED:
+                raise KeyboardInterrupt
+            if not motion.success:
+                return self._failed(status.name.lower().replace("_", " "), motion.message)
+            verdict = verdict or verdict_of(motion)
+            if times is None:
+                values = np.array([x for how, what in self.reduced for x in _reduced(how, what, motion)])
+            else:
+                samples = self._sampled(motion)
+        return Record(values, samples, NOT_HELD if verdict else OK, verdict)
+
+    def _sampled(self, motion: Motion | MotionSequence) -> np.ndarray:
+        """The values at `t_eval`, NaN after the end of the motion, (nt, m)."""
+        times = np.asarray(self.t_eval)
+        columns = np.concatenate([reading.values(motion) for reading in self.sampled], axis=1)
+        if len(motion.t) == len(times) and len(motion.segments) == 1:
+            return columns
+        k = np.searchsorted(motion.t, times, side="right") - 1  # of two samples at one time that after the change
+        there = (k >= 0) & (motion.t[k] == times)
+        return np.where(there[:, None], columns[k], np.nan)
+
+    def _failed(self, status: str, message: str) -> Record:
+        n, shape = self.widths
+        return Record(np.full(n, np.nan), np.full(shape, np.nan), status, message)
+
+
+def _reduced(how: Reduction, what: Reading, motion: Any) -> list[float]:
+    return [how.reduce(curves) for curves in what.curves(motion)]

@@ -1,0 +1,33 @@
+"""The verdict of a certificate at a fraction of its cost, where everything held."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dalembert.motion.certificate import energy_finding
+from dalembert.motion.motion import Motion
+
+
+def verdict_of(motion: Any) -> str:
+    """What the certificate of a motion finds wrong; empty if it is ok.
+
+    What holds without the allowances for dependent constraints and fast rates holds with them; a motion for which
+    anything is larger gets its whole certificate.
+    """
+    if isinstance(motion, Motion) and motion.success and len(motion) and _holds(motion):
+        return ""
+    certificate = motion.certificate
+    return "" if certificate.ok else certificate.verdict
+
+
+def _holds(motion: Motion) -> bool:
+    e, allowed = motion.evaluation, motion.tolerances
+    for values, most in (
+        (e.phi, allowed.position), (e.psi, allowed.velocity), (e.acceleration, allowed.acceleration),
+        (e.balance, allowed.solve),
+    ):  # fmt: skip
+        if values.size and not (values.max() <= most and values.min() >= -most):
+            return False
+    if motion.verification is not None:
+        return False
+    return energy_finding("", motion.t, (e.kinetic, e.potential, motion.work), motion.energy_balance, allowed.energy).ok

@@ -1,0 +1,172 @@
+"""The tangent space of all constraints at a state, in coordinates that are variables of the system.
+
+Changes of (q, u) that keep phi, the invariants and psi satisfy J (dq, du) = 0. With independent variables x and
+dependent ones d that is J_d dd = -J_x dx, so that (dq, du) = T dx with the unit matrix in the rows of x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.analysis.derivatives import EquationDerivatives
+from dalembert.equations.naming import name_of
+from dalembert.equations.system import System
+from dalembert.errors import LinearizationError, OptionError, UnknownNameError
+from dalembert.motion.state import State
+
+RANK = 1e-10  # of the rows, scaled to unit length, relative to the largest diagonal entry of a pivoted QR
+LEFT_OVER = 1e-7  # part of unit rows that dependent variables cannot make up for
+FREE = 1e-6  # least share of a direction that an independent variable must have
+
+
+@dataclass(frozen=True, eq=False)
+class TangentSpace:
+    """`basis` T (nq + nu, n) and `independent` (n,), the places in (q, u) of the coordinates of the tangent space."""
+
+    basis: np.ndarray
+    independent: tuple[int, ...]
+
+
+def tangent_space(
+    d: EquationDerivatives, state: State, states: Sequence[Any] | None, freed: tuple[int, ...] = ()
+) -> tuple[TangentSpace, int]:
+    """The tangent space, with the named `states` first (None: a choice by pivoting), and how many were named.
+
+    Constraint rows in `freed` are not enforced.
+    """
+    s = state.system
+    P, V = _constraints(d, freed)
+    default = (*_choose(P[:, : s.nq], 0), *_choose(V[:, s.nq :], s.nq))
+    T = _basis(s, np.vstack([P, V]), default)
+    if states is None:
+        return TangentSpace(T, default), len(default)
+    named = read_states(s, states)
+    order = _complete(s, T, default, named)
+    change = T[list(order)]
+    return TangentSpace(np.linalg.solve(change.T, T.T).T, order), len(named)
+
+
+def read_states(system: System, states: Sequence[Any]) -> list[int]:
+    """Places in (q, u) of coordinates and speeds by name."""
+    names = (*system.coordinates, *system.speeds)
+    if isinstance(states, str) or not isinstance(states, Sequence):
+        raise OptionError(f"states must be a list of coordinates and speeds of `{system.name}`, got {states!r}")
+    found = []
+    for key in states:
+        name = name_of(key)
+        if name.endswith("'") and system.trivial_kinematics and name[:-1] in system.coordinates:
+            name = system.speeds[system.coordinates.index(name[:-1])]
+        if name not in names:
+            raise UnknownNameError(name, names, f"the coordinates and speeds of `{system.name}`")
+        found.append(names.index(name))
+    if len(set(found)) < len(found):
+        raise OptionError(f"states of `{system.name}` name a variable twice: {', '.join(map(name_of, states))}")
+    return found
+
+
+def _constraints(d: EquationDerivatives, freed: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Gradients of position rows and of velocity rows in (q, u), of unit length, without those that vanish."""
+    s = d.system
+    J = d.gradients[: d.rows["velocity"].stop, d.columns["q"].start : d.columns["u"].stop]
+    if not np.isfinite(J).all():
+        raise LinearizationError(f"`{s.name}`: the gradient of a constraint is not finite in this state")
+    positions, velocities = J[d.rows["position"]], J[d.rows["velocity"]]
+    P = np.delete(positions, [k for k in freed if k < s.count("position")], axis=0)
+    V = np.delete(velocities, [k for k in freed if k < len(velocities)], axis=0)
+    return _unit(P), _unit(V)
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    lengths = np.linalg.norm(rows, axis=1)
+    return rows[lengths > 0.0] / lengths[lengths > 0.0, None]
+
+
+def _choose(rows: np.ndarray, offset: int) -> list[int]:
+    """Independent variables: those that a pivoted QR does not need as dependent ones."""
+    from scipy.linalg import qr
+
+    dependent: set[int] = set()
+    if len(rows) and np.abs(rows).max(initial=0.0) > 0.0:
+        R, order = qr(rows, mode="r", pivoting=True)
+        sizes = np.abs(np.diag(R))
+        dependent = set(order[: int((sizes > RANK * sizes[0]).sum())].tolist())
+    return [offset + k for k in range(rows.shape[1]) if k not in dependent]
+
+
+def _basis(system: System, J: np.ndarray, independent: tuple[int, ...]) -> np.ndarray:
+    """T (nq + nu, n) with the unit matrix in the rows of the independent variables."""
+    from scipy.linalg import lstsq
+
+    n = system.nq + system.nu
+    T = np.zeros((n, len(independent)))
+    T[list(independent), np.arange(len(independent))] = 1.0
+    dependent = [k for k in range(n) if k not in set(independent)]
+    if not dependent or not independent:
+        return T
+    found, _, rank, _ = lstsq(J[:, dependent], -J[:, list(independent)], cond=RANK, lapack_driver="gelsy")
+    left = J[:, dependent] @ found + J[:, list(independent)]
+    if rank < len(dependent) or np.abs(left).max(initial=0.0) > LEFT_OVER:
+        names = (*system.coordinates, *system.speeds)
+        bad = [names[independent[k]] for k in np.flatnonzero(np.abs(left).max(axis=0) > LEFT_OVER)]
+        raise LinearizationError(
+            f"`{system.name}`: the constraints have no tangent space in this state: positions and velocities are "
+            f"restricted in different directions{' (along ' + ', '.join(bad) + ')' if bad else ''}; the state is a "
+            "singular one (a dead point or bifurcation), linearise next to it",
+            bad,
+        )
+    T[dependent] = found
+    return T
+
+
+def _complete(system: System, T: np.ndarray, default: tuple[int, ...], named: list[int]) -> tuple[int, ...]:
+    """The named variables and then others that make up coordinates of the whole tangent space."""
+    nq = system.nq
+    first = [k for k, place in enumerate(default) if place < nq]
+    order = list(named)
+    names = (*system.coordinates, *system.speeds)
+    for columns, places in (
+        (first, range(nq)),
+        ([k for k in range(len(default)) if k not in first], range(nq, nq + system.nu)),
+    ):
+        rows = [k for k in named if k in places]
+        block = T[rows][:, columns]
+        _check_independent(block, [names[k] for k in rows], len(columns), system)
+        order += _fill(T[places.start : places.stop][:, columns], block, places.start, rows)
+    return tuple(order)
+
+
+def _check_independent(block: np.ndarray, names: list[str], count: int, system: System) -> None:
+    """Raise if the named variables depend on each other."""
+    if len(names) > count:
+        raise OptionError(
+            f"states name {len(names)} of {', '.join(names)}, but only {count} of them are independent in this state "
+            f"of `{system.name}`; leave out {len(names) - count}"
+        )
+    lengths = np.linalg.norm(block, axis=1)
+    unit = block / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+    left, values, _ = np.linalg.svd(unit, full_matrices=False) if len(names) else (None, np.ones(1), None)
+    if values.min() <= FREE and left is not None:
+        bad = [names[k] for k in np.flatnonzero(np.abs(left[:, -1]) > FREE)]
+        raise LinearizationError(
+            f"`{system.name}`: the constraints tie the states {', '.join(bad)} to each other here, or fix them; "
+            "name others",
+            bad,
+        )
+
+
+def _fill(rows: np.ndarray, block: np.ndarray, offset: int, taken: list[int]) -> list[int]:
+    """Variables that span what the named ones leave open, by pivoted QR."""
+    from scipy.linalg import qr
+
+    missing = rows.shape[1] - len(block)
+    if not missing:
+        return []
+    free = np.eye(rows.shape[1]) if not len(block) else np.linalg.svd(block)[2][len(block) :].T
+    shares = rows @ free
+    shares[[k - offset for k in taken]] = 0.0
+    order = qr(shares.T, pivoting=True, mode="r")[1][:missing]
+    return [int(k) + offset for k in order]

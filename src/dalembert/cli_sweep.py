@@ -1,0 +1,82 @@
+"""`dalembert sweep`: what its options say, and what becomes of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.analysis.sweep.reductions import CrossingTime, Final, Maximum, Mean, Minimum
+from dalembert.errors import FileError, OptionError
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+REDUCTIONS = {"final": Final, "max": Maximum, "min": Minimum, "mean": Mean, "crossing": CrossingTime}
+WRITERS = {".nc": "to_netcdf", ".csv": "to_csv", ".parquet": "to_parquet"}  # by the ending of a file
+
+
+def read_vary(settings: Sequence[str]) -> dict[str, np.ndarray]:
+    """Values by name of texts such as L=0.5:1.5:50 (first:last:count) and m=1,2,5."""
+    values = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        try:
+            values[name.strip()] = _numbers(text)
+        except ValueError:
+            equals = ""
+        if not (equals and name.strip()):
+            raise OptionError(f"--vary {setting!r} must read NAME=FIRST:LAST:COUNT or NAME=VALUE,VALUE,...")
+    return values
+
+
+def _numbers(text: str) -> np.ndarray:
+    if ":" not in text:
+        return np.array([float(part) for part in text.split(",")])
+    first, last, count = text.split(":")
+    if int(count) < 1:
+        raise ValueError(text)
+    return np.linspace(float(first), float(last), int(count))
+
+
+def read_outputs(names: Sequence[str]) -> list[Any]:
+    """Outputs of texts such as `x` (sampled, or final without samples), `max:x`, `crossing:x`."""
+    outputs = []
+    for name in names:
+        how, colon, what = name.partition(":")
+        if colon and how not in REDUCTIONS:
+            raise OptionError(f"--keep {name!r}: {how!r} is not one of {', '.join(REDUCTIONS)}")
+        outputs.append(REDUCTIONS[how](what) if colon else name)
+    return outputs
+
+
+def check_target(out: Path | None) -> None:
+    """Raise if a result cannot be written to such a file."""
+    if out is not None and out.suffix not in (".zarr", *WRITERS):
+        raise OptionError(f"--out {out} must end in .zarr, {', '.join(WRITERS)}")
+
+
+def write_runs(runs: xr.Dataset, out: Path) -> None:
+    """Write a result to a file; a Zarr store has been written already."""
+    if out.suffix == ".zarr":
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        if out.suffix == ".nc":
+            runs.to_netcdf(out)
+        else:
+            getattr(runs.to_dataframe(), WRITERS[out.suffix])(out)
+    except (OSError, ImportError, ValueError) as error:
+        raise FileError(f"{out} cannot be written: {error}") from error
+
+
+def summary_of(runs: xr.Dataset) -> list[str]:
+    """Lines about the runs: how many held, and the first of those that did not."""
+    ok, status, message = (runs[name].to_numpy().ravel() for name in ("ok", "status", "message"))
+    lines = [f"{int(ok.sum()):,} of {ok.size:,} runs are ok"]
+    for kind in dict.fromkeys(map(str, status[~ok])):
+        which = np.flatnonzero(status == kind)
+        lines.append(f"  {len(which):,} {kind}, first run {which[0]}: {message[which[0]]}")
+    return lines

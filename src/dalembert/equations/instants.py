@@ -1,0 +1,153 @@
+"""Known instants at which an expression of time has a kink or a jump: points of tables, steps, switches.
+
+Each comes from an argument a(t, p) = rate t + offset that passes one of some `knots`: the points of a table, or zero
+for Heaviside(a), Abs(a), a < 0 and the like. Integrators end a step on each, or their order is lost there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+import sympy as sp
+from sympy.core.function import AppliedUndef
+from sympy.core.relational import Relational
+
+from dalembert.model.tables import Table
+
+if TYPE_CHECKING:
+    from dalembert.equations.lowering.lower import Lowering
+    from dalembert.equations.system import System
+
+MANY = 1000  # knots of a table; above, those are left out that lie on straight lines between the others
+STRAIGHT = 1e-4  # of the range of the values: how far off such a line a point may lie
+MOST = 1_000_000  # instants of one run
+EPSILON = 2.0**-52
+
+
+@dataclass(frozen=True, eq=False)
+class Kinks:
+    """Values of an argument at which something bends or jumps; with a `period` they repeat."""
+
+    knots: np.ndarray
+    period: float | None = None
+
+    @cached_property
+    def _digest(self) -> str:
+        return hashlib.sha256(self.knots.tobytes()).hexdigest()
+
+    def __repr__(self) -> str:
+        return f"Kinks({len(self.knots)} knots {self._digest}, period={self.period})"
+
+    def between(self, low: float, high: float) -> np.ndarray:
+        """Those between two values of the argument, both included."""
+        if self.period is None:
+            return self.knots[(self.knots >= low) & (self.knots <= high)]
+        first, last = (int(np.floor((edge - self.knots[0]) / self.period)) for edge in (low, high))
+        if (last - first + 1) * len(self.knots) > MOST:
+            return np.zeros(0)
+        turns = self.period * np.arange(first, last + 1)
+        found = np.unique((self.knots[None, :] + turns[:, None]).ravel())
+        return found[(found >= low) & (found <= high)]
+
+
+AT_ZERO = Kinks(np.zeros(1))
+AT_INTEGERS = Kinks(np.zeros(1), 1.0)
+
+
+def find_kinks(nodes: Iterable[Any], time: sp.Symbol, parameters: Mapping[sp.Symbol, float]) -> list[tuple[Any, Kinks]]:
+    """Arguments that are linear in time, with the kinks of what was made of them, among the nodes of expressions."""
+    known = {time, *parameters}
+    found: dict[tuple[Any, str], tuple[Any, Kinks]] = {}
+    for node in nodes:
+        for argument, kinks in _bends(node):
+            if not argument.has(time) or argument.has(AppliedUndef) or not argument.free_symbols <= known:
+                continue
+            if not argument.diff(time).has(time):
+                found.setdefault((argument, repr(kinks)), (argument, kinks))
+    return list(found.values())
+
+
+def _bends(node: Any) -> list[tuple[Any, Kinks]]:
+    """The arguments of a function that bends or jumps, and where."""
+    if isinstance(node, Table):
+        return [(node.args[0], _kinks(type(node)))]
+    if isinstance(node, sp.Heaviside | sp.Abs | sp.sign):
+        return [_zero(node.args[0])]
+    if isinstance(node, Relational):
+        return [_zero(node.lhs - node.rhs)]
+    if isinstance(node, sp.Max | sp.Min):
+        first, *rest = node.args
+        return [_zero(other - first) for other in rest]
+    if isinstance(node, sp.floor | sp.ceiling):
+        return [(node.args[0], AT_INTEGERS)]
+    if isinstance(node, sp.Mod):
+        return [(node.args[0] / node.args[1], AT_INTEGERS)]
+    return []
+
+
+def _zero(argument: Any) -> tuple[Any, Kinks]:
+    """Where an argument is zero; if it is linear in one remainder Mod(a, m), where a passes a value modulo m."""
+    remainders = argument.atoms(sp.Mod)
+    if len(remainders) == 1:
+        (remainder,) = remainders
+        z = sp.Dummy()
+        rest = argument.xreplace({remainder: z})
+        slope, period = rest.diff(z), remainder.args[1]
+        if slope.is_number and slope != 0 and period.is_positive and rest.free_symbols == {z}:
+            return remainder.args[0], Kinks(np.array([float(-rest.subs(z, 0) / slope)]), float(period))
+    return argument, AT_ZERO
+
+
+def _kinks(table: type[Table]) -> Kinks:
+    """The kinks of a table; one `Kinks` per table, whatever derivative is taken."""
+    data = table.data
+    knots = data.knots if len(data.knots) <= MANY else data.knots[_corners(data.knots, data.coefficients[1:, 0])]
+    return Kinks(knots, data.period)
+
+
+def _corners(x: np.ndarray, y: np.ndarray) -> list[int]:
+    """Points of a polyline such that all others lie within a tolerance of the lines between them (swinging door)."""
+    tolerance = STRAIGHT * float(np.ptp(y))
+    xs, ys = x.tolist(), y.tolist()
+    kept, last = [0], 0
+    low, high = -np.inf, np.inf
+    for k in range(1, len(xs)):
+        width, rise = xs[k] - xs[last], ys[k] - ys[last]
+        slope = rise / width
+        if not low <= slope <= high:
+            kept.append(k - 1)
+            last = k - 1
+            width, rise = xs[k] - xs[last], ys[k] - ys[last]
+            low, high = -np.inf, np.inf
+        low, high = max(low, (rise - tolerance) / width), min(high, (rise + tolerance) / width)
+    return [*kept, len(xs) - 1]
+
+
+def arguments_column(found: list[tuple[Any, Kinks]], low: Lowering, time: sp.Symbol) -> ca.SX:
+    """Rate and offset of each argument, one pair after the other, (2 n, 1)."""
+    pairs = [low(e) for argument, _ in found for e in (argument.diff(time), argument.subs(time, 0))]
+    return ca.vertcat(ca.SX(0, 1), *pairs)
+
+
+def instants(system: System, parameters: np.ndarray, span: tuple[float, float]) -> np.ndarray:
+    """The instants in `span`, its ends included, in order; those that are one in double precision count once."""
+    if not system.kinks:
+        return np.zeros(0)
+    x = np.concatenate([[0.0], np.zeros(system.nq + system.nu), parameters])
+    pairs = np.array(system.functions["kinks"](x)).reshape(-1, 2)
+    times = []
+    for (rate, offset), kinks in zip(pairs, system.kinks, strict=True):
+        if rate == 0.0 or not np.isfinite([rate, offset]).all():
+            continue
+        low, high = sorted(rate * t + offset for t in span)
+        slack = 4.0 * EPSILON * max(abs(low), abs(high))
+        times.append((kinks.between(low - slack, high + slack) - offset) / rate)
+    merged = np.unique(np.concatenate([np.zeros(0), *times]).clip(*span))
+    apart = 64.0 * EPSILON * max(abs(span[0]), abs(span[1]))
+    return merged[np.diff(merged, prepend=-np.inf) > apart]

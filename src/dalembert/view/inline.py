@@ -1,0 +1,35 @@
+"""What notebooks show: pages in a frame of their own, and figures that need no pyplot."""
+
+from __future__ import annotations
+
+import html
+import io
+from dataclasses import dataclass, field
+
+from matplotlib.figure import Figure
+
+HEIGHT = 560  # pixels of a page within a notebook
+
+
+@dataclass(frozen=True)
+class Page:
+    """A self-contained HTML page; the last value of a notebook's cell, it is shown there."""
+
+    content: str = field(repr=False)
+    title: str
+
+    def _repr_html_(self) -> str:
+        """The page in a frame: its scripts and styles stay apart from those of the notebook."""
+        return (
+            f'<iframe srcdoc="{html.escape(self.content)}" title="{html.escape(self.title)}" '
+            f'style="width: 100%; height: {HEIGHT}px; border: 0"></iframe>'
+        )
+
+
+class InlineFigure(Figure):
+    """A Matplotlib figure that notebooks show without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png")
+        return buffer.getvalue()

@@ -1,0 +1,182 @@
+// ---------------------------------------------------------------- a motion that is computed in the page
+const facts = JSON.parse(byId("facts").textContent), solver = makeSolver(facts, kernels);
+const now = {z: Float64Array.from(facts.z), p: Float64Array.from(facts.p), held: structuredClone(facts.held), run: null};
+const frames = Array.from({length: facts.frames}, (_, k) => facts.t0 + (facts.t_end - facts.t0) * k / (facts.frames - 1));
+
+function sceneOf(run) {  // as `scene_of` in Python makes it
+  const d = facts.drawing, t = frames.slice(0, run.rows.length);
+  const tracks = d.points.map((name) => ({name, kind: d.bodies.includes(name) ? "body" : "point", positions: [], rotations: d.bodies.includes(name) ? [] : null}));
+  const turning = d.bodies.map((name) => tracks.find((track) => track.name === name));
+  const lines = d.lines.map(([name]) => ({name, points: [], fixed: false})), traces = facts.traces.map(({name}) => ({name, values: []}));
+  t.forEach((time, k) => {
+    const row = run.rows[k];
+    if (facts.sizes.drawing) readDrawing(solver.valuesAt("drawing", time, row, now.p), tracks, turning, lines);
+    const outputs = kernels.outputs ? solver.outputsAt(time, row, now.p) : null;
+    const energy = solver.valuesAt("energy", time, row, now.p), total = energy[0] + energy[1];
+    facts.traces.forEach((trace, j) => {
+      const v = {state: () => row[trace.index], output: () => outputs[trace.index], energy: () => total, violation: () => solver.violation(time, row, now.p)}[trace.kind]();
+      traces[j].values.push(Number.isFinite(v) ? v : null);
+    });
+  });
+  for (const line of lines) {
+    const first = line.points[0];
+    line.fixed = line.points.every((frame) => frame.every((p, k) => p[0] === first[k][0] && p[1] === first[k][1] && p[2] === first[k][2]));
+    if (line.fixed) line.points = [first];
+  }
+  return {title: facts.title, caption: facts.caption, planar: d.planar, t, tracks, lines, traces};
+}
+
+function readDrawing(values, tracks, turning, lines) {
+  let at = 0;
+  const point = () => [values[at++], values[at++], values[at++]];
+  for (const track of tracks) track.positions.push(point());
+  for (const track of turning) track.rotations.push([point(), point(), point()]);
+  lines.forEach((line, k) => line.points.push(Array.from({length: facts.drawing.lines[k][1]}, point)));
+}
+
+// ---------------------------------------------------------------- new values
+function isSound(run) { return run.rows.length > 1 && run.rows[run.rows.length - 1].every(Number.isFinite); }
+
+function recompute({settle = false} = {}) {  // the initial state, the motion and its picture; what was stays if there is none
+  const began = performance.now(), z = Float64Array.from(now.z), say = (text) => { byId("message").textContent = text; };
+  for (const slider of facts.sliders) {
+    if (slider.kind === "parameter") now.p[slider.index] = slider.value;
+    else z[slider.index + (slider.kind === "speed" ? facts.nq : 0)] = slider.value;
+  }
+  const stuck = solver.makeConsistent(facts.t0, z, now.p, now.held);
+  if (stuck) { say(`No consistent start: \u201c${stuck.name}\u201d is off by ${formatNumber(Math.abs(stuck.gap))}.`); return false; }
+  const run = solver.integrate(z, now.p, frames);
+  if (!isSound(run)) { say(`No motion from here: ${run.problem || "the values are not finite"}.`); return false; }
+  say(run.problem ? `The motion ends at t = ${formatNumber(run.reached)} s: ${run.problem}.` : "");
+  now.z = z; now.run = run;
+  showScene(sceneOf(run), !settle);
+  if (strips.length) { updateStrips(); Object.assign(byId("seek"), {min: start, max: end}); paint(); }
+  now.cost = performance.now() - began;
+  byId("cost").textContent = `Computed and drawn in ${now.cost.toFixed(1)} ms, ${run.steps} steps.`;
+  return true;
+}
+
+function compare() {  // the first run against the samples of the native engine, relative to the size of each variable
+  const {every, rows} = facts.native, sizes = facts.z.map((_, i) => Math.max(1, ...rows.map((row) => Math.abs(row[i]))));
+  const show = (good, text) => { byId("check").className = good ? "good" : "bad"; byId("check").textContent = text; };
+  if (now.run.problem) {
+    show(false, `Not compared: this page stops at t = ${formatNumber(now.run.reached)} s (${now.run.problem}), the native engine goes on.`);
+    return NaN;
+  }
+  const apart = rows.map((row, k) => Math.max(...row.map((v, i) => Math.abs(now.run.rows[k * every][i] - v) / sizes[i])));
+  const worst = Math.max(...apart), until = apart.findIndex((d) => !(d <= 1e-9));
+  if (until < 0) show(true, `Agrees with the native engine to ${formatNumber(worst, 2)} over ${formatNumber(facts.t_end - facts.t0)} s (start values of the page, ${rows.length} samples).`);
+  else show(false, `Differs from the native engine by up to ${formatNumber(worst, 2)}, and by more than 10\u207b\u2079 from t = ${formatNumber(frames[until * every])} s on. If the difference grows from there, the motion is sensitive to the last digits.`);
+  return worst;
+}
+
+// ---------------------------------------------------------------- sliders
+let waiting = false;
+function later() {  // at most one motion a frame, of the latest values
+  if (waiting) return;
+  waiting = true;
+  requestAnimationFrame(() => { waiting = false; recompute(); });
+}
+
+function setSlider(slider, value) {
+  slider.value = value;
+  slider.range.value = value;
+  if (document.activeElement !== slider.box) slider.box.value = Number(value.toPrecision(6));
+}
+
+function makeSlider(slider) {
+  const label = document.createElement("label"), name = document.createElement("span");
+  const make = (type) => Object.assign(document.createElement("input"), {type, min: type === "range" ? slider.low : "", max: type === "range" ? slider.high : "", step: "any"});
+  slider.range = make("range"); slider.box = make("number");
+  name.textContent = slider.name;
+  slider.range.setAttribute("aria-label", slider.name); slider.box.setAttribute("aria-label", slider.name + " as a number");
+  label.append(name, slider.box, slider.range);
+  slider.first = slider.value;
+  setSlider(slider, slider.value);
+  slider.range.addEventListener("input", () => { setSlider(slider, Number(slider.range.value)); later(); });
+  slider.range.addEventListener("change", () => { if (recompute({settle: true})) layOut(); });
+  slider.box.addEventListener("change", () => { const v = Number(slider.box.value); if (Number.isFinite(v) && slider.box.value !== "") { setSlider(slider, clamp(v, slider.low, slider.high)); if (recompute({settle: true})) layOut(); } });
+  byId("sliders").append(label);
+}
+
+function reset() {
+  now.z.set(facts.z); now.p.set(facts.p);
+  for (const slider of facts.sliders) setSlider(slider, slider.first);
+  if (recompute({settle: true})) layOut();
+}
+
+// ---------------------------------------------------------------- pulling at the mechanism
+const angles = facts.sliders.filter((slider) => slider.kind === "coordinate");
+
+function vertices(values) {  // all that is drawn of one instant, on the screen
+  const seen = [];
+  for (let at = 0; at < values.length; ) {
+    if (at === 3 * facts.drawing.points.length) { at += 9 * facts.drawing.bodies.length; if (at >= values.length) break; }
+    seen.push(view.project([values[at], values[at + 1], values[at + 2]])); at += 3;
+  }
+  return seen;
+}
+
+function startWith(values) {  // the consistent start with these slider coordinates; null if there is none
+  const z = Float64Array.from(now.z);
+  angles.forEach((slider, k) => { z[slider.index] = values[k]; });
+  return solver.makeConsistent(facts.t0, z, now.p, now.held) ? null : z;
+}
+
+function pull(k, target) {  // Gauss-Newton steps of the slider coordinates that bring vertex k to the pointer
+  const place = (values) => { const z = startWith(values); return z && vertices(solver.valuesAt("drawing", facts.t0, z, now.p))[k]; };
+  let values = angles.map((slider) => slider.value);
+  for (let step = 0; step < 4; step++) {
+    const here = place(values);
+    if (!here) return;
+    const gap = [target.x - here[0], target.y - here[1]], J = angles.map((slider, j) => {
+      const d = 1e-5 * (slider.high - slider.low), there = place(values.map((v, i) => (i === j ? v + d : v)));
+      return there ? [(there[0] - here[0]) / d, (there[1] - here[1]) / d] : [0, 0];
+    });
+    // One coordinate at a time, the one that moves the vertex most towards the pointer, keeps this free of matrices.
+    const gain = J.map((g) => { const square = g[0] ** 2 + g[1] ** 2; return square > 1e-12 ? (g[0] * gap[0] + g[1] * gap[1]) / square : 0; });
+    const worth = J.map((g, j) => Math.abs(gain[j]) * Math.hypot(...g)), best = worth.indexOf(Math.max(...worth));
+    if (!(worth[best] > 0.2)) break;
+    const slider = angles[best], room = 0.1 * (slider.high - slider.low);
+    const next = values.map((v, j) => (j === best ? clamp(v + clamp(gain[j], -room, room), slider.low, slider.high) : v));
+    if (!place(next)) break;
+    values = next;
+  }
+  angles.forEach((slider, j) => setSlider(slider, values[j]));
+  later();
+}
+
+function listenToPulls() {
+  let held = -1;
+  const spot = (event) => { const box = canvas.getBoundingClientRect(); return {x: event.clientX - box.left, y: event.clientY - box.top}; };
+  const near = (at) => {
+    let best = -1, least = 20;
+    vertices(solver.valuesAt("drawing", facts.t0, now.z, now.p)).forEach((p, k) => { const d = Math.hypot(p[0] - at.x, p[1] - at.y); if (d < least) { least = d; best = k; } });
+    return best;
+  };
+  canvas.addEventListener("pointerdown", (event) => {
+    if (state.t !== start || event.button) return;
+    held = near(spot(event));
+    if (held < 0) return;
+    pause(); canvas.setPointerCapture(event.pointerId); event.stopImmediatePropagation();
+  }, true);
+  canvas.addEventListener("pointermove", (event) => {
+    if (held >= 0) { pull(held, spot(event)); event.stopImmediatePropagation(); }
+    else if (!event.buttons) canvas.style.cursor = state.t === start && near(spot(event)) >= 0 ? "move" : "";
+  }, true);
+  for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, () => { if (held >= 0) { held = -1; if (recompute({settle: true})) layOut(); } }, true);
+}
+
+function beginLive() {
+  facts.sliders.forEach(makeSlider);
+  byId("panel").addEventListener("submit", (event) => event.preventDefault());
+  byId("reset").addEventListener("click", reset);
+  now.run = solver.integrate(now.z, now.p, frames, {patience: 20000});
+  if (!isSound(now.run)) { byId("message").textContent = `No motion: ${now.run.problem || "the values are not finite"}.`; now.run.rows = now.run.rows.slice(0, 1); }
+  showScene(sceneOf(now.run));
+  if (angles.length && facts.sizes.drawing) { listenToPulls(); byId("hint").textContent = "Drag a slider. Or go to t = 0 (Home key) and drag the mechanism itself."; }
+  begin();
+  compare();
+}
+
+beginLive();
