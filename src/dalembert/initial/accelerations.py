@@ -32,8 +32,8 @@ SOLVED = 1e-6  # relative error above which no acceleration satisfies all equati
 
 def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> State:
     """The state with these positions and velocities, its accelerations and multipliers solved for."""
-    check_degeneracy(system, t, q, u, parameters)
     found = _accelerations()(system, t, q, u, parameters)
+    check_degeneracy(system, t, q, u, parameters, found.scales)
     if found.status:
         raise InitialStateError(f"`{system.name}` at t = {t:g}: {found.status.message}")
     if not math.isfinite(found.balance):

@@ -16,6 +16,7 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -26,6 +27,9 @@ from dalembert.errors import InitialStateError
 from dalembert.initial.dependence import DEPENDENT
 from dalembert.initial.request import measured
 from dalembert.native.kernel import Kernel
+
+if TYPE_CHECKING:
+    from dalembert.run.scales import Scales
 
 BESIDE = 1e-3  # distance at which a row is looked at again, relative to the size of the variables and at least this
 FAINT = 1e-2  # a gradient below this fraction of the one beside the state is worth a closer look
@@ -66,14 +70,21 @@ class Surface:
         return out[: self.total], out[self.total :].reshape(self.total, self.size) * self.units
 
 
-def degenerate_rows(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> tuple[str, ...]:
-    """Names of the position and velocity rows whose gradient vanishes wherever they hold, near a state."""
+def degenerate_rows(
+    system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray, scales: Scales | None = None
+) -> tuple[str, ...]:
+    """Names of the position and velocity rows whose gradient vanishes wherever they hold, near a state.
+
+    `scales` are the sizes in that state, if they are known.
+    """
     faintest = system.optional_kernel("faintest gradient", lambda: _faintest_gradient(system))
     if faintest is None:
         return ()
-    x, scales = np.concatenate([(t,), q, u, parameters]), measured()(system, t, q, u, parameters, 0.0)
-    if not faintest(np.concatenate([x, scales.q, scales.u]))[0] < FAINT**2:  # as it is at almost every state
+    scales = measured()(system, t, q, u, parameters, 0.0) if scales is None else scales
+    x = np.concatenate([(t,), q, u, parameters, scales.values[: len(q) + len(u)]])
+    if not faintest(x)[0] < FAINT**2:  # as it is at almost every state
         return ()
+    x = x[: -len(q) - len(u)]
     nq, nu, n_p, n_v = system.nq, system.nu, system.count("position"), system.count("velocity")
     names = system.constraint_names
     found: list[str] = []
@@ -86,9 +97,11 @@ def degenerate_rows(system: System, t: float, q: np.ndarray, u: np.ndarray, para
     return tuple(found)
 
 
-def check_degeneracy(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> None:
+def check_degeneracy(
+    system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray, scales: Scales | None = None
+) -> None:
     """Raise `InitialStateError` naming the rows whose gradient vanishes wherever they hold."""
-    found = degenerate_rows(system, t, q, u, parameters)
+    found = degenerate_rows(system, t, q, u, parameters, scales)
     if found:
         raise InitialStateError(f"`{system.name}`: {describe(found)}", conflicting=found)
 

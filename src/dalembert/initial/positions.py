@@ -30,7 +30,7 @@ def position_stage(task: Task) -> Stage:
         free=free,
         metric=lambda: weighted(position_metric(s, x, scales), weights),
         sizes=scales.q,
-        row_sizes=np.concatenate([scales.position, np.ones(len(s.invariants))]),
+        row_sizes=np.concatenate([scales.position, np.ones(len(s.invariants))]) if s.invariants else scales.position,
         low=task.low[:nq],
         high=task.high[:nq],
         bounded=task.bounded,

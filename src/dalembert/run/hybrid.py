@@ -64,7 +64,7 @@ class _Course:
     status: Status = Status.OK  # of the last segment
     doubts: dict[str, Doubt] = field(default_factory=dict)
     past: Past = NO_PAST  # what events remember of the state to go on from
-    scales: dict[System, Scales] = field(default_factory=dict)  # found where a system first moves
+    scales: dict[System, Scales | None] = field(default_factory=dict)  # found where a system first moves
     pace: dict[str, list[float]] = field(default_factory=dict)  # times of changes, by event; all of them under ""
 
     def go_on(self, state: State) -> State | None:

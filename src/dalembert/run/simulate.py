@@ -20,6 +20,7 @@ from dalembert.motion.state import State
 from dalembert.run.events import Event
 from dalembert.run.progress import Progress
 from dalembert.run.recipe import Recipe
+from dalembert.run.scales import Scales
 from dalembert.run.segment import run_segment
 from dalembert.run.status import Status
 
@@ -88,7 +89,7 @@ def run_from(
     """
     system, engine = state.system, recipe.engine(state.system, state.parameters)
     if not engine.measure(span[0], state.z, span[1] - span[0]) <= CONSISTENT:
-        raise _inconsistent(state, span[0], engine.scales.rows)
+        raise _inconsistent(state, span[0], Scales.read(engine.work, system).rows)
     if not known:
         check_degeneracy(system, span[0], state.q, state.u, state.parameters)
     if events:

@@ -53,7 +53,7 @@ class Projection:
 
     def options(self, _system: System, _start: Start | None) -> np.ndarray:
         """Numbers for native code: what is tolerated before anything is done, and what should be left, (2,)."""
-        return np.array([0.0 if self.every_step else self.tolerance, 1e-2 * self.tolerance])
+        return np.array([0.0 if self.every_step else self.tolerance, 0.1 * self.tolerance])
 
     def kernels(self, system: System) -> dict[str, Kernel | None]:
         """The least moves onto the constraints, unrolled, by their place in plan."""

@@ -152,11 +152,13 @@ def _accept(plan, mem, clock, z, znew, zdot, stages):
     """
     t = clock.t
     h, planned = _next_step(clock), clock.h
+    # Gains that follow the step go by what was planned: those of a step cut short to end where it must would be huge.
+    follow = max(h, min(planned, clock.h_max))
     shrunk = False
     while True:
         if clock.adaptive and h < clock.h_min:
             return STEP_COLLAPSE
-        mem[plan.step_length] = h
+        mem[plan.step_length] = follow
         error = call_step(plan.step, (plan, mem, t, h, z, stages, znew, clock.rtol, clock.atol))
         status, factor = OK, 0.5
         if error <= 1.0:
@@ -174,6 +176,7 @@ def _accept(plan, mem, clock, z, znew, zdot, stages):
             return status
         clock.rejected += 1
         h *= factor
+        follow *= factor
         shrunk = True
     if clock.adaptive:
         grow = _factor(error, clock.last_error, clock.exponent)

@@ -273,8 +273,8 @@ def _is_unresolved(plan, mem, k, until):
     Let its second difference be at most 2 c there. Between values a, b of one sign it bends to zero only if sqrt(c) >
     sqrt|a| + sqrt|b|; between values of both signs it turns only if c > |a| + |b|. Here 2 c is the second difference
     next to the piece plus the third and fourth ones, by which it may differ: small where pieces resolve the function.
-    So is what the value BETWEEN pieces misses the polynomial through all of them by; a second difference of 8 times that
-    would explain it in the middle of a piece.
+    So is what the value BETWEEN pieces misses the polynomial through all of them by; in the middle of a piece, a second
+    difference of 8 times that would explain it.
     """
     w = watched(plan.watch)
     n, at = w.n, w.pieces + k

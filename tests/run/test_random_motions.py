@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from random_models import random_tree, reference, system_of
+from random_motions import random_tree, reference, system_of
 
 T_END = 1.0
 RIGHT, WRONG = 1e-7, 1e-5  # radians: a default run is right to 1e-9 where the motion does not amplify errors
@@ -31,14 +31,14 @@ def counted(seeds):
     return [verdict for verdict in found.values() if verdict], found
 
 
-def test_random_models_are_right_or_not_ok():
+def test_random_mechanisms_are_right_or_not_ok():
     verdicts, found = counted(range(30))
     assert len(verdicts) > 20
     assert "false alarm" not in verdicts, found
 
 
 @pytest.mark.slow
-def test_three_hundred_random_models():
+def test_three_hundred_random_mechanisms():
     verdicts, found = counted(range(1000, 1300))
     assert len(verdicts) > 200
     assert verdicts.count("false alarm") < 0.01 * len(verdicts), found
