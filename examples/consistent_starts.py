@@ -4,7 +4,7 @@
 Both examples of Dinh Van Phong: consistent initial conditions of a spatial four-bar mechanism and of a car.
 
 The first gives q1 and q1' of the mechanism; (3.1)-(3.6) give everything else, as printed below, and it swings about
-its lowest position. The second gives x, y, phi and x' of a car that has to follow a circle, with two nonholonomic
+its lowest position. The second gives x, phi and x' of a car that has to follow a circle, with two nonholonomic
 constraints and an unknown steering moment (3.7)-(3.17), and drives once round. What to see: heading along the circle
 with straight wheels it needs -106 N m at the start, then it settles to the steady turn, theta = 0.125 rad.
 

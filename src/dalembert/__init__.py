@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from dalembert.run.every import Every
     from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
     from dalembert.run.formulations.minimal_kane import MinimalKane
+    from dalembert.run.formulations.minimal_state import MinimalState
     from dalembert.run.formulations.nonminimal_kane import NonminimalKane
     from dalembert.run.formulations.null_space import NullSpace
     from dalembert.run.formulations.udwadia_kalaba import UdwadiaKalaba
@@ -95,6 +96,7 @@ __all__ = [
     "Maximum",
     "Mean",
     "MinimalKane",
+    "MinimalState",
     "Minimum",
     "Model",
     "ModelError",

@@ -18,6 +18,7 @@ INGREDIENTS = {
     "NoCorrection": "dalembert.run.drift.no_correction",
     "Projection": "dalembert.run.drift.projection",
     "MinimalKane": "dalembert.run.formulations.minimal_kane",
+    "MinimalState": "dalembert.run.formulations.minimal_state",
     "NonminimalKane": "dalembert.run.formulations.nonminimal_kane",
     "NullSpace": "dalembert.run.formulations.null_space",
     "UdwadiaKalaba": "dalembert.run.formulations.udwadia_kalaba",

@@ -339,7 +339,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize("kind", [da.UdwadiaKalaba, da.NonminimalKane, da.MinimalKane])
     def test_servo_constraints(self, kind):
-        with pytest.raises(da.PairingError, match="`path` is enforced by an unknown"):
+        with pytest.raises(da.PairingError, match="`heading` is enforced by an unknown"):
             problems.get("car").system().equations(kind())
 
     def test_friction(self):

@@ -161,9 +161,11 @@ def test_lecture_four_bar(run):
     assert all(row["|phi| projected"] < 1e-11 for row in rows)
     angles, violation = figures["lecture_four_bar.png"].axes
     assert legend(angles) == ["q1", "q2", "q3"]
-    assert legend(violation) == ["no correction", "projection"]
-    opened, held = (y.max() for _, y in shown(violation)[1])
+    assert legend(violation) == list(example.RUNS)
+    every_speed, lecture, opened, held = (y.max() for _, y in shown(violation)[1])
     assert held < 1.001e-12 < opened
+    assert lecture < 1e-8  # without correction, RK4 at 5 ms
+    assert every_speed > 1e-6
     (tolerances,) = figures["lecture_four_bar_tolerances.png"].axes
     assert legend(tolerances) == ["|phi| raw", "|phi| projected", "error raw"]
     for name, curve in zip(legend(tolerances), shown(tolerances)[1], strict=True):

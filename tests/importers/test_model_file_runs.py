@@ -178,3 +178,14 @@ def test_slider_crank_of_the_documentation_makes_ten_turns():
     assert motion.energy[-1] - motion.energy[0] == pytest.approx(work, rel=1e-9)
     longer = file.parameters({"L": 0.4})
     assert longer["rod"] == pytest.approx(1.2)
+
+
+def test_table_is_an_input_of_a_file(read, tmp_path):
+    """A cart pushed by a polyline: its speed is the integral of the force, 1/2 after 1 s and 1 after 2 s."""
+    table = '[[tables]]\nname = "push"\ntimes = [0, 1, 2]\nvalues = [0, 1, 0]\n'
+    text = DRIVEN[: DRIVEN.index("[[clocks]]")].replace('x = "F"', 'x = "2*push(t)"').replace("t_end = 1", "t_end = 2")
+    file = read(text + table)
+    motion = moved(file)
+    assert motion.sample("v", [1.0, 2.0]) == pytest.approx([0.5, 1.0], rel=1e-10)
+    again = da.from_toml(file.model.to_toml(tmp_path / "again.toml", given=file.given, t_end=file.t_end))
+    np.testing.assert_array_equal(moved(again)["v"], motion["v"])

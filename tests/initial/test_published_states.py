@@ -58,31 +58,28 @@ def test_spatial_four_bar(q1, u1, checked):
 
 
 def test_car_from_its_independent_values(checked):
-    """(3.13): x, phi, theta and x' are given; y, y', phi', theta', the accelerations and Md follow."""
+    """x, phi and x' are given; y, theta, y', phi', theta', the accelerations and Md follow."""
     system = problems.get("car").system()
-    given = {"x": 1.5, "phi": 0.1, "theta": 0.07, "vx": 10.0}
+    given = {"x": 1.5, "phi": 0.1, "vx": 10.0}
     state = checked(system.initial(given))
     assert all(state[name] == value for name, value in given.items())
     report = state.report
-    assert (report.s_p, report.s_v, report.n_p, report.n_v) == (1, 2, 3, 1)  # (3.12)
+    assert (report.n_p, report.n_v) == (2, 1)  # (3.12) counts 3 and 1, without the heading that (3.9) hides
     a, b = 1.2, 1.3
     vx, vy, w, phi, theta = (state[n] for n in ("vx", "vy", "w", "phi", "theta"))
     assert -vx * np.sin(phi) + vy * np.cos(phi) - b * w == pytest.approx(0.0, abs=1e-12)  # (3.7)
     front = -vx * np.sin(phi + theta) + vy * np.cos(phi + theta) + a * np.cos(theta) * w
     assert front == pytest.approx(0.0, abs=1e-12)  # (3.8)
     assert state["Md"] == pytest.approx(30.0 * (state["w'"] + state["steering'"]), rel=1e-12)  # (3.11)
-    assert state["Md"] == state["path"]
+    assert state["Md"] == state["heading"]
 
 
 def test_car_both_x_and_y_refused():
     system = problems.get("car").system()
-    given = {"x": 1.0, "y": 0.5, "phi": 0.1, "theta": 0.05}
-    with pytest.raises(da.InitialStateError, match=r"x, y, phi and theta are tied by `path`; give 3 of them") as caught:
-        system.initial(given)
+    with pytest.raises(da.InitialStateError, match=r"x and y are tied by `path`; give one of them") as caught:
+        system.initial({"x": 1.0, "y": 0.5, "phi": 0.1})
     assert caught.value.conflicting == ("path",)
-    freed = next(iter(caught.value.remedies))
-    kept = {name: value for name, value in given.items() if name != freed}
-    assert system.initial(kept)[freed] == pytest.approx(caught.value.remedies[freed], abs=1e-9)
+    assert caught.value.remedies["y"] == pytest.approx(20 - np.sqrt(399), abs=1e-9)
 
 
 @pytest.fixture(scope="module")

@@ -209,8 +209,9 @@ class TestCar:
         """Started with sin(beta) = b/R the steering stays; J v' = F - K v^2 gives v by tanh, and Md = I v'/R."""
         system = problems.get("car").system()
         beta = np.arcsin(self.b / self.R)
-        given = {"x": 0.0, "y": 0.0, "phi": -beta, "vx": 10.0, "steering": 0.0}
-        state = system.initial(given, guess={"theta": 0.1})
+        given = {"x": 0.0, "phi": -beta, "vx": 10.0}
+        state = system.initial(given, guess={"y": 0.0, "theta": 0.1})
+        assert state["steering"] == pytest.approx(0.0, abs=1e-12)
         motion = system.simulate(state, 10.0)
         assert motion.certificate.ok, motion.certificate
         J = self.m0 + (self.I0 + self.I) / self.R**2
@@ -221,12 +222,21 @@ class TestCar:
         np.testing.assert_allclose(motion["Md"], self.I * (F - K * v**2) / J / self.R, rtol=0, atol=1e-7)
         np.testing.assert_allclose(motion["theta"], motion["theta"][0], rtol=0, atol=1e-9)
 
-    def test_path_is_reached_from_outside(self):
+    def test_counts(self, manoeuvre):
+        """Path and heading tie positions, rear and front add one independent rate: n_p = 2, n_v = 1."""
+        report = problems.get("car").state(manoeuvre.system).report
+        assert (report.n_p, report.n_v) == (2, 1)
+        assert manoeuvre.system.constraint_names == ("path", "heading", "rear", "front")
+        assert not np.abs(manoeuvre["path"]).any()  # it has no reaction
+
+    def test_the_printed_start_is_refused_by_name(self):
+        """x = 1, phi = theta = 0.1 and x' = 10 (3.13) do not head along the circle."""
         system = problems.get("car").system()
-        state = system.initial({"x": 0.0, "y": -1.0, "phi": 0.1, "vx": 10.0}, guess={"theta": 0.1})
-        motion = system.simulate(state, 30.0)
-        assert motion.certificate.ok, motion.certificate
-        assert np.hypot(motion["x"][-1], motion["y"][-1] - self.R) == pytest.approx(self.R, abs=1e-8)
+        with pytest.raises(da.InitialStateError, match="x, phi and theta are tied by `path`, `heading`") as caught:
+            system.initial({"x": 1.0, "phi": 0.1, "theta": 0.1, "vx": 10.0})
+        assert caught.value.remedies
+        with pytest.raises(da.InitialStateError, match="x and y are tied by `path`"):
+            system.initial({"x": 1.0, "y": -1.044, "vx": 10.0})
 
     def test_the_published_count_cannot_hold(self):
         """x, phi, theta and x' given, as (3.13) has it: y' and phi' would have to satisfy three equations."""

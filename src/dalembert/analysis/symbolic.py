@@ -105,6 +105,17 @@ def write_equations(system: System, formulation: Any = None) -> SymbolicEquation
     kind = "LagrangeMultipliers" if formulation is None else type(formulation).__name__
     if kind not in WRITERS:
         raise PairingError(f"there are no symbolic equations for {formulation!r}; use one of {', '.join(WRITERS)}")
+    hidden = [row.name for row in system.rows if row.behind]
+    if hidden:
+        raise PairingError(
+            f"`{system.name}` has hidden conditions ({', '.join(hidden)}), which were derived on the graph; there are "
+            "no symbolic equations for it"
+        )
+    if system.algebraic:
+        raise PairingError(
+            f"`{system.name}` has laws, which Newton's method solves with the accelerations; there are no explicit "
+            "symbolic equations for it"
+        )
     mechanics = mechanics_of(system)
     solution = solve_motion(mechanics)
     written = WRITERS[kind](Case(system, mechanics, solution, formulation))

@@ -146,7 +146,8 @@ def write_null_space(case: Case) -> Written:
     (nu, ny) is how the unknowns act ([P], eq. 2.46 and 3.10-3.11).
     """
     m = case.mechanics
-    D = _null_space(case, [k for k, row in enumerate(m.rows) if row.law.unknown is None])
+    acting = [k for k in range(len(m.rows)) if k not in case.system.implied]
+    D = _null_space(case, [k for k in acting if m.rows[k].law.unknown is None])
     matrices = {"D": D, "DTM": tidy(D.T * m.M), "DTf": tidy(D.T * m.f)}
     relations = [("DTM udot", "DTf"), ("A udot", "b")]
     if m.y.rows:
@@ -161,6 +162,7 @@ WRITERS: Mapping[str, Callable[[Case], Written]] = {
     "UdwadiaKalaba": write_udwadia_kalaba,
     "NonminimalKane": write_nonminimal_kane,
     "MinimalKane": write_minimal_kane,
+    "MinimalState": write_minimal_kane,
     "NullSpace": write_null_space,
 }
 

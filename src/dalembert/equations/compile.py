@@ -13,14 +13,18 @@ from dalembert.equations.checks.statement import check_functions, check_statemen
 from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
 from dalembert.equations.friction import derive_friction
 from dalembert.equations.functions import Functions, flat, function_of
+from dalembert.equations.hidden import Entry, reveal_hidden
 from dalembert.equations.instants import arguments_column, find_kinks
 from dalembert.equations.laws import (
+    Algebraic,
     Bilateral,
     CoulombFriction,
     CurvedAcceleration,
+    Implied,
     Law,
     Row,
     Servo,
+    are_algebraic,
     count_curved,
     have_friction,
     rows_by_unknown,
@@ -34,7 +38,7 @@ from dalembert.equations.probe import Probe, cancelling, probe_at_random
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, solve_kinematics
 from dalembert.equations.system import Drawing, System
 from dalembert.errors import ModelError
-from dalembert.model.statement import Constraint, Level, Statement
+from dalembert.model.statement import Constraint, Level, Role, Statement
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,9 @@ def compile_statement(statement: Statement) -> System:
 def _derive(statement: Statement, s: Symbols, probe: Probe) -> Derived:
     derivation = Derivation(statement, _kinematics(statement, s, probe))
     dynamics = derivation.run()
-    constraints, rows, invariants = _constraints(statement, derivation, probe)
+    entries, invariants = _constraints(statement, derivation, probe)
+    entries, constraints = reveal_hidden(entries, derivation.kinematics, dynamics, probe)
+    rows = tuple(entry.row for entry in entries)
     return Derived(derivation, dynamics, constraints, rows, invariants, *_drawing(statement, derivation))
 
 
@@ -119,18 +125,32 @@ def _mechanics(d: Derived, s: Symbols, **rest: ca.SX) -> Mechanics:
     """The one graph; `rest` are friction, power and transport."""
     kinematics, dynamics, constraints = d.derivation.kinematics, d.dynamics, d.constraints
     first = len(d.rows) - count_curved(d.rows)
+    la = ca.SX.sym("la", len(d.rows))
+    gamma, A = _with_multipliers(d, s, la)
     graphs = {
         "qdot": kinematics.qdot, "C": kinematics.C, "M": dynamics.M, "f": dynamics.f, "c": dynamics.prescribed,
         "active": dynamics.active, "velocities": dynamics.velocities,
-        "phi": constraints.phi, "psi": constraints.psi, "gamma": constraints.gamma, "A": constraints.A,
+        "phi": constraints.phi, "psi": constraints.psi, "gamma": gamma, "A": A,
         "b": ca.vertcat(constraints.b[:first, :], ca.SX(len(d.rows) - first, 1)), "B": dynamics.B,
         "h": ca.vertcat(ca.SX(0, 1), *[e for _, e in d.invariants]),
         "kinetic": dynamics.kinetic, "potential": dynamics.potential, **rest,
     }  # fmt: skip
     return Mechanics(
-        rows=d.rows, t=s.t, q=s.q, u=s.u, p=s.p, udot=s.ud, la=ca.SX.sym("la", len(d.rows)),
+        rows=d.rows, t=s.t, q=s.q, u=s.u, p=s.p, udot=s.ud, la=la,
         **{name: ca.sparsify(graph) for name, graph in graphs.items()},
     )  # fmt: skip
+
+
+def _with_multipliers(d: Derived, s: Symbols, la: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Acceleration residuals and A, in which unknowns and multipliers of laws are entries of la (nc, 1)."""
+    gamma, A, place = d.constraints.gamma, d.constraints.A, {row.name: k for k, row in enumerate(d.rows)}
+    if not are_algebraic(d.rows):
+        return gamma, A
+    enforced = rows_by_unknown(d.rows)
+    y = [la[enforced[j]] for j in range(s.y.shape[0])]
+    n = [la[place[c.name]] if c.name in place else ca.SX(0) for c in d.derivation.statement.constraints]
+    found = ca.substitute([gamma, A], [ca.vertcat(s.y, s.n)], [ca.vertcat(*y, *n)])
+    return found[0], found[1]
 
 
 def _is_singular(M: ca.SX, probe: Probe) -> bool:
@@ -171,7 +191,7 @@ def _check_linear(statement: Statement, jacobian: ca.SX, variables: ca.SX) -> No
 
 def _constraints(
     statement: Statement, derivation: Derivation, probe: Probe
-) -> tuple[Constraints, tuple[Row, ...], list[tuple[str, ca.SX]]]:
+) -> tuple[list[Entry], list[tuple[str, ca.SX]]]:
     """Constraints by level; a position constraint that the kinematics keep by themselves becomes an invariant."""
     kinematics, low = derivation.kinematics, derivation.low
     invariants = [(name, low(e)) for name, e in statement.invariants]
@@ -187,14 +207,19 @@ def _constraints(
             kept.append(constraint)
             expressions.append((constraint.level, e))
     derived = derive_constraints(expressions, kinematics)
-    bent = ca.depends_on(derived.A, kinematics.symbols.ud)
-    rows = tuple(Row(c.name, c.level.value, _law(statement, c, bent=bent), c.unit) for c in kept)
-    return derived, rows, invariants
+    bent = ca.depends_on(derived.A, kinematics.symbols.ud) or any(constraint.law for constraint in kept)
+    rows = [Row(c.name, c.level.value, _law(statement, c, bent=bent), c.unit) for c in kept]
+    return [Entry(*held, row) for held, row in zip(expressions, rows, strict=True)], invariants
 
 
 def _law(statement: Statement, constraint: Constraint, *, bent: bool) -> Law:
     """The law of a constraint; `bent` says that an acceleration row is not linear in u'."""
     law: Bilateral | Servo | CoulombFriction = Bilateral()
+    if constraint.role is Role.CONDITION:
+        return Implied()
+    if constraint.law and constraint.servo is not None:
+        unknown = constraint.servo
+        return Algebraic(statement.unknowns.index(unknown), statement.starts.get(unknown, 0.0))
     if constraint.servo is not None:
         law = Servo(statement.unknowns.index(constraint.servo))
     elif any(friction.constraint == constraint.name for friction in statement.frictions):

@@ -12,7 +12,7 @@ from typing import Any
 
 import casadi as ca
 
-from dalembert.equations.laws import Row, count_curved, have_friction
+from dalembert.equations.laws import Row, are_algebraic, count_curved, have_friction
 from dalembert.equations.mechanics import Mechanics
 
 _MAKING = threading.RLock()
@@ -181,7 +181,7 @@ class Functions(Mapping[str, ca.Function]):
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*OF_STATE, *OF_MOTION, *(["newton"] if count_curved(self._rows) else []), *self._stated))
+        return iter((*OF_STATE, *OF_MOTION, *(["newton"] if _is_bent(self._rows) else []), *self._stated))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -209,11 +209,16 @@ class Functions(Mapping[str, ca.Function]):
 
 def make_function(m: Mechanics, name: str) -> ca.Function:
     """The function of this name, made of the mechanics."""
-    if name == "newton" and m.curved:
+    if name == "newton" and _is_bent(m.rows):
         return newton(m)
     if name in OF_STATE:
         return function_of(name, m.x, OF_STATE[name](m))
     return function_of(name, m.y, OF_MOTION[name](m))
+
+
+def _is_bent(rows: Sequence[Row]) -> bool:
+    """Whether acceleration rows are not linear in u', and there is no law that needs a Newton's method of its own."""
+    return bool(count_curved(rows)) and not are_algebraic(rows)
 
 
 def function_of(name: str, x: ca.SX, columns: Sequence[ca.SX]) -> ca.Function:

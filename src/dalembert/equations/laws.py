@@ -6,6 +6,8 @@ With r = W^T la - F^T |la| + c the reaction, a law says what row k of W is and w
     Servo                W_k = B_j^T: the multiplier is the unknown y_j and acts through the forces
     CoulombFriction      W_k = A_k, and F_k |la|: the reaction rubs
     CurvedAcceleration   A_k = dg/du' depends on u', so that it is known at the solution only
+    Implied              W_k = 0: no reaction; the other equations keep the row once it holds
+    Algebraic            W_k = B_j^T, and g_k(q, u, u', la, t) = 0 determines the unknown y_j; it restrains no motion
 
 A further law is one more class here, its term in `Mechanics.multiplier_forces`, and its place in the native solve.
 """
@@ -116,13 +118,49 @@ class CurvedAcceleration:
 
 
 @dataclass(frozen=True)
+class Algebraic:
+    """A law g(q, u, u', la, t) = 0 that determines the unknown of this index, which acts through the forces.
+
+    Newton's method looks for the unknown from `start` on.
+    """
+
+    unknown: int
+    start: float = 0.0
+    rubs: ClassVar[bool] = False
+    curved: ClassVar[bool] = True
+    kind: ClassVar[str] = "law"
+
+    def direction(self, gradient: ca.SX, B: ca.SX) -> ca.SX:  # noqa: ARG002 - every law is asked alike
+        """B_j^T, (1, nu)."""
+        return B[:, self.unknown].T
+
+
+@dataclass(frozen=True)
+class Implied:
+    """A row without a reaction; the other equations keep it once it holds, so that it is not among those solved."""
+
+    unknown: ClassVar[int | None] = None
+    rubs: ClassVar[bool] = False
+    curved: ClassVar[bool] = False
+    kind: ClassVar[str] = "implied"
+
+    def direction(self, gradient: ca.SX, B: ca.SX) -> ca.SX:  # noqa: ARG002 - every law is asked alike
+        """Zero, (1, nu)."""
+        return ca.SX(*gradient.shape)
+
+
+@dataclass(frozen=True)
 class Row:
-    """One constraint row: its name, level ("position", "velocity", "acceleration"), law and unit."""
+    """One constraint row: its name, level ("position", "velocity", "acceleration"), law and unit.
+
+    `behind` is the servo constraint that a hidden row was derived from, empty for rows that were stated.
+    """
 
     name: str
     level: str
     law: Law
     unit: str = ""
+    behind: str = ""
 
 
 def are_ideal(rows: Sequence[Row]) -> bool:
@@ -138,6 +176,16 @@ def have_friction(rows: Sequence[Row]) -> bool:
 def count_curved(rows: Sequence[Row]) -> int:
     """Number of rows, the last ones, for which A u' = b needs u'."""
     return sum(row.law.curved for row in rows)
+
+
+def are_algebraic(rows: Sequence[Row]) -> bool:
+    """Whether one of the unknowns follows from a law: all of u' and la are then solved for by Newton's method."""
+    return any(isinstance(row.law, Algebraic) for row in rows)
+
+
+def implied_rows(rows: Sequence[Row]) -> tuple[int, ...]:
+    """The rows that are not solved for, as the others imply them."""
+    return tuple(k for k, row in enumerate(rows) if isinstance(row.law, Implied))
 
 
 def rows_by_unknown(rows: Sequence[Row]) -> dict[int, int]:

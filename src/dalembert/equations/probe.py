@@ -22,9 +22,9 @@ def probe_at_random(statement: Statement, s: Symbols) -> Probe:
     arguments = [
         rng.uniform(0.1, 1.0, (3, 1)), rng.uniform(0.2, 1.2, (3, nq)), rng.uniform(-1.0, 1.0, (3, nq)),
         rng.uniform(0.3, 1.3, (3, nu)), rng.uniform(-1.0, 1.0, (3, nu)), np.reshape(defaults, (3, -1)),
-        rng.uniform(-1.0, 1.0, (3, s.y.shape[0])),
+        rng.uniform(-1.0, 1.0, (3, s.y.shape[0])), rng.uniform(0.5, 1.5, (3, s.n.shape[0])),
     ]  # fmt: skip
-    variables = [s.t, s.q, s.qd, s.u, s.ud, s.p, s.y]
+    variables = [s.t, s.q, s.qd, s.u, s.ud, s.p, s.y, s.n]
 
     def evaluate(expression: ca.SX) -> np.ndarray:
         f = ca.Function("probe", variables, [ca.densify(ca.vec(expression))])

@@ -6,7 +6,7 @@ Notation as in the design: q' = C(q,t) u + D(q,t); a dot is a total time derivat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import casadi as ca
 import sympy as sp
@@ -18,7 +18,10 @@ from dalembert.model.vectors import derivative
 
 @dataclass(frozen=True)
 class Symbols:
-    """Graph variables: time, coordinates, coordinate rates (free), speeds, their rates, parameters, unknowns."""
+    """Graph variables: time, coordinates, coordinate rates (free), speeds, their rates, parameters, unknowns.
+
+    n are the multipliers of the constraints in the order stated, where laws may read them.
+    """
 
     t: ca.SX
     q: ca.SX
@@ -27,6 +30,7 @@ class Symbols:
     ud: ca.SX
     p: ca.SX
     y: ca.SX
+    n: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
 
     @classmethod
     def of(cls, statement: Statement) -> Symbols:
@@ -40,6 +44,7 @@ class Symbols:
             ca.SX.sym("ud", nu),
             ca.SX.sym("p", len(statement.parameters)),
             ca.SX.sym("y", len(statement.unknowns)),
+            ca.SX.sym("n", len(statement.constraints)),
         )
 
     @property
@@ -96,6 +101,8 @@ class Kinematics:
             atoms[derivative(u, t)] = s.ud[k]
         for k, y in enumerate(statement.unknowns):
             atoms[y] = s.y[k]
+        for k in range(s.n.shape[0]):
+            atoms[statement.constraints[k].multiplier] = s.n[k]
         return atoms
 
     def lowering(self, statement: Statement) -> Lowering:

@@ -15,7 +15,7 @@ from dalembert.equations.checks.inertia import Carrier, Inertias
 from dalembert.equations.functions import Functions
 from dalembert.equations.instants import Kinks
 from dalembert.equations.kernels import Kernels, found
-from dalembert.equations.laws import Row, are_ideal, count_curved, have_friction
+from dalembert.equations.laws import Row, are_algebraic, are_ideal, count_curved, have_friction, implied_rows
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.naming import finite_number, name_of
 from dalembert.equations.quantities import STATED, Quantity
@@ -129,6 +129,16 @@ class System:
     def friction(self) -> bool:
         """Whether one of the reactions rubs."""
         return have_friction(self.rows)
+
+    @cached_property
+    def algebraic(self) -> bool:
+        """Whether one of the unknowns follows from a law."""
+        return are_algebraic(self.rows)
+
+    @cached_property
+    def implied(self) -> tuple[int, ...]:
+        """The rows without a reaction, which the other equations keep once they hold."""
+        return implied_rows(self.rows)
 
     @cached_property
     def curved(self) -> int:

@@ -49,6 +49,7 @@ class ExpressionText:
         self, symbols: dict[str, sp.Expr], definitions: Mapping[str, Any], time: sp.Symbol, fault: Callable[[str], None]
     ) -> None:
         self.symbols, self._definitions, self._time, self._fault = symbols, dict(definitions), time, fault
+        self.functions = dict(FUNCTIONS)  # tables of the model come to them
         self._open: list[str] = []  # definitions that are being read
         self._sizes: dict[str, Size] = {}  # of those that were
 
@@ -165,9 +166,9 @@ class ExpressionText:
         return self._refuse(where + str(UnknownNameError(name, [*{**found, **self._definitions}], f"`{text}`")))
 
     def _call(self, name: str, args: list[ast.expr], where: str, text: str) -> sp.Expr:
-        if name not in FUNCTIONS:
-            return self._refuse(where + str(UnknownNameError(name, FUNCTIONS, f"the functions (`{text}`)")))
-        function, least, most = FUNCTIONS[name]
+        if name not in self.functions:
+            return self._refuse(where + str(UnknownNameError(name, self.functions, f"the functions (`{text}`)")))
+        function, least, most = self.functions[name]
         if not least <= len(args) <= most:
             need = str(least) if least == most else f"{least} to {most}"
             return self._refuse(f"{where}`{name}` in `{text}` takes {need} arguments, got {len(args)}")

@@ -11,6 +11,7 @@ from sympy.printing.str import StrPrinter
 
 from dalembert.errors import ModelError
 from dalembert.importers.expression_text import FUNCTIONS, RATE
+from dalembert.model.tables import Table
 
 
 class ExpressionWriter(StrPrinter):
@@ -23,7 +24,7 @@ class ExpressionWriter(StrPrinter):
     def text(self, expression: Any) -> str | int | float:
         """A number as it is, anything else as text."""
         e = sp.sympify(expression)
-        heads = {f.func.__name__ for f in e.atoms(sp.Function) if not isinstance(f, AppliedUndef)}
+        heads = {f.func.__name__ for f in e.atoms(sp.Function) if not isinstance(f, AppliedUndef | Table)}
         if not isinstance(e, sp.Expr) or heads - set(FUNCTIONS) or e.has(Relational, sp.Integral, sp.Subs, sp.I):
             raise self._refuse(expression)
         if e.is_Integer:

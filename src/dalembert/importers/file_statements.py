@@ -13,7 +13,7 @@ from dalembert.importers.file_positions import Where
 from dalembert.importers.file_values import FileValues, spelt
 from dalembert.importers.file_verbs import GROUPS, ORDER
 from dalembert.importers.limits import MOST_COORDINATES, MOST_FAULTS, brief
-from dalembert.importers.model_tables import NAMES, Entry, Tables, check_keys, read_table
+from dalembert.importers.model_tables import Entry, Tables, check_keys, read_table
 from dalembert.model.model import Model
 from dalembert.model.time_symbols import function_of_time
 from dalembert.printable import printable
@@ -21,7 +21,7 @@ from dalembert.stages import stage
 
 PLACES = ("first", "second", "blade", "hub", "centre", "plane", "at", "on")
 JOINTS = ("driving", "driven", "joint")
-TEXTS = ("name", "unit", "servo", "speeds", "constraint")
+TEXTS = ("name", "unit", "servo", "speeds", "constraint", "kind", "ends", "determines")
 CHOICES = ("formulation", "drift", "integrator")
 
 
@@ -89,11 +89,10 @@ class Statements:
     def _declare(self) -> None:
         """Symbols and kinematics."""
         model, symbols = self.model, self.values.text.symbols
-        coordinates, speeds, unknowns = (self._names(kind) for kind in NAMES)
+        coordinates, speeds = (self._names(kind) for kind in ("coordinates", "speeds"))
+        unknowns = self._unknowns()
         if coordinates:
             model.coordinates([function_of_time(name) for name in coordinates])
-        if unknowns:
-            model.unknowns(" ".join(unknowns))
         numbers, self.dependent = read_parameters(
             self.values, self.file.tables["parameters"], self.file.positions.table("parameters")
         )
@@ -107,6 +106,19 @@ class Statements:
         elif kinematics:
             self.fault("[kinematics] gives rates in terms of speeds; name these by `speeds`")
         self._learn()
+
+    def _unknowns(self) -> list[str]:
+        """The unknowns, declared; a list of names, or a table of names and where Newton's method starts."""
+        said, where = self.file.values.get("unknowns", []), self.file.positions.table("unknowns")
+        if not isinstance(said, dict):
+            names = self._names("unknowns")
+            if names:
+                self.model.unknowns(" ".join(names))
+            return names
+        starts = {n: self.values.number(v, where.value(n)) for n, v in said.items() if self.values.fits(n, where)}
+        if starts:
+            self.model.unknowns(**starts)
+        return [*starts]
 
     def _kinematics(self, coordinates: list[str]) -> Any:
         """{coordinate: rate}, or equations that are zero, as the file says it."""
@@ -137,12 +149,20 @@ class Statements:
             raise ManyFaultsError(self.faults)
         self.values.text.symbols.update({spelt(name): f for name, f in self.functions().items()})
 
+    def _learn_multipliers(self) -> None:
+        """Make the names of constraints known to expressions: there they stand for their multipliers."""
+        known = self.values.text.symbols
+        names = [c.name for c in self.model.statement.constraints if c.name.isidentifier() and c.name not in known]
+        known.update({name: sp.Symbol(name) for name in names})
+
     # -- statements ------------------------------------------------------------------------------------------------
 
     def _state(self, kind: str, entry: Entry) -> None:
         """Say one entry with its verb, and keep what comes back under its name."""
         name = entry.values.get("name")
-        if kind in ("bodies", "particles", "beams", "quaternions") and not self.values.fits(name, entry.where):
+        if kind in ("tables", "bodies", "particles", "beams", "quaternions") and not self.values.fits(
+            name, entry.where
+        ):
             return
         arguments = {key: self._argument(key, v, entry) for key, v in entry.values.items()}
         if any(v is None for v in arguments.values()):
@@ -155,6 +175,10 @@ class Statements:
         }.get(kind)  # fmt: skip
         if known is not None and isinstance(name, str):
             known[name] = result
+        if kind in ("constraints", "joints", "contacts"):
+            self._learn_multipliers()
+        if kind == "tables" and isinstance(name, str):
+            self.values.text.functions[name] = (result, 1, 1)
         if kind in ("bodies", "beams", "quaternions"):
             self._learn()
 
@@ -170,6 +194,8 @@ class Statements:
             return values.joint(value, where)
         if key == "points":
             return self._points(value, where)
+        if entry.verb == "table":  # its times and values
+            return [values.number(v, where.part(f"[{k}]")) for k, v in enumerate(_listed(value))]
         if key == "rotation":
             return values.rotation(value, where)
         if key == "surface":
@@ -244,10 +270,6 @@ class Statements:
 
     def occasions(self) -> list[Any]:
         """Events and clocks."""
-        symbols = {c.name: sp.Symbol(c.name) for c in self.model.statement.constraints if c.name.isidentifier()}
-        self.values.text.symbols.update(
-            {name: s for name, s in symbols.items() if name not in self.values.text.symbols}
-        )
         return [self._occasion(kind, entry) for kind in ("events", "clocks") for entry in self._complete(kind)]
 
     def _occasion(self, kind: str, entry: Entry) -> Any:
@@ -272,3 +294,7 @@ def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
     inner = {name: v for name, v in table.items() if isinstance(v, dict)}
     plain = {name: v for name, v in table.items() if name not in inner}
     return plain | {f"{name}.{key}": v for name, rest in inner.items() for key, v in _flat(rest).items()}
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]

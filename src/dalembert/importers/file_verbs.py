@@ -15,6 +15,7 @@ from dalembert.model.model import Model
 
 GROUPS: Mapping[str, type] = {"joints": Joints, "contacts": Contacts, "elements": Elements, "beams": Beams}
 VERBS: Mapping[str, str] = {  # lists by name and the verbs of the model behind them
+    "tables": "table",
     "quaternions": "quaternion",
     "bodies": "body",
     "particles": "particle",
@@ -24,13 +25,15 @@ VERBS: Mapping[str, str] = {  # lists by name and the verbs of the model behind 
     "torques": "torque",
     "matrices": "matrices",
     "constraints": "constrain",
+    "conditions": "condition",
+    "laws": "law",
     "nonideal": "nonideal",
     "outputs": "output",
     "lines": "line",
 }
 ORDER = (  # in which lists are read and written: what others refer to comes first
-    "quaternions", "beams", "bodies", "particles", "generalized_forces", "energy", "joints", "contacts", "elements",
-    "forces", "torques", "matrices", "constraints", "nonideal", "outputs", "lines",
+    "tables", "quaternions", "beams", "bodies", "particles", "generalized_forces", "energy", "joints", "contacts",
+    "elements", "forces", "torques", "matrices", "constraints", "conditions", "laws", "nonideal", "outputs", "lines",
 )  # fmt: skip
 KIND = "kind"  # the key that names the verb of a group
 

@@ -109,6 +109,8 @@ def _faults_of(value: Value) -> list[str]:
         return [f"{brief(where)} has the control character {printable(bad[0])} in it"] if bad else []
     if isinstance(content, int) and content.bit_length() > LARGEST_NUMBER:
         return [f"{brief(where)} is a number of more than 300 digits; write it as 1.0e3"]
+    if isinstance(content, list) and all(type(entry) in (int, float) for entry in content):
+        return []  # data; `MOST_VALUES` limits them
     most = MOST_ENTRIES if isinstance(content, list) else MOST_NAMES
     if isinstance(content, list | dict) and len(content) > most:
         return [f"{brief(where)} has {len(content):,} entries; a model file may have {most}, state more in Python"]

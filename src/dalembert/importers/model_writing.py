@@ -90,6 +90,9 @@ class _Writing:
         more = {"kinematics": self._equations(), "gravity": self._value(self.model.statement.gravity)}
         if not any(self.of("gravity")):
             del more["gravity"]
+        starts = {name: float(value) for s in self.of("unknowns") for name, value in s.options.items()}
+        if starts:
+            more["unknowns"] = {name: starts.get(name, 0.0) for name in names["unknowns"]}
         return pairs_text({"name": self.model.name, **{key: found for key, found in (names | more).items() if found}})
 
     def tables(self) -> Iterable[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.equations.laws import Algebraic
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
 from dalembert.initial.degeneracy import check_degeneracy
@@ -19,7 +20,7 @@ from dalembert.initial.joint_rows import joint_coordinates
 from dalembert.initial.levels import ALL, level
 from dalembert.initial.metric import position_metric, speed_metric, weighted
 from dalembert.initial.request import Task
-from dalembert.initial.servo import check_servos
+from dalembert.initial.servo import check_servos, undetermined
 from dalembert.initial.stage import Stage
 from dalembert.motion.state import State
 
@@ -35,6 +36,14 @@ def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, param
     found = _accelerations()(system, t, q, u, parameters)
     check_degeneracy(system, t, q, u, parameters, found.scales)
     if found.status:
+        starts = np.array([row.law.start if isinstance(row.law, Algebraic) else 0.0 for row in system.rows])
+        state = State(system, float(t), q, u, np.zeros(system.nu), starts, parameters)
+        lost = undetermined(state) if system.algebraic else ()
+        if lost:
+            raise InitialStateError(
+                f"`{system.name}` at t = {t:g}: the equations of motion, the constraints and the laws together do not "
+                f"determine {', '.join(f'`{name}`' for name in lost)}; state a law that contains it, or another start"
+            )
         raise InitialStateError(f"`{system.name}` at t = {t:g}: {found.status.message}")
     if not math.isfinite(found.balance):
         raise InitialStateError(

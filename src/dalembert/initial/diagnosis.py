@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.equations.labels import groups_of
+from dalembert.equations.laws import Algebraic, Row
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.initial.degeneracy import degenerate_rows, describe
 from dalembert.initial.dependence import DEPENDENT, OPEN, Scaled, combinations, scale, sparse_basis
+from dalembert.initial.servo import undetermined
 from dalembert.motion.state import State
 from dalembert.text_tables import html_table
 
@@ -21,6 +23,20 @@ DISTANCE = 1e-8  # coordinates and speeds closer than this agree
 CONFLICT = 1e-6  # accelerations that agree to this fraction of the largest there is do not conflict
 SHARE = 1e-3  # part of an almost free motion that is worth naming
 SHOWN = 6  # entries of a list that are printed
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """A condition of a level that the servo constraint `behind` hides, and the unknown that enforces it, if any."""
+
+    name: str
+    level: str
+    behind: str
+    unknown: str
+
+    def __str__(self) -> str:
+        kept = f"enforced by `{self.unknown}`" if self.unknown else "implied in turn"
+        return f"`{self.name}` at {self.level} level, derived from `{self.behind}`, {kept}"
 
 
 @dataclass(frozen=True)
@@ -85,7 +101,8 @@ class Diagnosis:
     not matter. `unique[name]` says whether the reaction of a constraint, or of a group of them stated in one list, is
     unique (the generalised reactions of all together always are). `massless` are motions without inertia that no
     constraint prevents; `determined` says whether accelerations are unique. `degenerate` are constraints whose
-    gradient vanishes wherever they hold, so that nothing enforces them.
+    gradient vanishes wherever they hold, so that nothing enforces them. `hidden` are the conditions that servo
+    constraints of higher index hide and that `compile` derived.
     """
 
     title: str
@@ -102,6 +119,7 @@ class Diagnosis:
     massless: tuple[Mapping[str, float], ...]
     determined: bool
     degenerate: tuple[str, ...]
+    hidden: tuple[Hidden, ...] = ()
 
     @property
     def rank(self) -> int:
@@ -147,6 +165,7 @@ class Diagnosis:
         lines = [
             ("degrees of freedom", [f"{self.dof} ({self.position_dof} in position) of {self.speeds} speeds"]),
             ("constraints", [counts + (f"; independent: {ranks}" if ranks else "")]),
+            *([("hidden conditions", [str(h) for h in self.hidden])] if self.hidden else []),
         ]
         if self.rank or self.redundant:
             lines += [
@@ -186,10 +205,12 @@ def diagnose(system: System, state: State) -> Diagnosis:
         raise PairingError(f"the state belongs to `{state.system.name}`, not to `{system.name}`")
     at = (state.t, state.q, state.u, state.parameters)
     A, b, W = system.linearised_rows(*at, more=np.concatenate([state.udot, state.multipliers]))
+    rows = [k for k, row in enumerate(system.rows) if not isinstance(row.law, Algebraic)]  # laws restrain no motion
+    hidden = [row for row in system.rows if row.behind]
+    A, b, W, names = A[rows], b[rows], W[rows], tuple(system.constraint_names[k] for k in rows)
     scaled = scale(system.mass_matrix(*at), A, W)
-    names = system.constraint_names
     found = combinations(scaled)
-    counts = {level: system.count(level) for level in LEVELS}
+    counts = {level: sum(system.rows[k].level == level for k in rows) for level in LEVELS}
     ends = np.cumsum([counts[level] for level in LEVELS])
     ranks = [scaled.rank_of(slice(0, int(end))) for end in ends[:2]] + [scaled.rank]
     return Diagnosis(
@@ -200,14 +221,20 @@ def diagnose(system: System, state: State) -> Diagnosis:
         ranks=dict(zip(LEVELS, np.diff(ranks, prepend=0).tolist(), strict=True)),
         singular_values=scaled.singular_values,
         redundant=tuple(Redundancy(names[k], _named(names, terms)) for k, terms in found.items()),
-        conflicting=tuple(_conflicts(state, scaled, (A, b), found)),
-        unique=_uniqueness(names, scaled),
-        nearest=_nearest(system, scaled),
+        conflicting=tuple(_conflicts(state, scaled, (names, A, b), found)),
+        unique=_uniqueness(names, scaled) | {system.rows[k].name: True for k in system.implied},
+        hidden=tuple(Hidden(row.name, row.level, row.behind, _enforcing(system, row)) for row in hidden),
+        nearest=_nearest(system, names, scaled),
         singular_mass=not scaled.regular_mass,
         massless=tuple(_motion(system, row) for row in sparse_basis(scaled.massless)),
-        determined=scaled.determined,
+        determined=not undetermined(state) if system.algebraic else scaled.determined,
         degenerate=degenerate_rows(system, *at),
     )
+
+
+def _enforcing(system: System, row: Row) -> str:
+    """The unknown that enforces a row, empty if there is none."""
+    return "" if row.law.unknown is None else system.unknowns[row.law.unknown]
 
 
 def describe_motions(motions: Sequence[Mapping[str, float]]) -> str:
@@ -216,10 +243,13 @@ def describe_motions(motions: Sequence[Mapping[str, float]]) -> str:
 
 
 def _conflicts(
-    state: State, scaled: Scaled, rows: tuple[np.ndarray, np.ndarray], found: Mapping[int, Mapping[int, float]]
+    state: State,
+    scaled: Scaled,
+    rows: tuple[Sequence[str], np.ndarray, np.ndarray],
+    found: Mapping[int, Mapping[int, float]],
 ) -> list[Conflict]:
     """Dependent rows whose right-hand sides do not follow from the others, at the lowest level at which that shows."""
-    system, (A, b), (t, q, u, p) = state.system, rows, (state.t, state.q, state.u, state.parameters)
+    system, (names, A, b), (t, q, u, p) = state.system, rows, (state.t, state.q, state.u, state.parameters)
     phi, psi, f = system.position_residual(t, q, p), system.velocity_residual(t, q, u, p), system.forces(t, q, u, p)
     lengths = np.linalg.norm(A, axis=1)
     scaled_b = np.abs(b * scaled.rows)
@@ -229,7 +259,7 @@ def _conflicts(
         ("velocity", psi, DISTANCE * lengths),
         ("acceleration", b, CONFLICT * fastest / scaled.rows),
     ]
-    names, conflicts = system.constraint_names, []
+    conflicts = []
     for row, terms in found.items():
         for level, values, allowed in sides:
             if max([row, *terms]) >= len(values):
@@ -250,7 +280,7 @@ def _uniqueness(names: Sequence[str], scaled: Scaled) -> dict[str, bool]:
     return unique
 
 
-def _nearest(system: System, scaled: Scaled) -> Nearness | None:
+def _nearest(system: System, names: Sequence[str], scaled: Scaled) -> Nearness | None:
     if scaled.rank == 0:
         return None
     left, values, right = scaled.decomposition
@@ -258,7 +288,7 @@ def _nearest(system: System, scaled: Scaled) -> Nearness | None:
     shares = left[:, k] * np.sign(left[np.argmax(np.abs(left[:, k])), k])
     return Nearness(
         float(values[k]),
-        {system.constraint_names[j]: float(shares[j]) for j in range(system.nc) if abs(shares[j]) > SHARE},
+        {name: float(share) for name, share in zip(names, shares, strict=True) if abs(share) > SHARE},
         _motion(system, scaled.back @ right[k], least=SHARE),
     )
 

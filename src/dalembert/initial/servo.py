@@ -1,13 +1,16 @@
-"""Whether the unknowns of servo constraints can enforce them in a state."""
+"""Whether the unknowns of servo constraints and of laws are determined in a state."""
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 
+from dalembert.equations.functions import flat
 from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
 from dalembert.initial.dependence import scale
+from dalembert.motion.state import State
 
 SINGULAR = 1e-13  # reciprocal condition of the scaled equations below which they have no unique solution
 INVOLVED = 1e-6  # component of a null vector above which a servo constraint or its unknown takes part
@@ -21,13 +24,14 @@ def check_servos(system: System, t: float, q: np.ndarray, u: np.ndarray, paramet
     """
     if not system.unknowns:
         return
-    n = system.nc - system.curved
-    enforced = {k: system.unknowns[j] for j, k in rows_by_unknown(system.rows[:n]).items()}
+    rows = [k for k in range(system.nc - system.curved) if k not in system.implied]
+    n, names = len(rows), [system.rows[k].name for k in rows]
+    enforced = {k: system.unknowns[j] for j, k in rows_by_unknown([system.rows[row] for row in rows]).items()}
     servos = sorted(enforced)
     if not servos:
         return
-    A = system.constraint_jacobian(t, q, u, parameters)[:n]
-    W = system.directions(t, q, u, parameters)[:n]
+    A = system.constraint_jacobian(t, q, u, parameters)[rows]
+    W = system.directions(t, q, u, parameters)[rows]
     scaled = scale(system.mass_matrix(t, q, u, parameters), A, W)
     K = np.block([[scaled.M, -scaled.W.T], [scaled.A, np.zeros((n, n))]])
     left, values, right = np.linalg.svd(K)
@@ -36,7 +40,7 @@ def check_servos(system: System, t: float, q: np.ndarray, u: np.ndarray, paramet
     bad = [k for k in servos if share[k] > INVOLVED]
     if not bad:
         return
-    constraints = ", ".join(f"`{system.rows[k].name}`" for k in bad)
+    constraints = ", ".join(f"`{names[k]}`" for k in bad)
     unknowns = ", ".join(f"`{enforced[k]}`" for k in bad)
     who = (
         f"servo constraint {constraints}: its unknown {unknowns} does not influence it"
@@ -47,3 +51,28 @@ def check_servos(system: System, t: float, q: np.ndarray, u: np.ndarray, paramet
         f"`{system.name}`: {who} in this state (the matrix A M^-1 B is singular, reciprocal condition "
         f"{values[-1] / values[0]:.1e}); choose another unknown or state"
     )
+
+
+def undetermined(state: State) -> tuple[str, ...]:
+    """Multipliers, unknowns and speeds that balance, constraints and laws together leave open near a state."""
+    system = state.system
+    n = system.nu + system.nc
+    x = np.concatenate([[state.t], state.q, state.u, state.parameters, state.udot, state.multipliers])
+    J = system.derived_kernel("gradients of laws", lambda: _gradients(system))(x).reshape(n, n)
+    if not np.isfinite(J).all():
+        return ()
+    for axis in (1, 0):  # free of units: unit rows, then unit columns
+        length = np.abs(J).max(axis=axis, keepdims=True)
+        J = J / np.where(length > 0.0, length, 1.0)
+    _, values, right = np.linalg.svd(J)
+    share = np.abs(right[values <= SINGULAR * values[0]]).max(axis=0, initial=0.0)
+    unknown = {k: system.unknowns[j] for j, k in rows_by_unknown(system.rows).items()}
+    names = [*(f"{u}'" for u in system.speeds), *(unknown.get(k, row.name) for k, row in enumerate(system.rows))]
+    return tuple(name for name, part in zip(names, share, strict=True) if part > INVOLVED)
+
+
+def _gradients(system: System) -> ca.Function:
+    """d(balance, acceleration rows)/d(u', la), flat, as a function of (x, u', la)."""
+    m = system.mechanics
+    J = ca.jacobian(ca.vertcat(m.balance, m.acceleration), ca.vertcat(m.udot, m.la))
+    return ca.Function("gradients", [m.y], [ca.densify(flat(J))])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import sympy as sp
@@ -10,7 +11,7 @@ import sympy as sp
 from dalembert.model.declarations import Declarations
 from dalembert.model.names import Names
 from dalembert.model.reading import Reader, level_of, listed
-from dalembert.model.statement import Constraint, Level, Statement
+from dalembert.model.statement import Constraint, Level, Role, Statement
 
 
 class ConstraintReader:
@@ -36,6 +37,24 @@ class ConstraintReader:
             units = [""] * len(expressions)
         rows = enumerate(zip(expressions, servos, units, strict=True))
         return tuple(self._one(e, f"{name}[{k}]", s, u) for k, (e, s, u) in rows)
+
+    def law(self, expression: Any, name: str, determines: Any, unit: str) -> Constraint:
+        """An equation that determines an unknown and restrains no motion."""
+        self._names.claim(name, "constraint")
+        read = self._read.scalar(expression, f"law `{name}`")
+        unknown = self._names.symbol(determines)
+        if unknown not in self._statement.unknowns:
+            self._read.fault(f"law `{name}`: `{determines}` is not among model.unknowns")
+            unknown = None
+        self._statement.constraints.append(Constraint(name, read, Level.ACCELERATION, unknown, unit, Role.LAW))
+        return self._statement.constraints[-1]
+
+    def condition(self, expression: Any, name: str, unit: str) -> Constraint:
+        """A constraint without a reaction."""
+        held = self._one(expression, name, None, unit)
+        if held in self._statement.constraints:
+            self._statement.constraints[-1] = held = replace(held, role=Role.CONDITION)
+        return held
 
     def _one(self, expression: Any, name: str, servo: Any, unit: str) -> Constraint:
         self._names.claim(name, "constraint")

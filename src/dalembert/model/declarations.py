@@ -55,10 +55,13 @@ class Declarations:
             self._statement.parameters[symbol] = self._read.number(value, f"parameter `{symbol.name}`")
         return tuple(new)
 
-    def unknowns(self, names: str) -> tuple[sp.Expr, ...]:
-        """Algebraic unknowns."""
-        new = self._declare(names, "unknown")
+    def unknowns(self, names: str, starts: Mapping[str, Any]) -> tuple[sp.Expr, ...]:
+        """Algebraic unknowns: those in `names`, then those with a start for Newton's method."""
+        new = self._declare(names, "unknown") if names or not starts else ()
+        new += tuple(symbol for name in starts for symbol in self._declare(name, "unknown"))
         self._statement.unknowns.extend(new)
+        for name, symbol in zip(starts, new[len(new) - len(starts) :], strict=True):
+            self._statement.starts[symbol] = self._read.number(starts[name], f"start of unknown `{name}`")
         return new
 
     def quaternion(self, name: str, speeds: str) -> Quaternion:

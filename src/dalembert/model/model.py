@@ -142,9 +142,13 @@ class Model:
         return self._declare.parameters({**(symbols or {}), **{sp.Symbol(name): v for name, v in defaults.items()}})
 
     @said()
-    def unknowns(self, names: str) -> tuple[sp.Expr, ...]:
-        """New algebraic unknowns without inertia (control forces, moments), as functions of time."""
-        return self._declare.unknowns(names)
+    def unknowns(self, names: str = "", /, **starts: float) -> tuple[sp.Expr, ...]:
+        """New algebraic unknowns without inertia (control forces, moments), as functions of time.
+
+        Each is determined by a servo constraint or a law. Laws are solved by Newton's method, which looks for an
+        unknown near its start: `model.unknowns("T", N=100.0)` starts at T = 0 and N = 100.
+        """
+        return self._declare.unknowns(names, starts)
 
     @said()
     def quaternion(self, name: str, *, speeds: str) -> Quaternion:
@@ -331,6 +335,38 @@ class Model:
         return self._constraints.constrain(expression, name, servo, unit)
 
     @said()
+    def condition(self, expression: Any, *, name: str | None = None, unit: str = "") -> Constraint:
+        """A constraint without a reaction: the other constraints and the equations of motion keep it once it holds.
+
+        Initial states must satisfy it, drift controls restore it, the certificate judges it. Conditions of this kind
+        come with servo constraints of higher index: where an unknown cannot influence its constraint, but a hidden one
+        behind it. `compile` finds those hidden behind accelerations by itself; state others beside what enforces them:
+
+            model.condition(path, name="path")
+            model.constrain(heading, name="heading", servo=Md)
+        """
+        name = name or f"condition_{len(self.statement.constraints) + 1}"
+        return self._constraints.condition(expression, name, unit)
+
+    @said()
+    def law(self, expression: Any, *, determines: Any, name: str | None = None, unit: str = "") -> Constraint:
+        """A law f(r, q, u, t) = 0 of a reaction or another unknown; `expression` = 0 determines one unknown.
+
+        It may contain coordinates, speeds, accelerations, parameters, time, all unknowns and the multipliers of
+        constraints, `constraint.multiplier`. Creep that grows with the square root of the normal force, for example:
+
+            floor = model.constrain(y, name="floor")
+            (T,) = model.unknowns("T")
+            model.force([T, 0], at=P)
+            model.law(T + k * sqrt(floor.multiplier) * x.diff(), determines=T)
+
+        All laws are solved together with the accelerations and multipliers by Newton's method, whose start can be given
+        with `unknowns`.
+        """
+        name = name or f"law_{sum(c.law for c in self.statement.constraints) + 1}"
+        return self._constraints.law(expression, name, determines, unit)
+
+    @said()
     def nonideal(
         self,
         constraint: Constraint | str | None = None,
@@ -431,7 +467,10 @@ class Model:
         rates = [derivative(q, self.t) - u for q, u in zip(rest, new, strict=True)]
         coordinates, speeds = set(s.coordinates), {*s.speeds, *new}
         # Levels anew: a constraint may name a speed that was declared after it.
-        constraints = [replace(c, level=level_of(c.expression, coordinates, speeds) or c.level) for c in s.constraints]
+        constraints = [
+            c if c.law else replace(c, level=level_of(c.expression, coordinates, speeds) or c.level)
+            for c in s.constraints
+        ]
         return replace(
             s,
             speeds=[*s.speeds, *new],

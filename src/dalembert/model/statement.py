@@ -99,15 +99,38 @@ class Matrices:
     force: sp.Matrix
 
 
+class Role(enum.Enum):
+    """What an equation is for: to restrain the motion, to determine an unknown, to hold by itself."""
+
+    CONSTRAINT = "constraint"
+    LAW = "law"
+    CONDITION = "condition"
+
+
 @dataclass(frozen=True)
 class Constraint:
-    """An expression that must stay zero; with `servo`, an unknown enforces it instead of an ideal reaction."""
+    """An expression that must stay zero; with `servo`, an unknown enforces it instead of an ideal reaction.
+
+    Where its `role` is a law it restrains no motion: it determines the unknown `servo` from the state, the
+    accelerations, other unknowns and multipliers. A condition has no reaction: the others keep it once it holds.
+    """
 
     name: str
     expression: sp.Expr
     level: Level
     servo: sp.Expr | None = None
     unit: str = ""  # of the expression, for messages
+    role: Role = Role.CONSTRAINT
+
+    @property
+    def law(self) -> bool:
+        """Whether it determines an unknown and restrains no motion."""
+        return self.role is Role.LAW
+
+    @property
+    def multiplier(self) -> sp.Symbol:
+        """The symbol of its multiplier, for laws, outputs and events."""
+        return sp.Symbol(self.name)
 
 
 @dataclass(frozen=True)
@@ -192,6 +215,7 @@ class Statement:
     kinematics: list[sp.Expr] = field(default_factory=list)  # each zero, linear in the coordinate rates
     parameters: dict[sp.Symbol, float] = field(default_factory=dict)
     unknowns: list[sp.Expr] = field(default_factory=list)
+    starts: dict[sp.Expr, float] = field(default_factory=dict)  # where Newton's method looks for unknowns, if not at 0
     invariants: list[tuple[str, sp.Expr]] = field(default_factory=list)  # zero by the kinematics themselves
     defaults: dict[sp.Expr, float] = field(default_factory=dict)  # where a guess starts, if not at zero
     particles: list[Particle] = field(default_factory=list)

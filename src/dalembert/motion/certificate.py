@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from dalembert.motion.verification import Deviation, Verification
+from dalembert.run.run_facts import Passage
 from dalembert.text_tables import html_table
 
 DEPENDENT = 1e-6  # reciprocal condition below which constraints count as dependent
+SHOWN = 12  # passages listed
 LEVELS = ("position", "velocity", "acceleration", "solve", "energy")  # in the order they are shown
 
 
@@ -69,6 +71,7 @@ class Certificate:
     minus work done, relative to the energy turned over). `condition` is the smallest reciprocal condition met in the
     constraint solve (1 is perfect, 0 singular); `dependent` are the sample times at which it was practically zero.
     `powers` are the constraints that exchange energy, at up to 200 of the samples; they do not affect `ok`.
+    `passages` are the positions in which constraints became dependent; one that could not be passed is not OK.
     `events` has a line per event; events do not affect `ok`. `verification` is what a second run says about the error.
     `not_unique` names the constraints whose multipliers are not unique because constraints are redundant throughout.
     `ok` is True if every finding holds and the run reached its end. Without samples there are no findings, and the
@@ -91,14 +94,16 @@ class Certificate:
     least: bool = True  # multipliers that are not unique are the least ones
     events: tuple[str, ...] = ()
     verification: Verification | None = None
+    passages: tuple[Passage, ...] = ()
 
     @property
     def ok(self) -> bool:
         """Whether the run reached its end and every finding held; False if there was nothing to judge.
 
+        A position in which constraints became dependent must have been passed by a step that is known to be accurate.
         If the motion was verified, no coordinate may differ from the second run by more than a thousandth of its size.
         """
-        return self.success and bool(self.findings) and not self.failures and not self._rough
+        return self.success and bool(self.findings) and not (self.failures or self._rough or self._lost)
 
     @property
     def estimated_error(self) -> float:
@@ -108,6 +113,10 @@ class Certificate:
     @property
     def _rough(self) -> tuple[Deviation, ...]:
         return () if self.verification is None else self.verification.rough
+
+    @property
+    def _lost(self) -> tuple[Passage, ...]:
+        return tuple(passage for passage in self.passages if not passage.passed)
 
     @property
     def failures(self) -> tuple[Finding, ...]:
@@ -121,6 +130,8 @@ class Certificate:
             return f"NOT OK: {self.message}"
         if not self.findings:
             return "NOT OK: there are no samples to judge"
+        if self._lost:
+            return f"NOT OK: {self._lost[0]}; another branch starts there"
         if self.failures:
             worst = max(self.failures, key=lambda f: f.worst / f.allowed if f.worst == f.worst else np.inf)
             what = f"{worst.level} `{worst.name}` {worst.worst:.1e} at t = {worst.t:.4g}"
@@ -145,6 +156,7 @@ class Certificate:
             f"  energy change minus work done: at most {self.energy_error:.2e}",
             f"  power of constraints: {', '.join(map(str, self.powers)) or 'none'}",
             f"  conditioning of the constraint solve: at worst {self.condition:.1e} at t = {self.condition_t:.4g}",
+            *self._passed(),
             *self._remarks(),
             *self._accuracy(),
             *self._facts(),
@@ -164,6 +176,18 @@ class Certificate:
     def _facts(self) -> list[str]:
         cost = ", ".join(f"{count:,} {what}" for what, count in self.stats.items())
         return [f"  {line}" for line in (*self.events, self.method, f"{cost}; {self.message}", versions())]
+
+    def _passed(self) -> list[str]:
+        if not self.passages:
+            return []
+        shown = [f"    {passage}" for passage in self.passages[:SHOWN]]
+        if len(self.passages) > SHOWN:
+            shown.append(f"    and {len(self.passages) - SHOWN} more, the last at t = {self.passages[-1].t:.6g}")
+        return [
+            "  singular positions: constraints became dependent and another branch starts there;",
+            "  the motion is the one that goes on smoothly:",
+            *shown,
+        ]
 
     def _accuracy(self) -> list[str]:
         if self.verification is None:
@@ -205,7 +229,8 @@ def combine(parts: Sequence[Certificate], **whole: Any) -> Certificate:
             powers[p.name, p.kind] = max(powers.get((p.name, p.kind), p), p, key=lambda one: one.worst)
     judged = [part for part in parts if part.findings] or parts
     tightest = min(judged, key=lambda part: part.condition)
-    counts = {what: sum(part.stats.get(what, 0) for part in parts) for what in parts[0].stats}
+    kinds = dict.fromkeys(what for part in parts for what in part.stats)
+    counts = {what: sum(part.stats.get(what, 0) for part in parts) for what in kinds}
     combined = Certificate(
         title=" -> ".join(dict.fromkeys(part.title for part in parts)),
         findings=tuple(sorted(findings.values(), key=lambda f: LEVELS.index(f.level))),
@@ -221,6 +246,7 @@ def combine(parts: Sequence[Certificate], **whole: Any) -> Certificate:
         powers=tuple(powers.values()),
         not_unique=tuple(dict.fromkeys(name for part in parts for name in part.not_unique)),
         least=all(part.least for part in parts),
+        passages=tuple(passage for part in parts for passage in part.passages),
     )
     return replace(combined, **whole)
 

@@ -1,7 +1,8 @@
-"""Occurrences of events as plain values for files, and back."""
+"""Occurrences of events and singular positions as plain values for files, and back."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from dalembert.errors import FileError
 from dalembert.motion.archive import floats_in
 from dalembert.motion.state import State, state_shapes
 from dalembert.run.events import Doubt, Occurrence, Occurrences
+from dalembert.run.run_facts import Passage
 
 
 def packed(events: Occurrences) -> dict[str, Any]:
@@ -31,6 +33,19 @@ def unpacked(facts: Mapping[str, Any], systems: Sequence[System]) -> Occurrences
     ]  # fmt: skip
     doubts = {name: Doubt(*doubt) for name, doubt in facts.get("doubts", {}).items()}
     return Occurrences(tuple(found), tuple(facts["watched"]), doubts)
+
+
+def passages_in(facts: Mapping[str, Any]) -> tuple[Passage, ...]:
+    """The singular positions a file tells of; files of earlier versions tell of none."""
+    return tuple(
+        Passage(float(t), tuple(map(str, rows)), math.nan if error is None else float(error), str(obstacle))
+        for t, rows, error, obstacle in facts.get("passages", ())
+    )
+
+
+def packed_passages(passages: Sequence[Passage]) -> list[list[Any]]:
+    """Singular positions as lists, numbers and strings."""
+    return [[p.t, list(p.rows), p.error if math.isfinite(p.error) else None, p.obstacle] for p in passages]
 
 
 def identity(system: System) -> list[Any]:

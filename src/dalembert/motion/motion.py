@@ -17,7 +17,7 @@ from dalembert.initial.diagnosis import diagnose
 from dalembert.motion.archive import facts_in, floats_in, read_archive, reading
 from dalembert.motion.certificate import DEPENDENT, Certificate, Power, Tolerances, energy_finding, worst_of
 from dalembert.motion.equation_residuals import equation_residuals
-from dalembert.motion.files import identity, packed, system_of, unpacked
+from dalembert.motion.files import identity, packed, packed_passages, passages_in, system_of, unpacked
 from dalembert.motion.outputs import values_of
 from dalembert.motion.reactions import (
     Wrench,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dalembert.run.engine import Evaluation
-    from dalembert.run.run_facts import RunFacts
+    from dalembert.run.run_facts import Passage, RunFacts
     from dalembert.run.scales import Scales
 
 RESOLVED = 16.0 * float(np.finfo(float).eps)  # relative difference of times below which they are one
@@ -71,6 +71,7 @@ class Motion(Recorded):
     told: str = ""  # what made it in words, if that is all a file says
     events: Occurrences = field(default_factory=Occurrences)
     tolerances: Tolerances = field(default_factory=Tolerances)
+    passages: tuple[Passage, ...] = ()  # positions in which constraints became dependent
     verification: Verification | None = None  # what a second run said, see `verify`
     scales: Scales | None = None  # the sizes its tolerances are relative to
     known: Evaluation | None = None  # what a file or another motion holds; otherwise evaluated when first asked for
@@ -199,6 +200,7 @@ class Motion(Recorded):
             least=self.system.ideal,
             events=self.events.remarks,
             verification=self.verification,
+            passages=self.passages,
         )
         if not len(self):
             return facts
@@ -218,12 +220,13 @@ class Motion(Recorded):
         energies = (e.kinetic, e.potential, self.work)
         findings.append(energy_finding("E - E0 - W", self.t, energies, self.energy_balance, allowed.energy))
         k = int(np.argmin(e.condition))
+        worst = min((float(e.condition[k]), float(self.t[k])), self.facts.worst if self.facts else (np.inf, np.nan))
         return replace(
             facts,
             findings=tuple(findings),
             energy_error=float(np.abs(self.energy_balance).max()),
-            condition=float(e.condition[k]),
-            condition_t=float(self.t[k]),
+            condition=worst[0],
+            condition_t=worst[1],
             dependent=tuple(float(t) for t in self.t[dependent]),
             span=(float(self.t[0]), float(self.t[-1])),
             powers=tuple(Power(*values) for values in largest_powers(self)),
@@ -336,7 +339,8 @@ class Motion(Recorded):
         """Everything a file needs, as arrays by name; the facts are JSON."""
         facts = {"success": self.success, "message": self.message, "stats": self.stats, "method": self.method}
         facts |= {"system": identity(self.system), "names": [*self.system.coordinates, *self.system.speeds]}
-        facts |= {"events": packed(self.events), "scales": self._scales.values.tolist() if len(self) else []}
+        facts |= {"events": packed(self.events), "passages": packed_passages(self.passages)}
+        facts |= {"scales": self._scales.values.tolist() if len(self) else []}
         arrays = {name: getattr(self, name) for name in _shapes(self.system, len(self))}
         outputs = {f"o_{output.name}": self[output.name] for output in self.system.outputs}  # for other readers
         return {**arrays, "facts": np.array(json.dumps(facts)), **outputs}
@@ -360,6 +364,7 @@ class Motion(Recorded):
             told=str(facts["method"]),
             events=unpacked(facts["events"], systems),
             scales=_read_scales(system, facts.get("scales", [])),
+            passages=passages_in(facts),
             **arrays,
         )
         return replace(motion, known=motion.evaluated_again(**solved))

@@ -67,7 +67,7 @@ def largest_powers(motion: Source) -> list[tuple[str, float, float, str]]:
     for k in np.flatnonzero(power.max(axis=0) > POWERLESS * turnover):
         row, j = system.rows[k], int(np.argmax(power[:, k]))
         kind = row.law.kind
-        if kind != "servo" and row.level == "acceleration":
+        if kind not in ("servo", "law") and row.level == "acceleration":
             kind = "acceleration"
         elif kind == "ideal" and moving[k]:
             kind = "rheonomic" if row.level == "position" else "acatastatic"

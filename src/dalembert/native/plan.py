@@ -23,6 +23,8 @@ class Plan(Record):
         # What reactions can be: all of them along A; some rub; number of acceleration rows if one of them is not linear
         # in u'.
         *ints("ideal rubs curved"),
+        # Number of rows that are not solved for, as the others imply them, and where their numbers are in the integers.
+        *ints("implied implied_rows"),
         # Kernels: dynamics; motion, the whole right-hand side unrolled (0 if there is none); residual (phi, psi);
         # displacement (C s); invariant (h, h_q); energy (T, V); the least moves of q and of u onto the constraints,
         # unrolled (0 if there are none), and of the whole state onto constraints and energy, or constraints alone;
@@ -30,9 +32,12 @@ class Plan(Record):
         # gradients, for drift controls that work on the whole state.
         *ints("dynamics motion residual displacement invariant energy onto_positions onto_velocities"),
         *ints("onto_energy onto_constraints newton feedback_kernel gradients"),
-        # Kernels that sizes are found with: assembly (phi and invariants with gradients in q), speeds (psi and q' with
+        # psi, q' and their gradients in u, for formulations that eliminate speeds (0 if all are integrated); where it
+        # writes them.
+        *ints("speeds speed_rows"),
+        # Kernels that sizes are found with: assembly (phi and invariants with gradients in q), leads (psi and q' with
         # gradients in u; 0 if q' = u).
-        *ints("assembly speeds"),
+        *ints("assembly leads"),
         # Blocks of mem. x holds t, q, u, p; behind it an estimate of u' and of multipliers (xudot), if constraints are
         # not linear in u', the length of the step being made, and the options of the drift control, so that kernels
         # can read them as the tail of x.
@@ -55,10 +60,15 @@ class Plan(Record):
         # The static choice of a formulation: how many constraints are independent, their numbers, and those of the
         # speeds, the dependent ones first.
         *ints("chosen chosen_rows chosen_speeds"),
-        # Addresses of the exchangeable parts; `estimate` is 0 if `step` estimates the error itself.
-        *ints("accelerate feedback correct step prepare interpolate estimate"),
+        # Addresses of the exchangeable parts; `estimate` is 0 if `step` estimates the error itself, `eliminate` if all
+        # speeds are integrated. Otherwise `correct` calls `correct_drift`, then eliminates.
+        *ints("accelerate feedback correct step prepare interpolate estimate eliminate correct_drift"),
         # The saddle solvers of the equations of motion, and of the least moves in the mass metric (see `solve.solver`).
         *ints("factor solve factor_metric solve_metric"),
+        # Newton's method for laws: the kernel (0 if there is none), number of unknowns and of its outputs; where it
+        # reads (x, unknowns, stage, b), where it writes; the matrix, its scales, a step; in the integers, its pivots.
+        *ints("iteration unknowns iteration_in iteration_out iteration_matrix iteration_scale iteration_step"),
+        *ints("iteration_order"),
         # Records of parts: what an implicit integrator works with, and the events looked out for (0 if none).
         *ints("step_work watch"),
         # Counters and findings: evaluations; 1 if a static choice should be made again, negative while that is not
@@ -66,12 +76,17 @@ class Plan(Record):
         *ints("nfev stale rank unsolved"),
         # Evaluations the pivoted saddle solve did in the place of a formulation, and the first and last of their times.
         *ints("fallbacks"),
+        # Whether dependent speeds are integrated at present because the constraints hardly determine them; how often.
+        *ints("undetermined integrated"),
         *floats("first_fallback last_fallback"),
+        # The least quality of a solve since it was last set: a step looks at its stages.
+        *floats("least_quality"),
     )
 
 
 # Signatures of the exchangeable parts; their addresses stand in the plan.
 accelerate_type = i8(Plan, Floats)  # reads x in mem; leaves q', u', power, la, quality in `rates`
+eliminate_type = i8(Plan, Floats)  # makes dependent speeds in x follow from the others
 feedback_type = i8(Plan, Floats)  # may change b before the accelerations are solved for
 correct_type = i8(Plan, Floats, f8, Floats)  # moves a state (t, z) onto the constraints; returns a status
 step_type = f8(Plan, Floats, f8, f8, Floats, Floats, Floats, f8, f8)  # t, h, z, stages, znew, rtol, atol -> error norm
@@ -80,6 +95,7 @@ interpolate_type = i8(f8, f8, Floats, Floats, Floats, Floats)  # theta, h, z, st
 estimate_type = f8(Plan, f8, Floats, Floats, Floats, Floats, f8, f8)  # h, z, stages, znew, rates there, rtol, atol
 
 call_accelerate = caller(accelerate_type)
+call_eliminate = caller(eliminate_type)
 call_feedback = caller(feedback_type)
 call_correct = caller(correct_type)
 call_step = caller(step_type)
@@ -136,7 +152,7 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
 
 
 __all__ = [
-    "LANES", "Floats", "Ints", "Plan", "call_accelerate", "call_correct", "call_estimate", "call_feedback",
-    "call_interpolate", "call_kernel", "call_prepare", "call_step", "f8", "i8", "ints_at",
+    "LANES", "Floats", "Ints", "Plan", "call_accelerate", "call_correct", "call_eliminate", "call_estimate",
+    "call_feedback", "call_interpolate", "call_kernel", "call_prepare", "call_step", "f8", "i8", "ints_at",
     "lay_out", "move", "u8",
 ]  # fmt: skip

@@ -16,9 +16,9 @@ a vanishing determinant. That is a hidden position constraint: the mass centre m
 
     h = (x (L cos(theta) cos(phi) - b sin(theta) sin(phi)) + (y - R) (L cos(theta) sin(phi) + b sin(theta) cos(phi)))/L,
 
-p' = 2 V h/cos(theta) with V the speed along the car. Md acts on h'', but not on p'': so h is what Md enforces here, as
-h + p/R = 0, which keeps a car on the circle that starts there and would lead another one to it, p' = -2 V p/(R
-cos(theta)). Of x, y, phi, theta three remain free, as the paper counts, but with y instead of theta.
+p' = 2 V h/cos(theta) with V the speed along the car. Md acts on h'', but not on p''. So the path (3.9) is a condition
+without a reaction here, which h = 0 keeps once it holds, and h is what Md enforces. Of the four coordinates two can be
+chosen and of the rates one: n_p = 2, n_v = 1. The printed start, x = 1, phi = theta = 0.1, is refused by name.
 
 On the circle the slip angle beta, tan(beta) = (b/L) tan(theta), follows from the arc s alone,
 
@@ -61,9 +61,10 @@ def build() -> Model:
     model.generalized_force({theta: Md})
     model.constrain(-vx * s + vy * c - b * w, name="rear")
     model.constrain(-vx * sin(phi + theta) + vy * cos(phi + theta) + a * cos(theta) * w, name="front")
+    # The mass centre must head along the circle, or the car could not move; the path itself follows.
     along = x * (L * cos(theta) * c - b * sin(theta) * s) + (y - R) * (L * cos(theta) * s + b * sin(theta) * c)
-    path = x**2 + (y - R) ** 2 - R**2
-    model.constrain(along / L + path / R, name="path", servo=Md)
+    model.condition(x**2 + (y - R) ** 2 - R**2, name="path", unit="m^2")
+    model.constrain(along / L, name="heading", servo=Md, unit="m")
     model.line([rear, front], name="chassis")
     wheel = [cos(phi + theta) / 3, sin(phi + theta) / 3]
     model.line([[front[0] - wheel[0], front[1] - wheel[1]], [front[0] + wheel[0], front[1] + wheel[1]]], name="wheel")
@@ -78,8 +79,8 @@ PROBLEM = Problem(
     source="Dinh Van Phong, Numerical solution for consistent initial conditions of constrained mechanical systems, "
     "Vietnam J. Mech., section 3.2",
     build=build,
-    given={"x": 0.0, "y": 0.0, "phi": 0.0, "vx": SPEED},
-    guess={"theta": 0.0},
+    given={"x": 0.0, "phi": 0.0, "vx": SPEED},
+    guess={"y": 0.0, "theta": 0.0},
     t_end=12.5,
     note="The steering moment follows from the path: large while it turns in, next to nothing once it rolls round.",
 )

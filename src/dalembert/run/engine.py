@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import casadi as ca
 import numpy as np
 
 from dalembert.equations.kinds import kinds_of
 from dalembert.equations.system import System
-from dalembert.errors import ArrayError
+from dalembert.errors import ArrayError, PairingError
 from dalembert.native.jit import address_of
 from dalembert.native.kernel import Kernel
 from dalembert.native.plan import lay_out
@@ -20,8 +20,9 @@ from dalembert.run.drift.start import Start
 from dalembert.run.evaluate import feed_back, leave, rates, sample, violation
 from dalembert.run.formulations.choice import RECHOOSE, Choice
 from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted
+from dalembert.run.formulations.law_graphs import Iteration
 from dalembert.run.right_hand_side import Equations, Feedback, feedback_function, motion_function
-from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, RunFacts
+from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, Passage, RunFacts
 from dalembert.run.scales import Scales, measure
 from dalembert.run.status import Status
 from dalembert.solve.dense import DENSE
@@ -51,6 +52,27 @@ class Formulation(Protocol):
     def workspace(self, nu: int, nc: int) -> tuple[int, int]: ...
 
     def accelerator(self, *, ideal: bool, unrolled: bool) -> Any: ...
+
+
+@runtime_checkable
+class Iterating(Formulation, Protocol):
+    """A formulation that solves for reactions of any law; `iteration` is its graph, None where none is needed."""
+
+    def iteration(self, system: System) -> Iteration | None: ...
+
+
+@runtime_checkable
+class Eliminating(Formulation, Protocol):
+    """A formulation that integrates the independent speeds only; the others follow from them and the constraints.
+
+    `eliminator` is the native function that makes them follow, in x, at every evaluation; `corrector` is called in the
+    place of that of the drift control, and calls it. They read the static choice, which is made for reactions of every
+    kind; where these are not ideal, no graph is asked for.
+    """
+
+    def eliminator(self) -> Any: ...
+
+    def corrector(self) -> Any: ...
 
 
 class Drift(Protocol):
@@ -136,9 +158,9 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
     plan = work.plan
     for name in ("dynamics", "residual", "displacement", "invariant", "energy"):
         setattr(plan, name, system.kernel(name).address)
-    plan.newton = system.kernel("newton").address if system.curved else 0
+    plan.newton = system.kernel("newton").address if system.curved and not system.algebraic else 0
     plan.assembly = system.kernel("assembly").address
-    plan.speeds = 0 if system.trivial_kinematics else system.kernel("speeds").address
+    plan.leads = 0 if system.trivial_kinematics else system.kernel("speeds").address
     work.ints[plan.kinds : plan.kinds + system.nq] = kinds_of(system)
     floats, ints = formulation.workspace(system.nu, system.nc)
     work.reserve(plan, {"work": max(floats, drift.workspace(system))}, {"work_ints": ints})  # never in use together
@@ -148,6 +170,11 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
     if feedback is not None:
         reading = system.derived_kernel(f"feedback {feedback.name}", lambda: feedback_function(system, feedback))
         plan.feedback_kernel = reading.address
+    if not system.ideal:
+        work.reserve(plan, ints={"implied_rows": len(system.implied)})
+        work.ints[plan.implied_rows :][: len(system.implied)] = system.implied
+        plan.implied = len(system.implied)
+        _iterate(system, formulation, work)
     # Until a choice is made, see `Engine.choose`; there is none if reactions are not ideal.
     first = accelerate_pivoted if system.ideal else formulation.accelerator(ideal=False, unrolled=False)
     plan.accelerate, plan.correct = first.address, correct.address
@@ -155,9 +182,38 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
     solver = DENSE if system.ideal else UNSYMMETRIC
     plan.factor, plan.solve = solver.factor.address, solver.solve.address
     plan.factor_metric, plan.solve_metric = DENSE.factor.address, DENSE.solve.address
+    if isinstance(formulation, Eliminating):
+        correct = _eliminate(system, formulation, work)
     ones = np.ones(system.nq + system.nu + 1)
     plan.units = address_of(ones)
     return Blueprint(work, correct, "" if feedback is None else feedback.name, ones)
+
+
+def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:
+    """Have native code solve by Newton's method where laws or the formulation ask for it."""
+    form = formulation.iteration(system) if isinstance(formulation, Iterating) else None
+    if form is None:
+        if system.algebraic:
+            formulation.accelerator(ideal=False, unrolled=False)  # refuses, saying why
+            raise PairingError(
+                f"{type(formulation).__name__} does not solve laws such as those of `{system.name}`; use "
+                "LagrangeMultipliers()"
+            )
+        return
+    kernel = system.derived_kernel(f"iteration {type(formulation).__name__}", form.function)
+    plan, n = work.plan, form.w.shape[0]
+    plan.iteration, plan.unknowns = kernel.address, n
+    sizes = {"in": kernel.n_in, "out": kernel.n_out, "matrix": n * n, "scale": 2 * n, "step": n}
+    work.reserve(plan, {f"iteration_{name}": size for name, size in sizes.items()}, {"iteration_order": n})
+
+
+def _eliminate(system: System, formulation: Eliminating, work: Workspace) -> Any:
+    """Have native code eliminate speeds; returns the corrector."""
+    plan, speeds, correct = work.plan, system.kernel("speeds"), formulation.corrector()
+    work.reserve(plan, {"speed_rows": speeds.n_out})
+    plan.speeds, plan.eliminate = speeds.address, formulation.eliminator().address
+    plan.correct_drift, plan.correct = plan.correct, correct.address
+    return correct
 
 
 class Engine:
@@ -182,6 +238,8 @@ class Engine:
         self.units = self.blueprint.ones  # sizes that atol is relative to, see `set_units`
         self.budget: Any = None  # of steps, see `time_loop.step_budget`; made when a run starts that has none given
         self.notes: list[str] = []  # what was chosen on the way, and why
+        self.passages: list[Passage] = []  # singular positions on the way
+        self.worst = (math.inf, math.nan)  # the worst conditioning of an accepted step, and when
 
     def begin(self, t: float, z: np.ndarray, span: float = 0.0, **stepping: Any) -> None:
         """Tell the drift control where and how a run of length `span` starts, see `Start`; it may refuse."""
@@ -231,8 +289,16 @@ class Engine:
         """What a run that began at `origin` leaves besides its samples."""
         return RunFacts(
             self.started, float(self.mem[self.plan.step_length]), mean_step, tuple(self.choices),
-            tuple(self.partitions), tuple(self.notes), self.fallbacks, origin, self.scales,
+            tuple(self.partitions), self._notes(), self.fallbacks, origin, tuple(self.passages), self.worst,
+            self.scales,
         )  # fmt: skip
+
+    def _notes(self) -> tuple[str, ...]:
+        """What was chosen on the way, and where dependent speeds had to be integrated."""
+        if not self.plan.integrated:
+            return tuple(self.notes)
+        why = f"all speeds integrated {self.plan.integrated:,} times, where the constraints hardly determine them"
+        return (*self.notes, why)
 
     def resume(self, facts: RunFacts) -> None:
         """Take up drift control, step length and choices as a run left them, to evaluate its samples."""
@@ -255,9 +321,9 @@ class Engine:
         """Make the static choices of the formulation at a state, and the motion kernel that goes with them."""
         system = self.system
         self.plan.stale = -PATIENCE
-        if not system.ideal:
+        if not (system.ideal or isinstance(self.formulation, Eliminating)):
             return
-        M, A = self._matrices(t, z)
+        M, A = self.matrices(t, z)
         if not (np.isfinite(M).all() and np.isfinite(A).all()):
             return
         choice = self.formulation.choose(system, M, A)
@@ -271,7 +337,11 @@ class Engine:
             choice.write(self.blueprint.work, system.nu)
             self.blueprint.whole = choice, solve
 
-    def _matrices(self, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def note_conditioning(self, quality: float, t: float) -> None:
+        """Keep the worst quality of a solve that a run has met, and when."""
+        self.worst = min(self.worst, (quality, t))
+
+    def matrices(self, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """M (nu, nu) and A (nc, nu) at a state."""
         s, parts = self.system, self.system.parts
         out = s.evaluate("dynamics", t, z[: s.nq], z[s.nq : self.size], self.parameters)
@@ -293,7 +363,7 @@ class Engine:
         if not 0.0 < length < np.inf:
             return here
         ahead[:nq] = z[:nq] + AHEAD * (1.0 + float(np.linalg.norm(z[:nq] / sizes))) / length * zdot[:nq]
-        M, A = self._matrices(t, ahead)
+        M, A = self.matrices(t, ahead)
         if not (np.isfinite(M).all() and np.isfinite(A).all()):
             return here
         there = self.formulation.choose(self.system, M, A)
@@ -303,10 +373,12 @@ class Engine:
         """The solve that goes with a choice, compiled when first asked for."""
         solves, system, feedback = self.blueprint.solves, self.system, self.blueprint.feedback
         if choice not in solves:
-            motion = system.optional_kernel(
-                f"motion {self.formulation!r} {choice!r}{feedback and ' ' + feedback}",
-                lambda: motion_function(system, self.formulation.unroll, choice, self.drift.feedback(system)),
-            )
+            motion = None
+            if system.ideal:
+                motion = system.optional_kernel(
+                    f"motion {self.formulation!r} {choice!r}{feedback and ' ' + feedback}",
+                    lambda: motion_function(system, self.formulation.unroll, choice, self.drift.feedback(system)),
+                )
             accelerate = self.formulation.accelerator(ideal=system.ideal, unrolled=motion is not None)
             solves[choice] = Solve(0 if motion is None else motion.address, accelerate.address)
         return solves[choice]
@@ -426,7 +498,8 @@ class Engine:
         """Everything at samples by one choice, into the rows of `out`."""
         if self.choices:
             self._install(choice, self._solve(choice))
-        if choice is not None and len(choice.rows) < self.system.nc:  # redundant: the least multipliers, not any
+        redundant = choice is not None and len(choice.rows) < self.system.nc
+        if redundant and self.system.ideal:  # the least multipliers, not any
             self.plan.accelerate = accelerate_pivoted.address
         flat = np.ascontiguousarray(z, dtype=float).ravel()
         sample(self.plan, self.mem, np.ascontiguousarray(t, dtype=float), flat, out.reshape(-1))

@@ -5,7 +5,17 @@ from __future__ import annotations
 import math
 
 from dalembert.native.jit import jit
-from dalembert.native.plan import Floats, Plan, call_accelerate, call_feedback, call_kernel, f8, i8, move
+from dalembert.native.plan import (
+    Floats,
+    Plan,
+    call_accelerate,
+    call_eliminate,
+    call_feedback,
+    call_kernel,
+    f8,
+    i8,
+    move,
+)
 
 
 @jit(i8(Plan, Floats, f8, Floats))
@@ -96,8 +106,11 @@ def is_finite(values):
 def rates(plan, mem, t, z, zdot):
     """zdot = (q', u', power) at (t, z); leaves u' and la in mem."""
     load_state(plan, mem, t, z)
+    if plan.eliminate:
+        call_eliminate(plan.eliminate, (plan, mem))
     call_accelerate(plan.accelerate, (plan, mem))
     plan.nfev += 1
+    plan.least_quality = min(plan.least_quality, mem[plan.quality])
     move(zdot, 0, mem, plan.rates, plan.nz)
     return 0
 

@@ -25,6 +25,8 @@ def ending(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
     status, (t, _) = samples.status, samples.end
     if status == Status.OK:
         return status.message
+    if status == Status.DEPENDENT and engine.passages:
+        return f"{status.message}: {engine.passages[-1]}"
     if status == Status.COLLAPSED:
         return f"{status.message} (t = {t:.6g}, steps of {engine.budget.step:.1e}{_cause(engine, samples, t0, z0)})"
     return f"{status.message} (t = {t:.6g}{_whereabouts(engine, samples, t0, z0) if status in STUCK else ''})"

@@ -94,15 +94,15 @@ def _evaluate(plan, mem):
     """Everything sizes depend on at the state in x."""
     call_kernel(plan.dynamics, mem, plan.x, plan.out)
     call_kernel(plan.assembly, mem, plan.x, plan.assembled)
-    if plan.speeds:
-        call_kernel(plan.speeds, mem, plan.x, plan.kinematics)
+    if plan.leads:
+        call_kernel(plan.leads, mem, plan.x, plan.kinematics)
     return 0
 
 
 @jit(f8(Plan, Floats, i8, i8))
 def _leads(plan, mem, i, j):
     """|C_ij| of q' = C u + D."""
-    if not plan.speeds:
+    if not plan.leads:
         return 1.0 if i == j else 0.0
     first = (plan.np + plan.nv) * (1 + plan.nu) + plan.nq
     return abs(mem[plan.kinematics + first + i * plan.nu + j])
@@ -113,7 +113,7 @@ def _find_inertias(plan, mem):
     """About what inertia a change of each coordinate meets, into `shift`; 0 if none."""
     for i in range(plan.nq):
         best, at = 0.0, -1
-        if plan.speeds:
+        if plan.leads:
             for j in range(plan.nu):
                 c = _leads(plan, mem, i, j)
                 if c > best:

@@ -73,9 +73,10 @@ def run_segment(
         work=samples.z[:, size] if system.works else np.zeros(len(samples.t)),
         success=status == 0,
         message=ending(engine, samples, span[0], z0),
-        stats=samples.stats,
+        stats=samples.stats | ({"passages": len(engine.passages)} if engine.passages else {}),
         recipe=recipe,
         scales=engine.scales,
+        passages=tuple(engine.passages),
         facts=engine.facts(_mean_step(samples, span[0]), (span[0], z0)),
         events=Occurrences(
             _occurrences(engine, watched, samples.events), tuple(event.name for event in events), doubts

@@ -5,7 +5,10 @@ from __future__ import annotations
 import enum
 
 OK, MORE, NOT_FINITE, STEP_COLLAPSE, DRIFT_STUCK, TOO_MANY_STEPS, INTERRUPTED, JAMMED, UNREACHED = range(9)
-EVENT, ZENO, NOT_CONVERGED, PAUSED, UNSOUND = range(9, 14)
+EVENT, ZENO, NOT_CONVERGED, PAUSED, UNSOUND, SUSPECT = range(9, 15)
+
+
+DEPENDENT = 46  # of Python: where a run cannot go on
 
 
 class Status(enum.IntEnum):
@@ -25,12 +28,14 @@ class Status(enum.IntEnum):
     NOT_CONVERGED = NOT_CONVERGED
     PAUSED = PAUSED
     UNSOUND = UNSOUND
+    SUSPECT = SUSPECT
     # Of solvers that native code does not know.
     SINGULAR = 41
     TOO_ACCURATE = 42
     PARTITION = 43
     REFUSED = 44
     COLLAPSED = 45
+    DEPENDENT = DEPENDENT
 
     @property
     def message(self) -> str:
@@ -42,6 +47,8 @@ MESSAGES = {
     Status.OK: "reached the end of the interval",
     Status.MORE: "the run has not ended yet",
     Status.UNSOUND: "the run waits for a better static choice",
+    Status.SUSPECT: "the run waits for a look at the conditioning of its constraints",
+    Status.DEPENDENT: "constraints become dependent there, and the motion cannot go on",
     Status.PAUSED: "the run waits for another integrator to go on",
     Status.NOT_FINITE: "the equations gave a value that is not finite (NaN or infinity); the model is undefined there: "
     "look for a division by zero or a root of a negative number",
@@ -52,8 +59,9 @@ MESSAGES = {
     Status.TOO_MANY_STEPS: "the run used up its number of steps; raise `max_steps` of the integrator",
     Status.JAMMED: "friction and rigid bodies contradict each other here (Painleve's paradox): no signs of the "
     "normal forces satisfy the equations; use a smaller coefficient, or make the contact compliant",
-    Status.UNREACHED: "Newton's method found no acceleration that satisfies the constraints nonlinear in the "
-    "accelerations; they may have no real solution there",
+    Status.UNREACHED: "Newton's method found no accelerations and reactions that satisfy the constraints nonlinear in "
+    "the accelerations and the laws of reactions; they may have no real solution there, or the unknowns need other "
+    "starts, model.unknowns(T=100.0)",
     Status.EVENT: "an event ended the run",
     Status.ZENO: "changes follow each other ever faster (as when a ball comes to rest); make the event terminal, or "
     "continue with a system in which the contact is a constraint",

@@ -60,6 +60,15 @@ def _factor(plan, mem, n):
     return k
 
 
+@jit(i8(Floats, i8, i8))
+def is_empty(mem, start, count):
+    """Whether mem[start : start + count] is zero."""
+    for i in range(start, start + count):
+        if mem[i] != 0.0:
+            return 0
+    return 1
+
+
 @jit(i8(Plan, Floats, i8))
 def factor_general(plan, mem, nc):
     """Factorise the scaled matrix with the first nc constraints; returns the rank.
@@ -86,6 +95,8 @@ def factor_general(plan, mem, nc):
             mem[K + (nu + k) * n + j] = mem[s + nu + k] * mem[A + k * nu + j] * mem[s + j]
         for j in range(nu, n):
             mem[K + (nu + k) * n + j] = 0.0
+        if is_empty(mem, A + k * nu, nu) and is_empty(mem, W + k * nu, nu):  # a row left out has no multiplier
+            mem[K + (nu + k) * n + nu + k] = 1.0
     return _factor(plan, mem, n)
 
 

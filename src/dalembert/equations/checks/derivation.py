@@ -8,8 +8,9 @@ import sympy as sp
 
 from dalembert.equations.checks.inertia import carriers_of, inertia_column, inertia_faults
 from dalembert.equations.derive import Constraints, Derivation
-from dalembert.equations.laws import Row
+from dalembert.equations.laws import Algebraic, Row
 from dalembert.equations.probe import Probe
+from dalembert.model.reading import nodes
 from dalembert.model.statement import Attitude, Point, Statement
 
 
@@ -75,10 +76,15 @@ def _check_matrices(derivation: Derivation, probe: Probe) -> list[str]:
 def _check_dynamics(derivation: Derivation, probe: Probe) -> list[str]:
     """Forces linear in unknowns that do work, a mass matrix that is not zero, everything finite somewhere."""
     d, faults = derivation.dynamics, []
+    laws = [constraint for constraint in derivation.statement.constraints if constraint.law]
+    read = {node for law in laws for node in nodes(law.expression)}
     for k, y in enumerate(derivation.statement.unknowns):
         if ca.depends_on(d.B[:, k], derivation.kinematics.symbols.y):
-            faults.append(f"the forces are not linear in the unknown `{y}`; let it appear as a plain factor")
-        elif ca.sparsify(d.B[:, k]).nnz() == 0:
+            faults.append(
+                f"the forces are not linear in the unknown `{y}`; let it appear as a plain factor, or "
+                f"give the force a name of its own and a law, model.law(F - ..., determines=F)"
+            )
+        elif ca.sparsify(d.B[:, k]).nnz() == 0 and y not in read:
             faults.append(f"unknown `{y}` does not act on any speed: no motion lets it do work")
     if ca.sparsify(d.M).nnz() == 0:
         faults.append("the mass matrix is zero; give something a mass that moves with a speed")
@@ -94,7 +100,7 @@ def _check_rows(constraints: Constraints, rows: tuple[Row, ...], probe: Probe) -
     return [
         f"constraint `{row.name}` does not restrain any speed: its gradient is zero"
         for k, row in enumerate(rows)
-        if not A[:, k].any()
+        if not A[:, k].any() and not isinstance(row.law, Algebraic)
     ]
 
 

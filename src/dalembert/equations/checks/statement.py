@@ -25,6 +25,11 @@ class Item(NamedTuple):
     unknowns: bool = False
     multipliers: bool = False
 
+    @property
+    def acts(self) -> bool:
+        """Whether what stands in it has an effect on the motion: it is a force or a law, not an output."""
+        return self.unknowns and not self.label.startswith("output")
+
 
 def check_statement(statement: Statement) -> list[str]:
     """All faults that can be seen in the expressions themselves, each naming the symbol or item."""
@@ -69,8 +74,8 @@ def items(statement: Statement) -> Iterator[Item]:
     for raw in statement.matrices:
         yield Item("matrices: mass", list(raw.mass), 0)
         yield Item("matrices: force", list(raw.force), 1, unknowns=True)
-    for constraint in statement.constraints:
-        yield Item(f"constraint `{constraint.name}`", [constraint.expression], 2)
+    for c in statement.constraints:
+        yield Item(f"{'law' if c.law else 'constraint'} `{c.name}`", [c.expression], 2, c.law, c.law)
     yield from _nonideal_items(statement, {id(owner) for owner in owners})
     for line in statement.lines:
         yield Item(f"line `{line.name}`", [c for point in line.points for c in point], 0)
@@ -159,7 +164,7 @@ def _why_not(symbol: sp.Basic, statement: Statement, order: int, everything: set
         return _MAY[order]
     base = symbol.expr if isinstance(symbol, sp.Derivative) else symbol
     if base in statement.unknowns:
-        return "an unknown; unknowns may appear, without derivatives, in forces and torques only"
+        return "an unknown; unknowns may appear, without derivatives, in forces, torques and laws only"
     if base is not symbol and base in everything:
         return "a derivative beyond accelerations"
     names = {_name(known): known for known in [*everything, *statement.unknowns]}
@@ -234,7 +239,7 @@ def _check_constraints(statement: Statement) -> list[str]:
     faults = [
         f"constraint `{c.name}` contains no coordinate or speed: {c.expression} = 0"
         for c in statement.constraints
-        if level_of(c.expression, coordinates, speeds) is None
+        if not c.law and level_of(c.expression, coordinates, speeds) is None
     ]
     places: list[tuple[str, Sequence[sp.Expr]]] = [
         (f"constraint `{c.name}`", [c.expression]) for c in statement.constraints if c.level is Level.POSITION
@@ -257,15 +262,15 @@ def _polylines(expression: sp.Expr) -> Iterator[str]:
 def _check_unknowns(statement: Statement) -> list[str]:
     servos = Counter(c.servo for c in statement.constraints if c.servo is not None)
     faults = [
-        f"unknown `{y}` is not determined by any constraint; give one with constrain(..., servo={y.func.__name__})"
+        f"unknown `{y}` is not determined by any constraint; give one with constrain(..., servo={y.func.__name__}), or "
+        f"a law, with law(..., determines={y.func.__name__})"
         for y in statement.unknowns
         if y not in servos
     ]
     faults += [f"unknown `{y}` serves {n} constraints; it can enforce one" for y, n in servos.items() if n > 1]
     if not statement.unknowns:
         return faults
-    forces = [item for item in items(statement) if item.unknowns and not item.multipliers]
-    acting = {node for item in forces for e in item.expressions for node in nodes(e)}
+    acting = {node for item in items(statement) if item.acts for e in item.expressions for node in nodes(e)}
     faults += [
         f"unknown `{y}` acts nowhere; let it appear in a force or torque" for y in statement.unknowns if y not in acting
     ]

@@ -46,14 +46,21 @@ def scaled(M: np.ndarray, A: np.ndarray) -> np.ndarray:
     return B / np.where(length > 0.0, length, 1.0)
 
 
-def choose(M: np.ndarray, A: np.ndarray, allowed: Sequence[int] | None = None) -> Choice:
-    """Rows and dependent speeds by elimination with complete pivoting over the `allowed` columns (all if None)."""
+def choose(M: np.ndarray, A: np.ndarray, allowed: Sequence[int] | None = None, leading: int = 0) -> Choice:
+    """Rows and dependent speeds by elimination with complete pivoting over the `allowed` columns (all if None).
+
+    As many of the `leading` rows as are independent come first, with speeds that follow from them alone.
+    """
     B = scaled(M, A)
     columns = np.arange(A.shape[1]) if allowed is None else np.array(allowed, dtype=int)
     B = B[:, columns]
     rows, dependent = [], []
+    among = leading or len(B)
     for _ in range(min(B.shape)):
-        r, c = divmod(int(np.abs(B).argmax()), B.shape[1])
+        r, c = _largest(B[:among])
+        if not abs(B[r, c]) > RANK_TOLERANCE and among < len(B):
+            among = len(B)
+            r, c = _largest(B)
         if not abs(B[r, c]) > RANK_TOLERANCE:
             break
         B -= (B[:, c] / B[r, c])[:, None] * B[r]
@@ -61,3 +68,8 @@ def choose(M: np.ndarray, A: np.ndarray, allowed: Sequence[int] | None = None) -
         rows.append(r)
         dependent.append(int(columns[c]))
     return Choice(tuple(rows), tuple(dependent))
+
+
+def _largest(B: np.ndarray) -> tuple[int, int]:
+    """Row and column of the largest entry of a matrix."""
+    return divmod(int(np.abs(B).argmax()), B.shape[1])

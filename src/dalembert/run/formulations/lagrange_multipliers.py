@@ -15,6 +15,7 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, i8, move
 from dalembert.run.evaluate import finish_rates, load_equations
 from dalembert.run.formulations.choice import RANK_TOLERANCE, Choice, choose, scaled
+from dalembert.run.formulations.law_graphs import Iteration, with_multipliers
 from dalembert.run.formulations.nonideal import accelerate_nonideal
 from dalembert.run.right_hand_side import Equations
 from dalembert.solve.refinement import refine_saddle
@@ -46,6 +47,10 @@ class LagrangeMultipliers:
         for k, row in enumerate(rows):
             la[row] = solved[1][k]
         return solved[0], la, solved[2]
+
+    def iteration(self, system: System) -> Iteration | None:
+        """The graph of Newton's method; None where reactions can be solved for without."""
+        return with_multipliers(system.mechanics) if system.algebraic else None
 
     def workspace(self, _nu: int, _nc: int) -> tuple[int, int]:
         """Floats and integers the native function works in: those every plan has."""

@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 
 from dalembert.native.jit import jit
-from dalembert.native.plan import Floats, Plan, call_feedback, call_kernel, f8, i8, move
+from dalembert.native.plan import Floats, Plan, call_feedback, call_kernel, f8, i8, ints_at, move
 from dalembert.run.evaluate import finish_rates
+from dalembert.run.formulations.law_loops import solve_laws
 from dalembert.run.status import JAMMED, OK, UNREACHED
 from dalembert.solve.solver import call_factor, call_solve
 
@@ -179,12 +180,29 @@ def _solve_curved(plan, mem):
 
 
 @jit(i8(Plan, Floats))
+def _leave_out(plan, mem):
+    """Empty the rows of A and b that the others imply."""
+    ints, nu = ints_at(plan.ints, plan.n_ints), plan.nu
+    for j in range(plan.implied):
+        k = ints[plan.implied_rows + j]
+        mem[plan.bias + k] = 0.0
+        for i in range(nu):
+            mem[plan.jacobian + k * nu + i] = 0.0
+    return 0
+
+
+@jit(i8(Plan, Floats))
 def accelerate_nonideal(plan, mem):
     """u' and la for reactions of every kind; u' is NaN, and the reason in UNSOLVED, if there is no solution."""
     nu, ud, z = plan.nu, plan.udot, plan.xq
     call_kernel(plan.dynamics, mem, plan.x, plan.out)
     call_feedback(plan.feedback, (plan, mem))
-    status = _solve_curved(plan, mem) if plan.newton else _solve_signs(plan, mem, 0)
+    _leave_out(plan, mem)
+    if plan.iteration:
+        status = solve_laws(plan, mem)
+        _compose(plan, mem)
+    else:
+        status = _solve_curved(plan, mem) if plan.newton else _solve_signs(plan, mem, 0)
     move(mem, ud, mem, plan.rhs, nu)
     move(mem, plan.multiplier, mem, plan.rhs + nu, plan.nc)
     for i in range(nu if status != OK else 0):

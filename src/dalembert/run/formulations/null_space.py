@@ -11,10 +11,14 @@ from typing import Any
 
 import casadi as ca
 
-from dalembert.equations.mechanics import rows_of
+from dalembert.equations.laws import implied_rows
+from dalembert.equations.mechanics import Mechanics, rows_of
 from dalembert.equations.system import System
+from dalembert.errors import PairingError
 from dalembert.run.formulations.choice import Choice, choose
 from dalembert.run.formulations.fall_back import native_accelerator
+from dalembert.run.formulations.law_graphs import Iteration, staged_rows
+from dalembert.run.formulations.nonideal import accelerate_nonideal
 from dalembert.run.formulations.null_space_loops import accelerate_full, accelerate_reduced, room
 from dalembert.run.right_hand_side import Equations
 from dalembert.solve.elimination import householder, solve_in_order
@@ -51,8 +55,21 @@ class NullSpace:
         """Floats and integers the native function works in."""
         return room(nu, reduced=self.reduced)
 
+    def iteration(self, system: System) -> Iteration | None:
+        """The graph of Newton's method for reactions that are not ideal, (2.38) and (2.39); they need the full form."""
+        if system.ideal:
+            return None
+        if 3 * system.nu**3 > LIMIT:
+            raise PairingError(
+                f"NullSpace solves reactions that are not ideal by a graph, and that would be too long for the "
+                f"{system.nu} speeds of `{system.name}`; use LagrangeMultipliers()"
+            )
+        return _with_reactions(system.mechanics)
+
     def accelerator(self, *, ideal: bool, unrolled: bool) -> Any:
         """The native function that finds the accelerations."""
+        if not ideal:
+            return accelerate_nonideal
         loops = accelerate_reduced if self.reduced else accelerate_full
         return native_accelerator(self, loops, ideal=ideal, unrolled=unrolled)
 
@@ -78,3 +95,27 @@ def _solve_full(e: Equations, Y: ca.SX, D: ca.SX, R: ca.SX, b: ca.SX) -> tuple[c
     solution, _ = solve_in_order(K, ca.vertcat(b, e.f, ca.SX(free, 1)))
     udot = ca.mtimes(Y, solution[:rank]) + ca.mtimes(D, solution[rank + nu :])
     return udot, solution[rank : rank + nu], ca.SX(1)
+
+
+def _with_reactions(m: Mechanics) -> Iteration:
+    """Unknowns (u', r, y): M u' - r - B y = f + friction, A u' = b, D1^T r = 0 (2.39) and the laws f(r) = 0 (2.38).
+
+    D1 spans what the directions W of the multipliers do not: W D1 = 0. The multipliers follow from r = W^T la, and
+    friction and laws from these. y are the unknowns of laws and the multipliers of curved acceleration rows.
+    """
+    nu, first = m.u.shape[0], len(m.rows) - m.curved
+    known = [k for k in range(first) if k not in implied_rows(m.rows)]
+    stage, b = ca.SX.sym("stage"), ca.SX.sym("b", len(m.rows))
+    r, y = ca.SX.sym("r", nu), ca.SX.sym("y", m.curved)
+    Q, upper, _ = householder(rows_of(m.W, known).T)
+    la = ca.vertcat(ca.SX.zeros(first), y)
+    if known:
+        la[known] = solve_in_order(upper, ca.mtimes(Q[:, : len(known)].T, r))[0]
+    rest = m.balance + ca.mtimes(m.W[:first, :].T, m.la[:first, :])  # without the reactions that r stands for
+    R = ca.vertcat(
+        ca.substitute(rest, m.la, la) - r,
+        ca.mtimes(rows_of(m.A, known), m.udot) - rows_of(b, known),
+        ca.mtimes(Q[:, len(known) :].T, r),
+        ca.substitute(staged_rows(m, stage), m.la, la),
+    )
+    return Iteration(m, ca.vertcat(m.udot, r, y), stage, b, R, m.udot, la)

@@ -76,9 +76,14 @@ def check_names(u_ind: Sequence[Any] | None) -> tuple[str, ...] | None:
     return tuple(name_of(key) for key in u_ind)
 
 
-def choose_partition(system: System, M: np.ndarray, A: np.ndarray, u_ind: tuple[str, ...] | None) -> Choice:
-    """The partition at a state; raises `OptionError` naming the speeds if the given one cannot work."""
-    best = choose(M, A)
+def choose_partition(
+    system: System, M: np.ndarray, A: np.ndarray, u_ind: tuple[str, ...] | None, leading: int = 0
+) -> Choice:
+    """The partition at a state; raises `OptionError` naming the speeds if the given one cannot work.
+
+    The `leading` rows come first, see `choose`.
+    """
+    best = choose(M, A, leading=leading)
     if u_ind is None:
         return best
     for name in u_ind:
@@ -92,7 +97,7 @@ def choose_partition(system: System, M: np.ndarray, A: np.ndarray, u_ind: tuple[
             f"freedom; give {wanted}, such as {suggestion}"
         )
     dependent = [k for k, name in enumerate(system.speeds) if name not in u_ind]
-    choice = choose(M, A, dependent)
+    choice = choose(M, A, dependent, leading)
     if len(choice.rows) == len(best.rows):
         return choice
     raise OptionError(

@@ -25,6 +25,7 @@ from dalembert.run.residuals.hiller_anantharaman import HillerAnantharaman
 from dalembert.run.status import Status
 from dalembert.run.time_loop.march import SLICE, Samples
 from dalembert.run.time_loop.step_budget import FIRST, WINDOW, StepBudget
+from dalembert.run.time_loop.unpassed import Unpassed
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
@@ -146,6 +147,7 @@ class _Run:
         self.stops = [float(t) for t in instants(engine.system, engine.parameters, span)]
         self.gap = 4.0 * np.finfo(float).eps * max(abs(span[0]), abs(span[1]))
         self.h_min = 16.0 * np.finfo(float).eps * max(abs(span[0]), abs(span[1]))
+        self.followed = Unpassed(engine, "IDA", self.t, self.z)
         self.ts: list[float] = []
         self.zs: list[np.ndarray] = []
         asked = t_eval is None
@@ -218,6 +220,7 @@ class _Run:
         self.steps, self.since = self.steps + 1, self.since + 1
         self._sample(point, z)
         self.t, self.z = point.t, z
+        self.followed.step(point.t, z)
         if self.stops and point.t >= limit:
             self.t = self._pass(z)
             return Status.OK

@@ -86,6 +86,7 @@ class Radau(Stepping):
             interpolate=radau_interpolate,
             columns=COLUMNS,
             order=4,  # of the error estimate: it is proportional to h^4
+            restarts=True,
             **self.settings(*self._tolerances, absolute=self.atol is not None),
         )
 

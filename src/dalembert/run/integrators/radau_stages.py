@@ -23,7 +23,8 @@ CLOSE = 1e-12  # relative: steps for which one factorisation serves
 @jit(i8(Plan, Floats, f8, Floats))
 def begin(plan, mem, t, z):
     """y = (z, la, 0) at the start, and the parameters where the kernels read them."""
-    at, nz, nc = radau_work(plan.step_work), plan.nz, plan.nc
+    at, nz = radau_work(plan.step_work), plan.nz
+    nc = min(plan.nc, at.ny - nz)  # rows that others imply have no multiplier; a start is a start
     n, y, x = at.ny, at.start, at.input
     move(mem, y, z, 0, nz)
     move(mem, y + nz, mem, plan.multiplier, nc)

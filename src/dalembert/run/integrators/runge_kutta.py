@@ -40,6 +40,7 @@ class RungeKutta:
             columns=self.columns.count,
             order=self.tableau.order,
             stability=self.tableau.stability,
+            restarts=True,
             **settings,
         )
 

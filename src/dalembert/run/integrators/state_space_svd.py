@@ -73,7 +73,7 @@ class StateSpaceSVD(Stepping):
 
     def method(self) -> Method:
         """The native functions and the settings of the time loop."""
-        return divided_method(self, svd_step, STAGES, tolerance=FIXED, usual=USUAL, order=4)
+        return divided_method(self, svd_step, STAGES, tolerance=FIXED, usual=USUAL, order=4, restarts=True)
 
 
 def _kernels(system: System) -> Sequence[Kernel]:

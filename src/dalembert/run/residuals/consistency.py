@@ -33,14 +33,16 @@ def matrices(engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.nd
 def independent_rows(system: System, M: np.ndarray, A: np.ndarray) -> tuple[int, ...]:
     """Constraints that do not repeat others; where levels repeat one another, positions are kept before velocities.
 
+    Conditions that the equations of motion imply are left out.
     Rows that are not linear in u' are all kept: their A is not known beforehand.
     """
     n_p, linear = system.count("position"), system.nc - system.curved
     kept: list[int] = []
-    for level in (range(n_p), range(n_p, linear)):
+    solved = [row for row in range(linear) if row not in system.implied]
+    for level in ([row for row in solved if row < n_p], [row for row in solved if row >= n_p]):
         if not level:
             continue
-        free = A[list(level)]
+        free = A[level]
         if kept:  # what the kept rows leave of the others, in the mass metric
             mass = np.sqrt(np.maximum(np.abs(np.diag(M)), WEIGHTLESS * np.abs(np.diag(M)).max()))
             basis = np.linalg.svd(A[kept] / mass, full_matrices=False)[2]

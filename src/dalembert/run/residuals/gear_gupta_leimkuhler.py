@@ -28,7 +28,8 @@ class GearGuptaLeimkuhler(Stabilised):
 
     def residual(self, system: System) -> Residual:
         """F(t, y, y') and its variables."""
-        m = system.mechanics.keeping(self.kept)
+        acting = [row for row in range(system.nc) if row not in system.implied] if system.implied else None
+        m = system.mechanics.keeping(acting if self.kept is None else self.kept)
         n_p, ni, works = m.phi.shape[0], len(system.invariants), int(system.works)
         qdot, work, workdot = ca.SX.sym("qdot", system.nq), ca.SX.sym("work", works), ca.SX.sym("power", works)
         mu, nu = ca.SX.sym("mu", n_p), ca.SX.sym("nu", ni)

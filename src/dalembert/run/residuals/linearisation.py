@@ -15,10 +15,11 @@ from dalembert.solve.static_elimination import StaticElimination
 class Linearisation:
     """`residual` maps x = (t, y, y', p) to F; `jacobian` maps x to the nonzeros of F_y, then of F_y'.
 
-    `constraint_rates` maps x to F_t + F_y y' for equations without rates, and to zero for others. `state_places` and
+    `constraint_rates` maps x to F_t + F_y y' for constraints, and to zero for others. `state_places` and
     `rate_places` (nnz, 2) are the rows and columns of the nonzeros. `eliminable` (k, 2) are entries of F_y' that are 1
     and alone in their row and column, as in q' = ...: pivots that only grow as the step shrinks. Constant masses are
-    none: what is left of them after an elimination may be small. `algebraic` (ny,) marks equations without y'.
+    none: what is left of them after an elimination may be small. `algebraic` (ny,) marks constraints: equations without
+    y' and without multipliers, which the state alone must satisfy.
     """
 
     residual: ca.Function
@@ -48,6 +49,7 @@ class Linearisation:
         nonzeros = ca.vertcat(*(ca.SX(ca.Sparsity.dense(J.nnz(), 1), J.nz[:]) for J in (F_y, F_rate)))
         rate_places = _places(F_rate)
         algebraic = np.bincount(rate_places[:, 0], minlength=n) == 0
+        algebraic &= np.array([F_y[k, np.flatnonzero(~r.differential).tolist()].nnz() == 0 for k in range(n)])
         moved = ca.jtimes(r.F, ca.vertcat(r.t, r.y), ca.vertcat(1, r.ydot)) * ca.DM(algebraic.astype(float))
         every = ca.Function("every", [r.t, r.y, r.ydot, r.p], [ca.densify(g) for g in (r.F, nonzeros, moved)])
         F, J, moved = every(*arguments)

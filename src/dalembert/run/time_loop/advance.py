@@ -29,9 +29,10 @@ from dalembert.native.plan import (
 from dalembert.native.types import Record, floats, ints
 from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.formulations.choice import RECHOOSE
-from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, TOO_MANY_STEPS, UNSOUND
+from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, SUSPECT, TOO_MANY_STEPS, UNSOUND
 from dalembert.run.time_loop.event_location import begin, is_crowded, watch, watched
 from dalembert.run.time_loop.method import Method
+from dalembert.run.time_loop.singular import conditioning, follow, gauge, is_suspect
 from dalembert.run.time_loop.step_budget import FIRST
 
 
@@ -53,6 +54,8 @@ class Clock(Record):
         *ints("z znew zdot stages n_stages t_eval n_times ts zs capacity"),
         # Such instants, their number, and which is next.
         *ints("stops n_stops next_stop"),
+        # The address of the record that follows the conditioning.
+        *ints("conditioning"),
     )
 
 
@@ -153,12 +156,12 @@ def _accept(plan, mem, clock, z, znew, zdot, stages):
     t = clock.t
     h, planned = _next_step(clock), clock.h
     # Gains that follow the step go by what was planned: those of a step cut short to end where it must would be huge.
-    follow = max(h, min(planned, clock.h_max))
+    paced = max(h, min(planned, clock.h_max))
     shrunk = False
     while True:
         if clock.adaptive and h < clock.h_min:
             return STEP_COLLAPSE
-        mem[plan.step_length] = follow
+        mem[plan.step_length] = paced
         error = call_step(plan.step, (plan, mem, t, h, z, stages, znew, clock.rtol, clock.atol))
         status, factor = OK, 0.5
         if error <= 1.0:
@@ -176,7 +179,7 @@ def _accept(plan, mem, clock, z, znew, zdot, stages):
             return status
         clock.rejected += 1
         h *= factor
-        follow *= factor
+        paced *= factor
         shrunk = True
     if clock.adaptive:
         grow = _factor(error, clock.last_error, clock.exponent)
@@ -199,15 +202,57 @@ def _pass(plan, mem, clock, z, zdot):
     return rates(plan, mem, clock.t, z, zdot)
 
 
+@jit(i8(Plan, Floats, Clock, f8, f8, Floats, Floats, Floats, Floats, Floats, Floats, Floats))
+def conclude(plan, mem, clock, h, t_new, z, znew, zdot, stages, t_eval, ts, zs):
+    """Look for events in a step of length h that goes on, store what is asked for of it, and move to its end.
+
+    A step that ends just before an instant at which an expression of time bends or jumps goes on just after it.
+    Returns EVENT if an event ends the run in it, else OK.
+    """
+    n, t = z.size, clock.t
+    landed = t_new >= clock.stop - clock.gap
+    after = clock.stop if landed else t_new
+    stop = watch(plan, mem, t, h, t_new, z, stages, znew, zdot) if plan.watch != 0 else math.inf
+    if t_eval.size == 0:
+        if stop == math.inf:
+            _store(clock, after, znew, ts, zs)
+    elif clock.next < t_eval.size and t_eval[clock.next] <= after:
+        call_prepare(plan.prepare, (plan, mem, t, h, z, stages, znew, zdot))
+        while clock.next < t_eval.size and t_eval[clock.next] <= after and t_eval[clock.next] < stop:
+            at = t_eval[clock.next]
+            place = zs[clock.stored * n : (clock.stored + 1) * n]
+            if at >= t_new:
+                move(place, 0, znew, 0, n)
+            else:
+                call_interpolate(plan.interpolate, ((at - t) / h, h, z, stages, znew, place))
+                call_correct(plan.correct, (plan, mem, at, place))
+            ts[clock.stored] = at
+            clock.stored += 1
+            clock.next += 1
+    clock.accepted += 1
+    if stop < math.inf:  # the last sample is the state there, asked for or not
+        move(znew, 0, mem, watched(plan.watch).place, n)
+        _store(clock, stop, znew, ts, zs)
+        clock.t = stop
+        return EVENT
+    move(z, 0, znew, 0, n)
+    clock.t = t_new
+    if landed:
+        _pass(plan, mem, clock, z, zdot)
+    move(stages, 0, zdot, 0, n)
+    return OK
+
+
 @jit(i8(Plan, Floats, Clock, Floats, Floats, Floats, Floats, Floats, Floats, Floats, i8))
 def advance(plan, mem, clock, z, znew, zdot, stages, t_eval, ts, zs, budget):
     """Integrate until the end, until `budget` steps are done, or until the buffer `ts` is full; returns a status.
 
     `t_eval` empty: every accepted step is stored. Otherwise samples are taken from the dense output and corrected.
-    Event functions are looked at after each step (`crossing`); one that ends the run is the last sample.
+    Event functions are looked at after each step (`crossing`); one that ends the run is the last sample. A step in
+    which constraints may become dependent is handed over before it is concluded (SUSPECT, see `singular`).
     """
-    n = z.size
-    done = 0
+    done, where = 0, clock.conditioning
+    followed = conditioning(where)
     while clock.t < clock.t_end:
         if done >= budget or (t_eval.size == 0 and clock.stored >= ts.size) or plan.stale > 0 or is_crowded(plan):
             return MORE
@@ -215,46 +260,24 @@ def advance(plan, mem, clock, z, znew, zdot, stages, t_eval, ts, zs, budget):
             plan.stale += 1
         if clock.accepted >= clock.allowed:
             return TOO_MANY_STEPS
-        status = _accept(plan, mem, clock, z, znew, zdot, stages)
-        if status != OK:
-            return status
+        if not followed.judged:
+            plan.least_quality = math.inf
+            status = _accept(plan, mem, clock, z, znew, zdot, stages)
+            if status != OK:
+                return status
         t, h = clock.t, clock.taken
         t_new = _limit(clock) if h == _limit(clock) - t else t + h
-        landed = t_new >= clock.stop - clock.gap
-        after = clock.stop if landed else t_new
-        if not plan.estimate:
+        if followed.judged or not plan.estimate:
             rates(plan, mem, t_new, znew, zdot)
         if not is_finite(zdot):
             return NOT_FINITE
-        stop = watch(plan, mem, t, h, t_new, z, stages, znew, zdot) if plan.watch != 0 else math.inf
-        if t_eval.size == 0:
-            if stop == math.inf:
-                _store(clock, after, znew, ts, zs)
-        elif clock.next < t_eval.size and t_eval[clock.next] <= after:
-            call_prepare(plan.prepare, (plan, mem, t, h, z, stages, znew, zdot))
-            while clock.next < t_eval.size and t_eval[clock.next] <= after and t_eval[clock.next] < stop:
-                at = t_eval[clock.next]
-                place = zs[clock.stored * n : (clock.stored + 1) * n]
-                if at >= t_new:
-                    move(place, 0, znew, 0, n)
-                else:
-                    call_interpolate(plan.interpolate, ((at - t) / h, h, z, stages, znew, place))
-                    call_correct(plan.correct, (plan, mem, at, place))
-                ts[clock.stored] = at
-                clock.stored += 1
-                clock.next += 1
-        if stop < math.inf:  # the last sample is the state there, asked for or not
-            move(znew, 0, mem, watched(plan.watch).place, n)
-            _store(clock, stop, znew, ts, zs)
-            clock.t = stop
-            clock.accepted += 1
-            return EVENT
-        move(z, 0, znew, 0, n)
-        clock.t = t_new
-        if landed:
-            _pass(plan, mem, clock, z, zdot)
-        move(stages, 0, zdot, 0, n)
-        clock.accepted += 1
+        if not followed.judged and is_suspect(plan, mem, where, t, h, t_new, z, stages, znew, zdot):
+            return SUSPECT
+        quality = mem[plan.quality]
+        status = conclude(plan, mem, clock, h, t_new, z, znew, zdot, stages, t_eval, ts, zs)
+        if status != OK:
+            return status
+        follow(where, quality, h, t_new)
         done += 1
     return OK
 
@@ -322,6 +345,18 @@ def launch(plan, mem, clock, budget):
         return UNSOUND
     if status != OK:
         return status
+    if plan.nc > 0:
+        gauge(
+            plan,
+            mem,
+            clock.conditioning,
+            clock.t,
+            clock.h,
+            z,
+            stages,
+            floats_at(clock.znew, n),
+            floats_at(clock.zdot, n),
+        )
     if plan.watch != 0:
         begin(plan, mem, clock.t, z)
     return proceed(plan, mem, clock, budget)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -14,15 +15,17 @@ from dalembert.equations.instants import instants
 from dalembert.errors import OptionError
 from dalembert.native.jit import Native, address_of
 from dalembert.native.workspace import NOTHING
-from dalembert.run.status import MORE, PAUSED, TOO_MANY_STEPS, UNSOUND, Status
+from dalembert.run.status import MORE, PAUSED, SUSPECT, TOO_MANY_STEPS, UNSOUND, Status
 from dalembert.run.time_loop import advance as loop
 from dalembert.run.time_loop import event_location as crossing
 from dalembert.run.time_loop.columns import allocate, padded
 from dalembert.run.time_loop.method import Method
+from dalembert.run.time_loop.singular import gauge, new_conditioning
 from dalembert.run.time_loop.step_budget import WINDOW, StepBudget
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
+    from dalembert.run.time_loop.passage import Passages
 
 CHUNK = 4096  # samples per buffer when every step is stored
 MOST_STEPS = 10_000_000  # per slice, however fast they are
@@ -100,12 +103,15 @@ def march(
                 engine.choose_anew(span[0], z0)
                 run.clock.recalled, advance, status = 0, loop.launch, MORE
                 continue
+            if status == SUSPECT:
+                status = run.passages.treat()
             if status == TOO_MANY_STEPS and watches:
                 status = run.look(engine.budget)
             if engine.plan.stale > 0:
                 # A partition given by the user may fail on the way: the pivoted solve carries on.
                 with suppress(OptionError):
                     engine.choose(float(run.clock.t), run.z)
+                run.regauge()
             if progress is not None:
                 progress(run.t)
             if review is not None and status == MORE and run.accepted >= review.due and review(run):
@@ -128,11 +134,14 @@ class March:
         (t0, t1), nz = span, engine.nz
         self.t_eval = NOTHING if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
         capacity = CHUNK if t_eval is None else len(self.t_eval) + 1  # an event may add one
-        self.z, _, _, stages = allocate(nz, method.columns)
+        self.z, self.znew, self.zdot, self.stages = allocate(nz, method.columns)
         samples = np.zeros(capacity * (1 + nz))
         self.ts, self.zs = samples[:capacity], samples[capacity:]
         self.z[: engine.size] = z0[: engine.size]  # the work done starts at zero
         self.clock = loop.new_clock(t0, t1, method)
+        self.conditioning = new_conditioning(method.order, (method.rtol if method.adaptive else 0.0) or 1e-9)
+        self.clock.conditioning = self.conditioning.address
+        self.first, self.begin = np.array(z0, dtype=float), t0
         self.chunks: list[tuple[np.ndarray, np.ndarray]] = []
         self.events: list[tuple[int, float, np.ndarray]] = []
         self.budget = 64
@@ -146,7 +155,7 @@ class March:
             loop.set_stops(self.clock, self.stops)
         clock, z, ts, width = self.clock, address_of(self.z), address_of(samples), 8 * padded(nz)
         clock.nz, clock.z, clock.znew, clock.zdot = nz, z, z + width, z + 2 * width
-        clock.stages, clock.n_stages = z + 3 * width, stages.size
+        clock.stages, clock.n_stages = z + 3 * width, self.stages.size
         clock.t_eval, clock.n_times = address_of(self.t_eval), self.t_eval.size
         clock.ts, clock.zs, clock.capacity = ts, ts + 8 * capacity, capacity
 
@@ -158,12 +167,17 @@ class March:
     @property
     def t_start(self) -> float:
         """Where it began."""
-        return float(self.clock.t_start)
+        return self.begin
 
     @property
     def t_end(self) -> float:
         """Where it should end."""
         return float(self.clock.t_end)
+
+    @property
+    def limit(self) -> float:
+        """Where the next step must end at the latest: the end, or an instant at which an expression of time bends."""
+        return min(self.t_end, float(self.clock.stop - self.clock.gap))
 
     @property
     def accepted(self) -> int:
@@ -178,6 +192,21 @@ class March:
         self.budget = max(16, min(int(self.budget * SLICE / max(seconds, 1e-6)), 4 * self.budget, MOST_STEPS))
         self.collect()
         return status
+
+    @cached_property
+    def passages(self) -> Passages:
+        """What it does about singular positions."""
+        from dalembert.run.time_loop.passage import Passages  # few runs need it
+
+        return Passages(self)
+
+    def regauge(self) -> None:
+        """Begin to follow the conditioning anew, at the state reached."""
+        spare = np.zeros((2, self.engine.nz))
+        gauge(
+            self.engine.plan, self.engine.mem, self.clock.conditioning, self.t, float(self.clock.h), self.z,
+            self.stages, *spare,
+        )  # fmt: skip
 
     def look(self, budget: StepBudget | None) -> int:
         """MORE if the run gets on, and then more steps are allowed; COLLAPSED if its steps have become too short."""
@@ -198,6 +227,7 @@ class March:
     def finish(self, status: int) -> Samples:
         """All samples and the cost."""
         self.engine.work.check_guards()
+        self.engine.note_conditioning(self.conditioning.worst, self.conditioning.worst_t)
         if self.clock.stored:  # it ended before the first slice
             self.collect()
         stats = {

@@ -36,6 +36,7 @@ class Method:
     estimate: Any = None
     stability: Sequence[float] = ()
     name: str = "the integrator"
+    restarts: bool = False  # whether the state may be replaced between two steps
 
     @cached_property
     def addresses(self) -> tuple[int, int, int]:

@@ -1,0 +1,58 @@
+"""The equations of accelerations, multipliers and unknowns as one graph, for Newton's method (`law_loops`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+
+from dalembert.equations.functions import flat
+from dalembert.equations.laws import Algebraic, implied_rows
+from dalembert.equations.mechanics import Mechanics
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """Residuals R (n, 1) of the unknowns w (n, 1), and what these say of u' (nu, 1) and la (nc, 1).
+
+    Each formulation has unknowns of its own. `stage` and `b` (nc, 1) are inputs too: at stage 0 unknowns stay at their
+    starts and acceleration rows do not act, at stage 1 all equations count; b may have feedback in it.
+    """
+
+    mechanics: Mechanics
+    w: ca.SX
+    stage: ca.SX
+    b: ca.SX
+    R: ca.SX
+    udot: ca.SX
+    la: ca.SX
+
+    def function(self) -> ca.Function:
+        """(x, w, stage, b) -> R, dR/dw, u', la, then A, W and the residuals of the acceleration rows, matrices flat."""
+        m = self.mechanics
+        first = m.psi.shape[0]
+        of_rows = [flat(m.A[first:, :]), flat(m.W[first:, :]), m.acceleration[first:, :]]
+        rows = ca.substitute(ca.vertcat(*of_rows), ca.vertcat(m.udot, m.la), ca.vertcat(self.udot, self.la))
+        column = ca.vertcat(self.R, flat(ca.jacobian(self.R, self.w)), self.udot, self.la, rows)
+        return ca.Function("iteration", [ca.vertcat(m.x, self.w, self.stage, self.b)], [ca.densify(column)])
+
+
+def with_multipliers(m: Mechanics) -> Iteration:
+    """Unknowns (u', la): M u' - f - r = 0, A u' = b, and the laws."""
+    stage, b = ca.SX.sym("stage"), ca.SX.sym("b", len(m.rows))
+    R = ca.vertcat(m.balance, _held(m, b), staged_rows(m, stage))
+    return Iteration(m, ca.vertcat(m.udot, m.la), stage, b, R, m.udot, m.la)
+
+
+def _held(m: Mechanics, b: ca.SX) -> ca.SX:
+    """A u' - b of the rows known from the state, (known, 1); those that others imply have no multiplier instead."""
+    held, implied = ca.mtimes(m.A, m.udot) - b, implied_rows(m.rows)
+    return ca.vertcat(ca.SX(0, 1), *[m.la[k] if k in implied else held[k] for k in range(len(m.rows) - m.curved)])
+
+
+def staged_rows(m: Mechanics, stage: ca.SX) -> ca.SX:
+    """The acceleration rows that Newton's method solves, (curved, 1); at stage 0 each multiplier at its start."""
+    first = len(m.rows) - m.curved
+    starts = [row.law.start if isinstance(row.law, Algebraic) else 0.0 for row in m.rows[first:]]
+    held = m.la[first:, :] - ca.SX(starts).reshape((m.curved, 1))
+    return ca.if_else(stage > 0, m.gamma[m.gamma.shape[0] - m.curved :, :], held) if m.curved else held

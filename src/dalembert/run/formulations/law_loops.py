@@ -1,0 +1,155 @@
+"""Newton's method for accelerations, multipliers and unknowns together, where laws tie reactions to each other.
+
+The kernel (`law_graphs`) gives the residuals of all equations and their gradients. It starts without the laws, each
+unknown at its start, so that the multipliers have a sensible size before a law is asked. A step that leaves the domain
+of a law, or that makes the residuals larger, is halved. The solution depends on the state alone.
+"""
+
+from __future__ import annotations
+
+import math
+
+from dalembert.native.jit import jit
+from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, move
+from dalembert.run.status import OK, UNREACHED
+from dalembert.solve.lu import factor_lu, solve_lu
+
+ITERATIONS, HALVINGS = 60, 30
+ROUND_OFF = 1e-14
+SINGULAR = 1e-14  # pivots of the equilibrated matrix below this, relative to the largest
+SETTLED = 1e-9  # a step this short that does not shrink any more is round-off
+HOLDS = 1e-9  # residual of an equation beside the largest term in it
+
+
+@jit(f8(Plan, Floats))
+def _evaluate(plan, mem):
+    """Residuals and gradients at the unknowns in iteration_in; the largest residual, each relative to its scale."""
+    n, R, s = plan.unknowns, plan.iteration_out, plan.iteration_scale
+    call_kernel(plan.iteration, mem, plan.iteration_in, R)
+    check, worst = 0.0, 0.0
+    for i in range(n * (n + 1)):
+        check += mem[R + i] * 0.0
+    if check != 0.0:
+        return math.inf
+    for i in range(n):
+        worst = max(worst, abs(mem[R + i]) * mem[s + i])
+    return worst
+
+
+@jit(f8(Plan, Floats))
+def _find_step(plan, mem):
+    """A Newton step into iteration_step; the smallest pivot beside the largest, zero if the equations are dependent."""
+    ints = ints_at(plan.ints, plan.n_ints)
+    n, R, K, s, x = plan.unknowns, plan.iteration_out, plan.iteration_matrix, plan.iteration_scale, plan.iteration_step
+    J = R + n
+    for i in range(n):
+        top = 0.0
+        for j in range(n):
+            top = max(top, abs(mem[J + i * n + j]))
+        mem[s + i] = 1.0 / top if top > 0.0 else 1.0
+        mem[x + i] = -mem[R + i] * mem[s + i]
+    for j in range(n):
+        top = 0.0
+        for i in range(n):
+            top = max(top, abs(mem[J + i * n + j]) * mem[s + i])
+        mem[s + n + j] = 1.0 / top if top > 0.0 else 1.0
+        for i in range(n):
+            mem[K + i * n + j] = mem[J + i * n + j] * mem[s + i] * mem[s + n + j]
+    quality = factor_lu(ints, mem, K, n, plan.iteration_order)
+    if not quality > SINGULAR:
+        return 0.0
+    solve_lu(ints, mem, K, n, plan.iteration_order, x)
+    for j in range(n):
+        mem[x + j] *= mem[s + n + j]
+    return quality
+
+
+@jit(f8(Plan, Floats, f8))
+def _move_on(plan, mem, before):
+    """Go the step, or half of it, ...; the length of the way relative to the unknowns, infinite if there is none."""
+    n, x, w = plan.unknowns, plan.iteration_step, plan.iteration_in + plan.xudot - plan.x
+    way, size, part = 0.0, 0.0, 1.0
+    for i in range(n):
+        mem[w + i] += mem[x + i]
+        way += abs(mem[x + i])
+        size += abs(mem[w + i])
+    for k in range(HALVINGS):
+        after = _evaluate(plan, mem)
+        tiny = way <= SETTLED * size
+        if after < math.inf and (after <= before * (1.0 - 1e-4 * part) or tiny or k > 8):
+            return part * way / size if size > 0.0 else 0.0
+        part *= 0.5
+        for i in range(n):
+            mem[w + i] -= part * mem[x + i]
+    return math.inf
+
+
+@jit(i8(Plan, Floats))
+def _holds(plan, mem):
+    """Whether every equation is met, beside the largest term in it."""
+    n, R, w = plan.unknowns, plan.iteration_out, plan.iteration_in + plan.xudot - plan.x
+    J = R + n
+    for i in range(n):
+        scale = 1.0
+        for j in range(n):
+            scale = max(scale, abs(mem[J + i * n + j] * mem[w + j]))
+        if not abs(mem[R + i]) <= HOLDS * scale:
+            return 0
+    return 1
+
+
+@jit(i8(Plan, Floats))
+def _iterate(plan, mem):
+    """The unknowns into iteration_in; leaves what the kernel gives for them."""
+    n, w = plan.unknowns, plan.iteration_in + plan.xudot - plan.x
+    for i in range(n + 1):
+        mem[w + i] = 0.0
+    for i in range(n):
+        mem[plan.iteration_scale + i] = 1.0
+    if not _evaluate(plan, mem) < math.inf or not _find_step(plan, mem) > 0.0:
+        return UNREACHED
+    for i in range(n):
+        mem[w + i] = mem[plan.iteration_step + i]
+    mem[w + n] = 1.0
+    last, before = math.inf, _evaluate(plan, mem)
+    for _ in range(ITERATIONS):
+        if not before < math.inf:
+            return UNREACHED
+        mem[plan.quality] = _find_step(plan, mem)
+        if not mem[plan.quality] > 0.0:
+            return UNREACHED
+        before = 0.0
+        for i in range(n):
+            before = max(before, abs(mem[plan.iteration_out + i]) * mem[plan.iteration_scale + i])
+        way = _move_on(plan, mem, before)
+        if way <= ROUND_OFF or (way <= SETTLED and way >= 0.5 * last):
+            return OK if _holds(plan, mem) else UNREACHED
+        last = way
+        if way == math.inf:
+            return UNREACHED
+    return UNREACHED
+
+
+@jit(i8(Plan, Floats))
+def solve_laws(plan, mem):
+    """(u', la) into RHS; leaves A, b and W of the acceleration rows at the solution, and the signs of la.
+
+    b of the others must be at hand. Returns a status.
+    """
+    n, nu, nc, na = plan.unknowns, plan.nu, plan.nc, plan.nc - plan.np - plan.nv
+    nx, first, found = plan.xudot - plan.x, plan.nc - na, plan.iteration_out + n * (n + 1)
+    move(mem, plan.iteration_in, mem, plan.x, nx)
+    move(mem, plan.iteration_in + nx + n + 1, mem, plan.bias, nc)
+    status = _iterate(plan, mem)
+    move(mem, plan.rhs, mem, found, nu + nc)
+    A = found + nu + nc
+    move(mem, plan.jacobian + first * nu, mem, A, na * nu)
+    move(mem, plan.stated + first * nu, mem, A + na * nu, na * nu)
+    for k in range(nc):
+        mem[plan.sign + k] = -1.0 if mem[plan.rhs + nu + k] < 0.0 else 1.0
+    for k in range(plan.curved):
+        total = -mem[A + 2 * na * nu + k]
+        for i in range(nu):
+            total += mem[A + k * nu + i] * mem[plan.rhs + i]
+        mem[plan.bias + first + k] = total
+    return status

@@ -1,0 +1,301 @@
+"""Through positions where constraints become dependent: one collocation step with the singular time in its middle.
+
+Through an isolated singular position of position constraints the motion is analytic, and where another branch starts
+the motion stays on its own. Evaluations close to the position are worthless: round-off is amplified by the inverse of
+the distance. A step of Gauss collocation has no stage close to its middle. Two numbers of stages give its error. Where
+they differ, the run comes closer by a regular step and tries again.
+
+Rows of velocities and accelerations, reactions that are not ideal, and states off the constraints cannot be passed: the
+run ends there, or goes on and the certificate says that it left the ground it can judge.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dalembert.run.drift.projection import Projection
+from dalembert.run.engine import Engine
+from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
+from dalembert.run.run_facts import Passage
+from dalembert.run.status import DEPENDENT, MORE, OK
+from dalembert.run.time_loop.advance import conclude
+from dalembert.run.time_loop.collocation import Arc, collocate, interpolate_arc, nothing_to_prepare
+from dalembert.run.time_loop.dependence import (
+    INDEPENDENT,
+    Dependence,
+    Path,
+    cubic,
+    dependent_rows,
+    dips,
+    find_dependences,
+    separation,
+    singular_values,
+)
+from dalembert.run.time_loop.singular import KEPT
+
+if TYPE_CHECKING:
+    from dalembert.run.time_loop.march import March
+
+AHEAD = 1.15  # of the reach: how far to look for a singular position
+STAGES, FEWER = 10, 8  # even numbers: no stage is in the middle
+INSIDE = 0.01  # what the two last stages gain between the ends, where arcs have lower order
+BETWEEN = np.array([0.1, 0.25, 0.4, 0.6, 0.75, 0.9])  # where arcs are compared, besides their end
+TRIES = 6
+PATIENCE = 500  # steps next to a position that was not passed, after which the run ends
+STRICT, LOOSE = 10.0, 1e-6  # error allowed at first, in tolerances, and at last, relative
+FIXED = 1e-9  # tolerance where steps are fixed
+FINEST = 1e-12  # tolerance below which round-off decides
+ON = 1e-9  # a state with larger residuals is not on the constraints
+CLOSE = 0.05  # of the smallest singular value at the start: velocity or acceleration rows that come to a zero ahead
+LOST = 1e-3  # a smallest singular value that low, with velocity or acceleration rows: there is no motion
+BACKWARDS = 1e-2  # of a step: a position nearer than this to its start is no longer ahead
+SAME = 0.3  # of the reach: positions nearer than this to each other are one
+# How far constraints may be from a position where they are dependent, relative to the way past it: for a state on the
+# cubic, which is not accurate, and for one on the arc. Further off the motion turns.
+ROUGHLY, EXACTLY = 1e-5, 1e-12
+SMALL = 0.01  # of the size of a variable: what counts as its value where that is zero
+CENTRED = 0.03  # of the half-width: how well the singular time must be known
+
+
+class Refused(NamedTuple):
+    """A position that was not passed: when, how near another one counts as the same, and why."""
+
+    t: float
+    reach: float
+    obstacle: str
+    found: Dependence
+
+
+class Passages:
+    """What one march does about singular positions."""
+
+    def __init__(self, run: March) -> None:
+        self.run, self.engine = run, run.engine
+        self.tries, self.looks = 0, 0  # attempts to pass the next position, steps looked at next to the one refused
+        self.refused = Refused(-np.inf, 0.0, "", Dependence(-np.inf, ()))
+        self._still: Engine | None = None
+
+    def treat(self) -> int:
+        """Pass, approach or judge the suspect step at hand; returns a status, MORE to go on."""
+        run, followed = self.run, self.run.conditioning
+        t, h = float(run.clock.t), float(run.clock.taken)
+        path = cubic(t, h, run.z.copy(), run.stages[: run.engine.nz].copy(), run.znew.copy(), run.zdot.copy())
+        reach = followed.reach * max(h, KEPT * followed.longest)
+        begin = t - followed.length if followed.length > BACKWARDS * h else t
+        if abs(self.refused.t - t) < 3.0 * self.refused.reach:
+            self.looks += 1
+            if self.looks > PATIENCE:
+                self._note(self.refused.found, self.refused.obstacle)
+                return DEPENDENT
+            if not dips(self.engine, path, begin, t + h):
+                return self._go_on()
+        fresh = [d for d in find_dependences(self.engine, path, begin, t + AHEAD * reach) if not self._knows(d, reach)]
+        if t == run.begin and fresh and fresh[0].t <= t + BACKWARDS * h:
+            return self._leave(fresh[0], reach)
+        if any(d.t <= t for d in fresh):
+            for missed in find_dependences(self.engine, path, begin, t):
+                self._note(missed, self.refused.obstacle or MISSED)
+        ahead = next((d for d in fresh if d.t > t + BACKWARDS * h), None)
+        if ahead is not None and ahead.t <= t + reach:
+            return self._meet(ahead, path, reach)
+        return self._go_on() if ahead or self._has_motion(t + h) else DEPENDENT
+
+    def _meet(self, ahead: Dependence, path: Path, reach: float) -> int:
+        """Pass or approach a position ahead; where neither can be, end the run or let it go on as it is."""
+        obstacle, run = self._obstacle(ahead), self.run
+        if self._is_fatal(ahead):
+            if ahead.t > run.t + run.clock.taken and not self._is_close():  # it may not come to that
+                return self._go_on()
+            self._note(ahead, obstacle)
+            return DEPENDENT
+        if not obstacle and abs(self.refused.t - ahead.t) < self.refused.reach:
+            obstacle = self.refused.obstacle
+        if not obstacle and separation(self.engine, ahead.t, path(ahead.t), reach) > ROUGHLY:
+            obstacle = AVOIDED
+        if not obstacle:
+            arc, error, found = self._attempt(ahead, reach)
+            if arc is not None:
+                self._note(found, "", error)
+                return self._move_along(arc)
+            self.tries += 1
+            if run.clock.adaptive and self.tries < TRIES and not np.isnan(error):
+                run.clock.h = 0.5 * (ahead.t - run.t)
+                return MORE
+            obstacle = AVOIDED if np.isnan(error) else f"no step over it could be made accurate (error {error:.1e})"
+        if not abs(self.refused.t - ahead.t) < self.refused.reach:
+            self.looks = 0
+        self.tries, self.refused = 0, Refused(ahead.t, SAME * reach, obstacle, ahead)
+        for crossed in find_dependences(self.engine, path, run.t, run.t + run.clock.taken):  # sharp within the step
+            self._note(crossed, obstacle)
+        return self._go_on()
+
+    def _leave(self, here: Dependence, reach: float) -> int:
+        """Start from a singular position by an arc, none of whose stages is close to its ends."""
+        obstacle, t = self._obstacle(here), self.run.t
+        z, length = self._moved(t, self.run.z), reach
+        zdot = self.still.rates(t, z)
+
+        def tangent(at: float) -> np.ndarray:
+            return z + (at - t) * zdot
+
+        for self.tries in range(0 if obstacle else TRIES):
+            arc = self._arc(t, z, 0.5 * length, tangent, FEWER)
+            error, allowed = self._judged(arc)
+            if arc is not None and error <= allowed:
+                self._note(here, "", error)
+                return self._move_along(arc)
+            length *= 0.5
+        self._note(here, obstacle or STARTED)
+        return self._go_on()
+
+    def _knows(self, found: Dependence, reach: float) -> bool:
+        """Whether a position was dealt with before."""
+        return any(abs(passage.t - found.t) < SAME * reach for passage in self.engine.passages[-2:])
+
+    def _note(self, found: Dependence, obstacle: str, error: float = np.nan) -> None:
+        self.tries = 0
+        if found.t > self.run.t_end:
+            return
+        names = found.names(self.engine.system.constraint_names)
+        self.engine.passages.append(Passage(found.t, names, error, obstacle))
+
+    def _go_on(self) -> int:
+        """Let the step at hand be concluded as it is."""
+        followed = self.run.conditioning
+        followed.judged = 1
+        quality = min(float(self.engine.mem[self.engine.plan.quality]), followed.now)
+        if not quality > followed.floor:
+            followed.floor = 0.01 * quality if quality > 0.0 else 0.0
+        self.engine.plan.nfev -= 1  # the rates at its end are evaluated again
+        return MORE
+
+    def _has_motion(self, t: float) -> bool:
+        """Whether rows of velocities or accelerations are independent at the end of the step at hand."""
+        system, z = self.engine.system, self.run.znew
+        values = singular_values(self.engine, t, z)
+        before = singular_values(self.engine, self.run.begin, self.run.first)
+        rank = int((before > INDEPENDENT).sum())
+        if not rank or values[rank - 1] > LOST * before[rank - 1]:
+            return True
+        rows = dependent_rows(self.engine, t, z, rank)
+        if max(rows) < system.count("position"):
+            return True
+        self._note(Dependence(t, rows), NO_MOTION)
+        return False
+
+    def _is_close(self) -> bool:
+        """Whether little is left of the independence that the constraints had at the start."""
+        run, engine = self.run, self.engine
+        now, first = (singular_values(engine, t, z) for t, z in ((run.t, run.z), (run.begin, run.first)))
+        rank = int((np.maximum(now, first) > INDEPENDENT).sum())
+        return bool(now[rank - 1] < CLOSE * first[rank - 1])
+
+    def _is_fatal(self, found: Dependence) -> bool:
+        return max(found.rows) >= self.engine.system.count("position")
+
+    def _obstacle(self, found: Dependence) -> str:
+        """Why a position cannot be passed; empty if it can."""
+        engine, run = self.engine, self.run
+        if self._is_fatal(found):
+            return NO_MOTION
+        if not engine.system.ideal:
+            return "reactions are not ideal, and grow without bound there"
+        if not run.method.restarts:
+            return f"{run.method.name} cannot pass it by a step of another method"
+        off = engine.violation(run.t, run.z[: engine.size])
+        if off > ON:
+            return f"the state is off the constraints by {off:.1e}; use Projection() to pass it"
+        return ""
+
+    @property
+    def still(self) -> Engine:
+        """The engine that evaluates stages, whatever formulation and drift control the run has."""
+        if self._still is None:
+            self._still = Engine(self.engine.system, self.engine.parameters, LagrangeMultipliers(), Projection(1e-14))
+            self._still.take_scales(self.engine.scales)
+        return self._still
+
+    def _moved(self, t: float, z: np.ndarray) -> np.ndarray:
+        return self.still.corrected(t, z)[0]
+
+    def _attempt(self, found: Dependence, reach: float) -> tuple[Arc | None, float, Dependence]:
+        """The arc over a singular position, None if its relative error is too large, that error, and where it is."""
+        t, z = self.run.t, self._moved(self.run.t, self.run.z)
+        half = found.t - t
+        arc = self._arc(t, z, half, self._taylor(t, z, half), STAGES)
+        if arc is None:
+            return None, np.inf, found
+        again = find_dependences(self.engine, arc.at, t, t + 2.0 * half)
+        if len(again) != 1:  # there is another one in reach, or the arc went another way
+            return None, np.inf, found
+        if abs(again[0].t - found.t) > CENTRED * half:
+            half = again[0].t - t
+            arc = self._arc(t, z, half, arc.at, STAGES)
+        if arc is not None and separation(self.engine, again[0].t, arc.at(again[0].t), reach) > EXACTLY:
+            return None, np.nan, found
+        error, allowed = self._judged(arc)
+        return (arc if error <= allowed else None), error, again[0]
+
+    def _judged(self, arc: Arc | None) -> tuple[float, float]:
+        """The error of an arc, by another one with two stages fewer, and the one allowed."""
+        tolerance = max(self.run.method.rtol or 0.0, FINEST) if self.run.clock.adaptive else FIXED
+        allowed = min(STRICT ** (1 + self.tries) * tolerance, max(LOOSE, STRICT * tolerance))
+        fewer = arc and self._arc(arc.t, arc.z, 0.5 * arc.length, arc.at, len(arc.coefficients) - 2)
+        return (self._gap(arc, fewer) if arc is not None and fewer is not None else np.inf), allowed
+
+    def _arc(self, t: float, z: np.ndarray, half: float, guess: Path, stages: int) -> Arc | None:
+        return collocate(self.still.rates, self._moved, guess, t, z, 2.0 * half, stages, self._sizes(z))
+
+    def _gap(self, arc: Arc, fewer: Arc) -> float:
+        """The largest difference of two arcs over the same time, relative to the size of each variable."""
+        end = arc.t + arc.length
+        gaps = [INSIDE * (arc.at(t) - fewer.at(t)) for t in arc.t + arc.length * BETWEEN]
+        gaps.append(self._moved(end, arc.at(end)) - self._moved(end, fewer.at(end)))
+        return float(np.max(np.abs(gaps) / self._sizes(arc.z)))
+
+    def _sizes(self, z: np.ndarray) -> np.ndarray:
+        """The size of each variable in a state, (nz,): what it is there, at least a part of its size in the run."""
+        scales = self.engine.scales
+        least = np.ones(len(z)) if scales is None else scales.values[: len(z)]
+        return SMALL * least + np.abs(z)
+
+    def _taylor(self, t: float, z: np.ndarray, half: float) -> Path:
+        """States ahead by the rates at z and their change behind it."""
+        zdot, back = self.still.rates(t, z), 0.1 * half
+        bend = (zdot - self.still.rates(t - back, self._moved(t - back, z - back * zdot))) / back
+        return lambda at: z + (at - t) * zdot + 0.5 * (at - t) ** 2 * bend
+
+    def _move_along(self, arc: Arc) -> int:
+        """Let the arc be the step at hand: look for events in it, store samples, and be at its end."""
+        run, engine, clock = self.run, self.engine, self.run.clock
+        plan, end = engine.plan, arc.t + arc.length
+        if end > run.limit:
+            end, arc = run.limit, arc.until(run.limit)
+        run.z[:] = arc.z
+        run.znew[:], _ = engine.corrected(end, arc.at(end))
+        run.zdot[:] = engine.rates(end, run.znew)
+        kept = plan.prepare, plan.interpolate
+        plan.prepare, plan.interpolate = nothing_to_prepare.address, interpolate_arc.address
+        status = conclude(
+            plan, engine.mem, clock, arc.length, end, run.z, run.znew, run.zdot, arc.columns, run.t_eval, run.ts, run.zs
+        )
+        plan.prepare, plan.interpolate = kept
+        run.collect()
+        if status != OK:
+            return status
+        run.stages[: engine.nz] = run.zdot
+        if not clock.adaptive:
+            clock.t_start = clock.t - clock.accepted * clock.h
+        run.regauge()
+        return MORE
+
+
+AVOIDED = (
+    "constraints come close to being dependent without becoming so, and steps are too long to tell where the motion "
+    "turns; use a smaller tolerance"
+)
+MISSED = "a step went over it before it was seen; use a smaller tolerance or step"
+STARTED = "the motion starts there, and more than one may go on from it"
+NO_MOTION = "velocity or acceleration constraints are among them, and no motion meets them there, or more than one does"

@@ -1,0 +1,131 @@
+"""How well the constraints are conditioned, followed over every accepted step: where rows may become dependent.
+
+An evaluation leaves the quality of its solve, 0 where rows are dependent, in mem. Towards a singular position it falls
+like the distance or its square. A step is suspect if the quality, as it fell over the last step, would reach zero
+within `reach` steps; if it falls steeply; if it rises as if it came from a zero in the step before; if some stage met
+one far below both ends; or if it is below all that the run has met. A formulation's choice of speeds can wear out
+without anything singular, so a suspect step is looked at again: the pivoted saddle matrix is factorised along the cubic
+through both ends, continued beyond the step. Only if that dips too, or cannot tell, the time loop stops and hands the
+step to `passage`. All of this costs a regular run a few comparisons per step.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dalembert.native.intrinsics import record_at
+from dalembert.native.jit import jit
+from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8
+from dalembert.native.types import Record, floats, ints
+from dalembert.run.evaluate import rates
+from dalembert.solve.solver import call_factor
+
+STEEP = 0.4  # a quality that falls to this part within one step may have landed next to a zero
+KEPT, FORGET = 0.7, 0.9  # of the longest step: next to a singular position round-off makes steps shorter
+DIP = 0.02
+DEPTH = 0.1  # within its reach, the square of the distance to a zero varies by more than this factor
+LOOKS = np.linspace(0.0, 1.0, 8)  # of the length looked at
+BACK = 1e-5  # of a step: how far back the quality is evaluated where no step was made yet
+FLOOR = 1e-6
+# Steps of order p are as long as the p-th root of the tolerance; those over singular positions have order 16.
+COLLOCATION, NEAREST, FURTHEST = 16, 1.5, 20.0
+
+
+class Conditioning(Record):
+    """The quality of the solve at the start of a step and at that before it, and the worst of all accepted steps."""
+
+    _fields_ = (
+        # Quality at the state reached and one step before, the length of that step and the longest of late, the quality
+        # below which a step is suspect in any case, the worst one met and when.
+        *floats("now before length longest floor worst worst_t"),
+        # From how many steps ahead a singular position can be passed.
+        *floats("reach"),
+        # Whether the step at hand was looked at and goes on as it is; steps looked at again.
+        *ints("judged looks"),
+    )
+
+
+conditioning = record_at(Conditioning)
+
+
+def new_conditioning(order: int, tolerance: float) -> Conditioning:
+    """The conditioning at the start of a run by a method of this order."""
+    reach = 0.7 * tolerance ** (1.0 / COLLOCATION - 1.0 / order)
+    return Conditioning(
+        now=1.0, before=1.0, length=1.0, floor=FLOOR, worst=math.inf, reach=min(max(reach, NEAREST), FURTHEST)
+    )
+
+
+@jit(f8(Plan, Floats, f8, f8, f8, Floats, Floats, Floats, Floats))
+def _quality_at(plan, mem, s, t, h, z, zdot, znew, zdotnew):
+    """The quality of the pivoted saddle matrix at t + s h, on the cubic through both ends of a step."""
+    mem[plan.x] = t + s * h
+    r = 1.0 - s
+    for i in range(plan.nq + plan.nu):
+        rise = znew[i] - z[i]
+        bent = r * (h * zdot[i] - rise) - s * (h * zdotnew[i] - rise)
+        mem[plan.xq + i] = z[i] + s * (rise + r * bent)
+    call_kernel(plan.dynamics, mem, plan.x, plan.out)
+    call_factor(plan.factor_metric, (plan, mem, plan.nc))
+    return mem[plan.quality]
+
+
+@jit(i8(Plan, Floats, f8, f8, f8, f8, Floats, Floats, Floats, Floats))
+def _dips(plan, mem, first, last, t, h, z, zdot, znew, zdotnew):
+    """Whether the saddle matrix is much worse somewhere between t + first and t + last than elsewhere."""
+    least, most = math.inf, 0.0
+    for k in range(LOOKS.size):
+        s = (first + LOOKS[k] * (last - first)) / h
+        quality = _quality_at(plan, mem, s, t, h, z, zdot, znew, zdotnew)
+        least, most = min(least, quality), max(most, quality)
+    return not least > DEPTH * most
+
+
+@jit(i8(Plan, Floats, i8, f8, f8, f8, Floats, Floats, Floats, Floats))
+def is_suspect(plan, mem, where, t, h, t_new, z, zdot, znew, zdotnew):
+    """Whether constraints may become dependent in or behind an accepted step; rates at its end were the last."""
+    c = conditioning(where)
+    there = mem[plan.quality]
+    fall, rise, reach = c.before - c.now, there - c.now, c.reach * max(h, KEPT * c.longest)
+    low, left = not min(c.now, there) > c.floor, c.now * h < c.length * rise
+    near = c.now * c.length < reach * fall or there < STEEP * c.now
+    if plan.nc == 0 or not (low or left or near or plan.least_quality < DIP * min(c.now, there)):
+        return 0
+    c.looks += 1
+    if low or plan.chosen != plan.nc:  # of redundant constraints the pivoted matrix is singular throughout
+        return 1
+    if _dips(plan, mem, -c.length if left else 0.0, reach, t, h, z, zdot, znew, zdotnew):
+        return 1
+    rates(plan, mem, t_new, znew, zdotnew)
+    plan.nfev -= 1
+    return 0
+
+
+@jit(i8(i8, f8, f8, f8))
+def follow(where, quality, h, t_new):
+    """Remember the quality at the end of a step that goes on."""
+    c = conditioning(where)
+    c.before, c.now, c.length, c.judged = c.now, quality, h, 0
+    c.longest = max(h, FORGET * c.longest)
+    if not quality > c.worst:
+        c.worst, c.worst_t = quality, t_new
+    return 0
+
+
+@jit(i8(Plan, Floats, i8, f8, f8, Floats, Floats, Floats, Floats))
+def gauge(plan, mem, where, t, h, z, zdot, spare, unused):
+    """Begin to follow the quality at a state z with rates zdot, as if a short step had led there."""
+    c = conditioning(where)
+    back = BACK * h
+    for i in range(z.size):
+        spare[i] = z[i] - back * zdot[i]
+    rates(plan, mem, t - back, spare, unused)
+    c.before, c.length, c.judged = mem[plan.quality], back, 0
+    rates(plan, mem, t, z, unused)
+    plan.nfev -= 2
+    c.now = mem[plan.quality]
+    if not c.now > c.worst:
+        c.worst, c.worst_t = c.now, t
+    return 0
