@@ -30,6 +30,8 @@ NAMES = (
     "initial_states",
     "linearization",
     "sweeps",
+    "scaling",
+    "sensitivities",
 )
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 PACKAGES = ("dalembert", "numpy", "scipy", "sympy", "casadi", "numba", "llvmlite")

@@ -1,8 +1,12 @@
 """The command line as a user meets it: what it prints, what it writes, how it fails."""
 
+import json
+import os
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+import pytest
 import xarray as xr
 from typer.testing import CliRunner
 
@@ -35,7 +39,8 @@ def test_wrong_input_ends_with_status_2_and_a_hint():
         (["run", "four_bat"], "did you mean"),
         (["run", "four_bar", "--set", "gg=1"], "did you mean"),
         (["run", "four_bar", "--set", "g"], "NAME=VALUE"),
-        (["run", "four_bar", "--set", "g=fast"], "NAME=VALUE"),
+        (["run", "four_bar", "--set", "g=fast"], "`fast` is not known in `fast`"),
+        (["run", "four_bar", "--set", "g=1/0"], "--set g=1/0"),
         (["run", "four_bar", "--t-end", "-1"], "not after"),
         (["run", "four_bar", "--set", "ln=50"], "cannot all be met"),
     ):
@@ -134,6 +139,144 @@ def test_verify_prints_an_estimated_error():
     assert result.exit_code == 0
     assert "estimated error: coordinate" in result.output
     assert "not accuracy" in runner.invoke(app, ["run", "pendulum", "--t-end", "1"]).output
+
+
+def text_of(result):
+    return " ".join(result.output.split())
+
+
+def test_version_is_that_of_the_package():
+    assert runner.invoke(app, ["--version"]).output == f"dalembert {version('dalembert')}\n"
+
+
+def test_settings_are_expressions_and_what_depends_on_them_follows(tmp_path):
+    text = PENDULUM.read_text(encoding="utf-8").replace("L = 1.0", 'L = "R/2"\nR = 2.0')
+    (tmp_path / "p.toml").write_text(text, encoding="utf-8")
+    result = runner.invoke(
+        app, ["run", str(tmp_path / "p.toml"), "--t-end", "0.1", "--json", "--set", "R=sqrt(2)", "--set", "m = 90*deg"]
+    )
+    assert result.exit_code == 0, result.output
+    (one,) = json.loads(result.stdout)["runs"]
+    assert one["parameters"]["R"] == np.sqrt(2)
+    assert one["parameters"]["L"] == np.sqrt(2) / 2
+    assert one["parameters"]["m"] == pytest.approx(np.pi / 2, rel=1e-15)
+
+
+def test_json_holds_the_certificate_the_end_and_the_files(tmp_path):
+    """The rod keeps its length, and what the pendulum loses in height it gains in speed: v^2 / 2 = -g y."""
+    result = runner.invoke(app, ["run", "pendulum", "--t-end", "0.3", "--json", "--csv", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    whole = json.loads(result.stdout)
+    (one,) = whole["runs"]
+    assert whole["ok"] is one["ok"] is True
+    assert one["t"] == [0.0, 0.3]
+    assert all(finding["ok"] for finding in one["certificate"]["findings"])
+    final, p = one["final"], one["parameters"]
+    assert final["x"] ** 2 + final["y"] ** 2 == pytest.approx(p["L"] ** 2, rel=1e-9)
+    assert (final["vx"] ** 2 + final["vy"] ** 2) / 2 == pytest.approx(-p["g"] * final["y"], rel=1e-7)
+    assert {Path(file).name for file in one["files"]} == {path.name for path in tmp_path.iterdir()}
+    table = np.genfromtxt(tmp_path / "pendulum.csv", delimiter=",", names=True)
+    assert table["x"][-1] == final["x"]
+
+
+def test_events_and_settings_of_a_file_are_those_of_its_run(tmp_path):
+    text = PENDULUM.read_text(encoding="utf-8").replace("t_end = 10.0", 'integrator = { kind = "RK4", step = 0.001 }')
+    text += '[[events]]\nname = "lowest"\nexpression = "x"\nterminal = true\n'
+    (tmp_path / "stops.toml").write_text(text, encoding="utf-8")
+    result = runner.invoke(app, ["run", str(tmp_path / "stops.toml"), "--json"])
+    (one,) = json.loads(result.stdout)["runs"]
+    assert "RK4(step=0.001)" in one["certificate"]["method"]
+    assert [event["name"] for event in one["events"]] == ["lowest"]
+    assert one["final"]["y"] == pytest.approx(-1.0, abs=1e-9)
+    result = runner.invoke(app, ["live", str(tmp_path / "stops.toml"), "--out", str(tmp_path / "live.html")])
+    assert result.exit_code == 2
+    assert "events or clocks, which live pages do not compute" in text_of(result)
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_out_on_a_file_is_told_before_the_run(tmp_path, command):
+    (tmp_path / "taken").write_text("mine", encoding="utf-8")
+    for out, words in (("taken", "is a file, not a folder"), ("taken/deeper", "cannot be made: Not a directory")):
+        result = runner.invoke(app, [command, "pendulum", "--t-end", "1", "--out", str(tmp_path / out)])
+        assert result.exit_code == 2
+        assert words in text_of(result)
+        assert len(result.output.splitlines()) == 1
+        assert "certificate" not in result.output
+    assert (tmp_path / "taken").read_text(encoding="utf-8") == "mine"
+
+
+def test_place_where_nothing_can_be_written_is_told_before_the_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pendulum.csv").mkdir()
+    monkeypatch.setattr(
+        "os.access", lambda path, mode: mode != os.W_OK or Path(path).name != "locked"
+    )  # whoever runs the tests
+    (tmp_path / "locked").mkdir()
+    for arguments, words in (
+        (["run", "pendulum", "--csv"], "pendulum.csv is a folder"),
+        (["run", "pendulum", "--out", "locked"], "Permission denied"),
+        (["live", "pendulum", "--out", "nowhere/page.html"], "there is no folder nowhere"),
+        (["live", "pendulum", "--out", "locked/page.html"], "Permission denied"),
+        (["new", "nowhere/arm"], "nowhere/arm.toml cannot be written"),
+    ):
+        result = runner.invoke(app, arguments)
+        assert result.exit_code == 2, result.output
+        assert words in text_of(result)
+        assert len(result.output.splitlines()) == 1
+
+
+def test_two_models_do_not_write_the_same_file(tmp_path):
+    result = runner.invoke(app, ["run", "pendulum", str(PENDULUM), "--out", str(tmp_path)])
+    assert result.exit_code == 2
+    assert "would both write" in text_of(result)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(("command", "status"), [("run", 2), ("check", 1)])
+def test_faults_of_all_files_are_told_at_once(tmp_path, command, status):
+    text = PENDULUM.read_text(encoding="utf-8")
+    for name, wrong in (("a", ("x**2", "z**2")), ("b", ("y = 0.0,", "y = 2.0,")), ("c", ("t_end = 10.0", "t_end = "))):
+        (tmp_path / f"{name}.toml").write_text(text.replace(*wrong), encoding="utf-8")
+    files = [str(tmp_path / f"{name}.toml") for name in "abc"]
+    result = runner.invoke(app, [command, "pendulum", *files, "four_bat"])
+    assert result.exit_code == status
+    assert "certificate" not in result.output
+    for words in ("`z` is not known", "held at 2", "`t_end` needs a value", "did you mean `four_bar`", *files):
+        assert words in result.output
+
+
+def test_new_writes_a_starter_that_runs_and_overwrites_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert runner.invoke(app, ["new", "engine"]).exit_code == 0
+    text = (tmp_path / "engine.toml").read_text(encoding="utf-8")
+    assert 'name = "engine"' in text
+    assert text.count("#") > 20  # it teaches
+    (tmp_path / "engine.toml").write_text("# mine", encoding="utf-8")
+    for name in ("engine", "engine.toml"):
+        result = runner.invoke(app, ["new", name, "--like", "pendulum"])
+        assert result.exit_code == 2
+        assert "stays as it is" in result.output
+    assert (tmp_path / "engine.toml").read_text(encoding="utf-8") == "# mine"
+    assert runner.invoke(app, ["new", ".toml"]).exit_code == 2
+    assert "did you mean `four_bar`" in runner.invoke(app, ["new", "x", "--like", "four_bat"]).output
+    result = runner.invoke(app, ["run", "engine"])
+    assert "write engine.toml" in text_of(result)
+
+
+def test_new_like_an_example_moves_like_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert runner.invoke(app, ["new", "mine", "--like", "knife_edge"]).exit_code == 0
+    assert (tmp_path / "mine.toml").read_text(encoding="utf-8").startswith("# The example `knife_edge`")
+    result = runner.invoke(app, ["run", "mine.toml", "knife_edge", "--t-end", "1", "--json"])
+    mine, example = json.loads(result.stdout)["runs"]
+    assert mine["final"] == pytest.approx(example["final"], rel=1e-12, abs=1e-12)
+
+
+def test_schema_is_that_of_model_files():
+    from dalembert.importers.schema import json_schema
+
+    assert json.loads(runner.invoke(app, ["schema"]).output) == json_schema()
+    assert "Exit status" in runner.invoke(app, ["--help"]).output
 
 
 def test_sweep_writes_a_store_goes_on_with_it_and_says_which_runs_failed(tmp_path):

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     __version__: str
     from dalembert.analysis.compare import Comparison, compare
     from dalembert.analysis.driven_motion import DrivenMotion
+    from dalembert.analysis.fit_result import Fit
+    from dalembert.analysis.gradient import Gradient, Integral
     from dalembert.analysis.linearization import Linearization
+    from dalembert.analysis.losses import Cauchy, Huber, SoftL1
     from dalembert.analysis.sweep.reductions import CrossingTime, Final, Maximum, Mean, Minimum
     from dalembert.analysis.sweep.samples import latin_hypercube, monte_carlo
     from dalembert.equations.system import System
@@ -74,6 +77,7 @@ __all__ = [
     "Automatic",
     "Baumgarte",
     "Blajer",
+    "Cauchy",
     "Certificate",
     "Comparison",
     "CrossingTime",
@@ -84,11 +88,15 @@ __all__ = [
     "Every",
     "FileError",
     "Final",
+    "Fit",
     "GearGuptaLeimkuhler",
     "GeneralizedAlpha",
+    "Gradient",
     "HillerAnantharaman",
+    "Huber",
     "InconsistentStateError",
     "InitialStateError",
+    "Integral",
     "KuttaMerson",
     "LagrangeMultipliers",
     "Linearization",
@@ -113,6 +121,7 @@ __all__ = [
     "PseudoSpeeds",
     "Radau",
     "SimulationInterrupt",
+    "SoftL1",
     "State",
     "StateSpaceSVD",
     "System",
@@ -132,6 +141,7 @@ __all__ = [
 
 _PLACES = {
     "ArrayError": "dalembert.errors",
+    "Cauchy": "dalembert.analysis.losses",
     "Certificate": "dalembert.motion.certificate",
     "compare": "dalembert.analysis.compare",
     "Comparison": "dalembert.analysis.compare",
@@ -143,10 +153,14 @@ _PLACES = {
     "Every": "dalembert.run.every",
     "FileError": "dalembert.errors",
     "Final": "dalembert.analysis.sweep.reductions",
+    "Fit": "dalembert.analysis.fit_result",
     "from_sympy": "dalembert.importers.sympy_mechanics",
     "from_toml": "dalembert.importers.model_file",
+    "Gradient": "dalembert.analysis.gradient",
+    "Huber": "dalembert.analysis.losses",
     "InconsistentStateError": "dalembert.errors",
     "InitialStateError": "dalembert.errors",
+    "Integral": "dalembert.analysis.gradient",
     "latin_hypercube": "dalembert.analysis.sweep.samples",
     "Linearization": "dalembert.analysis.linearization",
     "LinearizationError": "dalembert.errors",
@@ -164,6 +178,7 @@ _PLACES = {
     "PairingError": "dalembert.errors",
     "plot_envelope": "dalembert.view.envelope",
     "SimulationInterrupt": "dalembert.errors",
+    "SoftL1": "dalembert.analysis.losses",
     "State": "dalembert.motion.state",
     "System": "dalembert.equations.system",
     "Tolerances": "dalembert.motion.certificate",

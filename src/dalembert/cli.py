@@ -1,34 +1,101 @@
-"""The command line: `examples`; `run`, `check`, `compare`, `sweep` and `live` of a model file or example; `warmup`."""
+"""The command line: `dalembert new`, then `check`, `run`, `live`, `sweep` or `compare` of a model or an example."""
 
 from __future__ import annotations
 
+import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from dalembert.errors import DalembertError, OptionError, SimulationInterrupt
+from dalembert.errors import DalembertError, SimulationInterrupt
 from dalembert.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    import dalembert
-    from dalembert import problems
+    from dalembert.cli_inputs import Start
+    from dalembert.cli_results import Files
 
 app = typer.Typer(
     help="Constrained mechanical systems: the motion, the reactions, and a certificate that the constraints held.",
+    epilog="Exit status 0: all is well. 1: a certificate is not ok, or `check` found a fault. 2: wrong input, or a "
+    "file that cannot be written. 130: stopped by Ctrl-C.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help in half the time
 )
 
+Model = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A model file (*.toml) or a name from `dalembert examples`.")
+]
+Models = Annotated[
+    list[str], typer.Argument(metavar="MODEL", help="Model files (*.toml) or names from `dalembert examples`.")
+]
+End = Annotated[float | None, typer.Option(help="End of the motion in seconds; default: that of the file or example.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter: g=1.62, Om=2*pi, a=30*deg; may be repeated."),
+]
 
-@app.command()
+
+def _print_version(asked: bool) -> None:  # noqa: FBT001 - called so by typer
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"dalembert {version('dalembert')}")
+        raise typer.Exit
+
+
+@app.callback()
+def begin(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Constrained mechanical systems: the motion, the reactions, and a certificate that the constraints held."""
+
+
+@app.command(short_help="Write a commented model file to begin with.")
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The file is called NAME.toml.")],
+    like: Annotated[
+        str | None, typer.Option(metavar="EXAMPLE", help="Begin with this one of `dalembert examples`.")
+    ] = None,
+) -> None:
+    """Write a model file to begin with: a slider-crank with comments that say what can be written where.
+
+    For example:  dalembert new engine;  dalembert new linkage --like four_bar
+
+    A file that is there already is never changed.
+    """
+    from dalembert.cli_new import write_new
+
+    with _failing(2):
+        path = printable(str(write_new(name, like)))
+    _print(f"  wrote {path}; edit it, then")
+    for line in (f"dalembert check {path}", f"dalembert run {path} --report", f"dalembert live {path}"):
+        _print(f"    {line}")
+
+
+@app.command(short_help="Print the JSON schema of model files.")
+def schema() -> None:
+    """Print the JSON schema of model files, with which editors complete keys and mark mistakes.
+
+    For example:  dalembert schema > dalembert.schema.json
+    """
+    from dalembert.importers.schema import json_schema
+
+    typer.echo(json.dumps(json_schema(), indent=2))
+
+
+@app.command(short_help="List the mechanisms that can be run by name.")
 def examples() -> None:
     """List the mechanisms that can be run by name."""
     from rich.table import Table
@@ -43,145 +110,143 @@ def examples() -> None:
     console = _console()
     console.print(table)
     console.print("\nRun one:  dalembert run four_bar --t-end 10 --set g=1.62 --out out")
-    console.print("or a model of your own:  dalembert run pendulum.toml")
+    console.print("or a model of your own:  dalembert new engine; dalembert run engine.toml")
 
 
-@app.command(short_help="Simulate models or examples; certificates and figures.")
+@app.command(short_help="Simulate models or examples; certificates, figures, reports.")
 def run(
-    names: Annotated[
-        list[str], typer.Argument(metavar="MODEL...", help="Model files (*.toml) or names from `dalembert examples`.")
-    ],
-    t_end: Annotated[
-        float | None, typer.Option(help="End of the motion in seconds; default: that of the file or example.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; may be repeated.")
-    ] = None,
+    names: Models,
+    t_end: End = None,
+    settings: Settings = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write figure, animation and data there.")] = None,
     *,
     verify: Annotated[bool, typer.Option("--verify", help="Estimate the error by a second, independent run.")] = False,
     report: Annotated[bool, typer.Option("--report", help="Write an HTML report, to DIR or here; verifies.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Write a table of all samples, to DIR or here.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print results as JSON instead of text.")] = False,
 ) -> None:
-    """Simulate model files or examples with the default settings, print their certificates, and write figures.
+    """Simulate model files or examples, print their certificates, and write figures, reports and tables.
 
     For example:  dalembert run pendulum.toml --t-end 5 --set L=0.5 --out out
 
-    Exit status 0: every certificate is ok. 1: some constraint, energy balance or run did not hold. 2: wrong input.
-    130: stopped by Ctrl-C; what was reached is printed and written.
+    Faults of all files, and places where nothing can be written, are told before the first run.
+
+    Exit status 0: every certificate is ok. 1: some constraint, energy balance or run did not hold. 2: wrong input, or
+    a file that cannot be written. 130: stopped by Ctrl-C; what was reached is printed and written.
     """
-    try:
-        changes = _parse(settings or [])
-        results = [_run_one(name, t_end, changes, out, verify=verify or report, report=report) for name in names]
-    except DalembertError as error:
-        _fail(error, 2)
-    except KeyboardInterrupt as interruption:
-        raise typer.Exit(130) from interruption
-    if not all(results):
+    from dalembert.cli_results import Files
+
+    with _failing(2):
+        files = Files(out, report=report, csv=csv)
+        starts = _started(names, settings or [])
+        files.check(starts)
+        results = [_run_one(one, t_end, files, verify=verify or report, quiet=as_json) for one in starts]
+    if as_json:
+        from importlib.metadata import version
+
+        whole = {"dalembert": version("dalembert"), "ok": all(r["ok"] for r in results), "runs": results}
+        typer.echo(json.dumps(whole, indent=2, allow_nan=False))
+    if not all(result["ok"] for result in results):
         raise typer.Exit(1)
 
 
-@app.command(short_help="Compile a model, find its initial state, diagnose it.")
-def check(
-    name: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A model file (*.toml) or a name from `dalembert examples`.")
-    ],
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; may be repeated.")
-    ] = None,
-) -> None:
-    """Read a model, compile it and find its initial state; print sizes, a diagnosis and the state, or the faults.
+@app.command(short_help="Compile models, find their initial states, diagnose them.")
+def check(names: Models, settings: Settings = None) -> None:
+    """Read models, compile them and find their initial states; print sizes, a diagnosis and the state, or the faults.
 
     For example:  dalembert check pendulum.toml --set L=0.5
 
-    Exit status 0: a motion can start there. 1: the model, its start or the input is at fault.
+    Exit status 0: a motion can start there. 1: a model, its start or the input is at fault.
     """
-    console = _console(highlight=False, soft_wrap=True)
-    try:
-        problem, _ = _problem(name)
-        system = problem.system()
-        console.print(printable(repr(system)), markup=False)
-        state = problem.state(system, _parse(settings or []))
-        diagnosis = system.diagnose(state)
-    except DalembertError as error:
-        _fail(error, 1)
-    console.print(printable(str(diagnosis)), markup=False)
-    console.print(printable(repr(state)), markup=False)
-    if not diagnosis.ok:
+    from dalembert.cli_inputs import collecting, read_request, read_settings
+
+    errors: list[DalembertError] = []
+    sound = True
+    with _failing(1):
+        changes = read_settings(settings or [])
+        for name in names:
+            with collecting(errors, name if len(names) > 1 else ""):
+                request = read_request(name, changes)
+                system = request.problem.system()
+                _print(repr(system))
+                state = request.problem.state(system, request.parameters)
+                diagnosis = system.diagnose(state)
+                _print(str(diagnosis))
+                _print(repr(state))
+                sound = sound and diagnosis.ok
+    if errors:
+        _fail(errors, 1)
+    if not sound:
         raise typer.Exit(1)
 
 
 @app.command(short_help="Run a model through every formulation and integrator.")
 def compare(
-    name: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A model file (*.toml) or a name from `dalembert examples`.")
-    ],
-    t_end: Annotated[
-        float | None, typer.Option(help="End of the motion in seconds; default: that of the file or example.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; may be repeated.")
-    ] = None,
+    name: Model,
+    t_end: End = None,
+    settings: Settings = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the work-precision diagram there.")] = None,
 ) -> None:
     """Run a model through every formulation, drift control and integrator; a table of time, drift and error.
 
     The difference is that of coordinates and speeds from the tightest run; |phi| and |psi| are the largest violations
-    of constraints on positions and velocities; the energy error is relative to the energy turned over.
+    of constraints on positions and velocities; the energy error is relative to the energy turned over. Events of a file
+    are left out.
     """
     from dalembert.analysis.compare import compare as run_all
+    from dalembert.cli_results import check_writable, make_folder
 
-    try:
-        problem, _ = _problem(name)
-        system = problem.system()
-        state = problem.state(system, _parse(settings or []))
+    with _failing(2):
+        (one,) = _started([name], settings or [])
+        problem = one.request.problem
+        target = None if out is None else out / f"{problem.name}_work_precision.png"
+        if target is not None:
+            make_folder(target.parent)
+            check_writable(target)
         with _console(stderr=True).status("") as status:
-            result = run_all(system, state, problem.t_end if t_end is None else t_end, report=status.update)
-    except DalembertError as error:
-        _fail(error, 2)
-    console = _console(highlight=False, soft_wrap=True)
-    console.print(printable(str(result)), markup=False)
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        target = out / f"{problem.name}_work_precision.png"
+            result = run_all(one.system, one.state, problem.t_end if t_end is None else t_end, report=status.update)
+    _print(str(result))
+    if target is not None:
         result.save(target)
-        console.print(f"  wrote {printable(str(target))}", markup=False)
+        _print(f"  wrote {target}")
 
 
 @app.command(short_help="Write a page that computes the motion while sliders move.")
 def live(
-    name: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A model file (*.toml) or a name from `dalembert examples`.")
-    ],
+    name: Model,
     sliders: Annotated[
         list[str] | None,
         typer.Option("--slider", metavar="NAME", help="A parameter, coordinate or speed to move; may be repeated."),
     ] = None,
-    t_end: Annotated[float, typer.Option(help="End of the motion in seconds.")] = 10.0,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; may be repeated.")
-    ] = None,
+    t_end: End = None,
+    settings: Settings = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="The page; default: NAME_live.html here.")] = None,
 ) -> None:
     """Write a page that computes the motion itself while its sliders move; it needs no server and no network.
 
     For example:  dalembert live pendulum.toml --slider L --slider y --out pendulum.html
     """
-    try:
-        problem, _ = _problem(name)
-        system = problem.system()
-        state = problem.state(system, _parse(settings or []))
-        page = system.live(out or f"{problem.name}_live.html", state, sliders=sliders or [], t_end=t_end)
-    except DalembertError as error:
-        _fail(error, 2)
-    console = _console(highlight=False, soft_wrap=True)
-    console.print(printable(f"  wrote {page}"), markup=False)
+    from dalembert.cli_results import check_writable
+    from dalembert.errors import PairingError
+
+    with _failing(2):
+        (one,) = _started([name], settings or [])
+        problem = one.request.problem
+        if "events" in one.request.options:
+            raise PairingError(
+                f"{name} has events or clocks, which live pages do not compute; remove them for this page, or write "
+                f"dalembert run {name} --report"
+            )
+        target = out or Path(f"{problem.name}_live.html")
+        check_writable(target)
+        end = problem.t_end if t_end is None else t_end
+        page = one.system.live(target, one.state, sliders=sliders or [], t_end=end)
+    _print(f"  wrote {page}")
 
 
-@app.command(short_help="Run a model many times, with values that vary.")
+@app.command(short_help="Run a model for many values of its parameters.")
 def sweep(
-    name: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A model file (*.toml) or a name from `dalembert examples`.")
-    ],
+    name: Model,
     vary: Annotated[
         list[str],
         typer.Option(metavar="NAME=FIRST:LAST:COUNT", help="What varies; or NAME=VALUE,VALUE. Repeat: a grid."),
@@ -193,12 +258,8 @@ def sweep(
         ),
     ] = None,
     samples: Annotated[int, typer.Option(help="Times at which plain names are kept; 0: at the end only.")] = 0,
-    t_end: Annotated[
-        float | None, typer.Option(help="End of the motion in seconds; default: that of the file or example.")
-    ] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; may be repeated.")
-    ] = None,
+    t_end: End = None,
+    settings: Settings = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="runs.zarr (goes on if it is there), .nc, .csv or .parquet.")
     ] = None,
@@ -210,36 +271,15 @@ def sweep(
     Exit status 0: every run is ok. 1: some run failed or did not hold; the others are kept. 2: wrong input.
     130: stopped by Ctrl-C; a store keeps what is done and goes on when called again.
     """
-    import numpy as np
+    from dalembert.cli_inputs import read_request, read_settings
+    from dalembert.cli_sweep import check_target, run_sweep, summary_of
 
-    import dalembert
-    from dalembert.cli_sweep import check_target, read_outputs, read_vary, summary_of, write_runs
-
-    try:
+    with _failing(2):
         check_target(out)
-        problem, tolerances = _problem(name)
-        system = problem.system()
-        end = problem.t_end if t_end is None else t_end
-        runs = system.sweep(
-            read_vary(vary),
-            end,
-            given=problem.given,
-            guess=problem.guess,
-            parameters=_parse(settings or []),
-            outputs=read_outputs(keep or [*system.coordinates]),
-            t_eval=np.linspace(0.0, end, samples) if samples else None,
-            integrator=dalembert.Automatic(**tolerances) if tolerances else None,
-            store=out if out is not None and out.suffix == ".zarr" else None,
-        )
-        if out is not None:
-            write_runs(runs, out)
-    except DalembertError as error:
-        _fail(error, 2)
-    except KeyboardInterrupt as interruption:
-        raise typer.Exit(130) from interruption
-    console = _console(highlight=False, soft_wrap=True)
+        request = read_request(name, read_settings(settings or []))
+        runs = run_sweep(request, vary, keep or [], samples, t_end, out)
     for line in (*summary_of(runs), *([f"wrote {out}"] if out else [])):
-        console.print(printable(line), markup=False)
+        _print(line)
     if not runs["ok"].to_numpy().all():
         raise typer.Exit(1)
 
@@ -251,7 +291,7 @@ def warmup() -> None:
 
     begin = time.perf_counter()
     engine()
-    _console().print(f"the engine is ready ({time.perf_counter() - begin:.1f} s)")
+    _print(f"the engine is ready ({time.perf_counter() - begin:.1f} s)")
 
 
 def _console(**options: Any) -> Console:
@@ -261,96 +301,70 @@ def _console(**options: Any) -> Console:
     return Console(**options)
 
 
-def _parse(settings: list[str]) -> dict[str, float]:
-    changes = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        try:
-            changes[name.strip()] = float(value)
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise OptionError(f"--set {setting!r} must read NAME=VALUE with a number, such as --set g=1.62")
-    return changes
+def _print(text: str) -> None:
+    """Print a text as it is."""
+    typer.echo(printable(text))
 
 
-def _problem(name: str) -> tuple[problems.Problem, Mapping[str, float]]:
-    """A model file, told by its ending, or an example by its name; and the tolerances it asks for."""
-    from dalembert import problems
-    from dalembert.importers.model_file import from_toml
-
-    if not name.endswith(".toml"):
-        return problems.get(name), {}
-    file = from_toml(name)
-    problem = problems.Problem(
-        name=file.path.stem,
-        title=file.model.name,
-        source=name,
-        build=lambda: file.model,
-        given=file.given,
-        guess=file.guess,
-        t_end=file.t_end,
-        note="",
-    )
-    return problem, file.tolerances
+@contextmanager
+def _failing(status: int) -> Iterator[None]:
+    """Errors are printed and end the command with this status, Ctrl-C with 130."""
+    try:
+        yield
+    except DalembertError as error:
+        _fail([error], status)
+    except KeyboardInterrupt as interruption:
+        raise typer.Exit(130) from interruption
 
 
-def _shown(text: str) -> str:
-    """A text from a file, as it is printed."""
-    from rich.markup import escape
-
-    return escape(printable(text))
-
-
-def _fail(error: DalembertError, status: int) -> NoReturn:
-    _console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {_shown(str(error))}", highlight=False)
-    raise typer.Exit(status) from error
+def _fail(errors: Sequence[DalembertError], status: int) -> NoReturn:
+    for error in errors:
+        typer.echo(f"{typer.style('error:', fg='red', bold=True)} {printable(str(error))}", err=True)
+    raise typer.Exit(status)
 
 
-def _run_one(
-    name: str, t_end: float | None, changes: dict[str, float], out: Path | None, *, verify: bool, report: bool
-) -> bool:
-    import dalembert
+def _started(names: Sequence[str], settings: Sequence[str]) -> list[Start]:
+    """All models with their initial states; if anything is wrong with one of them, all that is wrong is told."""
+    from dalembert.cli_inputs import read_settings, start_all
+
+    starts, errors = start_all(names, read_settings(settings))
+    if errors:
+        _fail(errors, 2)
+    return starts
+
+
+def _run_one(one: Start, t_end: float | None, files: Files, *, verify: bool, quiet: bool) -> dict[str, Any]:
+    """Run a model, print and write what was asked for; the result as plain values."""
+    from dalembert.cli_results import summary
     from dalembert.native.engine_object import engine
 
-    problem, tolerances = _problem(name)
-    console = _console(highlight=False, soft_wrap=True)
-    begin = time.perf_counter()
-    system = problem.system()
-    compiled = time.perf_counter()
-    state = problem.state(system, changes)
+    problem = one.request.problem
     engine()
-    ready = time.perf_counter()
-    integrator = dalembert.Automatic(**tolerances) if tolerances else None
+    begin = time.perf_counter()
+    end = problem.t_end if t_end is None else t_end
     try:
-        motion = system.simulate(state, problem.t_end if t_end is None else t_end, integrator=integrator, verify=verify)
+        motion = one.system.simulate(one.state, end, verify=verify, **one.request.options)
     except SimulationInterrupt as interruption:
-        _report(console, problem, interruption.motion, out)
+        _tell(one, interruption.motion, files, quiet=quiet)
         raise
-    done = time.perf_counter()
-    _report(console, problem, motion, out)
-    if report:
-        source = Path(name).read_text(encoding="utf-8-sig") if name.endswith(".toml") else problem.build()
-        target = motion.report((out or Path()) / f"{problem.name}_report.html", source=source)
-        console.print(printable(f"  wrote {target}"), markup=False)
-    console.print(f"  compiled in {compiled - begin:.2f} s, simulated in {1e3 * (done - ready):.1f} ms")
-    console.print()
-    return motion.certificate.ok
+    seconds = time.perf_counter() - begin
+    written = _tell(one, motion, files, quiet=quiet)
+    if not quiet:
+        _print(f"  compiled in {one.seconds:.2f} s, simulated in {1e3 * seconds:.1f} ms\n")
+    return summary(motion, one, written, seconds)
 
 
-def _report(console: Console, problem: problems.Problem, motion: dalembert.Motion, out: Path | None) -> None:
+def _tell(one: Start, motion: Any, files: Files, *, quiet: bool) -> list[Path]:
     """Print the certificate of a motion, whole or in part, and write its files."""
-    console.print(f"[bold]{_shown(problem.title)}[/] - {_shown(problem.source)}")
-    if problem.note:
-        console.print(problem.note, markup=False)
-    console.print(printable(str(motion.certificate)), markup=False)
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        motion.plot(out / f"{problem.name}.png")
-        motion.animate(out / f"{problem.name}.html")
-        motion.save(out / f"{problem.name}.npz")
-        written = ", ".join(str(out / f"{problem.name}.{kind}") for kind in ("png", "html", "npz"))
-        console.print(printable(f"  wrote {written}"), markup=False)
+    problem = one.request.problem
+    if not quiet:
+        title = typer.style(printable(problem.title), bold=True)
+        typer.echo(f"{title} - {printable(problem.source)}")
+        _print("\n".join(filter(None, (problem.note, str(motion.certificate)))))
+    written = files.write(motion, one)
+    if written and not quiet:
+        _print(f"  wrote {', '.join(map(str, written))}")
+    return written
 
 
 def main() -> None:

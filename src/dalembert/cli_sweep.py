@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,45 @@ from dalembert.errors import FileError, OptionError
 if TYPE_CHECKING:
     import xarray as xr
 
+    from dalembert.cli_inputs import Request
+
 REDUCTIONS = {"final": Final, "max": Maximum, "min": Minimum, "mean": Mean, "crossing": CrossingTime}
 WRITERS = {".nc": "to_netcdf", ".csv": "to_csv", ".parquet": "to_parquet"}  # by the ending of a file
+
+
+def run_sweep(
+    request: Request, vary: Sequence[str], keep: Sequence[str], samples: int, t_end: float | None, out: Path | None
+) -> xr.Dataset:
+    """The runs of a model for many values, written to `out`."""
+    values, problem = read_vary(vary), request.problem
+    _check_independent(request, values)
+    system = problem.system()
+    end = problem.t_end if t_end is None else t_end
+    runs = system.sweep(
+        values,
+        end,
+        given=problem.given,
+        guess=problem.guess,
+        parameters=request.parameters,
+        outputs=read_outputs(keep or [*system.coordinates]),
+        t_eval=np.linspace(0.0, end, samples) if samples else None,
+        store=out if out is not None and out.suffix == ".zarr" else None,
+        **request.options,
+    )
+    if out is not None:
+        write_runs(runs, out)
+    return runs
+
+
+def _check_independent(request: Request, values: Mapping[str, Any]) -> None:
+    """Raise if a parameter is given in terms of one that varies: it would not follow."""
+    for name, e in (request.file.dependent if request.file else {}).items():
+        moved = sorted({str(symbol) for symbol in e.free_symbols} & {*values})
+        if moved and name not in values:
+            raise OptionError(
+                f"--vary {moved[0]}: the parameter `{name}` is given in terms of it ({name} = {e}) and would not "
+                f"follow in a sweep; write {e} where {name} stands in the file, or vary {name} too"
+            )
 
 
 def read_vary(settings: Sequence[str]) -> dict[str, np.ndarray]:

@@ -241,3 +241,15 @@ def test_many_runs(run):
     np.testing.assert_allclose(shown(envelope)[1][0][1], runs["q1"].median("run"))
     assert sum(patch.get_height() for patch in histogram.patches) == example.RUNS
     assert all("[" in axes.get_ylabel() for axes in figures["many_runs.png"].axes)
+
+
+def test_fitted_double_pendulum(run):
+    """The true values lie within three standard deviations, and the residuals are those of the noise."""
+    example, fit, figures = run("fitted_double_pendulum")
+    assert fit.success
+    for name, value in example.TRUE.items():
+        assert abs(fit[name] - value) < 3.0 * fit.sigma[name]
+    left = fit.residuals[0][np.isfinite(fit.residuals[0])]
+    assert len(left) == 540
+    assert np.std(left) == pytest.approx(example.NOISE, rel=0.1)  # three standard deviations of 540 samples
+    assert legend(figures["fitted_double_pendulum.png"].axes[0]) == ["data", "fit", "first values"]

@@ -136,10 +136,54 @@ def test_mark_before_the_text_does_no_harm(tmp_path):
         ("L = 100 deg", 'write L = "100*deg"'),
         ("L = \u201c2*pi\u201d", "write straight quotes"),
         ("L =", "`L` needs a value"),
+        ("L = .5", "write L = 0.5"),
+        ("L = 5.", "write L = 5.0"),
+        ("L = 0,5", "numbers have a point: write L = 0.5"),
+        ("L = 007", "write L = 7"),
+        ("L = True", "write L = true"),
+        ("L = 3 m/s", "numbers stand without units: write L = 3"),
+        ("L = 30\u00b0", 'write L = "30*deg"'),
+        ("L = 1 // length", "comments begin with #: write L = 1"),
+        ("L = 1; m = 2", "one pair stands in each line, without semicolons: write L = 1"),
+        ("L: 1", "line 2, column 2); write L = 1"),
+        ("my L = 1", "a name has no blanks: write my_L = ..."),
+        ("L = 1\nL = 2", "line 3, column 6); this key is given twice in its table"),
+        ("L = 1\n[parameters]", "put all its lines under one heading"),
+        ('L = ["x" "y"]', "a list has commas between its entries"),
+        ("L = { x = 1, }", "a table in braces stands in one line"),
+        ('L = "2', "a text ends in the line in which it begins"),
+        ("\u03b1 = 1", 'write "\u03b1" = 1'),
+        ("L\u00a0= 1", "there is an unseen character (U+00A0)"),
+        ("L = \u22121", "write the minus sign - of the keyboard"),
     ],
 )
 def test_slip_is_told_with_what_to_write(fault_of, line, words):
     assert words in fault_of(f"[parameters]\n{line}\n")
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("2x - 1", "a product needs its *: write 2*x"),
+        ("x = 1", "an expression has no =: write x - (1), which is to be zero"),
+        ("x == 1", "an expression has no =: write x - (1), which is to be zero"),
+        ("sin x", "write sin(x)"),
+        ("x^2", "a power is written **"),
+        ("arcsin(x)", "did you mean `asin`"),
+    ],
+)
+def test_slip_in_an_expression_is_told_with_what_to_write(fault_of, expression, words):
+    fault = fault_of(f'coordinates = ["x"]\n[[constraints]]\nexpression = "{expression}"\n')
+    assert fault.startswith("line 3, column 14: [[constraints]] 1, expression: ")
+    assert words in fault
+
+
+def test_long_lines_and_other_encodings_are_refused_quickly(fault_of, tmp_path):
+    assert "not TOML" in fault_of("[parameters]\nL = " + " ;" * 50_000)
+    for encoding in ("utf-16", "latin-1"):
+        (tmp_path / "other.toml").write_bytes("[parameters]\n\u00e4 = 1\n".encode(encoding))
+        with pytest.raises(da.ModelError, match="save it as UTF-8"):
+            da.from_toml(tmp_path / "other.toml")
 
 
 @pytest.mark.parametrize(
@@ -162,6 +206,16 @@ def test_slip_is_told_with_what_to_write(fault_of, line, words):
         ),
         ('[[beems]]\nname = "b"', "line 1, column 1: `beems` is not known in the file; did you mean `beams`"),
         ('[[events]]\nexpression = "1"', "is a constant and never crosses zero"),
+        (
+            '[[tables]]\nname = "f"\ntimes = [0, 1, 1]\nvalues = [0, 1, 2]',
+            "line 1, column 1: [[tables]] f: table `f`: times must increase",
+        ),
+        ('[[tables]]\nname = "f"\ntimes = [0, "b"]\nvalues = [0, 1]', "line 3, column 9: [[tables]] f, times[1]: `b`"),
+        ('[[tables]]\nname = "f"\ntimes = [0, 1]\nvalues = [0, 1]\nkind = "square"', "kind is 'square'"),
+        (
+            'coordinates = ["x"]\n[energy]\npotential = "2*f"\n[[tables]]\nname = "f"\ntimes = [0, 1]\nvalues = [0, 1]',
+            "`f` in `2*f` is a table; apply it, as in f(t)",
+        ),
     ],
 )
 def test_fault_of_a_table_is_told_with_its_place(fault_of, text, words):

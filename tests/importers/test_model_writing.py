@@ -57,6 +57,29 @@ def test_file_of_a_file_is_the_same_text(name, tmp_path):
     assert model_text(again(model, tmp_path).model) == model_text(model)
 
 
+def test_tables_of_data_come_back(tmp_path):
+    """A force that rises and falls as a triangle of height 3 and width 2 leaves m v = 3; a file says it alike."""
+    m = da.Model("pushed")
+    (x,) = m.coordinates("x")
+    push = m.table("push", [0.0, 1.0, 2.0], np.array([0.0, 3.0, 0.0]))
+    dent = m.table("dent", [0.0, 1.0, 2.0, 3.0], [0.0, 1.0, -1.0, 0.0], kind="cubic", ends="periodic")
+    m.particle("P", mass=2, position=[x, 0])
+    m.generalized_force({x: push(m.t) + 0 * dent(m.t)})
+    m.output("road", dent(x) + dent(2 * m.t))
+    file = again(m, tmp_path, given={"x": 0, "x_dot": 0}, t_end=3)
+    assert model_text(file.model) == model_text(m)
+    motions = []
+    for model in (m, file.model):
+        system = model.compile()
+        motions.append(system.simulate(system.initial({"x": 0, "x_dot": 0}), 3))
+    assert motions[1]["x_dot"][-1] == pytest.approx(1.5, rel=1e-10)
+    np.testing.assert_array_equal(motions[0].q, motions[1].q)
+    np.testing.assert_array_equal(motions[0]["road"], motions[1]["road"])
+    m.output("slope", dent(x).diff(x))
+    with pytest.raises(da.ModelError, match="cannot be written to a model file"):
+        m.to_toml(tmp_path / "never.toml")
+
+
 def machine():
     """A model with something of every group."""
     m = da.Model("machine")

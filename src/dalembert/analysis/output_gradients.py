@@ -42,10 +42,15 @@ def output_function(system: System, key: Any) -> tuple[list[str], ca.Function]:
 
     def make() -> tuple[list[str], ca.Function]:
         m = system.mechanics
-        graph, labels = _expression(system, key) if is_expression(key) else _named(system, name)
+        graph, labels = output_graph(system, key)
         return labels, ca.Function("output_gradient", [m.y], [ca.jacobian(graph, m.y)])
 
     return system.kept(("output gradient", is_expression(key), name), make)
+
+
+def output_graph(system: System, key: Any) -> tuple[ca.SX, list[str]]:
+    """An output as a graph of y = (t, q, u, p, u', la), and the names of its components."""
+    return _expression(system, key) if is_expression(key) else _named(system, spelling(key))
 
 
 def _expression(system: System, key: Any) -> tuple[ca.SX, list[str]]:

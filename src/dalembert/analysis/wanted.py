@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from sympy.physics.mechanics import dynamicsymbols
 
 from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
 from dalembert.errors import ArrayError, OptionError, UnknownNameError
+from dalembert.model.time_symbols import time_symbol
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ def read_wanted(system: System, wanted: Mapping[Any, Any], times: np.ndarray) ->
 
 def _expression(name: str, value: Any, times: np.ndarray) -> np.ndarray:
     """Values and rates, (3, nt)."""
-    t = dynamicsymbols._t  # noqa: SLF001 - SymPy's only spelling of its time symbol
+    t = time_symbol()
     try:
         expression = sp.sympify(value)
     except (sp.SympifyError, TypeError):

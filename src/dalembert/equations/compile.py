@@ -35,10 +35,13 @@ from dalembert.equations.lowering.sympy_rules import show
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.outputs import check_outputs, derive_outputs
 from dalembert.equations.probe import Probe, cancelling, probe_at_random
-from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, solve_kinematics
+from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, is_identity, solve_kinematics
 from dalembert.equations.system import Drawing, System
 from dalembert.errors import ModelError
 from dalembert.model.statement import Constraint, Level, Role, Statement
+from dalembert.solve.elimination_order import lower_triangle
+
+MANY = 300  # speeds above which M is taken by its nonzeros
 
 
 @dataclass(frozen=True)
@@ -156,12 +159,22 @@ def _with_multipliers(d: Derived, s: Symbols, la: ca.SX) -> tuple[ca.SX, ca.SX]:
 def _is_singular(M: ca.SX, probe: Probe) -> bool:
     """Whether M, scaled to unit diagonal, is singular at random states."""
     n = M.shape[0]
+    if n > MANY:
+        pattern = lower_triangle(M.sparsity())
+        return _has_small_pivots(pattern, probe(ca.project(M, pattern).nz[:]))
     values = probe(M).reshape(3, n, n)
     if not np.isfinite(values).all():
         return False
     scale = np.sqrt(np.abs(np.einsum("kii->ki", values)))
     scale[scale == 0.0] = 1.0
     return bool(np.linalg.eigvalsh(values / scale[:, :, None] / scale[:, None, :]).min() < 1e-9)
+
+
+def _has_small_pivots(pattern: ca.Sparsity, samples: np.ndarray) -> bool:
+    """Whether a matrix, given by the nonzeros of its lower triangle at samples, has a pivot that vanishes in one."""
+    from dalembert.solve.sparse_system import least_pivot  # the engine is imported when it is first needed
+
+    return any(np.isfinite(values).all() and least_pivot(pattern, values) < 1e-9 for values in samples)
 
 
 def _kinematics(statement: Statement, s: Symbols, probe: Probe) -> Kinematics:
@@ -171,6 +184,8 @@ def _kinematics(statement: Statement, s: Symbols, probe: Probe) -> Kinematics:
     K = ca.jacobian(k, s.qd)
     _check_linear(statement, ca.jacobian(k, ca.vertcat(s.qd, s.u)), ca.vertcat(s.qd, s.u))
     n = s.q.shape[0]
+    if is_identity(K):
+        return solve_kinematics(equations, s)
     ranks = [np.linalg.matrix_rank(np.nan_to_num(v.reshape(n, n))) for v in probe(K)]
     if max(ranks) < n:
         loose = [str(q) for j, q in enumerate(statement.coordinates) if K[:, j].nnz() == 0]
@@ -180,6 +195,8 @@ def _kinematics(statement: Statement, s: Symbols, probe: Probe) -> Kinematics:
 
 
 def _check_linear(statement: Statement, jacobian: ca.SX, variables: ca.SX) -> None:
+    if not ca.depends_on(jacobian, variables):
+        return
     faults = [
         f"kinematical equation {i + 1} is not linear in the coordinate rates and speeds: {show(equation)} = 0"
         for i, equation in enumerate(statement.kinematics)

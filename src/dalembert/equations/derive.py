@@ -17,6 +17,7 @@ from dalembert.equations.symbols import Kinematics, atoms_of
 from dalembert.model.quaternion import rotation_matrix
 from dalembert.model.statement import Attitude, Body, Energy, Level, Particle, Point, Statement
 
+MANY = 16  # forces above which they are projected by one sweep
 WIDE = 2000  # entries of d(velocity)/du above which products with it are not tried
 
 
@@ -52,6 +53,7 @@ class Derivation:
         self.statement = statement
         self.kinematics = kinematics
         self.low: Lowering = kinematics.lowering(statement)
+        self._attitudes: dict[int, tuple[ca.SX, Body]] = {}  # by identity; the body is kept alive beside it
         s = kinematics.symbols
         nu, ny = s.u.shape[0], s.y.shape[0]
         self.dynamics = Dynamics(
@@ -62,16 +64,16 @@ class Derivation:
         """All contributions, added up."""
         st = self.statement
         self._move()
-        for force in st.forces:
-            self.dynamics.applied += self._project(self.velocity(force.at), self.low.vector(force.vector))
+        pairs = [(self.velocity(force.at), self.low.vector(force.vector)) for force in st.forces]
         for torque in st.torques:
             R, w = self.attitude(torque.on), self.angular_velocity(torque.on)
-            self.dynamics.applied += self._project(w, ca.mtimes(R.T, self.low.vector(torque.vector)))
+            pairs.append((w, ca.mtimes(R.T, self.low.vector(torque.vector))))
+        self.dynamics.applied += self._project_all(pairs)
         for forces in st.generalized_forces:
             for key, value in forces.items():
                 self.dynamics.applied += self._generalized(key, self.low(value))
-        for energy in st.energies:
-            self._lagrange(energy)
+        if st.energies:
+            self._lagrange(st.energies)
         for raw in st.matrices:
             self._raw(self.low.matrix(raw.mass), self.low.matrix(raw.force))
         self._split_unknowns()
@@ -94,6 +96,11 @@ class Derivation:
 
     def attitude(self, body: Body) -> ca.SX:
         """Rotation matrix (3, 3), body axes as columns; the identity where only an angular velocity was stated."""
+        if id(body) not in self._attitudes:
+            self._attitudes[id(body)] = self._rotation(body), body
+        return self._attitudes[id(body)][0]
+
+    def _rotation(self, body: Body) -> ca.SX:
         if body.attitude is Attitude.ANGLE:
             a = self.low(body.rotation[0])
             return ca.vertcat(
@@ -190,6 +197,17 @@ class Derivation:
         """Generalised force (nu, 1) of a force at a velocity, or of a torque at an angular velocity."""
         return ca.mtimes(ca.jacobian(velocity, self.kinematics.symbols.u).T, force)
 
+    def _project_all(self, pairs: Sequence[tuple[ca.SX, ca.SX]]) -> ca.SX:
+        """Generalised force (nu, 1) of forces at velocities; of many by one sweep, as a jacobian is of all speeds."""
+        u = self.kinematics.symbols.u
+        if len(pairs) > MANY:
+            velocities, forces = (ca.vertcat(*column) for column in zip(*pairs, strict=True))
+            return ca.jtimes(velocities, u, forces, True)
+        total = ca.SX(*u.shape)
+        for velocity, force in pairs:
+            total += self._project(velocity, force)
+        return total
+
     def _generalized(self, key: sp.Expr, value: ca.SX) -> ca.SX:
         """Generalised force (nu, 1) of a component along a coordinate or a speed."""
         st = self.statement
@@ -207,13 +225,13 @@ class Derivation:
             for key, value in forces.items():
                 d.prescribed += self._generalized(key, self.low(value))
 
-    def _lagrange(self, energy: Energy) -> None:
-        """C^T (d/dt T_qd - T_q + V_q), with T(q, q', t) and q'' = C u' + what is left of it."""
+    def _lagrange(self, energies: Sequence[Energy]) -> None:
+        """C^T (d/dt T_qd - T_q + V_q), with T(q, q', t) and q'' = C u' + what is left of it; T and V are sums."""
         d, k, s = self.dynamics, self.kinematics, self.kinematics.symbols
-        potential = self.low(energy.potential)
+        potential = self._sum(self.low, [energy.potential for energy in energies])
         d.potential += potential
         d.conservative -= ca.mtimes(k.C.T, ca.gradient(potential, s.q))
-        T = self._kinetic_in_rates(energy.kinetic)
+        T = self._kinetic_in_rates([energy.kinetic for energy in energies])
         momentum = ca.gradient(T, s.qd)
         H = ca.jacobian(momentum, s.qd)
         left = (
@@ -227,13 +245,18 @@ class Derivation:
         d.inertial += ca.mtimes(k.C.T, left)
         d.kinetic += T
 
-    def _kinetic_in_rates(self, kinetic: sp.Expr) -> ca.SX:
+    @staticmethod
+    def _sum(low: Lowering, terms: Sequence[sp.Expr]) -> ca.SX:
+        """The sum of expressions."""
+        return ca.sum1(low.vector(terms))
+
+    def _kinetic_in_rates(self, terms: Sequence[sp.Expr]) -> ca.SX:
         """T(q, q', t); speeds in it are replaced by what they are in terms of q' (square kinematics only)."""
         k, s = self.kinematics, self.kinematics.symbols
-        T = Lowering(atoms_of(self.statement, s))(kinetic)
+        T = self._sum(Lowering(atoms_of(self.statement, s)), terms)
         if not ca.depends_on(T, s.u):
             return T
-        return ca.substitute(T, s.u, ca.solve(k.C, s.qd - k.D))
+        return ca.substitute(T, s.u, s.qd if k.is_trivial else ca.solve(k.C, s.qd - k.D))
 
     def _raw(self, mass: ca.SX, force: ca.SX) -> None:
         d, u = self.dynamics, self.kinematics.symbols.u

@@ -14,6 +14,7 @@ import casadi as ca
 
 from dalembert.equations.laws import Row, are_algebraic, count_curved, have_friction
 from dalembert.equations.mechanics import Mechanics
+from dalembert.solve.elimination_order import lower_triangle
 
 _MAKING = threading.RLock()
 
@@ -31,9 +32,25 @@ def dynamics(m: Mechanics) -> list[ca.SX]:
     ]  # fmt: skip
 
 
+def sparse_dynamics(m: Mechanics) -> list[ca.SX]:
+    """As `dynamics`, but of M the nonzeros of the lower triangle, by columns, and of A the nonzeros, by rows.
+
+    M has all of its diagonal. Reactions are ideal. `Mechanics.saddle_pattern` says where the nonzeros belong.
+    """
+    low = ca.project(m.M, lower_triangle(m.M.sparsity()))
+    return [m.qdot, low.nz[:], m.f + m.c, m.known(m.A).T.nz[:], m.b, m.power, m.transport, m.c]
+
+
 def residual(m: Mechanics) -> list[ca.SX]:
     """phi, psi."""
     return [m.phi, m.psi]
+
+
+def row_rates(m: Mechanics) -> list[ca.SX]:
+    """A u by rows, (nc), then the sums of |A_kj u_j|, (nc); curved rows are empty."""
+    A = m.known(m.A)
+    terms = A @ ca.diag(m.u) if m.u.shape[0] else A
+    return [ca.densify(ca.sum2(terms)), ca.densify(ca.sum2(ca.fabs(terms)))]
 
 
 def assembly(m: Mechanics) -> list[ca.SX]:
@@ -54,6 +71,11 @@ def displacement(m: Mechanics) -> list[ca.SX]:
 def invariant(m: Mechanics) -> list[ca.SX]:
     """The invariants and their gradients in q."""
     return _with_gradient(m.h, m.q)
+
+
+def sparse_invariant(m: Mechanics) -> list[ca.SX]:
+    """The invariants and the nonzeros of their gradients in q, by rows."""
+    return [m.h, ca.densify(m.invariant_gradients.T.nz[:])]
 
 
 def energy(m: Mechanics) -> list[ca.SX]:
@@ -79,6 +101,11 @@ def position_with_parameters(m: Mechanics) -> list[ca.SX]:
 def velocity_with_parameters(m: Mechanics) -> list[ca.SX]:
     """psi and q', and their gradients in (u, p)."""
     return _with_gradient(ca.vertcat(m.psi, m.qdot), ca.vertcat(m.u, m.p))
+
+
+def level_derivatives(m: Mechanics) -> list[ca.SX]:
+    """phi, invariants; psi; q': their values and gradients in (q, u, p)."""
+    return _with_gradient(ca.vertcat(m.phi, m.h, m.psi, m.qdot), ca.vertcat(m.q, m.u, m.p))
 
 
 def reaction(m: Mechanics) -> list[ca.SX]:
@@ -139,8 +166,9 @@ Stated = ca.Function | Callable[[], ca.Function]
 OF_STATE: dict[str, Make] = {
     make.__name__: make
     for make in (
-        dynamics, residual, assembly, speeds, displacement, invariant, energy,
-        active_forces, partial_velocities, position_with_parameters, velocity_with_parameters,
+        dynamics, sparse_dynamics, residual, row_rates, assembly, speeds, displacement, invariant,
+        sparse_invariant, energy,
+        active_forces, partial_velocities, position_with_parameters, velocity_with_parameters, level_derivatives,
     )
 }  # fmt: skip
 OF_MOTION: dict[str, Make] = {

@@ -17,6 +17,7 @@ from typing import Any
 import casadi as ca
 
 from dalembert.equations.laws import Row, are_ideal, count_curved, have_friction
+from dalembert.solve.elimination_order import SaddlePattern
 
 VARIABLES = ("t", "q", "u", "p", "udot", "la")
 
@@ -72,8 +73,7 @@ class Mechanics:
     @cached_property
     def trivial_kinematics(self) -> bool:
         """Whether the speeds are the rates of the coordinates, in order: q' = u."""
-        n = self.q.shape[0]
-        return self.qdot.shape == self.u.shape and all(ca.is_equal(self.qdot[k], self.u[k], 1) for k in range(n))
+        return self.qdot.shape == self.u.shape and bool(ca.is_equal(ca.densify(self.qdot), self.u, 1))
 
     @cached_property
     def second_rates(self) -> ca.SX:
@@ -142,6 +142,16 @@ class Mechanics:
     def total_power(self) -> ca.SX:
         """dE/dt, (1, 1)."""
         return self.power + ca.dot(self.transport, self.udot) + ca.dot(self.multiplier_forces, self.u)
+
+    @cached_property
+    def saddle_pattern(self) -> SaddlePattern:
+        """Where M and A have nonzeros."""
+        return SaddlePattern.of(self.M.sparsity(), self.A.sparsity())
+
+    @cached_property
+    def invariant_gradients(self) -> ca.SX:
+        """Gradients of the invariants in q, (ni, nq)."""
+        return ca.jacobian(self.h, self.q)
 
     # -- parts of it -----------------------------------------------------------------------------------------------
 

@@ -75,6 +75,11 @@ class Kinematics:
     C: ca.SX  # (nq, nu)
     D: ca.SX  # (nq, 1)
 
+    @property
+    def is_trivial(self) -> bool:
+        """Whether the speeds are the rates of the coordinates, in order: q' = u."""
+        return self.D.nnz() == 0 and is_identity(self.C)
+
     def rate(self, expression: ca.SX) -> ca.SX:
         """Total derivative of an expression in (q, u, t) with the speeds held: what is left of it when u' = 0."""
         s = self.symbols
@@ -115,12 +120,13 @@ def solve_kinematics(equations: Sequence[ca.SX], s: Symbols) -> Kinematics:
     k = ca.vertcat(*equations)
     K = ca.jacobian(k, s.qd)
     rest = ca.substitute(k, s.qd, ca.SX.zeros(s.qd.shape))
-    qdot = -(rest if _is_identity(K) else ca.solve(K, rest))
+    qdot = -(rest if is_identity(K) else ca.solve(K, rest))
     C = ca.jacobian(qdot, s.u)
     D = ca.substitute(qdot, s.u, ca.SX.zeros(s.u.shape))
     return Kinematics(s, qdot, C, ca.sparsify(D))
 
 
-def _is_identity(matrix: ca.SX) -> bool:
+def is_identity(matrix: ca.SX) -> bool:
+    """Whether a matrix is the identity, by structure and numbers."""
     n = matrix.shape[0]
     return matrix.sparsity() == ca.Sparsity.diag(n) and bool(ca.is_equal(matrix, ca.SX.eye(n), 1))

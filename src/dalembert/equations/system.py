@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 Named = Mapping[Any, float]
 Bounds = Mapping[Any, tuple[float, float]]
+LARGE = 500  # speeds and constraints
 PROMPT = 1500  # instructions that compile in an unnoticeable time
 
 
@@ -144,6 +145,11 @@ class System:
     def curved(self) -> int:
         """Number of acceleration rows if one of them is not linear in u', else 0; A u' = b needs u' for them."""
         return count_curved(self.rows)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether matrices of all speeds and constraints are taken by their nonzeros wherever that is possible."""
+        return self.nu + self.nc > LARGE
 
     @property
     def constraint_names(self) -> tuple[str, ...]:
@@ -419,15 +425,17 @@ class System:
     @overload
     def simulate(self, state: da.State, t_end: float | tuple[float, float], *, events: Iterable[da.Event | da.Every],
                  t_eval: ArrayLike | None = ..., parameters: Named | None = ..., formulation: Any = ...,
-                 drift: Any = ..., integrator: Any = ..., verify: bool = ...) -> da.Motion | da.MotionSequence: ...
+                 drift: Any = ..., integrator: Any = ..., verify: bool = ..., sensitivities: Sequence[Any] = ...
+                 ) -> da.Motion | da.MotionSequence: ...
     @overload
     def simulate(self, state: da.State, t_end: float | tuple[float, float], *, t_eval: ArrayLike | None = ...,
                  parameters: Named | None = ..., formulation: Any = ..., drift: Any = ..., integrator: Any = ...,
-                 verify: bool = ...) -> da.Motion: ...
-    @takes("t_eval", "parameters", "formulation", "drift", "integrator", "events", "verify")
+                 verify: bool = ..., sensitivities: Sequence[Any] = ...) -> da.Motion: ...
+    @takes("t_eval", "parameters", "formulation", "drift", "integrator", "events", "verify", "sensitivities")
     def simulate(self, state: da.State, t_end: float | tuple[float, float], *, t_eval: ArrayLike | None = None,
                  parameters: Named | None = None, formulation: Any = None, drift: Any = None, integrator: Any = None,
-                 events: Iterable[da.Event | da.Every] = (), verify: bool = False) -> da.Motion | da.MotionSequence:
+                 events: Iterable[da.Event | da.Every] = (), verify: bool = False, sensitivities: Sequence[Any] = ()
+                 ) -> da.Motion | da.MotionSequence:
         # fmt: on
         """The motion from `state` to `t_end`, or over `(t0, t_end)`.
 
@@ -442,10 +450,15 @@ class System:
         `MotionSequence`, which reads like a Motion and has two samples at the time of each change, before and after.
         These samples do not depend on `t_eval`. With `verify=True` a second, independent run estimates the error, see
         `Motion.verify`; the certificate tells it.
+
+        `sensitivities` names parameters, and coordinates and speeds for their start values, in which the motion is
+        differentiated: `motion.sensitivity("y", "m")`. The derivatives are exact, those of the consistent start
+        included, and are carried over events that change something. Explicit integrators only; `Automatic` is DOP853
+        then.
         """
         return stage("System.simulate")(
             self, state, t_end, t_eval=t_eval, parameters=parameters, formulation=formulation, drift=drift,
-            integrator=integrator, events=events, verify=verify,
+            integrator=integrator, events=events, verify=verify, sensitivities=sensitivities,
         )  # fmt: skip
 
     def sweep(self, values: Any, t_end: float | tuple[float, float], **options: Any) -> xr.Dataset:
@@ -513,6 +526,32 @@ class System:
         pivoting); ignorable ones may be left out. Raises `LinearizationError` if there is no derivative.
         """
         return stage("System.linearize")(self, state, inputs=inputs, outputs=outputs, states=states)
+
+    def gradient(
+        self, cost: Any, state: da.State, t_end: float | tuple[float, float], *, to: Sequence[Any], **options: Any
+    ) -> da.Gradient:
+        """Value and gradient of a `cost` on the motion from `state` to `t_end`, in parameters and start values.
+
+        `cost` is `da.Integral(expression)`, `da.Final(expression)`, or a list of them that is summed. `to` names what
+        `sensitivities` of `simulate` would; `options` are those of `simulate`. See `dalembert.analysis.gradient`.
+        """
+        return stage("System.gradient")(self, cost, state, t_end, to=to, **options)
+
+    # fmt: off
+    def fit(self, data: Any, vary: Any, *, state: da.State | Sequence[da.State], bounds: Bounds | None = None,
+            priors: Mapping[Any, tuple[float, float]] | None = None, sigma: Any = None, loss: Any = None,
+            **options: Any) -> da.Fit:
+        # fmt: on
+        """Parameters and start values with which the motion from `state` agrees best with measured `data`.
+
+        `data` is a table {"t": times, output: values} or a pandas frame; a list of them are several experiments, with a
+        list of states. Missing samples are NaN. `vary` names what is varied, or maps it to first values. `bounds` are
+        pairs (lowest, highest), `priors` pairs (mean, standard deviation), `sigma` standard deviations of the data by
+        output, `loss` a robust loss such as `da.Huber(3.0)`. `options` are those of `simulate`. See
+        `dalembert.analysis.fit`.
+        """
+        settings = {"bounds": bounds, "priors": priors, "sigma": sigma, "loss": loss}
+        return stage("System.fit")(self, data, vary, state=state, **settings, **options)
 
     # fmt: off
     def kinematics(self, times: ArrayLike, *, guess: Named | da.State | None = None, parameters: Named | None = None

@@ -16,8 +16,9 @@ import sympy as sp
 from dalembert.errors import UnknownNameError
 from dalembert.importers.expression_size import Size, measure
 from dalembert.importers.limits import LARGEST_NUMBER, brief
+from dalembert.importers.syntax_hints import expression_hint
 
-FUNCTIONS: Mapping[str, tuple[Callable[..., sp.Expr], int, int]] = {  # least and largest number of arguments
+FUNCTIONS: dict[str, tuple[Callable[..., sp.Expr], int, int]] = {  # least and largest number of arguments
     **{f.__name__: (f, 1, 1) for f in (sp.sin, sp.cos, sp.tan, sp.asin, sp.acos, sp.atan, sp.sinh, sp.cosh, sp.tanh)},
     **{name: (getattr(sp, name), 1, 1) for name in ("exp", "log", "sqrt", "Abs", "sign")},
     "atan2": (sp.atan2, 2, 2),
@@ -48,8 +49,8 @@ class ExpressionText:
     def __init__(
         self, symbols: dict[str, sp.Expr], definitions: Mapping[str, Any], time: sp.Symbol, fault: Callable[[str], None]
     ) -> None:
+        self.tables: dict[str, Callable[[sp.Expr], sp.Expr]] = {}  # functions given by data, by name
         self.symbols, self._definitions, self._time, self._fault = symbols, dict(definitions), time, fault
-        self.functions = dict(FUNCTIONS)  # tables of the model come to them
         self._open: list[str] = []  # definitions that are being read
         self._sizes: dict[str, Size] = {}  # of those that were
 
@@ -77,7 +78,7 @@ class ExpressionText:
             return self._walk(tree.body, f"{where}: ", brief(text))
         except SyntaxError as error:
             shown = f"`{brief(text)}` is not an expression: {brief(error.msg)}"
-            return self._refuse(f"{where}: {shown} at character {error.offset}")
+            return self._refuse(f"{where}: {shown} at character {error.offset}{expression_hint(text)}")
         except (RecursionError, MemoryError):
             return self._refuse(f"{where}: `{brief(text)}` is nested too deeply; use [definitions]")
         except (ValueError, TypeError, ArithmeticError, AttributeError) as error:  # SymPy finds no sense in it
@@ -118,7 +119,8 @@ class ExpressionText:
                 made = (self._rate if name == RATE else partial(self._call, name))(args, where, text)
                 return self._in_range(made, where, text)
         part = brief(ast.unparse(node))
-        hint = "; a power is written **" if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor) else ""
+        power = isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitXor)
+        hint = "; a power is written **" if power else expression_hint(part)
         return self._refuse(
             f"{where}`{part}` in `{text}` is not allowed{hint or '; use + - * / **, names, numbers and functions'}"
         )
@@ -160,15 +162,18 @@ class ExpressionText:
             self._open.pop()
             del self._definitions[name]
             self.symbols[name] = read
+        if name in self.tables:
+            return self._refuse(f"{where}`{name}` in `{text}` is a table; apply it, as in {name}(t)")
         found = {**self.symbols, **CONSTANTS, "t": self._time}
         if name in found:
             return found[name]
         return self._refuse(where + str(UnknownNameError(name, [*{**found, **self._definitions}], f"`{text}`")))
 
     def _call(self, name: str, args: list[ast.expr], where: str, text: str) -> sp.Expr:
-        if name not in self.functions:
-            return self._refuse(where + str(UnknownNameError(name, self.functions, f"the functions (`{text}`)")))
-        function, least, most = self.functions[name]
+        known = FUNCTIONS | {table: (function, 1, 1) for table, function in self.tables.items()}
+        if name not in known:
+            return self._refuse(where + str(UnknownNameError(name, known, f"the functions (`{text}`)")))
+        function, least, most = known[name]
         if not least <= len(args) <= most:
             need = str(least) if least == most else f"{least} to {most}"
             return self._refuse(f"{where}`{name}` in `{text}` takes {need} arguments, got {len(args)}")

@@ -25,6 +25,7 @@ class ExpressionWriter(StrPrinter):
         """A number as it is, anything else as text."""
         e = sp.sympify(expression)
         heads = {f.func.__name__ for f in e.atoms(sp.Function) if not isinstance(f, AppliedUndef | Table)}
+        heads |= {f.func.__name__ for f in e.atoms(Table) if type(f).order}  # rates of tables have no name in files
         if not isinstance(e, sp.Expr) or heads - set(FUNCTIONS) or e.has(Relational, sp.Integral, sp.Subs, sp.I):
             raise self._refuse(expression)
         if e.is_Integer:

@@ -61,10 +61,12 @@ class Statements:
 
     def state_all(self) -> None:
         """Everything that makes the model, symbols first."""
+        for entry in self._complete("tables"):
+            self._tabulate(entry)
         self._declare()
         if "gravity" in self.file.values:
             self.model.gravity(self.values.expressions(self.file.values["gravity"], self._top("gravity")))
-        for kind in ORDER:
+        for kind in ORDER[1:]:
             state = {"generalized_forces": self._push, "energy": self._add_energy}.get(kind, self._state)
             for entry in self._complete(kind):
                 state(kind, entry)
@@ -85,6 +87,27 @@ class Statements:
             self.fault(f'{where}: `{kind}` must be a list of names such as ["x", "y"], got {brief(names)}')
             return []
         return [name for name in names if self.values.fits(name, where)]
+
+    def _tabulate(self, entry: Entry) -> None:
+        """A function given by data, known by its name from then on."""
+        name, known = entry.values["name"], len(self.faults)
+        if not self.values.fits(name, entry.where):
+            return
+        arguments: dict[str, Any] = {"name": name}
+        for key, value in entry.values.items():
+            where = entry.where.key(key)
+            if key in ("times", "values"):
+                listed = value if isinstance(value, list) else [value]
+                arguments[key] = [self.values.number(v, where.part(f"[{k}]")) for k, v in enumerate(listed)]
+            elif key != "name":
+                arguments[key] = self.values.line(value, where)
+        if len(self.faults) > known:
+            return
+        try:
+            self.values.text.tables[spelt(name)] = self.model.table(**arguments)
+        except DalembertError as error:
+            for fault in getattr(error, "faults", [str(error)]):
+                self.fault(f"{entry.where}: {fault}")
 
     def _declare(self) -> None:
         """Symbols and kinematics."""
@@ -160,9 +183,7 @@ class Statements:
     def _state(self, kind: str, entry: Entry) -> None:
         """Say one entry with its verb, and keep what comes back under its name."""
         name = entry.values.get("name")
-        if kind in ("tables", "bodies", "particles", "beams", "quaternions") and not self.values.fits(
-            name, entry.where
-        ):
+        if kind in ("bodies", "particles", "beams", "quaternions") and not self.values.fits(name, entry.where):
             return
         arguments = {key: self._argument(key, v, entry) for key, v in entry.values.items()}
         if any(v is None for v in arguments.values()):
@@ -177,8 +198,6 @@ class Statements:
             known[name] = result
         if kind in ("constraints", "joints", "contacts"):
             self._learn_multipliers()
-        if kind == "tables" and isinstance(name, str):
-            self.values.text.functions[name] = (result, 1, 1)
         if kind in ("bodies", "beams", "quaternions"):
             self._learn()
 
@@ -194,8 +213,6 @@ class Statements:
             return values.joint(value, where)
         if key == "points":
             return self._points(value, where)
-        if entry.verb == "table":  # its times and values
-            return [values.number(v, where.part(f"[{k}]")) for k, v in enumerate(_listed(value))]
         if key == "rotation":
             return values.rotation(value, where)
         if key == "surface":
@@ -294,7 +311,3 @@ def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
     inner = {name: v for name, v in table.items() if isinstance(v, dict)}
     plain = {name: v for name, v in table.items() if name not in inner}
     return plain | {f"{name}.{key}": v for name, rest in inner.items() for key, v in _flat(rest).items()}
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]

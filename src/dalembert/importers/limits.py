@@ -46,7 +46,8 @@ def read_text(path: Path) -> str:
     try:
         text = content.decode("utf-8-sig")  # editors on Windows put a mark before the first character
     except UnicodeDecodeError as error:
-        raise ModelError(str(path), [f"the file is not UTF-8 text: {error.reason} at byte {error.start}"]) from error
+        what = f"the file is not UTF-8 text: {error.reason} at byte {error.start}; save it as UTF-8 in your editor"
+        raise ModelError(str(path), [what]) from error
     found = _DOTTED.search(text)
     if found:
         raise ModelError(str(path), [f"the name `{brief(found[0])}` has more than {DEEPEST} parts"])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.equations.system import System
+from dalembert.errors import OptionError
 from dalembert.initial.request import Values, read_task
 from dalembert.initial.solution import solve_task
 from dalembert.motion.state import State
@@ -32,6 +33,9 @@ def find_state(
     )
     if not all_branches:
         return solve_task(task)
+    if system.is_large:
+        n = system.nu + system.nc
+        raise OptionError(f"`{system.name}` has {n:,} speeds and constraints; `all_branches` is for smaller systems")
     from dalembert.initial.branches import find_branches
 
     return find_branches(task)

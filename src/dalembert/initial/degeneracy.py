@@ -82,7 +82,7 @@ def degenerate_rows(
         return ()
     scales = measured()(system, t, q, u, parameters, 0.0) if scales is None else scales
     x = np.concatenate([(t,), q, u, parameters, scales.values[: len(q) + len(u)]])
-    if not faintest(x)[0] < FAINT**2:  # as it is at almost every state
+    if not faintest(x).min() < FAINT**2:  # as it is at almost every state
         return ()
     x = x[: -len(q) - len(u)]
     nq, nu, n_p, n_v = system.nq, system.nu, system.count("position"), system.count("velocity")
@@ -117,21 +117,23 @@ def describe(names: Sequence[str]) -> str:
 
 
 def _faintest_gradient(system: System) -> ca.Function | None:
-    """The least (|G| / |G beside the state|)^2 of all rows as a function of x and the sizes of q and u.
+    """(|G| / |G beside the state|)^2 of the rows as a function of x and the sizes of q and u, by which all is measured.
 
-    Variables are measured by their sizes. None if all gradients are constant.
+    None if all gradients are constant.
     """
     m, n_p = system.mechanics, system.count("position")
     ratios = []
     units = [ca.SX.sym("units", n) for n in (system.nq, system.nu)]
     for rows, z, unit in ((m.phi, m.q, units[0]), (m.psi[n_p:, :], m.u, units[1])):
-        G = ca.jacobian(rows, z) * ca.repmat(unit.T, rows.shape[0], 1)
-        vary = [k for k in range(rows.shape[0]) if ca.depends_on(G[k, :], z)]
+        G = ca.jacobian(rows, z)
+        row_of = G.sparsity().row()
+        vary = sorted({row_of[k] for k in ca.jacobian_sparsity(G.nz[:], z).row()})
+        G = ca.mtimes(G, ca.diag(unit))
         sizes = ca.densify(ca.sum2(rows_of(G, vary) ** 2))
         reach = BESIDE * ca.sqrt(1 + ca.sumsqr(z / unit))
         ratios.append(sizes / ca.substitute(sizes, z, z + reach * unit * ca.DM(_directions(z.shape[0])[0])))
     found = ca.vertcat(*ratios)
-    return ca.Function("faintest_gradient", [ca.vertcat(m.x, *units)], [ca.mmin(found)]) if found.shape[0] else None
+    return ca.Function("faintest_gradient", [ca.vertcat(m.x, *units)], [found]) if found.shape[0] else None
 
 
 def _search(surface: Surface) -> list[str]:

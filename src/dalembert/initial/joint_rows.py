@@ -34,7 +34,7 @@ def position_kernel(system: System, *, parameters: bool) -> Kernel:
     m = system.mechanics
 
     def build() -> ca.Function:
-        rows = ca.vertcat(m.phi, m.h, _read(system, joint_coordinates(system)))
+        rows = ca.vertcat(m.phi, m.h, read_joints(system, joint_coordinates(system)))
         return _with_gradient(rows, ca.vertcat(m.q, m.p) if parameters else m.q, m.x)
 
     return system.derived_kernel(f"positions with joints, {parameters}", build)
@@ -45,7 +45,7 @@ def velocity_kernel(system: System, *, parameters: bool) -> Kernel:
     m = system.mechanics
 
     def build() -> ca.Function:
-        rows = ca.vertcat(m.psi, m.qdot, _read(system, joint_rates(system)))
+        rows = ca.vertcat(m.psi, m.qdot, read_joints(system, joint_rates(system)))
         return _with_gradient(rows, ca.vertcat(m.u, m.p) if parameters else m.u, m.x)
 
     return system.derived_kernel(f"velocities with joints, {parameters}", build)
@@ -56,13 +56,13 @@ def all_levels_kernel(system: System) -> Kernel:
     m = system.mechanics
 
     def build() -> ca.Function:
-        rows = ca.vertcat(all_levels(m)[0], _read(system, joint_coordinates(system) + joint_rates(system)))
+        rows = ca.vertcat(all_levels(m)[0], read_joints(system, joint_coordinates(system) + joint_rates(system)))
         return _with_gradient(rows, ca.vertcat(m.q, m.u, m.udot, m.la), m.y)
 
     return system.derived_kernel("all levels with joints", build)
 
 
-def _read(system: System, names: list[str]) -> ca.SX:
+def read_joints(system: System, names: list[str]) -> ca.SX:
     """Quantities of joints in the variables of the mechanics, (n, 1)."""
     column = system.functions[GROUP](system.mechanics.y)
     return column[[system.named_quantities[name][0].start for name in names]]

@@ -23,6 +23,8 @@ __all__ = ["complete_state", "solve_task"]
 
 def solve_task(task: Task, *, attempts: int = RESTARTS) -> State:
     """The state a task asks for; raises `InitialStateError` saying what is in the way."""
+    if task.system.is_large:
+        return _solve_large(task)
     positions = position_stage(task)
     found = positions.seek(attempts)
     if not found.met:
@@ -30,6 +32,23 @@ def solve_task(task: Task, *, attempts: int = RESTARTS) -> State:
 
         raise explain(task, positions, found)
     return solve_velocities(task, found, attempts=attempts)
+
+
+def _solve_large(task: Task) -> State:
+    """The state of a large system, over nonzeros."""
+    from dalembert.initial import large
+
+    large.check_possible(task)
+    stage = large.large_positions(task)
+    positions = stage.seek()
+    if not positions.met:
+        raise large.explain_large(task, stage, positions)
+    stage = large.large_velocities(task, positions.v)
+    velocities = stage.seek()
+    if not velocities.met:
+        raise large.explain_large(task, stage, velocities)
+    state = complete_state(task.system, task.t, positions.v, velocities.v, task.p)
+    return _reported(task, state, {"position": positions.steps, "velocity": velocities.steps})
 
 
 def solve_velocities(task: Task, positions: Found, *, attempts: int = RESTARTS) -> State:

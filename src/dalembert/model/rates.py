@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import sympy as sp
@@ -17,19 +18,21 @@ class Rates:
     def __init__(self, statement: Statement, read: Reader) -> None:
         self._statement = statement
         self._read = read
-        self._free: list[sp.Expr] = []  # coordinates whose rate has no equation yet
+        self._known: set[sp.Expr] = set()  # all coordinates
+        self._free: Counter[sp.Expr] = Counter()  # coordinates whose rate has no equation yet, in order
         self._spare = 0  # equations in excess of the rates they contain
 
     def add(self, coordinates: tuple[sp.Expr, ...]) -> None:
         """New coordinates, without an equation so far."""
-        self._free.extend(coordinates)
+        self._known.update(coordinates)
+        self._free.update(coordinates)  # one that was declared twice, a fault, counts twice
 
     def name(self, speeds: tuple[sp.Expr, ...]) -> None:
         """Let speeds be the rates of the next coordinates without an equation, in order."""
         t = self._statement.time
-        for q, u in zip(self._free[: len(speeds)], speeds, strict=False):
+        for q, u in zip(list(self._free.elements()), speeds, strict=False):
             self._statement.kinematics.append(derivative(q, t) - u)
-        self._free = self._free[len(speeds) :]
+            self._remove(q)
 
     def equations(self, equations: Any) -> bool:
         """Take over equations that are zero; False after a fault."""
@@ -41,15 +44,15 @@ class Rates:
         if len(read) < len(entries):
             return False
         rates = set().union(*(e.atoms(sp.Derivative) for e in read))
-        left = [q for q in self._free if derivative(q, self._statement.time) not in rates]
-        self._spare += len(read) - (len(self._free) - len(left))
+        left = Counter({q: n for q, n in self._free.items() if derivative(q, self._statement.time) not in rates})
+        self._spare += len(read) - (self._free.total() - left.total())
         self._statement.kinematics.extend(read)
         self._free = left
         return True
 
     def equate(self, q: sp.Expr, rate: Any) -> None:
         """Let one coordinate rate be an expression."""
-        if q not in self._statement.coordinates:
+        if q not in self._known:
             self._read.fault(f"kinematics: `{q}` is not a coordinate")
             return
         if q not in self._free:
@@ -57,9 +60,14 @@ class Rates:
             return
         scalar = self._read.scalar(rate, f"rate of `{q}`")
         self._statement.kinematics.append(derivative(q, self._statement.time) - scalar)
-        self._free.remove(q)
+        self._remove(q)
+
+    def _remove(self, q: sp.Expr) -> None:
+        self._free[q] -= 1
+        if not self._free[q]:
+            del self._free[q]
 
     def split(self) -> tuple[list[sp.Expr], list[sp.Expr]]:
         """Coordinates that equations in excess fail to determine, and those that get default speeds."""
-        missing = self._free[: max(self._spare, 0)]
-        return missing, self._free[len(missing) :]
+        free, count = list(self._free.elements()), max(self._spare, 0)
+        return free[:count], free[count:]

@@ -14,6 +14,7 @@ from dalembert.text_tables import html_table
 
 DEPENDENT = 1e-6  # reciprocal condition below which constraints count as dependent
 SHOWN = 12  # passages listed
+DEPENDENT_AMONG_MANY = 1e-8  # the same for large systems: that of a long chain falls with the square of its length
 LEVELS = ("position", "velocity", "acceleration", "solve", "energy")  # in the order they are shown
 
 

@@ -15,7 +15,16 @@ from dalembert.equations.system import System
 from dalembert.errors import DalembertError, FileError
 from dalembert.initial.diagnosis import diagnose
 from dalembert.motion.archive import facts_in, floats_in, read_archive, reading
-from dalembert.motion.certificate import DEPENDENT, Certificate, Power, Tolerances, energy_finding, worst_of
+from dalembert.motion.certificate import (
+    DEPENDENT,
+    DEPENDENT_AMONG_MANY,
+    Certificate,
+    Power,
+    Tolerances,
+    energy_finding,
+    worst_of,
+)
+from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.equation_residuals import equation_residuals
 from dalembert.motion.files import identity, packed, packed_passages, passages_in, system_of, unpacked
 from dalembert.motion.outputs import values_of
@@ -74,6 +83,7 @@ class Motion(Recorded):
     passages: tuple[Passage, ...] = ()  # positions in which constraints became dependent
     verification: Verification | None = None  # what a second run said, see `verify`
     scales: Scales | None = None  # the sizes its tolerances are relative to
+    derivatives: Derivatives | None = None  # of q and u, see `sensitivity`
     known: Evaluation | None = None  # what a file or another motion holds; otherwise evaluated when first asked for
 
     # -- values ----------------------------------------------------------------------------------------------------
@@ -205,7 +215,8 @@ class Motion(Recorded):
         if not len(self):
             return facts
         e, allowed = self.evaluation, self.tolerances
-        dependent = e.condition < DEPENDENT
+        large = self.system.is_large
+        dependent = e.condition < (DEPENDENT_AMONG_MANY if large else DEPENDENT)
         # Where constraints are dependent for an instant, A u' = b is not determined; what counts is that positions and
         # velocities hold there, and that is judged at every sample.
         judged = np.ones_like(dependent) if dependent.all() else ~dependent
@@ -230,13 +241,17 @@ class Motion(Recorded):
             dependent=tuple(float(t) for t in self.t[dependent]),
             span=(float(self.t[0]), float(self.t[-1])),
             powers=tuple(Power(*values) for values in largest_powers(self)),
-            not_unique=self._not_unique() if dependent.all() else (),
+            not_unique=self._not_unique() if dependent.all() and not large else (),  # by dense decompositions
         )
 
     def _row_sizes(self) -> dict[str, np.ndarray]:
         """Sizes of phi (np,) and psi (np + nv,): those of the run, or larger where gradients or speeds grew."""
         s, n_p, n = self.system, self.system.count("position"), len(self._scales.velocity)
         at = np.unique(np.linspace(0, len(self) - 1, 100).astype(int))
+        if s.is_large:
+            out = s.evaluate("row_rates", self.t[at], self.q[at], self.u[at], self.parameters)
+            moved = np.fmax.reduce(out[:, s.nc : s.nc + n], axis=0, initial=1.0)
+            return {"position": self._scales.position, "velocity": np.maximum(self._scales.velocity, moved)}
         A = np.abs(s.constraint_jacobian(self.t[at], self.q[at], self.u[at], self.parameters)[:, :n])
         gradients = np.fmax.reduce(A, axis=0, initial=0.0)
         moved = np.fmax.reduce(np.einsum("tkj,tj->tk", A, np.abs(self.u[at])), axis=0, initial=0.0)
@@ -273,7 +288,8 @@ class Motion(Recorded):
         ts = times_within(self, times)
         rows = np.array([self._continued(float(t)) for t in ts])
         nq, size = self.system.nq, self.system.nq + self.system.nu
-        return replace(self, t=ts, q=rows[:, :nq], u=rows[:, nq:size], work=rows[:, size], known=None)
+        q, u, work = rows[:, :nq], rows[:, nq:size], rows[:, size]
+        return replace(self, t=ts, q=q, u=u, work=work, derivatives=None, known=None)
 
     def continued(self, k: int, times: np.ndarray) -> Motion:
         """The motion at increasing times after sample k, integrated from there in one go, with dense output."""
@@ -315,7 +331,9 @@ class Motion(Recorded):
 
     def only(self, samples: np.ndarray) -> Motion:
         """The motion with some of its samples, chosen by a mask or indices (nt,)."""
-        kept = {name: getattr(self, name)[samples] for name in ("t", "q", "u", "work")}
+        kept: dict[str, Any] = {name: getattr(self, name)[samples] for name in ("t", "q", "u", "work")}
+        if self.derivatives is not None:
+            kept["derivatives"] = replace(self.derivatives, S=self.derivatives.S[samples])
         return replace(
             self,
             known=replace(self.evaluation, **{k: v[samples] for k, v in vars(self.evaluation).items()}),

@@ -57,12 +57,14 @@ def largest_powers(motion: Source) -> list[tuple[str, float, float, str]]:
     some = np.unique(np.linspace(0, len(motion.t) - 1, SAMPLES).astype(int))
     t, q, u = motion.t[some], motion.q[some], motion.u[some]
     la = motion.multipliers[some]
-    more = np.concatenate([motion.udot[some], la], axis=-1)
-    A, _, W = system.linearised_rows(t, q, u, motion.parameters, more=more)
-    terms = la[..., None] * W * u[:, None, :]
-    power = np.abs(terms.sum(axis=-1))
-    turnover = np.abs(terms).sum(axis=-1).max(initial=0.0)
-    moving = _leading(A, u, system.velocity_residual(t, q, u, motion.parameters))
+    rates, sums = np.split(system.evaluate("row_rates", t, q, u, motion.parameters), 2, axis=-1)
+    if system.ideal:
+        power, turnover = np.abs(la * rates), float((np.abs(la) * sums).max(initial=0.0))
+    else:
+        more = np.concatenate([motion.udot[some], la], axis=-1)
+        terms = la[..., None] * system.linearised_rows(t, q, u, motion.parameters, more=more)[2] * u[:, None, :]
+        power, turnover = np.abs(terms.sum(axis=-1)), float(np.abs(terms).sum(axis=-1).max(initial=0.0))
+    moving = _leading(rates, sums, system.velocity_residual(t, q, u, motion.parameters))
     found = []
     for k in np.flatnonzero(power.max(axis=0) > POWERLESS * turnover):
         row, j = system.rows[k], int(np.argmax(power[:, k]))
@@ -75,11 +77,14 @@ def largest_powers(motion: Source) -> list[tuple[str, float, float, str]]:
     return found
 
 
-def _leading(A: np.ndarray, u: np.ndarray, psi: np.ndarray) -> np.ndarray:
-    """Which position and velocity rows have psi other than A u: they move by themselves, and lead the system."""
-    terms = A[:, : psi.shape[1]] * u[:, None, :]
-    own = np.abs(terms.sum(axis=-1) - psi).max(axis=0)
-    return own > POWERLESS * np.abs(terms).sum(axis=-1).max(axis=0, initial=0.0)
+def _leading(rates: np.ndarray, sums: np.ndarray, psi: np.ndarray) -> np.ndarray:
+    """Which position and velocity rows have psi other than A u: they move by themselves, and lead the system.
+
+    `rates` are A u and `sums` those of |A_kj u_j|, by rows.
+    """
+    n = psi.shape[1]
+    own = np.abs(rates[:, :n] - psi).max(axis=0)
+    return own > POWERLESS * sums[:, :n].max(axis=0, initial=0.0)
 
 
 def reaction_on(source: Source, key: Any) -> Wrench:

@@ -52,6 +52,15 @@ class Recorded(Observed):
         rows = [(name, *(f"{v:.6g}" for v in (x[0], x.min(), x.max(), x[-1]))) for name, x in columns.items()]
         return html_table(repr(self), [(("variable", "start", "least", "largest", "end"), rows)])
 
+    def sensitivity(self: MotionLike, output: Any, to: Any) -> np.ndarray:
+        """d output / d `to` along the motion, (nt,), or (nt, n) for an output of several components.
+
+        `output` is what `motion[...]` takes: a coordinate, a speed, a multiplier, an output, an expression. `to` is one
+        of the `sensitivities` of `simulate`. Samples are compared at equal times. Raises `DalembertError` if the
+        motion was simulated without it.
+        """
+        return stage("Motion.sensitivity")(self, output, to)
+
     def sample(self: MotionLike, key: Any, times: ArrayLike) -> np.ndarray:
         """What `motion[key]` is at other times, in any order, each integrated from the sample before it.
 

@@ -29,10 +29,10 @@ from dalembert.native.intrinsics import Intrinsic
 from dalembert.native.jit import NATIVE, Native
 
 f8, i8 = types.float64, types.int64
-Floats, Ints = types.Array(f8, 1, "C"), types.Array(i8, 1, "C")
+Floats, Ints, Places = types.Array(f8, 1, "C"), types.Array(i8, 1, "C"), types.Array(types.uint64, 1, "C")
 _MEANINGS = {
     kinds.f8: f8, kinds.i8: i8, kinds.u8: types.uint64,
-    kinds.Floats: Floats, kinds.Ints: Ints,
+    kinds.Floats: Floats, kinds.Ints: Ints, kinds.Places: Places,
 }  # fmt: skip
 _LLVM = {kinds.f8: "double", kinds.i8: "i64", kinds.u8: "i64"}
 _FIELDS = {"c_double": f8, "c_long": i8, "c_longlong": i8}
@@ -116,7 +116,7 @@ def _definition(declared: Intrinsic) -> Any:
 class _Here:
     """What `Intrinsic.define` may use."""
 
-    ir, types, cgutils, f8, i8, Floats, Ints = ir, types, cgutils, f8, i8, Floats, Ints
+    ir, types, cgutils, f8, i8, Floats, Ints, Places = ir, types, cgutils, f8, i8, Floats, Ints, Places
     meaning, view, check_bounds, hand_on = (
         staticmethod(meaning), staticmethod(view), staticmethod(check_bounds), staticmethod(hand_on),
     )  # fmt: skip
@@ -196,6 +196,7 @@ _ABI: dict[Any, list[str]] = {
     kinds.u8: ["i64"],
     kinds.Floats: ["ptr", "i64"],
     kinds.Ints: ["ptr", "i64"],
+    kinds.Places: ["ptr", "i64"],
 }
 
 

@@ -74,6 +74,16 @@ def ints_at(c: Any) -> Any:
 
 
 @_intrinsic
+def places_at(c: Any) -> Any:
+    """`places_at(address, size)`: the integers there as an array of indices, unsigned."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return c.view(context, builder, signature.return_type, *args)
+
+    return c.Places(c.i8, c.i8), generate
+
+
+@_intrinsic
 def floats_at(c: Any) -> Any:
     """`floats_at(address, size)`: the floats there as an array."""
 

@@ -16,6 +16,7 @@ import os
 import sys
 from collections.abc import Callable
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple
@@ -23,12 +24,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.native.intrinsics import Intrinsic
-from dalembert.native.types import Floats, Ints, Record, Signature, Type, f8, i8, u8
+from dalembert.native.types import Floats, Ints, Places, Record, Signature, Type, f8, i8, u8
 
 CHECKED = os.environ.get("DALEMBERT_CHECKED", "") not in ("", "0")  # native code that minds the bounds of arrays
 _SCALARS: dict[Any, Any] = {f8: ctypes.c_double, i8: ctypes.c_int64, u8: ctypes.c_uint64}
 _FOREIGN = itertools.count()
-_DTYPES: dict[Any, np.dtype] = {Floats: np.dtype(np.float64), Ints: np.dtype(np.int64)}
+_DTYPES: dict[Any, np.dtype] = {
+    Floats: np.dtype(np.float64), Ints: np.dtype(np.int64), Places: np.dtype(np.uint64),
+}  # fmt: skip
 
 NATIVE: dict[str, Native] = {}  # every native function by its symbol, in the order of definition
 
@@ -82,6 +85,9 @@ class Native:
     def __repr__(self) -> str:
         return f"<native {self.symbol}>"
 
+    def __reduce__(self) -> tuple[Any, tuple[str, str]]:
+        return _named, (self.function.__module__, self.function.__qualname__)
+
     @cached_property
     def address(self) -> int:
         """Where native code finds the function."""
@@ -128,6 +134,11 @@ class Native:
     def __call__(self, *arguments: Any) -> Any:
         """Call it with NumPy arrays, records and numbers."""
         return self.call(*self.numbers(*arguments))
+
+
+def _named(module: str, name: str) -> Any:
+    """The native function of this name, for pickles."""
+    return getattr(import_module(module), name)
 
 
 def _symbol(function: Any) -> str:

@@ -36,9 +36,13 @@ import numpy as np
 from dalembert.errors import ArrayError, OptionError
 from dalembert.native import llvm_ir as emit
 from dalembert.native import lookup
+from dalembert.native.loop_ir import emit_loops
 from dalembert.native.object_cache import ObjectCache
+from dalembert.native.repetition import find_repetition
 
 NATIVE_LIMIT = 30_000  # instructions; about 1.2 s of compilation
+LOOPS_FROM = 1000  # instructions above which equal pieces of a tape are looked for
+WORTH = 4  # a tape so many times longer than its distinct pieces becomes loops
 
 # Codegen level 1 yields the same code as 3 in two thirds of the time, and no pass of the optimiser made these straight
 # lines faster than CasADi's and `emit`'s own sharing of equal values (SLP: 15% faster for three times the wait).
@@ -53,8 +57,8 @@ class Kernel:
     """A function `void(const double* x, double* out)` in memory: x has `n_in` entries, out `n_out`.
 
     The function writes the structural nonzeros of out and nothing else; x and out must not overlap. It may be called
-    from several threads at once. `address` is valid as long as this object lives. `backend` is "native" or
-    "interpreter", `instructions` the length of CasADi's tape.
+    from several threads at once. `address` is valid as long as this object lives. `backend` is "native", "loops" (that
+    is native too, over equal pieces of the tape) or "interpreter", `instructions` the length of CasADi's tape.
     """
 
     address: int
@@ -86,8 +90,9 @@ def compile_kernel(
 ) -> Kernel:
     """The kernel of an SX function of one dense column that returns one column, dense or sparse.
 
-    Above `native_limit` instructions, and for operations without native code, the kernel runs CasADi's interpreter,
-    unless `cache` (by default the user's) holds native code already.
+    A long tape that is mostly repetition becomes loops over its equal pieces. Else, above `native_limit` instructions,
+    and for operations without native code, the kernel runs CasADi's interpreter, unless `cache` (by default the user's)
+    holds native code already.
     """
     _check_function(function)
     instructions = function.n_instructions()
@@ -95,8 +100,11 @@ def compile_kernel(
         cache = ObjectCache()
     tables = lookup.lookups_of(function)
     program = _read(function) if tables and instructions <= native_limit else None
-    key = _object_key(function, program)
     callable_libm = _libm_is_complete()
+    loops = _loops(function, cache) if callable_libm and instructions > LOOPS_FROM and not tables else None
+    if loops is not None:
+        return Kernel(loops[0], function.nnz_in(), function.size1_out(0), "loops", instructions, loops[1])
+    key = _object_key(function, program)
     code = cache.load(key) if callable_libm else None
     if code is None and callable_libm and instructions <= native_limit:
         program = program or _read(function)
@@ -230,6 +238,64 @@ def _load_kernel(code: bytes) -> tuple[int, tuple[Any, ...]]:
     """The address of the function `kernel` in the code, and what must be kept alive with it."""
     engine = load_object(code)
     return engine.get_function_address("kernel"), (engine,)
+
+
+# ---- loops over equal pieces -----------------------------------------------------------------------------------------
+
+# Values that pieces pass on to others lie in a buffer; there are several, as a kernel may be called by several threads.
+_LOOPS = """
+define void @kernel(ptr %x, ptr %out) nounwind {{
+entry:
+  br label %ask
+ask:
+  %k = phi i64 [ 0, %entry ], [ %other, %taken ]
+  %flag = getelementptr i32, ptr inttoptr (i64 {flags} to ptr), i64 %k
+  %answer = cmpxchg ptr %flag, i32 0, i32 1 acquire monotonic
+  %free = extractvalue {{ i32, i1 }} %answer, 1
+  br i1 %free, label %evaluate, label %taken
+taken:
+  %after = add i64 %k, 1
+  %other = urem i64 %after, {buffers}
+  br label %ask
+evaluate:
+  %kept = getelementptr [{width} x double], ptr inttoptr (i64 {kept} to ptr), i64 %k
+  %calls = inttoptr i64 {calls} to ptr
+  %places = inttoptr i64 {places} to ptr
+  %constants = inttoptr i64 {constants} to ptr
+  %body = inttoptr i64 {body} to ptr
+  call void %body(ptr %x, ptr %out, ptr %kept, ptr %calls, ptr %places, ptr %constants, i64 {count})
+  store atomic i32 0, ptr %flag release, align 4
+  ret void
+}}
+"""
+
+
+def _loops(function: ca.Function, cache: ObjectCache) -> tuple[int, tuple[Any, ...]] | None:
+    """Address of a function that loops over equal pieces, and what to keep alive; None if there is little to gain."""
+    try:
+        program = emit.read_program(function)
+    except emit.UnsupportedOperationError:
+        return None
+    repetition = find_repetition(program)
+    if WORTH * repetition.distinct > function.n_instructions():
+        return None
+    text, tables = emit_loops(repetition)
+    key = hashlib.sha256(toolchain() + text.encode()).hexdigest()
+    code = cache.load(key)
+    if code is None:
+        code = _compile_object(text)
+        cache.store(key, code)
+    engine, buffers = load_object(code), max(8, 2 * (os.cpu_count() or 1))
+    arrays: dict[str, np.ndarray] = {
+        "flags": np.zeros(buffers, dtype=np.int32), "kept": np.zeros((buffers, repetition.kept + 1)),
+        "calls": tables.calls, "places": tables.places, "constants": tables.constants,
+    }  # fmt: skip
+    trampoline = _LOOPS.format(
+        buffers=buffers, width=repetition.kept + 1, count=len(tables.calls), body=engine.get_function_address("body"),
+        **{name: array.ctypes.data for name, array in arrays.items()},
+    )  # fmt: skip
+    address, resources = _load_kernel(_compile_object(trampoline))
+    return address, (*resources, engine, arrays)
 
 
 # ---- CasADi's interpreter --------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ The text is a function of the tape alone: the object cache hashes it.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
@@ -108,7 +109,7 @@ def read_program(function: ca.Function) -> Program:
             slots[targets[0]] = read.put(op, tuple(slots[i] for i in inputs))
         else:
             raise UnsupportedOperationError(f"operation {op} at instruction {k} of `{function.name()}`")
-    order = _schedule(read.operations, read.arguments)
+    order = schedule(read.operations, read.arguments)
     if read.tables:
         order = _needed(order, read, outputs)
     return Program(read.operations, read.arguments, order, outputs, list(read.tables.values()))
@@ -182,7 +183,7 @@ class _Reading:
         return [self.put(first + 1 + part, (piece,)) for part in range(table.width)]
 
 
-def _schedule(operations: list[int], arguments: list[tuple[int, ...]]) -> list[int]:
+def schedule(operations: list[int], arguments: list[tuple[int, ...]]) -> list[int]:
     """Values in tape order, but sine and cosine of one argument side by side: LLVM only joins them within a block."""
     partner: dict[int, int] = {}
     waiting: dict[int, int] = {}
@@ -229,7 +230,7 @@ def assign_slots(program: Program, chunk_of: dict[int, int], chunks: int) -> tup
 
 
 @dataclass
-class _Block:
+class Block:
     """The text of one chunk as it grows, and the values it can name."""
 
     program: Program
@@ -331,7 +332,7 @@ def _emit_chunks(program: Program, chunk: int) -> tuple[list[list[str]], int]:
     slots, length = assign_slots(program, chunk_of, len(parts))
     bodies = []
     for c, part in enumerate(parts):
-        block = _Block(program, slots)
+        block = Block(program, slots)
         # Inputs and constants that are results themselves belong to no chunk; the first one stores them.
         leaves = [v for v in program.outputs if program.operations[v] in _LEAVES] if c == 0 else []
         for value in leaves + part:
@@ -351,7 +352,7 @@ def emit_kernel(program: Program, *, chunk: int = CHUNK) -> str:
     `chunk` is the most instructions a basic block may hold.
     """
     bodies, length = _emit_chunks(program, chunk)
-    text = _declarations(program)
+    text = declare([program])
     head = "define void @kernel(ptr noalias %x, ptr noalias %out) #1 {"
     if len(bodies) == 1:
         return "\n".join([*text, head, *bodies[0], "ret void\n}\n"])
@@ -366,8 +367,8 @@ def emit_kernel(program: Program, *, chunk: int = CHUNK) -> str:
     return "\n".join([*text, "ret void\n}\n"])
 
 
-def _declarations(program: Program) -> list[str]:
-    """Attributes, and a declaration of every function the program calls."""
+def declare(programs: Sequence[Program]) -> list[str]:
+    """Attributes, and a declaration of every function the programs call."""
     text = [
         "attributes #0 = { nounwind willreturn memory(none) }",
         "attributes #1 = { nounwind }",
@@ -377,8 +378,9 @@ def _declarations(program: Program) -> list[str]:
     ]
     arity = {
         _CALLS[op]: len(arguments)
+        for program in programs
         for op, arguments in zip(program.operations, program.arguments, strict=True)
         if op in _CALLS
     }
     text += [f"declare double @{name}({', '.join(['double'] * n)}) #0" for name, n in sorted(arity.items())]
-    return text + [table.emit() for table in program.tables]
+    return text + [table.emit() for program in programs for table in program.tables]

@@ -69,8 +69,15 @@ class Plan(Record):
         # reads (x, unknowns, stage, b), where it writes; the matrix, its scales, a step; in the integers, its pivots.
         *ints("iteration unknowns iteration_in iteration_out iteration_matrix iteration_scale iteration_step"),
         *ints("iteration_order"),
+        # Where M and A have nonzeros, the address of a record (see `solve.sparse`); 0 if they are dense.
+        *ints("pattern"),
         # Records of parts: what an implicit integrator works with, and the events looked out for (0 if none).
         *ints("step_work watch"),
+        # Columns of derivatives carried along with a state (see `run.variations`): how many floats, where they are
+        # behind x and where their rates are; right-hand sides, one per column; kernels of these and of the tangent
+        # space (0 if there is none); the accelerator and the drift correction of the state alone.
+        *ints("n_variations variations variation_rates sides sides_kernel onto_tangent"),
+        *ints("plain_accelerate plain_correct"),
         # Counters and findings: evaluations; 1 if a static choice should be made again, negative while that is not
         # worth asking; rank of the last factorisation; status of an evaluation that has no solution, else 0.
         *ints("nfev stale rank unsolved"),
@@ -107,22 +114,27 @@ call_estimate = caller(estimate_type)
 def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.ndarray) -> Workspace:
     """A fresh workspace for a system of these sizes (keys nq nu np nv nc ni works ideal).
 
-    Optional keys: friction (0 or 1), curved (number of acceleration rows if one of them is not linear in u').
-    `options` are the numbers of the drift control.
+    Optional keys: friction (0 or 1), curved (number of acceleration rows if one of them is not linear in u'), columns
+    (of derivatives carried along with the state), and where M, A and the gradients of invariants are not dense their
+    nonzeros: mass, jacobian, gradients. `options` are the numbers of the drift control.
     """
     nq, nu, nc, ni = sizes["nq"], sizes["nu"], sizes["nc"], sizes["ni"]
     curved, rubs, ideal = sizes.get("curved", 0), sizes.get("friction", 0), sizes["ideal"]
     stated, n, bent = 0 if ideal else nc * nu, nu + nc, nu * nu if curved else 0
-    plan = Plan(nq=nq, nu=nu, nz=nq + nu + sizes["works"], np=sizes["np"], nv=sizes["nv"], nc=nc, ni=ni)
+    varied = sizes.get("columns", 0) * (nq + nu)
+    dense = 0 if "mass" in sizes else n * n
+    plan = Plan(nq=nq, nu=nu, nz=nq + nu + sizes["works"] + varied, np=sizes["np"], nv=sizes["nv"], nc=nc, ni=ni)
     plan.ideal, plan.rubs, plan.curved = ideal, rubs, curved
     work = Workspace(plan)
     tail = (nu + curved if curved else 0, 1, len(options))
-    work.reserve(plan, {"x": 1 + nq + nu + n_parameters + sum(tail), "out": n_out, "direction": stated})
+    behind = varied + n if varied else 0  # the columns, then u' and la
+    work.reserve(plan, {"x": 1 + nq + nu + n_parameters + sum(tail) + behind, "out": n_out, "direction": stated})
     plan.xq, plan.xu = plan.x + 1, plan.x + 1 + nq
     plan.xudot = plan.xu + nu + n_parameters
     plan.step_length, plan.options = plan.xudot + tail[0], plan.xudot + tail[0] + 1
     lengths = {
-        "qdot": nq, "mass": nu * nu, "force": nu, "jacobian": nc * nu, "bias": nc, "stated": stated,
+        "qdot": nq, "mass": sizes.get("mass", nu * nu), "force": nu, "jacobian": sizes.get("jacobian", nc * nu),
+        "bias": nc, "stated": stated,
         "friction": stated * rubs, "power": 1, "transport": nu,
     }  # fmt: skip
     at = plan.out
@@ -134,11 +146,14 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
     work.reserve(
         plan,
         {
-            "rates": nq + nu + 1 + nc + 1, "residuals": nc + sizes["np"], "invariants": ni * (1 + nq), "energies": 2,
-            "matrix": n * n, "scale": n, "rhs": n + 1, "remainder": n, "column": 2 * n, "shift": nq + 1, "sign": nc,
+            "rates": nq + nu + 1 + nc + 1 + varied, "residuals": nc + sizes["np"],
+            "invariants": ni + sizes.get("gradients", ni * nq), "energies": 2,
+            "matrix": dense, "scale": n, "rhs": n + 1, "remainder": n, "column": 2 * n, "shift": nq + 1, "sign": nc,
             "linearised": curved * (2 * nu + 1) + bent, "mass_copy": bent,
-            "sizes": nq + nu + 1 + 2 * sizes["np"] + sizes["nv"] + 1, "assembled": (sizes["np"] + ni) * (1 + nq),
-            "kinematics": (sizes["np"] + sizes["nv"] + nq) * (1 + nu),
+            "sizes": nq + nu + 1 + 2 * sizes["np"] + sizes["nv"] + 1,
+            "assembled": 0 if "mass" in sizes else (sizes["np"] + ni) * (1 + nq),
+            "kinematics": 0 if "mass" in sizes else (sizes["np"] + sizes["nv"] + nq) * (1 + nu),
+            "sides": sizes.get("columns", 0) * (nq + n) + 1 if varied else 0,
         },
         {"permutation": n, "pivots": n, "chosen_rows": nc, "chosen_speeds": nu, "kinds": nq},
     )  # fmt: skip
@@ -147,6 +162,8 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
     plan.udot = plan.rates + nq
     plan.total_power = plan.udot + nu
     plan.multiplier, plan.quality = plan.total_power + 1, plan.total_power + 1 + nc
+    plan.n_variations, plan.variations = varied, plan.options + len(options)
+    plan.variation_rates = plan.quality + 1
     work.mem[plan.options : plan.options + len(options)] = options
     return work
 

@@ -75,3 +75,4 @@ class Signature:
 
 f8, i8, u8 = Type("float64"), Type("int64"), Type("uint64")
 Floats, Ints = Type("float64[]"), Type("int64[]")
+Places = Type("uint64[]")  # integers that are indices: unsigned, they need no test for counting from the end

@@ -14,7 +14,6 @@ conserved.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ellipj
 
 from dalembert.model.model import Model
 from dalembert.problems.problem import Problem
@@ -38,6 +37,8 @@ def build() -> Model:
 
 def exact(t: np.ndarray) -> dict[str, np.ndarray]:
     """wx, wy, wz (nt,) at times (nt,)."""
+    from scipy.special import ellipj
+
     rate = R * np.sqrt((C - B) * (C - A) / (A * B))
     sn, cn, dn, _ = ellipj(rate * np.asarray(t, dtype=float), A * P**2 * (B - A) / (C * R**2 * (C - B)))
     return {"wx": P * cn, "wy": P * np.sqrt(A * (C - A) / (B * (C - B))) * sn, "wz": R * dn}

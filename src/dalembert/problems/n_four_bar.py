@@ -21,7 +21,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.special import ellipj
 
 from dalembert.model.model import Model
 from dalembert.problems.problem import Problem
@@ -72,6 +71,8 @@ def _rod(model: Model, name: str, start: Any, end: Any, m: Any, L: Any, g: Any) 
 
 def exact(n: int, t: np.ndarray) -> dict[str, np.ndarray]:
     """Positions and velocities of all joints, (nt,) each, at times (nt,)."""
+    from scipy.special import ellipj
+
     kappa = ((n + 1) / 2 + n) / ((n + 1) / 3 + n) * GRAVITY / LENGTH
     w = SPEED / LENGTH
     ratio = 4 * kappa / w**2

@@ -11,7 +11,6 @@ where cd = cn/dn and sd = sn/dn are Jacobi's elliptic functions.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ellipj
 
 from dalembert.model.model import Model
 from dalembert.problems.problem import Problem
@@ -34,6 +33,8 @@ def build() -> Model:
 
 def exact(t: np.ndarray) -> dict[str, np.ndarray]:
     """x, y, vx, vy (nt,) at times (nt,)."""
+    from scipy.special import ellipj
+
     k, w = np.sqrt(0.5), np.sqrt(GRAVITY / LENGTH)  # k = k' for a release at 90 deg
     sn, cn, dn, _ = ellipj(w * np.asarray(t, dtype=float), k**2)
     theta, rate = -2 * np.arcsin(k * cn / dn), 2 * k * k * w * sn / dn

@@ -13,7 +13,6 @@ where E is Legendre's incomplete integral of the second kind.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ellipe, ellipeinc
 
 from dalembert.model.model import Model
 from dalembert.problems.problem import Problem
@@ -37,6 +36,8 @@ def build() -> Model:
 
 def exact(t: np.ndarray) -> dict[str, np.ndarray]:
     """x, y, u1, u2 (nt,) at times (nt,)."""
+    from scipy.special import ellipe, ellipeinc
+
     arc = np.asarray(t, dtype=float) / np.sqrt(5 * LENGTH / (2 * GRAVITY))
     psi = arc * (np.pi / 2) / ellipe(0.8)
     for _ in range(50):  # Newton: E' lies between sqrt(1/5) and 1, and the start is right at every quarter period

@@ -15,17 +15,29 @@ from dalembert.errors import ArrayError, PairingError
 from dalembert.native.jit import address_of
 from dalembert.native.kernel import Kernel
 from dalembert.native.plan import lay_out
+from dalembert.native.types import Record
 from dalembert.native.workspace import Workspace
 from dalembert.run.drift.start import Start
 from dalembert.run.evaluate import feed_back, leave, rates, sample, violation
 from dalembert.run.formulations.choice import RECHOOSE, Choice
-from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted
+from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted, accelerate_sparse
 from dalembert.run.formulations.law_graphs import Iteration
 from dalembert.run.right_hand_side import Equations, Feedback, feedback_function, motion_function
 from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, Passage, RunFacts
 from dalembert.run.scales import Scales, measure
+from dalembert.run.solver_choice import LARGEST_DENSE, is_sparse
 from dalembert.run.status import Status
+from dalembert.run.variations import (
+    Columns,
+    accelerate_varied,
+    correct_varied,
+    sides_function,
+    tangent_function,
+    varied_motion_function,
+)
 from dalembert.solve.dense import DENSE
+from dalembert.solve.sparse import SPARSE
+from dalembert.solve.sparse_layout import lay_out_sparse
 from dalembert.solve.unsymmetric import UNSYMMETRIC
 
 PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
@@ -132,39 +144,48 @@ class Blueprint:
     correct: Any
     feedback: str
     ones: np.ndarray  # sizes that an absolute atol is relative to
+    records: tuple[Record, ...] = ()  # what the plan refers to by address
     solves: dict[Choice | None, Solve] = field(default_factory=dict)
     whole: tuple[Choice, Solve] | None = None
 
 
-def blueprint_of(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
+def blueprint_of(system: System, formulation: Formulation, drift: Drift, columns: Columns = ()) -> Blueprint:
     """The blueprint, drawn when first asked for and kept with the system."""
-    key = (formulation, drift)
+    key = (formulation, drift, columns) if columns else (formulation, drift)
     try:
         found = system.kernels.known(key)
     except TypeError:  # options that are lists or arrays cannot be looked up
-        return _draw(system, formulation, drift)
-    return found or system.kept(key, lambda: _draw(system, formulation, drift))
+        return _draw(system, formulation, drift, columns)
+    return found or system.kept(key, lambda: _draw(system, formulation, drift, columns))
 
 
-def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
+def _draw(system: System, formulation: Formulation, drift: Drift, columns: Columns) -> Blueprint:
     sizes = {
         "nq": system.nq, "nu": system.nu, "np": system.count("position"), "nv": system.count("velocity"),
         "nc": system.nc, "ni": len(system.invariants), "works": int(system.works), "ideal": int(system.ideal),
-        "friction": int(system.friction), "curved": system.curved,
+        "friction": int(system.friction), "curved": system.curved, "columns": len(columns),
     }  # fmt: skip
     options = drift.options(system, None)
-    n_out = system.kernel("dynamics").n_out
-    work = lay_out(sizes, len(system.parameters), n_out, options)
+    sparse = is_sparse(system, formulation, drift)
+    if sparse:
+        pattern = system.mechanics.saddle_pattern
+        along = system.mechanics.invariant_gradients.T.sparsity()
+        sizes |= {"mass": len(pattern.mass_rows), "jacobian": len(pattern.columns), "gradients": along.nnz()}
+    dynamics = system.kernel("sparse_dynamics" if sparse else "dynamics")
+    work = lay_out(sizes, len(system.parameters), dynamics.n_out, options)
     plan = work.plan
-    for name in ("dynamics", "residual", "displacement", "invariant", "energy"):
+    plan.dynamics = dynamics.address
+    plan.invariant = system.kernel("sparse_invariant" if sparse else "invariant").address
+    for name in ("residual", "displacement", "energy"):
         setattr(plan, name, system.kernel(name).address)
     plan.newton = system.kernel("newton").address if system.curved and not system.algebraic else 0
-    plan.assembly = system.kernel("assembly").address
-    plan.leads = 0 if system.trivial_kinematics else system.kernel("speeds").address
-    work.ints[plan.kinds : plan.kinds + system.nq] = kinds_of(system)
+    if not (sparse or system.is_large):
+        plan.assembly = system.kernel("assembly").address
+        plan.leads = 0 if system.trivial_kinematics else system.kernel("speeds").address
+        work.ints[plan.kinds : plan.kinds + system.nq] = kinds_of(system)
     floats, ints = formulation.workspace(system.nu, system.nc)
     work.reserve(plan, {"work": max(floats, drift.workspace(system))}, {"work_ints": ints})  # never in use together
-    for name, kernel in drift.kernels(system).items():
+    for name, kernel in ({} if sparse else drift.kernels(system)).items():  # sparse: its kernels are unrolled solves
         setattr(plan, name, 0 if kernel is None else kernel.address)
     correct, feedback = drift.corrector(), drift.feedback(system)
     if feedback is not None:
@@ -177,16 +198,24 @@ def _draw(system: System, formulation: Formulation, drift: Drift) -> Blueprint:
         _iterate(system, formulation, work)
     # Until a choice is made, see `Engine.choose`; there is none if reactions are not ideal.
     first = accelerate_pivoted if system.ideal else formulation.accelerator(ideal=False, unrolled=False)
+    records = []
+    if sparse:
+        first, counts = accelerate_sparse, [sizes["np"], sizes["np"] + sizes["nv"], sizes["nc"]]
+        rows = np.array(along.colind(), dtype=np.int64), np.array(along.row(), dtype=np.int64)
+        records = lay_out_sparse(work, pattern, counts, soft=system.singular_mass, invariants=rows)
     plan.accelerate, plan.correct = first.address, correct.address
     plan.feedback = (leave if feedback is None else feed_back).address
     solver = DENSE if system.ideal else UNSYMMETRIC
     plan.factor, plan.solve = solver.factor.address, solver.solve.address
-    plan.factor_metric, plan.solve_metric = DENSE.factor.address, DENSE.solve.address
+    metric = SPARSE if sparse else DENSE
+    plan.factor_metric, plan.solve_metric = metric.factor.address, metric.solve.address
     if isinstance(formulation, Eliminating):
         correct = _eliminate(system, formulation, work)
+    if columns:
+        _carry_along(system, work, drift, columns)
     ones = np.ones(system.nq + system.nu + 1)
     plan.units = address_of(ones)
-    return Blueprint(work, correct, "" if feedback is None else feedback.name, ones)
+    return Blueprint(work, correct, "" if feedback is None else feedback.name, ones, tuple(records))
 
 
 def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:
@@ -216,15 +245,39 @@ def _eliminate(system: System, formulation: Eliminating, work: Workspace) -> Any
     return correct
 
 
-class Engine:
-    """One system with parameter values, a formulation and a drift control, ready to run. Not shared between threads."""
+def _carry_along(system: System, work: Workspace, drift: Drift, columns: Columns) -> None:
+    """Have the workspace of an engine carry derivatives along: their kernels, and the correction onto the tangents."""
+    plan, feedback, options = work.plan, drift.feedback(system), len(drift.options(system, None))
+    name = f"{columns} {options}"
+    plan.sides_kernel = system.derived_kernel(
+        f"variation sides {name} {feedback and feedback.name}",
+        lambda: sides_function(system, columns, feedback, options),
+    ).address
+    tangent = system.optional_kernel(f"variation tangent {name}", lambda: tangent_function(system, columns, options))
+    plan.onto_tangent = 0 if tangent is None else tangent.address
+    plan.plain_correct, plan.correct = plan.correct, correct_varied.address
 
-    def __init__(self, system: System, parameters: np.ndarray, formulation: Formulation, drift: Drift) -> None:
+
+class Engine:
+    """One system with parameter values, a formulation and a drift control, ready to run. Not shared between threads.
+
+    With `columns` it carries derivatives along (see `run.variations`): a state is then (q, u, work, derivatives).
+    """
+
+    def __init__(
+        self,
+        system: System,
+        parameters: np.ndarray,
+        formulation: Formulation,
+        drift: Drift,
+        columns: Columns = (),
+    ) -> None:
         self.system, self.parameters = system, parameters
         self.size = system.nq + system.nu
-        self.nz = self.size + int(system.works)
-        self.formulation, self.drift = formulation, drift
-        self.blueprint = blueprint_of(system, formulation, drift)
+        self.plain = self.size + int(system.works)
+        self.nz = self.plain + len(columns) * self.size
+        self.formulation, self.drift, self.columns = formulation, drift, columns
+        self.blueprint = blueprint_of(system, formulation, drift, columns)
         self.work = self.blueprint.work.copied()
         self.plan = self.work.plan
         self.correct = self.blueprint.correct
@@ -240,6 +293,8 @@ class Engine:
         self.notes: list[str] = []  # what was chosen on the way, and why
         self.passages: list[Passage] = []  # singular positions on the way
         self.worst = (math.inf, math.nan)  # the worst conditioning of an accepted step, and when
+        if columns:
+            self._use(Solve(0, self.plan.accelerate))
 
     def begin(self, t: float, z: np.ndarray, span: float = 0.0, **stepping: Any) -> None:
         """Tell the drift control where and how a run of length `span` starts, see `Start`; it may refuse."""
@@ -321,7 +376,7 @@ class Engine:
         """Make the static choices of the formulation at a state, and the motion kernel that goes with them."""
         system = self.system
         self.plan.stale = -PATIENCE
-        if not (system.ideal or isinstance(self.formulation, Eliminating)):
+        if self.plan.pattern or not (system.ideal or isinstance(self.formulation, Eliminating)):
             return
         M, A = self.matrices(t, z)
         if not (np.isfinite(M).all() and np.isfinite(A).all()):
@@ -371,17 +426,38 @@ class Engine:
 
     def _solve(self, choice: Choice | None) -> Solve:
         """The solve that goes with a choice, compiled when first asked for."""
-        solves, system, feedback = self.blueprint.solves, self.system, self.blueprint.feedback
+        solves, system = self.blueprint.solves, self.system
         if choice not in solves:
-            motion = None
-            if system.ideal:
-                motion = system.optional_kernel(
-                    f"motion {self.formulation!r} {choice!r}{feedback and ' ' + feedback}",
-                    lambda: motion_function(system, self.formulation.unroll, choice, self.drift.feedback(system)),
-                )
+            motion = self._motion(choice)
             accelerate = self.formulation.accelerator(ideal=system.ideal, unrolled=motion is not None)
             solves[choice] = Solve(0 if motion is None else motion.address, accelerate.address)
         return solves[choice]
+
+    def _motion(self, choice: Choice | None) -> Kernel | None:
+        """The whole right-hand side as one kernel; None if it would be too long."""
+        system, feedback = self.system, self.blueprint.feedback
+        name = f"motion {self.formulation!r} {choice!r}{feedback and ' ' + feedback}"
+        if not system.ideal:
+            return None
+        if not self.columns:
+            return system.optional_kernel(
+                name, lambda: motion_function(system, self.formulation.unroll, choice, self.drift.feedback(system))
+            )
+        if choice is None:
+            return None
+        options = len(self.drift.options(system, None))
+        return system.optional_kernel(
+            f"{name} along {self.columns} {options}",
+            lambda: varied_motion_function(
+                system, self.formulation.unroll, choice, self.drift.feedback(system), self.columns, options
+            ),
+        )
+
+    def _use(self, solve: Solve) -> None:
+        """Have native code solve by this kernel and this accelerator, derivatives carried along if there are any."""
+        self.plan.motion, self.plan.accelerate = solve
+        if self.columns:
+            self.plan.plain_accelerate, self.plan.accelerate = solve.accelerate, accelerate_varied.address
 
     def _take(self, choice: Choice | None) -> Solve:
         """Solve by this choice from now on."""
@@ -392,7 +468,7 @@ class Engine:
 
     def _install(self, choice: Choice | None, solve: Solve) -> None:
         """Have native code solve in this way."""
-        self.plan.motion, self.plan.accelerate = solve
+        self._use(solve)
         if choice is not None:
             choice.write(self.work, self.system.nu)
 
@@ -401,7 +477,7 @@ class Engine:
         if self.choices or self.blueprint.whole is None or not self.system.ideal:
             return False
         choice, solve = self.blueprint.whole
-        self.plan.motion, self.plan.accelerate = solve  # the choice itself is in the blueprint
+        self._use(solve)  # the choice itself is in the blueprint
         self.choice = choice
         self.choices.append((t, choice))
         return True
@@ -413,7 +489,7 @@ class Engine:
 
     def choose_anew(self, t: float, z: np.ndarray) -> None:
         """Make a choice at a state where the one recalled is not good."""
-        self.plan.motion, self.plan.accelerate = 0, self.blueprint.work.plan.accelerate
+        self._use(Solve(0, self.blueprint.work.plan.accelerate))
         self.plan.fallbacks, self.choice = 0, None
         self.choices.clear()
         self.choose(t, z)
@@ -422,6 +498,21 @@ class Engine:
     def mem(self) -> np.ndarray:
         """The floats native code works on."""
         return self.work.mem
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether it works on the nonzeros of M and A."""
+        return bool(self.plan.pattern)
+
+    @property
+    def allows_implicit(self) -> bool:
+        """Whether the dense Newton matrices of implicit methods are of a size that can be dealt with."""
+        return self.system.nu + self.system.nc <= LARGEST_DENSE
+
+    @property
+    def instructions(self) -> int:
+        """The length of the tape of the equations of motion: what an evaluation costs besides the solve."""
+        return int(self.system.kernel("sparse_dynamics" if self.is_sparse else "dynamics").instructions)
 
     @property
     def fallbacks(self) -> Fallbacks:
@@ -459,7 +550,9 @@ class Engine:
         """A state as native code takes it, (nq + nu,)."""
         if z.shape != (self.size,):
             raise ArrayError(f"a state of `{self.system.name}` holds {self.size} values (q, u), got shape {z.shape}")
-        return np.ascontiguousarray(z, dtype=float)
+        state = np.zeros(self.nz)
+        state[: self.size] = z
+        return state
 
     def corrected(self, t: float, z: np.ndarray) -> tuple[np.ndarray, Status]:
         """The state brought onto the constraints by the drift control, and how that went."""
@@ -479,7 +572,7 @@ class Engine:
         n_p, n_v = s.count("position"), s.count("velocity")
         widths = [s.nu, s.nc, n_p, n_p + n_v, s.nc, 1, 1, 1, 1]
         out = np.zeros((len(t), sum(widths)))
-        used = Solve(self.plan.motion, self.plan.accelerate)
+        used = Solve(self.plan.motion, self.plan.plain_accelerate if self.columns else self.plan.accelerate)
         if len(self.choices) < 2:
             self._sample(self.choices[0][1] if self.choices else None, t, z, out)
         else:

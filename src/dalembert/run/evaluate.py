@@ -16,13 +16,17 @@ from dalembert.native.plan import (
     i8,
     move,
 )
+from dalembert.solve.sparse import judge_sparse
+from dalembert.solve.sparse_products import reaction_power, sparse_balance_residual, sparse_row_residual
 
 
 @jit(i8(Plan, Floats, f8, Floats))
 def load_state(plan, mem, t, z):
-    """Put (t, q, u) where kernels read them; z holds q, u and possibly the work done."""
+    """Put (t, q, u) where kernels read them; z holds q, u and possibly the work done and derivatives of q and u."""
     mem[plan.x] = t
     move(mem, plan.xq, z, 0, plan.nq + plan.nu)
+    if plan.n_variations:
+        move(mem, plan.variations, z, plan.nz - plan.n_variations, plan.n_variations)
     return 0
 
 
@@ -53,6 +57,9 @@ def finish_rates(plan, mem):
     nu, nc, u, ud = plan.nu, plan.nc, plan.xu, plan.udot
     la, W, moving = plan.multiplier, plan.direction, plan.transport
     power = mem[plan.power]
+    if plan.pattern:
+        power += reaction_power(plan, mem)
+        nc = 0
     for i in range(nu):
         reaction = 0.0
         for k in range(nc):
@@ -104,14 +111,17 @@ def is_finite(values):
 
 @jit(i8(Plan, Floats, f8, Floats, Floats))
 def rates(plan, mem, t, z, zdot):
-    """zdot = (q', u', power) at (t, z); leaves u' and la in mem."""
+    """zdot = (q', u', power), and the rates of derivatives if there are any, at (t, z); leaves u' and la in mem."""
     load_state(plan, mem, t, z)
     if plan.eliminate:
         call_eliminate(plan.eliminate, (plan, mem))
     call_accelerate(plan.accelerate, (plan, mem))
     plan.nfev += 1
     plan.least_quality = min(plan.least_quality, mem[plan.quality])
-    move(zdot, 0, mem, plan.rates, plan.nz)
+    plain = plan.nz - plan.n_variations
+    move(zdot, 0, mem, plan.rates, plain)
+    if plan.n_variations:
+        move(zdot, plain, mem, plan.variation_rates, plan.n_variations)
     return 0
 
 
@@ -122,6 +132,8 @@ def balance_residual(plan, mem):
     Entries are multiplied by the sizes of their speeds, so that forces and torques can be compared. NaN if a term is
     not a number.
     """
+    if plan.pattern:
+        return sparse_balance_residual(plan, mem)
     nu, nc = plan.nu, plan.nc
     M, f, W, ud, la = plan.mass, plan.force, plan.direction, plan.udot, plan.multiplier
     worst, scale = 0.0, 1e-300
@@ -154,6 +166,8 @@ def acceleration_size(plan, mem):
 @jit(f8(Plan, Floats, i8, f8))
 def _acceleration_residual(plan, mem, k, size):
     """(A u' - b)_k relative to the sum of |terms| if every acceleration is `size` times the size of its speed."""
+    if plan.pattern:
+        return sparse_row_residual(plan, mem, k)
     nu, A, ud, b = plan.nu, plan.jacobian, plan.udot, mem[plan.bias + k]
     total, scale = -b, 0.0
     for i in range(nu):
@@ -177,6 +191,8 @@ def sample(plan, mem, ts, zs, out):
         z = zs[row * from_state : (row + 1) * from_state]
         load_state(plan, mem, ts[row], z)
         call_accelerate(plan.accelerate, (plan, mem))
+        if plan.pattern:
+            judge_sparse(plan, mem, nc)
         for k in range(plan.np + plan.nv):  # kernels do not write zeros; feedback may have
             mem[plan.bias + k] = 0.0
         call_kernel(plan.dynamics, mem, plan.x, plan.out)

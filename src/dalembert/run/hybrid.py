@@ -9,12 +9,14 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError
+from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.motion import Motion
 from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
 from dalembert.run.events import Doubt, Event, Occurrence, Occurrences
 from dalembert.run.every import Every, Schedule
 from dalembert.run.recipe import Recipe
+from dalembert.run.saltation import after_change
 from dalembert.run.scales import Scales
 from dalembert.run.segment import NO_PAST, Past, Progress, run_segment, states_of
 from dalembert.run.state_changes import changed
@@ -33,10 +35,15 @@ def follow_events(
     t_eval: np.ndarray | None,
     events: Sequence[Event | Every],
     progress: Progress | None = None,
+    derivatives: Derivatives | None = None,
 ) -> tuple[Motion | MotionSequence, Status]:
-    """The motion from `state` over `span` and how its last segment ended; a Motion if nothing changed it."""
+    """The motion from `state` over `span` and how its last segment ended; a Motion if nothing changed it.
+
+    `derivatives` are those at the start, if any are to be carried along.
+    """
     schedule = Schedule([event for event in events if isinstance(event, Every)], span)
-    course = _Course(recipe, span, t_eval, {event.name: event for event in events}, schedule, progress)
+    named = {event.name: event for event in events}
+    course = _Course(recipe, span, t_eval, named, schedule, progress, derivatives)
     try:
         going: State | None = replace(state, t=span[0])
         while going is not None:
@@ -59,6 +66,7 @@ class _Course:
     events: dict[str, Event | Every]
     schedule: Schedule
     progress: Progress | None = None
+    derivatives: Derivatives | None = None  # at the state to go on from
     segments: list[Motion] = field(default_factory=list)
     happened: list[Occurrence] = field(default_factory=list)
     status: Status = Status.OK  # of the last segment
@@ -75,16 +83,19 @@ class _Course:
                 return None
             state = ticked
         end = min(self.schedule.next, self.span[1])
-        engine, zeros = self.recipe.engine(state.system, state.parameters), self._zeros()
+        columns = () if self.derivatives is None else self.derivatives.columns
+        engine, times = self.recipe.engine(state.system, state.parameters, columns), self._times(state.t, end)
         if state.system in self.scales:
             engine.take_scales(self.scales[state.system])
         else:
             engine.measure(state.t, state.z, self.span[1] - state.t)
             self.scales[state.system] = engine.scales
         segment = run_segment(
-            self.recipe, engine, state, (state.t, end), self._times(state.t, end), self.progress, zeros, self.past
-        )
+            self.recipe, engine, state, (state.t, end), times, self.progress, self._zeros(), self.past,
+            self.derivatives,
+        )  # fmt: skip
         self.segments.append(segment.motion)
+        self.derivatives = segment.motion.derivatives
         self.status = segment.status
         self._count(segment.motion.events.doubts)
         if segment.status == Status.EVENT:
@@ -93,8 +104,9 @@ class _Course:
         if segment.status != Status.OK or end == self.span[1]:
             return None
         self.past = Past((), segment.signs)
-        m = segment.motion
-        return states_of(engine, m.t[-1:], np.hstack([m.q, m.u, m.work[:, None]])[-1:, : engine.nz])[0]
+        m, z = segment.motion, np.zeros((1, engine.nz))
+        z[0, : engine.plain] = np.concatenate([m.q[-1], m.u[-1], m.work[-1:]])[: engine.plain]
+        return states_of(engine, m.t[-1:], z)[0]
 
     def _zeros(self) -> tuple[Event, ...]:
         return tuple(event for event in self.events.values() if isinstance(event, Event))
@@ -136,6 +148,7 @@ class _Course:
                 continue
             try:
                 happened = changed(self.events[o.name], state)
+                self._differentiate(self.events[o.name], state, happened, alone=k == 0)
             except DalembertError as error:
                 if not self.segments:
                     raise
@@ -151,6 +164,17 @@ class _Course:
             return state
         self.end(Status.OK.message, success=True)
         return None
+
+    def _differentiate(self, event: Event | Every, before: State, happened: Occurrence, *, alone: bool) -> None:
+        """Carry the derivatives over a change."""
+        if self.derivatives is None or happened.after is None:
+            return
+        if isinstance(event, Event) and not alone:
+            raise DalembertError(
+                f"two events at once: the motion has no derivative there, because either may come first; "
+                f"leave `{event.name}` or the sensitivities out"
+            )
+        self.derivatives = after_change(event, before, happened.after, self.derivatives)
 
     def _accumulates(self, name: str, at: float) -> bool:
         """Whether changes come ever faster, so that they would never end."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dalembert.run.engine import Drift, Engine, Formulation
     from dalembert.run.integrators.integrator import Integrator
     from dalembert.run.run_facts import RunFacts
+    from dalembert.run.variations import Columns
 
 
 class Recipe(NamedTuple):
@@ -23,9 +24,12 @@ class Recipe(NamedTuple):
     drift: Drift
     integrator: Integrator
 
-    def engine(self, system: System, parameters: np.ndarray) -> Engine:
-        """A system with parameter values ready to run: for one call, by one thread."""
-        return _engine_type()(system, parameters, self.formulation, self.drift)
+    def engine(self, system: System, parameters: np.ndarray, columns: Columns = ()) -> Engine:
+        """A system with parameter values ready to run: for one call, by one thread.
+
+        `columns` are the derivatives carried along, see `run.variations`.
+        """
+        return _engine_type()(system, parameters, self.formulation, self.drift, columns)
 
 
 @functools.cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from dalembert.equations.observation import observer_of
 from dalembert.equations.system import System
+from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.motion import Motion
 from dalembert.motion.state import State
 from dalembert.run.events import Doubt, Event, Occurrence, Occurrences
@@ -53,15 +55,18 @@ def run_segment(
     progress: Progress | None = None,
     events: Sequence[Event] = (),
     past: Past = NO_PAST,
+    derivatives: Derivatives | None = None,
 ) -> Segment:
     """The motion of the system of `state`, in `engine`, from there over `span`, as far as it gets, and how it ended.
 
-    Events that do not concern the system are left out.
+    Events that do not concern the system are left out. `derivatives` are those at the start, one sample of them, if
+    the engine carries any along.
     """
     system, p, z0 = state.system, state.parameters, state.z
+    start = z0 if derivatives is None else padded_start(engine, z0, derivatives)
     watched = [event for event in events if event.concerns(system)]
     with _watch(system, watched, past).over(engine) if watched else nullcontext():
-        samples = recipe.integrator.run(engine, z0, span, t_eval, progress)
+        samples = recipe.integrator.run(engine, start, span, t_eval, progress)
     signs, doubts = _left(engine, watched)
     nq, size, status = system.nq, engine.size, samples.status
     motion = Motion(
@@ -81,8 +86,21 @@ def run_segment(
         events=Occurrences(
             _occurrences(engine, watched, samples.events), tuple(event.name for event in events), doubts
         ),
+        derivatives=_derivatives(engine, samples, derivatives),
     )
     return Segment(motion, status, signs)
+
+
+def padded_start(engine: Engine, z0: np.ndarray, derivatives: Derivatives) -> np.ndarray:
+    """(q, u, work, derivatives) at the start, (nz,), nothing done yet."""
+    return np.concatenate([z0, np.zeros(engine.plain - engine.size), derivatives.S[-1].ravel()])
+
+
+def _derivatives(engine: Engine, samples: Samples, start: Derivatives | None) -> Derivatives | None:
+    if start is None:
+        return None
+    S = samples.z[:, engine.plain :].reshape(len(samples.t), len(start.names), engine.size)
+    return replace(start, S=S)
 
 
 def _mean_step(samples: Samples, start: float) -> float:

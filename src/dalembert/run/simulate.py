@@ -15,11 +15,14 @@ from dalembert.equations.system import System
 from dalembert.errors import ArrayError, InconsistentStateError, OptionError, PairingError, SimulationInterrupt
 from dalembert.ingredients import every
 from dalembert.initial.degeneracy import check_degeneracy
+from dalembert.initial.start_derivatives import read_columns, start_derivatives
+from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.motion import Motion
 from dalembert.motion.state import State
 from dalembert.run.events import Event
 from dalembert.run.progress import Progress
 from dalembert.run.recipe import Recipe
+from dalembert.run.saltation import check_differentiable
 from dalembert.run.scales import Scales
 from dalembert.run.segment import run_segment
 from dalembert.run.status import Status
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from dalembert.motion.sequence import MotionSequence
     from dalembert.run.engine import Drift, Formulation
     from dalembert.run.every import Every
+    from dalembert.run.integrators.explicit import Explicit
     from dalembert.run.integrators.integrator import Integrator
 
 CONSISTENT = 1e-8  # a larger violation at the start, relative to the row's size, is refused instead of repaired
@@ -47,6 +51,7 @@ def simulate(
     integrator: Integrator | None = None,
     events: Iterable[Event | Every] = (),
     verify: bool = False,
+    sensitivities: Sequence[Any] = (),
 ) -> Motion | MotionSequence:
     """The motion from `state` to `t_end`, or over `(t0, t_end)`; `System.simulate` describes the options."""
     formulation, drift, integrator = pair(formulation, drift, integrator)
@@ -54,6 +59,10 @@ def simulate(
         raise PairingError(f"simulate needs a State, got {type(state).__name__}; call system.initial(...) for one")
     span, times = check_times(state.t, t_end, t_eval)
     values = _parameters(system, state, parameters)
+    if not integrator.explicit:
+        from dalembert.run.solver_choice import check_implicit_size
+
+        check_implicit_size(system, type(integrator).__name__)
     known = state.report is not None and state.system is system and not parameters  # what `initial` made sure of
     if state.system is not system or parameters:
         state = replace(state, system=system, parameters=values)
@@ -61,8 +70,15 @@ def simulate(
     if any(isinstance(event, Event) for event in looked_for):
         check_locates(integrator)
     recipe = Recipe(formulation, drift, integrator)
+    motion: Motion | MotionSequence
     with closing(Progress(system.name, span)) as progress:
-        motion, status = run_from(recipe, state, span, times, looked_for, progress, known=known)
+        derivatives = None
+        if sensitivities:
+            recipe = Recipe(formulation, drift, differentiable(integrator))
+            derivatives = start_of(state, span[0], sensitivities)
+        motion, status = run_from(
+            recipe, state, span, times, looked_for, progress, known=known, derivatives=derivatives
+        )
     if status == Status.INTERRUPTED:
         raise SimulationInterrupt(f"`{system.name}`: {motion.message}", motion)
     if verify:
@@ -82,12 +98,15 @@ def run_from(
     progress: Callable[[float], None] | None,
     *,
     known: bool,
+    derivatives: Derivatives | None = None,
 ) -> tuple[Motion | MotionSequence, Status]:
     """The motion from a state and how it ended; every option has been checked.
 
-    `known` says that the state comes from `initial`, which has looked for degenerate constraints.
+    `known` says that the state comes from `initial`, which has looked for degenerate constraints. `derivatives` are
+    those of the start, to be carried along.
     """
-    system, engine = state.system, recipe.engine(state.system, state.parameters)
+    system = state.system
+    engine = recipe.engine(system, state.parameters, derivatives.columns if derivatives else ())
     if not engine.measure(span[0], state.z, span[1] - span[0]) <= CONSISTENT:
         raise _inconsistent(state, span[0], Scales.read(engine.work, system).rows)
     if not known:
@@ -95,8 +114,8 @@ def run_from(
     if events:
         from dalembert.run.hybrid import follow_events
 
-        return follow_events(recipe, state, span, times, events, progress)
-    motion, status, _ = run_segment(recipe, engine, state, span, times, progress)
+        return follow_events(recipe, state, span, times, events, progress, derivatives)
+    motion, status, _ = run_segment(recipe, engine, state, span, times, progress, derivatives=derivatives)
     return motion, status
 
 
@@ -105,6 +124,28 @@ def _checked(state: State, events: Iterable[Event | Every]) -> tuple[Event | Eve
     from dalembert.run.event_checks import check_events
 
     return check_events(state, events)
+
+
+def differentiable(integrator: Integrator) -> Explicit:
+    """The integrator, if it can carry derivatives along: an explicit one; that is what `Automatic` begins with."""
+    from dalembert.run.integrators.automatic import Automatic
+    from dalembert.run.integrators.dop853 import DOP853
+    from dalembert.run.integrators.explicit import Explicit
+
+    if isinstance(integrator, Automatic):
+        return DOP853(rtol=integrator.rtol, atol=integrator.atol, max_step=integrator.max_step)
+    if not isinstance(integrator, Explicit):
+        raise PairingError(
+            f"{type(integrator).__name__} does not support sensitivities; use an explicit integrator such as DOP853()"
+        )
+    return integrator
+
+
+def start_of(state: State, t: float, keys: Sequence[Any]) -> Derivatives:
+    """The derivatives of the start in parameters and start values; raises if the motion has none."""
+    names, columns = read_columns(state.system, keys)
+    check_differentiable(state.system)
+    return Derivatives(names, columns, start_derivatives(state, t, names)[None])
 
 
 def check_locates(integrator: Integrator) -> None:

@@ -35,3 +35,6 @@ class SaddleSolver:
     name: str
     factor: Native
     solve: Native
+
+    def __repr__(self) -> str:
+        return f"<saddle solver: {self.name}>"

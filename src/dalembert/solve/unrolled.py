@@ -10,43 +10,76 @@ whenever the saddle matrix is regular.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 
 TRUSTED = 1e-4  # quality above which the result of an unrolled solve is used
+MANY = 500  # unknowns above which nothing is unrolled: the order would take long to find
 LIMIT = 20_000  # multiplications; beyond, loops are as good
 
 Column = list[Any]  # graph scalars, None where structurally zero
 
 
-def unroll_saddle(M: ca.SX, f: ca.SX, A: ca.SX, b: ca.SX, *, augment: bool) -> tuple[ca.SX, ca.SX, ca.SX] | None:
-    """u' (nu, 1), la (nc, 1) and the quality of the solve; None if it would be too long.
+@dataclass(frozen=True, eq=False)
+class UnrolledFactors:
+    """The factors of [M A^T; A 0] as graphs, for as many right-hand sides as one likes.
 
     Quality is the smallest pivot relative to what it was before elimination: 1 is perfect, 0 is singular.
     """
+
+    A: ca.SX
+    rows: list[Column]
+    order: list[int]
+    quality: ca.SX
+    weight: ca.SX | None  # (nc, 1), of the rows in A^T A in the place of M, if that was augmented
+
+    def solve(self, f: ca.SX, b: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """u' (nu, 1) and la (nc, 1) with M u' - A^T la = f and A u' = b."""
+        nu, n = self.A.shape[1], len(self.order)
+        if self.weight is not None:
+            f = f + ca.mtimes(self.A.T, self.weight * b)
+        side = [*_entries(f), *_entries(b)]
+        found = dict(zip(self.order, _solve(self.rows, [side[k] for k in self.order]), strict=True))
+        solution = [found[k] for k in range(n)]
+        return ca.vertcat(ca.SX(0, 1), *solution[:nu]), -ca.vertcat(ca.SX(0, 1), *solution[nu:])
+
+
+def unroll_factors(M: ca.SX, A: ca.SX, *, augment: bool) -> UnrolledFactors | None:
+    """The factors; None if they would be too long."""
     nu, nc = M.shape[0], A.shape[0]
+    weight = None
     if augment and nc:
         # Each row is scaled so that its term has the size of M.
         weight = (ca.trace(M) + 1e-300) / (ca.densify(ca.sum2(A**2)) + 1e-300)
-        G = A.T * ca.repmat(weight.T, nu, 1)
-        M, f = M + ca.mtimes(G, A), f + ca.mtimes(G, b)
-    K = ca.vertcat(ca.horzcat(M, A.T), ca.horzcat(A, ca.SX(nc, nc)))
-    order, cost = _order(K.sparsity(), nu)
-    if cost > LIMIT:
+        M = M + ca.mtimes(A.T, ca.mtimes(ca.diag(weight), A))
+    if count_work(M.sparsity(), A.sparsity()) > LIMIT:
         return None
+    K = ca.vertcat(ca.horzcat(M, A.T), ca.horzcat(A, ca.SX(nc, nc)))
+    order, _ = _order(K.sparsity(), nu)
     rows = _rows(K[order, order])
-    quality = _factor(rows, nu)
-    side = [*_entries(f), *_entries(b)]
-    found = dict(zip(order, _solve(rows, [side[k] for k in order]), strict=True))
-    solution = [found[k] for k in range(nu + nc)]
-    return ca.vertcat(ca.SX(0, 1), *solution[:nu]), -ca.vertcat(ca.SX(0, 1), *solution[nu:]), quality
+    return UnrolledFactors(A, rows, order, _factor(rows, nu), weight)
+
+
+def unroll_saddle(M: ca.SX, f: ca.SX, A: ca.SX, b: ca.SX, *, augment: bool) -> tuple[ca.SX, ca.SX, ca.SX] | None:
+    """u' (nu, 1), la (nc, 1) and the quality of the solve, see `UnrolledFactors`; None if it would be too long."""
+    factors = unroll_factors(M, A, augment=augment)
+    return None if factors is None else (*factors.solve(f, b), factors.quality)
+
+
+def count_work(M: ca.Sparsity, A: ca.Sparsity) -> int:
+    """Multiplications of the unrolled solve; some number above `LIMIT` if there are more."""
+    if M.size1() + A.size1() > MANY:
+        return LIMIT + 1
+    return _order(ca.Sparsity.kkt(M, A, False, False), M.size1())[1]
 
 
 def _order(pattern: ca.Sparsity, nu: int) -> tuple[list[int], int]:
     """The order of elimination and its cost: multiplications of L D L^T with fill-in, from the pattern alone.
 
-    Minimum degree: next comes what has the fewest neighbours left, speeds before constraints.
+    Minimum degree: next comes what has the fewest neighbours left, speeds before constraints. It ends where the cost
+    exceeds `LIMIT`.
     """
     n = pattern.size1()
     linked: list[set[int]] = [set() for _ in range(n)]
@@ -58,7 +91,7 @@ def _order(pattern: ca.Sparsity, nu: int) -> tuple[list[int], int]:
     cost = 0
     for block in (range(nu), range(nu, n)):
         left = set(block)
-        while left:
+        while left and cost <= LIMIT:
             k = min(left, key=lambda k: (len(linked[k]), k))
             left.remove(k)
             order.append(k)

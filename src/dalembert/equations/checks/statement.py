@@ -141,15 +141,18 @@ def _declared(statement: Statement) -> dict[int, set[sp.Basic]]:
 def _check_symbols(statement: Statement) -> list[str]:
     declared, unknowns = _declared(statement), set(statement.unknowns)
     multipliers = {sp.Symbol(constraint.name) for constraint in statement.constraints}
-    none: set[sp.Basic] = set()
-    return [
-        f"{item.label} contains `{symbol}`, {_why_not(symbol, statement, item.order, declared[2])}"
-        for item in items(statement)
-        for symbol in undeclared(
-            item.expressions,
-            declared[item.order] | (unknowns if item.unknowns else none) | (multipliers if item.multipliers else none),
-        )
-    ]
+    sets: dict[tuple[int, bool, bool], frozenset[sp.Basic]] = {}  # made once each, as they may be large
+    found = []
+    for item in items(statement):
+        key = item.order, item.unknowns, item.multipliers
+        if key not in sets:
+            more = [*(unknowns if item.unknowns else ()), *(multipliers if item.multipliers else ())]
+            sets[key] = frozenset(declared[item.order].union(more))
+        found += [
+            f"{item.label} contains `{symbol}`, {_why_not(symbol, statement, item.order, declared[2])}"
+            for symbol in undeclared(item.expressions, sets[key])
+        ]
+    return found
 
 
 _MAY = {

@@ -165,7 +165,8 @@ def undeclared(exprs: Iterable[Any], atoms: Collection[sympy.Basic]) -> list[sym
 
     What is in `atoms` hides its inside: with q(t) in it, t need not be.
     """
-    atoms = frozenset(atoms)
+    if not isinstance(atoms, frozenset):
+        atoms = frozenset(atoms)
     found: dict[sympy.Basic, None] = {}
     seen: dict[int, Any] = {}
     stack = list(exprs)

@@ -22,6 +22,7 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.errors import OptionError
+from dalembert.native.intrinsics import places_at
 from dalembert.native.jit import jit
 from dalembert.native.kernel import Kernel
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
@@ -30,6 +31,7 @@ from dalembert.run.evaluate import largest, largest_residual, load_state
 from dalembert.run.right_hand_side import Feedback
 from dalembert.run.status import DRIFT_STUCK
 from dalembert.solve.solver import call_factor, call_solve
+from dalembert.solve.sparse_layout import matrices_at
 from dalembert.solve.unrolled import TRUSTED, unroll_saddle
 
 ITERATIONS = 20
@@ -102,6 +104,20 @@ def onto_velocities(system: System) -> ca.Function | None:
     return ca.Function("onto_velocities", [m.x], [ca.densify(ca.vertcat(solved[0], solved[2]))])
 
 
+@jit(i8(Plan, Floats))
+def _follow_gradients(plan, mem):
+    """Move q along the gradient of each invariant, given by its nonzeros."""
+    at, places = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints)
+    h = plan.invariants
+    for k in range(plan.ni):
+        norm, first, last = 0.0, places[at.invariant_starts + k], places[at.invariant_starts + k + 1]
+        for p in range(first, last):
+            norm += mem[h + plan.ni + p] ** 2
+        for p in range(first, last if norm > 0.0 else first):
+            mem[plan.xq + places[at.invariant_columns + p]] -= mem[h + k] / norm * mem[h + plan.ni + p]
+    return 0
+
+
 @jit(f8(Plan, Floats))
 def restore_invariants(plan, mem):
     """Move q along the gradient of each invariant until it vanishes; returns what was left before the last sweep."""
@@ -112,7 +128,7 @@ def restore_invariants(plan, mem):
         worst = largest(mem, h, ni)
         if worst <= 4e-16:
             break
-        for k in range(ni):
+        for k in range(ni if plan.pattern == 0 else 0):
             row = h + ni + k * nq
             norm = 0.0
             for j in range(nq):
@@ -120,6 +136,8 @@ def restore_invariants(plan, mem):
             if norm > 0.0:
                 for j in range(nq):
                     mem[plan.xq + j] -= mem[h + k] / norm * mem[row + j]
+        if plan.pattern:
+            _follow_gradients(plan, mem)
     return worst
 
 

@@ -132,7 +132,7 @@ def eliminate_all(plan, mem, t, z):
     """Correct (q, u) at time t, in place; a violation that is left is for the certificate to judge."""
     load_state(plan, mem, t, z)
     n, numbers, step = plan.nq + plan.nu, plan.options, plan.work
-    mem[numbers + 2] = mem[numbers + 1] + (z[n] if plan.nz > n else 0.0)
+    mem[numbers + 2] = mem[numbers + 1] + (z[n] if plan.nz - plan.n_variations > n else 0.0)
     restore_invariants(plan, mem)
     for _ in range(int(mem[numbers])):
         mem[step + n] = 0.0

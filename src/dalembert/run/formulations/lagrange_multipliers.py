@@ -19,7 +19,8 @@ from dalembert.run.formulations.law_graphs import Iteration, with_multipliers
 from dalembert.run.formulations.nonideal import accelerate_nonideal
 from dalembert.run.right_hand_side import Equations
 from dalembert.solve.refinement import refine_saddle
-from dalembert.solve.solver import call_factor
+from dalembert.solve.solver import SaddleSolver, call_factor
+from dalembert.solve.sparse import factor_sparse, refine_sparse
 from dalembert.solve.unrolled import TRUSTED, unroll_saddle
 
 
@@ -28,7 +29,10 @@ class LagrangeMultipliers:
     """M u' - A^T la = f with A u' = b (Dinh Van Phong, eq. 2.40-2.45).
 
     The mass matrix may be singular as long as the whole matrix is not. Redundant constraints leave u' unique.
+    `solver` is DENSE or SPARSE, or None: unrolled, sparse or dense, whichever takes the least work.
     """
+
+    solver: SaddleSolver | None = None
 
     def choose(self, _system: System, M: Any, A: Any) -> Choice:
         """The independent constraints at a state; all of them where possible."""
@@ -39,6 +43,8 @@ class LagrangeMultipliers:
 
     def unroll(self, equations: Equations, choice: Choice) -> tuple[ca.SX, ca.SX, ca.SX] | None:
         """u', la and the quality of the solve as a graph; None if it would be too long."""
+        if self.solver is not None:
+            return None
         e, rows = equations, list(choice.rows)
         solved = unroll_saddle(e.M, e.f, rows_of(e.A, rows), rows_of(e.b, rows), augment=e.singular_mass)
         if solved is None:
@@ -75,6 +81,18 @@ def accelerate_pivoted(plan, mem):
     refine_saddle(plan, mem, nc)
     move(mem, plan.udot, mem, x, nu)
     move(mem, la, mem, x + nu, nc)
+    return finish_rates(plan, mem)
+
+
+@jit(i8(Plan, Floats))
+def accelerate_sparse(plan, mem):
+    """u' and la by a factorisation over the nonzeros of M and A; all reactions ideal."""
+    nu, nc, x = plan.nu, plan.nc, plan.rhs
+    load_equations(plan, mem)
+    factor_sparse(plan, mem, nc)
+    refine_sparse(plan, mem, nc)
+    move(mem, plan.udot, mem, x, nu)
+    move(mem, plan.multiplier, mem, x + nu, nc)
     return finish_rates(plan, mem)
 
 

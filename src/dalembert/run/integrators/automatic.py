@@ -70,7 +70,8 @@ class Automatic:
     ) -> Samples:
         """Samples of the motion from z0 over `span`."""
         review = Review()
-        parts = [march(engine, method_of(self), z0, span, t_eval, progress, review)]
+        looked = review if engine.allows_implicit else None
+        parts = [march(engine, method_of(self), z0, span, t_eval, progress, looked)]
         while parts[-1].status == PAUSED:
             t, z = parts[-1].end
             rest = None if t_eval is None else t_eval[t_eval > t]
@@ -84,7 +85,8 @@ class Automatic:
                 parts.append(march(engine, step.method(), z, (t, span[1]), rest, progress, review))
         if not engine.notes:
             steps = sum(part.stats["steps"] for part in parts)
-            engine.notes.append(f"DOP853 throughout, {steps:,} steps; {review.told(len(parts) - 1)}")
+            told = review.told(len(parts) - 1) if looked else "the system is too large to try an implicit method"
+            engine.notes.append(f"DOP853 throughout, {steps:,} steps; {told}")
         return parts[0] if len(parts) == 1 else joined(parts)
 
     def _implicit(self, max_steps: int | None = None) -> Radau:
@@ -99,7 +101,7 @@ class Automatic:
             return False
         s = engine.system
         n = s.nu + s.nc + s.count("position")
-        factorisation = 10.0 / 3.0 * n**3 / (2.0 * s.kernel("dynamics").instructions)  # one real and one complex LU
+        factorisation = 10.0 / 3.0 * n**3 / (2.0 * engine.instructions)  # one real and one complex LU
         work = trial.stats["nfev"] + JACOBIAN * trial.stats["njev"] + factorisation * trial.stats["nlu"]
         tail = len(trial.t) // 2  # the first steps are short
         share = (trial.t[-1] - trial.t[tail]) / (len(trial.t) - 1 - tail) * (len(trial.t) - 1)
@@ -120,7 +122,7 @@ class Review:
         since = run.t_start if self.t is None or self.t < run.t_start else self.t
         self.step = (t - since) / max(accepted - self.accepted, 1)
         self.accepted, self.t, self.due = accepted, t, 2 * accepted
-        ahead = (run.t_end - t) / self.step * EVALUATIONS * run.engine.system.kernel("dynamics").instructions
+        ahead = (run.t_end - t) / self.step * EVALUATIONS * run.engine.instructions
         return ahead > WORTH
 
     def told(self, trials: int) -> str:

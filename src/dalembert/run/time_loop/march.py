@@ -138,6 +138,7 @@ class March:
         samples = np.zeros(capacity * (1 + nz))
         self.ts, self.zs = samples[:capacity], samples[capacity:]
         self.z[: engine.size] = z0[: engine.size]  # the work done starts at zero
+        self.z[engine.plain :] = z0[engine.plain :]  # derivatives, if there are any
         self.clock = loop.new_clock(t0, t1, method)
         self.conditioning = new_conditioning(method.order, (method.rtol if method.adaptive else 0.0) or 1e-9)
         self.clock.conditioning = self.conditioning.address

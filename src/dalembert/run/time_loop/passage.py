@@ -197,6 +197,8 @@ class Passages:
 
     def _obstacle(self, found: Dependence) -> str:
         """Why a position cannot be passed; empty if it can."""
+        if self.engine.columns:
+            return "derivatives are not carried through singular positions"
         engine, run = self.engine, self.run
         if self._is_fatal(found):
             return NO_MOTION

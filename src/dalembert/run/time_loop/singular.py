@@ -85,7 +85,12 @@ def _dips(plan, mem, first, last, t, h, z, zdot, znew, zdotnew):
 
 @jit(i8(Plan, Floats, i8, f8, f8, f8, Floats, Floats, Floats, Floats))
 def is_suspect(plan, mem, where, t, h, t_new, z, zdot, znew, zdotnew):
-    """Whether constraints may become dependent in or behind an accepted step; rates at its end were the last."""
+    """Whether constraints may become dependent in or behind an accepted step; rates at its end were the last.
+
+    Systems that are solved over their nonzeros are followed, not looked at: that takes dense matrices.
+    """
+    if plan.pattern != 0:
+        return 0
     c = conditioning(where)
     there = mem[plan.quality]
     fall, rise, reach = c.before - c.now, there - c.now, c.reach * max(h, KEPT * c.longest)

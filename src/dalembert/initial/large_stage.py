@@ -1,0 +1,200 @@
+"""Positions or velocities of large systems: the stage of `stage`, over nonzeros.
+
+Steps are least in the mass metric G: [G J^T; J -mu] (step, y) = (0, -r), Levenberg-Marquardt with rows of unit length.
+Once the equations are met, steps with -G (v - target) in the place of 0 lead along them to the point nearest to the
+target (sequential quadratic programming with the metric as Hessian).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+from scipy.sparse import csc_matrix, tril
+
+from dalembert.equations.functions import function_of
+from dalembert.equations.system import System
+from dalembert.native.kernel import Kernel
+from dalembert.solve.elimination_order import SaddlePattern
+from dalembert.solve.sparse_system import SparseSaddle
+
+HELD = 1e-12  # as in `levenberg_marquardt`
+CONSISTENT = 1e-14
+STEPS = 100
+FLOOR, STEEPEST = 1e-12, 1e8  # damping, for rows of unit length
+NEAREST = 1e-9  # a step along the equations below this fraction of the distance is none
+ATTEMPTS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class SparseLevel:
+    """Equations of a level with names: a kernel of x that gives all rows, then the nonzeros of their gradients."""
+
+    names: tuple[str, ...]
+    kernel: Kernel
+    first: int  # where the variables begin in x
+    starts: np.ndarray
+    columns: np.ndarray
+
+
+def sparse_level(
+    system: System, name: str, rows: ca.SX, variables: ca.SX, first: int, names: Sequence[str]
+) -> SparseLevel:
+    """The level of some rows (m, 1), made once and kept under `name`."""
+
+    def make() -> SparseLevel:
+        m, J = system.mechanics, ca.jacobian(rows, variables)
+        across = J.T
+        kernel = system.derived_kernel(
+            f"sparse {name}", lambda: function_of("level", m.x, [ca.densify(rows), ca.densify(across.nz[:])])
+        )
+        pattern = across.sparsity()
+        starts, columns = np.array(pattern.colind()), np.array(pattern.row())
+        return SparseLevel(tuple(names), kernel, first, starts, columns)
+
+    found: SparseLevel = system.kept(("sparse level", name), make)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class LargeFound:
+    """Where a descent ended: variables (n,), residuals (m,), the worst of them, and the cost."""
+
+    v: np.ndarray
+    residual: np.ndarray
+    worst: float
+    met: bool
+    steps: int
+
+
+@dataclass(frozen=True, eq=False)
+class LargeStage:
+    """The equations `pick` of a level, equal to `wanted` (m,), for variables of which those in `free` (n,) may move.
+
+    `x` is what the kernel reads, `target` (n,) the guess, `metric` gives G (n, n), sparse, when asked.
+    """
+
+    level: SparseLevel
+    x: np.ndarray
+    pick: np.ndarray
+    wanted: np.ndarray
+    target: np.ndarray
+    free: np.ndarray
+    metric: Callable[[], csc_matrix]
+
+    def seek(self) -> LargeFound:
+        """The nearest point found from the target or, if there is none, from perturbed starts."""
+        found = self._descend(self.target)
+        rng, size = np.random.default_rng(1717), np.maximum(1.0, np.abs(self.target))
+        for k in range(ATTEMPTS):
+            if found.met or not self.free.any():
+                break
+            way = 0.05 * 4.0**k * size * rng.standard_normal(len(self.target))
+            other = self._descend(np.where(self.free, self.target + way, self.target))
+            found = other if other.met or not found.worst <= other.worst else found
+        return found
+
+    def evaluate(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Residuals (m,), nonzeros of their gradients, and the worst residual relative to its terms."""
+        level, x = self.level, self.x.copy()
+        x[level.first : level.first + len(v)] = v
+        out = level.kernel(x)
+        total = len(level.starts) - 1
+        r = out[:total][self.pick] - self.wanted
+        J = out[total:][self._taken]
+        sizes = np.zeros(len(r))
+        np.add.at(sizes, self._rows, np.abs(J * v[self._columns]))
+        worst = float(np.max(np.abs(r) / np.maximum(sizes, 1.0), initial=0.0))
+        return r, np.where(self.free[self._columns], J, 0.0), worst if np.isfinite(worst) else np.inf
+
+    @cached_property
+    def _taken(self) -> np.ndarray:
+        """Which nonzeros of the level belong to the rows picked."""
+        starts = self.level.starts
+        return np.concatenate([np.zeros(0, dtype=int), *[np.arange(starts[k], starts[k + 1]) for k in self.pick]])
+
+    @cached_property
+    def _columns(self) -> np.ndarray:
+        return self.level.columns[self._taken]
+
+    @cached_property
+    def _rows(self) -> np.ndarray:
+        return np.repeat(np.arange(len(self.pick)), np.diff(self.level.starts)[self.pick])
+
+    @cached_property
+    def _saddle(self) -> tuple[SparseSaddle, np.ndarray, csc_matrix]:
+        """The equations of a step, nonzeros of the metric among the free variables, and the metric."""
+        G = csc_matrix(self.metric())
+        low = csc_matrix(tril(G, format="csc"))
+        low.sort_indices()
+        columns = np.repeat(np.arange(len(self.target)), np.diff(low.indptr))
+        starts = np.concatenate([[0], np.cumsum(np.bincount(self._rows, minlength=len(self.pick)))])
+        pattern = SaddlePattern(len(self.target), low.indices.astype(np.int64), columns, starts, self._columns)
+        loose = self.free[low.indices] & self.free[columns]
+        values = np.where(loose | (low.indices == columns), low.data, 0.0)
+        return SparseSaddle(pattern), values, G
+
+    def _descend(self, start: np.ndarray) -> LargeFound:
+        r, _, worst = self.evaluate(start)
+        if worst <= CONSISTENT or not (len(r) and self.free.any()):
+            return LargeFound(start, r, worst, worst <= HELD, 0)
+        v, steps = self._meet(start)
+        if self.evaluate(v)[2] <= HELD:
+            v, more = self._approach(v)
+            steps += more
+        r, _, worst = self.evaluate(v)
+        return LargeFound(v, r, worst, worst <= HELD, steps)
+
+    def _meet(self, v: np.ndarray) -> tuple[np.ndarray, int]:
+        """A point that meets the equations, by damped least steps; where they stop if there is none."""
+        saddle, G, _ = self._saddle
+        r, J, worst = self.evaluate(v)
+        damping, still = FLOOR, np.zeros(len(v))
+        for step in range(STEPS):
+            lengths = np.zeros(len(r))
+            np.add.at(lengths, self._rows, J * J)
+            weight = 1.0 / np.where(lengths > 0.0, lengths, 1.0)
+            saddle.factor(G, J, damping)
+            way = np.where(self.free, saddle.solve(still, -r, refined=False), 0.0)
+            after = self.evaluate(v + way)
+            better = bool(weight @ after[0] ** 2 < weight @ r**2)
+            if better:
+                v, (r, J, worst) = v + way, after
+                damping = max(0.1 * damping, FLOOR)
+            else:
+                damping = max(10.0 * damping, 1e-8)
+            if not better and (worst <= HELD or damping > STEEPEST):
+                return v, step + 1
+            if worst <= CONSISTENT:
+                return v, step + 1
+        return v, STEPS
+
+    def _approach(self, v: np.ndarray) -> tuple[np.ndarray, int]:
+        """Along the equations to the point nearest to the target; never away from it."""
+        saddle, values, G = self._saddle
+
+        def distance(point: np.ndarray) -> float:
+            d = np.where(self.free, point - self.target, 0.0)
+            return float(d @ (G @ d))
+
+        for step in range(STEPS):
+            r, J, _ = self.evaluate(v)
+            saddle.factor(values, J)
+            d = np.where(self.free, v - self.target, 0.0)
+            way = np.where(self.free, saddle.solve(-np.where(self.free, G @ d, 0.0), -r, refined=True), 0.0)
+            before = distance(v)
+            if not way @ (G @ way) > NEAREST**2 * before:
+                return v, step
+            length = 1.0
+            while length > 1e-3:
+                point = self._meet(v + length * way)[0]
+                if self.evaluate(point)[2] <= HELD and distance(point) < before:
+                    break
+                length *= 0.25
+            else:
+                return v, step
+            v = point
+        return v, STEPS

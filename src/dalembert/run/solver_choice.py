@@ -1,0 +1,74 @@
+"""Which saddle solver serves a run: unrolled for small systems, else over the nonzeros or dense, by counted work."""
+
+from __future__ import annotations
+
+from dalembert.equations.system import System
+from dalembert.errors import PairingError
+from dalembert.run.drift.baumgarte import Baumgarte
+from dalembert.run.drift.no_correction import NoCorrection
+from dalembert.run.drift.projection import Projection
+from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
+from dalembert.solve.elimination_order import SymbolicFactors, analyse
+from dalembert.solve.sparse import SPARSE
+from dalembert.solve.unrolled import LIMIT, count_work
+
+PROMPT = 5000  # multiplications of an unrolled solve that is compiled in less than a second
+LONGER = 4  # an unrolled solve of more than so many times the multiplications is no faster than the sparse one
+OVERHEAD = 20  # multiplications of the dense solve that take as long as one of the sparse solve
+LARGEST_DENSE = 3000  # speeds and constraints: dense matrices of 0.1 GB and tens of seconds for one factorisation
+AT_SIZE = (NoCorrection, Baumgarte, Projection)  # drift controls that work on nonzeros
+
+
+def is_sparse(system: System, formulation: object, drift: object) -> bool:
+    """Whether a run with these ingredients works on the nonzeros of M and A.
+
+    Raises `PairingError` if it must, because the system is too large for dense matrices, and one of them cannot.
+    """
+    solver = formulation.solver if isinstance(formulation, LagrangeMultipliers) else None
+    able = system.ideal and isinstance(formulation, LagrangeMultipliers) and isinstance(drift, AT_SIZE)
+    too_large = system.nu + system.nc > LARGEST_DENSE
+    if solver == SPARSE or too_large:
+        if not able or solver not in (None, SPARSE):
+            raise _refusal(system, formulation, drift, asked=not too_large)
+        return True
+    less_work: bool = able and solver is None and system.kept("sparse is less work", lambda: _is_less_work(system))
+    return less_work
+
+
+def check_implicit_size(system: System, name: str) -> None:
+    """Raise `PairingError` if the Newton matrices of an implicit integrator, which are dense, would be too large."""
+    n = system.nu + system.nc
+    if n > LARGEST_DENSE:
+        raise PairingError(
+            f"{name} solves dense equations, too many of them for `{system.name}` ({n:,} speeds and constraints, at "
+            f"most {LARGEST_DENSE:,}); use an explicit integrator such as DOP853()"
+        )
+
+
+def _refusal(system: System, formulation: object, drift: object, *, asked: bool) -> PairingError:
+    """Why the nonzeros are needed and cannot be used."""
+    n = system.nu + system.nc
+    if not system.ideal:
+        why = "reactions are not all ideal (servo, friction or constraints nonlinear in the accelerations)"
+    elif not isinstance(formulation, LagrangeMultipliers) or formulation.solver not in (None, SPARSE):
+        why = f"{formulation!r} works on dense matrices; use LagrangeMultipliers()"
+    else:
+        names = ", ".join(f"{kind.__name__}()" for kind in AT_SIZE)
+        why = f"{type(drift).__name__} works on dense matrices; use one of {names}"
+    need = "the sparse solver was asked for" if asked else f"{n:,} unknowns are too many for dense matrices"
+    return PairingError(f"`{system.name}`: {need}, but {why}")
+
+
+def _is_less_work(system: System) -> bool:
+    m, n = system.mechanics, system.nu + system.nc
+    unrolled = count_work(m.M.sparsity(), m.A.sparsity())
+    if unrolled <= PROMPT:
+        return False
+    sparse = factors_of(system).work
+    return not unrolled <= min(LONGER * sparse, LIMIT) and OVERHEAD * sparse < n**3 / 6
+
+
+def factors_of(system: System) -> SymbolicFactors:
+    """The symbolic factors with all constraints, kept with the system."""
+    found: SymbolicFactors = system.kept("symbolic factors", lambda: analyse(system.mechanics.saddle_pattern))
+    return found

@@ -1,0 +1,171 @@
+"""Symbolic L D L^T of a sparse saddle matrix [M A^T; A -E]: the order of elimination and where L has entries, once.
+
+Each constraint is put behind one of the speeds it restrains, found by a maximum matching, and the pairs are ordered by
+approximate minimum degree. Taken first, a constraint would have its regularisation alone as pivot, 1e-8 of the size of
+the rest; taken after its speed, its pivot is as large as its row, except where the row turns away from that speed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class SaddlePattern:
+    """Where M (lower triangle) and A have nonzeros, in the order in which a kernel writes them.
+
+    M: `mass_rows`, `mass_columns` (n,), rows not before columns. A by rows: columns of row k are
+    `columns[starts[k] : starts[k + 1]]`.
+    """
+
+    nu: int
+    mass_rows: np.ndarray
+    mass_columns: np.ndarray
+    starts: np.ndarray
+    columns: np.ndarray
+
+    @classmethod
+    def of(cls, M: ca.Sparsity, A: ca.Sparsity) -> SaddlePattern:
+        """The pattern of the lower triangle of M (nu, nu), by columns, and of A (nc, nu), by rows."""
+        low, across = lower_triangle(M), A.T
+        return cls(
+            M.size1(),
+            np.array(low.row(), dtype=np.int64),
+            np.array(low.get_col(), dtype=np.int64),
+            np.array(across.colind(), dtype=np.int64),
+            np.array(across.row(), dtype=np.int64),
+        )
+
+    @property
+    def nc(self) -> int:
+        """Number of constraints."""
+        return len(self.starts) - 1
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """The row of each nonzero of A."""
+        return np.repeat(np.arange(self.nc), np.diff(self.starts))
+
+    def first(self, count: int) -> SaddlePattern:
+        """The same M with the first `count` constraints."""
+        starts = self.starts[: count + 1]
+        return SaddlePattern(self.nu, self.mass_rows, self.mass_columns, starts, self.columns[: starts[-1]])
+
+
+def lower_triangle(M: ca.Sparsity) -> ca.Sparsity:
+    """The lower triangle of a square pattern, with all of the diagonal."""
+    return ca.tril(M + ca.Sparsity.diag(M.size1()))
+
+
+@dataclass(frozen=True, eq=False)
+class SymbolicFactors:
+    """Where everything is. Position k of the elimination is unknown `order[k]`, speeds before constraints.
+
+    Above the diagonal, column k of the permuted matrix has rows `upper_rows[upper_starts[k] : upper_starts[k + 1]]`,
+    which come from nonzeros `upper_sources`: those of M, then those of A. Row k of L has columns `row_columns` in
+    ascending order, each with the place of the entry in L; L itself is stored by columns, rows ascending.
+    """
+
+    order: np.ndarray
+    upper_starts: np.ndarray
+    upper_rows: np.ndarray
+    upper_sources: np.ndarray
+    row_starts: np.ndarray
+    row_columns: np.ndarray
+    row_places: np.ndarray
+    column_starts: np.ndarray
+    entry_rows: np.ndarray
+
+    @property
+    def work(self) -> int:
+        """Multiplications of the factorisation."""
+        counts = np.diff(self.column_starts)
+        return int((counts * (counts + 3) // 2).sum())
+
+
+def analyse(pattern: SaddlePattern) -> SymbolicFactors:
+    """The factors of a saddle matrix of this pattern."""
+    order = _order(pattern)
+    n = len(order)
+    position = np.empty(n, dtype=np.int64)
+    position[order] = np.arange(n)
+    off = np.flatnonzero(pattern.mass_rows != pattern.mass_columns)
+    i = np.concatenate([position[pattern.mass_rows[off]], position[pattern.nu + pattern.rows]])
+    j = np.concatenate([position[pattern.mass_columns[off]], position[pattern.columns]])
+    source = np.concatenate([off, len(pattern.mass_rows) + np.arange(len(pattern.columns))])
+    low, high = np.minimum(i, j), np.maximum(i, j)
+    by_column = np.lexsort((low, high))
+    upper_starts = np.concatenate([[0], np.cumsum(np.bincount(high, minlength=n))])
+    upper_rows = low[by_column]
+    row_starts, row_columns = _rows_of_factor(n, upper_starts.tolist(), upper_rows.tolist())
+    # By columns, rows ascending: a stable sort of the entries, which come row by row.
+    rows = np.repeat(np.arange(n), np.diff(row_starts))
+    stored = np.argsort(row_columns, kind="stable")
+    places = np.empty(len(stored), dtype=np.int64)
+    places[stored] = np.arange(len(stored))
+    return SymbolicFactors(
+        order=order,
+        upper_starts=upper_starts,
+        upper_rows=upper_rows,
+        upper_sources=source[by_column],
+        row_starts=row_starts,
+        row_columns=row_columns,
+        row_places=places,
+        column_starts=np.concatenate([[0], np.cumsum(np.bincount(row_columns, minlength=n))]),
+        entry_rows=rows[stored],
+    )
+
+
+def _order(pattern: SaddlePattern) -> np.ndarray:
+    """Unknowns in the order of their elimination."""
+    nu, nc = pattern.nu, pattern.nc
+    partner = _partners(pattern)
+    node = np.concatenate([np.arange(nu), np.where(partner < 0, nu + np.arange(nc), partner)])
+    one = np.concatenate([node[pattern.mass_rows], node[nu + pattern.rows]])
+    other = np.concatenate([node[pattern.mass_columns], node[pattern.columns]])
+    n = nu + nc  # constraints that have a partner are nodes without neighbours
+    pairs = np.unique(np.concatenate([one * n + other, other * n + one, np.arange(n) * (n + 1)]))
+    columns, rows = np.divmod(pairs, n)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=n))])
+    found = np.array(ca.Sparsity(n, n, starts.tolist(), rows.tolist()).amd(), dtype=np.int64)
+    behind = np.full(n, -1, dtype=np.int64)
+    behind[partner[partner >= 0]] = nu + np.flatnonzero(partner >= 0)
+    alone = found[(found < nu) | (partner[np.maximum(found - nu, 0)] < 0)] if nc else found
+    both = np.stack([alone, behind[alone]], axis=1).ravel()
+    return both[both >= 0]
+
+
+def _partners(pattern: SaddlePattern) -> np.ndarray:
+    """A speed for each constraint, each speed for at most one; -1 where none is left."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    if not len(pattern.columns):
+        return np.full(pattern.nc, -1, dtype=np.int64)
+    A = csr_matrix((np.ones(len(pattern.columns)), pattern.columns, pattern.starts), shape=(pattern.nc, pattern.nu))
+    return np.asarray(maximum_bipartite_matching(A, perm_type="column"), dtype=np.int64)
+
+
+def _rows_of_factor(n: int, starts: list[int], rows: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Starts (n + 1,) and columns of the rows of L, ascending, by walks up the elimination tree (Davis 2006, 4.1)."""
+    parent, seen = [-1] * n, [-1] * n
+    row_starts, columns = [0], list[int]()
+    for k in range(n):
+        seen[k] = k
+        found: list[int] = []
+        for p in range(starts[k], starts[k + 1]):
+            i = rows[p]
+            while seen[i] != k:
+                if parent[i] < 0:
+                    parent[i] = k
+                found.append(i)
+                seen[i] = k
+                i = parent[i]
+        found.sort()
+        columns += found
+        row_starts.append(len(columns))
+    return np.array(row_starts, dtype=np.int64), np.array(columns, dtype=np.int64)

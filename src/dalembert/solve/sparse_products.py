@@ -1,0 +1,96 @@
+"""Products with sparse M and A: what is left of the equations of motion, and the power of reactions."""
+
+from __future__ import annotations
+
+import math
+
+from dalembert.native.intrinsics import places_at
+from dalembert.native.jit import jit
+from dalembert.native.plan import Floats, Plan, f8, i8, move, u8
+from dalembert.native.types import Places
+from dalembert.solve.rows import FUSED
+from dalembert.solve.sparse_layout import matrices_at
+
+
+@jit(f8(Plan, Floats, i8))
+def leave_remainder(plan, mem, rows):
+    """f - M u' + A^T la and b - A u' for (u', la) in plan.rhs, left in plan.remainder; the square of their length."""
+    nu, r, at = plan.nu, plan.remainder, matrices_at(plan.pattern)
+    move(mem, r, mem, plan.force, nu)
+    move(mem, r + nu, mem, plan.bias, rows)
+    subtract_products(
+        mem, places_at(plan.ints, plan.n_ints), nu, rows, at.n_mass, plan.mass, at.mass_rows, at.mass_columns,
+        at.starts + 1, at.columns, plan.jacobian, plan.rhs, r, 0,
+    )  # fmt: skip
+    total = 0.0
+    for i in range(nu):
+        total += mem[r + i] * mem[r + i] * mem[at.light + i]
+    for k in range(rows):
+        total += mem[r + nu + k] * mem[r + nu + k] / mem[at.lengths + k]
+    return total
+
+
+@jit(i8(Floats, Places, u8, u8, u8, u8, u8, u8, u8, u8, u8, u8, u8, u8), fastmath=FUSED)
+def subtract_products(mem, places, nu, rows, n_mass, M, mass_rows, mass_columns, ends, columns, A, x, r, zero):
+    """r -= (M u' - A^T la, A u') for x = (u', la); nonzeros of M below the diagonal at M, of A at A."""
+    for p in range(n_mass):
+        i, j, value = places[mass_rows + p], places[mass_columns + p], mem[M + p]
+        mem[r + i] -= value * mem[x + j]
+        if i != j:
+            mem[r + j] -= value * mem[x + i]
+    start = zero
+    for k in range(rows):
+        total, stop, la = 0.0, places[ends + k], mem[x + nu + k]
+        for p in range(start, stop):
+            j, a = places[columns + p], mem[A + p]
+            total += a * mem[x + j]
+            mem[r + j] += a * la
+        mem[r + nu + k] -= total
+        start = stop
+    return 0
+
+
+@jit(f8(Plan, Floats))
+def reaction_power(plan, mem):
+    """u . A^T la at the speeds in x and the multipliers found."""
+    at, places, power = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints), 0.0
+    for k in range(plan.nc):
+        rate = 0.0
+        for p in range(places[at.starts + k], places[at.starts + k + 1]):
+            rate += mem[plan.jacobian + p] * mem[plan.xu + places[at.columns + p]]
+        power += mem[plan.multiplier + k] * rate
+    return power
+
+
+@jit(f8(Plan, Floats, i8))
+def sparse_row_residual(plan, mem, k):
+    """(A u' - b)_k relative to the largest term in it."""
+    at, places, b = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints), mem[plan.bias + k]
+    total, scale = -b, max(abs(b), 1.0)
+    for p in range(places[at.starts + k], places[at.starts + k + 1]):
+        term = mem[plan.jacobian + p] * mem[plan.udot + places[at.columns + p]]
+        total += term
+        scale = max(scale, abs(term))
+    return total / scale
+
+
+@jit(f8(Plan, Floats))
+def sparse_balance_residual(plan, mem):
+    """Largest entry of M u' - f - A^T la relative to the largest term in it."""
+    nu, nc, x, worst, scale = plan.nu, plan.nc, plan.rhs, 0.0, 1e-300
+    at, places = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints)
+    move(mem, x, mem, plan.udot, nu)
+    move(mem, x + nu, mem, plan.multiplier, nc)
+    leave_remainder(plan, mem, nc)
+    for i in range(nu):
+        left = abs(mem[plan.remainder + i])
+        if left > worst or math.isnan(left):
+            worst = left
+        scale = max(scale, abs(mem[plan.force + i]))
+    for p in range(at.n_mass):
+        scale = max(scale, abs(mem[plan.mass + p] * mem[x + places[at.mass_rows + p]]))
+        scale = max(scale, abs(mem[plan.mass + p] * mem[x + places[at.mass_columns + p]]))
+    for k in range(nc):
+        for p in range(places[at.starts + k], places[at.starts + k + 1]):
+            scale = max(scale, abs(mem[plan.jacobian + p] * mem[x + nu + k]))
+    return worst / scale

@@ -1,0 +1,79 @@
+"""Kernels that loop over equal pieces of a tape, against CasADi's interpreter."""
+
+import threading
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from dalembert.native import llvm_ir
+from dalembert.native.kernel import compile_kernel
+from dalembert.native.loop_ir import emit_loops
+from dalembert.native.repetition import LONG, find_repetition
+
+
+def springs(n, *, wild=False):
+    """n springs in a row: their forces by constants that differ, shared lengths, a sum of energies, plain copies."""
+    x = ca.SX.sym("x", n + 2)
+    k, q = x[0], x[1:]
+    stretch = [q[i + 1] - q[i] - 0.01 * i for i in range(n)]
+    length = [ca.sqrt(1 + s * s) for s in stretch]
+    force = [k * s / r + ca.sin(s) * ca.cos(s) for s, r in zip(stretch, length, strict=True)]
+    if wild:
+        force = [ca.if_else(f > 0, f, -2 * f) + ca.fmin(f, ca.sign(f)) + ca.atan2(f, r)
+                 for f, r in zip(force, length, strict=True)]  # fmt: skip
+    total = ca.sum1(ca.vertcat(*[r * k for r in length])) - ca.sum1(ca.vertcat(*stretch))
+    net = [force[i] - force[i - 1] if i else force[0] for i in range(n)]
+    often = [k * k] * 20 + [ca.SX(7.5)] * 20 + [q[1]] * 20 + [total] * 20
+    column = ca.vertcat(*net, total, total * k, q[3], ca.SX(1, 1), 2.5, *length, ca.vertcat(q, k), *often)
+    return ca.Function("springs", [x], [ca.sparsify(column)])
+
+
+@pytest.mark.parametrize("wild", [False, True])
+def test_loops_compute_what_the_interpreter_does(wild):
+    function = springs(200, wild=wild)
+    kernel = compile_kernel(function)
+    assert kernel.backend == "loops"
+    rng = np.random.default_rng(7)
+    for _ in range(5):
+        x = rng.uniform(-2.0, 2.0, 202)
+        expected = function(x).full().ravel()
+        # Products and sums may be rounded once, and long sums start from zero: a few units in the last place of terms.
+        np.testing.assert_allclose(kernel(x), expected, rtol=1e-13, atol=1e-12)
+
+
+def test_the_number_of_shapes_does_not_depend_on_the_number_of_parts():
+    found = [find_repetition(llvm_ir.read_program(springs(n))) for n in (100, 400)]
+    assert found[0].distinct == found[1].distinct
+    texts = [emit_loops(one)[0] for one in found]
+    assert len(texts[1]) < 1.1 * len(texts[0])  # which slots are the same in all instances may differ by accident
+    assert sum(len(run.places) for run in found[1].runs) > 3 * sum(len(run.places) for run in found[0].runs)
+    assert all(len(total.terms) > LONG for one in found for total in one.sums)
+
+
+def test_a_tape_without_repetition_stays_as_it_is():
+    x = ca.SX.sym("x", 3)
+    values = [x[0]]
+    for k in range(1200):
+        operation = (ca.sin, ca.cos, lambda v: v * x[1], lambda v: v + x[2], ca.fabs)[(k * k + k // 7) % 5]
+        values.append(operation(values[-1]))
+    function = ca.Function("chain", [x], [values[-1]])
+    assert compile_kernel(function).backend == "native"
+
+
+def test_threads_do_not_disturb_each_other():
+    function = springs(300)
+    kernel = compile_kernel(function)
+    inputs = np.random.default_rng(3).uniform(-1, 1, (4, 302))
+    expected = [kernel(x) for x in inputs]
+    wrong = []
+
+    def repeat(k):
+        wrong.extend(k for _ in range(200) if not (kernel(inputs[k]) == expected[k]).all())
+
+    threads = [threading.Thread(target=repeat, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

@@ -1,0 +1,107 @@
+"""Systems of many parts, solved over nonzeros: exact motions, what the small ones do, and refusals by name."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.problems.n_four_bar import n_four_bar
+from dalembert.solve.dense import DENSE
+from dalembert.solve.sparse import SPARSE
+
+
+@pytest.fixture(scope="module")
+def ladder():
+    """160 four-bars in a row: 643 speeds and constraints."""
+    problem = n_four_bar(160)
+    system = problem.system()
+    return problem, system, problem.state(system)
+
+
+def test_many_four_bars_move_as_their_exact_solution(ladder):
+    problem, system, state = ladder
+    motion = system.simulate(state, 1.0, t_eval=np.linspace(0, 1, 11), integrator=da.DOP853(rtol=1e-7, atol=1e-7))
+    assert motion.success
+    exact = problem.exact(motion.t)
+    assert max(np.abs(motion[name] - values).max() for name, values in exact.items()) < problem.tolerance
+    certificate = motion.certificate
+    assert certificate.ok, certificate
+    held = [f.worst for f in certificate.findings if f.level in ("position", "velocity")]
+    assert max(held) < 1e-10
+    # Ideal reactions do no work, whatever their number: r . u is round-off of its terms.
+    power = np.einsum("ti,ti->t", motion.reactions, motion.u)
+    assert np.abs(power).max() < 1e-9 * np.abs(motion.reactions * motion.u).sum(axis=1).max()
+    assert system.kernels.native["sparse_dynamics"].backend == "loops"
+
+
+def test_a_consistent_state_is_the_nearest_one(ladder):
+    """All cranks at one angle: of the ladders with a crank given, the nearest to one beside it keeps the shape."""
+    _, system, state = ladder
+    angle = 0.3
+    given = {"x0": np.sin(angle)}
+    guess = dict(zip(system.coordinates, state.q, strict=True))
+    found = system.initial(given, guess=guess)
+    cranks = [(found[f"x{k}"] - k, found[f"y{k}"]) for k in range(161)]
+    np.testing.assert_allclose(cranks, [(np.sin(angle), np.cos(angle))] * 161, rtol=0, atol=1e-10)
+    assert found.report.steps["position"] > 0
+
+
+def test_a_conflict_among_many_is_named(ladder):
+    _, system, _ = ladder
+    with pytest.raises(da.InitialStateError, match="crank77") as failure:
+        system.initial(
+            {"x77": 80.0}, guess={f"x{k}": float(k) for k in range(161)} | {f"y{k}": 1.0 for k in range(161)}
+        )
+    assert "left over" in str(failure.value)
+
+
+def test_what_needs_dense_matrices_is_refused_by_name(ladder):
+    _, system, state = ladder
+    with pytest.raises(da.OptionError, match="bounds"):
+        system.initial({"x0": 0.0}, guess=state, bounds={"x0": (-1.0, 1.0)})
+    with pytest.raises(da.OptionError, match="acceleration"):
+        system.initial({"x0''": 0.0}, guess=state)
+    for options in ({"drift": da.Blajer()}, {"drift": da.Yoon()}):
+        with pytest.raises(da.PairingError, match=type(options["drift"]).__name__):
+            system.simulate(state, 0.1, formulation=da.LagrangeMultipliers(solver=SPARSE), **options)
+
+
+def test_a_formulation_keeps_its_solver_in_a_pickle():
+    for solver in (SPARSE, DENSE):
+        formulation = da.LagrangeMultipliers(solver=solver)
+        assert pickle.loads(pickle.dumps(formulation)) == formulation
+
+
+def rope(n):
+    """n rods in space, joined by spherical joints, from a fixed point."""
+    model = da.Model(f"rope of {n}")
+    m, g = model.parameters(m=0.1, g=9.81)
+    model.gravity([0, 0, -g])
+    end = model.marker(model.ground, [0, 0, 0])
+    for k in range(n):
+        rod = model.body(f"B{k}", mass=m, inertia=[[1e-3, 0, 0], [0, 1e-3, 0], [0, 0, 1e-4]])
+        model.joints.spherical(f"J{k}", end, model.marker(rod, [0, 0, 0.05]))
+        end = model.marker(rod, [0, 0, -0.05])
+    return model
+
+
+@pytest.mark.parametrize("drift", [da.Projection(), da.Baumgarte()])
+def test_sparse_and_dense_give_one_motion_in_space(drift):
+    n = 4
+    system = rope(n).compile()
+    half = np.sqrt(0.5)
+    guess = {}
+    for k in range(n):
+        guess |= {f"B{k}_x": 0.1 * k + 0.05, f"B{k}_e0": half, f"B{k}_e2": -half, f"B{k}_wx": 0.3, f"B{k}_wz": -2.0}
+    state = system.initial(guess=guess)
+    runs = [
+        system.simulate(
+            state, 0.3, t_eval=np.linspace(0, 0.3, 4), drift=drift, integrator=da.DOP853(rtol=1e-9, atol=1e-9),
+            formulation=da.LagrangeMultipliers(solver=solver),
+        )
+        for solver in (SPARSE, DENSE)
+    ]  # fmt: skip
+    for name in ("q", "u", "udot", "multipliers", "energy"):
+        one, other = (getattr(motion, name) for motion in runs)
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-10 * max(1.0, np.abs(other).max()))
