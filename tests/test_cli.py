@@ -295,6 +295,15 @@ def test_sweep_writes_a_store_goes_on_with_it_and_says_which_runs_failed(tmp_pat
     assert len((tmp_path / "runs.csv").read_text(encoding="utf-8").splitlines()) == 7
 
 
+def test_sweep_refuses_to_vary_what_others_are_given_by(tmp_path):
+    """A run with --set lets them follow; runs of a sweep would not, and would be of another mechanism."""
+    text = PENDULUM.read_text(encoding="utf-8").replace("L = 1.0", 'L = "R/2"\nR = 2.0')
+    (tmp_path / "p.toml").write_text(text, encoding="utf-8")
+    result = runner.invoke(app, ["sweep", str(tmp_path / "p.toml"), "--vary", "R=1,2"])
+    assert result.exit_code == 2
+    assert "the parameter `L` is given in terms of it (L = R/2)" in text_of(result)
+
+
 def test_sweep_says_what_is_wrong_with_its_options():
     for options, words in (
         (["--vary", "g=1:2"], "NAME=FIRST:LAST:COUNT"),

@@ -61,9 +61,9 @@ def test_diagram_shows_error_over_time_for_every_rung(comparison):
 
 
 def test_what_does_not_fit_is_listed_with_the_reason():
-    problem = problems.get("car")  # a servo constraint: only Lagrange multipliers can do it
+    problem = problems.get("car")  # a servo constraint: its reaction is not normal to it
     system = problem.system()
-    one = {"formulations": [da.NullSpace()], "drifts": [da.Projection()], "integrators": [da.DOP853()]}
+    one = {"formulations": [da.UdwadiaKalaba()], "drifts": [da.Projection()], "integrators": [da.DOP853()]}
     found = da.compare(system, problem.state(system), 0.1, **one)
     (entry,) = found.entries
     assert not entry.ok

@@ -150,6 +150,8 @@ def test_closed_chain_from_one_angle():
         ({"vary": ["mass"]}, da.UnknownNameError, "`mass` is not known"),
         ({"vary": []}, da.OptionError, "vary must be"),
         ({"bounds": {"k": (5.0, 6.0)}}, da.OptionError, "outside its bounds"),
+        ({"bounds": {"k": 3.0}}, da.OptionError, "give a pair of numbers"),
+        ({"priors": {"k": (1.0, 0.0)}}, da.OptionError, "must be positive"),
         ({"priors": {"m": (1.0, 0.1)}}, da.UnknownNameError, "what is varied"),
         ({"sigma": {"y": 1.0}}, da.OptionError, "not for x"),
         ({"loss": "huber"}, da.PairingError, "da.Huber"),

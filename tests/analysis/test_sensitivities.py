@@ -267,8 +267,10 @@ def test_what_is_refused():
         system.simulate(state, 1.0, sensitivities=["mass"])
     with pytest.raises(da.OptionError, match="name something twice"):
         system.simulate(state, 1.0, sensitivities=["k", "k"])
-    with pytest.raises(da.OptionError, match="must be a list"):
-        system.simulate(state, 1.0, sensitivities="k")
+    for keys in ("k", None, {"k"}):
+        with pytest.raises(da.OptionError, match="must be a list"):
+            system.simulate(state, 1.0, sensitivities=keys)
+    assert system.simulate(state, 1.0, sensitivities=[]).derivatives is None
     with pytest.raises(da.DalembertError, match="simulated without sensitivities"):
         system.simulate(state, 1.0).sensitivity("x", "k")
     with pytest.raises(da.UnknownNameError, match="the sensitivities of this motion"):
@@ -284,6 +286,40 @@ def test_jumping_forces_are_refused():
     system = model.compile()
     with pytest.raises(da.PairingError, match="contain sign, whose jumps no derivative shows"):
         system.simulate(system.initial({"x'": 1.0}), 1.0, sensitivities=["mu"])
+
+
+def piecewise(force):
+    model = da.Model("piecewise")
+    (x,) = model.coordinates("x")
+    (k,) = model.parameters(k=4.0)
+    model.energy(kinetic=x.diff() ** 2 / 2)
+    model.generalized_force({x: force(x, k)})
+    return model.compile()
+
+
+def test_piecewise_force_that_jumps_on_the_way_is_refused():
+    system = piecewise(lambda x, k: sp.Piecewise((-k, x > 0), (k, True)))
+    state = system.initial({"x": 1.0, "x'": 0.0})
+    system.simulate(state, 0.5, sensitivities=["k"])  # it does not get there
+    with pytest.raises(da.PairingError, match=r"x_dot' jumps by 8 near t = 0\.707"):
+        system.simulate(state, 1.0, sensitivities=["k"])
+    with pytest.raises(da.PairingError, match="jumps by 8"):
+        system.gradient(da.Final("x"), state, 1.0, to=["k"])
+
+
+def test_kinks_are_differentiated():
+    """A spring four times as stiff on one side: half periods pi / 2 and pi / 4, then x and x' as in the beginning."""
+    system = piecewise(lambda x, k: sp.Piecewise((-k * x, x > 0), (-4 * k * x, True)))
+    state = system.initial({"x": 1.0, "x'": 0.0})
+    period = 0.75 * np.pi
+    options = {"t_eval": [0.5, period], "sensitivities": ["k", "x"], "integrator": USUAL}
+    kink = da.Event("x", then=lambda s: {"x'": s["x'"]})
+    for events, accuracy in (((), 1e-4), ((kink,), 1e-6)):  # steps end at the kink if an event is there
+        motion = system.simulate(state, period, events=events, **options)
+        assert motion["x"][-1] == pytest.approx(1.0, abs=1e-8)
+        np.testing.assert_allclose(motion.sensitivity("x", "x"), motion["x"], atol=accuracy)  # homogeneous
+        # x is a function of sqrt(k) t: x_k = t x' / (2 k).
+        np.testing.assert_allclose(motion.sensitivity("x", "k"), motion.t * motion["x'"] / 8, atol=accuracy)
 
 
 def test_start_that_cannot_follow_a_parameter_is_named():

@@ -209,7 +209,7 @@ def _bounds(problem: _Problem, bounds: Mapping[Any, tuple[float, float]] | None)
     low, high = np.full(n, -np.inf), np.full(n, np.inf)
     for key, pair in (bounds or {}).items():
         for k in _entries(problem.names, key):
-            low[k], high[k] = pair
+            low[k], high[k] = _pair(pair, f"bounds of `{label(key)}`", "(lowest, highest)")
             if not low[k] < high[k]:
                 raise OptionError(f"bounds of `{label(key)}` are {low[k]:g} .. {high[k]:g}; they must be in order")
             if not low[k] <= problem.first[k] <= high[k]:
@@ -222,8 +222,17 @@ def _bounds(problem: _Problem, bounds: Mapping[Any, tuple[float, float]] | None)
 
 def _priors(priors: Mapping[Any, tuple[float, float]] | None, names: tuple[str, ...]) -> np.ndarray:
     known = np.column_stack([np.zeros(len(names)), np.full(len(names), np.inf)])
-    for key, (mean, spread) in (priors or {}).items():
-        if not float(spread) > 0.0:
+    for key, pair in (priors or {}).items():
+        mean, spread = _pair(pair, f"the prior of `{label(key)}`", "(mean, standard deviation)")
+        if not spread > 0.0:
             raise OptionError(f"the prior of `{label(key)}` has the standard deviation {spread}; it must be positive")
         known[_entries(names, key)] = mean, spread
     return known
+
+
+def _pair(pair: Any, what: str, of: str) -> tuple[float, float]:
+    try:
+        first, second = (float(value) for value in pair)
+    except (TypeError, ValueError):
+        raise OptionError(f"{what}: give a pair of numbers {of}, got {pair!r}") from None
+    return first, second

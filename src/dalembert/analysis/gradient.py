@@ -32,8 +32,9 @@ from dalembert.initial.start_derivatives import read_columns, start_derivatives
 from dalembert.motion.motion import Motion
 from dalembert.motion.state import State
 from dalembert.run.adjoint import adjoint, pull_function, tangent_pull_function
+from dalembert.run.jumps import check_crossed, check_differentiable
 from dalembert.run.recipe import Recipe
-from dalembert.run.saltation import check_differentiable
+from dalembert.run.right_hand_side import Feedback
 from dalembert.run.simulate import differentiable, pair
 
 POINTS = 5  # of Gauss's rule in a step
@@ -103,6 +104,7 @@ def _swept(
     formulation, drift, integrator = pair(*(options.get(key) for key in ("formulation", "drift", "integrator")))
     method = differentiable(integrator)
     motion = _finished(system.simulate(state, t_end, **{**options, "integrator": method}))
+    check_crossed(motion)
     every = tuple(range(system.nc))
     if any(choice is None or tuple(sorted(choice.rows)) != every for _, choice in motion.facts.choices):
         return None
@@ -129,13 +131,17 @@ def _kernels(system: System, terms: list[Integral | Final], drift: Any) -> tuple
     for kind in (Integral, Final):
         keys = [term.key for term in terms if isinstance(term, kind)]
         name = f"pull {[label(key) for key in keys]} {feedback and feedback.name} {options}"
-        total = sum((_scalar(system, key) for key in keys), ca.SX(0))
-        kernel = system.optional_kernel(name, partial(pull_function, system, total, feedback, options))
+        kernel = system.optional_kernel(name, partial(_pull, system, keys, feedback, options))
         if kernel is None:
             return None
         addresses.append(kernel.address)
     tangent = system.optional_kernel(f"tangent pull {options}", lambda: tangent_pull_function(system, options))
     return addresses[0], addresses[1], 0 if tangent is None else tangent.address
+
+
+def _pull(system: System, keys: list[Any], feedback: Feedback | None, options: int) -> ca.Function | None:
+    """The kernel function of a sum of outputs."""
+    return pull_function(system, sum((_scalar(system, key) for key in keys), ca.SX(0)), feedback, options)
 
 
 def _scalar(system: System, key: Any) -> ca.SX:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
     from scipy.signal import StateSpace
 
-    from dalembert.analysis.root_locus import RootLocus
 
 STILL = 1e-9  # entries of A below this, relative to the largest, are zero
 RESTING = 1e-6  # rates below this, relative to the largest speed and at least this, are zero
@@ -164,7 +163,7 @@ class Linearization:
 
     def sweep(
         self, key: Any, values: Iterable[float], *, hold: Any = None, constant: Sequence[Any] | None = None
-    ) -> RootLocus:
+    ) -> Any:
         """Eigenvalues along `values` of a parameter, or of a coordinate or speed, each at its own steady state.
 
         The steady state (or equilibrium, if this is one) is followed from that of this linearisation. What is in `hold`

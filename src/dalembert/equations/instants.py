@@ -21,8 +21,8 @@ from sympy.core.relational import Relational
 from dalembert.model.tables import Table
 
 if TYPE_CHECKING:
+    import dalembert
     from dalembert.equations.lowering.lower import Lowering
-    from dalembert.equations.system import System
 
 MANY = 1000  # knots of a table; above, those are left out that lie on straight lines between the others
 STRAIGHT = 1e-4  # of the range of the values: how far off such a line a point may lie
@@ -135,7 +135,7 @@ def arguments_column(found: list[tuple[Any, Kinks]], low: Lowering, time: sp.Sym
     return ca.vertcat(ca.SX(0, 1), *pairs)
 
 
-def instants(system: System, parameters: np.ndarray, span: tuple[float, float]) -> np.ndarray:
+def instants(system: dalembert.System, parameters: np.ndarray, span: tuple[float, float]) -> np.ndarray:
     """The instants in `span`, its ends included, in order; those that are one in double precision count once."""
     if not system.kinks:
         return np.zeros(0)

@@ -116,4 +116,4 @@ def _atoms(system: System, statement: Statement) -> tuple[dict[sp.Basic, ca.SX],
     s = Symbols(t, q, ca.SX.sym("qd", nq), u, ud, p, y)
     kinematics = solve_kinematics([*map(Lowering(atoms_of(statement, s)), statement.kinematics)], s)
     named = {sp.Symbol(name): la[k] for k, name in enumerate(system.constraint_names)}
-    return {**named, **kinematics.atoms(statement)}, w, w[int(sizes[4]) :]
+    return {**kinematics.atoms(statement), **named}, w, w[int(sizes[4]) :]

@@ -92,7 +92,7 @@ def _outputs(derivation: Derivation, mechanics: Mechanics) -> list[Named]:
     if not st.outputs:
         return []
     multipliers = {sp.Symbol(row.name): mechanics.la[k] for k, row in enumerate(mechanics.rows)}
-    low, solved = Lowering({**multipliers, **derivation.kinematics.atoms(st)}), ca.vertcat(s.ud, s.y, mechanics.la)
+    low, solved = Lowering({**derivation.kinematics.atoms(st), **multipliers}), ca.vertcat(s.ud, s.y, mechanics.la)
     found = []
     for output in st.outputs:
         graph = low.vector(output.expressions)

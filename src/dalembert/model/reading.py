@@ -90,11 +90,8 @@ class Reader:
         elif isinstance(value, sp.FunctionClass):
             need = f"an expression, got the function {value} itself; apply it, as in {value}(model.t)"
         elif callable(value) and not isinstance(value, sp.Basic):
-            need = (
-                f"a SymPy expression or a number, got the Python function {getattr(value, '__name__', value)!r}, which "
-                "native code cannot call; write the formula with SymPy, give its data by model.table(name, times, "
-                "values), or make it a parameter that a clock sets: da.Every(dt, then=lambda state: {...})"
-            )
+            name = getattr(value, "__name__", value)
+            need = f"a SymPy expression or a number, got the Python function {name!r}{_advice(value)}"
         elif isinstance(value, str | bool | np.bool_) or value is None:
             need = f"a SymPy expression or a number, got {_brief(value)}{_advice(value)}"
         elif (expr := _sympified(value)) is None:
@@ -238,8 +235,8 @@ def _advice(value: Any) -> str:
         return f"; expressions are SymPy and not text: write {value} without quotes, with symbols of the model"
     if callable(value):
         return (
-            "; a Python function cannot be compiled: write a SymPy expression, tabulate it (model.table), or set a "
-            "parameter at fixed times by da.Every"
+            ", which native code cannot call; write the formula with SymPy, give its data by model.table(name, times, "
+            "values), or make it a parameter that a clock sets: da.Every(dt, then=lambda state: {...})"
         )
     if isinstance(value, tuple) and len(value) == 1:
         return "; model.coordinates returns a tuple: write x, = model.coordinates('x')"

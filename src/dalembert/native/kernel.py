@@ -240,10 +240,8 @@ def _load_kernel(code: bytes) -> tuple[int, tuple[Any, ...]]:
     return engine.get_function_address("kernel"), (engine,)
 
 
-# ---- loops over equal pieces -----------------------------------------------------------------------------------------
-
-# Values that pieces pass on to others lie in a buffer; there are several, as a kernel may be called by several threads.
-_LOOPS = """
+# The head of kernels with several buffers and a flag for each: the calling thread takes the first free one, number k.
+_TAKE_BUFFER = """
 define void @kernel(ptr %x, ptr %out) nounwind {{
 entry:
   br label %ask
@@ -258,6 +256,14 @@ taken:
   %other = urem i64 %after, {buffers}
   br label %ask
 evaluate:
+"""
+
+# ---- loops over equal pieces -----------------------------------------------------------------------------------------
+
+# Values that pieces pass on to others lie in a buffer; there are several, as a kernel may be called by several threads.
+_LOOPS = (
+    _TAKE_BUFFER
+    + """\
   %kept = getelementptr [{width} x double], ptr inttoptr (i64 {kept} to ptr), i64 %k
   %calls = inttoptr i64 {calls} to ptr
   %places = inttoptr i64 {places} to ptr
@@ -268,6 +274,7 @@ evaluate:
   ret void
 }}
 """
+)
 
 
 def _loops(function: ca.Function, cache: ObjectCache) -> tuple[int, tuple[Any, ...]] | None:
@@ -303,24 +310,12 @@ def _loops(function: ca.Function, cache: ObjectCache) -> tuple[int, tuple[Any, .
 # One CasADi evaluation buffer serves one thread at a time, so a kernel has several and a flag for each. The calling
 # thread takes the first free one. Values are copied in and out because a buffer is bound to its arrays for good;
 # results are set to NaN first, so that an evaluation that fails cannot pass off the values of the one before.
-_TRAMPOLINE = """
+_TRAMPOLINE = (
+    f"""
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-
-define void @kernel(ptr %x, ptr %out) nounwind {{
-entry:
-  br label %ask
-ask:
-  %k = phi i64 [ 0, %entry ], [ %other, %taken ]
-  %flag = getelementptr i32, ptr inttoptr (i64 {flags} to ptr), i64 %k
-  %answer = cmpxchg ptr %flag, i32 0, i32 1 acquire monotonic
-  %free = extractvalue {{ i32, i1 }} %answer, 1
-  br i1 %free, label %evaluate, label %taken
-taken:
-  %after = add i64 %k, 1
-  %other = urem i64 %after, {buffers}
-  br label %ask
-evaluate:
+{_TAKE_BUFFER}"""
+    """\
   %place = getelementptr i64, ptr inttoptr (i64 {handles} to ptr), i64 %k
   %handle = load ptr, ptr %place
   %argument = getelementptr [{width_in} x double], ptr inttoptr (i64 {arguments} to ptr), i64 %k
@@ -347,6 +342,7 @@ done:
   ret void
 }}
 """
+)
 
 
 @functools.cache

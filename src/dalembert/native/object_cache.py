@@ -42,6 +42,9 @@ def default_directory() -> Path | None:
     return Path(base) / "dalembert" / "kernels"
 
 
+_SIZES: dict[str, int] = {}  # bytes in a directory, as this process knows it
+
+
 class ObjectCache:
     """A directory of byte strings under 64-digit hexadecimal keys; above `limit` bytes the least recently used go."""
 
@@ -71,14 +74,24 @@ class ObjectCache:
             return False
         try:
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _write_atomically(self.directory / (key + _SUFFIX), _pack(payload, key))
-            self._prune(keep=key + _SUFFIX)
+            packed = _pack(payload, key)
+            _write_atomically(self.directory / (key + _SUFFIX), packed)
+            self._keep_small(key + _SUFFIX, len(packed))
         except OSError:
             return False
         return True
 
-    def _prune(self, keep: str) -> None:
-        """Remove stale temporary files and, above the limit, the entries used longest ago; never `keep`."""
+    def _keep_small(self, keep: str, added: int) -> None:
+        """Prune at the first entry of a process and whenever its entries may have led beyond the limit.
+
+        To look at every file after every entry takes longer than to compile small kernels, if there are thousands.
+        """
+        place = str(self.directory)
+        known = _SIZES.get(place)
+        _SIZES[place] = self._prune(keep) if known is None or known + added > self.limit else known + added
+
+    def _prune(self, keep: str) -> int:
+        """Remove stale temporary files and, above the limit, the entries used longest ago, never `keep`; bytes left."""
         now = time.time()
         entries = []
         for item in os.scandir(self.directory):
@@ -88,15 +101,16 @@ class ObjectCache:
                 if item.name.endswith(_TEMPORARY) and now - status.st_mtime > _STALE:
                     Path(item.path).unlink()
                 elif item.name.endswith(_SUFFIX):
-                    entries.append((status.st_mtime_ns, item.name, status.st_size, Path(item.path)))
-        excess = sum(size for _, _, size, _ in entries) - self.limit
+                    entries.append((status.st_mtime_ns, item.name, status.st_size, item.path))
+        total = sum(size for _, _, size, _ in entries)
         for _, name, size, path in sorted(entries):
-            if excess <= 0:
+            if total <= self.limit:
                 break
             if name != keep:
                 with contextlib.suppress(OSError):
-                    path.unlink()
-                excess -= size
+                    Path(path).unlink()
+                total -= size
+        return total
 
 
 def _pack(payload: bytes, key: str) -> bytes:

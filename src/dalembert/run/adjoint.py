@@ -30,6 +30,7 @@ from dalembert.run.formulations.choice import RECHOOSE
 from dalembert.run.right_hand_side import Feedback, estimate
 from dalembert.run.status import OK, UNSOUND
 from dalembert.run.variations import onto_tangent
+from dalembert.solve.rows import add_row
 from dalembert.solve.unrolled import TRUSTED, unroll_factors
 
 
@@ -111,11 +112,11 @@ def _replay(plan, mem, s, t, h, z, A, c):
     mem[plan.step_length] = h
     for i in range(stages):
         at = s.states + i * nz
-        for r in range(nz):
-            total = 0.0
-            for j in range(i):
-                total += A[i * stages + j] * mem[s.slopes + j * nz + r]
-            mem[at + r] = z[r] + h * total
+        move(mem, at, z, 0, nz)
+        for j in range(i):
+            weight = A[i * stages + j]
+            if weight != 0.0:
+                add_row(mem, at, s.slopes + j * nz, h * weight, nz)
         slope = s.slopes + i * nz
         rates(plan, mem, t + c[i] * h, mem[at : at + nz], mem[slope : slope + nz])
     return 0
@@ -129,16 +130,16 @@ def _pull_step(plan, mem, s, t, h, A, b, c):
         at = s.states + i * nz
         _stand(plan, mem, s, t + c[i] * h, mem[at : at + nz])
         for r in range(n):
-            total = b[i] * mem[s.lam + r]
-            for j in range(i + 1, stages):
-                total += A[j * stages + i] * mem[s.pulls + j * n + r]
-            mem[s.w + r] = h * total
+            mem[s.w + r] = h * b[i] * mem[s.lam + r]
+        for j in range(i + 1, stages):
+            weight = A[j * stages + i]
+            if weight != 0.0:
+                add_row(mem, s.w, s.pulls + j * n, h * weight, n)
         if not _pull(plan, mem, s, s.stage, h * b[i]) > RECHOOSE:
             return UNSOUND
         move(mem, s.pulls + i * n, mem, s.out, n)
     for i in range(stages):
-        for r in range(n):
-            mem[s.lam + r] += mem[s.pulls + i * n + r]
+        add_row(mem, s.lam, s.pulls + i * n, 1.0, n)
     return OK
 
 

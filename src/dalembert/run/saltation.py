@@ -14,12 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import casadi as ca
 import numpy as np
 
 from dalembert.equations.observation import observer_of
 from dalembert.equations.system import System
-from dalembert.errors import DalembertError, PairingError
+from dalembert.errors import DalembertError
 from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.outputs import rates_of
 from dalembert.motion.state import State
@@ -31,22 +30,6 @@ STEP = 1e-3  # of the differences, relative to the size of the state
 SAME = 1e-7  # derivatives of parameters after a change that are taken for 0 or 1
 GRAZING = 1e-9  # rate of g at the event, relative to its gradient, below which it is not crossed
 START = -1  # the column of a start value
-JUMPS = {ca.OP_SIGN: "sign", ca.OP_FLOOR: "floor", ca.OP_CEIL: "ceiling", ca.OP_FMOD: "Mod"}
-
-
-def check_differentiable(system: System) -> None:
-    """Raise `PairingError` if the equations contain a function that jumps: its jumps are not in a derivative."""
-    found = system.kept("functions that jump", lambda: _jumps(system.functions["dynamics"]))
-    if found:
-        raise PairingError(
-            f"the equations of `{system.name}` contain {', '.join(found)}, whose jumps no derivative shows; smooth "
-            "them (tanh(v / eps) for sign(v)), or state them as an Event that changes a parameter"
-        )
-
-
-def _jumps(function: ca.Function) -> tuple[str, ...]:
-    kinds = {function.instruction_id(k) for k in range(function.n_instructions())}
-    return tuple(name for kind, name in JUMPS.items() if kind in kinds)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,9 +20,9 @@ from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.motion import Motion
 from dalembert.motion.state import State
 from dalembert.run.events import Event
+from dalembert.run.jumps import check_crossed, check_differentiable
 from dalembert.run.progress import Progress
 from dalembert.run.recipe import Recipe
-from dalembert.run.saltation import check_differentiable
 from dalembert.run.scales import Scales
 from dalembert.run.segment import run_segment
 from dalembert.run.status import Status
@@ -69,18 +69,16 @@ def simulate(
     looked_for = _checked(state, events) if events else ()
     if any(isinstance(event, Event) for event in looked_for):
         check_locates(integrator)
-    recipe = Recipe(formulation, drift, integrator)
     motion: Motion | MotionSequence
     with closing(Progress(system.name, span)) as progress:
-        derivatives = None
-        if sensitivities:
-            recipe = Recipe(formulation, drift, differentiable(integrator))
-            derivatives = start_of(state, span[0], sensitivities)
+        derivatives = start_of(state, span[0], sensitivities)
+        recipe = Recipe(formulation, drift, integrator if derivatives is None else differentiable(integrator))
         motion, status = run_from(
             recipe, state, span, times, looked_for, progress, known=known, derivatives=derivatives
         )
     if status == Status.INTERRUPTED:
         raise SimulationInterrupt(f"`{system.name}`: {motion.message}", motion)
+    _check_derivatives(motion)
     if verify:
         try:
             motion.verify(looked_for)
@@ -106,7 +104,7 @@ def run_from(
     those of the start, to be carried along.
     """
     system = state.system
-    engine = recipe.engine(system, state.parameters, derivatives.columns if derivatives else ())
+    engine = recipe.engine(system, state.parameters, () if derivatives is None else derivatives.columns)
     if not engine.measure(span[0], state.z, span[1] - span[0]) <= CONSISTENT:
         raise _inconsistent(state, span[0], Scales.read(engine.work, system).rows)
     if not known:
@@ -141,11 +139,20 @@ def differentiable(integrator: Integrator) -> Explicit:
     return integrator
 
 
-def start_of(state: State, t: float, keys: Sequence[Any]) -> Derivatives:
-    """The derivatives of the start in parameters and start values; raises if the motion has none."""
+def start_of(state: State, t: float, keys: Sequence[Any]) -> Derivatives | None:
+    """The derivatives of the start in parameters and start values, None if none are asked for; raises without any."""
+    if isinstance(keys, Sequence) and not keys:
+        return None
     names, columns = read_columns(state.system, keys)
     check_differentiable(state.system)
     return Derivatives(names, columns, start_derivatives(state, t, names)[None])
+
+
+def _check_derivatives(motion: Motion | MotionSequence) -> None:
+    """Raise `PairingError` if the derivatives of a motion lack a jump of the accelerations."""
+    for part in motion.segments:
+        if part.derivatives is not None:
+            check_crossed(part)
 
 
 def check_locates(integrator: Integrator) -> None:

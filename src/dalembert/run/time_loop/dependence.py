@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dalembert.equations.laws import Algebraic
 from dalembert.run.formulations.choice import scaled
 
 if TYPE_CHECKING:
@@ -34,9 +35,21 @@ class Dependence(NamedTuple):
         return tuple(constraint_names[k] for k in self.rows)
 
 
+def _restraining(engine: Engine) -> list[int]:
+    """The rows that restrain motions: not laws of reactions, nor conditions that others imply."""
+    s = engine.system
+    return [k for k, row in enumerate(s.rows) if k not in s.implied and not isinstance(row.law, Algebraic)]
+
+
+def _scaled_rows(engine: Engine, t: float, z: np.ndarray) -> np.ndarray:
+    """Restraining rows with unit length in the mass metric."""
+    M, A = engine.matrices(t, z)
+    return scaled(M, A[_restraining(engine)])
+
+
 def singular_values(engine: Engine, t: float, z: np.ndarray) -> np.ndarray:
     """Of the rows with unit length in the mass metric, largest first, (nc,)."""
-    rows = scaled(*engine.matrices(t, z))
+    rows = _scaled_rows(engine, t, z)
     values = np.zeros(len(rows))
     found = np.linalg.svd(rows, compute_uv=False) if np.isfinite(rows).all() else values[:0]
     values[: len(found)] = found
@@ -91,11 +104,12 @@ def _least(f: Callable[[float], float], a: float, b: float, known: tuple[float, 
 
 def dependent_rows(engine: Engine, t: float, z: np.ndarray, rank: int) -> tuple[int, ...]:
     """The rows with a part in the combinations that vanish, beyond those that vanish wherever the rank is full."""
-    rows = scaled(*engine.matrices(t, z))
+    rows = _scaled_rows(engine, t, z)
     left, values, _ = np.linalg.svd(rows, full_matrices=False)
     vanishing = [k for k in range(min(rank, len(values))) if values[k] < SHARP * values[0]] or [rank - 1]
     part = np.abs(left[:, vanishing]).max(axis=1)
-    return tuple(int(k) for k in np.flatnonzero(part > SHARE * part.max()))
+    kept = _restraining(engine)
+    return tuple(kept[k] for k in np.flatnonzero(part > SHARE * part.max()))
 
 
 def separation(engine: Engine, t: float, z: np.ndarray, way: float) -> float:
