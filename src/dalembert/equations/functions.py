@@ -58,6 +58,11 @@ def assembly(m: Mechanics) -> list[ca.SX]:
     return _with_gradient(ca.vertcat(m.phi, m.h), m.q)
 
 
+def geometry(m: Mechanics) -> list[ca.SX]:
+    """phi and the invariants, the nonzeros of their gradients in q, by rows, and those of C, by rows."""
+    return [m.phi, m.h, m.position_gradients.T.nz[:], m.C.T.nz[:]]
+
+
 def speeds(m: Mechanics) -> list[ca.SX]:
     """psi and q', and their gradients in u."""
     return [m.psi, m.qdot, flat(ca.vertcat(m.A[: m.psi.shape[0], :], m.C))]
@@ -166,7 +171,7 @@ Stated = ca.Function | Callable[[], ca.Function]
 OF_STATE: dict[str, Make] = {
     make.__name__: make
     for make in (
-        dynamics, sparse_dynamics, residual, row_rates, assembly, speeds, displacement, invariant,
+        dynamics, sparse_dynamics, residual, row_rates, assembly, geometry, speeds, displacement, invariant,
         sparse_invariant, energy,
         active_forces, partial_velocities, position_with_parameters, velocity_with_parameters, level_derivatives,
     )

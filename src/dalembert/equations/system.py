@@ -248,7 +248,7 @@ class System:
         """
         sizes = ((q, self.coordinates), (u, self.speeds), (parameters, self.parameters))
         if type(t) is float and not len(more) and all(_is_column(a, len(names)) for a, names in sizes):
-            return self.at(name, np.concatenate([(t,), q, u, parameters]))
+            return self._value(name, np.concatenate([(t,), q, u, parameters]))
         q_, u_ = self._checked(q, self.nq, "q"), self._checked(u, self.nu, "u")
         if isinstance(parameters, np.ndarray):
             p = self._checked(parameters, len(self.parameters), "parameters")
@@ -269,10 +269,10 @@ class System:
         """One of `functions` at many points x (nt, n_in), (nt, n_out)."""
         if name in self.kernels.native or self.functions[name].n_instructions() <= PROMPT:
             return along(self.kernel(name), x)
-        return np.array([self.at(name, row) for row in x])
+        return np.array([self._value(name, row) for row in x])
 
-    def at(self, name: str, x: np.ndarray) -> np.ndarray:
-        """One of `functions` at one point, x = (t, q, u, p) in one array."""
+    def _value(self, name: str, x: np.ndarray) -> np.ndarray:
+        """One of `functions` at one point."""
         if name in self.kernels.native:
             return self.kernels.native[name](x)
         function = self.functions[name]

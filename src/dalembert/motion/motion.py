@@ -37,6 +37,7 @@ from dalembert.motion.reactions import (
     reaction_on,
 )
 from dalembert.motion.recorded import Recorded, check_sampled, one_time, times_within
+from dalembert.motion.row_sizes import row_sizes
 from dalembert.motion.state import State, reactions_of, unknowns_of
 from dalembert.motion.verification import Verification
 from dalembert.run.events import Occurrences
@@ -220,7 +221,7 @@ class Motion(Recorded):
         # Where constraints are dependent for an instant, A u' = b is not determined; what counts is that positions and
         # velocities hold there, and that is judged at every sample.
         judged = np.ones_like(dependent) if dependent.all() else ~dependent
-        sizes = {"acceleration": np.ones(self.system.nc), **self._row_sizes()}
+        sizes = {"acceleration": np.ones(self.system.nc), **row_sizes(self, self._scales)}
         findings = [
             worst_of(level, name, self.t, np.where(judged, values, 0.0) if level == "acceleration" else values,
                      getattr(allowed, level), float(sizes[level][k]))
@@ -243,23 +244,6 @@ class Motion(Recorded):
             powers=tuple(Power(*values) for values in largest_powers(self)),
             not_unique=self._not_unique() if dependent.all() and not large else (),  # by dense decompositions
         )
-
-    def _row_sizes(self) -> dict[str, np.ndarray]:
-        """Sizes of phi (np,) and psi (np + nv,): those of the run, or larger where gradients or speeds grew."""
-        s, n_p, n = self.system, self.system.count("position"), len(self._scales.velocity)
-        at = np.unique(np.linspace(0, len(self) - 1, 100).astype(int))
-        if s.is_large:
-            out = s.evaluate("row_rates", self.t[at], self.q[at], self.u[at], self.parameters)
-            moved = np.fmax.reduce(out[:, s.nc : s.nc + n], axis=0, initial=1.0)
-            return {"position": self._scales.position, "velocity": np.maximum(self._scales.velocity, moved)}
-        A = np.abs(s.constraint_jacobian(self.t[at], self.q[at], self.u[at], self.parameters)[:, :n])
-        gradients = np.fmax.reduce(A, axis=0, initial=0.0)
-        moved = np.fmax.reduce(np.einsum("tkj,tj->tk", A, np.abs(self.u[at])), axis=0, initial=0.0)
-        spread = (gradients * self._scales.u).max(axis=1, initial=0.0)
-        return {
-            "position": np.maximum(self._scales.position, spread[:n_p] / self._scales.rate),
-            "velocity": np.maximum(self._scales.velocity, np.maximum(spread, moved)),
-        }
 
     @cached_property
     def _scales(self) -> Scales:

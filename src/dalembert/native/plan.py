@@ -35,9 +35,6 @@ class Plan(Record):
         # psi, q' and their gradients in u, for formulations that eliminate speeds (0 if all are integrated); where it
         # writes them.
         *ints("speeds speed_rows"),
-        # Kernels that sizes are found with: assembly (phi and invariants with gradients in q), leads (psi and q' with
-        # gradients in u; 0 if q' = u).
-        *ints("assembly leads"),
         # Blocks of mem. x holds t, q, u, p; behind it an estimate of u' and of multipliers (xudot), if constraints are
         # not linear in u', the length of the step being made, and the options of the drift control, so that kernels
         # can read them as the tail of x.
@@ -52,11 +49,11 @@ class Plan(Record):
         # Workspace of the solves, of displacements, of signs of la last found, of Newton's method; where the workspace
         # of a formulation or a drift control starts.
         *ints("matrix scale rhs remainder column shift sign linearised mass_copy work"),
-        # Sizes of q, u and the energy; of phi and psi, then the rate (see `run.scales`); what the kernels of it write.
-        # `units` is the address of the sizes that atol is relative to, one per entry of a state (q, u, work).
-        *ints("sizes row_sizes assembled kinematics units"),
+        # Sizes of q, u and the energy; of phi and psi, then the rate (see `run.scales`). `units` is the address of the
+        # sizes that atol is relative to, one per entry of a state (q, u, work), `sizing` of what sizes are found with.
+        *ints("sizes row_sizes units sizing"),
         # Integer workspace: where it is and its size; pivot order and pivot sizes; that of a formulation.
-        *ints("ints n_ints permutation pivots work_ints kinds"),
+        *ints("ints n_ints permutation pivots work_ints"),
         # The static choice of a formulation: how many constraints are independent, their numbers, and those of the
         # speeds, the dependent ones first.
         *ints("chosen chosen_rows chosen_speeds"),
@@ -151,11 +148,9 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
             "matrix": dense, "scale": n, "rhs": n + 1, "remainder": n, "column": 2 * n, "shift": nq + 1, "sign": nc,
             "linearised": curved * (2 * nu + 1) + bent, "mass_copy": bent,
             "sizes": nq + nu + 1 + 2 * sizes["np"] + sizes["nv"] + 1,
-            "assembled": 0 if "mass" in sizes else (sizes["np"] + ni) * (1 + nq),
-            "kinematics": 0 if "mass" in sizes else (sizes["np"] + sizes["nv"] + nq) * (1 + nu),
             "sides": sizes.get("columns", 0) * (nq + n) + 1 if varied else 0,
         },
-        {"permutation": n, "pivots": n, "chosen_rows": nc, "chosen_speeds": nu, "kinds": nq},
+        {"permutation": n, "pivots": n, "chosen_rows": nc, "chosen_speeds": nu},
     )  # fmt: skip
     plan.row_sizes = plan.sizes + nq + nu + 1
     work.mem[plan.sizes : plan.row_sizes + 2 * sizes["np"] + sizes["nv"] + 1] = 1.0

@@ -13,7 +13,8 @@ from dalembert.run.drift.no_correction import NoCorrection
 from dalembert.run.engine import Blueprint, Engine, Evaluation, blueprint_of
 from dalembert.run.evaluate import complete
 from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
-from dalembert.run.scales import Scales, measure
+from dalembert.run.measure import measure
+from dalembert.run.scales import Scales
 from dalembert.run.status import Status
 
 SOLVED_BY = LagrangeMultipliers(), NoCorrection()

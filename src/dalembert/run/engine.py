@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import casadi as ca
 import numpy as np
 
-from dalembert.equations.kinds import kinds_of
 from dalembert.equations.system import System
 from dalembert.errors import ArrayError, PairingError
 from dalembert.native.jit import address_of
@@ -22,9 +21,11 @@ from dalembert.run.evaluate import feed_back, leave, rates, sample, violation
 from dalembert.run.formulations.choice import RECHOOSE, Choice
 from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted, accelerate_sparse
 from dalembert.run.formulations.law_graphs import Iteration
+from dalembert.run.measure import measure
 from dalembert.run.right_hand_side import Equations, Feedback, feedback_function, motion_function
 from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, Passage, RunFacts
-from dalembert.run.scales import Scales, measure
+from dalembert.run.scales import Scales
+from dalembert.run.sizing import lay_out_sizing
 from dalembert.run.solver_choice import LARGEST_DENSE, is_sparse
 from dalembert.run.status import Status
 from dalembert.run.variations import (
@@ -179,10 +180,6 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Colum
     for name in ("residual", "displacement", "energy"):
         setattr(plan, name, system.kernel(name).address)
     plan.newton = system.kernel("newton").address if system.curved and not system.algebraic else 0
-    if not (sparse or system.is_large):
-        plan.assembly = system.kernel("assembly").address
-        plan.leads = 0 if system.trivial_kinematics else system.kernel("speeds").address
-        work.ints[plan.kinds : plan.kinds + system.nq] = kinds_of(system)
     floats, ints = formulation.workspace(system.nu, system.nc)
     work.reserve(plan, {"work": max(floats, drift.workspace(system))}, {"work_ints": ints})  # never in use together
     for name, kernel in ({} if sparse else drift.kernels(system)).items():  # sparse: its kernels are unrolled solves
@@ -198,11 +195,11 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Colum
         _iterate(system, formulation, work)
     # Until a choice is made, see `Engine.choose`; there is none if reactions are not ideal.
     first = accelerate_pivoted if system.ideal else formulation.accelerator(ideal=False, unrolled=False)
-    records = []
+    records: list[Record] = [lay_out_sizing(system, work, sparse=sparse)]
     if sparse:
         first, counts = accelerate_sparse, [sizes["np"], sizes["np"] + sizes["nv"], sizes["nc"]]
         rows = np.array(along.colind(), dtype=np.int64), np.array(along.row(), dtype=np.int64)
-        records = lay_out_sparse(work, pattern, counts, soft=system.singular_mass, invariants=rows)
+        records += lay_out_sparse(work, pattern, counts, soft=system.singular_mass, invariants=rows)
     plan.accelerate, plan.correct = first.address, correct.address
     plan.feedback = (leave if feedback is None else feed_back).address
     solver = DENSE if system.ideal else UNSYMMETRIC

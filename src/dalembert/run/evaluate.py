@@ -167,7 +167,7 @@ def acceleration_size(plan, mem):
 def _acceleration_residual(plan, mem, k, size):
     """(A u' - b)_k relative to the sum of |terms| if every acceleration is `size` times the size of its speed."""
     if plan.pattern:
-        return sparse_row_residual(plan, mem, k)
+        return sparse_row_residual(plan, mem, k, size)
     nu, A, ud, b = plan.nu, plan.jacobian, plan.udot, mem[plan.bias + k]
     total, scale = -b, 0.0
     for i in range(nu):
