@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from dalembert.equations.functions import nonzeros
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.system import System
 from dalembert.solve.elimination_order import lower_triangle
@@ -69,9 +70,9 @@ class _Geometry:
 
     @classmethod
     def of(cls, m: Mechanics) -> _Geometry:
-        M, A, G = ca.project(m.M, lower_triangle(m.M.sparsity())), m.known(m.A).T, m.position_gradients.T
-        column = ca.densify(ca.vertcat(m.qdot, M.nz[:], A.nz[:], m.phi, m.h, G.nz[:]))
-        return cls(column, ca.Function("geometry", [m.x], [column]), M.sparsity(), A.sparsity(), G.sparsity())
+        M, A, G = ca.project(m.M, lower_triangle(m.M.sparsity())), m.known(m.A), m.position_gradients
+        column = ca.densify(ca.vertcat(m.qdot, M.nz[:], nonzeros(A), m.phi, m.h, nonzeros(G)))
+        return cls(column, ca.Function("geometry", [m.x], [column]), M.sparsity(), A.T.sparsity(), G.T.sparsity())
 
     def at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The values at x, zero where undefined, and the sizes that rounding goes by."""

@@ -8,12 +8,10 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.native.jit import address_of
-from dalembert.native.workspace import Workspace
 from dalembert.run.drift.no_correction import NoCorrection
-from dalembert.run.engine import Blueprint, Engine, Evaluation, blueprint_of
-from dalembert.run.evaluate import complete
+from dalembert.run.engine import Engine, Evaluation, blueprint_of
 from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
-from dalembert.run.measure import measure
+from dalembert.run.measure import complete, measure
 from dalembert.run.scales import Scales
 from dalembert.run.status import Status
 
@@ -41,37 +39,59 @@ def evaluate_samples(system: System, parameters: np.ndarray, t: np.ndarray, z: n
 
 def measured(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray, span: float) -> Scales:
     """The sizes of coordinates, speeds and rows in a state; `span` is the length of the run, 0 if there is none."""
-    spare = system.kept("workspaces to measure in", list)
-    try:
-        work = spare.pop()  # nobody else has it then
-    except IndexError:
-        work = _blueprint(system).work.copied()
-    z = np.concatenate([q, u])
-    _set_parameters(work, system, parameters)
-    measure.call(*work.numbers, t, address_of(z), z.size, span)
-    found = Scales.read(work, system)
-    spare.append(work)
+    bench = _Bench.take(system)
+    bench.load(q, u, parameters)
+    measure.call(*bench.state(t), span)
+    found = bench.scales()
+    bench.put_back(system)
     return found
-
-
-def _blueprint(system: System) -> Blueprint:
-    return system.kept("accelerations", lambda: blueprint_of(system, *SOLVED_BY))
-
-
-def _set_parameters(work: Workspace, system: System, parameters: np.ndarray) -> None:
-    first = work.plan.xu + system.nu
-    work.mem[first : first + len(parameters)] = parameters
 
 
 def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> Accelerations:
     """What follows from positions and velocities; redundant constraints get the least multipliers."""
-    work = _blueprint(system).work.copied()
-    _set_parameters(work, system, parameters)
+    bench = _Bench.take(system)
+    bench.load(q, u, parameters)
     nu, nc = system.nu, system.nc
     out = np.zeros(nu + 2 * nc + 1)
-    z = np.concatenate([q, u])
-    measure.call(*work.numbers, t, address_of(z), z.size, 0.0)
-    scales = Scales.read(work, system)
-    complete.call(*work.numbers, t, address_of(z), z.size, address_of(out), out.size)
-    status = Status(int(work.plan.unsolved))
+    bench.plan.unsolved = 0
+    complete.call(*bench.state(t), address_of(out), out.size)
+    status, scales = Status(bench.plan.unsolved), bench.scales()
+    if system.ideal:  # other laws begin with what they found last, which must not matter here
+        bench.put_back(system)
     return Accelerations(out[:nu], out[nu : nu + nc], out[nu + nc : -1], float(out[-1]), status, scales)
+
+
+class _Bench:
+    """A workspace for one state at a time; whoever has taken it has it alone."""
+
+    def __init__(self, system: System) -> None:
+        self.work = system.kept("accelerations", lambda: blueprint_of(system, *SOLVED_BY)).work.copied()
+        self.plan, mem = self.work.plan, self.work.mem
+        first, self.shape = self.plan.xu + system.nu, (system.nq, system.nu, self.plan.np)
+        self._parameters = mem[first : first + len(system.parameters)]
+        self._sizes = mem[self.plan.sizes : self.plan.row_sizes + 2 * self.plan.np + self.plan.nv + 1]
+        self._z = np.zeros(system.nq + system.nu)
+        self._state = address_of(self._z), self._z.size
+
+    @classmethod
+    def take(cls, system: System) -> _Bench:
+        try:
+            found: _Bench = system.kept("benches", list).pop()
+        except IndexError:
+            return cls(system)
+        return found
+
+    def put_back(self, system: System) -> None:
+        system.kept("benches", list).append(self)
+
+    def load(self, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> None:
+        nq = len(q)
+        self._z[:nq], self._z[nq:] = q, u
+        self._parameters[:] = parameters
+
+    def state(self, t: float) -> tuple[int, int, int, float, int, int]:
+        """Plan, mem, t and z, as native functions take them."""
+        return *self.work.numbers, t, *self._state
+
+    def scales(self) -> Scales:
+        return Scales(self._sizes.copy(), *self.shape)

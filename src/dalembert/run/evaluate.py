@@ -164,7 +164,7 @@ def acceleration_size(plan, mem):
 
 
 @jit(f8(Plan, Floats, i8, f8))
-def _acceleration_residual(plan, mem, k, size):
+def acceleration_residual(plan, mem, k, size):
     """(A u' - b)_k relative to the sum of |terms| if every acceleration is `size` times the size of its speed."""
     if plan.pattern:
         return sparse_row_residual(plan, mem, k, size)
@@ -208,29 +208,11 @@ def sample(plan, mem, ts, zs, out):
         at += n_res
         size = max(acceleration_size(plan, mem), rate)
         for k in range(nc):
-            out[at + k] = _acceleration_residual(plan, mem, k, size)
+            out[at + k] = acceleration_residual(plan, mem, k, size)
         at += nc
         call_kernel(plan.energy, mem, plan.x, plan.energies)
         out[at] = mem[plan.energies]
         out[at + 1] = mem[plan.energies + 1]
         out[at + 2] = balance_residual(plan, mem)
         out[at + 3] = mem[plan.quality]
-    return 0
-
-
-@jit(i8(Plan, Floats, f8, Floats, Floats))
-def complete(plan, mem, t, z, out):
-    """u' (nu), la (nc), acceleration residuals (nc), balance residual at one state, by one call of the accelerator.
-
-    For accelerators that leave the equations they solved in mem; the unrolled ones do not.
-    """
-    nu, nc = plan.nu, plan.nc
-    load_state(plan, mem, t, z)
-    call_accelerate(plan.accelerate, (plan, mem))
-    move(out, 0, mem, plan.udot, nu)
-    move(out, nu, mem, plan.multiplier, nc)
-    size = max(acceleration_size(plan, mem), mem[plan.row_sizes + 2 * plan.np + plan.nv])
-    for k in range(nc):
-        out[nu + nc + k] = _acceleration_residual(plan, mem, k, size)
-    out[nu + 2 * nc] = balance_residual(plan, mem)
     return 0

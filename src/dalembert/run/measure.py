@@ -6,14 +6,21 @@ import math
 
 from dalembert.native.intrinsics import ints_at
 from dalembert.native.jit import jit
-from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8
+from dalembert.native.plan import Floats, Plan, call_accelerate, call_kernel, f8, i8, move
 from dalembert.run.coordinate_sizes import inertia_of, measure_coordinates, positive
-from dalembert.run.evaluate import load_state, violation
+from dalembert.run.evaluate import (
+    acceleration_residual,
+    acceleration_size,
+    balance_residual,
+    load_state,
+    violation,
+)
 from dalembert.run.sizing import sizing_at
 
 SPUN = 0.1  # share of the rates at the start that counts beside the forces
 NEGLIGIBLE = 1e-6  # a motion that changes less than this part in the time of a run has no rate of its own
-BESIDE = 0.1  # part of the sizes by which to look beside the state, where gradients may be larger
+BESIDE = 0.1  # part of the sizes by which to look beside the state, for rows whose gradients vanish in it
+VANISHED = 1e-6  # part of what gradients are beside the state below which they vanish
 
 
 @jit(i8(Plan, Floats))
@@ -72,20 +79,20 @@ def _measure_speeds(plan, mem, span):
 
 
 @jit(i8(Plan, Floats))
-def _raise_rows(plan, mem):
-    """Row sizes at least |gradients| x sizes at the state last evaluated."""
+def _measure_rows(plan, mem):
+    """Row sizes |gradients| x sizes at the state last evaluated, where those in place are none beside them."""
     s, ints, n, u = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints), plan.np, plan.sizes + plan.nq
     for k in range(n):
         largest = 0.0
         for p in range(ints[s.g_starts + k], ints[s.g_starts + k + 1]):
             largest = max(largest, abs(mem[s.gradients + p]) * mem[plan.sizes + ints[s.g_columns + p]])
-        if mem[plan.row_sizes + k] < largest < math.inf:
+        if mem[plan.row_sizes + k] <= VANISHED * largest < math.inf:
             mem[plan.row_sizes + k] = largest
     for k in range(n + plan.nv):
         largest = 0.0
         for p in range(ints[s.a_starts + k], ints[s.a_starts + k + 1]):
             largest = max(largest, abs(mem[ints[s.a_places + p]]) * mem[u + ints[s.a_columns + p]])
-        if mem[plan.row_sizes + n + k] < largest < math.inf:
+        if mem[plan.row_sizes + n + k] <= VANISHED * largest < math.inf:
             mem[plan.row_sizes + n + k] = largest
     return 0
 
@@ -103,12 +110,31 @@ def measure(plan, mem, t, z, span):
     rate = _measure_speeds(plan, mem, span)
     for k in range(n_rows):
         mem[plan.row_sizes + k] = 0.0
-    _raise_rows(plan, mem)
+    _measure_rows(plan, mem)
     for i in range(plan.nq):
         mem[plan.xq + i] += BESIDE * mem[plan.sizes + i] * math.cos(1.0 + i)
     _evaluate(plan, mem)
-    _raise_rows(plan, mem)
+    _measure_rows(plan, mem)
     for k in range(n_rows):
         mem[plan.row_sizes + k] = positive(mem[plan.row_sizes + k])
     mem[plan.row_sizes + n_rows] = rate
     return violation(plan, mem, t, z)
+
+
+@jit(i8(Plan, Floats, f8, Floats, Floats))
+def complete(plan, mem, t, z, out):
+    """Sizes; then u' (nu), la (nc), acceleration residuals (nc), balance residual by one call of the accelerator.
+
+    For accelerators that leave the equations they solved in mem; the unrolled ones do not.
+    """
+    nu, nc = plan.nu, plan.nc
+    measure(plan, mem, t, z, 0.0)
+    load_state(plan, mem, t, z)
+    call_accelerate(plan.accelerate, (plan, mem))
+    move(out, 0, mem, plan.udot, nu)
+    move(out, nu, mem, plan.multiplier, nc)
+    size = max(acceleration_size(plan, mem), mem[plan.row_sizes + 2 * plan.np + plan.nv])
+    for k in range(nc):
+        out[nu + nc + k] = acceleration_residual(plan, mem, k, size)
+    out[nu + 2 * nc] = balance_residual(plan, mem)
+    return 0
