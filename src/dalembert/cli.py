@@ -18,7 +18,7 @@ from dalembert.printable import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dalembert.cli_inputs import Start
+    from dalembert.cli_inputs import StartedModel
     from dalembert.cli_results import Files
 
 app = typer.Typer(
@@ -323,7 +323,7 @@ def _fail(errors: Sequence[DalembertError], status: int) -> NoReturn:
     raise typer.Exit(status)
 
 
-def _started(names: Sequence[str], settings: Sequence[str]) -> list[Start]:
+def _started(names: Sequence[str], settings: Sequence[str]) -> list[StartedModel]:
     """All models with their initial states; if anything is wrong with one of them, all that is wrong is told."""
     from dalembert.cli_inputs import read_settings, start_all
 
@@ -333,7 +333,7 @@ def _started(names: Sequence[str], settings: Sequence[str]) -> list[Start]:
     return starts
 
 
-def _run_one(one: Start, t_end: float | None, files: Files, *, verify: bool, quiet: bool) -> dict[str, Any]:
+def _run_one(one: StartedModel, t_end: float | None, files: Files, *, verify: bool, quiet: bool) -> dict[str, Any]:
     """Run a model, print and write what was asked for; the result as plain values."""
     from dalembert.cli_results import summary
     from dalembert.native.engine_object import engine
@@ -354,7 +354,7 @@ def _run_one(one: Start, t_end: float | None, files: Files, *, verify: bool, qui
     return summary(motion, one, written, seconds)
 
 
-def _tell(one: Start, motion: Any, files: Files, *, quiet: bool) -> list[Path]:
+def _tell(one: StartedModel, motion: Any, files: Files, *, quiet: bool) -> list[Path]:
     """Print the certificate of a motion, whole or in part, and write its files."""
     problem = one.request.problem
     if not quiet:

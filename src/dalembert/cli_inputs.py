@@ -43,7 +43,7 @@ class Request:
 
 
 @dataclass(frozen=True, eq=False)
-class Start:
+class StartedModel:
     """A request that was compiled, in `seconds`, and its initial state."""
 
     request: Request
@@ -101,17 +101,17 @@ def _example(given: str) -> problems.Problem:
     return problems.get(given)
 
 
-def start(request: Request) -> Start:
+def start(request: Request) -> StartedModel:
     """Compile a model and find its initial state; whatever is wrong is told with the name of the model."""
     begin = time.perf_counter()
     system = request.problem.system()
     seconds = time.perf_counter() - begin
-    return Start(request, system, request.problem.state(system, request.parameters), seconds)
+    return StartedModel(request, system, request.problem.state(system, request.parameters), seconds)
 
 
-def start_all(names: Sequence[str], changes: Mapping[str, float]) -> tuple[list[Start], list[DalembertError]]:
+def start_all(names: Sequence[str], changes: Mapping[str, float]) -> tuple[list[StartedModel], list[DalembertError]]:
     """Every model compiled and with its initial state, and everything that is wrong with any of them."""
-    starts: list[Start] = []
+    starts: list[StartedModel] = []
     errors: list[DalembertError] = []
     for name in names:
         with collecting(errors, name if len(names) > 1 else ""):

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dalembert.cli_inputs import Start
+from dalembert.cli_inputs import StartedModel
 from dalembert.errors import DalembertError, FileError, OptionError
 from dalembert.motion.certificate import Certificate
 from dalembert.motion.recorded import columns_of, output_names
@@ -35,7 +35,7 @@ class Files:
             found["report"] = folder / f"{name}_report.html"
         return found
 
-    def check(self, starts: Sequence[Start]) -> None:
+    def check(self, starts: Sequence[StartedModel]) -> None:
         """Make the folder; raise now, before the runs, if something could not be written after them."""
         writers: dict[Path, str] = {}
         for one in starts:
@@ -48,7 +48,7 @@ class Files:
         for target in writers:
             check_writable(target)
 
-    def write(self, motion: Any, one: Start) -> list[Path]:
+    def write(self, motion: Any, one: StartedModel) -> list[Path]:
         """Write the files of a motion, whole or in part; returns their paths."""
         targets = self.targets(one.request.problem.name)
         for verb, target in targets.items():
@@ -83,7 +83,7 @@ def check_writable(target: Path) -> None:
         raise FileError(f"{target} cannot be written: Permission denied; choose another place by --out")
 
 
-def summary(motion: Any, one: Start, files: Iterable[Path], seconds: float) -> dict[str, Any]:
+def summary(motion: Any, one: StartedModel, files: Iterable[Path], seconds: float) -> dict[str, Any]:
     """A run as plain values for JSON; numbers that are not finite are None."""
     system, first, certificate = motion.system, motion.segments[0], motion.certificate
     columns = dict(zip(system.coordinates, motion.q.T, strict=True)) | dict(zip(system.speeds, motion.u.T, strict=True))

@@ -28,8 +28,8 @@ class InLoops:
     def workspace(self, *sizes):
         return self.formulation.workspace(*sizes)
 
-    def accelerator(self, **kind):
-        return self.formulation.accelerator(**kind)
+    def accelerators(self):
+        return self.formulation.accelerators()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from dalembert.native.types import Record, ints
 from dalembert.problems.closed_chain import closed_chain
 from dalembert.problems.n_four_bar import exact, n_four_bar
 from dalembert.run.engine import Engine
-from dalembert.run.formulations.fall_back import native_accelerator
+from dalembert.run.formulations.accelerators import Accelerators
+from dalembert.run.formulations.fall_back import accelerate_rechosen
 from dalembert.solve.dense import PROXIMAL
 
 FORMULATIONS = [
@@ -125,8 +126,8 @@ def test_a_chain_of_thirty_links_moves_alike_in_every_formulation(formulation, c
 class GraphOnly(InLoops):
     """A formulation that has no loops to run in."""
 
-    def accelerator(self, **kind):
-        return native_accelerator(self, None, **kind)
+    def accelerators(self):
+        return Accelerators(accelerate_rechosen)
 
 
 def test_a_formulation_without_loops_is_refused_where_it_is_too_long(chain):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from dalembert.run.engine import Drift, Formulation
+    from dalembert.run.ingredients import Drift, Formulation
     from dalembert.run.integrators.integrator import Integrator
 
 SAMPLES = 51  # times at which motions are compared

@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.equations.system import PROMPT, System
+from dalembert.equations.evaluations import PROMPT
+from dalembert.equations.system import System
 from dalembert.errors import LinearizationError
 from dalembert.motion.state import State
 from dalembert.native.kernel import Kernel, compile_kernel

@@ -13,7 +13,7 @@ from dalembert.equations.checks.statement import check_functions, check_statemen
 from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
 from dalembert.equations.friction import derive_friction
 from dalembert.equations.functions import Functions, flat, function_of
-from dalembert.equations.hidden import Entry, reveal_hidden
+from dalembert.equations.hidden import RowEntry, reveal_hidden
 from dalembert.equations.instants import arguments_column, find_kinks
 from dalembert.equations.laws import (
     Algebraic,
@@ -36,7 +36,8 @@ from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.outputs import check_outputs, derive_outputs
 from dalembert.equations.probe import Probe, cancelling, probe_at_random
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, is_identity, solve_kinematics
-from dalembert.equations.system import Drawing, System
+from dalembert.equations.system import System
+from dalembert.equations.system_facts import Drawing
 from dalembert.errors import ModelError
 from dalembert.model.statement import Constraint, Level, Role, Statement
 from dalembert.solve.elimination_order import lower_triangle
@@ -208,7 +209,7 @@ def _check_linear(statement: Statement, jacobian: ca.SX, variables: ca.SX) -> No
 
 def _constraints(
     statement: Statement, derivation: Derivation, probe: Probe
-) -> tuple[list[Entry], list[tuple[str, ca.SX]]]:
+) -> tuple[list[RowEntry], list[tuple[str, ca.SX]]]:
     """Constraints by level; a position constraint that the kinematics keep by themselves becomes an invariant."""
     kinematics, low = derivation.kinematics, derivation.low
     invariants = [(name, low(e)) for name, e in statement.invariants]
@@ -226,7 +227,7 @@ def _constraints(
     derived = derive_constraints(expressions, kinematics)
     bent = ca.depends_on(derived.A, kinematics.symbols.ud) or any(constraint.law for constraint in kept)
     rows = [Row(c.name, c.level.value, _law(statement, c, bent=bent), c.unit) for c in kept]
-    return [Entry(*held, row) for held, row in zip(expressions, rows, strict=True)], invariants
+    return [RowEntry(*held, row) for held, row in zip(expressions, rows, strict=True)], invariants
 
 
 def _law(statement: Statement, constraint: Constraint, *, bent: bool) -> Law:

@@ -34,7 +34,7 @@ RANK = 1e-9  # of P with unit rows and unit responses
 
 
 @dataclass(frozen=True)
-class Entry:
+class RowEntry:
     """A constraint as a graph, at its level, with its row."""
 
     level: Level
@@ -51,8 +51,8 @@ class Split(NamedTuple):
 
 
 def reveal_hidden(
-    entries: list[Entry], kinematics: Kinematics, dynamics: Dynamics, probe: Probe
-) -> tuple[list[Entry], Constraints]:
+    entries: list[RowEntry], kinematics: Kinematics, dynamics: Dynamics, probe: Probe
+) -> tuple[list[RowEntry], Constraints]:
     """The entries with the conditions that servo constraints hide, and all of them at acceleration level.
 
     Where there is no end to it, or the unknowns act on nothing, the entries stay as they were stated: initial states
@@ -114,7 +114,7 @@ def _response(M: np.ndarray, A: np.ndarray, servo: np.ndarray, B: np.ndarray) ->
     return servo @ U / np.where(scale > 0.0, scale, 1.0)
 
 
-class Response(NamedTuple):
+class Influence(NamedTuple):
     """G (n, 1) and P (n, r) of servo rows `rows`, as graphs, for the unknowns that act; and their A and b."""
 
     rows: list[int]
@@ -125,8 +125,8 @@ class Response(NamedTuple):
 
 
 def _respond(
-    entries: Sequence[Entry], split: Split, constraints: Constraints, dynamics: Dynamics, probe: Probe
-) -> Response | None:
+    entries: Sequence[RowEntry], split: Split, constraints: Constraints, dynamics: Dynamics, probe: Probe
+) -> Influence | None:
     """How the servo rows respond to the unknowns that act, those first that have a pair; None if it is too long."""
     ideal = [k for k, entry in enumerate(entries) if isinstance(entry.row.law, Bilateral)]
     rows, unknowns = [row for row, _ in split.pairs] + split.rows, _unknowns([entries[k].row for _, k in split.pairs])
@@ -140,10 +140,10 @@ def _respond(
             return None
         solved.append(found[0])
     P = ca.horzcat(ca.SX(len(rows), 0), *(ca.mtimes(A, response) for response in solved[1:]))
-    return Response(rows, ca.mtimes(A, solved[0]) - b, P, A, b)
+    return Influence(rows, ca.mtimes(A, solved[0]) - b, P, A, b)
 
 
-def _condition(r: Response, left: int) -> ca.SX:
+def _condition(r: Influence, left: int) -> ca.SX:
     """n^T G with n^T P = 0 and |n| = 1, for the rows that act and one that is left over.
 
     n are the cofactors of a column beside P: no division, as each single pivot may vanish in some position.
@@ -156,8 +156,8 @@ def _condition(r: Response, left: int) -> ca.SX:
 
 
 def _replaced(
-    entries: Sequence[Entry], split: Split, response: Response, kinematics: Kinematics, probe: Probe
-) -> list[Entry] | None:
+    entries: Sequence[RowEntry], split: Split, response: Influence, kinematics: Kinematics, probe: Probe
+) -> list[RowEntry] | None:
     """The entries with servo rows implied by the conditions they hide, which the unknowns left over enforce.
 
     None if what is hidden contains neither coordinates nor speeds, so that nothing can enforce it.
@@ -180,11 +180,11 @@ def _replaced(
         for j, (_, column) in enumerate(split.pairs):
             name = f"along({names})" + (f"[{j}]" if acting > 1 else "")
             row = Row(name, Level.ACCELERATION.value, entries[column].row.law, behind=names)
-            new.append(Entry(Level.ACCELERATION, graphs[j] / ca.norm_2(r.P[:, j]), row))
+            new.append(RowEntry(Level.ACCELERATION, graphs[j] / ca.norm_2(r.P[:, j]), row))
     return new
 
 
-def _hidden(stated: Row, law: Law, graph: ca.SX, kinematics: Kinematics, probe: Probe) -> Entry | None:
+def _hidden(stated: Row, law: Law, graph: ca.SX, kinematics: Kinematics, probe: Probe) -> RowEntry | None:
     """The condition that the row `stated` hides, at the lowest level at which it can be stated."""
     s, values = kinematics.symbols, probe(graph)
     if not np.isfinite(values).all():
@@ -194,4 +194,4 @@ def _hidden(stated: Row, law: Law, graph: ca.SX, kinematics: Kinematics, probe: 
         return None
     level = Level.VELOCITY if moving else Level.POSITION
     held = graph if moving else ca.substitute(graph, s.u, ca.SX.zeros(s.u.shape))
-    return Entry(level, held, Row(f"hidden({stated.name})", level.value, law, behind=stated.behind or stated.name))
+    return RowEntry(level, held, Row(f"hidden({stated.name})", level.value, law, behind=stated.behind or stated.name))

@@ -17,8 +17,9 @@ import sympy as sp
 
 from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.lowering.lower import Lowering, LoweringError, undeclared
+from dalembert.equations.naming import name_of
 from dalembert.equations.symbols import Symbols, atoms_of, solve_kinematics
-from dalembert.equations.system import System, name_of
+from dalembert.equations.system import System
 from dalembert.errors import DalembertError, OptionError, UnknownNameError
 from dalembert.model.statement import Constraint, Statement
 

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-import casadi as ca
 import numpy as np
 
-from dalembert.equations.checks.inertia import Carrier, Inertias
-from dalembert.equations.functions import Functions
-from dalembert.equations.instants import Kinks
-from dalembert.equations.kernels import Kernels, found
-from dalembert.equations.laws import Row, are_algebraic, are_ideal, count_curved, have_friction, implied_rows
-from dalembert.equations.mechanics import Mechanics
-from dalembert.equations.naming import finite_number, name_of
-from dalembert.equations.quantities import STATED, Quantity
-from dalembert.errors import ArrayError, UnknownNameError
-from dalembert.guidance import no_attribute, of_arrays, takes
-from dalembert.model.statement import Statement
-from dalembert.native.along import along
-from dalembert.native.kernel import Kernel
+from dalembert.equations.evaluations import Evaluations
+from dalembert.equations.system_facts import Named
+from dalembert.guidance import no_attribute, takes
 from dalembert.stages import stage
 from dalembert.text_tables import html_table
 
@@ -35,126 +21,15 @@ if TYPE_CHECKING:
 
     import dalembert as da
 
-Named = Mapping[Any, float]
 Bounds = Mapping[Any, tuple[float, float]]
-LARGE = 500  # speeds and constraints
-PROMPT = 1500  # instructions that compile in an unnoticeable time
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """What can be drawn: names of points and bodies with a position, and polylines with their point counts."""
-
-    points: tuple[str, ...]
-    bodies: tuple[str, ...]
-    lines: tuple[tuple[str, int], ...]
-    planar: bool
-
-
-def _is_column(array: Any, size: int) -> bool:
-    return isinstance(array, np.ndarray) and array.shape == (size,)
-
-
-@dataclass(frozen=True, eq=False)
-class System:
+class System(Evaluations):
     """M(q,t) u' = f(q,u,t) + r with its constraints, as graphs that become native code when first used.
 
-    Sizes: `nq` coordinates, `nu` speeds, `nc` constraint rows (position first, then velocity, then acceleration).
-    `rows` tell by which law each multiplier acts. `works` is True if something can change the energy,
-    `trivial_kinematics` if q' = u, in order. `functions` are what kernels compute, made of the `mechanics`. Evaluations
-    take `(t, q, u)` and optional parameter values; leading axes of q and u are kept.
+    What it consists of and the sizes `nq`, `nu`, `nc` are in `SystemFacts`, its quantities at arrays in `Evaluations`;
+    here are the verbs of the later stages.
     """
-
-    name: str
-    coordinates: tuple[str, ...]
-    speeds: tuple[str, ...]
-    parameters: tuple[str, ...]
-    parameter_defaults: tuple[float, ...]
-    unknowns: tuple[str, ...]
-    rows: tuple[Row, ...]
-    invariants: tuple[str, ...]
-    guess: tuple[float, ...]
-    works: bool
-    singular_mass: bool
-    trivial_kinematics: bool
-    drawing: Drawing
-    particles: tuple[str, ...]
-    bodies: tuple[str, ...]
-    joints: tuple[str, ...]
-    carriers: tuple[Carrier, ...]
-    quantities: tuple[Quantity, ...]
-    kinks: tuple[Kinks, ...]  # instants known beforehand, in the order of the function "kinks"
-    functions: Functions = field(repr=False)
-    statement: Statement | None = field(default=None, repr=False)  # for symbolic equations; not pickled
-    kernels: Kernels = field(init=False, repr=False)  # what is made from it, shared with equal systems out of pickles
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "kernels", Kernels(self.functions))
-
-    # -- sizes -----------------------------------------------------------------------------------------------------
-
-    @property
-    def nq(self) -> int:
-        """Number of coordinates."""
-        return len(self.coordinates)
-
-    @property
-    def nu(self) -> int:
-        """Number of speeds."""
-        return len(self.speeds)
-
-    @property
-    def nc(self) -> int:
-        """Number of constraint rows."""
-        return len(self.rows)
-
-    def count(self, level: str) -> int:
-        """Number of constraint rows of a level: "position", "velocity" or "acceleration"."""
-        return self._counts[level]
-
-    @cached_property
-    def _counts(self) -> Counter[str]:
-        return Counter(row.level for row in self.rows)
-
-    @property
-    def mechanics(self) -> Mechanics:
-        """The graphs of q', M, f, A, b and all that goes with them, of which every kernel is made."""
-        return self.functions.mechanics
-
-    @cached_property
-    def ideal(self) -> bool:
-        """Whether every multiplier acts along A, known from the state, and nothing comes with it: r = A^T la + c."""
-        return are_ideal(self.rows)
-
-    @cached_property
-    def friction(self) -> bool:
-        """Whether one of the reactions rubs."""
-        return have_friction(self.rows)
-
-    @cached_property
-    def algebraic(self) -> bool:
-        """Whether one of the unknowns follows from a law."""
-        return are_algebraic(self.rows)
-
-    @cached_property
-    def implied(self) -> tuple[int, ...]:
-        """The rows without a reaction, which the other equations keep once they hold."""
-        return implied_rows(self.rows)
-
-    @cached_property
-    def curved(self) -> int:
-        """Number of acceleration rows if one of them is not linear in u', else 0; A u' = b needs u' for them."""
-        return count_curved(self.rows)
-
-    @property
-    def is_large(self) -> bool:
-        """Whether matrices of all speeds and constraints are taken by their nonzeros wherever that is possible."""
-        return self.nu + self.nc > LARGE
-
-    @property
-    def constraint_names(self) -> tuple[str, ...]:
-        """Names of the constraint rows, in the order of the multipliers."""
-        return tuple(row.name for row in self.rows)
 
     def __repr__(self) -> str:
         levels = ", ".join(f"{self.count(l)} {l}" for l in ("position", "velocity", "acceleration") if self.count(l))
@@ -179,216 +54,8 @@ class System:
         ]
         return html_table(f"System {self.name}", [(("what", "count", "names"), rows)])
 
-    # -- names -----------------------------------------------------------------------------------------------------
-
-    def parameter_values(self, changes: Named | None = None) -> np.ndarray:
-        """Parameter values (np,): the defaults with `changes`, keyed by symbol or name.
-
-        Raises `OptionError` if they make a mass or an inertia negative, or zero where it is not zero by default.
-        """
-        values = np.array(self.parameter_defaults, dtype=float)
-        for key, value in (changes or {}).items():
-            name = name_of(key)
-            if name not in self.parameters:
-                raise UnknownNameError(name, self.parameters, f"the parameters of `{self.name}`")
-            number = finite_number(value, f"parameter `{name}`")
-            values[self.parameters.index(name)] = number
-        if changes and any(values[k] != self.parameter_defaults[k] for k in self._weighty):
-            inertias = Inertias(self.carriers, self.functions["inertias"], self.parameters)
-            inertias.check(np.array(self.parameter_defaults, dtype=float), values)
-        return values
-
-    @cached_property
-    def _weighty(self) -> tuple[int, ...]:
-        """Indices of the parameters that masses and inertias depend on."""
-        return Inertias(self.carriers, self.functions["inertias"], self.parameters).reads
-
-    @cached_property
-    def named_quantities(self) -> dict[str, tuple[Quantity, int | None]]:
-        """What can be read by name besides the variables: the quantity, and which component of it (None: all)."""
-        parts = {column: (q, k) for q in self.quantities for k, column in enumerate(q.columns)}
-        return {**parts, **{q.name: (q, None) for q in self.quantities}}
-
-    @property
-    def outputs(self) -> tuple[Quantity, ...]:
-        """What `Model.output` named."""
-        return tuple(q for q in self.quantities if q.group == STATED)
-
-    # -- evaluation ------------------------------------------------------------------------------------------------
-
-    def kernel(self, name: str) -> Kernel:
-        """The machine code of one of `functions`, compiled or loaded from the cache when first asked for."""
-        return self.kernels.kernel(name)
-
-    def derived_kernel(self, name: str, build: Callable[[], ca.Function]) -> Kernel:
-        """The machine code of a function made from this system by a later stage, kept here under `name`.
-
-        The name tells the function from those of other makers: an equal one gives what was kept, not what is built.
-        """
-        return self.kernels.compiled(name, build)
-
-    def known_kernel(self, name: str) -> Kernel | None:
-        """What `derived_kernel` has kept under `name`; None if nobody had it compiled."""
-        return self.kernels.known(("kernel", name))
-
-    def optional_kernel(self, name: str, build: Callable[[], ca.Function | None]) -> Kernel | None:
-        """As `derived_kernel`, for a function that is left out where it would be too long or has nothing to do."""
-        return self.kernels.compiled(name, build)
-
-    def kept(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What a later stage makes from the content of this system, made once; it must not refer to the system."""
-        return self.kernels.kept(key, make)
-
-    def evaluate(
-        self, name: str, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None, *, more: Any = ()
-    ) -> np.ndarray:
-        """All outputs of one kernel in one array, (..., n_out); leading axes as in `q`.
-
-        `more` (..., n) is what a kernel reads besides x = (t, q, u, p).
-        """
-        sizes = ((q, self.coordinates), (u, self.speeds), (parameters, self.parameters))
-        if type(t) is float and not len(more) and all(_is_column(a, len(names)) for a, names in sizes):
-            return self._value(name, np.concatenate([(t,), q, u, parameters]))
-        q_, u_ = self._checked(q, self.nq, "q"), self._checked(u, self.nu, "u")
-        if isinstance(parameters, np.ndarray):
-            p = self._checked(parameters, len(self.parameters), "parameters")
-        else:
-            p = self.parameter_values(parameters)
-        try:
-            lead = np.broadcast_shapes(q_.shape[:-1], u_.shape[:-1], np.shape(t))
-        except ValueError:
-            shapes = f"t {np.shape(t)}, q {q_.shape}, u {u_.shape}"
-            raise ArrayError(f"the leading axes of t, q and u do not fit together: {shapes}") from None
-        pieces = [np.asarray(t, dtype=float)[..., None], q_, u_, p, np.asarray(more, dtype=float)]
-        if lead:
-            pieces = [np.broadcast_to(piece, (*lead, piece.shape[-1])) for piece in pieces]
-        x = np.concatenate(pieces, axis=-1)
-        return self._values(name, x.reshape(-1, x.shape[-1])).reshape(*lead, self.functions[name].size1_out(0))
-
-    def _values(self, name: str, x: np.ndarray) -> np.ndarray:
-        """One of `functions` at many points x (nt, n_in), (nt, n_out)."""
-        if name in self.kernels.native or self.functions[name].n_instructions() <= PROMPT:
-            return along(self.kernel(name), x)
-        return np.array([self._value(name, row) for row in x])
-
-    def _value(self, name: str, x: np.ndarray) -> np.ndarray:
-        """One of `functions` at one point."""
-        if name in self.kernels.native:
-            return self.kernels.native[name](x)
-        function = self.functions[name]
-        if function.n_instructions() <= PROMPT:
-            return self.kernel(name)(x)
-        return np.array(function(x).full().ravel())  # a few values are not worth the wait for machine code
-
-    @of_arrays
-    def mass_matrix(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
-        """M, (..., nu, nu)."""
-        return self._part("mass_matrix", t, q, u, parameters)
-
-    @of_arrays
-    def forces(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
-        """f of M u' = f + r, (..., nu): active forces and the inertia forces for u' = 0."""
-        out = self.evaluate("dynamics", t, q, u, parameters)
-        return out[..., self.parts["forces"][0]] - out[..., self.parts["prescribed"][0]]
-
-    @of_arrays
-    def coordinate_rates(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
-        """q' = C u + D, (..., nq)."""
-        return self._part("coordinate_rates", t, q, u, parameters)
-
-    @of_arrays
-    def constraint_jacobian(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
-        """A of A u' = b, (..., nc, nu); acceleration rows are empty if one of them is not linear in u'."""
-        return self._part("constraint_jacobian", t, q, u, parameters)
-
-    @of_arrays
-    def constraint_bias(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
-        """b of A u' = b, (..., nc); acceleration rows are empty if one of them is not linear in u'."""
-        return self._part("constraint_bias", t, q, u, parameters)
-
-    @of_arrays
-    def directions(
-        self,
-        t: ArrayLike,
-        q: ArrayLike,
-        u: ArrayLike,
-        parameters: Any = None,
-        *,
-        udot: ArrayLike | None = None,
-        multipliers: ArrayLike | None = None,
-    ) -> np.ndarray:
-        """W of r = W^T la + c, (..., nc, nu): rows of A, or of what the unknown of a servo constraint acts through.
-
-        Friction is in W if the `multipliers` (..., nc) are given, as it depends on their signs. Acceleration rows that
-        are not linear in u' need `udot` (..., nu) too, and are empty without it.
-        """
-        lead = np.broadcast_shapes(np.shape(t), np.shape(q)[:-1], np.shape(u)[:-1])
-        given = ((udot, self.nu), (multipliers, self.nc))
-        more = [np.zeros((*lead, n)) if v is None else np.asarray(v, dtype=float) for v, n in given]
-        W = self.linearised_rows(t, q, u, parameters, more=np.concatenate(more, axis=-1))[2]
-        if udot is None and self.curved:
-            W[..., -self.curved :, :] = 0.0
-        return W
-
-    def linearised_rows(
-        self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any, *, more: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """A (..., nc, nu), b (..., nc) and W (..., nc, nu), at `more` = (u', la) where they depend on it."""
-        out, nc, nu = self.evaluate("linearised", t, q, u, parameters, more=more), self.nc, self.nu
-        A, b, W = np.split(out, [nc * nu, nc * nu + nc], axis=-1)
-        return A.reshape(*A.shape[:-1], nc, nu), b, W.reshape(*W.shape[:-1], nc, nu)
-
-    @of_arrays
-    def prescribed_reaction(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
-        """c of r = W^T la + c, (..., nu): non-ideal parts of the reaction that were prescribed."""
-        return self._part("prescribed", t, q, u, parameters)
-
-    @of_arrays
-    def position_residual(self, t: ArrayLike, q: ArrayLike, parameters: Any = None) -> np.ndarray:
-        """phi(q, t), (..., number of position constraints)."""
-        out = self.evaluate("residual", t, q, np.zeros(self.nu), parameters)
-        return out[..., : self.count("position")]
-
-    @of_arrays
-    def velocity_residual(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
-        """psi(q, u, t), (..., position + velocity rows): rates of the position rows, then the velocity constraints."""
-        return self.evaluate("residual", t, q, u, parameters)[..., self.count("position") :]
-
-    @of_arrays
-    def energy(self, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None) -> np.ndarray:
-        """Kinetic plus potential energy, (...)."""
-        return self.evaluate("energy", t, q, u, parameters).sum(axis=-1)
-
-    @cached_property
-    def parts(self) -> dict[str, tuple[slice, tuple[int, ...]]]:
-        """Where each quantity lies in the output of the "dynamics" kernel, and its shape.
-
-        "forces" includes "prescribed", the non-ideal part of the reaction that is known beforehand. The reaction is
-        directions^T la - friction^T |la| + prescribed; directions are those of A if the system is ideal.
-        """
-        nq, nu, nc = self.nq, self.nu, self.nc
-        shapes: dict[str, tuple[int, ...]] = {
-            "coordinate_rates": (nq,),
-            "mass_matrix": (nu, nu),
-            "forces": (nu,),
-            "constraint_jacobian": (nc, nu),
-            "constraint_bias": (nc,),
-            "directions": (0,) if self.ideal else (nc, nu),
-            "friction": (nc, nu) if self.friction else (0,),
-            "power": (1,),
-            "transport": (nu,),
-            "prescribed": (nu,),
-        }
-        ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
-        return {
-            name: (slice(int(end) - int(np.prod(shape)), int(end)), shape)
-            for (name, shape), end in zip(shapes.items(), ends, strict=True)
-        }
-
     if not TYPE_CHECKING:
         __getattr__ = no_attribute
-
-    # -- the next stages -------------------------------------------------------------------------------------------
 
     # fmt: off
     @overload
@@ -615,29 +282,3 @@ class System:
         For small systems; see `dalembert.analysis.symbolic.write_equations`.
         """
         return stage("System.equations")(self, formulation)
-
-    # -- inside ----------------------------------------------------------------------------------------------------
-
-    def _part(self, name: str, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any) -> np.ndarray:
-        where, shape = self.parts[name]
-        out = self.evaluate("dynamics", t, q, u, parameters)[..., where]
-        return out.reshape(*out.shape[:-1], *shape)
-
-    def _checked(self, values: ArrayLike, size: int, what: str) -> np.ndarray:
-        try:
-            array = np.asarray(values, dtype=float)
-        except (TypeError, ValueError):
-            raise ArrayError(f"`{what}` must be an array of numbers, got {type(values).__name__}") from None
-        if array.ndim == 0 or array.shape[-1] != size:
-            raise ArrayError(f"`{what}` has shape {array.shape}; its last axis must be {size} for `{self.name}`")
-        return array
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the statement: deep expressions do not pickle."""
-        apart = ("functions", "statement", "kernels")
-        facts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in apart}
-        return {**facts, "kernels": self.kernels.packed(facts)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        kernels = found(*state["kernels"])
-        self.__dict__.update(state, kernels=kernels, functions=kernels.functions, statement=None)

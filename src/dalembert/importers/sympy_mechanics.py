@@ -21,7 +21,7 @@ from dalembert.importers.agreement import Agreement
 from dalembert.importers.sympy_geometry import Components, Moving, is_fixed, points_at_rest
 from dalembert.importers.sympy_ingredients import read_ingredients
 from dalembert.importers.sympy_links import place_links
-from dalembert.importers.sympy_reading import Load, Reading, read_motion
+from dalembert.importers.sympy_reading import Load, SympyReading, read_motion
 from dalembert.model import statement
 from dalembert.model.model import Model
 from dalembert.model.reading import nodes
@@ -55,7 +55,7 @@ def from_sympy(
 class _Import:
     """One import, step by step; `model` is what comes out."""
 
-    def __init__(self, reading: Reading, parameters: Mapping[Any, Any], origin: Point | None, name: str) -> None:
+    def __init__(self, reading: SympyReading, parameters: Mapping[Any, Any], origin: Point | None, name: str) -> None:
         self.reading, self.model = reading, Model(name)
         self._declare_state()
         self.state = self._state()

@@ -28,7 +28,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Reading:
+class SympyReading:
     """Everything that a model is made from; constraints are lists of (name, expression that is zero)."""
 
     geometry: Geometry
@@ -46,7 +46,7 @@ class Reading:
     links: list[tuple[Any, list[Point]]]
 
 
-def read_motion(source: Ingredients, specified: Mapping[Any, Any], name: str) -> Reading:
+def read_motion(source: Ingredients, specified: Mapping[Any, Any], name: str) -> SympyReading:
     """What the ingredients say; raises `ModelError` with all faults."""
     faults: list[str] = []
     replaced = _replacement(source, specified, faults)
@@ -62,7 +62,7 @@ def read_motion(source: Ingredients, specified: Mapping[Any, Any], name: str) ->
         [(label, replaced(e)) for label, e in level]
         for level in (source.position, source.velocity, source.acceleration)
     )
-    return Reading(
+    return SympyReading(
         geometry,
         source.coordinates,
         source.speeds,

@@ -1,9 +1,9 @@
 """LLVM IR of a tape in equal shapes: a loop for each shape, and tables of where its instances read and write.
 
 The text is a function of the shapes alone, so that models of the same parts share their object code whatever their
-number. `Tables` hold what differs: a list of calls, and for each call the places and constants of its instances. Slots
-that are the same in all instances of a run are read once, before its loop; a constant that is the same in all runs of a
-shape stands in the code.
+number. `InstanceTables` hold what differs: a list of calls, and for each call the places and constants of its
+instances. Slots that are the same in all instances of a run are read once, before its loop; a constant that is the same
+in all runs of a shape stands in the code.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FIELDS = ("shape", "many", "first", "constant", "uniform")  # of a call; the las
 
 
 @dataclass(frozen=True)
-class Tables:
+class InstanceTables:
     """Calls (n, 5), places and constants of all instances, in the order they are read."""
 
     calls: np.ndarray
@@ -41,7 +41,7 @@ class _Form:
     varying_constants: list[bool]
 
 
-def emit_loops(repetition: Repetition) -> tuple[str, Tables]:
+def emit_loops(repetition: Repetition) -> tuple[str, InstanceTables]:
     """IR of a module that defines `void body(x, out, kept, calls, places, constants, count)`, and its tables."""
     by_shape: dict[Shape, list[Run]] = {}
     for run in repetition.runs:
@@ -239,7 +239,7 @@ def _driver(shapes: int) -> list[str]:
     ]  # fmt: skip
 
 
-def _tabulate(repetition: Repetition, numbers: dict[Shape, int], forms: list[_Form]) -> Tables:
+def _tabulate(repetition: Repetition, numbers: dict[Shape, int], forms: list[_Form]) -> InstanceTables:
     """The calls from the highest level down, each with its tables."""
     calls: list[tuple[int, list[int]]] = []  # level, and the call
     places: list[np.ndarray] = []
@@ -265,7 +265,7 @@ def _tabulate(repetition: Repetition, numbers: dict[Shape, int], forms: list[_Fo
         uniform = put(np.array([found.target, found.positive, len(found.rows), *found.rows]))
         calls.append((found.level, [len(forms), len(found.terms), first, 0, uniform]))
     calls.sort(key=lambda call: -call[0])
-    return Tables(
+    return InstanceTables(
         np.array([call for _, call in calls], dtype=np.int64).reshape(-1, len(FIELDS)),
         np.concatenate([*places, np.zeros(1, dtype=np.int32)]),
         np.concatenate([*constants, np.zeros(1)]),

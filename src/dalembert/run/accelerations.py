@@ -8,8 +8,9 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.native.jit import address_of
+from dalembert.run.blueprint import blueprint_of
 from dalembert.run.drift.no_correction import NoCorrection
-from dalembert.run.engine import Engine, Evaluation, blueprint_of
+from dalembert.run.engine import Engine, Evaluation
 from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
 from dalembert.run.measure import complete, measure
 from dalembert.run.scales import Scales

@@ -1,113 +1,36 @@
-"""One system ready for native code: the arrays laid out, a formulation and a drift control composed."""
+"""One system with parameter values, a formulation and a drift control, ready to run in native code."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Any
 
-import casadi as ca
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.errors import ArrayError, PairingError
+from dalembert.errors import ArrayError
 from dalembert.native.jit import address_of
 from dalembert.native.kernel import Kernel
-from dalembert.native.plan import lay_out
-from dalembert.native.types import Record
-from dalembert.native.workspace import Workspace
+from dalembert.run.blueprint import Solve, blueprint_of
 from dalembert.run.drift.start import Start
-from dalembert.run.evaluate import feed_back, leave, rates, sample, violation
+from dalembert.run.evaluate import rates, sample, violation
+from dalembert.run.formulations.accelerators import accelerator_of
 from dalembert.run.formulations.choice import RECHOOSE, Choice
-from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted, accelerate_sparse
-from dalembert.run.formulations.law_graphs import Iteration
+from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted
+from dalembert.run.ingredients import Drift, Eliminating, Formulation
 from dalembert.run.measure import measure
-from dalembert.run.right_hand_side import Equations, Feedback, feedback_function, motion_function
+from dalembert.run.right_hand_side import motion_function
 from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, Passage, RunFacts
 from dalembert.run.scales import Scales
-from dalembert.run.sizing import lay_out_sizing
-from dalembert.run.solver_choice import LARGEST_DENSE, is_sparse
+from dalembert.run.solver_choice import LARGEST_DENSE
 from dalembert.run.status import Status
-from dalembert.run.variations import (
-    Columns,
-    accelerate_varied,
-    correct_varied,
-    sides_function,
-    tangent_function,
-    varied_motion_function,
-)
-from dalembert.solve.dense import DENSE
-from dalembert.solve.sparse import SPARSE
-from dalembert.solve.sparse_layout import lay_out_sparse
-from dalembert.solve.unsymmetric import UNSYMMETRIC
+from dalembert.run.variations import Columns, accelerate_varied, varied_motion_function
 
 PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
 # How far ahead to look, relative to q, where constraints are dependent. In a singular position pivots grow with the
 # distance, beyond RANK_TOLERANCE; those of redundant constraints with its square, as a straight step leaves them.
 AHEAD = 1e-5
-
-
-class Formulation(Protocol):
-    """A way of writing the equations: how u' and la follow from M, f, A, b.
-
-    1. `choose` makes the static choice at a state, from numbers; None if there is nothing to choose.
-    2. `unroll` writes u', la and the quality of the solve as graphs for that choice; None if they would be too long.
-    3. `accelerator` is the native function that leaves q', u', power, la and quality in mem: where `unrolled` it calls
-       the motion kernel made of the graphs, else it does the same in loops, which read the choice from plan. It raises
-       `PairingError` if it cannot do that, or if reactions are not `ideal` and it needs them to be.
-    4. `workspace` says how many floats, found at plan.work, and integers, at plan.work_ints, the loops need.
-    """
-
-    def choose(self, system: System, M: np.ndarray, A: np.ndarray) -> Choice | None: ...
-
-    def unroll(self, equations: Equations, choice: Any) -> tuple[ca.SX, ca.SX, ca.SX] | None: ...
-
-    def workspace(self, nu: int, nc: int) -> tuple[int, int]: ...
-
-    def accelerator(self, *, ideal: bool, unrolled: bool) -> Any: ...
-
-
-@runtime_checkable
-class Iterating(Formulation, Protocol):
-    """A formulation that solves for reactions of any law; `iteration` is its graph, None where none is needed."""
-
-    def iteration(self, system: System) -> Iteration | None: ...
-
-
-@runtime_checkable
-class Eliminating(Formulation, Protocol):
-    """A formulation that integrates the independent speeds only; the others follow from them and the constraints.
-
-    `eliminator` is the native function that makes them follow, in x, at every evaluation; `corrector` is called in the
-    place of that of the drift control, and calls it. They read the static choice, which is made for reactions of every
-    kind; where these are not ideal, no graph is asked for.
-    """
-
-    def eliminator(self) -> Any: ...
-
-    def corrector(self) -> Any: ...
-
-
-class Drift(Protocol):
-    """A way of keeping the constraints: feedback into b before a solve, correction of a state after a step.
-
-    `options` are numbers for native code, always as many; `start` is None before a run is known. `kernels` go to the
-    fields of the plan of their names, `workspace` floats are found at plan.work. `feedback` is a graph, made part of
-    the motion kernel and of a kernel for solves that are not unrolled. `corrector` is a native function. `remark` is
-    what the certificate should add to the options given by the user, such as numbers chosen by itself.
-    """
-
-    def options(self, system: System, start: Start | None) -> np.ndarray: ...
-
-    def kernels(self, system: System) -> dict[str, Kernel | None]: ...
-
-    def workspace(self, system: System) -> int: ...
-
-    def feedback(self, system: System) -> Feedback | None: ...
-
-    def corrector(self) -> Any: ...
-
-    def remark(self, system: System, start: Start | None, mean_step: float) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -123,136 +46,6 @@ class Evaluation:
     potential: np.ndarray
     balance: np.ndarray
     condition: np.ndarray
-
-
-class Solve(NamedTuple):
-    """The addresses that go with a static choice: of the motion kernel (0 if there is none) and of the accelerator."""
-
-    motion: int
-    accelerate: int
-
-
-@dataclass
-class Blueprint:
-    """What all engines of one system, formulation and drift control have in common: the arrays as laid out, addresses.
-
-    `feedback` names the feedback of the drift control, empty if there is none. `solves` are known by choice. `whole` is
-    the choice of all constraints and no partition, with its solve, once that was made. Where it is good it would be
-    chosen anyway, so the next engine starts from it without asking. No other choice is taken over from run to run.
-    """
-
-    work: Workspace
-    correct: Any
-    feedback: str
-    ones: np.ndarray  # sizes that an absolute atol is relative to
-    records: tuple[Record, ...] = ()  # what the plan refers to by address
-    solves: dict[Choice | None, Solve] = field(default_factory=dict)
-    whole: tuple[Choice, Solve] | None = None
-
-
-def blueprint_of(system: System, formulation: Formulation, drift: Drift, columns: Columns = ()) -> Blueprint:
-    """The blueprint, drawn when first asked for and kept with the system."""
-    key = (formulation, drift, columns) if columns else (formulation, drift)
-    try:
-        found = system.kernels.known(key)
-    except TypeError:  # options that are lists or arrays cannot be looked up
-        return _draw(system, formulation, drift, columns)
-    return found or system.kept(key, lambda: _draw(system, formulation, drift, columns))
-
-
-def _draw(system: System, formulation: Formulation, drift: Drift, columns: Columns) -> Blueprint:
-    sizes = {
-        "nq": system.nq, "nu": system.nu, "np": system.count("position"), "nv": system.count("velocity"),
-        "nc": system.nc, "ni": len(system.invariants), "works": int(system.works), "ideal": int(system.ideal),
-        "friction": int(system.friction), "curved": system.curved, "columns": len(columns),
-    }  # fmt: skip
-    options = drift.options(system, None)
-    sparse = is_sparse(system, formulation, drift)
-    if sparse:
-        pattern = system.mechanics.saddle_pattern
-        along = system.mechanics.invariant_gradients.T.sparsity()
-        sizes |= {"mass": len(pattern.mass_rows), "jacobian": len(pattern.columns), "gradients": along.nnz()}
-    dynamics = system.kernel("sparse_dynamics" if sparse else "dynamics")
-    work = lay_out(sizes, len(system.parameters), dynamics.n_out, options)
-    plan = work.plan
-    plan.dynamics = dynamics.address
-    plan.invariant = system.kernel("sparse_invariant" if sparse else "invariant").address
-    for name in ("residual", "displacement", "energy"):
-        setattr(plan, name, system.kernel(name).address)
-    plan.newton = system.kernel("newton").address if system.curved and not system.algebraic else 0
-    floats, ints = formulation.workspace(system.nu, system.nc)
-    work.reserve(plan, {"work": max(floats, drift.workspace(system))}, {"work_ints": ints})  # never in use together
-    for name, kernel in ({} if sparse else drift.kernels(system)).items():  # sparse: its kernels are unrolled solves
-        setattr(plan, name, 0 if kernel is None else kernel.address)
-    correct, feedback = drift.corrector(), drift.feedback(system)
-    if feedback is not None:
-        reading = system.derived_kernel(f"feedback {feedback.name}", lambda: feedback_function(system, feedback))
-        plan.feedback_kernel = reading.address
-    if not system.ideal:
-        work.reserve(plan, ints={"implied_rows": len(system.implied)})
-        work.ints[plan.implied_rows :][: len(system.implied)] = system.implied
-        plan.implied = len(system.implied)
-        _iterate(system, formulation, work)
-    # Until a choice is made, see `Engine.choose`; there is none if reactions are not ideal.
-    first = accelerate_pivoted if system.ideal else formulation.accelerator(ideal=False, unrolled=False)
-    records: list[Record] = [lay_out_sizing(system, work, sparse=sparse)]
-    if sparse:
-        first, counts = accelerate_sparse, [sizes["np"], sizes["np"] + sizes["nv"], sizes["nc"]]
-        rows = np.array(along.colind(), dtype=np.int64), np.array(along.row(), dtype=np.int64)
-        records += lay_out_sparse(work, pattern, counts, soft=system.singular_mass, invariants=rows)
-    plan.accelerate, plan.correct = first.address, correct.address
-    plan.feedback = (leave if feedback is None else feed_back).address
-    solver = DENSE if system.ideal else UNSYMMETRIC
-    plan.factor, plan.solve = solver.factor.address, solver.solve.address
-    metric = SPARSE if sparse else DENSE
-    plan.factor_metric, plan.solve_metric = metric.factor.address, metric.solve.address
-    if isinstance(formulation, Eliminating):
-        correct = _eliminate(system, formulation, work)
-    if columns:
-        _carry_along(system, work, drift, columns)
-    ones = np.ones(system.nq + system.nu + 1)
-    plan.units = address_of(ones)
-    return Blueprint(work, correct, "" if feedback is None else feedback.name, ones, tuple(records))
-
-
-def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:
-    """Have native code solve by Newton's method where laws or the formulation ask for it."""
-    form = formulation.iteration(system) if isinstance(formulation, Iterating) else None
-    if form is None:
-        if system.algebraic:
-            formulation.accelerator(ideal=False, unrolled=False)  # refuses, saying why
-            raise PairingError(
-                f"{type(formulation).__name__} does not solve laws such as those of `{system.name}`; use "
-                "LagrangeMultipliers()"
-            )
-        return
-    kernel = system.derived_kernel(f"iteration {type(formulation).__name__}", form.function)
-    plan, n = work.plan, form.w.shape[0]
-    plan.iteration, plan.unknowns = kernel.address, n
-    sizes = {"in": kernel.n_in, "out": kernel.n_out, "matrix": n * n, "scale": 2 * n, "step": n}
-    work.reserve(plan, {f"iteration_{name}": size for name, size in sizes.items()}, {"iteration_order": n})
-
-
-def _eliminate(system: System, formulation: Eliminating, work: Workspace) -> Any:
-    """Have native code eliminate speeds; returns the corrector."""
-    plan, speeds, correct = work.plan, system.kernel("speeds"), formulation.corrector()
-    work.reserve(plan, {"speed_rows": speeds.n_out})
-    plan.speeds, plan.eliminate = speeds.address, formulation.eliminator().address
-    plan.correct_drift, plan.correct = plan.correct, correct.address
-    return correct
-
-
-def _carry_along(system: System, work: Workspace, drift: Drift, columns: Columns) -> None:
-    """Have the workspace of an engine carry derivatives along: their kernels, and the correction onto the tangents."""
-    plan, feedback, options = work.plan, drift.feedback(system), len(drift.options(system, None))
-    name = f"{columns} {options}"
-    plan.sides_kernel = system.derived_kernel(
-        f"variation sides {name} {feedback and feedback.name}",
-        lambda: sides_function(system, columns, feedback, options),
-    ).address
-    tangent = system.optional_kernel(f"variation tangent {name}", lambda: tangent_function(system, columns, options))
-    plan.onto_tangent = 0 if tangent is None else tangent.address
-    plan.plain_correct, plan.correct = plan.correct, correct_varied.address
 
 
 class Engine:
@@ -423,10 +216,10 @@ class Engine:
 
     def _solve(self, choice: Choice | None) -> Solve:
         """The solve that goes with a choice, compiled when first asked for."""
-        solves, system = self.blueprint.solves, self.system
+        solves = self.blueprint.solves
         if choice not in solves:
             motion = self._motion(choice)
-            accelerate = self.formulation.accelerator(ideal=system.ideal, unrolled=motion is not None)
+            accelerate = accelerator_of(self.formulation, self.system, motion)
             solves[choice] = Solve(0 if motion is None else motion.address, accelerate.address)
         return solves[choice]
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
+from dalembert.equations.naming import name_of
 from dalembert.equations.observation import observer_of
-from dalembert.equations.system import System, name_of
+from dalembert.equations.system import System
 from dalembert.errors import OptionError, PairingError, UnknownNameError
 from dalembert.motion.state import State
 from dalembert.run.events import Event

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple, overload
 
 import sympy as sp
 
+from dalembert.equations.naming import name_of
 from dalembert.equations.observation import observer_of
-from dalembert.equations.system import System, name_of
+from dalembert.equations.system import System
 from dalembert.errors import OptionError, PairingError, UnknownNameError
 from dalembert.model.reading import Reader
 from dalembert.model.statement import Constraint

@@ -11,7 +11,8 @@ import numpy as np
 from dalembert.equations.system import System
 
 if TYPE_CHECKING:
-    from dalembert.run.engine import Drift, Engine, Formulation
+    from dalembert.run.engine import Engine
+    from dalembert.run.ingredients import Drift, Formulation
     from dalembert.run.integrators.integrator import Integrator
     from dalembert.run.run_facts import RunFacts
     from dalembert.run.variations import Columns

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dalembert.motion.sequence import MotionSequence
-    from dalembert.run.engine import Drift, Formulation
     from dalembert.run.every import Every
+    from dalembert.run.ingredients import Drift, Formulation
     from dalembert.run.integrators.explicit import Explicit
     from dalembert.run.integrators.integrator import Integrator
 
@@ -194,7 +194,7 @@ def pair(
             "Radau(form=...)"
         )
     for value, verb, what in (
-        (formulation, "accelerator", "formulation"),
+        (formulation, "accelerators", "formulation"),
         (drift, "corrector", "drift"),
         (integrator, "run", "integrator"),
     ):

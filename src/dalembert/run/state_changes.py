@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.equations.naming import name_of
 from dalembert.equations.observation import observer_of
-from dalembert.equations.system import System, name_of
+from dalembert.equations.system import System
 from dalembert.errors import DalembertError, InconsistentStateError, InitialStateError, UnknownNameError
 from dalembert.initial.accelerations import complete_state
 from dalembert.initial.impact import strike

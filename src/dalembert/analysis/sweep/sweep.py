@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from dalembert.equations.system import System
     from dalembert.motion.state import State
-    from dalembert.run.engine import Drift, Formulation
+    from dalembert.run.ingredients import Drift, Formulation
     from dalembert.run.integrators.integrator import Integrator
 
 SHORT, MEDIUM, LONG = 0.05, 0.5, 1.0  # seconds that a block takes: in memory, in a store, in another process

@@ -7,9 +7,7 @@ the pivoted saddle solve does the evaluation, which is counted, so that the cert
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from dalembert.errors import PairingError
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, i8
 from dalembert.run.formulations.choice import RECHOOSE
@@ -44,24 +42,3 @@ def accelerate_rechosen(plan, mem):
     if mem[plan.quality] > RECHOOSE and math.isfinite(mem[plan.total_power]):
         return 0
     return settle(plan, mem)
-
-
-def native_accelerator(formulation: object, loops: Any, *, ideal: bool, unrolled: bool) -> Any:
-    """The native function of a formulation that eliminates the reactions, which must therefore be ideal.
-
-    It is the motion kernel where that exists, else `loops`; None if the formulation is written as a graph only.
-    """
-    name = type(formulation).__name__
-    if not ideal:
-        raise PairingError(
-            f"{name} eliminates reactions that are normal to their constraints, but this system "
-            "has servo or friction reactions, or constraints nonlinear in the accelerations; use LagrangeMultipliers()"
-        )
-    if unrolled:
-        return accelerate_rechosen
-    if loops is None:
-        raise PairingError(
-            f"{name} is written as a graph only, and that would be too long for a system of this size; use "
-            "LagrangeMultipliers(), or give it native loops"
-        )
-    return loops

@@ -14,6 +14,7 @@ from dalembert.equations.system import System
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, i8, move
 from dalembert.run.evaluate import finish_rates, load_equations
+from dalembert.run.formulations.accelerators import Accelerators
 from dalembert.run.formulations.choice import RANK_TOLERANCE, Choice, choose, scaled
 from dalembert.run.formulations.law_graphs import Iteration, with_multipliers
 from dalembert.run.formulations.nonideal import accelerate_nonideal
@@ -62,14 +63,9 @@ class LagrangeMultipliers:
         """Floats and integers the native function works in: those every plan has."""
         return 0, 0
 
-    def accelerator(self, *, ideal: bool, unrolled: bool) -> Any:
-        """The native function that finds the accelerations.
-
-        `ideal`: all reactions are normal to their constraints. `unrolled`: there is a motion kernel.
-        """
-        if not ideal:
-            return accelerate_nonideal
-        return accelerate_unrolled if unrolled else accelerate_pivoted
+    def accelerators(self) -> Accelerators:
+        """The native functions that find the accelerations."""
+        return Accelerators(accelerate_unrolled, accelerate_pivoted, accelerate_nonideal)
 
 
 @jit(i8(Plan, Floats))

@@ -15,8 +15,9 @@ from dalembert.equations.system import System
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8, move
 from dalembert.run.evaluate import finish_rates, load_equations
+from dalembert.run.formulations.accelerators import Accelerators
 from dalembert.run.formulations.choice import Choice
-from dalembert.run.formulations.fall_back import native_accelerator, settle
+from dalembert.run.formulations.fall_back import accelerate_rechosen, settle
 from dalembert.run.formulations.partition import Partition, check_names, choose_partition
 from dalembert.run.formulations.partition_loops import form_partition, leave_partition, places, room
 from dalembert.run.right_hand_side import Equations
@@ -60,9 +61,9 @@ class MinimalKane:
         """Floats and integers the native function works in."""
         return room(nu) + 2 * nu * nu + nu, nu
 
-    def accelerator(self, *, ideal: bool, unrolled: bool) -> Any:
-        """The native function that finds the accelerations."""
-        return native_accelerator(self, accelerate, ideal=ideal, unrolled=unrolled)
+    def accelerators(self) -> Accelerators:
+        """The native functions that find the accelerations."""
+        return Accelerators(accelerate_rechosen, accelerate)
 
 
 @jit(i8(Plan, Floats, i8, i8))

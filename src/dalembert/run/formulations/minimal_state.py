@@ -24,8 +24,9 @@ from dalembert.equations.system import System
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_correct, call_kernel, correct_type, f8, i8, ints_at, move
 from dalembert.run.evaluate import load_state
+from dalembert.run.formulations.accelerators import Accelerators
 from dalembert.run.formulations.choice import RECHOOSE, Choice
-from dalembert.run.formulations.fall_back import native_accelerator
+from dalembert.run.formulations.fall_back import accelerate_rechosen
 from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
 from dalembert.run.formulations.law_graphs import Iteration
 from dalembert.run.formulations.minimal_kane import MinimalKane, accelerate
@@ -70,11 +71,9 @@ class MinimalState:
         """The graph of Newton's method: that of `LagrangeMultipliers`."""
         return LagrangeMultipliers().iteration(system)
 
-    def accelerator(self, *, ideal: bool, unrolled: bool) -> Any:
-        """The native function that finds the accelerations."""
-        if not ideal:
-            return accelerate_partitioned
-        return native_accelerator(self, accelerate, ideal=ideal, unrolled=unrolled)
+    def accelerators(self) -> Accelerators:
+        """The native functions that find the accelerations."""
+        return Accelerators(accelerate_rechosen, accelerate, accelerate_partitioned)
 
     def eliminator(self) -> Any:
         """The native function that makes u_D follow."""

@@ -16,8 +16,9 @@ from dalembert.equations.system import System
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8, ints_at, move
 from dalembert.run.evaluate import finish_rates, load_equations
+from dalembert.run.formulations.accelerators import Accelerators
 from dalembert.run.formulations.choice import Choice
-from dalembert.run.formulations.fall_back import native_accelerator, settle
+from dalembert.run.formulations.fall_back import accelerate_rechosen, settle
 from dalembert.run.formulations.partition import Partition, check_names, choose_partition
 from dalembert.run.formulations.partition_loops import form_partition, leave_partition, places, room
 from dalembert.run.right_hand_side import Equations
@@ -64,9 +65,9 @@ class NonminimalKane:
         """Floats and integers the native function works in."""
         return room(nu) + nu * nu, 2 * nu
 
-    def accelerator(self, *, ideal: bool, unrolled: bool) -> Any:
-        """The native function that finds the accelerations."""
-        return native_accelerator(self, accelerate, ideal=ideal, unrolled=unrolled)
+    def accelerators(self) -> Accelerators:
+        """The native functions that find the accelerations."""
+        return Accelerators(accelerate_rechosen, accelerate)
 
 
 @jit(i8(Plan, Floats))

@@ -15,8 +15,9 @@ from dalembert.equations.laws import implied_rows
 from dalembert.equations.mechanics import Mechanics, rows_of
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
+from dalembert.run.formulations.accelerators import Accelerators
 from dalembert.run.formulations.choice import Choice, choose
-from dalembert.run.formulations.fall_back import native_accelerator
+from dalembert.run.formulations.fall_back import accelerate_rechosen
 from dalembert.run.formulations.law_graphs import Iteration, staged_rows
 from dalembert.run.formulations.nonideal import accelerate_nonideal
 from dalembert.run.formulations.null_space_loops import accelerate_full, accelerate_reduced, room
@@ -66,12 +67,10 @@ class NullSpace:
             )
         return _with_reactions(system.mechanics)
 
-    def accelerator(self, *, ideal: bool, unrolled: bool) -> Any:
-        """The native function that finds the accelerations."""
-        if not ideal:
-            return accelerate_nonideal
+    def accelerators(self) -> Accelerators:
+        """The native functions that find the accelerations."""
         loops = accelerate_reduced if self.reduced else accelerate_full
-        return native_accelerator(self, loops, ideal=ideal, unrolled=unrolled)
+        return Accelerators(accelerate_rechosen, loops, accelerate_nonideal)
 
 
 def _solve_reduced(e: Equations, Y: ca.SX, D: ca.SX, R: ca.SX, b: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:

@@ -17,8 +17,9 @@ from dalembert.equations.system import System
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, i8, move
 from dalembert.run.evaluate import finish_rates, load_equations
+from dalembert.run.formulations.accelerators import Accelerators
 from dalembert.run.formulations.choice import Choice
-from dalembert.run.formulations.fall_back import native_accelerator
+from dalembert.run.formulations.fall_back import accelerate_rechosen
 from dalembert.run.formulations.g_inverses import (
     Inverse,
     accelerate_with,
@@ -73,12 +74,12 @@ class UdwadiaKalaba:
         """Floats and integers the native function works in."""
         return 2 * (nu + nc) * nu + (nu + nc) * (nu + nc) + 4 * (nu + nc), 0
 
-    def accelerator(self, *, ideal: bool, unrolled: bool) -> Any:
-        """The native function that finds the accelerations."""
+    def accelerators(self) -> Accelerators:
+        """The native functions that find the accelerations."""
         loops = accelerate
         if self.g_inverse is not None or self.least_squares_inverse is not None:
             loops = accelerate_with(self.g_inverse or moore_penrose, self.least_squares_inverse or moore_penrose)
-        return native_accelerator(self, loops, ideal=ideal, unrolled=unrolled)
+        return Accelerators(accelerate_rechosen, loops)
 
 
 @jit(i8(Floats, i8, i8, i8, i8))

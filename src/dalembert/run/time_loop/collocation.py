@@ -25,7 +25,7 @@ Rates = Callable[[float, np.ndarray], np.ndarray]
 Move = Callable[[float, np.ndarray], np.ndarray]
 
 
-class Rule(NamedTuple):
+class GaussRule(NamedTuple):
     """Nodes (s,), coefficients a_k of rates at the nodes (s, s), and integrals up to the nodes (s, s)."""
 
     nodes: np.ndarray
@@ -34,13 +34,13 @@ class Rule(NamedTuple):
 
 
 @functools.cache
-def gauss(s: int) -> Rule:
+def gauss(s: int) -> GaussRule:
     """The rule of s stages on 0 .. 1."""
     x, w = np.polynomial.legendre.leggauss(s)
     degrees = np.arange(s)
     values = np.polynomial.legendre.legvander(x, s - 1)
     spectrum = (2 * degrees[:, None] + 1) * values.T * (w / 2)
-    return Rule((x + 1) / 2, spectrum, integrated((x + 1) / 2, s) @ spectrum)
+    return GaussRule((x + 1) / 2, spectrum, integrated((x + 1) / 2, s) @ spectrum)
 
 
 def integrated(theta: np.ndarray, count: int) -> np.ndarray:

@@ -1,0 +1,210 @@
+"""What a compiled system consists of: names, rows, sizes and functions; frozen and picklable."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.equations.checks.inertia import Carrier, Inertias
+from dalembert.equations.functions import Functions
+from dalembert.equations.instants import Kinks
+from dalembert.equations.kernels import Kernels, found
+from dalembert.equations.laws import Row, are_algebraic, are_ideal, count_curved, have_friction, implied_rows
+from dalembert.equations.mechanics import Mechanics
+from dalembert.equations.naming import finite_number, name_of
+from dalembert.equations.quantities import STATED, Quantity
+from dalembert.errors import UnknownNameError
+from dalembert.model.statement import Statement
+from dalembert.native.kernel import Kernel
+
+Named = Mapping[Any, float]
+LARGE = 500  # speeds and constraints
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What can be drawn: names of points and bodies with a position, and polylines with their point counts."""
+
+    points: tuple[str, ...]
+    bodies: tuple[str, ...]
+    lines: tuple[tuple[str, int], ...]
+    planar: bool
+
+
+@dataclass(frozen=True, eq=False)
+class SystemFacts:
+    """What a system consists of, and what follows at once.
+
+    Sizes: `nq` coordinates, `nu` speeds, `nc` constraint rows (position first, then velocity, then acceleration).
+    `rows` tell by which law each multiplier acts. `works` is True if something can change the energy,
+    `trivial_kinematics` if q' = u, in order. `functions` are what kernels compute, made of the `mechanics`.
+    """
+
+    name: str
+    coordinates: tuple[str, ...]
+    speeds: tuple[str, ...]
+    parameters: tuple[str, ...]
+    parameter_defaults: tuple[float, ...]
+    unknowns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    invariants: tuple[str, ...]
+    guess: tuple[float, ...]
+    works: bool
+    singular_mass: bool
+    trivial_kinematics: bool
+    drawing: Drawing
+    particles: tuple[str, ...]
+    bodies: tuple[str, ...]
+    joints: tuple[str, ...]
+    carriers: tuple[Carrier, ...]
+    quantities: tuple[Quantity, ...]
+    kinks: tuple[Kinks, ...]  # instants known beforehand, in the order of the function "kinks"
+    functions: Functions = field(repr=False)
+    statement: Statement | None = field(default=None, repr=False)  # for symbolic equations; not pickled
+    kernels: Kernels = field(init=False, repr=False)  # what is made from it, shared with equal systems out of pickles
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kernels", Kernels(self.functions))
+
+    # -- sizes -----------------------------------------------------------------------------------------------------
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return len(self.coordinates)
+
+    @property
+    def nu(self) -> int:
+        """Number of speeds."""
+        return len(self.speeds)
+
+    @property
+    def nc(self) -> int:
+        """Number of constraint rows."""
+        return len(self.rows)
+
+    def count(self, level: str) -> int:
+        """Number of constraint rows of a level: "position", "velocity" or "acceleration"."""
+        return self._counts[level]
+
+    @cached_property
+    def _counts(self) -> Counter[str]:
+        return Counter(row.level for row in self.rows)
+
+    @property
+    def mechanics(self) -> Mechanics:
+        """The graphs of q', M, f, A, b and all that goes with them, of which every kernel is made."""
+        return self.functions.mechanics
+
+    @cached_property
+    def ideal(self) -> bool:
+        """Whether every multiplier acts along A, known from the state, and nothing comes with it: r = A^T la + c."""
+        return are_ideal(self.rows)
+
+    @cached_property
+    def friction(self) -> bool:
+        """Whether one of the reactions rubs."""
+        return have_friction(self.rows)
+
+    @cached_property
+    def algebraic(self) -> bool:
+        """Whether one of the unknowns follows from a law."""
+        return are_algebraic(self.rows)
+
+    @cached_property
+    def implied(self) -> tuple[int, ...]:
+        """The rows without a reaction, which the other equations keep once they hold."""
+        return implied_rows(self.rows)
+
+    @cached_property
+    def curved(self) -> int:
+        """Number of acceleration rows if one of them is not linear in u', else 0; A u' = b needs u' for them."""
+        return count_curved(self.rows)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether matrices of all speeds and constraints are taken by their nonzeros wherever that is possible."""
+        return self.nu + self.nc > LARGE
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        """Names of the constraint rows, in the order of the multipliers."""
+        return tuple(row.name for row in self.rows)
+
+    # -- names -----------------------------------------------------------------------------------------------------
+
+    def parameter_values(self, changes: Named | None = None) -> np.ndarray:
+        """Parameter values (np,): the defaults with `changes`, keyed by symbol or name.
+
+        Raises `OptionError` if they make a mass or an inertia negative, or zero where it is not zero by default.
+        """
+        values = np.array(self.parameter_defaults, dtype=float)
+        for key, value in (changes or {}).items():
+            name = name_of(key)
+            if name not in self.parameters:
+                raise UnknownNameError(name, self.parameters, f"the parameters of `{self.name}`")
+            number = finite_number(value, f"parameter `{name}`")
+            values[self.parameters.index(name)] = number
+        if changes and any(values[k] != self.parameter_defaults[k] for k in self._weighty):
+            inertias = Inertias(self.carriers, self.functions["inertias"], self.parameters)
+            inertias.check(np.array(self.parameter_defaults, dtype=float), values)
+        return values
+
+    @cached_property
+    def _weighty(self) -> tuple[int, ...]:
+        """Indices of the parameters that masses and inertias depend on."""
+        return Inertias(self.carriers, self.functions["inertias"], self.parameters).reads
+
+    @cached_property
+    def named_quantities(self) -> dict[str, tuple[Quantity, int | None]]:
+        """What can be read by name besides the variables: the quantity, and which component of it (None: all)."""
+        parts = {column: (q, k) for q in self.quantities for k, column in enumerate(q.columns)}
+        return {**parts, **{q.name: (q, None) for q in self.quantities}}
+
+    @property
+    def outputs(self) -> tuple[Quantity, ...]:
+        """What `Model.output` named."""
+        return tuple(q for q in self.quantities if q.group == STATED)
+
+    # -- kernels ---------------------------------------------------------------------------------------------------
+
+    def kernel(self, name: str) -> Kernel:
+        """The machine code of one of `functions`, compiled or loaded from the cache when first asked for."""
+        return self.kernels.kernel(name)
+
+    def derived_kernel(self, name: str, build: Callable[[], ca.Function]) -> Kernel:
+        """The machine code of a function made from this system by a later stage, kept here under `name`.
+
+        The name tells the function from those of other makers: an equal one gives what was kept, not what is built.
+        """
+        return self.kernels.compiled(name, build)
+
+    def known_kernel(self, name: str) -> Kernel | None:
+        """What `derived_kernel` has kept under `name`; None if nobody had it compiled."""
+        return self.kernels.known(("kernel", name))
+
+    def optional_kernel(self, name: str, build: Callable[[], ca.Function | None]) -> Kernel | None:
+        """As `derived_kernel`, for a function that is left out where it would be too long or has nothing to do."""
+        return self.kernels.compiled(name, build)
+
+    def kept(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What a later stage makes from the content of this system, made once; it must not refer to the system."""
+        return self.kernels.kept(key, make)
+
+    # -- pickling --------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the statement: deep expressions do not pickle."""
+        apart = ("functions", "statement", "kernels")
+        facts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in apart}
+        return {**facts, "kernels": self.kernels.packed(facts)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kernels = found(*state["kernels"])
+        self.__dict__.update(state, kernels=kernels, functions=kernels.functions, statement=None)

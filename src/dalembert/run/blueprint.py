@@ -1,0 +1,158 @@
+"""What engines of one system, formulation and drift control share: the arrays laid out, native functions composed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.errors import PairingError
+from dalembert.native.jit import address_of
+from dalembert.native.plan import lay_out
+from dalembert.native.types import Record
+from dalembert.native.workspace import Workspace
+from dalembert.run.evaluate import feed_back, leave
+from dalembert.run.formulations.accelerators import accelerator_of
+from dalembert.run.formulations.choice import Choice
+from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted, accelerate_sparse
+from dalembert.run.ingredients import Drift, Eliminating, Formulation, Iterating
+from dalembert.run.right_hand_side import feedback_function
+from dalembert.run.sizing import lay_out_sizing
+from dalembert.run.solver_choice import is_sparse
+from dalembert.run.variations import Columns, correct_varied, sides_function, tangent_function
+from dalembert.solve.dense import DENSE
+from dalembert.solve.sparse import SPARSE
+from dalembert.solve.sparse_layout import lay_out_sparse
+from dalembert.solve.unsymmetric import UNSYMMETRIC
+
+
+class Solve(NamedTuple):
+    """The addresses that go with a static choice: of the motion kernel (0 if there is none) and of the accelerator."""
+
+    motion: int
+    accelerate: int
+
+
+@dataclass
+class Blueprint:
+    """What all engines of one system, formulation and drift control have in common: the arrays as laid out, addresses.
+
+    `feedback` names the feedback of the drift control, empty if there is none. `solves` are known by choice. `whole` is
+    the choice of all constraints and no partition, with its solve, once that was made. Where it is good it would be
+    chosen anyway, so the next engine starts from it without asking. No other choice is taken over from run to run.
+    """
+
+    work: Workspace
+    correct: Any
+    feedback: str
+    ones: np.ndarray  # sizes that an absolute atol is relative to
+    records: tuple[Record, ...] = ()  # what the plan refers to by address
+    solves: dict[Choice | None, Solve] = field(default_factory=dict)
+    whole: tuple[Choice, Solve] | None = None
+
+
+def blueprint_of(system: System, formulation: Formulation, drift: Drift, columns: Columns = ()) -> Blueprint:
+    """The blueprint, drawn when first asked for and kept with the system."""
+    key = (formulation, drift, columns) if columns else (formulation, drift)
+    try:
+        found = system.kernels.known(key)
+    except TypeError:  # options that are lists or arrays cannot be looked up
+        return _draw(system, formulation, drift, columns)
+    return found or system.kept(key, lambda: _draw(system, formulation, drift, columns))
+
+
+def _draw(system: System, formulation: Formulation, drift: Drift, columns: Columns) -> Blueprint:
+    sizes = {
+        "nq": system.nq, "nu": system.nu, "np": system.count("position"), "nv": system.count("velocity"),
+        "nc": system.nc, "ni": len(system.invariants), "works": int(system.works), "ideal": int(system.ideal),
+        "friction": int(system.friction), "curved": system.curved, "columns": len(columns),
+    }  # fmt: skip
+    options = drift.options(system, None)
+    sparse = is_sparse(system, formulation, drift)
+    if sparse:
+        pattern = system.mechanics.saddle_pattern
+        along = system.mechanics.invariant_gradients.T.sparsity()
+        sizes |= {"mass": len(pattern.mass_rows), "jacobian": len(pattern.columns), "gradients": along.nnz()}
+    dynamics = system.kernel("sparse_dynamics" if sparse else "dynamics")
+    work = lay_out(sizes, len(system.parameters), dynamics.n_out, options)
+    plan = work.plan
+    plan.dynamics = dynamics.address
+    plan.invariant = system.kernel("sparse_invariant" if sparse else "invariant").address
+    for name in ("residual", "displacement", "energy"):
+        setattr(plan, name, system.kernel(name).address)
+    plan.newton = system.kernel("newton").address if system.curved and not system.algebraic else 0
+    floats, ints = formulation.workspace(system.nu, system.nc)
+    work.reserve(plan, {"work": max(floats, drift.workspace(system))}, {"work_ints": ints})  # never in use together
+    for name, kernel in ({} if sparse else drift.kernels(system)).items():  # sparse: its kernels are unrolled solves
+        setattr(plan, name, 0 if kernel is None else kernel.address)
+    correct, feedback = drift.corrector(), drift.feedback(system)
+    if feedback is not None:
+        reading = system.derived_kernel(f"feedback {feedback.name}", lambda: feedback_function(system, feedback))
+        plan.feedback_kernel = reading.address
+    if not system.ideal:
+        work.reserve(plan, ints={"implied_rows": len(system.implied)})
+        work.ints[plan.implied_rows :][: len(system.implied)] = system.implied
+        plan.implied = len(system.implied)
+        _iterate(system, formulation, work)
+    # Until a choice is made, see `Engine.choose`; there is none if reactions are not ideal.
+    first = accelerate_pivoted if system.ideal else accelerator_of(formulation, system, None)
+    records: list[Record] = [lay_out_sizing(system, work, sparse=sparse)]
+    if sparse:
+        first, counts = accelerate_sparse, [sizes["np"], sizes["np"] + sizes["nv"], sizes["nc"]]
+        rows = np.array(along.colind(), dtype=np.int64), np.array(along.row(), dtype=np.int64)
+        records += lay_out_sparse(work, pattern, counts, soft=system.singular_mass, invariants=rows)
+    plan.accelerate, plan.correct = first.address, correct.address
+    plan.feedback = (leave if feedback is None else feed_back).address
+    solver = DENSE if system.ideal else UNSYMMETRIC
+    plan.factor, plan.solve = solver.factor.address, solver.solve.address
+    metric = SPARSE if sparse else DENSE
+    plan.factor_metric, plan.solve_metric = metric.factor.address, metric.solve.address
+    if isinstance(formulation, Eliminating):
+        correct = _eliminate(system, formulation, work)
+    if columns:
+        _carry_along(system, work, drift, columns)
+    ones = np.ones(system.nq + system.nu + 1)
+    plan.units = address_of(ones)
+    return Blueprint(work, correct, "" if feedback is None else feedback.name, ones, tuple(records))
+
+
+def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:
+    """Have native code solve by Newton's method where laws or the formulation ask for it."""
+    form = formulation.iteration(system) if isinstance(formulation, Iterating) else None
+    if form is None:
+        if system.algebraic:
+            accelerator_of(formulation, system, None)  # refuses, saying why
+            raise PairingError(
+                f"{type(formulation).__name__} does not solve laws such as those of `{system.name}`; use "
+                "LagrangeMultipliers()"
+            )
+        return
+    kernel = system.derived_kernel(f"iteration {type(formulation).__name__}", form.function)
+    plan, n = work.plan, form.w.shape[0]
+    plan.iteration, plan.unknowns = kernel.address, n
+    sizes = {"in": kernel.n_in, "out": kernel.n_out, "matrix": n * n, "scale": 2 * n, "step": n}
+    work.reserve(plan, {f"iteration_{name}": size for name, size in sizes.items()}, {"iteration_order": n})
+
+
+def _eliminate(system: System, formulation: Eliminating, work: Workspace) -> Any:
+    """Have native code eliminate speeds; returns the corrector."""
+    plan, speeds, correct = work.plan, system.kernel("speeds"), formulation.corrector()
+    work.reserve(plan, {"speed_rows": speeds.n_out})
+    plan.speeds, plan.eliminate = speeds.address, formulation.eliminator().address
+    plan.correct_drift, plan.correct = plan.correct, correct.address
+    return correct
+
+
+def _carry_along(system: System, work: Workspace, drift: Drift, columns: Columns) -> None:
+    """Have the workspace of an engine carry derivatives along: their kernels, and the correction onto the tangents."""
+    plan, feedback, options = work.plan, drift.feedback(system), len(drift.options(system, None))
+    name = f"{columns} {options}"
+    plan.sides_kernel = system.derived_kernel(
+        f"variation sides {name} {feedback and feedback.name}",
+        lambda: sides_function(system, columns, feedback, options),
+    ).address
+    tangent = system.optional_kernel(f"variation tangent {name}", lambda: tangent_function(system, columns, options))
+    plan.onto_tangent = 0 if tangent is None else tangent.address
+    plan.plain_correct, plan.correct = plan.correct, correct_varied.address
