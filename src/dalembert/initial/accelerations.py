@@ -34,7 +34,7 @@ SOLVED = 1e-6  # relative error above which no acceleration satisfies all equati
 def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> State:
     """The state with these positions and velocities, its accelerations and multipliers solved for."""
     found = _accelerations()(system, t, q, u, parameters)
-    check_degeneracy(system, t, q, u, parameters, found.scales)
+    check_degeneracy(system, t, q, u, parameters, found.sizes)
     if found.status:
         starts = np.array([row.law.start if isinstance(row.law, Algebraic) else 0.0 for row in system.rows])
         state = State(system, float(t), q, u, np.zeros(system.nu), starts, parameters)

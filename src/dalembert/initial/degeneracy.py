@@ -16,7 +16,6 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -27,9 +26,6 @@ from dalembert.errors import InitialStateError
 from dalembert.initial.dependence import DEPENDENT
 from dalembert.initial.request import measured
 from dalembert.native.kernel import Kernel
-
-if TYPE_CHECKING:
-    from dalembert.run.scales import Scales
 
 BESIDE = 1e-3  # distance at which a row is looked at again, relative to the size of the variables and at least this
 FAINT = 1e-2  # a gradient below this fraction of the one beside the state is worth a closer look
@@ -71,37 +67,38 @@ class Surface:
 
 
 def degenerate_rows(
-    system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray, scales: Scales | None = None
+    system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray, sizes: np.ndarray | None = None
 ) -> tuple[str, ...]:
     """Names of the position and velocity rows whose gradient vanishes wherever they hold, near a state.
 
-    `scales` are the sizes in that state, if they are known.
+    `sizes` (nq + nu,) are those of coordinates and speeds in that state, if they are known.
     """
     faintest = system.optional_kernel("faintest gradient", lambda: _faintest_gradient(system))
     if faintest is None:
         return ()
-    scales = measured()(system, t, q, u, parameters, 0.0) if scales is None else scales
-    x = np.concatenate([(t,), q, u, parameters, scales.values[: len(q) + len(u)]])
+    if sizes is None:
+        sizes = measured()(system, t, q, u, parameters, 0.0).values[: len(q) + len(u)]
+    x = np.concatenate([(t,), q, u, parameters, sizes])
     if not faintest(x).min() < FAINT**2:  # as it is at almost every state
         return ()
-    x = x[: -len(q) - len(u)]
+    x = x[: -len(sizes)]
     nq, nu, n_p, n_v = system.nq, system.nu, system.count("position"), system.count("velocity")
     names = system.constraint_names
     found: list[str] = []
     if n_p:
         n = n_p + len(system.invariants)
-        found += _search(Surface(names, system.kernel("assembly"), x, 1, nq, n, n, range(n_p), scales.q))
+        found += _search(Surface(names, system.kernel("assembly"), x, 1, nq, n, n, range(n_p), sizes[:nq]))
     if n_v:
         n = n_p + n_v
-        found += _search(Surface(names, system.kernel("speeds"), x, 1 + nq, nu, n, n + nq, range(n_p, n), scales.u))
+        found += _search(Surface(names, system.kernel("speeds"), x, 1 + nq, nu, n, n + nq, range(n_p, n), sizes[nq:]))
     return tuple(found)
 
 
 def check_degeneracy(
-    system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray, scales: Scales | None = None
+    system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray, sizes: np.ndarray | None = None
 ) -> None:
     """Raise `InitialStateError` naming the rows whose gradient vanishes wherever they hold."""
-    found = degenerate_rows(system, t, q, u, parameters, scales)
+    found = degenerate_rows(system, t, q, u, parameters, sizes)
     if found:
         raise InitialStateError(f"`{system.name}`: {describe(found)}", conflicting=found)
 

@@ -84,9 +84,9 @@ class Stage:
         work.ints[:] = np.concatenate([self.level.place, self.free, self.level.turns, self.pick])
         value = self.target if start is None else start
         mem[plan.input : plan.input + len(self.x)] = self.x
-        rows = np.zeros(total)
-        rows[: len(self.row_sizes)] = self.row_sizes
-        given = np.concatenate([self.target, value, self.low, self.high, self.sizes, self.wanted, rows[self.pick]])
+        least = np.zeros(total)
+        least[: len(self.row_sizes)] = self.row_sizes
+        given = np.concatenate([self.target, value, self.low, self.high, self.sizes, self.wanted, least[self.pick]])
         mem[plan.target : plan.target + len(given)] = given
         worst = steps.evaluate.call(*work.numbers)
         if m and not (start is None and worst <= CONSISTENT) and self.free.any():

@@ -20,7 +20,9 @@ SOLVED_BY = LagrangeMultipliers(), NoCorrection()
 
 
 class Accelerations(NamedTuple):
-    """u' (nu,), la (nc,), A u' - b (nc,) relative to its terms, the relative error of the balance, status and sizes.
+    """u' (nu,), la (nc,), A u' - b (nc,) relative to its terms, the relative error of the balance, the status.
+
+    `sizes` (nq + nu,) are those of coordinates and speeds in the state.
 
     The error of the balance is not finite where u', la, M, f or A is not, nor is anything else to be believed then.
     """
@@ -30,7 +32,7 @@ class Accelerations(NamedTuple):
     acceleration: np.ndarray
     balance: float
     status: Status
-    scales: Scales
+    sizes: np.ndarray
 
 
 def evaluate_samples(system: System, parameters: np.ndarray, t: np.ndarray, z: np.ndarray) -> Evaluation:
@@ -56,10 +58,10 @@ def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parame
     out = np.zeros(nu + 2 * nc + 1)
     bench.plan.unsolved = 0
     complete.call(*bench.state(t), address_of(out), out.size)
-    status, scales = Status(bench.plan.unsolved), bench.scales()
+    status, sizes = Status(bench.plan.unsolved), bench.sizes[: system.nq + nu].copy()
     if system.ideal:  # other laws begin with what they found last, which must not matter here
         bench.put_back(system)
-    return Accelerations(out[:nu], out[nu : nu + nc], out[nu + nc : -1], float(out[-1]), status, scales)
+    return Accelerations(out[:nu], out[nu : nu + nc], out[nu + nc : -1], float(out[-1]), status, sizes)
 
 
 class _Bench:
@@ -70,7 +72,7 @@ class _Bench:
         self.plan, mem = self.work.plan, self.work.mem
         first, self.shape = self.plan.xu + system.nu, (system.nq, system.nu, self.plan.np)
         self._parameters = mem[first : first + len(system.parameters)]
-        self._sizes = mem[self.plan.sizes : self.plan.row_sizes + 2 * self.plan.np + self.plan.nv + 1]
+        self.sizes = mem[self.plan.sizes : self.plan.row_sizes + 2 * self.plan.np + self.plan.nv + 1]
         self._z = np.zeros(system.nq + system.nu)
         self._state = address_of(self._z), self._z.size
 
@@ -95,4 +97,4 @@ class _Bench:
         return *self.work.numbers, t, *self._state
 
     def scales(self) -> Scales:
-        return Scales(self._sizes.copy(), *self.shape)
+        return Scales(self.sizes.copy(), *self.shape)

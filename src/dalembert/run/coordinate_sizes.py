@@ -10,7 +10,7 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
 from dalembert.run.sizing import sizing_at
 
-NOISE = 1e-9  # lengths below this part of the way travelled in the time of a run are round-off
+NOISE = 1e-9  # lengths below this part of others, or of the way travelled in the time of a run, are round-off
 TRAVELLED = 0.1  # share of that way that is their size then
 NUDGE = 1e-6  # part of that way by which to move, to see what forces do
 
@@ -174,6 +174,9 @@ def measure_coordinates(plan, mem, z, span):
         energy = _largest_energy(plan, mem, ANGLE)
     if energy == 0.0 and plan.np:
         energy = _at_a_distance(plan, mem, z, kind)
+    free = _largest_energy(plan, mem, FREE)
+    if energy <= NOISE**2 * free:
+        energy = free
     way = _travelled(plan, mem, kind, span)
     if energy <= NOISE**2 * way:
         energy = TRAVELLED**2 * _travelled(plan, mem, kind, min(span, _period(plan, mem, z, kind, way)))

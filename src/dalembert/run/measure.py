@@ -97,6 +97,16 @@ def _measure_rows(plan, mem):
     return 0
 
 
+@jit(i8(Plan, Floats, f8, Floats, f8))
+def _measure_state(plan, mem, t, z, span):
+    """Sizes of coordinates, speeds and energies, and the rate, in the state z at time t."""
+    load_state(plan, mem, t, z)
+    _evaluate(plan, mem)
+    measure_coordinates(plan, mem, z, span)
+    mem[plan.row_sizes + 2 * plan.np + plan.nv] = _measure_speeds(plan, mem, span)
+    return 0
+
+
 @jit(f8(Plan, Floats, f8, Floats, f8))
 def measure(plan, mem, t, z, span):
     """Sizes in the state z = (q, u) at time t into `sizes`; `span` is the length of the run, 0 if there is none.
@@ -104,10 +114,7 @@ def measure(plan, mem, t, z, span):
     Returns the largest residual of a position or velocity constraint there, relative to the size of its row.
     """
     n_rows = 2 * plan.np + plan.nv
-    load_state(plan, mem, t, z)
-    _evaluate(plan, mem)
-    measure_coordinates(plan, mem, z, span)
-    rate = _measure_speeds(plan, mem, span)
+    _measure_state(plan, mem, t, z, span)
     for k in range(n_rows):
         mem[plan.row_sizes + k] = 0.0
     _measure_rows(plan, mem)
@@ -117,18 +124,18 @@ def measure(plan, mem, t, z, span):
     _measure_rows(plan, mem)
     for k in range(n_rows):
         mem[plan.row_sizes + k] = positive(mem[plan.row_sizes + k])
-    mem[plan.row_sizes + n_rows] = rate
     return violation(plan, mem, t, z)
 
 
 @jit(i8(Plan, Floats, f8, Floats, Floats))
 def complete(plan, mem, t, z, out):
-    """Sizes; then u' (nu), la (nc), acceleration residuals (nc), balance residual by one call of the accelerator.
+    """u' (nu), la (nc), acceleration residuals (nc), balance residual by one call of the accelerator.
 
+    Leaves the sizes of coordinates and speeds in mem, not those of rows.
     For accelerators that leave the equations they solved in mem; the unrolled ones do not.
     """
     nu, nc = plan.nu, plan.nc
-    measure(plan, mem, t, z, 0.0)
+    _measure_state(plan, mem, t, z, 0.0)
     load_state(plan, mem, t, z)
     call_accelerate(plan.accelerate, (plan, mem))
     move(out, 0, mem, plan.udot, nu)
