@@ -84,9 +84,10 @@ class Stage:
         work.ints[:] = np.concatenate([self.level.place, self.free, self.level.turns, self.pick])
         value = self.target if start is None else start
         mem[plan.input : plan.input + len(self.x)] = self.x
-        least = np.zeros(total)
-        least[: len(self.row_sizes)] = self.row_sizes
-        given = np.concatenate([self.target, value, self.low, self.high, self.sizes, self.wanted, least[self.pick]])
+        least = self.row_sizes
+        if not m == total == len(least):  # not every row of the level, or some that have no least size
+            least = np.concatenate([least, np.zeros(total - len(least))])[self.pick]
+        given = np.concatenate([self.target, value, self.low, self.high, self.sizes, self.wanted, least])
         mem[plan.target : plan.target + len(given)] = given
         worst = steps.evaluate.call(*work.numbers)
         if m and not (start is None and worst <= CONSISTENT) and self.free.any():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,59 +42,49 @@ def evaluate_samples(system: System, parameters: np.ndarray, t: np.ndarray, z: n
 
 def measured(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray, span: float) -> Scales:
     """The sizes of coordinates, speeds and rows in a state; `span` is the length of the run, 0 if there is none."""
-    bench = _Bench.take(system)
-    bench.load(q, u, parameters)
-    measure.call(*bench.state(t), span)
-    found = bench.scales()
-    bench.put_back(system)
+    free = system.kept("benches", list)
+    bench = _taken(free, system)
+    measure.call(*bench.loaded(t, q, u, parameters), span)
+    found = Scales(bench.sizes.copy(), *bench.shape)
+    free.append(bench)
     return found
 
 
 def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> Accelerations:
     """What follows from positions and velocities; redundant constraints get the least multipliers."""
-    bench = _Bench.take(system)
-    bench.load(q, u, parameters)
-    nu, nc = system.nu, system.nc
+    free = system.kept("benches", list)
+    bench = _taken(free, system)
+    nu, nc = len(u), system.nc
     out = np.zeros(nu + 2 * nc + 1)
     bench.plan.unsolved = 0
-    complete.call(*bench.state(t), address_of(out), out.size)
-    status, sizes = Status(bench.plan.unsolved), bench.sizes[: system.nq + nu].copy()
+    complete.call(*bench.loaded(t, q, u, parameters), address_of(out), out.size)
+    status, sizes = Status(bench.plan.unsolved), bench.sizes[: len(q) + nu].copy()
     if system.ideal:  # other laws begin with what they found last, which must not matter here
-        bench.put_back(system)
+        free.append(bench)
     return Accelerations(out[:nu], out[nu : nu + nc], out[nu + nc : -1], float(out[-1]), status, sizes)
 
 
 class _Bench:
-    """A workspace for one state at a time; whoever has taken it has it alone."""
+    """A workspace for one state at a time, with its `sizes`; whoever has taken it has it alone."""
 
     def __init__(self, system: System) -> None:
-        self.work = system.kept("accelerations", lambda: blueprint_of(system, *SOLVED_BY)).work.copied()
-        self.plan, mem = self.work.plan, self.work.mem
+        self._work = system.kept("accelerations", lambda: blueprint_of(system, *SOLVED_BY)).work.copied()
+        self.plan, mem = self._work.plan, self._work.mem
         first, self.shape = self.plan.xu + system.nu, (system.nq, system.nu, self.plan.np)
-        self._parameters = mem[first : first + len(system.parameters)]
         self.sizes = mem[self.plan.sizes : self.plan.row_sizes + 2 * self.plan.np + self.plan.nv + 1]
+        self._parameters = mem[first : first + len(system.parameters)]
         self._z = np.zeros(system.nq + system.nu)
-        self._state = address_of(self._z), self._z.size
+        self._numbers, self._state = self._work.numbers, (address_of(self._z), self._z.size)
 
-    @classmethod
-    def take(cls, system: System) -> _Bench:
-        try:
-            found: _Bench = system.kept("benches", list).pop()
-        except IndexError:
-            return cls(system)
-        return found
-
-    def put_back(self, system: System) -> None:
-        system.kept("benches", list).append(self)
-
-    def load(self, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> None:
-        nq = len(q)
-        self._z[:nq], self._z[nq:] = q, u
+    def loaded(self, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> tuple[Any, ...]:
+        """Plan, mem, t and z of a state, as native functions take them."""
+        self._z[: len(q)], self._z[len(q) :] = q, u
         self._parameters[:] = parameters
+        return *self._numbers, t, *self._state
 
-    def state(self, t: float) -> tuple[int, int, int, float, int, int]:
-        """Plan, mem, t and z, as native functions take them."""
-        return *self.work.numbers, t, *self._state
 
-    def scales(self) -> Scales:
-        return Scales(self.sizes.copy(), *self.shape)
+def _taken(free: list[_Bench], system: System) -> _Bench:
+    try:
+        return free.pop()
+    except IndexError:
+        return _Bench(system)
