@@ -9,6 +9,9 @@ from sympy import cos, sin
 
 import dalembert as da
 from dalembert import problems
+from dalembert.problems.n_four_bar import n_four_bar
+from dalembert.solve.dense import DENSE
+from dalembert.solve.sparse import SPARSE
 
 
 class Units(NamedTuple):
@@ -224,3 +227,47 @@ def test_large_accelerations_are_no_false_alarm():
     assert motion.certificate.ok, motion.certificate
     angle = w * motion.t[-1]
     np.testing.assert_allclose(motion.q[-1, 2:], [np.cos(angle), np.sin(angle)], rtol=0, atol=1e-8)
+
+
+def test_the_solver_has_no_say_in_the_sizes():
+    problem = n_four_bar(4)
+    system = problem.system()
+    state = problem.state(system)
+    sparse, dense = (
+        system.simulate(state, 0.1, formulation=da.LagrangeMultipliers(solver=solver)).scales.values
+        for solver in (SPARSE, DENSE)
+    )
+    np.testing.assert_allclose(sparse, dense, rtol=1e-13, atol=0)
+
+
+def test_units_of_a_large_system():
+    """Over nonzeros, in `initial` too: a length that is a power of two changes no bit."""
+    problem = n_four_bar(150)
+    system = problem.system()
+    assert system.is_large
+    runs = []
+    for length in (1.0, 2.0**20):
+        parameters = {"L": length, "g": 9.81 * length}
+        given, guess = ({k: v * length for k, v in part.items()} for part in (problem.given, problem.guess))
+        state = system.initial(given, guess=guess, parameters=parameters)
+        runs.append(system.simulate(state, 0.1))
+        assert runs[-1].certificate.ok, runs[-1].certificate
+    assert runs[0].stats == runs[1].stats
+    np.testing.assert_array_equal(runs[0].q, runs[1].q / 2.0**20)
+
+
+@pytest.mark.parametrize("held", ["fixed", "revolute"])
+def test_stiff_beams_are_no_false_alarm(held):
+    """Forces of 1e8 cancel in the balance. A pin leaves no length in the constraints: sizes follow from the rest."""
+    model = da.Model("stiff beam")
+    beam = model.beams.cable(
+        "beam", start=[0, 0], end=[2, 0], elements=4, density=1.5, axial_stiffness=1e8, bending_stiffness=30.0
+    )
+    getattr(model.joints, held)("support", model.ground, beam.start)
+    model.gravity([0, -9.81])
+    system = model.compile()
+    state = system.initial({})
+    for integrator, t_end in ((da.GeneralizedAlpha(), 0.01), (da.DOP853(rtol=1e-8), 1e-4)):
+        motion = system.simulate(state, t_end, integrator=integrator)
+        assert motion.certificate.ok, motion.certificate
+    assert 1e-3 < motion.scales.q[0] < 1e2  # metres: the beam is 2 m long
