@@ -1,6 +1,8 @@
 # The project's verbs, for people and for CI alike. `make demo` and `make test` set up their own .venv first.
 PYTHON ?= python3
 BIN := .venv/bin
+# --no-compile: Python compiles what is imported when it is, which is a small part
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint requirements.lock --editable
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow test-checked lint types imports unit warmup wheel format docs bench bench-peers clean
@@ -8,7 +10,7 @@ BIN := .venv/bin
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
 
-demo: .venv/ready    ## the Appell-Hamel mechanism and the planar four-bar: certificates, figures and animations in out/
+demo: .venv/core    ## the Appell-Hamel mechanism and the planar four-bar: certificates, figures and animations in out/
 	@$(BIN)/dalembert run appell_hamel four_bar --out out
 
 test: .venv/ready lint types imports unit    ## everything CI checks
@@ -57,16 +59,20 @@ clean:    ## remove what the other verbs made
 	rm -rf docs/_build docs/_static docs/gallery docs/sg_execution_times.rst
 	rm -rf .venv out dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.venv/ready: pyproject.toml requirements.lock
+.venv/core: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("dalembert needs Python 3.11 or newer; set PYTHON=/path/to/it") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable ".[dev]"
+	$(INSTALL) ".[build]"
+	@touch $@
+
+.venv/ready: .venv/core
+	$(INSTALL) ".[dev]"
 	@touch $@
 
 .venv/peers: .venv/ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable ".[peers]"
+	$(INSTALL) ".[peers]"
 	@touch $@
 
 .venv/docs: .venv/ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable ".[docs]"
+	$(INSTALL) ".[docs]"
 	@touch $@

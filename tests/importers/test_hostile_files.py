@@ -115,9 +115,20 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
     assert ended.wait(60.0)
 
 
-def test_mutated_files_end_orderly(tmp_path):
+def exit_codes(tmp_path, seed, count):
+    """What `check` ends with for mutated files."""
     path, codes = tmp_path / "mutated.toml", set()
-    for text in islice(mutations(SEED), COUNT):
+    for text in islice(mutations(seed), count):
         path.write_text(text, encoding="utf-8", newline="")
         codes.add(check(path).exit_code)
-    assert codes == {0, 1}  # some of them are still models
+    return codes
+
+
+def test_mutated_files_end_orderly(tmp_path):
+    assert exit_codes(tmp_path, SEED, COUNT) == {0, 1}  # some of them are still models
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_ten_thousand_mutated_files_end_orderly(seed, tmp_path):
+    assert exit_codes(tmp_path, seed, 1000) == {0, 1}

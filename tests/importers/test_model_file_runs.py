@@ -86,6 +86,12 @@ def test_ring_of_parameters_is_named(fault_of):
     assert fault.startswith("line 7, column 5: [parameters] h: it is given in terms of itself (h -> k -> h)")
 
 
+@pytest.mark.parametrize("value", ["3/0", "sqrt(-2)", "log(k - k)"])
+def test_a_parameter_that_is_no_number_is_named(value, fault_of):
+    fault = fault_of(BALL.replace("g = 9.81", f'g = "{value}"').replace('y = "h"', "y = 2"))
+    assert f"[parameters] g: `{value}` is not a real number" in fault
+
+
 def test_ball_bounces_as_newton_says(read):
     """Falls 2 m, rebounds with half its speed: impacts at t1 and t1 + 2 e v1 / g."""
     event = '[[events]]\nexpression = "y"\ndirection = -1\nname = "floor"\nthen = { v = "-e*v" }\n'

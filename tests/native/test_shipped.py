@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from dalembert.errors import FileError
 from dalembert.native import engine_object, shipped
 
 ROOT = Path(__file__).parents[2]
@@ -77,7 +78,7 @@ def test_a_checkout_builds_its_own():
 def test_without_the_compiler_the_remedy_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "dalembert.native.compiler", None)
     monkeypatch.delattr("dalembert.native.compiler", raising=False)  # another test may have imported it
-    with pytest.raises(engine_object.FileError, match="pip install numba"):
+    with pytest.raises(FileError, match="pip install numba"):
         engine_object.build([])
 
 

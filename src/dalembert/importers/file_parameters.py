@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,7 +35,16 @@ def read_parameters(
     for name in _sorted(read):
         known = {s: numbers[s.name] for s in read[name].free_symbols if s.name in numbers}
         unread = any(isinstance(s, sp.Dummy) for s in read[name].free_symbols)
-        numbers[name] = 0.0 if unread else values.number(_plain(read[name].xreplace(known)), where.value(name))
+        value = sp.sympify(read[name].xreplace(known))
+        if value.is_number and not _is_real(value):
+            values.fault(
+                f"{where.value(name)}: `{brief(str(table[name]))}` is not a real number: it divides by zero, or "
+                "takes a root or a logarithm of what has none"
+            )
+            unread = True
+        numbers[name] = (
+            0.0 if unread else values.number(float(value) if value.is_number else str(value), where.value(name))
+        )
     dependent = {name: e for name, e in read.items() if e.free_symbols and not e.has(sp.Dummy)}
     return {name: numbers[name] for name in read}, dependent
 
@@ -43,14 +53,14 @@ def follow_changes(dependent: Mapping[str, sp.Expr], values: Mapping[str, float]
     """Values of parameters that depend on others, for changed `values` of all parameters."""
     now = dict(values)
     for name in _sorted(dependent):
-        now[name] = float(dependent[name].xreplace({s: sp.Float(now[s.name]) for s in dependent[name].free_symbols}))
+        value = dependent[name].xreplace({s: sp.Float(now[s.name]) for s in dependent[name].free_symbols})
+        now[name] = float(value) if _is_real(value) else math.nan  # the system names it
     return {name: now[name] for name in dependent}
 
 
-def _plain(e: sp.Expr) -> Any:
-    """A number as a file holds it, or the text of what is not one."""
-    e = sp.sympify(e)
-    return float(e) if e.is_number and not e.has(sp.I) else str(e)
+def _is_real(e: sp.Expr) -> bool:
+    """Whether it is a number, infinity included; division by zero and roots of negative numbers give none."""
+    return bool(e.is_number and sp.N(e).is_extended_real)
 
 
 def _sorted(expressions: Mapping[str, sp.Expr]) -> list[str]:

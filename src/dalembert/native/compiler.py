@@ -11,6 +11,7 @@ import contextlib
 import functools
 import re
 from collections.abc import Iterable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -21,6 +22,7 @@ from numba.core import cgutils
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.cpu import CPUContext
+from numba.core.funcdesc import PythonFunctionDescriptor
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic, typeof_impl
 
@@ -37,6 +39,7 @@ _MEANINGS = {
 _LLVM = {kinds.f8: "double", kinds.i8: "i64", kinds.u8: "i64"}
 _FIELDS = {"c_double": f8, "c_long": i8, "c_longlong": i8}
 _CHECKED = [False]  # whether bounds are checked in what is being compiled
+_ELSEWHERE: set[str] = set()  # symbols of functions that are only declared here: another process translates them
 
 
 @functools.cache
@@ -91,12 +94,27 @@ def dispatcher(native: Native, checked: bool) -> Any:  # noqa: FBT001 - part of 
 
     def compile_once(_types: Any) -> Any:
         if not made.overloads:
-            type(made).compile(made, signature)
+            if native.symbol in _ELSEWHERE:
+                made.overloads[signature.args] = _declared(native, signature)
+            else:
+                type(made).compile(made, signature)
             made.disable_compile()
         return made.get_overload(signature)
 
     made.compile = compile_once  # whatever types Numba asks for, there is the one signature
     return made
+
+
+def _declared(native: Native, signature: Any) -> Any:
+    """What Numba takes for a compiled function: its callers are linked with the symbol later."""
+    function = native.function
+    described = PythonFunctionDescriptor(
+        native=True, modname=function.__module__, qualname=function.__qualname__, unique_name=native.symbol,
+        doc=None, typemap={}, restype=signature.return_type, calltypes={}, args=(), kws=(), argtypes=signature.args,
+        mangler=lambda *_names, **_tags: native.symbol,
+    )  # fmt: skip
+    cpu_target.target_context.insert_user_function(function, described)
+    return SimpleNamespace(signature=signature, objectmode=False, entry_point=function, fndesc=described, library=None)
 
 
 @functools.cache
@@ -157,8 +175,19 @@ def _unlinked(*, checked: bool) -> Iterator[None]:
             JITCodeLibrary.finalize, CPUContext.get_executable = finalize, get_executable
 
 
-def compile_module(natives: Iterable[Native], *, checked: bool) -> Any:
-    """The module of native functions and all they call; each also as `c.symbol` for C callers."""
+def join(modules: Iterable[Any]) -> Any:
+    """One module of those that were translated, each function also as `c.symbol` for C callers."""
+    module = llvm.parse_assembly("")
+    for one in modules:
+        module.link_in(one)
+    symbols = [function.name for function in module.functions if function.name in NATIVE]
+    module.link_in(llvm.parse_assembly(_wrappers(symbols)))
+    return module
+
+
+def translate(natives: Iterable[Native], elsewhere: Iterable[Native], *, checked: bool) -> Any:
+    """The module of native functions and of those they call, but for what is translated `elsewhere`."""
+    _ELSEWHERE.update(native.symbol for native in elsewhere)
     with _unlinked(checked=checked):
         libraries: dict[int, Any] = {}
         for native in natives:
@@ -168,16 +197,14 @@ def compile_module(natives: Iterable[Native], *, checked: bool) -> Any:
         names: dict[str, str] = {}
         for symbol, native in NATIVE.items():
             for result in dispatcher(native, checked).overloads.values():
-                if id(result.library) in libraries:
+                if result.library is not None and id(result.library) in libraries:
                     names[result.fndesc.llvm_func_name] = symbol
     mangled = re.compile("|".join(re.escape(name) for name in sorted(names, key=len, reverse=True)))
     module = llvm.parse_assembly("")
     for library in libraries.values():
         module.link_in(llvm.parse_assembly(mangled.sub(lambda found: names[found.group()], library.get_llvm_str())))
-    module.link_in(llvm.parse_assembly(_wrappers(names.values())))
-    offered = {name for symbol in names.values() for name in (symbol, f"c.{symbol}")}
     for function in module.functions:  # Numba's own, among them wrappers for Python, which nobody calls
-        if not function.is_declaration and function.name not in offered:
+        if not function.is_declaration and function.name not in NATIVE:
             function.linkage = "internal"
     return module
 

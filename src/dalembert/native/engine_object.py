@@ -9,25 +9,20 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import pkgutil
 import sys
 import threading
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from llvmlite.binding import parse_bitcode
 
-from dalembert.errors import FileError
-from dalembert.native.jit import CHECKED, NATIVE, Native, Place, find_by, made_of
+from dalembert.native.jit import CHECKED, Native, Place, find_by, made_of
 from dalembert.native.kernel import create_machine, load_object, toolchain
 from dalembert.native.object_cache import ObjectCache
 from dalembert.native.shipped import find_object
+from dalembert.native.translation import PACKAGES, ROOT, find_compiler, is_own, own_functions, translate
 
-ROOT = Path(__file__).parent.parent
-PACKAGES = ("native", "solve", "run", "initial")  # folders whose sources make up the engine
 _ONE_AT_A_TIME = threading.RLock()
 
 
@@ -81,46 +76,20 @@ def engine() -> Library:
         return Library(code)
 
 
-def own_functions() -> list[Native]:
-    """All native functions of the package."""
-    for package in PACKAGES:
-        for module in pkgutil.walk_packages([str(ROOT / package)], f"dalembert.{package}."):
-            import_module(module.name)
-    return [native for native in NATIVE.values() if is_own(native)]
-
-
-def is_own(native: Native) -> bool:
-    """Whether a function belongs to this package."""
-    return native.function.__module__.startswith("dalembert.")
-
-
 def build(natives: list[Native]) -> bytes:
     """Compile native functions into one object for this machine."""
-    compiler = _compiler()
-    return _emit(compiler, compiler.compile_module(natives, checked=CHECKED), create_machine(level=3))
+    return _emit(translate(natives), create_machine(level=3))
 
 
 def build_for(processors: Iterable[str]) -> dict[str, bytes]:
     """The engine as one object for each family of processors, such as a wheel brings them."""
-    compiler = _compiler()
-    code = compiler.compile_module(own_functions(), checked=False).as_bitcode()
-    return {name: _emit(compiler, parse_bitcode(code), create_machine(3, name)) for name in processors}
+    code = translate(own_functions()).as_bitcode()
+    return {name: _emit(parse_bitcode(code), create_machine(3, name)) for name in processors}
 
 
-def _compiler() -> ModuleType:
-    try:
-        from dalembert.native import compiler
-    except ImportError as error:
-        raise FileError(
-            f"this installation has no machine code for these native functions on {sys.platform}; to compile them "
-            "Numba is needed: pip install numba"
-        ) from error
-    return compiler
-
-
-def _emit(compiler: ModuleType, module: Any, machine: Any) -> bytes:
+def _emit(module: Any, machine: Any) -> bytes:
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    compiler.optimise(module, machine)
+    find_compiler().optimise(module, machine)
     return machine.emit_object(module)
 
 

@@ -18,7 +18,6 @@ Measured on Zen 4 with LLVM 22, on the mass matrix and forces of chains of pendu
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import functools
 import hashlib
 import os
@@ -172,11 +171,7 @@ def create_machine(level: int = _CODEGEN_LEVEL, processor: str | None = None) ->
 def _libm_is_complete() -> bool:
     """True if every function object code may call is known to LLVM; MCJIT ends the process over an unknown one."""
     target()
-    name = "ucrtbase" if sys.platform == "win32" else ctypes.util.find_library("m")
-    try:
-        libm = ctypes.CDLL(name)
-    except OSError:
-        libm = ctypes.CDLL(None)
+    libm = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)  # Python itself is linked with it
     for symbol in emit.EXTERNAL_SYMBOLS:
         if llvm.address_of_symbol(symbol) is None:
             try:
