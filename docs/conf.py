@@ -49,6 +49,8 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"\.py$",
     "image_scrapers": ("out_folder",),
+    "capture_repr": ("_repr_html_",),
+    "nested_sections": False,
     "reset_modules": (),
     "download_all_examples": False,
     "remove_config_comments": True,

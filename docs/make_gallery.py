@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from dalembert.view.animation import Scene
 from dalembert.view.overview import picture_of
 
 HERE = Path(__file__).parent
+FAR = 8.0  # sizes of a mechanism: one that travels farther is followed
 FRAMES, FINE = 120, 480  # pictures, and points of a trail
 WIDTH, HEIGHT, MARGIN = 320, 220, 16
 SHORTEST, LONGEST, USUAL = 2.0, 8.0, 5.0  # seconds: shorter motions are shown slower, of longer ones the beginning
@@ -37,7 +39,20 @@ def picture(path: Path) -> str:
         picture_of(motion, motion.resampled(np.linspace(motion.t[0], motion.t[0] + span, count)).segments)
         for count in (FRAMES, FINE)
     )
-    return drawn(scene, fine, span)
+    return drawn(followed(scene), followed(fine), span)
+
+
+def followed(scene: Scene) -> Scene:
+    """The scene seen from beside a mechanism that travels far, or as it is; trails go with the mechanism."""
+    places = np.stack([track.positions for track in scene.tracks])  # (k, nt, 3)
+    size = np.ptp(places, axis=0).max()
+    way = places.mean(axis=0) - places.mean(axis=0)[0]
+    way[:, 2] = 0.0
+    if size == 0.0 or np.abs(way).max() < FAR * size:  # of a single body nothing would seem to move
+        return scene
+    tracks = tuple(replace(track, positions=track.positions - way) for track in scene.tracks)
+    lines = tuple(replace(line, points=line.points - way[:, None]) for line in scene.lines)
+    return replace(scene, tracks=tracks, lines=lines)
 
 
 def drawn(scene: Scene, fine: Scene, span: float) -> str:

@@ -110,7 +110,7 @@ READING = (
     Mistake("motion.at(np.linspace(0, 1, 5))", "motion.sample('x', times)"),
     Mistake("motion.at(2.0)", "times must lie within the motion"),
     Mistake('motion.plot(["x", "y"])', "motion.plot(names=['x', 'y'])"),
-    Mistake('motion.animate("out.gif")', "motion.animate('out.html')"),
+    Mistake('motion.animate("out.avi")', "motion.animate('out.html')"),
     Mistake('motion.save("out.csv")', "motion.to_csv('out.csv')"),
     Mistake('da.from_sympy("four_bar")', "hand in the KanesMethod, LagrangesMethod or System itself"),
 )

@@ -31,14 +31,18 @@ def main(folder: Path) -> dict[str, da.Motion]:
         print(state)
         runs[problem.name] = system.simulate(state, problem.t_end, t_eval=np.linspace(0.0, problem.t_end, 601))
     folder.mkdir(parents=True, exist_ok=True)
-    figure = Figure(figsize=(10, 6), layout="constrained")
-    top, bottom = figure.subplots(2, 3)
+    figure = Figure(figsize=(12, 6), layout="constrained")
+    top, bottom = ([figure.add_subplot(2, 4, 4 * row + k) for k in (1, 2, 3)] for row in (0, 1))
     m = runs["spatial_four_bar"]
-    quantities = {"angle [rad]": ["q1", "q2"], "angular velocity [rad/s]": ["u1", "u2"], "multiplier of (3.1)": ["rod"]}
+    quantities = {
+        "angle [rad]": ["q1", "q2"],
+        "angular velocity [rad/s]": ["u1", "u2"],
+        "multiplier of (3.1) [N/m]": ["rod"],
+    }
     for axes, (ylabel, names) in zip(top, quantities.items(), strict=True):
         for name, style in zip(names, ("-", "--"), strict=False):
             axes.plot(m.t, m[name], style, label=name)
-        axes.set(title="spatial four-bar", xlabel="t [s]", ylabel=ylabel)
+        axes.set(title=f"spatial four-bar: {', '.join(names)}", xlabel="t [s]", ylabel=ylabel)
         axes.margins(y=0.25)
         axes.legend(loc="upper right", ncols=2)
     m = runs["car"]
@@ -48,6 +52,8 @@ def main(folder: Path) -> dict[str, da.Motion]:
     bottom[1].set(title="steering angle", xlabel="t [s]", ylabel="theta [rad]")
     bottom[2].plot(m.t, m["Md"])
     bottom[2].set(title="steering moment", xlabel="t [s]", ylabel="Md [N m]")
+    for place, (name, times) in {4: ("spatial_four_bar", (0.0, 0.4, 0.8)), 8: ("car", (0.0, 2.0, 4.0))}.items():
+        da.plot_snapshots(runs[name], times, axes=figure.add_subplot(2, 4, place)).legend(fontsize="small")
     figure.savefig(folder / "consistent_starts.png", dpi=110)
     return runs
 

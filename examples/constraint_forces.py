@@ -32,6 +32,7 @@ def pendulum(*lengths: float) -> da.System:
     model.gravity([0, -9.81])
     for k, length in enumerate(lengths, 1):
         model.constrain(x**2 + y**2 - length**2, name=f"rod{k}")
+    model.line([[0, 0], [x, y]], name="rod")
     return model.compile()
 
 
@@ -69,12 +70,13 @@ def main(folder: Path) -> dict[str, object]:
     except da.InitialStateError as error:
         runs["refused"] = str(error)
     runs |= {"turning rod": turning_rod()} | {f"mu = {mu:g}": slope(mu) for mu in (0.0, 0.2, 0.4)}
-    figure = Figure(figsize=(11, 3.4), layout="constrained")
-    rods, turning, sliding = figure.subplots(1, 3)
+    figure = Figure(figsize=(13, 3.4), layout="constrained")
+    drawn, rods, turning, sliding = figure.subplots(1, 4)
+    da.plot_snapshots(runs["one rod"], [0.0, 0.3, 0.45, 0.6], axes=drawn).legend(fontsize="small", loc="lower right")
     for name, style in zip(("one rod", *FORMULATIONS), ("-", "--", "-.", ":"), strict=True):
         motion = runs[name]
         rods.plot(motion.t, motion.multipliers.sum(axis=1), style, label=f"{name}, sum of {motion.system.nc}")
-    rods.set(title="G3, I2: a rod stated twice", xlabel="t [s]", ylabel="multipliers [N/m]", ylim=(-18, 18))
+    rods.set(title="G3, I2: a rod stated twice", xlabel="t [s]", ylabel="multipliers [N/m]", ylim=(-16, 11))
     r = np.hypot(runs["turning rod"]["x"], runs["turning rod"]["y"])
     turning.plot(runs["turning rod"].t, r, label="motion")
     turning.plot(runs["turning rod"].t, np.cosh(2 * runs["turning rod"].t), "--", label="cosh(2 t)")

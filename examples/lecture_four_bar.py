@@ -7,7 +7,8 @@ What to see: solved at acceleration level without drift control the loop opens b
 closed to 1e-12 m (first figure). With RK4 at 5 ms and no correction the lecture's form, which integrates q and u1 and
 eliminates u2 and u3, opens the loop by 2.5e-9 m; with all three speeds integrated it opens by 1.2e-5 m. IDA has no
 drift, but its constraint residual is as large as the tolerance; projecting the samples removes it and leaves the
-error of the motion as it is (second figure). Gravity is not damped: the linkage never rests.
+error of the motion as it is (second figure). Gravity is not damped: the linkage never rests; half a swing
+of it is drawn beside the curves.
 
 Run ``python examples/lecture_four_bar.py [folder]``; the figures are saved there (default: out).
 """
@@ -54,8 +55,8 @@ def study(t_end: float = 30.0, form: object | None = None) -> list[dict[str, flo
 def main(folder: Path) -> list[dict[str, float]]:
     """Print the table and save the figures; returns the rows of the table."""
     folder.mkdir(parents=True, exist_ok=True)
-    figure = Figure(figsize=(9, 4), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure = Figure(figsize=(13, 4), layout="constrained")
+    left, right, linkage = figure.subplots(1, 3, width_ratios=(1, 1.4, 1))
     for label, how in RUNS.items():
         motion = problems.get("four_bar").simulate(**how)
         right.semilogy(motion.t, np.ma.masked_equal(np.abs(motion.evaluation.phi).max(axis=1), 0), lw=0.7, label=label)
@@ -64,6 +65,7 @@ def main(folder: Path) -> list[dict[str, float]]:
     right.set(title="violation of the loop", xlabel="t [s]", ylabel="largest |phi| [m]", ylim=(1e-17, 1e-1))
     left.legend(loc="upper right", ncols=3)
     right.legend(loc="upper center", ncols=2, fontsize="x-small")
+    da.plot_snapshots(motion, [0.0, 0.5, 1.0, 1.5], axes=linkage).legend(loc="lower right", fontsize="small")
     figure.savefig(folder / "lecture_four_bar.png", dpi=110)
     rows = study()
     print(" ".join(f"{heading:>15}" for heading in rows[0]))

@@ -23,7 +23,7 @@ from matplotlib.figure import Figure
 
 import dalembert as da
 
-METHODS = {"StateSpaceSVD": da.StateSpaceSVD(step=0.005), "DOP853": da.DOP853(rtol=1e-6, atol=1e-8)}
+METHODS = {"DOP853": da.DOP853(rtol=1e-6, atol=1e-8), "StateSpaceSVD": da.StateSpaceSVD(step=0.005)}
 
 
 def sprung(kind: str) -> da.State:
@@ -87,7 +87,7 @@ def main(folder: Path) -> tuple[dict[tuple[str, str], da.Motion], dict[str, tupl
         values = np.abs(motion.violation["velocity" if kind == "skate" else "position"][kind])
         held.semilogy(motion.t, np.ma.masked_equal(values, 0.0), ".", ms=2 if name == "DOP853" else 4, label=label)
     path.set(title="path of the blade", xlabel="x [m]", ylabel="y [m]", aspect="equal")
-    held.set(title="violation", xlabel="t [s]", ylabel="|psi| [m/s] (skate), |phi| [m2] (groove)")
+    held.set(title="violation", xlabel="t [s]", ylabel="skate: |psi| [m/s]\ngroove: |phi| [m2]")
     cost.bar(list(loops), [count for _, count in loops.values()])
     cost.set(title="trapezoidal rule, 200 steps", ylabel="evaluations of the constraints [-]")
     figure.legend(*path.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize="small")

@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from dalembert.run.residuals.hiller_anantharaman import HillerAnantharaman
     from dalembert.run.residuals.pseudo_speeds import PseudoSpeeds
     from dalembert.view.envelope import plot_envelope
+    from dalembert.view.snapshots import plot_snapshots
 
 __all__ = [
     "DOP853",
@@ -136,6 +137,7 @@ __all__ = [
     "latin_hypercube",
     "monte_carlo",
     "plot_envelope",
+    "plot_snapshots",
 ]
 
 
@@ -177,6 +179,7 @@ _PLACES = {
     "OptionError": "dalembert.errors",
     "PairingError": "dalembert.errors",
     "plot_envelope": "dalembert.view.envelope",
+    "plot_snapshots": "dalembert.view.snapshots",
     "SimulationInterrupt": "dalembert.errors",
     "SoftL1": "dalembert.analysis.losses",
     "State": "dalembert.motion.state",

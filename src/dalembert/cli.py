@@ -227,20 +227,16 @@ def live(
     For example:  dalembert live pendulum.toml --slider L --slider y --out pendulum.html
     """
     from dalembert.cli_results import check_writable
-    from dalembert.errors import PairingError
 
     with _failing(2):
         (one,) = _started([name], settings or [])
         problem = one.request.problem
-        if "events" in one.request.options:
-            raise PairingError(
-                f"{name} has events or clocks, which live pages do not compute; remove them for this page, or write "
-                f"dalembert run {name} --report"
-            )
         target = out or Path(f"{problem.name}_live.html")
         check_writable(target)
         end = problem.t_end if t_end is None else t_end
-        page = one.system.live(target, one.state, sliders=sliders or [], t_end=end)
+        page = one.system.live(
+            target, one.state, sliders=sliders or [], t_end=end, events=one.request.options.get("events", ())
+        )
     _print(f"  wrote {page}")
 
 

@@ -307,6 +307,32 @@ def test_piecewise_force_that_jumps_on_the_way_is_refused():
         system.gradient(da.Final("x"), state, 1.0, to=["k"])
 
 
+def test_tables_are_differentiated():
+    """x'' = k push(t) with a triangle of height 1 and width 2: x' = k and x = k at t = 2."""
+    model = da.Model("pushed")
+    (x,) = model.coordinates("x")
+    (k,) = model.parameters(k=3.0)
+    push = model.table("push", [0.0, 1.0, 2.0], [0.0, 1.0, 0.0])
+    model.energy(kinetic=x.diff() ** 2 / 2)
+    model.generalized_force({x: k * push(model.t)})
+    system = model.compile()
+    motion = system.simulate(system.initial({"x": 0.0, "x'": 0.0}), 2.0, sensitivities=["k"])
+    assert motion.sensitivity("x", "k")[-1] == pytest.approx(1.0, rel=1e-9)
+    assert motion.sensitivity("x_dot", "k")[-1] == pytest.approx(1.0, rel=1e-9)
+
+
+def test_a_table_whose_slope_jumps_on_the_way_is_refused():
+    """A potential of straight lines: a force that jumps by 2 at x = 0."""
+    model = da.Model("valley")
+    (x,) = model.coordinates("x")
+    (k,) = model.parameters(k=1.0)
+    valley = model.table("valley", [-9.0, 0.0, 9.0], [9.0, 0.0, 9.0])
+    model.energy(kinetic=x.diff() ** 2 / 2, potential=k * valley(x))
+    system = model.compile()
+    with pytest.raises(da.PairingError, match="jumps by 2"):
+        system.simulate(system.initial({"x": 1.0, "x'": 0.0}), 2.0, sensitivities=["k"])
+
+
 def test_kinks_are_differentiated():
     """A spring four times as stiff on one side: half periods pi / 2 and pi / 4, then x and x' as in the beginning."""
     system = piecewise(lambda x, k: sp.Piecewise((-k * x, x > 0), (-4 * k * x, True)))

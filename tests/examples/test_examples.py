@@ -125,7 +125,9 @@ def test_consistent_starts(run):
     panels = figures["consistent_starts.png"].axes
     assert [legend(axes) for axes in panels[:3]] == [["q1", "q2"], ["u1", "u2"], ["rod"]]
     assert [axes.get_ylabel() for axes in panels[:2]] == ["angle [rad]", "angular velocity [rad/s]"]
-    path, angle, moment = (shown(axes) for axes in panels[3:])
+    path, angle, moment, bars, driven = (shown(axes) for axes in panels[3:])
+    assert driven[0] == ("car", "x [m]", "y [m]")
+    assert bars[0] == ("spatial four-bar", "across [m]", "up [m]")
     assert path[0] == ("car: path", "x [m]", "y [m]")
     assert panels[3].get_aspect() == 1.0  # a circle looks like one
     np.testing.assert_array_equal(path[1], [(car["x"], car["y"])])
@@ -159,7 +161,8 @@ def test_lecture_four_bar(run):
     example, rows, figures = run("lecture_four_bar")
     assert all(0.01 * row["rtol"] < row["|phi| raw"] < 30 * row["rtol"] for row in rows)
     assert all(row["|phi| projected"] < 1e-11 for row in rows)
-    angles, violation = figures["lecture_four_bar.png"].axes
+    angles, violation, linkage = figures["lecture_four_bar.png"].axes
+    assert legend(linkage) == ["t = 0 s", "t = 0.5 s", "t = 1 s", "t = 1.5 s"]
     assert legend(angles) == ["q1", "q2", "q3"]
     assert legend(violation) == list(example.RUNS)
     every_speed, lecture, opened, held = (y.max() for _, y in shown(violation)[1])

@@ -8,8 +8,9 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from dalembert.native.javascript import emit_javascript
+from dalembert.native.javascript import emit_javascript, emit_tables
 from dalembert.native.llvm_ir import UnsupportedOperationError, read_program
+from dalembert.native.lookup import evaluate, make_leaf
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="no node on this machine to run JavaScript with")
 
@@ -66,3 +67,22 @@ def test_what_javascript_does_not_have_is_refused():
     x = ca.SX.sym("x")
     with pytest.raises(UnsupportedOperationError, match="erf has no counterpart in JavaScript"):
         emit_javascript(read_program(ca.Function("f", [x], [ca.erf(x)])), "f")
+
+
+@needs_node
+def test_tables_give_the_value_of_the_graph():
+    """Both sides of every break, beyond both ends, and NaN; two functions share one table."""
+    breaks = np.array([-1.0, 0.0, 0.25, 3.0])
+    leaf = make_leaf(breaks, np.random.default_rng(2).normal(size=(5, 3)))
+    x = ca.SX.sym("x", 1)
+    functions = [ca.Function("f", [x], [evaluate(leaf, order, x)]) for order in (0, 1)]
+    programs = [read_program(f) for f in functions]
+    places = [*breaks, *np.nextafter(breaks, -9.0), *np.linspace(-2.0, 4.0, 13)]
+    tables = emit_tables(programs)
+    assert tables.count("Float64Array.from") == 1
+    for f, program in zip(functions, programs, strict=True):
+        found = values_in_node(tables + emit_javascript(program, "f"), "f", [[v] for v in places], 1)
+        np.testing.assert_allclose(
+            found[:, 0], [float(f(v)) for v in places], rtol=4 * np.finfo(float).eps, atol=1e-300
+        )
+    assert emit_tables([]) == ""

@@ -22,7 +22,7 @@ IMPLICIT = {  # and the part of the energy turned over that each may lose in hal
     "StateSpaceSVD": (da.StateSpaceSVD(rtol=1e-6, atol=1e-8), 5e-4),
     "GeneralizedAlpha": (da.GeneralizedAlpha(rtol=1e-4, atol=1e-6), 5e-2),
     "GeneralizedAlpha, fixed steps": (da.GeneralizedAlpha(step=2e-3), 5e-2),
-    "IDA, PseudoSpeeds": (da.IDA(1e-6, 1e-6, da.PseudoSpeeds()), 5e-2),  # starts anew with every partition
+    "IDA, PseudoSpeeds": (da.IDA(1e-6, 1e-6, da.PseudoSpeeds()), 1e-2),
     "IDA, HillerAnantharaman": (da.IDA(1e-5, 1e-5, da.HillerAnantharaman()), 1e-2),
     "IDA, GearGuptaLeimkuhler": (da.IDA(1e-5, 1e-5, da.GearGuptaLeimkuhler()), 1e-2),
 }

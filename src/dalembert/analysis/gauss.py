@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.equations.nonlinear_unknowns import check_known_mass
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
 
@@ -29,6 +30,7 @@ def gauss_measure(
             f"`{system.name}` has a singular mass matrix, so that Gauss's measure is infinite for some accelerations; "
             "give every coordinate some inertia"
         )
+    check_known_mass(system.name, system.mechanics, "Gauss's measure")
     M = system.mass_matrix(t, q, u, parameters)
     free = system.forces(t, q, u, parameters) + system.prescribed_reaction(t, q, u, parameters)
     r = np.einsum("...ij,...j->...i", M, np.asarray(udot, dtype=float)) - free

@@ -151,6 +151,11 @@ def mechanics_of(system: System) -> SymbolicMechanics:
             f"`{system.name}` has friction tied to its multipliers, {system.statement.frictions[0].label}; "
             "no formulation writes that in closed form"
         )
+    if system.mechanics.E.nnz():
+        raise PairingError(
+            f"`{system.name}` has unknowns in masses or nonlinearly in forces; no formulation writes that in closed "
+            "form"
+        )
     mechanics = derive_mechanics(system.statement, system.rows)
     if mechanics.A.has(*mechanics.udot):
         raise PairingError(

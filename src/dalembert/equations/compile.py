@@ -14,6 +14,7 @@ from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive
 from dalembert.equations.friction import derive_friction
 from dalembert.equations.functions import Functions, flat, function_of
 from dalembert.equations.hidden import RowEntry, reveal_hidden
+from dalembert.equations.high_order import with_lowered_constraints
 from dalembert.equations.instants import arguments_column, find_kinks
 from dalembert.equations.laws import (
     Algebraic,
@@ -32,7 +33,9 @@ from dalembert.equations.laws import (
 from dalembert.equations.loads import derive_loads
 from dalembert.equations.lowering.lower import Lowering, LoweringError
 from dalembert.equations.lowering.sympy_rules import show
+from dalembert.equations.massless import with_massless_coordinates
 from dalembert.equations.mechanics import Mechanics
+from dalembert.equations.nonlinear_unknowns import split_unknowns
 from dalembert.equations.outputs import check_outputs, derive_outputs
 from dalembert.equations.probe import Probe, cancelling, probe_at_random
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, is_identity, solve_kinematics
@@ -60,9 +63,11 @@ class Derived:
 
 def compile_statement(statement: Statement) -> System:
     """The system a statement describes; raises `ModelError` with all faults found."""
+    statement = with_lowered_constraints(statement)
     faults = check_statement(statement)
     if faults:
         raise ModelError(statement.name, faults)
+    statement = with_massless_coordinates(statement)
     s = Symbols.of(statement)
     probe = probe_at_random(statement, s)
     try:
@@ -119,6 +124,7 @@ def compile_statement(statement: Statement) -> System:
 def _derive(statement: Statement, s: Symbols, probe: Probe) -> Derived:
     derivation = Derivation(statement, _kinematics(statement, s, probe))
     dynamics = derivation.run()
+    split_unknowns(dynamics, s, [statement.starts.get(y, 0.0) for y in statement.unknowns])
     entries, invariants = _constraints(statement, derivation, probe)
     entries, constraints = reveal_hidden(entries, derivation.kinematics, dynamics, probe)
     rows = tuple(entry.row for entry in entries)
@@ -130,12 +136,12 @@ def _mechanics(d: Derived, s: Symbols, **rest: ca.SX) -> Mechanics:
     kinematics, dynamics, constraints = d.derivation.kinematics, d.dynamics, d.constraints
     first = len(d.rows) - count_curved(d.rows)
     la = ca.SX.sym("la", len(d.rows))
-    gamma, A = _with_multipliers(d, s, la)
+    gamma, A, E = _with_multipliers(d, s, la)
     graphs = {
         "qdot": kinematics.qdot, "C": kinematics.C, "M": dynamics.M, "f": dynamics.f, "c": dynamics.prescribed,
         "active": dynamics.active, "velocities": dynamics.velocities,
         "phi": constraints.phi, "psi": constraints.psi, "gamma": gamma, "A": A,
-        "b": ca.vertcat(constraints.b[:first, :], ca.SX(len(d.rows) - first, 1)), "B": dynamics.B,
+        "b": ca.vertcat(constraints.b[:first, :], ca.SX(len(d.rows) - first, 1)), "B": dynamics.B, "E": E,
         "h": ca.vertcat(ca.SX(0, 1), *[e for _, e in d.invariants]),
         "kinetic": dynamics.kinetic, "potential": dynamics.potential, **rest,
     }  # fmt: skip
@@ -145,16 +151,17 @@ def _mechanics(d: Derived, s: Symbols, **rest: ca.SX) -> Mechanics:
     )  # fmt: skip
 
 
-def _with_multipliers(d: Derived, s: Symbols, la: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Acceleration residuals and A, in which unknowns and multipliers of laws are entries of la (nc, 1)."""
-    gamma, A, place = d.constraints.gamma, d.constraints.A, {row.name: k for k, row in enumerate(d.rows)}
+def _with_multipliers(d: Derived, s: Symbols, la: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """Acceleration residuals, A and E, in which unknowns and multipliers of laws are entries of la (nc, 1)."""
+    gamma, A, E = d.constraints.gamma, d.constraints.A, d.dynamics.E
     if not are_algebraic(d.rows):
-        return gamma, A
+        return gamma, A, E
+    place = {row.name: k for k, row in enumerate(d.rows)}
     enforced = rows_by_unknown(d.rows)
     y = [la[enforced[j]] for j in range(s.y.shape[0])]
     n = [la[place[c.name]] if c.name in place else ca.SX(0) for c in d.derivation.statement.constraints]
-    found = ca.substitute([gamma, A], [ca.vertcat(s.y, s.n)], [ca.vertcat(*y, *n)])
-    return found[0], found[1]
+    found = ca.substitute([gamma, A, E], [ca.vertcat(s.y, s.n)], [ca.vertcat(*y, *n)])
+    return found[0], found[1], found[2]
 
 
 def _is_singular(M: ca.SX, probe: Probe) -> bool:

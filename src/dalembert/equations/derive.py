@@ -30,7 +30,8 @@ class Dynamics:
     conservative: ca.SX  # forces that follow from the potential
     applied: ca.SX  # all other active forces
     prescribed: ca.SX  # non-ideal parts of the reaction that are known beforehand
-    B: ca.SX  # (nu, ny): how the unknowns act
+    B: ca.SX  # (nu, ny): how the unknowns act that act linearly
+    E: ca.SX  # (nu, 1): what the other unknowns exert, see `nonlinear_unknowns`
     kinetic: ca.SX = field(default_factory=lambda: ca.SX(0))
     potential: ca.SX = field(default_factory=lambda: ca.SX(0))
     velocities: ca.SX = field(default_factory=lambda: ca.SX(0, 1))  # of what has a name, in inertial axes
@@ -57,7 +58,7 @@ class Derivation:
         s = kinematics.symbols
         nu, ny = s.u.shape[0], s.y.shape[0]
         self.dynamics = Dynamics(
-            ca.SX(nu, nu), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, ny)
+            ca.SX(nu, nu), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, 1), ca.SX(nu, ny), ca.SX(nu, 1)
         )  # structurally empty, so that only what is there is ever computed
 
     def run(self) -> Dynamics:
@@ -76,7 +77,6 @@ class Derivation:
             self._lagrange(st.energies)
         for raw in st.matrices:
             self._raw(self.low.matrix(raw.mass), self.low.matrix(raw.force))
-        self._split_unknowns()
         self._prescribe()
         # Half of M is enough: the products of the other half are never computed, most of the work of a long chain.
         self.dynamics.M = ca.triu2symm(ca.triu(self.dynamics.M))
@@ -263,13 +263,6 @@ class Derivation:
         d.M += mass
         d.applied += force
         d.kinetic += ca.dot(u, ca.mtimes(mass, u)) / 2
-
-    def _split_unknowns(self) -> None:
-        """Forces are linear in the unknowns: f = f0 + B y."""
-        d, s = self.dynamics, self.kinematics.symbols
-        if s.y.shape[0]:
-            d.B = ca.jacobian(d.applied, s.y)
-            d.applied = ca.substitute(d.applied, s.y, ca.SX.zeros(s.y.shape))
 
 
 def _shortest(

@@ -1,6 +1,6 @@
 """`Mechanics`: the graphs of a system, written once; every kernel is a function made of them.
 
-    q' = C u + D,     M u' = f + r,     A u' = b,     r = W^T la - F^T |la| + c
+    q' = C u + D,     M u' = f + r,     A u' = b,     r = W^T la - F^T |la| + E + c
 
 Notation as in the design; what W and F are in each row is said by its law (`equations.laws`). Position rows come first,
 then velocity rows, then acceleration rows. All matrices keep their structural zeros: who works on sparse matrices asks
@@ -49,7 +49,8 @@ class Mechanics:
     gamma: ca.SX  # (n_a, 1) acceleration residuals
     A: ca.SX  # (nc, nu)
     b: ca.SX  # (nc, 1)
-    B: ca.SX  # (nu, ny) how the unknowns act
+    B: ca.SX  # (nu, ny) how the unknowns act that act linearly
+    E: ca.SX  # (nu, 1) what the other unknowns exert, in u' and la
     F: ca.SX  # (nc, nu) friction per unit of |la|
     h: ca.SX  # (ni, 1) invariants of the kinematics
     power: ca.SX  # (1, 1)
@@ -102,15 +103,15 @@ class Mechanics:
 
     @cached_property
     def multiplier_forces(self) -> ca.SX:
-        """W^T la - F^T |la|, (nu, 1): the part of the reaction that goes with the multipliers."""
-        forces = ca.mtimes(self.W.T, self.la)
+        """W^T la - F^T |la| + E, (nu, 1): the part of the reaction that goes with the multipliers."""
+        forces = ca.mtimes(self.W.T, self.la) + self.E
         if have_friction(self.rows):
             forces -= ca.mtimes(self.F.T, ca.fabs(self.la))
         return forces
 
     @property
     def reaction(self) -> ca.SX:
-        """r = W^T la - F^T |la| + c, (nu, 1)."""
+        """r = W^T la - F^T |la| + E + c, (nu, 1)."""
         return self.multiplier_forces + self.c
 
     @cached_property

@@ -268,13 +268,23 @@ class System(Evaluations):
         return stage("System.gauss_measure")(self, t, q, u, udot, parameters)
     # fmt: on
 
-    def live(self, path: str | Path, state: da.State, *, sliders: Iterable[Any] = (), t_end: float = 10.0) -> Path:
+    def live(
+        self,
+        path: str | Path,
+        state: da.State,
+        *,
+        sliders: Iterable[Any] = (),
+        t_end: float = 10.0,
+        events: Iterable[Any] = (),
+        runs: xr.Dataset | None = None,
+    ) -> Path:
         """Write one HTML file that computes the motion from `state` itself, again whenever one of its sliders moves.
 
-        `sliders` names parameters, coordinates and speeds; a mapping gives ranges too. The file needs no network; it
-        compares its first run with the native engine and says how far they agree. See `dalembert.view.live.write_live`.
+        `sliders` names parameters, coordinates and speeds; a mapping gives ranges too. `events` are as in `simulate`,
+        but without Python functions; `runs` are those of a sweep, to click at. The file needs no network; it compares
+        its first run with the native engine and says how far they agree. See `dalembert.view.live.write_live`.
         """
-        return stage("System.live")(self, path, state, sliders=sliders, t_end=t_end)
+        return stage("System.live")(self, path, state, sliders=sliders, t_end=t_end, events=events, runs=runs)
 
     def equations(self, formulation: Any = None) -> Any:
         """The equations of motion in SymPy and LaTeX as a formulation arranges them (None: Lagrange multipliers).

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from dalembert.equations.nonlinear_unknowns import check_known_mass
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
 from dalembert.initial.request import measured
@@ -38,6 +39,7 @@ def strike(
     E, wanted = _rows(system, t, q, p, given)
     if not n and not given:
         return u.copy(), impulses
+    check_known_mass(system.name, system.mechanics, "an impact")
     M, scales = system.mass_matrix(t, q, u, p), measured()(system, t, q, u, p, 0.0)
     after = u.copy()
     for _ in range(ITERATIONS):

@@ -40,7 +40,7 @@ KEPT = 2  # `bounded`: there are no bounds (0), there are (1), and what is stopp
 TO_WEIGHT_ALIKE, WEIGHTED_ALIKE = 1, 2
 
 HELD = 1e-12  # residuals below this, relative to the size of their row, are met
-ROUND_OFF = 1e-15  # of a sum of terms, relative to them: some units in the last place
+ROUND_OFF = 1e-16
 FLOOR = 1e-14  # least damping, for rows of unit length: directions with singular values below its root are damped
 FIRST = 1.0  # damping at the start
 STEEPEST = 1e10  # damping at which no step helps

@@ -24,16 +24,19 @@ def equation_residuals(source: Source, scales: Scales | None = None) -> tuple[np
     """
     s, udot, la = source.system, source.udot, source.multipliers
     at = (source.t, source.q, source.u, source.parameters)
-    A, b, W = s.linearised_rows(*at, more=np.concatenate([udot, la], axis=-1))
+    more = np.concatenate([udot, la], axis=-1)
+    A, b, W = s.linearised_rows(*at, more=more)
     M, f = s.mass_matrix(*at), s.forces(*at) + s.prescribed_reaction(*at)
     scales = _scales_of(source) if scales is None else scales
     with np.errstate(invalid="ignore", over="ignore"):  # a run that failed may end in numbers that are not finite
         large = np.maximum((np.abs(udot) / scales.u).max(axis=-1, initial=0.0), scales.rate)
         most = (np.abs(A) @ scales.u) * large[..., None] + np.abs(b)
         acceleration = ((A @ udot[..., None])[..., 0] - b) / np.maximum(most, TINY)
-        terms = np.concatenate(
-            [M * udot[..., None, :], -np.swapaxes(W * la[..., None], -1, -2), -f[..., None]], axis=-1
-        )
+        pushes = np.swapaxes(W * la[..., None], -1, -2)
+        terms = np.concatenate([M * udot[..., None, :], -pushes, -f[..., None]], axis=-1)
+        if s.algebraic:  # what unknowns exert nonlinearly is in no row of W
+            exerted = s.evaluate("reaction", *at, more=more)[..., : s.nu] - pushes.sum(axis=-1)
+            terms = np.concatenate([terms, -exerted[..., None]], axis=-1)
         worst = (np.abs(terms.sum(axis=-1)) * scales.u).max(axis=-1)
         balance = worst / np.maximum((np.abs(terms).sum(axis=-1) * scales.u).max(axis=-1), TINY)
     return acceleration, balance

@@ -26,11 +26,18 @@ class Wrench(NamedTuple):
 
 
 def constraint_reaction(source: Source, key: Any) -> np.ndarray:
-    """Generalised force (..., nu) of one constraint, or of all that were stated in one list under this name."""
-    la = np.zeros_like(source.multipliers)
-    rows = rows_of(source.system, key)
+    """Generalised force (..., nu) of one constraint, or of all that were stated in one list under this name.
+
+    Unknowns that do not act linearly exert what they do together: no part of it is that of one law.
+    """
+    la, system = np.zeros_like(source.multipliers), source.system
+    rows = rows_of(system, key)
     la[..., rows] = source.multipliers[..., rows]
-    return motion_values(source, "reaction", la)[..., : source.system.nu]
+    if system.algebraic:
+        more = np.concatenate([source.udot, source.multipliers], axis=-1)
+        W = system.linearised_rows(source.t, source.q, source.u, source.parameters, more=more)[2]
+        return np.einsum("...k,...ki->...i", la, W)
+    return motion_values(source, "reaction", la)[..., : system.nu]
 
 
 def motion_values(source: Source, name: str, multipliers: np.ndarray | None = None) -> np.ndarray:

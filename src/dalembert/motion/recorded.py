@@ -102,12 +102,15 @@ class Recorded(Observed):
     @overload
     def animate(self: MotionLike, path: None = None) -> Page: ...
     def animate(self: MotionLike, path: str | Path | None = None) -> Path | Page:
-        """A self-contained HTML animation of points, bodies and lines; without `path` a notebook shows it."""
+        """A self-contained HTML animation of points, bodies and lines; without `path` a notebook shows it.
+
+        A name that ends in `.gif` or `.mp4` (if ffmpeg is installed) makes a moving image of it instead.
+        """
         check_sampled(self)
-        if path is not None and Path(path).suffix.lower() not in (".html", ".htm"):
+        if path is not None and Path(path).suffix.lower() not in (".html", ".htm", ".gif", ".mp4"):
             raise OptionError(
-                f"animations are HTML pages, got {Path(path).name!r}: write motion.animate('{Path(path).stem}.html'), "
-                "which plays in any browser, without a network"
+                f"animations are HTML pages or moving images, got {Path(path).name!r}: write motion.animate("
+                f"'{Path(path).stem}.html'), which plays in any browser, or '{Path(path).stem}.gif'"
             )
         return stage("Motion.animate")(self, path)
 

@@ -2,16 +2,19 @@
 
 The same program that becomes LLVM IR. It is cut into functions of `CHUNK` statements, because engines do not optimise
 functions of more than about 60 kB of bytecode; a value needed in a later one travels through an array `w`.
+Tables are arrays of their own, under the symbols of their content: `emit_tables` writes each once for all kernels.
 """
 
 from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Iterable
 
 import casadi as ca
 
-from dalembert.native.llvm_ir import Program, UnsupportedOperationError, assign_slots
+from dalembert.native.llvm_ir import PARTS, TABLE, Program, UnsupportedOperationError, assign_slots
+from dalembert.native.lookup import Lookup
 
 CHUNK = 1000  # statements per function
 
@@ -49,9 +52,30 @@ _CALLS = {
 }
 _NAMES = {ca.OP_ERF: "erf", ca.OP_REMAINDER: "remainder"}
 
+# The number of the last piece that begins at x or before; NaN counts as lying before all breaks. Row 0 repeats the
+# first break.
+_FIND = """function findPiece(rows,width,x){
+let lo=0,hi=rows.length/width-1;
+while(lo<hi){const mid=(lo+hi+1)>>1;if(rows[mid*width]<=x)lo=mid;else hi=mid-1;}
+return lo;}
+"""
+
+
+def emit_tables(programs: Iterable[Program]) -> str:
+    """Text that defines the tables of programs, each once, and how a piece of one is found; empty without tables."""
+    tables = {table.symbol: table for program in programs for table in program.tables}
+    rows = [
+        f"const {t.symbol}=Float64Array.from([{','.join(map(repr, t.rows.ravel().tolist()))}]);\n"
+        for t in tables.values()
+    ]
+    return _FIND + "".join(rows) if rows else ""
+
 
 def emit_javascript(program: Program, name: str, *, chunk: int = CHUNK) -> str:
-    """Text that defines `name(x, out)`, both Float64Array; raises `UnsupportedOperationError` for erf and remainder."""
+    """Text that defines `name(x, out)`, both Float64Array; raises `UnsupportedOperationError` for erf and remainder.
+
+    The tables that it reads are defined by `emit_tables`.
+    """
     parts = [program.order[k : k + chunk] for k in range(0, len(program.order), chunk)] or [[]]
     chunk_of = {value: c for c, part in enumerate(parts) for value in part}
     slots, length = assign_slots(program, chunk_of, len(parts))
@@ -88,7 +112,7 @@ def _statements(program: Program, part: list[int], slots: dict[int, int]) -> lis
         op = program.operations[value]
         if op not in (ca.OP_CONST, ca.OP_INPUT):
             operands = [operand(a) for a in program.arguments[value]]
-            text.append(f"const v{value}={_expression(op, operands)};\n")
+            text.append(f"const v{value}={_expression(op, operands, program.tables)};\n")
             named[value] = f"v{value}"
         name = operand(value) if value in program.outputs or value in slots else ""
         text += [f"out[{row}]={name};\n" for row in program.outputs.get(value, ())]
@@ -97,7 +121,13 @@ def _statements(program: Program, part: list[int], slots: dict[int, int]) -> lis
     return text
 
 
-def _expression(op: int, operands: list[str]) -> str:
+def _expression(op: int, operands: list[str], tables: list[Lookup]) -> str:
+    if op >= TABLE:
+        table, part = divmod(op - TABLE, PARTS)
+        found = tables[table]
+        if part == 0:
+            return f"findPiece({found.symbol},{found.width},{operands[0]})"
+        return f"{found.symbol}[{operands[0]}*{found.width}+{part - 1}]"
     if op in _ARITHMETIC:
         return _ARITHMETIC[op].format(*operands)
     if op in _CALLS:

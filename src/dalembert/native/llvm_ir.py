@@ -54,8 +54,8 @@ _COPIES = (ca.OP_ASSIGN, ca.OP_LIFT)
 _COMMUTATIVE = (ca.OP_ADD, ca.OP_MUL)
 _EMITTED = frozenset(_ARITHMETIC) | frozenset(_CALLS) | frozenset(_COMPARISON) | {*_LOGICAL, *_BRANCHING}
 _LEAVES = (ca.OP_CONST, ca.OP_INPUT)
-# Operations on table k are numbered from _TABLE + k * _PARTS: the number of the piece at x, then each part of a piece.
-_TABLE, _PARTS = 1_000, 8
+# Operations on table k are numbered from TABLE + k * PARTS: the number of the piece at x, then each part of a piece.
+TABLE, PARTS = 1_000, 8
 
 # What object code may refer to: beside the functions named above, those that LLVM lowers instructions to.
 EXTERNAL_SYMBOLS = (
@@ -159,7 +159,7 @@ class _Reading:
         if op == ca.OP_FLOOR:
             (v,) = values
             factors = self.arguments[v] if self.operations[v] == ca.OP_MUL else ()
-            parts = [f for f in factors if self.operations[f] >= _TABLE]
+            parts = [f for f in factors if self.operations[f] >= TABLE]
             scales = [f for f in factors if (self.operations[f], self.arguments[f]) == (ca.OP_CONST, _bits(WHOLE))]
             if len(parts) == len(scales) == 1:
                 self.wrapped[v] = parts[0]
@@ -178,7 +178,7 @@ class _Reading:
         if not name.startswith(PREFIX):
             raise UnsupportedOperationError(f"a call of `{name}`")
         table = self.tables.setdefault(name, read_leaf(function))
-        first = _TABLE + _PARTS * list(self.tables).index(name)
+        first = TABLE + PARTS * list(self.tables).index(name)
         piece = self.put(first, (x,))
         return [self.put(first + 1 + part, (piece,)) for part in range(table.width)]
 
@@ -288,8 +288,8 @@ class Block:
         elif op == ca.OP_IF_ELSE_ZERO:
             condition, operand = self.truth(arguments[0]), self.name(arguments[1])
             self.lines.append(f"{target} = select i1 {condition}, double {operand}, double 0.0")
-        elif op >= _TABLE:
-            self._look_up(value, *divmod(op - _TABLE, _PARTS), self.name(arguments[0]))
+        elif op >= TABLE:
+            self._look_up(value, *divmod(op - TABLE, PARTS), self.name(arguments[0]))
         else:
             self._compute_sign(value, self.name(arguments[0]))
         self.names[value] = target

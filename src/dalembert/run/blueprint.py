@@ -112,6 +112,7 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Colum
     if isinstance(formulation, Eliminating):
         correct = _eliminate(system, formulation, work)
     if columns:
+        _check_carried(system, formulation)
         _carry_along(system, work, drift, columns)
     ones = np.ones(system.nq + system.nu + 1)
     plan.units = address_of(ones)
@@ -143,6 +144,16 @@ def _eliminate(system: System, formulation: Eliminating, work: Workspace) -> Any
     plan.speeds, plan.eliminate = speeds.address, formulation.eliminator().address
     plan.correct_drift, plan.correct = plan.correct, correct.address
     return correct
+
+
+def _check_carried(system: System, formulation: Formulation) -> None:
+    """Raise `PairingError` if the solve of a formulation does not leave what derivatives of a motion need."""
+    form = formulation.iteration(system) if isinstance(formulation, Iterating) else None
+    if form is not None and not form.in_multipliers:
+        raise PairingError(
+            f"derivatives of the motion of `{system.name}`, whose reactions are not ideal, follow from multipliers; "
+            f"{type(formulation).__name__} does not solve for these, use LagrangeMultipliers()"
+        )
 
 
 def _carry_along(system: System, work: Workspace, drift: Drift, columns: Columns) -> None:

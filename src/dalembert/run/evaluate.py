@@ -51,6 +51,23 @@ def load_equations(plan, mem):
     return 0
 
 
+@jit(i8(Plan))
+def _exerted(plan):
+    """Where the solve with laws leaves E (nu)."""
+    n, nu, nc, na = plan.unknowns, plan.nu, plan.nc, plan.nc - plan.np - plan.nv
+    return plan.iteration_out + n * (n + 1) + nu + nc + na * (2 * nu + 1)
+
+
+@jit(i8(Plan, Floats))
+def exert_unknowns(plan, mem):
+    """Count what unknowns exert nonlinearly, E, as an applied force: M u' = f + W^T la then holds as without them."""
+    nu, E = plan.nu, _exerted(plan)
+    for i in range(nu):
+        mem[plan.force + i] += mem[E + i]
+        mem[plan.power] += mem[E + i] * mem[plan.xu + i]
+    return 0
+
+
 @jit(i8(Plan, Floats))
 def finish_rates(plan, mem):
     """q' into RATES, and the power of all that can change the energy: applied forces, moving frames, reactions."""
@@ -137,6 +154,8 @@ def balance_residual(plan, mem):
     nu, nc = plan.nu, plan.nc
     M, f, W, ud, la = plan.mass, plan.force, plan.direction, plan.udot, plan.multiplier
     worst, scale = 0.0, 1e-300
+    for i in range(nu if plan.iteration else 0):  # f has E in it, and the two may cancel
+        scale = max(scale, abs(mem[_exerted(plan) + i]))
     for i in range(nu):
         size = mem[plan.sizes + plan.nq + i]
         total, terms = -mem[f + i], abs(mem[f + i])
@@ -196,6 +215,8 @@ def sample(plan, mem, ts, zs, out):
         for k in range(plan.np + plan.nv):  # kernels do not write zeros; feedback may have
             mem[plan.bias + k] = 0.0
         call_kernel(plan.dynamics, mem, plan.x, plan.out)
+        if plan.iteration:
+            exert_unknowns(plan, mem)
         at = row * width
         for i in range(nu):
             out[at + i] = mem[plan.udot + i]

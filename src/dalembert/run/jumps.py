@@ -1,7 +1,8 @@
 """Forces that jump: a derivative does not see a jump, so a motion across one has other derivatives than its equations.
 
-Functions that always jump are refused beforehand. A `Piecewise` may jump or not: where the equations contain
-comparisons, every stretch between two samples is halved towards the larger change of u' until only a jump is left.
+Functions that always jump are refused beforehand. A `Piecewise` or the slope of a table may jump or not: where the
+equations contain comparisons or tables, every stretch between two samples is halved towards the larger change of u'
+until only a jump is left.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.motion.motion import Motion
+from dalembert.native.llvm_ir import TABLE, read_program
 
 JUMPS = {ca.OP_SIGN: "sign", ca.OP_FLOOR: "floor", ca.OP_CEIL: "ceiling", ca.OP_FMOD: "Mod"}
 COMPARISONS = (ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_IF_ELSE_ZERO)
@@ -32,7 +34,8 @@ def check_differentiable(system: System) -> None:
 def check_crossed(motion: Motion) -> None:
     """Raise `PairingError` if accelerations jump between samples of a motion: its derivatives lack the jump."""
     s = motion.system
-    if len(motion) < 2 or not _operations(s).intersection(COMPARISONS) or motion.recipe is None or motion.facts is None:
+    bends = any(kind in COMPARISONS or kind >= TABLE for kind in _operations(s))
+    if len(motion) < 2 or not bends or motion.recipe is None or motion.facts is None:
         return
     engine = motion.recipe.engine(s, motion.parameters)
     engine.resume(motion.facts)
@@ -62,6 +65,7 @@ def _operations(system: System) -> frozenset[int]:
 
     def find() -> frozenset[int]:
         f = system.functions["dynamics"]
-        return frozenset(f.instruction_id(k) for k in range(f.n_instructions()))
+        raw = frozenset(f.instruction_id(k) for k in range(f.n_instructions()))
+        return frozenset(read_program(f).operations) if ca.OP_CALL in raw else raw  # tables are wrapped in floor
 
     return system.kept("operations of the dynamics", find)

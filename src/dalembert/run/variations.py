@@ -26,8 +26,9 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_accelerate, call_correct, call_kernel, f8, i8, move
 from dalembert.run.evaluate import load_state
 from dalembert.run.formulations.choice import RECHOOSE
+from dalembert.run.formulations.law_loops import factor_laws, solve_linearised_laws
 from dalembert.run.right_hand_side import Equations, Feedback, Unroll, estimate
-from dalembert.run.status import OK
+from dalembert.run.status import OK, UNREACHED
 from dalembert.solve.refinement import refine_saddle
 from dalembert.solve.solver import call_factor, call_solve
 from dalembert.solve.unrolled import TRUSTED, unroll_factors
@@ -172,6 +173,8 @@ def _vary(plan, mem):
     move(mem, solved, mem, plan.udot, nu)
     move(mem, solved + nu, mem, plan.multiplier, nc)
     call_kernel(plan.sides_kernel, mem, plan.x, plan.sides)
+    if plan.iteration and not factor_laws(plan, mem) > 0.0:
+        plan.unsolved = UNREACHED
     if plan.ideal:
         call_kernel(plan.dynamics, mem, plan.x, plan.out)
         call_factor(plan.factor, (plan, mem, nc))
@@ -184,7 +187,10 @@ def _vary(plan, mem):
             refine_saddle(plan, mem, nc)
         else:
             move(mem, plan.rhs, mem, side + nq, nu + nc)
-            call_solve(plan.solve, (plan, mem, nc, plan.rhs))
+            if plan.iteration:
+                solve_linearised_laws(plan, mem)
+            else:
+                call_solve(plan.solve, (plan, mem, nc, plan.rhs))
         move(mem, to + nq, mem, plan.rhs, nu)
     if plan.ideal:  # kernels do not write zeros
         for i in range(nu):

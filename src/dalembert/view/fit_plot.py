@@ -24,7 +24,7 @@ def plot_fit(t: np.ndarray, labels: Sequence[str], data: np.ndarray, model: np.n
         axes[0, k].set_title(name)
         axes[1, k].axhline(0.0, color="0.8", lw=0.8)
         axes[1, k].plot(t, data[:, k] - model[:, k], ".", ms=3, color="C3")
-        axes[1, k].set_xlabel("t")
+        axes[1, k].set_xlabel("t [s]")
     axes[0, 0].legend()
     axes[1, 0].set_ylabel("data - fit")
     return figure

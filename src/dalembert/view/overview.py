@@ -47,7 +47,11 @@ def plot_overview(motion: MotionLike, names: Sequence[Any] = ()) -> Figure:
 
 
 def animate_motion(motion: MotionLike, path: str | Path | None = None) -> Path | Page:
-    """Write the HTML animation of a motion; without a path, the page as an object that notebooks show."""
+    """Write the animation of a motion; without a path, the HTML page as an object that notebooks show."""
+    if path is not None and Path(path).suffix.lower() in (".gif", ".mp4"):
+        from dalembert.view.video import write_video
+
+        return write_video(path, picture_of(motion, frames_of(motion)))
     scene = scene_of(motion)
     return Page(animation_page(scene), scene.title) if path is None else write_animation(path, scene)
 

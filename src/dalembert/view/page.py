@@ -1,7 +1,7 @@
 """Pages in one HTML file: a template of `pages/`, with the style sheets and scripts that it names put into it.
 
-`@name.js@` and `@name.css@` stand for files next to the template, `@NAME@` for texts that the caller gives. A page may
-load nothing: its content security policy forbids it.
+`@name.js@`, `@name.css@` and `@name.html@` stand for files next to the template, which may name others, `@NAME@` for
+texts that the caller gives. A page may load nothing: its content security policy forbids it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from dalembert.errors import FileError
 
-MARK = re.compile(r"@([A-Z_]+|[a-z_]+\.(?:css|js))@")
+MARK = re.compile(r"@([A-Z_]+|[a-z_]+\.(?:css|js|html))@")
 
 
 def read_part(name: str) -> str:
@@ -31,7 +31,7 @@ def fill_page(template: str, texts: Mapping[str, str]) -> str:
 
     def found(mark: re.Match[str]) -> str:
         name = mark.group(1)
-        return read_part(name) if "." in name else texts[name]
+        return MARK.sub(found, read_part(name)).rstrip("\n") if "." in name else texts[name]
 
     return MARK.sub(found, read_part(template))
 

@@ -78,13 +78,15 @@ def _check_dynamics(derivation: Derivation, probe: Probe) -> list[str]:
     d, faults = derivation.dynamics, []
     laws = [constraint for constraint in derivation.statement.constraints if constraint.law]
     read = {node for law in laws for node in nodes(law.expression)}
+    determined = {law.servo for law in laws}
     for k, y in enumerate(derivation.statement.unknowns):
-        if ca.depends_on(d.B[:, k], derivation.kinematics.symbols.y):
+        bent = ca.depends_on(d.E, derivation.kinematics.symbols.y[k])
+        if bent and y not in determined:
             faults.append(
-                f"the forces are not linear in the unknown `{y}`; let it appear as a plain factor, or "
-                f"give the force a name of its own and a law, model.law(F - ..., determines=F)"
+                f"the forces or masses are not linear in the servo unknown `{y}`; let a plain force enforce the "
+                f"constraint, servo=F, and give `{y}` a law, model.law(F - ..., determines={y.func.__name__})"
             )
-        elif ca.sparsify(d.B[:, k]).nnz() == 0 and y not in read:
+        elif not bent and ca.sparsify(d.B[:, k]).nnz() == 0 and y not in read:
             faults.append(f"unknown `{y}` does not act on any speed: no motion lets it do work")
     if ca.sparsify(d.M).nnz() == 0:
         faults.append("the mass matrix is zero; give something a mass that moves with a speed")

@@ -10,6 +10,7 @@ import casadi as ca
 import sympy as sp
 
 from dalembert.equations.lowering.lower import Lowering, LoweringError, undeclared
+from dalembert.equations.massless import check_massless
 from dalembert.model.reading import level_of, nodes
 from dalembert.model.statement import Body, Level, Particle, Point, Statement
 from dalembert.model.tables import Table
@@ -39,6 +40,7 @@ def check_statement(statement: Statement) -> list[str]:
     faults += _check_inertia(statement)
     faults += _check_constraints(statement)
     faults += _check_unknowns(statement)
+    faults += check_massless(statement)
     faults += _check_frictions(statement)
     faults += _check_names(statement)
     return faults + check_functions(statement) if faults else faults
@@ -72,10 +74,12 @@ def items(statement: Statement) -> Iterator[Item]:
         yield Item("kinetic energy", [energy.kinetic], 1)
         yield Item("potential energy", [energy.potential], 0)
     for raw in statement.matrices:
-        yield Item("matrices: mass", list(raw.mass), 0)
+        yield Item("matrices: mass", list(raw.mass), 0, unknowns=True)
         yield Item("matrices: force", list(raw.force), 1, unknowns=True)
     for c in statement.constraints:
-        yield Item(f"{'law' if c.law else 'constraint'} `{c.name}`", [c.expression], 2, c.law, c.law)
+        yield Item(
+            f"{'law' if c.law else 'constraint'} `{c.name}`", [c.expression], 2, unknowns=True, multipliers=c.law
+        )
     yield from _nonideal_items(statement, {id(owner) for owner in owners})
     for line in statement.lines:
         yield Item(f"line `{line.name}`", [c for point in line.points for c in point], 0)
@@ -120,9 +124,9 @@ def _point_items(point: Point, kind: str) -> Iterator[Item]:
     if point.velocity is not None:
         yield Item(f"velocity of {name}", point.velocity, 1)
     if isinstance(point, Particle | Body):
-        yield Item(f"mass of {name}", [point.mass], -1)
+        yield Item(f"mass of {name}", [point.mass], -1, unknowns=True)
     if isinstance(point, Body):
-        yield Item(f"inertia of {name}", point.inertia, -1)
+        yield Item(f"inertia of {name}", point.inertia, -1, unknowns=True)
         yield Item(f"rotation of {name}", point.rotation, 0)
         yield Item(f"angular velocity of {name}", point.angular_velocity or (), 1)
         yield Item(f"angular velocity of the axes of {name}", point.axes_angular_velocity or (), 1)
@@ -167,9 +171,13 @@ def _why_not(symbol: sp.Basic, statement: Statement, order: int, everything: set
         return _MAY[order]
     base = symbol.expr if isinstance(symbol, sp.Derivative) else symbol
     if base in statement.unknowns:
-        return "an unknown; unknowns may appear, without derivatives, in forces, torques and laws only"
+        return "an unknown; unknowns may appear, without derivatives, in forces, masses, constraints and laws only"
     if base is not symbol and base in everything:
-        return "a derivative beyond accelerations"
+        return (
+            "a derivative beyond accelerations; a constraint may contain them of one coordinate, and no accelerations "
+            "of others. Else let new coordinates be accelerations: model.constrain(x.diff(t, 2) - s), and s.diff(t) is "
+            "x.diff(t, 3)"
+        )
     names = {_name(known): known for known in [*everything, *statement.unknowns]}
     if _name(base) in names:
         return f"which is not the `{_name(base)}` that was declared; use the symbol the model returned"

@@ -27,11 +27,17 @@ class Iteration:
     udot: ca.SX
     la: ca.SX
 
+    @property
+    def in_multipliers(self) -> bool:
+        """Whether the unknowns are (u', la), in this order."""
+        own = ca.vertcat(self.mechanics.udot, self.mechanics.la)
+        return self.w.shape == own.shape and bool(ca.is_equal(self.w, own))
+
     def function(self) -> ca.Function:
-        """(x, w, stage, b) -> R, dR/dw, u', la, then A, W and the residuals of the acceleration rows, matrices flat."""
+        """(x, w, stage, b) -> R, dR/dw, u', la, then A, W and residuals of the acceleration rows, E; matrices flat."""
         m = self.mechanics
         first = m.psi.shape[0]
-        of_rows = [flat(m.A[first:, :]), flat(m.W[first:, :]), m.acceleration[first:, :]]
+        of_rows = [flat(m.A[first:, :]), flat(m.W[first:, :]), m.acceleration[first:, :], m.E]
         rows = ca.substitute(ca.vertcat(*of_rows), ca.vertcat(m.udot, m.la), ca.vertcat(self.udot, self.la))
         column = ca.vertcat(self.R, flat(ca.jacobian(self.R, self.w)), self.udot, self.la, rows)
         return ca.Function("iteration", [ca.vertcat(m.x, self.w, self.stage, self.b)], [ca.densify(column)])

@@ -11,6 +11,7 @@ import math
 
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, move
+from dalembert.run.evaluate import exert_unknowns
 from dalembert.run.status import OK, UNREACHED
 from dalembert.solve.lu import factor_lu, solve_lu
 
@@ -130,11 +131,33 @@ def _iterate(plan, mem):
     return UNREACHED
 
 
+@jit(f8(Plan, Floats))
+def factor_laws(plan, mem):
+    """Factorise the gradients of all equations where they were solved; zero if the equations are dependent there."""
+    return _find_step(plan, mem)
+
+
+@jit(i8(Plan, Floats))
+def solve_linearised_laws(plan, mem):
+    """(du', dla) into RHS from the right-hand sides of the balance and of the rows there, by `factor_laws`."""
+    ints, n = ints_at(plan.ints, plan.n_ints), plan.unknowns
+    x, s, side = plan.iteration_step, plan.iteration_scale, plan.rhs
+    for j in range(plan.implied):  # no equation of their own: these rows have no multiplier
+        mem[side + plan.nu + ints[plan.implied_rows + j]] = 0.0
+    for i in range(n):
+        mem[x + i] = mem[side + i] * mem[s + i]
+    solve_lu(ints, mem, plan.iteration_matrix, n, plan.iteration_order, x)
+    for j in range(n):
+        mem[side + j] = mem[x + j] * mem[s + n + j]
+    return 0
+
+
 @jit(i8(Plan, Floats))
 def solve_laws(plan, mem):
     """(u', la) into RHS; leaves A, b and W of the acceleration rows at the solution, and the signs of la.
 
-    b of the others must be at hand. Returns a status.
+    b of the others must be at hand. What unknowns exert nonlinearly, E, counts as a force from then on, so that
+    M u' = f + W^T la holds as it does without. Returns a status.
     """
     n, nu, nc, na = plan.unknowns, plan.nu, plan.nc, plan.nc - plan.np - plan.nv
     nx, first, found = plan.xudot - plan.x, plan.nc - na, plan.iteration_out + n * (n + 1)
@@ -152,4 +175,5 @@ def solve_laws(plan, mem):
         for i in range(nu):
             total += mem[A + k * nu + i] * mem[plan.rhs + i]
         mem[plan.bias + first + k] = total
+    exert_unknowns(plan, mem)
     return status

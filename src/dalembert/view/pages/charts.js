@@ -29,11 +29,6 @@ function makeChip(chart, channel, k, chips) {
 const shownOf = (chart) => chart.curves.filter((curve) => curve.shown);
 const sizeOf = (chart, v) => (chart.group.log ? Math.log10(Math.max(v, 1e-18)) : v);
 
-function valueAt(curve, at) {
-  const a = curve.values[at.i], b = curve.values[at.j];
-  return a === null || b === null ? null : mix(a, b, at.s);
-}
-
 function scaleChart(chart) {  // the range of the shown curves within the zoomed time
   let low = Infinity, high = -Infinity;
   const first = locate(zoom.from).i, last = locate(zoom.to).j;
@@ -42,8 +37,7 @@ function scaleChart(chart) {  // the range of the shown curves within the zoomed
     if (v < low) low = v;
     if (v > high) high = v;
   }
-  if (low === Infinity) { low = 0; high = 1; }
-  if (!(high - low > 1e-9 * Math.max(Math.abs(low), Math.abs(high)))) { const pad = chart.group.log ? 1 : 0.1 * Math.abs(high) || 1; low -= pad; high += pad; }
+  [low, high] = rangeOf(low, high, chart.group.log ? 1 : 0);
   const room = 0.04 * (high - low);
   Object.assign(chart, {low: low - room, high: high + room});
 }
@@ -65,7 +59,7 @@ function drawCharts() {
   for (const chart of charts) {
     if (shownOf(chart).length) drawChart(chart, t);
     for (const curve of chart.curves) {
-      const v = curve.shown ? valueAt(curve, at) : null;
+      const v = curve.shown ? valueAt(curve.values, at) : null;
       curve.value.textContent = v === null ? "" : formatNumber(v, 4);
     }
   }
@@ -78,33 +72,21 @@ function drawChart(chart, t) {
   Object.assign(chart, {left, right});
   c.clearRect(0, 0, wide, tall);
   c.font = "11px " + FONT; c.lineWidth = 1; c.fillStyle = colours.muted; c.strokeStyle = colours.grid;
-  const line = (x0, y0, x1, y1) => { c.beginPath(); c.moveTo(x0, y0); c.lineTo(x1, y1); c.stroke(); };
   const step = Math.max(niceStep((chart.high - chart.low) / 6), chart.group.log ? 1 : 0);
   c.textAlign = "right"; c.textBaseline = "middle";
   for (const v of ticksBetween(chart.low, chart.high, step)) {
     const height = bottom - (bottom - top) * (v - chart.low) / (chart.high - chart.low);
-    line(left, height, right, height);
+    strokeLine(c, left, height, right, height);
     c.fillText(chart.group.log ? formatNumber(10 ** Math.round(v), 1) : formatTick(v, step), left - 7, height);
   }
-  const pace = niceStep((zoom.to - zoom.from || 1) * 80 / Math.max(right - left, 80));
-  c.textAlign = "center"; c.textBaseline = "alphabetic";
-  for (const time of ticksBetween(zoom.from, zoom.to, pace)) { line(x(time), top, x(time), bottom); c.fillText(formatTick(time, pace) + (time + pace > zoom.to ? " s" : ""), Math.min(x(time), wide - 16), tall - 5); }
+  labelTimes(c, zoom.from, zoom.to, {left, right, y: tall - 5, apart: 80, wide}, x, (at) => strokeLine(c, at, top, at, bottom));
   c.save(); c.beginPath(); c.rect(left, 0, right - left, tall); c.clip();
   const first = locate(zoom.from).i, last = locate(zoom.to).j;
-  for (const curve of shownOf(chart)) {
-    c.strokeStyle = trackColour(curve.k); c.lineWidth = 1.6; c.lineJoin = "round"; c.beginPath();
-    for (let i = first, broken = true; i <= last; i++) {
-      const v = curve.values[i];
-      if (v === null) { broken = true; continue; }
-      if (broken) c.moveTo(x(times[i]), y(v)); else c.lineTo(x(times[i]), y(v));
-      broken = false;
-    }
-    c.stroke();
-  }
+  for (const curve of shownOf(chart)) strokeCurve(c, curve.values, x, y, trackColour(curve.k), 1.6, first, last);
   if (chart.drag) { c.fillStyle = colours.accent; c.globalAlpha = 0.15; c.fillRect(x(chart.drag[0]), top, x(chart.drag[1]) - x(chart.drag[0]), bottom - top); c.globalAlpha = 1; }
-  c.strokeStyle = colours.muted; c.lineWidth = 1; line(x(t), top, x(t), bottom);
+  c.strokeStyle = colours.muted; c.lineWidth = 1; strokeLine(c, x(t), top, x(t), bottom);
   const at = locate(t);
-  for (const curve of shownOf(chart)) { const v = valueAt(curve, at); if (v !== null) { c.fillStyle = trackColour(curve.k); c.beginPath(); c.arc(x(t), y(v), 3.5, 0, 2 * Math.PI); c.fill(); } }
+  for (const curve of shownOf(chart)) { const v = valueAt(curve.values, at); if (v !== null) { c.fillStyle = trackColour(curve.k); c.beginPath(); c.arc(x(t), y(v), 3.5, 0, 2 * Math.PI); c.fill(); } }
   c.restore();
 }
 

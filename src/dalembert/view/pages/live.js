@@ -1,20 +1,19 @@
 // ---------------------------------------------------------------- a motion that is computed in the page
-const facts = JSON.parse(byId("facts").textContent), solver = makeSolver(facts, kernels);
+const facts = JSON.parse(byId("facts").textContent), runs = makeRuns(facts, kernels), solver = runs.first, drawn = facts.modes[0].sizes.drawing > 0;
 const now = {z: Float64Array.from(facts.z), p: Float64Array.from(facts.p), held: structuredClone(facts.held), run: null};
 const frames = Array.from({length: facts.frames}, (_, k) => facts.t0 + (facts.t_end - facts.t0) * k / (facts.frames - 1));
 
 function sceneOf(run) {  // as `scene_of` in Python makes it
-  const d = facts.drawing, t = frames.slice(0, run.rows.length);
+  const d = facts.drawing, samples = samplesOf(run), t = samples.map((sample) => sample.t);
   const tracks = d.points.map((name) => ({name, kind: d.bodies.includes(name) ? "body" : "point", positions: [], rotations: d.bodies.includes(name) ? [] : null}));
   const turning = d.bodies.map((name) => tracks.find((track) => track.name === name));
   const lines = d.lines.map(([name]) => ({name, points: [], fixed: false})), traces = facts.traces.map(({name}) => ({name, values: []}));
-  t.forEach((time, k) => {
-    const row = run.rows[k];
-    if (facts.sizes.drawing) readDrawing(solver.valuesAt("drawing", time, row, now.p), tracks, turning, lines);
-    const outputs = kernels.outputs ? solver.outputsAt(time, row, now.p) : null;
-    const energy = solver.valuesAt("energy", time, row, now.p), total = energy[0] + energy[1];
+  samples.forEach(({t: time, row, place: {p, solver: here}}) => {
+    if (drawn) readDrawing(solver.valuesAt("drawing", time, row, p), tracks, turning, lines);
+    const outputs = kernels[0].outputs ? solver.outputsAt(time, row, p) : null;
+    const energy = here.valuesAt("energy", time, row, p), total = energy[0] + energy[1];
     facts.traces.forEach((trace, j) => {
-      const v = {state: () => row[trace.index], output: () => outputs[trace.index], energy: () => total, violation: () => solver.violation(time, row, now.p)}[trace.kind]();
+      const v = {state: () => row[trace.index], output: () => outputs[trace.index], energy: () => total, violation: () => here.violation(time, row, p), parameter: () => p[trace.index]}[trace.kind]();
       traces[j].values.push(Number.isFinite(v) ? v : null);
     });
   });
@@ -24,6 +23,12 @@ function sceneOf(run) {  // as `scene_of` in Python makes it
     if (line.fixed) line.points = [first];
   }
   return {title: facts.title, caption: facts.caption, planar: d.planar, t, tracks, lines, traces};
+}
+
+function samplesOf(run) {  // the frames, and the moments of events among them: a ball is seen to touch the floor
+  const all = run.rows.map((row, k) => ({t: frames[k], row, place: run.places[k]})), least = 1e-6 * (facts.t_end - facts.t0);
+  const apart = run.moments.filter(({t}) => !frames.some((frame) => Math.abs(frame - t) < least));
+  return [...all, ...apart].sort((a, b) => a.t - b.t).filter((sample, k, list) => !k || sample.t - list[k - 1].t > 0);
 }
 
 function readDrawing(values, tracks, turning, lines) {
@@ -41,19 +46,25 @@ function recompute({settle = false} = {}) {  // the initial state, the motion an
   const began = performance.now(), z = Float64Array.from(now.z), say = (text) => { byId("message").textContent = text; };
   for (const slider of facts.sliders) {
     if (slider.kind === "parameter") now.p[slider.index] = slider.value;
-    else z[slider.index + (slider.kind === "speed" ? facts.nq : 0)] = slider.value;
+    else z[slider.index + (slider.kind === "speed" ? facts.modes[0].nq : 0)] = slider.value;
   }
   const stuck = solver.makeConsistent(facts.t0, z, now.p, now.held);
   if (stuck) { say(`No consistent start: \u201c${stuck.name}\u201d is off by ${formatNumber(Math.abs(stuck.gap))}.`); return false; }
-  const run = solver.integrate(z, now.p, frames);
+  const run = runs.follow(z, Float64Array.from(now.p), frames);
   if (!isSound(run)) { say(`No motion from here: ${run.problem || "the values are not finite"}.`); return false; }
-  say(run.problem ? `The motion ends at t = ${formatNumber(run.reached)} s: ${run.problem}.` : "");
+  say(run.problem || run.ending ? `The motion ends at t = ${formatNumber(run.reached)} s: ${run.problem || run.ending}.` : "");
   now.z = z; now.run = run;
   showScene(sceneOf(run), !settle);
   if (strips.length) { updateStrips(); Object.assign(byId("seek"), {min: start, max: end}); paint(); }
   now.cost = performance.now() - began;
-  byId("cost").textContent = `Computed and drawn in ${now.cost.toFixed(1)} ms, ${run.steps} steps.`;
+  byId("cost").textContent = `Computed and drawn in ${now.cost.toFixed(1)} ms, ${run.steps} steps${countOf(run)}.`;
   return true;
+}
+
+function countOf(run) {  // how often each event happened
+  const counts = new Map();
+  for (const {name} of run.happened) counts.set(name, (counts.get(name) || 0) + 1);
+  return [...counts].map(([name, count]) => `, ${count} \u00d7 \u201c${name}\u201d`).join("");
 }
 
 function compare() {  // the first run against the samples of the native engine, relative to the size of each variable
@@ -63,7 +74,7 @@ function compare() {  // the first run against the samples of the native engine,
     show(false, `Not compared: this page stops at t = ${formatNumber(now.run.reached)} s (${now.run.problem}), the native engine goes on.`);
     return NaN;
   }
-  const apart = rows.map((row, k) => Math.max(...row.map((v, i) => Math.abs(now.run.rows[k * every][i] - v) / sizes[i])));
+  const apart = rows.map((row, k) => Math.max(...row.map((v, i) => Math.abs((now.run.rows[k * every] || [])[i] - v) / sizes[i])));
   const worst = Math.max(...apart), until = apart.findIndex((d) => !(d <= 1e-9));
   if (until < 0) show(true, `Agrees with the native engine to ${formatNumber(worst, 2)} over ${formatNumber(facts.t_end - facts.t0)} s (start values of the page, ${rows.length} samples).`);
   else show(false, `Differs from the native engine by up to ${formatNumber(worst, 2)}, and by more than 10\u207b\u2079 from t = ${formatNumber(frames[until * every])} s on. If the difference grows from there, the motion is sensitive to the last digits.`);
@@ -171,12 +182,11 @@ function beginLive() {
   facts.sliders.forEach(makeSlider);
   byId("panel").addEventListener("submit", (event) => event.preventDefault());
   byId("reset").addEventListener("click", reset);
-  now.run = solver.integrate(now.z, now.p, frames, {patience: 20000});
+  now.run = runs.follow(now.z, Float64Array.from(now.p), frames, {patience: 20000});
   if (!isSound(now.run)) { byId("message").textContent = `No motion: ${now.run.problem || "the values are not finite"}.`; now.run.rows = now.run.rows.slice(0, 1); }
   showScene(sceneOf(now.run));
-  if (angles.length && facts.sizes.drawing) { listenToPulls(); byId("hint").textContent = "Drag a slider. Or go to t = 0 (Home key) and drag the mechanism itself."; }
+  if (now.run.ending) byId("message").textContent = `The motion ends at t = ${formatNumber(now.run.reached)} s: ${now.run.ending}.`;
+  if (angles.length && drawn) { listenToPulls(); byId("hint").textContent = "Drag a slider. Or go to t = 0 (Home key) and drag the mechanism itself."; }
   begin();
   compare();
 }
-
-beginLive();

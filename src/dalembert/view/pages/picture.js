@@ -26,7 +26,7 @@ function showScene(next, keepSize = false) {         // keepSize: the view and t
     barSize = barWidth();                            // width of a link, in metres
     arrowScale = 0.25 * extent / (Math.max(0, ...(scene.arrows || []).map((a) => a.largest)) || 1);
   }
-  trailTime = clamp(0.25 * duration, Math.min(duration, 1), 5);
+  trailTime = clamp(0.25 * duration, Math.min(duration, 1), 5) * clamp(30 / scene.tracks.length, 0.3, 1);  // shorter in a crowd
   view = scene.planar ? planarView : spatialView;
   state.dirty = true;
 }
@@ -464,11 +464,14 @@ function drawTrail(track, k, at) {  // in pieces of growing strength; one stroke
   while (low < high) { const mid = (low + high) >> 1; if (fine[mid].t <= from) low = mid + 1; else high = mid; }
   for (let k = low; k < fine.length && fine[k].t < state.t; k++) points.push(fine[k]);
   points.push({t: state.t, p: positionAt(track, at)});
-  const seen = points.map((q) => view.project(q.p)), pieces = 24;
+  const seen = points.map((q) => view.project(q.p)), many = scene.tracks.length > 30;
+  const pieces = many ? 6 : 24, near = many ? 3 : 0;  // pixels: what nobody sees in a crowd is not drawn
   ink.lineCap = "butt"; ink.lineJoin = "round";
   let piece = [seen[0]], level = -1;
   const flush = () => { if (piece.length > 1) strokePath(piece, trackColour(k), mix(1, 2.4, level / pieces), mix(0.05, 0.85, level / pieces)); };
-  for (let i = 1; i < seen.length; i++) {
+  for (let i = 1, from = seen[0]; i < seen.length; i++) {
+    if (i < seen.length - 1 && Math.abs(seen[i][0] - from[0]) + Math.abs(seen[i][1] - from[1]) < near) { seen[i] = from; continue; }
+    from = seen[i];
     const age = 1 - (state.t - points[i].t) / (trailTime || 1), now = Math.round(clamp(age, 0, 1) * pieces);
     if (now !== level) { flush(); piece = [seen[i - 1]]; level = now; }
     piece.push(seen[i]);

@@ -1,80 +1,62 @@
 // ---------------------------------------------------------------- the mechanics of the page
 // Kernels made from the model read x = (t, q, u, p) and write a column: motion (q', u', power, la, quality), dynamics,
 // residual (phi, psi), assembly, speeds, invariant, energy, drawing, outputs, and the least moves onto the constraints.
-// Notation: M u' = f + A^T la, A u' = b, phi(q, t) = 0, psi(q, u, t) = 0.
-function makeSolver(facts, kernels) {
-  const {nq, nu, np, nv, nc, ni, parameters} = facts, n = nq + nu, TRUSTED = 1e-4, RANK = 1e-9;
+// Kernels of expressions (events, what they change) read w = (x, q', u', power, la).
+// Notation: M u' = f + W^T la, A u' = b, phi(q, t) = 0, psi(q, u, t) = 0; W = A if all reactions are ideal.
+function makeSolver(facts, tableau, kernels) {
+  const {nq, nu, np, nv, nc, ni, parameters} = facts, n = nq + nu, TRUSTED = 1e-4;
   const x = new Float64Array(1 + n + parameters), q = x.subarray(1, 1 + nq), u = x.subarray(1 + nq, 1 + n);
   const sizes = facts.sizes, out = {}, z = x.subarray(1, 1 + n);
   for (const name in sizes) out[name] = new Float64Array(sizes[name]);
   const call = (name) => { kernels[name](x, out[name]); return out[name]; };
   const largest = (a, from, size) => { let m = 0; for (let i = from; i < from + size; i++) { const v = Math.abs(a[i]); if (!(v <= m)) m = v; } return m; };
 
-  // x (nu) with x - M^-1 f least in the metric M and A x = b, for any rank of A (nc, nu); M null: the unit matrix.
-  // Columns of L^-1 A^T are made orthonormal in pivot order, each twice, as one pass leaves what round-off left.
-  function nearest(nu, nc, M, f, A, b, augment = false) {
-    const y = new Float64Array(nu), W = [], L = M ? Float64Array.from(M.subarray(0, nu * nu)) : null;
-    if (f) y.set(f);
-    if (L && augment && nc) {  // M + w A^T A changes nothing because A x = b, and is positive definite
-      let trace = 1e-300, square = 1e-300;
-      for (let i = 0; i < nu; i++) trace += L[i * nu + i];
-      for (let i = 0; i < nc * nu; i++) square += A[i] * A[i];
-      for (let k = 0; k < nc; k++) for (let i = 0; i < nu; i++) {
-        const w = trace / square * A[k * nu + i];
-        for (let j = 0; j < nu; j++) L[i * nu + j] += w * A[k * nu + j];
-        y[i] += w * b[k];
-      }
-    }
-    if (L) for (let i = 0; i < nu; i++) for (let j = 0; j <= i; j++) {  // M = L L^T
-      let s = L[i * nu + j];
-      for (let k = 0; k < j; k++) s -= L[i * nu + k] * L[j * nu + k];
-      if (i === j) { if (!(s > 0)) return null; L[i * nu + i] = Math.sqrt(s); } else L[i * nu + j] = s / L[j * nu + j];
-    }
-    const forward = (v) => { if (L) for (let i = 0; i < nu; i++) { for (let j = 0; j < i; j++) v[i] -= L[i * nu + j] * v[j]; v[i] /= L[i * nu + i]; } return v; };
-    const dot = (a, c) => { let s = 0; for (let i = 0; i < nu; i++) s += a[i] * c[i]; return s; };
-    forward(y);
-    for (let k = 0; k < nc; k++) {
-      const column = forward(Float64Array.from(A.subarray(k * nu, k * nu + nu))), size = Math.sqrt(dot(column, column));
-      if (size > 0) for (let i = 0; i < nu; i++) column[i] /= size;
-      W.push({column, size, k, left: size > 0 ? 1 : 0, R: [], gap: size > 0 ? b[k] / size - dot(column, y) : 0});
-    }
-    const basis = [];
-    while (W.length) {
-      W.sort((a, c) => c.left - a.left);
-      const w = W.shift();
-      if (!(w.left > RANK)) break;
-      const v = w.column, row = new Float64Array(basis.length);
-      for (let pass = 0; pass < 2; pass++) basis.forEach((e, j) => { const s = dot(e.v, v); row[j] += s; for (let i = 0; i < nu; i++) v[i] -= s * e.v[i]; });
-      const length = Math.sqrt(dot(v, v));
-      if (!(length > RANK)) continue;
-      for (let i = 0; i < nu; i++) v[i] /= length;
-      let s = w.gap;
-      basis.forEach((e, j) => { s -= row[j] * e.amount; });
-      basis.push({v, amount: s / length});
-      for (const other of W) { let rest = 1; for (const e of basis) rest -= dot(e.v, other.column) ** 2; other.left = Math.sqrt(Math.max(rest, 0)); }
-    }
-    for (const e of basis) for (let i = 0; i < nu; i++) y[i] += e.amount * e.v[i];
-    if (L) for (let i = nu - 1; i >= 0; i--) { for (let j = i + 1; j < nu; j++) y[i] -= L[j * nu + i] * y[j]; y[i] /= L[i * nu + i]; }
-    return y;
-  }
-
   const parts = {};
   if (kernels.dynamics) {
     let at = 0;
-    for (const [name, size] of [["qdot", nq], ["M", nu * nu], ["f", nu], ["A", nc * nu], ["b", nc]]) { parts[name] = out.dynamics.subarray(at, at + size); at += size; }
+    for (const [name, size] of [["qdot", nq], ["M", nu * nu], ["f", nu], ["A", nc * nu], ["b", nc], ["W", facts.ideal ? 0 : nc * nu]]) { parts[name] = out.dynamics.subarray(at, at + size); at += size; }
   }
+
+  const solveLaws = kernels.iteration ? makeLaws(facts, kernels.iteration) : null;
+  const stuck = facts.ideal ? "the mass matrix is singular" : "no reactions fulfil the laws here";
+  let multipliers = () => new Float64Array(nc);  // at the state whose rates were asked for last
 
   function rates(t, state, dz) {  // (q', u') at a state; the unrolled solve where its pivots can be trusted
     x[0] = t; z.set(state);
     if (kernels.motion) {
       const m = call("motion");
-      if (m[n + 1 + nc] > TRUSTED && Number.isFinite(m[n])) { for (let i = 0; i < n; i++) dz[i] = m[i]; return true; }
+      if (m[n + 1 + nc] > TRUSTED && Number.isFinite(m[n])) {
+        for (let i = 0; i < n; i++) dz[i] = m[i];
+        multipliers = () => m.subarray(n + 1, n + 1 + nc);
+        return true;
+      }
     }
     call("dynamics");
-    const udot = nearest(nu, nc, parts.M, parts.f, parts.A, parts.b, facts.singular);
-    if (!udot) return false;
-    dz.set(parts.qdot); dz.set(udot, nq);
+    const solved = solveLaws ? solveLaws(x, parts.b) : nearest(nu, nc, parts.M, parts.f, parts.A, parts.b, facts.singular);
+    if (!solved) return false;
+    dz.set(parts.qdot); dz.set(solved.subarray(0, nu), nq);
+    multipliers = solveLaws ? () => solved.subarray(nu) : () => balancing(solved);
     return true;
+  }
+
+  function balancing(udot) {  // la (nc) of M u' = f + A^T la, the least of them if constraints are redundant
+    const r = new Float64Array(nu), transposed = new Float64Array(nu * nc);
+    for (let i = 0; i < nu; i++) {
+      r[i] = -parts.f[i];
+      for (let j = 0; j < nu; j++) r[i] += parts.M[i * nu + j] * udot[j];
+      for (let k = 0; k < nc; k++) transposed[i * nc + k] = parts.A[k * nu + i];
+    }
+    return nearest(nc, nu, null, null, transposed, r);
+  }
+
+  const scratch = new Float64Array(n), w = new Float64Array(x.length + n + 1 + nc);
+  function observe(name, t, state, p) {  // a kernel of w at a state
+    x[0] = t; z.set(state); x.set(p, 1 + n);
+    w.fill(0);
+    if (facts.reads[name] && rates(t, state, scratch)) { w.set(scratch, x.length); w.set(multipliers(), x.length + n + 1); }
+    w.set(x);
+    kernels[name](w, out[name]);
+    return out[name];
   }
 
   function restoreInvariants() {
@@ -153,16 +135,20 @@ function makeSolver(facts, kernels) {
     return size <= allowed ? null : gap;
   }
 
-  // The state with held values, from the present one; returns "" or which constraint is in the way. facts.held says
-  // which of q and u were given; rates of coordinates that were given are met by additional rows.
-  function makeConsistent(t, state, p, held) {
-    x[0] = t; z.set(state); x.set(p, 1 + n);
+  function closePositions(held) {  // q onto the constraints, the held ones fixed; null or what is left
     const rows = np + ni, positions = () => {
       const a = call("assembly");
       return {gap: Float64Array.from(a.subarray(0, rows)), J: Float64Array.from(a.subarray(rows)), columns: nq};
     };
-    const stuck = rows ? seek(q, new Set(held.q), positions, 1e-9) : null;
-    if (stuck) return worst(stuck);
+    return rows ? seek(q, new Set(held), positions, 1e-9) : null;
+  }
+
+  // The state with held values, from the present one; returns "" or which constraint is in the way. facts.held says
+  // which of q and u were given; rates of coordinates that were given are met by additional rows.
+  function makeConsistent(t, state, p, held) {
+    x[0] = t; z.set(state); x.set(p, 1 + n);
+    const open = closePositions(held.q);
+    if (open) return worst(open);
     const wanted = Object.entries(held.rates), m = np + nv, speeds = () => {
       const a = call("speeds"), gap = new Float64Array(m + wanted.length), J = new Float64Array(gap.length * nu);
       gap.set(a.subarray(0, m)); J.set(a.subarray(m + nq, m + nq + m * nu));
@@ -174,6 +160,57 @@ function makeSolver(facts, kernels) {
     return slow ? worst(slow) : "";
   }
 
+  // The state just after an event: given values {kind, index, value} hold, positions that are off by at most `allowed`
+  // are closed, and the impulse of the constraints makes the speeds consistent, M (u+ - u-) = W^T La + E^T J,
+  // psi(u+) = 0, E u+ = what is given of them (`dalembert.initial.impact`). Returns "" or what is in the way.
+  function jump(t, state, p, given, allowed = Infinity) {
+    x[0] = t; z.set(state); x.set(p, 1 + n);
+    const moved = given.filter(({kind}) => kind === "coordinate"), pushed = given.filter(({kind}) => kind !== "coordinate");
+    for (const {index, value} of moved) q[index] = value;
+    const gap = np + ni ? largest(call("assembly"), 0, np + ni) : 0;
+    const open = gap > allowed ? Float64Array.from(out.assembly.subarray(0, np + ni)) : gap > 1e-12 ? closePositions(moved.map(({index}) => index)) : null;
+    if (open) { const at = worst(open); return `\u201c${at.name}\u201d is off by ${at.gap.toPrecision(2)}`; }
+    const problem = np + nv + pushed.length ? strike(pushed) : "";
+    state.set(z);
+    return problem;
+  }
+
+  function strike(pushed) {
+    const m = np + nv, rows = m + pushed.length, before = Float64Array.from(u), A = new Float64Array(rows * nu), left = new Float64Array(rows), b = new Float64Array(rows);
+    const look = () => {  // A and what is left of A u = ...
+      const s = call("speeds");
+      left.set(s.subarray(0, m)); A.set(s.subarray(m + nq, m + nq + m * nu));
+      pushed.forEach(({kind, index, value}, j) => {
+        const row = A.subarray((m + j) * nu, (m + j + 1) * nu);
+        if (kind === "speed") { row.fill(0); row[index] = 1; left[m + j] = u[index] - value; }
+        else { row.set(s.subarray(m + nq + (m + index) * nu, m + nq + (m + index + 1) * nu)); left[m + j] = s[m + index] - value; }
+      });
+      return largest(left, 0, rows);
+    };
+    for (let k = 0; k < 30; k++) {
+      look();
+      for (let r = 0; r < rows; r++) { b[r] = -left[r]; for (let i = 0; i < nu; i++) b[r] += A[r * nu + i] * (u[i] - before[i]); }
+      call("dynamics");
+      const step = facts.ideal ? nearest(nu, rows, parts.M, null, A, b, facts.singular) : push(A, m, pushed.length, b);
+      if (!step) return "no impulse makes the speeds consistent";
+      let way = 0, size = 0;
+      for (let i = 0; i < nu; i++) { const next = before[i] + step[i]; way = Math.max(way, Math.abs(next - u[i])); size = Math.max(size, Math.abs(next)); u[i] = next; }
+      if (way <= 1e-15 * (1 + size)) break;
+    }
+    for (const {kind, index, value} of pushed) if (kind === "speed") u[index] = value;
+    return look() <= 1e-9 ? "" : "no impulse makes the speeds consistent";
+  }
+
+  function push(A, m, more, b) {  // s of M s = W^T La + E^T J with (A; E) s = b, the reactions along W
+    const rows = m + more, size = nu + rows, K = new Float64Array(size * size), right = new Float64Array(size);
+    right.set(b, nu);
+    for (let i = 0; i < nu; i++) {
+      for (let j = 0; j < nu; j++) K[i * size + j] = parts.M[i * nu + j];
+      for (let r = 0; r < rows; r++) { K[i * size + nu + r] = -(r < m ? parts.W[r * nu + i] : A[r * nu + i]); K[(nu + r) * size + i] = A[r * nu + i]; }
+    }
+    return solveBalanced(size, K, right) > 0 ? right.subarray(0, nu) : null;
+  }
+
   function worst(gap) {
     let k = 0;
     gap.forEach((v, i) => { if (!(Math.abs(v) <= Math.abs(gap[k]))) k = i; });
@@ -181,7 +218,7 @@ function makeSolver(facts, kernels) {
   }
 
   // ------------------------------------------------------------ Runge-Kutta steps with projection
-  const {A, b, c, error} = facts.tableau, stages = b.length, K = A.map(() => new Float64Array(n));
+  const {A, b, c, error} = tableau, stages = b.length, K = A.map(() => new Float64Array(n)), stage = new Float64Array(n);
   const A_ = A.map((row) => row.map((a, j) => [a, j]).filter(([a]) => a !== 0));
   const b_ = b.map((w, j) => [w, j]).filter(([w]) => w !== 0);
 
@@ -201,31 +238,42 @@ function makeSolver(facts, kernels) {
     return below === 0 ? 0 : e5 / Math.sqrt(below * n);
   }
 
-  // States (times.length, n) at the given times, as far as they were reached; steps end at these times.
-  function integrate(state, p, times, {rtol = 1e-12, atol = 1e-13, patience = 4000} = {}) {
+  function tryStep(t, from, step, to) {  // whether there is a state at the end of a step; K[0] holds the rates at its start
+    for (let i = 1; i < stages; i++) { combine(stage, from, step, A_[i]); if (!rates(t + c[i] * step, stage, K[i])) return false; }
+    combine(to, from, step, b_);
+    return true;
+  }
+
+  // States (times.length, n) at the given times, as far as they were reached; steps end at these times and at `stops`.
+  // A `watch` is asked after each step whether something happened in it: what it `found` ends the run. `first` is the
+  // length of the first step, `until` the time on the clock at which patience ends.
+  function integrate(state, p, times, {rtol = 1e-12, atol = 1e-13, until = Infinity, first = 0, stops = [], watch = null} = {}) {
     x.set(p, 1 + n);
-    const rows = [Float64Array.from(state)], here = Float64Array.from(state), next = new Float64Array(n), stage = new Float64Array(n);
-    const began = performance.now();
-    let t = times[0], h = Math.min(1e-3 * (times[times.length - 1] - t), 1e-2), steps = 0, problem = rates(t, here, K[0]) ? "" : "the mass matrix is singular";
-    for (let k = 1; k < times.length && !problem; k++) {
-      while (t < times[k] && !problem) {
-        const left = times[k] - t, step = left / Math.max(1, Math.ceil(left / h - 1e-9)), last = step >= left;
-        let sound = true;
-        for (let i = 1; i < stages && sound; i++) { combine(stage, here, step, A_[i]); sound = rates(t + c[i] * step, stage, K[i]); }
-        combine(next, here, step, b_);
-        const size = sound ? errorNorm(step, here, next, rtol, atol) : NaN;
+    const rows = [Float64Array.from(state)], here = Float64Array.from(state), next = new Float64Array(n), ahead = new Float64Array(n);
+    const asked = new Set(times), marks = [...times, ...stops.filter((s) => !asked.has(s))].sort((a, b) => a - b);
+    let t = times[0], h = first || Math.min(1e-3 * (times[times.length - 1] - t), 1e-2), steps = 0, found = null;
+    let problem = rates(t, here, K[0]) ? "" : stuck;
+    for (let k = 1; k < marks.length && !problem && !found; k++) {
+      while (t < marks[k] && !problem && !found) {
+        const left = marks[k] - t, step = left / Math.max(1, Math.ceil(left / h - 1e-9)), last = step >= left;
+        const size = tryStep(t, here, step, next) ? errorNorm(step, here, next, rtol, atol) : NaN;
         const factor = size <= 1e-8 ? 5 : clampStep(0.9 * size ** -0.125);
         if (!(size <= 1)) { h = step * (Number.isFinite(factor) ? Math.min(factor, 0.9) : 0.2); if (!(h > 1e-13 * Math.max(1, Math.abs(t)))) problem = "the steps became too small"; continue; }
-        t = last ? times[k] : t + step;
-        if (!project(t, next)) { problem = "the constraints could not be held"; break; }
-        here.set(next);
-        if (!rates(t, here, K[0])) problem = "the mass matrix is singular";
+        const then = last ? marks[k] : t + step;
+        if (!project(then, next)) { problem = "the constraints could not be held"; break; }
+        if (!rates(then, next, ahead)) { problem = stuck; break; }
+        if (watch) {
+          const between = (s, to) => (tryStep(t, here, s * step, to) && project(t + s * step, to) ? to : null);
+          found = watch.look({t, step, then, here, rates: K[0], next, ahead, between});
+          if (found) { t = found.t; here.set(found.z); break; }
+        }
+        t = then; here.set(next); K[0].set(ahead);
         h = last && step < 0.999 * h ? Math.max(h, step * factor) : step * factor;
-        if ((++steps & 255) === 0 && performance.now() - began > patience) problem = "it took too long";
+        if ((++steps & 255) === 0 && performance.now() > until) problem = "it took too long";
       }
-      if (!problem) rows.push(Float64Array.from(here));
+      if (!problem && !found && asked.has(marks[k])) rows.push(Float64Array.from(here));
     }
-    return {rows, steps, problem, reached: t};
+    return {rows, steps, problem, found, reached: t, z: here, h};
   }
 
   const clampStep = (f) => Math.min(5, Math.max(0.2, f));
@@ -243,5 +291,5 @@ function makeSolver(facts, kernels) {
   }
 
   const violation = (t, state, p) => (np + nv ? largest(valuesAt("residual", t, state, p), 0, 2 * np + nv) : 0);
-  return {makeConsistent, integrate, valuesAt, outputsAt, violation, project, nearest};
+  return {makeConsistent, integrate, jump, observe, valuesAt, outputsAt, violation};
 }

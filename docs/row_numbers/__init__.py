@@ -1,0 +1,1 @@
+"""The numbers of the five documents, a file each."""

@@ -1,0 +1,180 @@
+// ---------------------------------------------------------------- motions with events and clocks
+// facts.modes are the systems that a motion may pass through, the first one first, with a solver each. facts.events
+// {name, direction, terminal, change} are zeros to look out for, facts.clocks {name, dt, start, change} tick; a change
+// is {to: mode} or {kernel, targets: [{kind, index}]}. What happens is what `follow_events` in Python makes happen.
+const SLACK = 1e-12, EPSILON = 2 ** -52, NEAR = Array.from({length: 14}, (_, k) => 0.25 ** (15 - k)), QUARTERS = [0.25, 0.5, 0.75, 1];
+
+// Instants at which something known of time bends or jumps, within (from, to); `pairs` are rate and offset of arguments.
+function instantsOf(kinks, pairs, from, to) {
+  const found = [];
+  kinks.forEach(({knots, period}, k) => {
+    const rate = pairs[2 * k], offset = pairs[2 * k + 1];
+    if (rate === 0 || !Number.isFinite(rate) || !Number.isFinite(offset)) return;
+    const low = Math.min(rate * from, rate * to) + offset, high = Math.max(rate * from, rate * to) + offset;
+    const turn = (v) => (period === null ? 0 : Math.floor((v - knots[0]) / period));
+    if ((turn(high) - turn(low) + 1) * knots.length > 1e5) return;
+    for (let j = turn(low); j <= turn(high); j++) for (const knot of knots) found.push((knot + (period === null ? 0 : j * period) - offset) / rate);
+  });
+  const apart = 64 * EPSILON * Math.max(Math.abs(from), Math.abs(to));
+  return found.filter((t) => t > from + apart && t < to - apart).sort((a, b) => a - b).filter((t, k, all) => !k || t - all[k - 1] > apart);
+}
+
+// Zeros of the event functions of a mode within steps: looked for on a cubic, located on steps that end there.
+function makeWatch(solver, watched, events, p, t, z, fresh, before) {
+  const read = (at, state) => Float64Array.from(solver.observe("watch", at, state, p));
+  const signOf = (old, v) => (old === 0 && Math.abs(v) <= SLACK ? 0 : Math.sign(v));
+  const crosses = (k, sign, v) => { const d = events[watched[k]].direction; return (sign < 0 && v >= 0 && d >= 0) || (sign > 0 && v <= 0 && d <= 0); };
+  let starts = read(t, z), first = true;
+  const signs = watched.map((e, k) => (fresh.has(e) ? 0 : signOf(0, starts[k]) || before.get(e) || 0));
+
+  function isSuspect({t, step, here, rates, next, ahead}, ends) {
+    const now = [...signs], place = new Float64Array(here.length);
+    let suspect = first && signs.includes(0);
+    for (const s of QUARTERS) {
+      const a = s * s * (3 - 2 * s), b = s * (1 - s);
+      if (s < 1) for (let i = 0; i < place.length; i++) place[i] = here[i] + a * (next[i] - here[i]) + step * b * ((1 - s) * rates[i] - s * ahead[i]);
+      (s < 1 ? read(t + s * step, place) : ends).forEach((v, k) => { if (crosses(k, now[k], v)) suspect = true; now[k] = signOf(now[k], v); });
+    }
+    if (!suspect) now.forEach((sign, k) => { signs[k] = sign; });
+    return suspect;
+  }
+
+  function locate(k, left, right, valueAt, resolution) {  // Chandrupatla, Adv. Eng. Softw. 28 (1997) 145-149
+    let [b, fb] = left, [a, fa] = right, [c, fc] = left, share = 0.5, best = a;
+    for (let round = 0; round < 200 && fa !== 0; round++) {
+      const s = a + share * (b - a), fs = valueAt(s)[k];
+      if (fs > 0 === fa > 0) [c, fc] = [a, fa]; else [c, fc, b, fb] = [b, fb, a, fa];
+      [a, fa] = [s, fs];
+      best = Math.abs(fa) < Math.abs(fb) ? a : b;
+      const limit = resolution / Math.abs(b - a);
+      if (limit > 0.5) break;
+      const xi = (a - b) / (c - b), phi = (fa - fb) / (fc - fb);
+      share = 0.5;
+      if (phi * phi < xi && (1 - phi) ** 2 < 1 - xi) share = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb);
+      share = Math.min(1 - limit, Math.max(limit, share));
+    }
+    return fa === 0 ? a : best;
+  }
+
+  function look(move) {  // {t, z, which} of the first zero in a step, null if there is none
+    const {t, step, then, next, between} = move, ends = read(then, next);
+    const resolution = 2 * EPSILON * Math.max(1, Math.abs(then) / step), place = new Float64Array(next.length);
+    const stateAt = (s) => (s === 1 ? next : between(s, place)), timeAt = (s) => (s === 1 ? then : t + s * step);
+    const valuesAt = (s) => { if (s === 1) return ends; const there = stateAt(s); return there ? read(timeAt(s), there) : starts.map(() => NaN); };
+    if (isSuspect(move, ends)) {
+      let left = 0, values = starts;
+      for (const right of first ? [...NEAR, ...QUARTERS] : QUARTERS) {
+        const after = valuesAt(right), roots = after.map((v, k) => (crosses(k, signs[k], v) ? locate(k, [left, values[k]], [right, v], valuesAt, resolution) : Infinity));
+        const earliest = Math.min(...roots);
+        if (earliest < Infinity) {
+          const z = Float64Array.from(stateAt(earliest) || next), there = read(timeAt(earliest), z);
+          const which = watched.filter((_, k) => roots[k] - earliest <= 4 * resolution || (roots[k] < Infinity && Math.abs(there[k]) <= SLACK));
+          return {t: timeAt(earliest), z, which};
+        }
+        after.forEach((v, k) => { signs[k] = signOf(signs[k], v); });
+        left = right; values = after;
+      }
+    }
+    starts = ends; first = false;
+    return null;
+  }
+
+  return {look, signs: () => new Map(watched.map((e, k) => [e, signs[k]]))};
+}
+
+function makeSchedule(clocks, from) {  // when clocks tick next; ticks are counted, so that they do not drift
+  const isBy = (t, tick) => tick <= t + 16 * EPSILON * Math.max(Math.abs(t), Math.abs(tick));
+  const hands = clocks.map((clock) => {
+    const start = clock.start === null ? from : clock.start, number = Math.max(Math.ceil((from - start) / clock.dt), 0);
+    return {clock, start, number: number && isBy(start + (number - 1) * clock.dt, from) && isBy(from, start + (number - 1) * clock.dt) ? number - 1 : number};
+  });
+  const tick = (hand) => hand.start + hand.number * hand.clock.dt;
+  return {
+    next: () => Math.min(Infinity, ...hands.map(tick)),
+    due: (t) => hands.filter((hand) => isBy(t, tick(hand))).map((hand) => { hand.number++; return hand.clock; }),
+  };
+}
+
+function makeRuns(facts, kernels) {
+  const solvers = facts.modes.map((mode, k) => makeSolver(mode, facts.tableau, kernels[k]));
+
+  function change(now, {name, change: what}) {  // the place after an event; {problem} if there is none
+    const after = {...now, z: Float64Array.from(now.z)};
+    let given = [], problem = "";
+    if ("to" in what) after.mode = what.to;
+    else {
+      if (!kernels[now.mode][what.kernel]) return {problem: `\u201c${name}\u201d cannot be evaluated here`};
+      const values = Float64Array.from(solvers[now.mode].observe(what.kernel, now.t, now.z, now.p));
+      if (!values.every(Number.isFinite)) return {problem: `\u201c${name}\u201d: a new value is not finite`};
+      after.p = Float64Array.from(now.p);
+      given = what.targets.map((target, k) => ({...target, value: values[k]}));
+      for (const {kind, index, value} of given) if (kind === "parameter") after.p[index] = value;
+      given = given.filter(({kind}) => kind !== "parameter");
+    }
+    problem = solvers[after.mode].jump(now.t, after.z, after.p, given, "to" in what ? 1e-8 : Infinity);
+    return problem ? {problem: `\u201c${name}\u201d: ${problem}`} : after;
+  }
+
+  function makePace(from, to) {  // whether changes come ever faster, so that they would never end
+    const times = new Map();
+    return (event, t) => {
+      for (const key of ["", event]) times.set(key, [...(times.get(key) || [from]), t]);
+      const all = times.get(""), waits = times.get(event).slice(1).map((v, k) => v - times.get(event)[k]), recent = waits.slice(-5);
+      if (all.length >= 200 && t - all[all.length - 200] < 1e-6 * (to - from)) return true;
+      return recent.length > 4 && recent.every((v, k) => !k || v < recent[k - 1]) && recent[4] < 1e-5 * Math.max(...waits);
+    };
+  }
+
+  // States at the given times as far as they were reached, and the place of each: its mode and parameters. A time at
+  // which something changes has the state before it; `moments` are such states where events were found.
+  function follow(state, p, times, {patience = 4000} = {}) {
+    const until = performance.now() + patience, from = times[0], to = times[times.length - 1], schedule = makeSchedule(facts.clocks, from), accumulates = makePace(from, to);
+    const rows = [], places = [], moments = [], happened = [];
+    let now = {t: from, z: Float64Array.from(state), p, mode: 0}, fresh = new Set(), before = new Map(), first = 0, steps = 0;
+    const place = () => ({solver: solvers[now.mode], mode: now.mode, p: now.p});
+    const keep = (z) => { rows.push(Float64Array.from(z)); places.push(place()); };
+    const ended = (problem, ending = "") => ({rows, places, moments, happened, steps, problem, ending, reached: now.t});
+    const occur = (items) => {
+      for (const item of items) {
+        const after = change(now, item);
+        if (after.problem) return after.problem;
+        happened.push({name: item.name, t: now.t});
+        now = after;
+      }
+      return "";
+    };
+    for (;;) {
+      const ticked = occur(schedule.due(now.t));
+      if (ticked) return ended(ticked);
+      if (!rows.length) keep(now.z);
+      const solver = solvers[now.mode], mode = facts.modes[now.mode], end = Math.min(schedule.next(), to);
+      const frames = times.slice(rows.length).filter((t) => t <= end), marks = [now.t, ...frames.filter((t) => t > now.t)];
+      while (frames.length && frames[0] <= now.t) { keep(now.z); frames.shift(); }
+      if (marks[marks.length - 1] < end) marks.push(end);
+      const stops = mode.kinks.length ? instantsOf(mode.kinks, solver.valuesAt("kinks", now.t, now.z, now.p), now.t, end) : [];
+      const watch = mode.watched.length ? makeWatch(solver, mode.watched, facts.events, now.p, now.t, now.z, fresh, before) : null;
+      const run = solver.integrate(now.z, now.p, marks, {until, first, stops, watch});
+      run.rows.slice(1, 1 + frames.length).forEach(keep);
+      steps += run.steps; first = run.h;
+      now = {...now, t: run.reached, z: Float64Array.from(run.z)};
+      if (run.problem) return ended(run.problem);
+      if (performance.now() > until) return ended("it took too long");
+      if (!run.found) {
+        if (end === to) return ended("");
+        fresh = new Set(); before = watch ? watch.signs() : new Map();
+        continue;
+      }
+      while (rows.length < times.length && times[rows.length] <= now.t) keep(now.z);
+      moments.push({t: now.t, row: now.z, place: place()});
+      const items = run.found.which.map((e) => facts.events[e]), terminal = items.find((item) => item.terminal);
+      if (terminal) { happened.push({name: terminal.name, t: now.t}); return ended("", `ended by \u201c${terminal.name}\u201d`); }
+      const stuck = occur(items);
+      if (stuck) return ended(stuck);
+      if (items.some((item) => accumulates(item.name, now.t))) return ended("events come ever faster");
+      if (now.t >= to) return ended("");
+      fresh = new Set(run.found.which); before = new Map();
+    }
+  }
+
+  return {first: solvers[0], follow};
+}
