@@ -20,7 +20,7 @@ import dalembert as da
 from dalembert import problems
 from dalembert.analysis.sweep.pool import cores
 
-RUNS, SOME, MANY, T_END = 1000, 100, (1000, 20_000), 30.0
+RUNS, SOME, MANY, T_END = 1000, 100, (10_000, 100_000), 30.0
 OUTPUTS = (da.Final("q1"), da.Final("u1"), da.Maximum("u1"), da.Maximum("q2"))
 
 
@@ -44,9 +44,25 @@ def run() -> Iterator[Figure]:
         if other in taken:
             ratio = taken[other] / SOME / (taken["sweep"] / RUNS)
             yield Figure("sweeps", f"{case}: {name}", ratio, "x faster", None, f"{SOME} runs by it, per run")
+    yield from _beside_others()
     grown = json.loads(run_apart("sweeps", "memory", environment=dict(os.environ)))
     detail = f"from {MANY[0]:,} to {MANY[1]:,} runs, results {grown['results']:.1f} MB; {grown['seconds']:.0f} s"
     yield Figure("sweeps", f"Appell-Hamel, {MANY[1]:,} runs of 10 s: growth", grown["growth"], "MB", "< 10", detail)
+
+
+def _beside_others() -> Iterator[Figure]:
+    """The same sweep by other ways, at equal error."""
+    case = "four-bar of uniform bars, final angles after 30 s, equal error"
+    try:
+        taken = json.loads(run_apart("sweep_peers", environment=dict(os.environ)))
+    except RuntimeError as error:
+        yield Figure("sweeps", case, None, "x faster", None, f"not measured: {error}")
+        return
+    errors = f"errors {taken['own error']:.0e} and {taken['error']:.0e}"
+    alone = f"a run of the sweep {1e3 * taken['sweep']:.2f} ms; {errors}"
+    for name in ("loop", "joblib", "MuJoCo rollout"):
+        if name in taken:
+            yield Figure("sweeps", f"{case}: {name}", taken[name] / taken["sweep"], "x faster", None, alone)
 
 
 def measure_time() -> dict[str, float]:

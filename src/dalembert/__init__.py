@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from dalembert.analysis.fit_result import Fit
     from dalembert.analysis.gradient import Gradient, Integral
     from dalembert.analysis.linearization import Linearization
+    from dalembert.analysis.linearized_motion import LinearizedMotion
     from dalembert.analysis.losses import Cauchy, Huber, SoftL1
+    from dalembert.analysis.modes import Modes
+    from dalembert.analysis.motion_function import MotionFunction
+    from dalembert.analysis.periodic import PeriodicMotion
+    from dalembert.analysis.sweep.followed import Followed
     from dalembert.analysis.sweep.reductions import CrossingTime, Final, Maximum, Mean, Minimum
     from dalembert.analysis.sweep.samples import latin_hypercube, monte_carlo
     from dalembert.equations.system import System
@@ -90,6 +95,7 @@ __all__ = [
     "FileError",
     "Final",
     "Fit",
+    "Followed",
     "GearGuptaLeimkuhler",
     "GeneralizedAlpha",
     "Gradient",
@@ -102,6 +108,7 @@ __all__ = [
     "LagrangeMultipliers",
     "Linearization",
     "LinearizationError",
+    "LinearizedMotion",
     "Maximum",
     "Mean",
     "MinimalKane",
@@ -110,7 +117,9 @@ __all__ = [
     "Model",
     "ModelError",
     "ModelFile",
+    "Modes",
     "Motion",
+    "MotionFunction",
     "MotionSequence",
     "NoCorrection",
     "NonminimalKane",
@@ -118,6 +127,7 @@ __all__ = [
     "Occurrence",
     "OptionError",
     "PairingError",
+    "PeriodicMotion",
     "Projection",
     "PseudoSpeeds",
     "Radau",
@@ -156,6 +166,7 @@ _PLACES = {
     "FileError": "dalembert.errors",
     "Final": "dalembert.analysis.sweep.reductions",
     "Fit": "dalembert.analysis.fit_result",
+    "Followed": "dalembert.analysis.sweep.followed",
     "from_sympy": "dalembert.importers.sympy_mechanics",
     "from_toml": "dalembert.importers.model_file",
     "Gradient": "dalembert.analysis.gradient",
@@ -166,18 +177,22 @@ _PLACES = {
     "latin_hypercube": "dalembert.analysis.sweep.samples",
     "Linearization": "dalembert.analysis.linearization",
     "LinearizationError": "dalembert.errors",
+    "LinearizedMotion": "dalembert.analysis.linearized_motion",
     "Maximum": "dalembert.analysis.sweep.reductions",
     "Mean": "dalembert.analysis.sweep.reductions",
     "Minimum": "dalembert.analysis.sweep.reductions",
     "Model": "dalembert.model.model",
     "ModelError": "dalembert.errors",
+    "Modes": "dalembert.analysis.modes",
     "ModelFile": "dalembert.importers.model_file",
     "monte_carlo": "dalembert.analysis.sweep.samples",
     "Motion": "dalembert.motion.motion",
+    "MotionFunction": "dalembert.analysis.motion_function",
     "MotionSequence": "dalembert.motion.sequence",
     "Occurrence": "dalembert.run.events",
     "OptionError": "dalembert.errors",
     "PairingError": "dalembert.errors",
+    "PeriodicMotion": "dalembert.analysis.periodic",
     "plot_envelope": "dalembert.view.envelope",
     "plot_snapshots": "dalembert.view.snapshots",
     "SimulationInterrupt": "dalembert.errors",

@@ -261,8 +261,8 @@ def test_the_motion_itself_is_that_of_a_plain_run():
 def test_what_is_refused():
     system, x, *_ = oscillator()
     state = system.initial({x: 1.0, x.diff(): 0.0})
-    with pytest.raises(da.PairingError, match="Radau does not support sensitivities"):
-        system.simulate(state, 1.0, sensitivities=["k"], integrator=da.Radau())
+    with pytest.raises(da.PairingError, match="StateSpaceSVD does not support sensitivities"):
+        system.simulate(state, 1.0, sensitivities=["k"], integrator=da.StateSpaceSVD())
     with pytest.raises(da.UnknownNameError, match="`mass` is not known"):
         system.simulate(state, 1.0, sensitivities=["mass"])
     with pytest.raises(da.OptionError, match="name something twice"):
@@ -339,13 +339,11 @@ def test_kinks_are_differentiated():
     state = system.initial({"x": 1.0, "x'": 0.0})
     period = 0.75 * np.pi
     options = {"t_eval": [0.5, period], "sensitivities": ["k", "x"], "integrator": USUAL}
-    kink = da.Event("x", then=lambda s: {"x'": s["x'"]})
-    for events, accuracy in (((), 1e-4), ((kink,), 1e-6)):  # steps end at the kink if an event is there
-        motion = system.simulate(state, period, events=events, **options)
-        assert motion["x"][-1] == pytest.approx(1.0, abs=1e-8)
-        np.testing.assert_allclose(motion.sensitivity("x", "x"), motion["x"], atol=accuracy)  # homogeneous
-        # x is a function of sqrt(k) t: x_k = t x' / (2 k).
-        np.testing.assert_allclose(motion.sensitivity("x", "k"), motion.t * motion["x'"] / 8, atol=accuracy)
+    motion = system.simulate(state, period, **options)
+    assert motion["x"][-1] == pytest.approx(1.0, abs=1e-8)
+    np.testing.assert_allclose(motion.sensitivity("x", "x"), motion["x"], atol=1e-7)  # homogeneous
+    # x is a function of sqrt(k) t: x_k = t x' / (2 k).
+    np.testing.assert_allclose(motion.sensitivity("x", "k"), motion.t * motion["x'"] / 8, atol=1e-7)
 
 
 def test_start_that_cannot_follow_a_parameter_is_named():
@@ -358,3 +356,96 @@ def test_start_that_cannot_follow_a_parameter_is_named():
     state = system.initial({x: 3.0, y: 4.0})
     with pytest.raises(da.InitialStateError, match="cannot follow a change of `L`: `rod`"):
         system.simulate(state, 1.0, sensitivities=["L"])
+
+
+# -- Radau -------------------------------------------------------------------------------------------------------------
+
+
+def stiff_pendulum():
+    """A bob on a stiff damped spring: its stretch settles within 1/100 of the swing."""
+    model = da.Model("stiff pendulum")
+    x, y = model.coordinates("x y")
+    k, L, c, g = model.parameters(k=1e6, L=1.0, c=2000.0, g=9.81)
+    model.particle("bob", mass=1.0, position=[x, y])
+    model.gravity([0, -g])
+    r = sp.sqrt(x**2 + y**2)
+    pull = -(k * (r - L) + c * (x * x.diff() + y * y.diff()) / r) / r
+    model.generalized_force({x: pull * x, y: pull * y})
+    return model.compile()
+
+
+def test_radau_differentiates_a_stiff_motion():
+    given = {"x": 1.0, "y": 0.0, "x'": 0.0, "y'": 0.0}
+    system, times = stiff_pendulum(), np.array([0.3, 1.0, 2.0])
+    state = system.initial(given)
+    motion = system.simulate(state, 2.0, t_eval=times, sensitivities=["g"], integrator=da.Radau(rtol=1e-10, atol=1e-12))
+    expected = differences(system, given, state, "g", times, 1e-2)
+    for output in ("x", "y", "x'"):
+        wanted = expected(output)
+        assert np.abs(motion.sensitivity(output, "g") - wanted).max() <= 1e-7 * max(1.0, np.abs(wanted).max())
+
+
+@pytest.mark.parametrize(("name", "parameter", "size"), [("four_bar", "la", 1e-3), ("appell_hamel", "a", 1e-3)])
+def test_radau_columns_are_exact_for_its_steps(name, parameter, size):
+    """With fixed steps the motion is a smooth function of the parameter: differences of the very same steps."""
+    problem = problems.get(name)
+    system, method = problem.system(), da.Radau(step=0.02, rtol=1e-12, atol=1e-14)
+    state = problem.state(system)
+    values = dict(zip(system.parameters, state.parameters, strict=True))
+    motion = system.simulate(state, 0.4, sensitivities=[parameter], integrator=method)
+
+    def end(e):
+        given = {system.coordinates[k]: state.q[k] for k in state.report.wishes.q}
+        given |= {system.speeds[k]: state.u[k] for k in state.report.wishes.u}
+        start = system.initial(given, guess=state, parameters={parameter: values[parameter] + e})
+        moved = system.simulate(start, 0.4, integrator=method)
+        return np.concatenate([moved.q[-1], moved.u[-1]])
+
+    slope = (8 * (end(size) - end(-size)) - (end(2 * size) - end(-2 * size))) / (12 * size)
+    np.testing.assert_allclose(motion.derivatives.S[-1, 0], slope, atol=1e-7 * max(1.0, np.abs(slope).max()))
+
+
+def test_radau_columns_stay_on_the_constraints_and_cross_events():
+    model = da.Model("bouncing pendulum")
+    x, y = model.coordinates("x y")
+    (L,) = model.parameters(L=1.0)
+    model.particle("bob", mass=1.0, position=[x, y])
+    model.gravity([0, -9.81])
+    model.constrain(x**2 + y**2 - L**2, name="rod")
+    system = model.compile()
+    state = system.initial({x: 0.6, x.diff(): 0.0}, guess={y: -0.8})
+    wall = da.Event(x + 0.2, then={x.diff(): -0.8 * x.diff()}, name="wall")
+    runs = [
+        system.simulate(state, 1.5, t_eval=[0.2, 0.9, 1.5], events=[wall], sensitivities=["x", "L"], integrator=method)
+        for method in (FINE, da.Radau(rtol=1e-11, atol=1e-12))
+    ]
+    for name in ("x", "L"):
+        found, wanted = (run.sensitivity("y", name)[-1] for run in runs)
+        assert found == pytest.approx(wanted, abs=1e-7)
+    last = runs[1].segments[-1]
+    S = last.derivatives.S[:, 0]
+    np.testing.assert_allclose(last.q[:, 0] * S[:, 0] + last.q[:, 1] * S[:, 1], 0.0, atol=1e-8)  # phi_q S = 0
+
+
+def test_gradient_by_radau_is_forward():
+    system, x, _, k = oscillator()
+    state = system.initial({x: 1.5, x.diff(): 0.0})
+    found = system.gradient(da.Final(x), state, 2.0, to=[k], integrator=da.Radau(rtol=1e-11, atol=1e-12))
+    assert found.how == "forward sensitivities"
+    assert found[k] == pytest.approx(-1.5 * 2.0 * np.sin(4.0) / 4.0, abs=1e-8)
+
+
+def test_other_implicit_methods_are_refused_by_name():
+    system, x, _, k = oscillator()
+    state = system.initial({x: 1.5})
+    model = da.Model("twice")
+    a, b = model.coordinates("a b")
+    model.energy(kinetic=a.diff() ** 2 + b.diff() ** 2, potential=a**2)
+    for name, row in (("first", a - b), ("second", sp.sin(a - b))):
+        model.constrain(row, name=name)
+    doubled = model.compile()
+    with pytest.raises(da.DalembertError, match="`twice`: no sensitivities by Radau: constraints depend"):
+        doubled.simulate(doubled.initial({a: 1.0}), 1.0, sensitivities=["a"], integrator=da.Radau())
+    for method in (da.GeneralizedAlpha(step=0.01), da.IDA()):
+        with pytest.raises(da.PairingError, match=f"{type(method).__name__} does not support sensitivities.*Radau"):
+            system.simulate(state, 1.0, sensitivities=[k], integrator=method)

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sympy as sp
+from scipy.integrate import simpson, solve_bvp
 
 FOLDER = Path(__file__).parents[2] / "examples"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py"))
@@ -256,3 +258,66 @@ def test_fitted_double_pendulum(run):
     assert len(left) == 540
     assert np.std(left) == pytest.approx(example.NOISE, rel=0.1)  # three standard deviations of 540 samples
     assert legend(figures["fitted_double_pendulum.png"].axes[0]) == ["data", "fit", "first values"]
+
+
+def test_governor_stability(run):
+    """Growth rates are those of the cubic that one finds by hand; the map shows where they change sign."""
+    example, found, figures = run("governor_stability")
+    for i, F in enumerate(example.LOADS):
+        c = F / example.k
+        s, W = np.sqrt(1 - c**2), np.sqrt(example.g / c)
+        assert found.speeds[i] == pytest.approx(W, rel=1e-9)
+        inertia = example.J + example.m * s**2
+        coupled = example.g * s**2 / c + 4 * example.m * (W * s * c) ** 2 / inertia
+        for j, b in enumerate(example.FRICTIONS):
+            roots = np.roots([1.0, b / example.m, coupled, 2 * W * s**2 * c * example.k / inertia])
+            assert found.growth[i, j] == pytest.approx(roots.real.max(), abs=1e-9)
+    axes, bar = figures["governor_stability.png"].axes
+    assert legend(axes) == ["Vyshnegradskii"]
+    assert bar.get_ylabel() == "largest real part [1/s]"
+
+
+def least_effort(motion, torque, inertia, slope, bend):
+    """The least integral of the squared torque by Pontryagin's equations for I th'' + I' th'^2 / 2 = torque."""
+
+    def rates(_, y):
+        th, w, p, v = y
+        I, dI, ddI = inertia(th), slope(th), bend(th)
+        push = -v / (2 * I)
+        turned = (push - dI * w**2 / 2) / I
+        return np.array([w, turned, v * (ddI * w**2 / 2 + turned * dI) / I, -p + v * dI * w / I])
+
+    def ends(a, b):
+        return np.array([a[0], a[1], b[0] - np.pi, b[1]])
+
+    th = motion["th"]
+    costate = -2 * inertia(th) * torque
+    rate = -np.gradient(costate, motion.t) + costate * slope(th) * motion["th'"] / inertia(th)
+    found = solve_bvp(rates, ends, motion.t, [th, motion["th'"], rate, costate], tol=1e-8, max_nodes=20000)
+    assert found.success, found.message
+    t = np.linspace(0.0, 1.0, 2001)
+    y = found.sol(t)
+    return simpson((y[3] / (2 * inertia(y[0]))) ** 2, x=t)
+
+
+def test_minimum_torque(run):
+    """From rest to rest, with nearly the least effort there is, which Pontryagin's equations give independently."""
+    example, found, figures = run("minimum_torque")
+    motion = found.motion
+    assert found.result.success
+    assert motion["th"][-1] == pytest.approx(np.pi, abs=1e-6)
+    assert motion["th'"][-1] == pytest.approx(0.0, abs=1e-6)
+    th = sp.Symbol("th")
+    ph = -sp.asin(example.r / example.l * sp.sin(th))
+    x, middle = example.r * sp.cos(th) + example.l * sp.cos(ph), example.r * sp.cos(th) + example.l / 2 * sp.cos(ph)
+    I = (
+        example.J
+        + example.m * x.diff(th) ** 2
+        + 0.5 * (middle.diff(th) ** 2 + (example.l / 2 * sp.sin(ph)).diff(th) ** 2)
+    )
+    least = least_effort(motion, motion["torque"], *(sp.lambdify(th, I.diff(th, k)) for k in range(3)))
+    assert least - 1e-6 < found.effort < 1.02 * least  # ten terms come near it from above
+    assert found.cubic > 4 * found.effort
+    left, right = figures["minimum_torque.png"].axes
+    assert (left.get_ylabel(), right.get_ylabel()) == ("torque [N m]", "crank [rad]")
+    assert [text.split(":")[0] for text in legend(left)] == ["least", "cubic"]

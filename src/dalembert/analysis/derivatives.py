@@ -23,6 +23,7 @@ from dalembert.errors import LinearizationError
 from dalembert.motion.state import State
 from dalembert.native.kernel import Kernel, compile_kernel
 
+INTERPRETED = 200_000  # instructions up to which an interpreter answers before equal pieces of a tape are found
 REGULAR = 1e-9  # reciprocal condition number above which K counts as regular
 DEPENDENT = 1e-10  # singular values of the scaled K below this fraction of the largest are zero
 LEFT_OVER = 1e-6  # part of a right-hand side, relative to its size, that no acceleration takes up
@@ -113,7 +114,9 @@ def differentiate(state: State) -> EquationDerivatives:
 def _kernel(system: System) -> Kernel:
     """The equations and their gradients; interpreted where machine code would take a noticeable time to make."""
     name = "equation_derivatives"
-    return system.kept(name, lambda: compile_kernel(system.functions[name], native_limit=PROMPT))
+    return system.kept(
+        name, lambda: compile_kernel(system.functions[name], native_limit=PROMPT, loops_from=INTERPRETED)
+    )
 
 
 def _slices(names: tuple[str, ...], sizes: tuple[int, ...]) -> dict[str, slice]:
@@ -123,8 +126,6 @@ def _slices(names: tuple[str, ...], sizes: tuple[int, ...]) -> dict[str, slice]:
 
 def _solve(K: np.ndarray, rhs: np.ndarray, labels: list[str], system: System) -> tuple[np.ndarray, np.ndarray]:
     """Solution of K x = rhs, least of all where it is not unique, and a basis of what K does not see (n, k)."""
-    from scipy.linalg.lapack import dgecon, dgetrf, dgetrs
-
     n = len(K)
     if not (np.isfinite(K).all() and np.isfinite(rhs).all()):
         raise LinearizationError(f"`{system.name}`: a derivative of the equations is not finite in this state")
@@ -132,10 +133,11 @@ def _solve(K: np.ndarray, rhs: np.ndarray, labels: list[str], system: System) ->
         return np.zeros_like(rhs), np.zeros((0, 0))
     left, right = _equilibrate(K)
     scaled, b = K * left[:, None] * right, rhs * left[:, None]
-    lu, pivots, info = dgetrf(scaled)
-    if info == 0 and dgecon(lu, np.abs(scaled).sum(axis=0).max())[0] > REGULAR:
-        x = dgetrs(lu, pivots, b)[0]
-        x += dgetrs(lu, pivots, b - scaled @ x)[0]
+    inverse = _inverse(scaled)
+    if inverse is not None:
+        x = inverse @ b
+        for _ in range(2):
+            x += inverse @ (b - scaled @ x)
         return x * right[:, None], np.zeros((n, 0))
     U, values, Vt = np.linalg.svd(scaled)
     rank = int((values > DEPENDENT * values[0]).sum())
@@ -144,6 +146,16 @@ def _solve(K: np.ndarray, rhs: np.ndarray, labels: list[str], system: System) ->
     _check_solvable(lost, b, labels, system)
     x = Vt[:rank].T @ ((U[:, :rank].T @ b) / values[:rank, None])
     return x * right[:, None], null * right[:, None]
+
+
+def _inverse(K: np.ndarray) -> np.ndarray | None:
+    """K^-1, None if K is not regular."""
+    try:
+        inverse = np.linalg.inv(K)
+    except np.linalg.LinAlgError:
+        return None
+    condition = np.abs(K).sum(axis=0).max() * np.abs(inverse).sum(axis=0).max()
+    return inverse if condition * REGULAR < 1.0 else None
 
 
 def _equilibrate(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -168,7 +168,7 @@ class _Problem:
     def _motion(self, e: Experiment, values: np.ndarray) -> Any:
         s, count = self.system, self.parameters
         changed = dict(zip(self.keys[:count], values[:count].tolist(), strict=True))
-        given = _given(e.state) | dict(zip(self.keys[count:], values[count:].tolist(), strict=True))
+        given = given_of(e.state) | dict(zip(self.keys[count:], values[count:].tolist(), strict=True))
         state = s.initial(given, guess=e.state, parameters=changed)
         self.runs += 1
         motion = s.simulate(state, float(e.t[-1]), t_eval=e.t, sensitivities=self.keys, **self.options)
@@ -178,7 +178,7 @@ class _Problem:
         return motion
 
 
-def _given(state: State) -> dict[str, float]:
+def given_of(state: State) -> dict[str, float]:
     """What was given for a state, by name: what it keeps while parameters vary."""
     s = state.system
     wishes = Wishes() if state.report is None else state.report.wishes

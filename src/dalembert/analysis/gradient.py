@@ -6,9 +6,9 @@ A cost is a sum of integrals over time and of final values,
 
 and its gradient comes from one sweep back through the steps (`run.adjoint`), whatever the number of parameters, exact
 for the motion as it was integrated; integrals are those of the method itself. Where the sweep does not apply (events,
-reactions that are not ideal, redundant constraints, systems too large to be unrolled) the gradient follows from forward
-sensitivities, and integrals from Gauss's rule with five points in every step; then the cost grows with the number of
-parameters.
+Radau, reactions that are not ideal, redundant constraints, systems too large to be unrolled) the gradient follows from
+forward sensitivities, and integrals from Gauss's rule with five points in every step; then the cost grows with the
+number of parameters.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from dalembert.initial.start_derivatives import read_columns, start_derivatives
 from dalembert.motion.motion import Motion
 from dalembert.motion.state import State
 from dalembert.run.adjoint import adjoint, pull_function, tangent_pull_function
+from dalembert.run.integrators.explicit import Explicit
 from dalembert.run.jumps import check_crossed, check_differentiable
 from dalembert.run.recipe import Recipe
 from dalembert.run.right_hand_side import Feedback
@@ -103,6 +104,8 @@ def _swept(
     check_differentiable(system)
     formulation, drift, integrator = pair(*(options.get(key) for key in ("formulation", "drift", "integrator")))
     method = differentiable(integrator)
+    if not isinstance(method, Explicit):
+        return None
     motion = _finished(system.simulate(state, t_end, **{**options, "integrator": method}))
     check_crossed(motion)
     every = tuple(range(system.nc))

@@ -8,7 +8,8 @@ included; see `analysis.derivatives`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -22,7 +23,12 @@ from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
 from dalembert.errors import InconsistentStateError, OptionError, PairingError, UnknownNameError
+from dalembert.motion.motion import Motion
+from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
+
+if TYPE_CHECKING:
+    from dalembert.analysis.linearized_motion import LinearizedMotion
 
 CONSISTENT = 1e-7  # residuals above this fraction of their terms make a state inconsistent
 COUPLED = 1e-9  # entries of A above this fraction of the largest couple states
@@ -30,13 +36,31 @@ COUPLED = 1e-9  # entries of A above this fraction of the largest couple states
 
 def linearize(
     system: System,
+    about: State | Motion | MotionSequence,
+    *,
+    inputs: Sequence[Any] = (),
+    outputs: Sequence[Any] = (),
+    states: Sequence[Any] | None = None,
+) -> Linearization | LinearizedMotion:
+    """The equations of motion linearised about a state, or along a motion; see `System.linearize`."""
+    if isinstance(about, State):
+        return linearize_at(system, about, inputs=inputs, outputs=outputs, states=states)
+    if not isinstance(about, Motion | MotionSequence):
+        raise PairingError(f"linearize needs a State or a Motion, got {type(about).__name__}; call system.initial(...)")
+    from dalembert.analysis.linearized_motion import linearize_along  # what it needs takes a while to import
+
+    return linearize_along(partial(linearize_at, system), about, inputs, outputs, states)
+
+
+def linearize_at(
+    system: System,
     state: State,
     *,
     inputs: Sequence[Any] = (),
     outputs: Sequence[Any] = (),
     states: Sequence[Any] | None = None,
 ) -> Linearization:
-    """The equations of motion linearised about a state; see `System.linearize`."""
+    """The equations of motion linearised about a state."""
     if state.system.speeds != system.speeds or state.system.coordinates != system.coordinates:
         raise PairingError(f"the state belongs to `{state.system.name}`, not to `{system.name}`")
     d = differentiate(state)

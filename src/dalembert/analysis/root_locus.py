@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.analysis.equilibrium import find_equilibrium, find_steady
 from dalembert.analysis.linearization import Linearization
-from dalembert.analysis.linearize import linearize
+from dalembert.analysis.linearize import linearize_at
 from dalembert.equations.naming import finite_number
 from dalembert.errors import OptionError, UnknownNameError
 from dalembert.initial.request import key_name
@@ -155,7 +155,7 @@ def _step(lin: Linearization, name: str, value: float, hold: Any, constant: Sequ
         found = find_steady(s, given, guess=state, hold=hold, constant=constant, parameters=parameters)
     if isinstance(found, tuple):  # never: one state was asked for
         found = found[0]
-    return linearize(s, found, inputs=lin.inputs, outputs=lin.outputs, states=lin.states)
+    return linearize_at(s, found, inputs=lin.inputs, outputs=lin.outputs, states=lin.states)
 
 
 def _matched(before: list[np.ndarray], now: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.analysis.linearize import linearize
+from dalembert.analysis.linearize import linearize_at
 from dalembert.errors import LinearizationError
 from dalembert.motion.state import State
 
@@ -48,7 +48,7 @@ class Stability:
 
 def stability_of(state: State) -> Stability:
     """The stability of the steady motion through a state; raises `LinearizationError` if it is not steady."""
-    lin = linearize(state.system, state)
+    lin = linearize_at(state.system, state)
     if not lin.steady:
         moving = [name for name, rate in zip(lin.states, lin.rates, strict=True) if abs(rate) > UNCERTAIN]
         raise LinearizationError(

@@ -17,8 +17,10 @@ from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
 from dalembert.errors import LinearizationError, OptionError, UnknownNameError
 from dalembert.motion.state import State
+from dalembert.solve.pivoting import pivot_columns
 
 RANK = 1e-10  # of the rows, scaled to unit length, relative to the largest diagonal entry of a pivoted QR
+ALIKE = 1e-12  # difference of unit rows for which the same variables are chosen
 LEFT_OVER = 1e-7  # part of unit rows that dependent variables cannot make up for
 FREE = 1e-6  # least share of a direction that an independent variable must have
 
@@ -40,7 +42,11 @@ def tangent_space(
     """
     s = state.system
     P, V = _constraints(d, freed)
-    default = (*_choose(P[:, : s.nq], 0), *_choose(V[:, s.nq :], s.nq))
+    positions, velocities = P[:, : s.nq], V[:, s.nq :]
+    free = _choose(positions)
+    alike = positions.shape == velocities.shape and np.abs(positions - velocities).max(initial=0.0) <= ALIKE
+    moving = free if alike else _choose(velocities)  # they are alike if q' = u
+    default = (*free, *(s.nq + k for k in moving))
     T = _basis(s, np.vstack([P, V]), default)
     if states is None:
         return TangentSpace(T, default), len(default)
@@ -85,31 +91,29 @@ def _unit(rows: np.ndarray) -> np.ndarray:
     return rows[lengths > 0.0] / lengths[lengths > 0.0, None]
 
 
-def _choose(rows: np.ndarray, offset: int) -> list[int]:
+def _choose(rows: np.ndarray) -> list[int]:
     """Independent variables: those that a pivoted QR does not need as dependent ones."""
-    from scipy.linalg import qr
-
     dependent: set[int] = set()
     if len(rows) and np.abs(rows).max(initial=0.0) > 0.0:
-        R, order = qr(rows, mode="r", pivoting=True)
-        sizes = np.abs(np.diag(R))
-        dependent = set(order[: int((sizes > RANK * sizes[0]).sum())].tolist())
-    return [offset + k for k in range(rows.shape[1]) if k not in dependent]
+        order, sizes = pivot_columns(rows)
+        dependent = set(order[: int((sizes > RANK * sizes[0]).sum())])
+    return [k for k in range(rows.shape[1]) if k not in dependent]
 
 
 def _basis(system: System, J: np.ndarray, independent: tuple[int, ...]) -> np.ndarray:
     """T (nq + nu, n) with the unit matrix in the rows of the independent variables."""
-    from scipy.linalg import lstsq
-
     n = system.nq + system.nu
     T = np.zeros((n, len(independent)))
     T[list(independent), np.arange(len(independent))] = 1.0
     dependent = [k for k in range(n) if k not in set(independent)]
     if not dependent or not independent:
         return T
-    found, _, rank, _ = lstsq(J[:, dependent], -J[:, list(independent)], cond=RANK, lapack_driver="gelsy")
+    Q, R = np.linalg.qr(J[:, dependent])
+    sizes = np.abs(np.diag(R))
+    solvable = len(sizes) == len(dependent) and sizes.min() > RANK * sizes.max()
+    found = np.linalg.solve(R, -Q.T @ J[:, list(independent)]) if solvable else np.zeros_like(T[dependent])
     left = J[:, dependent] @ found + J[:, list(independent)]
-    if rank < len(dependent) or np.abs(left).max(initial=0.0) > LEFT_OVER:
+    if not solvable or np.abs(left).max(initial=0.0) > LEFT_OVER:
         names = (*system.coordinates, *system.speeds)
         bad = [names[independent[k]] for k in np.flatnonzero(np.abs(left).max(axis=0) > LEFT_OVER)]
         raise LinearizationError(
@@ -160,13 +164,10 @@ def _check_independent(block: np.ndarray, names: list[str], count: int, system: 
 
 def _fill(rows: np.ndarray, block: np.ndarray, offset: int, taken: list[int]) -> list[int]:
     """Variables that span what the named ones leave open, by pivoted QR."""
-    from scipy.linalg import qr
-
     missing = rows.shape[1] - len(block)
     if not missing:
         return []
     free = np.eye(rows.shape[1]) if not len(block) else np.linalg.svd(block)[2][len(block) :].T
     shares = rows @ free
     shares[[k - offset for k in taken]] = 0.0
-    order = qr(shares.T, pivoting=True, mode="r")[1][:missing]
-    return [int(k) + offset for k in order]
+    return [k + offset for k in pivot_columns(shares.T)[0][:missing]]

@@ -132,6 +132,10 @@ class System(Evaluations):
         """Outputs of many runs with different `values`, labelled; see `dalembert.analysis.sweep.sweep.sweep`."""
         return stage("System.sweep")(self, values, t_end, **options)
 
+    def replay(self, run: xr.Dataset, **options: Any) -> da.Motion | da.MotionSequence:
+        """The motion of one run of a sweep, `runs.isel(run=17)`; see `dalembert.analysis.sweep.replay.replay`."""
+        return stage("System.replay")(self, run, **options)
+
     def diagnose(self, state: da.State) -> da.Diagnosis:
         """Degrees of freedom, rank, redundant and conflicting constraints by name, and which reactions are unique."""
         return stage("System.diagnose")(self, state)
@@ -181,18 +185,42 @@ class System(Evaluations):
         options = {"guess": guess, "hold": hold, "bounds": bounds, "t0": t0, "parameters": parameters}
         return stage("System.steady")(self, given, constant=constant, all_branches=all_branches, **options)
 
+    @overload
+    def linearize(self, about: da.State, *, inputs: Sequence[Any] = ..., outputs: Sequence[Any] = ...,
+                  states: Sequence[Any] | None = ...) -> da.Linearization: ...  # fmt: skip
+
+    @overload
+    def linearize(self, about: da.Motion, *, inputs: Sequence[Any] = ..., outputs: Sequence[Any] = ...,
+                  states: Sequence[Any] | None = ...) -> da.LinearizedMotion: ...  # fmt: skip
+
     def linearize(
-        self, state: da.State, *, inputs: Sequence[Any] = (), outputs: Sequence[Any] = (),
+        self, about: da.State | da.Motion, *, inputs: Sequence[Any] = (), outputs: Sequence[Any] = (),
         states: Sequence[Any] | None = None,
-    ) -> da.Linearization:  # fmt: skip
-        """x' = A x + B w, y = C x + D w for small changes about the motion through `state`, all constraints kept.
+    ) -> da.Linearization | da.LinearizedMotion:  # fmt: skip
+        """x' = A x + B w, y = C x + D w for small changes about the motion through a state, all constraints kept.
+
+        About a motion, A, B, C and D are those at its samples, and its Floquet multipliers follow if it is periodic.
 
         The derivatives are exact, those of the reactions included. `inputs` are parameters (a force stated as a
         parameter) or unknowns; an unknown that is an input no longer enforces its constraint. `outputs` are names or
         expressions, as in `motion[...]`. `states` names the coordinates and speeds that x stands for (None: chosen by
         pivoting); ignorable ones may be left out. Raises `LinearizationError` if there is no derivative.
         """
-        return stage("System.linearize")(self, state, inputs=inputs, outputs=outputs, states=states)
+        return stage("System.linearize")(self, about, inputs=inputs, outputs=outputs, states=states)
+
+    def modes(self, state: da.State, *, k: int = 6, near: complex = 0.0) -> da.Modes:
+        """The k eigenvalues nearest to `near` at an equilibrium, with mode shapes, over nonzeros: for large systems."""
+        return stage("System.modes")(self, state, k=k, near=near)
+
+    def periodic(self, given: Named | None = None, *, period: Any, **options: Any) -> da.PeriodicMotion:
+        """A motion that repeats, by shooting: what is `given` of its start is held, the rest is nearest to `guess`.
+
+        `period` is a number or an expression of parameters, such as 2*pi/W; if the equations do not contain the time it
+        is where the search starts. `advance={th: 2*pi}` is what coordinates gain in a period, None any amount.
+        `parameters` and `t0` are those of `initial`, further options those of `simulate`. See
+        `dalembert.analysis.periodic`.
+        """
+        return stage("System.periodic")(self, given, period=period, **options)
 
     def gradient(
         self, cost: Any, state: da.State, t_end: float | tuple[float, float], *, to: Sequence[Any], **options: Any
@@ -203,6 +231,16 @@ class System(Evaluations):
         `sensitivities` of `simulate` would; `options` are those of `simulate`. See `dalembert.analysis.gradient`.
         """
         return stage("System.gradient")(self, cost, state, t_end, to=to, **options)
+
+    def function(
+        self, outputs: Sequence[Any], state: da.State, t_end: float, *, to: Sequence[Any], **options: Any
+    ) -> da.MotionFunction:
+        """`outputs` at the end of the motion from `state`, or at `t_eval`, as a function of what `to` names.
+
+        It has an exact Jacobian, and `to_jax()` hands it to JAX. `to` names what `sensitivities` of `simulate` would;
+        `options` are those of `simulate`. See `dalembert.analysis.motion_function`.
+        """
+        return stage("System.function")(self, outputs, state, t_end, to=to, **options)
 
     # fmt: off
     def fit(self, data: Any, vary: Any, *, state: da.State | Sequence[da.State], bounds: Bounds | None = None,

@@ -73,7 +73,7 @@ def degenerate_rows(
 
     `sizes` (nq + nu,) are those of coordinates and speeds in that state, if they are known.
     """
-    faintest = system.optional_kernel("faintest gradient", lambda: _faintest_gradient(system))
+    faintest = faintest_kernel(system)
     if faintest is None:
         return ()
     if sizes is None:
@@ -92,6 +92,14 @@ def degenerate_rows(
         n = n_p + n_v
         found += _search(Surface(names, system.kernel("speeds"), x, 1 + nq, nu, n, n + nq, range(n_p, n), sizes[nq:]))
     return tuple(found)
+
+
+def faintest_kernel(system: System) -> Kernel | None:
+    """(|G| / |G beside the state|)^2 of the rows, least where one deserves a closer look; None if all are constant.
+
+    A function of x = (t, q, u, p) and the sizes of q and u.
+    """
+    return system.optional_kernel("faintest gradient", lambda: _faintest_gradient(system))
 
 
 def check_degeneracy(

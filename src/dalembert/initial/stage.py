@@ -76,12 +76,9 @@ class Stage:
         """
         steps, find_nearest = _native()
         n, m, total = len(self.target), len(self.pick), len(self.level.rows)
-        if m not in self.level.plans:
-            self.level.plans[m] = steps.lay_out(n, m, total, self.level.kernel.n_in)
-        work = self.level.plans[m].copied()
+        work = self.workspace(steps.lay_out)
         plan, mem = work.plan, work.mem
-        plan.kernel, plan.bounded, plan.uniform = self.level.kernel.address, int(self.bounded), int(alike)
-        work.ints[:] = np.concatenate([self.level.place, self.free, self.level.turns, self.pick])
+        plan.uniform = int(alike)
         value = self.target if start is None else start
         mem[plan.input : plan.input + len(self.x)] = self.x
         least = self.row_sizes
@@ -103,6 +100,16 @@ class Stage:
             met=worst <= steps.HELD,
             steps=plan.steps,
         )
+
+    def workspace(self, lay_out: Callable[[int, int, int, int], Any]) -> Any:
+        """A workspace of its own for a descent, laid out once: kernel, places, freedom and rows are there."""
+        m, plans = len(self.pick), self.level.plans
+        if m not in plans:
+            plans[m] = lay_out(len(self.target), m, len(self.level.rows), self.level.kernel.n_in)
+        work = plans[m].copied()
+        work.plan.kernel, work.plan.bounded = self.level.kernel.address, int(self.bounded)
+        work.ints[:] = np.concatenate([self.level.place, self.free, self.level.turns, self.pick])
+        return work
 
     def at(self, point: np.ndarray) -> Found:
         """Residuals and gradients at a point, nothing moved."""

@@ -85,13 +85,17 @@ class Kernel:
 
 
 def compile_kernel(
-    function: ca.Function, *, native_limit: int = NATIVE_LIMIT, cache: ObjectCache | None = None
+    function: ca.Function,
+    *,
+    native_limit: int = NATIVE_LIMIT,
+    loops_from: int = LOOPS_FROM,
+    cache: ObjectCache | None = None,
 ) -> Kernel:
     """The kernel of an SX function of one dense column that returns one column, dense or sparse.
 
-    A long tape that is mostly repetition becomes loops over its equal pieces. Else, above `native_limit` instructions,
-    and for operations without native code, the kernel runs CasADi's interpreter, unless `cache` (by default the user's)
-    holds native code already.
+    A tape longer than `loops_from` that is mostly repetition becomes loops over its equal pieces. Else, above
+    `native_limit` instructions, and for operations without native code, the kernel runs CasADi's interpreter, unless
+    `cache` (by default the user's) holds native code already.
     """
     _check_function(function)
     instructions = function.n_instructions()
@@ -100,11 +104,13 @@ def compile_kernel(
     tables = lookup.lookups_of(function)
     program = _read(function) if tables and instructions <= native_limit else None
     callable_libm = _libm_is_complete()
-    loops = _loops(function, cache) if callable_libm and instructions > LOOPS_FROM and not tables else None
+    key = _object_key(function, program)
+    code = cache.load(key) if callable_libm else None  # if there is some, it had no equal pieces
+    loops = None
+    if code is None and callable_libm and instructions > loops_from and not tables:
+        loops = _loops(function, cache)
     if loops is not None:
         return Kernel(loops[0], function.nnz_in(), function.size1_out(0), "loops", instructions, loops[1])
-    key = _object_key(function, program)
-    code = cache.load(key) if callable_libm else None
     if code is None and callable_libm and instructions <= native_limit:
         program = program or _read(function)
         if program is not None:

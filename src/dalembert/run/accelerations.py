@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.native.jit import address_of
+from dalembert.native.workspace import Workspace
 from dalembert.run.blueprint import blueprint_of
 from dalembert.run.drift.no_correction import NoCorrection
 from dalembert.run.engine import Engine, Evaluation
@@ -50,6 +51,11 @@ def measured(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters:
     return found
 
 
+def accelerations_workspace(system: System) -> Workspace:
+    """A workspace for `measure` and `complete`, without parameter values."""
+    return system.kept("accelerations", lambda: blueprint_of(system, *SOLVED_BY)).work.copied()
+
+
 def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> Accelerations:
     """What follows from positions and velocities; redundant constraints get the least multipliers."""
     free = system.kept("benches", list)
@@ -68,7 +74,7 @@ class _Bench:
     """A workspace for one state at a time, with its `sizes`; whoever has taken it has it alone."""
 
     def __init__(self, system: System) -> None:
-        self._work = system.kept("accelerations", lambda: blueprint_of(system, *SOLVED_BY)).work.copied()
+        self._work = accelerations_workspace(system)
         self.plan, mem = self._work.plan, self._work.mem
         first, self.shape = self.plan.xu + system.nu, (system.nq, system.nu, self.plan.np)
         self.sizes = mem[self.plan.sizes : self.plan.row_sizes + 2 * self.plan.np + self.plan.nv + 1]

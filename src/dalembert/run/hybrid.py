@@ -18,7 +18,7 @@ from dalembert.run.every import Every, Schedule
 from dalembert.run.recipe import Recipe
 from dalembert.run.saltation import after_change
 from dalembert.run.scales import Scales
-from dalembert.run.segment import NO_PAST, Past, Progress, run_segment, states_of
+from dalembert.run.segment import NO_PAST, Past, Progress, carried_columns, run_segment, states_of
 from dalembert.run.state_changes import changed
 from dalembert.run.status import Status
 
@@ -83,7 +83,7 @@ class _Course:
                 return None
             state = ticked
         end = min(self.schedule.next, self.span[1])
-        columns = () if self.derivatives is None else self.derivatives.columns
+        columns = carried_columns(self.recipe, self.derivatives)
         engine, times = self.recipe.engine(state.system, state.parameters, columns), self._times(state.t, end)
         if state.system in self.scales:
             engine.take_scales(self.scales[state.system])

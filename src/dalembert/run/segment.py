@@ -63,7 +63,7 @@ def run_segment(
     the engine carries any along.
     """
     system, p, z0 = state.system, state.parameters, state.z
-    start = z0 if derivatives is None else padded_start(engine, z0, derivatives)
+    start = padded_start(engine, z0, derivatives) if derivatives is not None and engine.columns else z0
     watched = [event for event in events if event.concerns(system)]
     with _watch(system, watched, past).over(engine) if watched else nullcontext():
         samples = recipe.integrator.run(engine, start, span, t_eval, progress)
@@ -86,7 +86,7 @@ def run_segment(
         events=Occurrences(
             _occurrences(engine, watched, samples.events), tuple(event.name for event in events), doubts
         ),
-        derivatives=_derivatives(engine, samples, derivatives),
+        derivatives=_derivatives(recipe, engine, samples, (span[0], state), derivatives),
     )
     return Segment(motion, status, signs)
 
@@ -96,9 +96,20 @@ def padded_start(engine: Engine, z0: np.ndarray, derivatives: Derivatives) -> np
     return np.concatenate([z0, np.zeros(engine.plain - engine.size), derivatives.S[-1].ravel()])
 
 
-def _derivatives(engine: Engine, samples: Samples, start: Derivatives | None) -> Derivatives | None:
+def carried_columns(recipe: Recipe, derivatives: Derivatives | None) -> tuple[int, ...]:
+    """The columns that an engine carries along: none if an integrator has derivatives of its steps instead."""
+    return () if derivatives is None or not recipe.integrator.explicit else derivatives.columns
+
+
+def _derivatives(
+    recipe: Recipe, engine: Engine, samples: Samples, begin: tuple[float, State], start: Derivatives | None
+) -> Derivatives | None:
     if start is None:
         return None
+    if not recipe.integrator.explicit:
+        from dalembert.run.implicit_variations import carry_by_steps
+
+        return replace(start, S=carry_by_steps(recipe, begin[1], begin[0], samples.t, start, engine.scales))
     S = samples.z[:, engine.plain :].reshape(len(samples.t), len(start.names), engine.size)
     return replace(start, S=S)
 

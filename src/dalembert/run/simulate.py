@@ -24,7 +24,7 @@ from dalembert.run.jumps import check_crossed, check_differentiable
 from dalembert.run.progress import Progress
 from dalembert.run.recipe import Recipe
 from dalembert.run.scales import Scales
-from dalembert.run.segment import run_segment
+from dalembert.run.segment import carried_columns, run_segment
 from dalembert.run.status import Status
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from dalembert.run.ingredients import Drift, Formulation
     from dalembert.run.integrators.explicit import Explicit
     from dalembert.run.integrators.integrator import Integrator
+    from dalembert.run.integrators.radau import Radau
 
 CONSISTENT = 1e-8  # a larger violation at the start, relative to the row's size, is refused instead of repaired
 
@@ -104,7 +105,7 @@ def run_from(
     those of the start, to be carried along.
     """
     system = state.system
-    engine = recipe.engine(system, state.parameters, () if derivatives is None else derivatives.columns)
+    engine = recipe.engine(system, state.parameters, carried_columns(recipe, derivatives))
     if not engine.measure(span[0], state.z, span[1] - span[0]) <= CONSISTENT:
         raise _inconsistent(state, span[0], Scales.read(engine.work, system).rows)
     if not known:
@@ -124,17 +125,19 @@ def _checked(state: State, events: Iterable[Event | Every]) -> tuple[Event | Eve
     return check_events(state, events)
 
 
-def differentiable(integrator: Integrator) -> Explicit:
-    """The integrator, if it can carry derivatives along: an explicit one; that is what `Automatic` begins with."""
+def differentiable(integrator: Integrator) -> Explicit | Radau:
+    """The integrator, if it can carry derivatives along: an explicit one or Radau; `Automatic` begins with DOP853."""
     from dalembert.run.integrators.automatic import Automatic
     from dalembert.run.integrators.dop853 import DOP853
     from dalembert.run.integrators.explicit import Explicit
+    from dalembert.run.integrators.radau import Radau
 
     if isinstance(integrator, Automatic):
         return DOP853(rtol=integrator.rtol, atol=integrator.atol, max_step=integrator.max_step)
-    if not isinstance(integrator, Explicit):
+    if not isinstance(integrator, Explicit | Radau):
         raise PairingError(
-            f"{type(integrator).__name__} does not support sensitivities; use an explicit integrator such as DOP853()"
+            f"{type(integrator).__name__} does not support sensitivities; use an explicit integrator such as DOP853(), "
+            "or Radau() for stiff systems"
         )
     return integrator
 

@@ -31,15 +31,23 @@ def plot_root_locus(name: str, values: np.ndarray, eigenvalues: np.ndarray) -> F
 
 
 def plot_branch(
-    names: tuple[str, str], values: np.ndarray, heights: np.ndarray, unstable: np.ndarray, folds: np.ndarray
+    names: tuple[str, str],
+    values: np.ndarray,
+    heights: np.ndarray,
+    unstable: np.ndarray,
+    folds: np.ndarray,
+    title: str = "steady states",
 ) -> Figure:
     """`heights` (n,) over `values` (n,), dotted where `unstable` (n,); `folds` (k, 2) are marked."""
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.subplots()
     axes.plot(values, np.where(unstable, np.nan, heights), "C0-", label="stable or marginal")
-    axes.plot(values, np.where(unstable, heights, np.nan), "C3:", label="unstable")
+    lost = unstable.copy()  # with the points next to it, so that the parts join
+    lost[1:] |= unstable[:-1]
+    lost[:-1] |= unstable[1:]
+    axes.plot(values, np.where(lost, heights, np.nan), "C3:", label="unstable")
     if len(folds):
         axes.plot(*folds.T, "ko", ms=4, label="fold")
-    axes.set(xlabel=names[0], ylabel=names[1], title="steady states")
+    axes.set(xlabel=names[0], ylabel=names[1], title=title)
     axes.legend()
     return figure

@@ -177,3 +177,19 @@ def test_a_sweep_killed_at_any_moment_goes_on_and_ends_the_same(tmp_path):
             xr.open_zarr(path, chunks=None).load()  # readable at any moment
     subprocess.run([sys.executable, "-c", SCRIPT, str(path)], check=True)
     assert same(xr.open_zarr(path, chunks=None), xr.open_zarr(whole, chunks=None))
+
+
+def test_a_store_takes_events_and_refuses_others(track, start, tmp_path, small_chunks):
+    def kick(speed):
+        return [da.Event("vx", direction=-1, then={vx: speed}, name="kick"), da.Every(0.3, then={vx: vx / 2})]
+
+    path, values = tmp_path / "runs.zarr", {"a": np.linspace(0.5, 2.0, 7)}
+    runs = sweep(track, start, values, store=path, events=kick(0.5))
+    assert same(runs, sweep(track, start, values, events=kick(0.5)))
+    assert same(runs, sweep(track, start, values, store=path, events=kick(0.5)))
+    for other in (kick(0.6), kick(0.5)[:1], ()):
+        with pytest.raises(da.FileError, match=r"holds another sweep .*events"):
+            sweep(track, start, values, store=path, events=other)
+    function = [da.Event("vx", direction=-1, then=lambda _: {"vx": 0.5}, name="kick")]
+    with pytest.raises(da.PairingError, match="`kick` changes the motion by a function"):
+        sweep(track, start, values, store=tmp_path / "other.zarr", events=function)

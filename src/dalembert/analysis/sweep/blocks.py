@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.analysis.sweep.native_runs import run_natively
 from dalembert.analysis.sweep.study import OK, Record, Study
 
 LOG = logging.getLogger("dalembert.sweep")  # a line at level INFO for every run that is not ok
@@ -33,23 +34,25 @@ def run_block(study: Study, start: int, rows: np.ndarray, stop: Any = None) -> B
         if stop is not None and stop.is_set():
             raise KeyboardInterrupt
 
-    records: list[Record] = []
-    for row in rows:
-        try:
+    made: list[Record] = []
+    try:
+        known = run_natively(study, rows, look)
+        for k, row in enumerate(rows):
             look(0.0)
-            records.append(study.run(row, look))
-            if records[-1].status != OK:
-                LOG.info("run %d: %s: %s", start + len(records) - 1, records[-1].status, records[-1].message)
-        except KeyboardInterrupt:
-            if stop is None:
-                raise
-            return None
+            found = known[k] if k in known else study.begin(row)
+            made.append(study.run(row, found, look))
+            if made[-1].status != OK:
+                LOG.info("run %d: %s: %s", start + k, made[-1].status, made[-1].message)
+    except KeyboardInterrupt:
+        if stop is None:
+            raise
+        return None
     return Block(
         start,
-        np.array([r.values for r in records]),
-        np.array([r.samples for r in records]),
-        np.array([r.status for r in records], dtype=object),
-        np.array([r.message for r in records], dtype=object),
+        np.array([r.values for r in made]),
+        np.array([r.samples for r in made]),
+        np.array([r.status for r in made], dtype=object),
+        np.array([r.message for r in made], dtype=object),
     )
 
 

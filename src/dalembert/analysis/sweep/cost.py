@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from dalembert.analysis.sweep.blocks import run_block
 from dalembert.analysis.sweep.design import Design
 from dalembert.analysis.sweep.study import Study
 
@@ -17,10 +18,11 @@ def measured_size(study: Study, design: Design, seconds: float) -> int:
     count, least, begin = design.count, float("inf"), time.perf_counter()
     for tried in range(TRIES):
         k = tried * (count // TRIES) % count
+        together = max(1, min(int(PATIENCE / TRIES / least), count - k))  # what a block costs is shared by its runs
         start = time.perf_counter()
-        study.run(design.rows(k, k + 1)[0])
+        run_block(study, k, design.rows(k, k + together))
         now = time.perf_counter()
-        least = min(least, now - start)
+        least = min(least, (now - start) / together)
         if now - begin > PATIENCE and (tried or least > seconds):
             break
     return max(1, min(int(seconds / max(least, 1e-6)), LARGEST, count))

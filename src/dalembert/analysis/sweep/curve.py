@@ -13,16 +13,20 @@ from functools import cached_property
 import numpy as np
 from numpy.polynomial import chebyshev
 
-WIDE, NARROW = 9, 7  # samples that a polynomial goes through, and those of the one it is compared with
-AGREED = 1e-6  # of the range of the curve: what is closer than this is not looked at more closely
-NOISE = 1e-9  # of the size of the curve: the same, for curves such as a conserved energy
-CLOSE = 1e-3  # distance of the outer two of these points, relative to the samples around
-FINE = 17
-POINTS = -np.cos(np.pi * np.arange(FINE) / (FINE - 1))
-COEFFICIENTS = np.linalg.inv(chebyshev.chebvander(POINTS, FINE - 1))  # of Chebyshev polynomials, from values
-GRID = np.linspace(-1.0, 1.0, 257)
-ON_GRID = chebyshev.chebvander(GRID, FINE - 1) @ COEFFICIENTS
-KINKED = 0.05  # of what a bracket rises: a peak that lies higher above its points is not that of a polynomial
+from dalembert.run.batch.extrema import AGREED, KINKED, NOISE
+from dalembert.run.batch.summits import (
+    COEFFICIENTS,
+    FINE,
+    GRID,
+    ON_GRID,
+    POINTS,
+    WIDE,
+    find_summits,
+    find_top,
+    guess_summits,
+)
+
+NARROW = 7  # samples of the polynomial that one through WIDE samples is compared with
 GAUSS, WEIGHTS = np.polynomial.legendre.leggauss(4)
 
 # Values at increasing times, integrated in one go from the sample of this number.
@@ -60,36 +64,23 @@ class Curve:
         for j in np.argsort(-guessed, kind="stable"):
             if off >= 0.0 and guessed[j] + 2.0 * off <= best + self.negligible:
                 break
-            _, found = self._peak(*self._bracket(int(places[j])))
+            found = self._peak(*self._bracket(int(places[j])))
             off = max(off, abs(found - float(guessed[j])) if np.isfinite(guessed[j]) else off)
             best = max(best, found)
         return best
 
     def _summits(self, least: float) -> np.ndarray:
         """Samples not below their neighbours next to which the curve may rise to `least`."""
-        y, steps = self.y, np.diff(self.y)
-        rise, fall = np.concatenate([-steps[:1], steps]), np.concatenate([steps, -steps[-1:]])  # an end like its mirror
-        k = np.flatnonzero((rise >= 0.0) & (fall <= 0.0))
-        return k[y[k] + np.maximum(rise[k], -fall[k]) >= least]
+        found = np.zeros(len(self.y), dtype=np.int64)
+        return found[: find_summits(np.ascontiguousarray(self.y), least, found)]
 
     def _bracket(self, k: int) -> tuple[int, int]:
         return max(k - 1, 0), min(k + 1, len(self.t) - 1)
 
     def _guessed(self, k: np.ndarray) -> np.ndarray:
         """The values of the maxima next to samples k (m,), by polynomials; without bound at the ends."""
-        t, values = self.t, np.full(len(k), np.inf)
-        inner = (k > 0) & (k < len(t) - 1)
-        if not inner.any():
-            return values
-        m = k[inner]
-        near = m[:, None] + np.arange(-1, 2)
-        points, heights, wide = t[near], self.y[near], _Local(t, self.y, m, WIDE)
-        left, right = points[:, 0], points[:, 2]
-        spread = CLOSE * np.minimum(t[m] - left, right - t[m])
-        at = np.clip(_vertex(points, heights), left + spread, right - spread)
-        low, middle, high = wide(at[:, None] + spread[:, None] * np.arange(-1, 2)).T
-        bend, slope = low - 2.0 * middle + high, high - low
-        values[inner] = middle - np.where(bend < 0.0, slope * slope / np.where(bend < 0.0, 8.0 * bend, 1.0), 0.0)
+        values = np.zeros(len(k))
+        guess_summits(np.ascontiguousarray(self.t), np.ascontiguousarray(self.y), k, values)
         return values
 
     def _fine(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
@@ -101,18 +92,15 @@ class Curve:
         values[1:-1] = self.sample(first, times[1:-1])
         return times, values
 
-    def _peak(self, first: int, last: int) -> tuple[float, float]:
-        """Time and value of the largest value between two samples."""
+    def _peak(self, first: int, last: int) -> float:
+        """The largest value between two samples."""
         times, values = self._fine(first, last)
-        top, j = _top(ON_GRID @ values)
-        highest, k = float(values.max()), int(np.argmax(values))
+        top, highest, k = find_top(values), float(values.max()), int(np.argmax(values))
         if top - highest <= KINKED * float(np.ptp(values)):
-            return float((times[0] + times[-1]) / 2 + j * (times[-1] - times[0]) / 2), max(top, highest)
+            return max(top, highest)
         left, right = times[max(k - 1, 0)], times[min(k + 1, FINE - 1)]
         times = left + (right - left) * (1.0 + POINTS[1:-1]) / 2
-        values = self.sample(first, times)
-        k = int(np.argmax(values))
-        return float(times[k]), max(highest, float(values[k]))
+        return max(highest, float(self.sample(first, times).max()))
 
     def integral(self) -> float:
         """The integral over time; intervals on which polynomials do not agree are integrated more finely."""
@@ -185,23 +173,3 @@ class _Local:
         if not hit.any():
             return values
         return np.where(hit.any(axis=2), (hit * self.y[:, None, :]).sum(axis=2), values)
-
-
-def _vertex(t: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Where the parabolas through three points each, t and y (m, 3), turn; their middle if they do not."""
-    a, b = t[:, 1] - t[:, 0], t[:, 1] - t[:, 2]
-    rise, fall = y[:, 1] - y[:, 2], y[:, 1] - y[:, 0]
-    below = a * rise - b * fall
-    safe = np.where(below == 0.0, 1.0, below)
-    return t[:, 1] - np.where(below == 0.0, 0.0, 0.5 * (a * a * rise - b * b * fall) / safe)
-
-
-def _top(y: np.ndarray) -> tuple[float, float]:
-    """The largest value on the grid, with the parabola through its neighbours, and where it is."""
-    k = int(np.argmax(y))
-    if not 0 < k < len(y) - 1:
-        return float(y[k]), float(GRID[k])
-    below, slope = y[k - 1] - 2.0 * y[k] + y[k + 1], y[k + 1] - y[k - 1]
-    if not below < 0.0:
-        return float(y[k]), float(GRID[k])
-    return float(y[k] - slope * slope / (8.0 * below)), float(GRID[k] - slope / (2.0 * below) * (GRID[1] - GRID[0]))

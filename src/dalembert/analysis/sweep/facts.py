@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
+from dalembert.analysis.sweep.fingerprint import fingerprint
+from dalembert.analysis.sweep.followed import Followed
 from dalembert.analysis.sweep.layout import Layout
 from dalembert.analysis.sweep.study import Study
+from dalembert.equations.naming import name_of
+from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.motion.state import State
+from dalembert.run.events import Event
+from dalembert.run.every import Every
 
 
 def facts_of(layout: Layout) -> dict[str, Any]:
     """Facts by name, for JSON; the number of threads and the size of blocks are not among them."""
     study, design = layout.study, layout.design
-    if study.events:
-        raise PairingError(
-            "a sweep with events cannot be stored: functions and expressions of events cannot be told apart later; "
-            "leave `store` out and save the result, runs.to_netcdf(...)"
-        )
     values = [(name, dims, _digest(array)) for name, (dims, array) in design.columns.items()]
     return {
-        "model": _fingerprint(study),
+        "model": fingerprint(study.system),
         "values": _digest(repr((dict(design.dims), values))),
         "start": _digest(repr((_start(study.guess), sorted(study.given.items()), sorted(study.parameters.items())))),
         "interval": repr(study.span),
@@ -32,14 +35,33 @@ def facts_of(layout: Layout) -> dict[str, Any]:
         "method": repr(tuple(study.recipe)),
         "outputs": _digest(repr(_outputs(study))),
         "dalembert": layout.attrs["dalembert"],
-    }
+    } | ({"events": _digest(repr([_event(event) for event in study.events]))} if study.events else {})
 
 
-def _fingerprint(study: Study) -> str:
-    return str(study.system.__getstate__()["kernels"][0])
+def _event(event: Event | Every) -> tuple[Any, ...]:
+    """What an event or a clock looks out for and changes, in words that tell it from others."""
+    if isinstance(event, Every):
+        return "every", event.name, event.dt, event.start, _change(event)
+    what = event.expr if isinstance(event.expr, str) else sp.srepr(event.expr)
+    return "event", event.name, what, event.direction, event.terminal, _change(event)
+
+
+def _change(event: Event | Every) -> Any:
+    if event.then is None:
+        return None
+    if isinstance(event.then, System):
+        return fingerprint(event.then)
+    if isinstance(event.then, Mapping):
+        return sorted((name_of(key), sp.srepr(value)) for key, value in event.then.items())
+    raise PairingError(
+        f"`{event.name}` changes the motion by a function, which cannot be told from another one when a stored sweep "
+        "goes on; write then={symbol: expression}, or leave `store` out and save the result, runs.to_netcdf(...)"
+    )
 
 
 def _start(guess: Any) -> Any:
+    if isinstance(guess, Followed):
+        return "followed", _start(guess.state)
     if isinstance(guess, State):
         return (guess.t, *(_digest(array) for array in (guess.q, guess.u, guess.parameters)))
     return sorted((str(key), float(value)) for key, value in (guess or {}).items())

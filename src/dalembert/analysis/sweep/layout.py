@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert.analysis.sweep.blocks import Block
 from dalembert.analysis.sweep.design import Design
+from dalembert.analysis.sweep.replay import ABOUT, about_starts
 from dalembert.analysis.sweep.study import OK, Study
 from dalembert.errors import OptionError
 from dalembert.run.recipe import described
@@ -133,4 +134,5 @@ def _attrs(design: Design, study: Study) -> dict[str, Any]:
         "t_end": study.span[1],
         "method": ", ".join(described(value) for value in study.recipe),
         "dalembert": version("dalembert"),
-    }
+        ABOUT: about_starts(study, design.names),
+    } | ({"events": ", ".join(event.name for event in study.events)} if study.events else {})

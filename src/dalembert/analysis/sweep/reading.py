@@ -42,7 +42,11 @@ class Reading:
         return observed_values(motion, made)  # type: ignore[arg-type]
 
     def _named(self, motion: Any) -> np.ndarray:
-        return motion.energy if self.name == ENERGY and not _has(motion.system, ENERGY) else motion[self.name]
+        return motion.energy if self.is_energy(motion.system) else motion[self.name]
+
+    def is_energy(self, system: System) -> bool:
+        """Whether it is kinetic plus potential energy."""
+        return self.name == ENERGY and not _has(system, ENERGY)
 
     def curves(self, motion: Any) -> list[list[Curve]]:
         """The curves of every component: one for each smooth stretch of the motion."""

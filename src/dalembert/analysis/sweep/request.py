@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from dalembert.analysis.sweep.followed import Followed
 from dalembert.analysis.sweep.reading import Reading, read_key
 from dalembert.analysis.sweep.reductions import REDUCTIONS, Final
 from dalembert.analysis.sweep.study import TOLERANCES, Study
@@ -28,7 +29,7 @@ def read_study(
     names: tuple[str, ...],
     t_end: float | tuple[float, float],
     *,
-    state: State | None,
+    state: State | Followed | None,
     given: Mapping[Any, float] | None,
     guess: Any,
     parameters: Mapping[Any, float] | None,
@@ -43,13 +44,13 @@ def read_study(
             "pass either `state`, from which each run departs as little as it can, or `given` and `guess` as for "
             "system.initial, not both"
         )
-    if state is not None and not isinstance(state, State):
+    if state is not None and not isinstance(state, State | Followed):
         raise PairingError(f"`state` is a {type(state).__name__}, not a State; call system.initial(...) for one")
     recipe, near = Recipe(*pair(*ingredients)), state if state is not None else guess
     watched = tuple(events)
     if any(isinstance(event, Event) for event in watched):
         check_locates(recipe.integrator)
-    span, times = check_times(near.t if isinstance(near, State) else 0.0, t_end, t_eval)
+    span, times = check_times(near.t if isinstance(near, State | Followed) else 0.0, t_end, t_eval)
     _check_names(system, names, recipe)
     sampled, reduced = _read_outputs(system, outputs, sampled=times is not None)
     study = Study(

@@ -88,9 +88,9 @@ def find_store(path: str, layout: Layout, facts: Mapping[str, Any]) -> Store | N
         held, chunk = json.loads(attrs[FACTS]), tuple(attrs[CHUNK])
     except Exception as error:  # Zarr and its codecs raise many kinds
         raise FileError(f"{path} exists and is not the store of a sweep; choose another path or remove it") from error
-    changed = [name for name in facts if held.get(name) != facts[name]]
+    changed = [name for name in {**facts, **held} if held.get(name) != facts.get(name)]
     if changed:
-        told = "; ".join(f"{name}: {_short(held.get(name))} there, {_short(facts[name])} here" for name in changed)
+        told = "; ".join(f"{name}: {_short(held.get(name))} there, {_short(facts.get(name))} here" for name in changed)
         raise FileError(
             f"{path} holds another sweep ({told}); continue it with the same model and settings, or choose another path"
         )

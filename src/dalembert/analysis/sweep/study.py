@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from dalembert.analysis.sweep.followed import Followed
 from dalembert.analysis.sweep.reading import Reading
 from dalembert.analysis.sweep.reductions import Reduction
 from dalembert.analysis.sweep.verdict import verdict_of
@@ -24,6 +25,7 @@ from dalembert.run.status import Status
 
 OK, NOT_HELD, NO_START, REFUSED, ERROR = "ok", "not held", "no initial state", "refused", "error"
 TOLERANCES = ("rtol", "atol")
+Kind = TypeVar("Kind")
 
 
 class Record(NamedTuple):
@@ -40,7 +42,7 @@ class Study:
     """One system, one recipe, one start; `names` vary.
 
     `sampled` are read at `t_eval`, `reduced` from every step of the motion: of each, the reading and what is kept.
-    `guess` may be a State; then `given` is met nearest to it. `span` is (t0, t_end).
+    `guess` may be a State, then `given` is met nearest to it, or `Followed`, then on its branch. `span` is (t0, t_end).
     """
 
     system: System
@@ -72,16 +74,24 @@ class Study:
             (times, sum(len(reading.labels) for reading in self.sampled)),
         )
 
-    def start(self, row: Sequence[float]) -> State:
-        """The initial state of the run with these values of `names`."""
+    def request(self, row: Sequence[float]) -> tuple[dict[str, float], dict[str, Any]]:
+        """What `System.initial` is asked for the run with these values of `names`: given values, and options."""
         changes: dict[str, dict[str, float]] = {"parameter": {}, "given": {}, "tolerance": {}}
         for name, kind, value in zip(self.names, self.kinds, row, strict=True):
             changes[kind][name] = float(value)
-        given, parameters = {**self.given, **changes["given"]}, {**self.parameters, **changes["parameter"]}
-        if isinstance(self.guess, State) and self.guess.system is self.system and not (given or parameters):
+        t0 = None if isinstance(self.guess, State | Followed) else self.span[0]
+        parameters = {**self.parameters, **changes["parameter"]}
+        return {**self.given, **changes["given"]}, {"guess": self.guess, "parameters": parameters, "t0": t0}
+
+    def start(self, row: Sequence[float]) -> State:
+        """The initial state of the run with these values of `names`."""
+        given, options = self.request(row)
+        if isinstance(self.guess, Followed):
+            return self.guess.reach(given, options["parameters"])
+        unchanged = not (given or options["parameters"])
+        if isinstance(self.guess, State) and self.guess.system is self.system and unchanged:
             return self.guess
-        t0 = None if isinstance(self.guess, State) else self.span[0]
-        return self.system.initial(given, guess=self.guess, parameters=parameters, t0=t0)
+        return self.system.initial(given, **options)
 
     def method(self, row: Sequence[float]) -> Recipe:
         """The recipe of the run with these values of `names`."""
@@ -90,10 +100,22 @@ class Study:
             return self.recipe
         return self.recipe._replace(integrator=replace(self.recipe.integrator, **tolerances))  # type: ignore[type-var]
 
-    def run(self, row: Sequence[float], progress: Callable[[float], None] | None = None) -> Record:
-        """What is kept of the run with these values of `names`; whatever is wrong with it is in the record."""
+    def begin(self, row: Sequence[float]) -> State | Record:
+        """The initial state of the run with these values of `names`, or the record of a run that has none."""
+        return self._guarded(lambda: self.start(row))
+
+    def run(
+        self, row: Sequence[float], state: State | Record, progress: Callable[[float], None] | None = None
+    ) -> Record:
+        """What is kept of the run with these values of `names` from a state; whatever is wrong is in the record."""
+        if isinstance(state, Record):
+            return state
+        return self._guarded(lambda: self._run(state, self.method(row), progress))
+
+    def _guarded(self, action: Callable[[], Kind]) -> Kind | Record:
+        """What an action gives, or the record of a run in which it fails."""
         try:
-            return self._run(self.start(row), self.method(row), progress)
+            return action()
         except InitialStateError as error:
             return self._failed(NO_START, str(error))
         except DalembertError as error:
@@ -101,15 +123,18 @@ class Study:
         except Exception as error:  # noqa: BLE001 - the other runs go on, and this one is named
             return self._failed(ERROR, f"{type(error).__name__}: {error}")
 
+    def knows(self, state: State) -> bool:
+        """Whether `initial` has looked for degenerate constraints in a state."""
+        return state.report is not None and state.system is self.system
+
     def _run(self, state: State, recipe: Recipe, progress: Callable[[float], None] | None) -> Record:
         """The motion at every step for what is reduced, and at `t_eval` for what is sampled."""
         (n, shape), verdict = self.widths, ""
         values, samples = np.zeros(n), np.full(shape, np.nan)
         asked: list[np.ndarray | None] = [None] if self.reduced else []
         for times in asked + ([self.t_eval] if self.sampled else []):
-            known = state.report is not None and state.system is self.system
             events = check_events(state, self.events) if self.events else ()
-            motion, status = run_from(recipe, state, self.span, times, events, progress, known=known)
+            motion, status = run_from(recipe, state, self.span, times, events, progress, known=self.knows(state))
             if status == Status.INTERRUPTED:
                 raise KeyboardInterrupt
             if not motion.success:

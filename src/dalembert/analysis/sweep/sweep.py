@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import xarray as xr
     from numpy.typing import ArrayLike
 
+    from dalembert.analysis.sweep.followed import Followed
     from dalembert.equations.system import System
     from dalembert.motion.state import State
     from dalembert.run.ingredients import Drift, Formulation
@@ -39,7 +40,7 @@ def sweep(
     values: Any,
     t_end: float | tuple[float, float],
     *,
-    state: State | None = None,
+    state: State | Followed | None = None,
     given: Mapping[Any, float] | None = None,
     guess: Any = None,
     parameters: Mapping[Any, float] | None = None,
@@ -59,7 +60,8 @@ def sweep(
     `values` maps names to lists, each a dimension of a grid, or to ("dimension", list): names that share a dimension go
     together. A Dataset, a pandas frame or a sample (`latin_hypercube`, `monte_carlo`) does as well. Names are those of
     parameters, of what `System.initial` takes as given, or "rtol" and "atol". Each run starts from a consistent state
-    of its own: `System.initial(given, guess=guess)` with its values, or the one nearest to `state`.
+    of its own: `System.initial(given, guess=guess)` with its values, or the one nearest to `state`, or with
+    `state=Followed(state)` the one on the same branch of the mechanism.
 
     `outputs` are names and expressions, sampled at `t_eval` (nt,) or, without it, at the end; and the reductions
     `Final`, `Maximum`, `Minimum`, `Mean`, `CrossingTime`, taken from every step. `ok` tells whether the certificate of

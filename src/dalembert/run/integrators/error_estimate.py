@@ -2,7 +2,8 @@
 
 An estimate is rows of weights (k, s) or (k, s + 1): the sums h sum_j weights[j] k_j. The last of s + 1 belongs to the
 rates at the new state, which the next step starts with ("first same as last"); such an estimate is made after the
-drift correction, with the rates there.
+drift correction, with the rates there. Derivatives carried along with a motion count too, each column by its largest
+entry: they may be rough where the motion is smooth or at rest.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8
 from dalembert.run.integrators.combination import increments
-from dalembert.run.integrators.error_norm import error_norm
+from dalembert.run.integrators.error_norm import columns_error_norm, error_norm
 from dalembert.run.time_loop.columns import column
 
 norm_type = f8(Plan, f8, Floats, Floats, Floats, f8, f8)  # h, z, stages, znew, rtol, atol -> norm, NaN if not finite
@@ -54,7 +55,10 @@ class EmbeddedError:
             n = z.size
             error = column(stages, work, n)
             increment(0, error, h, stages, n)
-            return error_norm(plan, error, z, znew, rtol, atol)
+            worst = error_norm(plan, error, z, znew, rtol, atol)
+            if plan.n_variations:
+                worst = larger(worst, columns_error_norm(plan, error, z, znew, rtol, atol))
+            return worst
 
         return embedded_norm
 
@@ -91,6 +95,17 @@ class FifthAndThirdOrderError:
                 err3 += (third[i] * scale) ** 2
                 err5 += (fifth[i] * scale) ** 2
             below = err5 + 0.01 * err3
-            return 0.0 if below == 0.0 else err5 / math.sqrt(below * size)
+            worst = 0.0 if below == 0.0 else err5 / math.sqrt(below * size)
+            if plan.n_variations:
+                err5 = columns_error_norm(plan, fifth, z, znew, rtol, atol) ** 2
+                below = err5 + 0.01 * columns_error_norm(plan, third, z, znew, rtol, atol) ** 2
+                worst = larger(worst, 0.0 if below == 0.0 else err5 / math.sqrt(below))
+            return worst
 
         return combined_norm
+
+
+@jit(f8(f8, f8))
+def larger(a, b):
+    """The larger of two norms; NaN if one of them is."""
+    return a if a >= b or math.isnan(a) else b

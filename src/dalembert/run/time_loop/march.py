@@ -70,23 +70,7 @@ def march(
 
     Event functions the engine watches are recorded; one that ends the run leaves the status EVENT and a last sample.
     """
-    engine.begin(
-        span[0],
-        z0,
-        span[1] - span[0],
-        integrator=method.name,
-        order=method.order,
-        step=None if method.adaptive else method.first_step,
-        tolerance=max(method.rtol, method.atol),
-        stability=method.stability,
-    )
-    engine.set_units(absolute=method.absolute)
-    recalled = engine.recall(span[0])
-    if not engine.choices:
-        engine.choose(span[0], z0)
-    plan = engine.plan
-    plan.step, plan.prepare, plan.interpolate = method.addresses
-    plan.estimate = method.estimate.address if method.estimate and method.adaptive else 0
+    recalled = set_out(engine, method, z0, span)
     run = March(engine, method, z0, span, t_eval)
     run.clock.recalled = recalled
     advance, status = loop.launch, MORE
@@ -122,6 +106,29 @@ def march(
     if status == Status.NOT_FINITE and engine.unsolved:
         status = engine.unsolved
     return run.finish(status)
+
+
+def set_out(engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, float]) -> bool:
+    """Have an engine march by a method from z0 over `span`; whether its static choice is recalled, not made there."""
+    t0 = span[0]
+    engine.begin(
+        t0,
+        z0,
+        span[1] - t0,
+        integrator=method.name,
+        order=method.order,
+        step=None if method.adaptive else method.first_step,
+        tolerance=max(method.rtol, method.atol),
+        stability=method.stability,
+    )
+    engine.set_units(absolute=method.absolute)
+    recalled = engine.recall(t0)
+    if not engine.choices:
+        engine.choose(t0, z0)
+    plan = engine.plan
+    plan.step, plan.prepare, plan.interpolate = method.addresses
+    plan.estimate = method.estimate.address if method.estimate and method.adaptive else 0
+    return recalled
 
 
 class March:

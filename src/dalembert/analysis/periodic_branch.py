@@ -1,0 +1,239 @@
+"""`PeriodicBranch`: periodic motions followed along a parameter, past folds, by pseudo-arclength continuation.
+
+Unknowns are the start, the period and the key; the curve of motions that close has the tangent dF = 0, across the
+motion itself. Steps go along the tangent and back to the curve in the plane across it (Keller, 1977), so that the
+parameter may turn back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.analysis.floquet import OrbitalStability
+from dalembert.analysis.periodic import CLOSED, FREE, LEAST, PeriodicMotion, finished
+from dalembert.analysis.shooting import Shooting, Shot
+from dalembert.equations.naming import finite_number
+from dalembert.errors import DalembertError, InitialStateError, LinearizationError, OptionError, UnknownNameError
+from dalembert.initial.request import key_name
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NEWTON = 8  # iterations of one corrector
+QUICK = 4  # iterations up to which the step may grow
+SHORTEST = 1e-4  # part of the first step below which the branch cannot be followed
+FURTHER, TURNED = 1.3, 0.85  # how far, in steps, the next point may be, and the least cosine of the turn
+LONGEST = 4.0  # times the first step
+FOLD = 1e-10  # of the arclength at which a fold or an end is located
+
+
+@dataclass(frozen=True, eq=False)
+class PeriodicBranch:
+    """`motions` along a curve of periodic motions, `values` (n,) of `key` there, and the `folds` between.
+
+    A fold is a motion at which the key turns back. `complete` says whether the branch reached an end of the span.
+    """
+
+    key: str
+    values: np.ndarray
+    motions: tuple[PeriodicMotion, ...]
+    folds: tuple[PeriodicMotion, ...]
+    complete: bool
+
+    @property
+    def periods(self) -> np.ndarray:
+        """Periods, (n,)."""
+        return np.array([one.period for one in self.motions])
+
+    @cached_property
+    def stability(self) -> tuple[OrbitalStability, ...]:
+        """The stability of every motion."""
+        return tuple(one.stability for one in self.motions)
+
+    def amplitude(self, key: Any) -> np.ndarray:
+        """Half of the range of what `key` names in each motion, (n,)."""
+        return np.array([one.amplitude(key) for one in self.motions])
+
+    def plot(self, key: Any, path: str | Path | None = None) -> Figure:
+        """The amplitude of what `key` names over the parameter, unstable parts dotted; saved if `path` is given."""
+        from dalembert.view.root_locus import plot_branch
+
+        unstable = np.array([one.verdict == "unstable" for one in self.stability])
+        folds = np.array([[_value(one, self.key), one.amplitude(key)] for one in self.folds]).reshape(-1, 2)
+        figure = plot_branch((self.key, f"amplitude of {key_name(key)}"), self.values, self.amplitude(key), unstable,
+                             folds, "periodic motions")  # fmt: skip
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
+    def __repr__(self) -> str:
+        span = f"{self.values.min():g} .. {self.values.max():g}"
+        return f"PeriodicBranch of {len(self.motions)} motions along `{self.key}` = {span}, {len(self.folds)} folds"
+
+
+@dataclass(frozen=True, eq=False)
+class _Curve:
+    """The curve of motions that close: `key` is a parameter, or a start value at `place` of (z, T, p)."""
+
+    problem: Shooting
+    parameter: str | None
+    place: int
+    size: np.ndarray
+
+    def value(self, shot: Shot) -> float:
+        if self.parameter is None:
+            return float(shot.state.z[self.place])
+        return float(shot.state.parameters[self.problem.system.parameters.index(self.parameter)])
+
+    def point(self, shot: Shot) -> np.ndarray:
+        """(z, T, p)."""
+        p = 0.0 if self.parameter is None else self.value(shot)
+        return np.concatenate([shot.state.z, [shot.T, p]])
+
+    def tangent(self, shot: Shot, before: np.ndarray | None) -> np.ndarray:
+        """The direction of the curve in scaled (z, T, p), of length 1."""
+        changes = shot.changes / self.size[:, None]
+        rows = np.vstack([shot.J, shot.phase]) if self.problem.unknown else shot.J
+        _, values, right = np.linalg.svd(rows)
+        null = changes @ right[int((values > FREE * values.max(initial=1.0)).sum()) :].T
+        if before is None and null.shape[1] > 1:
+            raise self._too_free(null)
+        if not null.shape[1]:
+            null = changes @ right[-1:].T
+        way = null @ (np.linalg.pinv(null) @ before) if before is not None else null[:, 0]
+        return way / np.linalg.norm(way)
+
+    def correct(self, shot: Shot, change: np.ndarray, way: np.ndarray) -> tuple[Shot, int] | None:
+        """The shot that closes in the plane across `way` at a scaled `change` from one, and the iterations."""
+        goal = self.point(shot) + change * self.size
+        try:
+            ahead = self.problem.shoot(*self.problem.moved(shot, change * self.size), self.parameter)
+            for k in range(NEWTON):
+                off = way @ ((self.point(ahead) - goal) / self.size)
+                left = max(np.abs(ahead.F).max(initial=0.0), abs(off))
+                if left <= LEAST or (k > 1 and left <= CLOSED):
+                    return ahead, k
+                rows = [ahead.J, way @ (ahead.changes / self.size[:, None])]
+                if self.problem.unknown:
+                    rows.append(ahead.phase)
+                side = np.concatenate([-ahead.F, [-off], np.zeros(int(self.problem.unknown))])
+                step = ahead.changes @ np.linalg.lstsq(np.vstack(rows), side, rcond=FREE)[0]
+                ahead = self.problem.shoot(*self.problem.moved(ahead, step), self.parameter)
+        except DalembertError:  # no consistent start, or no motion to the end
+            return None
+        return None
+
+    def _too_free(self, null: np.ndarray) -> LinearizationError:
+        s = self.problem.system
+        names = (*s.coordinates, *s.speeds, "period", self.parameter)
+        loose = [str(names[k]) for k in np.flatnonzero(np.abs(null).max(axis=1) > 1e-6) if names[k]]
+        return LinearizationError(
+            f"`{s.name}`: {null.shape[1]} directions are open here ({', '.join(loose)}), so that there is no single "
+            "branch of periodic motions, as in every system that keeps its energy; give a start value to "
+            "system.periodic that stays as it is",
+            loose,
+        )
+
+
+def follow_periodic(
+    periodic: PeriodicMotion, key: Any, span: tuple[float, float], *, step: float = 0.05, most: int = 200
+) -> PeriodicBranch:
+    """The branch of periodic motions through one; see `PeriodicMotion.branch`."""
+    curve, shot, (low, high) = _read(periodic, key, span)
+    way = curve.tangent(shot, None)
+    way = -way if way[curve.place] < 0.0 else way
+    shots, folds, h = [shot], [], float(finite_number(step, "step"))
+    shortest, longest, complete = SHORTEST * h, LONGEST * h, False
+    while len(shots) < most and not complete:
+        ahead, onward, taken, quick = _advance(curve, shots[-1], way, h, shortest)
+        if onward[curve.place] * way[curve.place] < 0.0:
+            folds.append(_fold(curve, shots[-1], way, taken))
+        if not low <= curve.value(ahead) <= high:
+            ahead, complete = _end(curve, shots[-1], way, taken, float(np.clip(curve.value(ahead), low, high))), True
+        shots.append(ahead)
+        way, h = onward, min(taken * (1.5 if quick else 1.0), longest)
+    motions, turned = (tuple(finished(curve.problem, one) for one in found) for found in (shots, folds))
+    return PeriodicBranch(key_name(key), np.array([curve.value(one) for one in shots]), motions, turned, complete)
+
+
+def _read(periodic: PeriodicMotion, key: Any, span: tuple[float, float]) -> tuple[_Curve, Shot, tuple[float, float]]:
+    """The curve to follow, its first point, and the span of the key."""
+    problem, s, name = periodic.problem, periodic.state.system, key_name(key)
+    names = (*s.coordinates, *s.speeds)
+    if name not in (*names, *s.parameters):
+        raise UnknownNameError(name, (*names, *s.parameters), f"the start values and parameters of `{s.name}`")
+    low, high = (finite_number(v, f"an end of the span of `{name}`") for v in span)
+    if not low < high:
+        raise OptionError(f"the span of `{name}` is {low:g} .. {high:g}; the first must be less than the second")
+    parameter = name if name in s.parameters else None
+    place = len(names) + 1 if parameter else names.index(name)
+    problem = replace(problem, held=tuple(k for k in problem.held if k != place))
+    shot = problem.shoot(problem.start(periodic.state.z, periodic.state.parameters), periodic.period, parameter)
+    value = float(periodic.state[name])
+    if not low <= value <= high:
+        raise OptionError(f"`{name}` is {value:g}, outside the span {low:g} .. {high:g}; start inside it")
+    size = np.concatenate([shot.size, np.maximum([periodic.period, abs(value)], [1e-300, 1.0])])
+    return _Curve(problem, parameter, place, size), shot, (low, high)
+
+
+def _advance(
+    curve: _Curve, shot: Shot, way: np.ndarray, h: float, shortest: float
+) -> tuple[Shot, np.ndarray, float, bool]:
+    """The next shot, the tangent there, the arclength to it and whether it was found quickly.
+
+    The step is halved until the shot is where the tangent leads and the curve has turned little: else it may have
+    jumped to another branch, or over a sharp fold.
+    """
+    while h > shortest:
+        found = curve.correct(shot, h * way, way)
+        if found is not None:
+            onward = curve.tangent(found[0], way)
+            gone = np.linalg.norm((curve.point(found[0]) - curve.point(shot)) / curve.size)
+            if gone <= FURTHER * h and onward @ way >= TURNED:
+                return found[0], onward, h, found[1] <= QUICK
+        h *= 0.5
+    raise InitialStateError(
+        f"`{curve.problem.system.name}`: the branch of periodic motions cannot be followed beyond "
+        f"{curve.value(shot):.6g}; it ends or is not smooth there"
+    )
+
+
+def _fold(curve: _Curve, shot: Shot, way: np.ndarray, h: float) -> Shot:
+    """The shot between one and a step h ahead where the key turns back."""
+    return _where(curve, shot, way, h, lambda one: float(curve.tangent(one, way)[curve.place]))
+
+
+def _end(curve: _Curve, shot: Shot, way: np.ndarray, h: float, value: float) -> Shot:
+    """The shot between one and a step h ahead where the key has a value."""
+    return _where(curve, shot, way, h, lambda one: curve.value(one) - value)
+
+
+def _where(curve: _Curve, shot: Shot, way: np.ndarray, h: float, g: Callable[[Shot], float]) -> Shot:
+    """The shot on the way h along the tangent at which g is zero, by Brent's method."""
+    from scipy.optimize import brentq
+
+    found: dict[float, Shot] = {0.0: shot}
+
+    def at(s: float) -> float:
+        if s not in found:
+            corrected = curve.correct(shot, s * way, way)
+            if corrected is None:
+                raise InitialStateError(f"`{curve.problem.system.name}`: the branch cannot be followed to its end")
+            found[s] = corrected[0]
+        return g(found[s])
+
+    if at(0.0) * at(h) > 0.0:
+        return found[h]
+    root = float(brentq(at, 0.0, h, xtol=FOLD * h, rtol=1e-14))
+    at(root)
+    return found[root]
+
+
+def _value(periodic: PeriodicMotion, name: str) -> float:
+    return float(periodic.state[name])
