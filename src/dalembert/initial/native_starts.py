@@ -123,7 +123,7 @@ def _measure(plan, mem, starts):
 
 @jit(i8(Descent, Floats, Plan, Floats, i8))
 def _take_sizes(descent, mem, plan, measured, velocities):
-    """Sizes last measured for a descent: of its variables, and the least ones of its rows; those of invariants are 1."""
+    """Sizes last measured, for a descent: of its variables, the least ones of its rows; those of invariants are 1."""
     rows, first = (plan.np + plan.nv, plan.np) if velocities else (plan.np, 0)
     move(mem, descent.size, measured, plan.sizes + (plan.nq if velocities else 0), descent.n)
     for k in range(descent.m):
