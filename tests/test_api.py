@@ -67,4 +67,5 @@ def test_every_error_has_one_root_and_a_builtin():
     errors = [getattr(da, name) for name in da.__all__ if name.endswith("Error")]
     for error in errors:
         assert issubclass(error, da.DalembertError)
-    assert all(issubclass(e, ValueError | KeyError | TypeError | OSError) for e in errors if e is not da.DalembertError)
+    builtin = ValueError | KeyError | TypeError | OSError | MemoryError
+    assert all(issubclass(e, builtin) for e in errors if e is not da.DalembertError)

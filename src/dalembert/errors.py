@@ -6,6 +6,7 @@ DalembertError
 |- ArrayError(ValueError)              an array of the wrong shape, or not finite
 |- OptionError(ValueError)             an option whose value cannot work
 |- PairingError(TypeError)             options that do not fit together
+|- OutOfMemoryError(MemoryError)       something would need more memory than there is; nothing was begun
 |- FileError(OSError)                  a file that cannot be read or written, or is not what it should be
 |- InitialStateError(ValueError)       no consistent state was found
 |- InconsistentStateError(ValueError)  `simulate` got a state that violates the constraints
@@ -75,6 +76,18 @@ class OptionError(DalembertError, ValueError):
 
 class PairingError(DalembertError, TypeError):
     """Options that do not fit together; the message names the remedy."""
+
+
+class OutOfMemoryError(DalembertError, MemoryError):
+    """Something would need more memory than there is; `.needed` and `.available` are in bytes."""
+
+    def __init__(self, what: str, needed: int, available: int, remedy: str) -> None:
+        self.what, self.needed, self.available, self.remedy = what, needed, available, remedy
+        sizes = f"about {needed / 1e9:.3g} GB of memory, and {available / 1e9:.3g} GB are free"
+        super().__init__(f"{what} would need {sizes}; {remedy}")
+
+    def __reduce__(self) -> tuple[type, tuple[str, int, int, str]]:
+        return type(self), (self.what, self.needed, self.available, self.remedy)
 
 
 class FileError(DalembertError, OSError):

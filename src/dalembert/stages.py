@@ -21,7 +21,7 @@ ARROWS = {
     "System.simulate": "dalembert.run.simulate:simulate",
     "System.sweep": "dalembert.analysis.sweep.sweep:sweep",
     "System.replay": "dalembert.analysis.sweep.replay:replay",
-    "System.diagnose": "dalembert.initial.diagnosis:diagnose",
+    "System.diagnose": "dalembert.initial.diagnosis_choice:diagnose",
     "System.partial_velocities": "dalembert.analysis.kane:partial_velocities",
     "System.partial_angular_velocities": "dalembert.analysis.kane:partial_angular_velocities",
     "System.generalized_active_forces": "dalembert.analysis.kane:generalized_active_forces",

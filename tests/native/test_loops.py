@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from dalembert.native import llvm_ir
+from dalembert.native import tape
 from dalembert.native.kernel import compile_kernel
 from dalembert.native.loop_ir import emit_loops
 from dalembert.native.repetition import LONG, find_repetition
@@ -43,7 +43,7 @@ def test_loops_compute_what_the_interpreter_does(wild):
 
 
 def test_the_number_of_shapes_does_not_depend_on_the_number_of_parts():
-    found = [find_repetition(llvm_ir.read_program(springs(n))) for n in (100, 400)]
+    found = [find_repetition(tape.read_tape(springs(n))) for n in (100, 400)]
     assert found[0].distinct == found[1].distinct
     texts = [emit_loops(one)[0] for one in found]
     assert len(texts[1]) < 1.1 * len(texts[0])  # which slots are the same in all instances may differ by accident
@@ -59,6 +59,28 @@ def test_a_tape_without_repetition_stays_as_it_is():
         values.append(operation(values[-1]))
     function = ca.Function("chain", [x], [values[-1]])
     assert compile_kernel(function).backend == "native"
+
+
+def test_a_tape_is_read_from_the_text_as_from_single_instructions(monkeypatch):
+    function = springs(50, wild=True)
+    assert tape._decode(function) is not None
+    quick = tape.read_tape(function)
+    monkeypatch.setattr(tape, "_decode", lambda _: None)
+    slow = tape.read_tape(function)
+    assert quick.slots == slow.slots
+    for name in ("operations", "targets", "first", "second"):
+        np.testing.assert_array_equal(getattr(quick, name), getattr(slow, name))
+
+
+def test_a_text_that_says_something_else_is_not_believed(monkeypatch):
+    function, other = springs(50), springs(51)
+    monkeypatch.setattr(tape, "SAMPLES", 10**6)
+
+    class Liar:
+        def __getattr__(self, name):
+            return getattr(other if name == "serialize" else function, name)
+
+    assert tape._decode(Liar()) is None
 
 
 def test_threads_do_not_disturb_each_other():

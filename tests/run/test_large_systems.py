@@ -21,8 +21,9 @@ def ladder():
 
 def test_many_four_bars_move_as_their_exact_solution(ladder):
     problem, system, state = ladder
-    motion = system.simulate(state, 1.0, t_eval=np.linspace(0, 1, 11), integrator=da.DOP853(rtol=1e-7, atol=1e-7))
+    motion = system.simulate(state, 1.0, t_eval=np.linspace(0, 1, 11), integrator=da.DOP853(rtol=1e-9, atol=1e-9))
     assert motion.success
+    assert [passage.passed for passage in motion.passages] == [True]
     exact = problem.exact(motion.t)
     assert max(np.abs(motion[name] - values).max() for name, values in exact.items()) < problem.tolerance
     certificate = motion.certificate
@@ -105,3 +106,18 @@ def test_sparse_and_dense_give_one_motion_in_space(drift):
     for name in ("q", "u", "udot", "multipliers", "energy"):
         one, other = (getattr(motion, name) for motion in runs)
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-10 * max(1.0, np.abs(other).max()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [1000, 10_000])
+def test_thousands_of_loops_keep_loops_and_energy(n):
+    """The errors of single steps add up in the energy, which moves at most by steps * rtol of what is turned over."""
+    problem, rtol = n_four_bar(n), 1e-6
+    system = problem.system()
+    motion = system.simulate(
+        problem.state(system), 0.3, t_eval=[0.0, 0.15, 0.3], integrator=da.DOP853(rtol=rtol, atol=rtol)
+    )
+    assert motion.certificate.ok, motion.certificate
+    held = [f.worst for f in motion.certificate.findings if f.level in ("position", "velocity")]
+    assert max(held) < 1e-10
+    assert np.ptp(motion.energy) < motion.stats["steps"] * rtol * np.ptp(motion.evaluation.kinetic)

@@ -14,6 +14,8 @@ from scipy.integrate import solve_ivp
 
 import dalembert as da
 from dalembert.problems.n_four_bar import n_four_bar
+from dalembert.solve.dense import DENSE
+from dalembert.solve.sparse import SPARSE
 
 G = 9.81
 TOLERANCES = (1e-6, 1e-8, 1e-10, 1e-12)
@@ -300,6 +302,41 @@ def test_rows_of_parallelograms(n):
             assert len(motion.passages) == len(in_line)
             errors.append(np.abs(motion["c0_a"] - angle).max())
         assert falls(errors), errors
+
+
+@pytest.mark.parametrize("n", [40, 160, pytest.param(1000, marks=pytest.mark.slow)])
+def test_many_four_bars_over_their_nonzeros(n):
+    """Each passage may be off by ten tolerances, relative to coordinates of size 1."""
+    problem = n_four_bar(n)
+    system = problem.system()
+    state = problem.state(system)
+    for rtol in (1e-6, 1e-9):
+        motion = system.simulate(state, 2.0, t_eval=[1.0, 2.0], integrator=da.DOP853(rtol=rtol, atol=rtol))
+        assert motion.certificate.ok, motion.certificate
+        assert [passage.passed for passage in motion.passages] == [True, True]
+        assert np.abs(motion["x0"] - problem.exact(motion.t)["x0"]).max() < 2 * 10 * rtol
+
+
+def test_both_solvers_see_the_same_positions():
+    problem = n_four_bar(3)
+    system = problem.system()
+    state = problem.state(system)
+    sparse, dense = (
+        system.simulate(state, 2.0, t_eval=[2.0], formulation=da.LagrangeMultipliers(solver=solver)).passages
+        for solver in (SPARSE, DENSE)
+    )
+    assert [passage.rows for passage in sparse] == [passage.rows for passage in dense]
+    np.testing.assert_allclose([p.t for p in sparse], [p.t for p in dense], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("longer", [1e-2, 1e-4, 1e-6])
+def test_a_position_missed_by_little_is_not_passed_over_nonzeros(longer):
+    times = np.linspace(0.0, 1.0, 11)
+    system, state = slider_crank(longer)
+    motion = system.simulate(state, 1.0, t_eval=times, formulation=da.LagrangeMultipliers(solver=SPARSE))
+    wrong = np.abs(motion["crank_a"] - slider_angle(times, longer)[: len(motion)]).max() > BRANCH
+    assert not (wrong and motion.certificate.ok), motion.certificate
+    assert not any(passage.passed for passage in motion.passages)
 
 
 @pytest.mark.slow

@@ -113,7 +113,7 @@ def test_fewer_constraints_have_factors_of_their_own():
         K = np.block([[M, A[:count].T], [A[:count], -shift]])
         x = np.linalg.solve(K, np.concatenate([f, b[:count]]))
         np.testing.assert_allclose(mem[where : where + 9 + count], [*x[:9], *-x[9:]], rtol=1e-7, atol=1e-7)
-    assert len(records) == 4
+    assert len(records[1]) == 3
 
 
 def test_the_factor_of_a_chain_grows_with_its_length():

@@ -14,6 +14,7 @@ from typing import Any
 import sympy as sp
 
 from dalembert.equations.laws import Row, implied_rows
+from dalembert.model.instances import explicit
 from dalembert.model.quaternion import rotation_matrix
 from dalembert.model.statement import Attitude, Body, Energy, Level, Particle, Point, Statement
 
@@ -131,7 +132,7 @@ class SymbolicKinematics:
 
     def __init__(self, statement: Statement, s: SymbolicVariables) -> None:
         self.s = s
-        equations = _column([rational(e).xreplace(s.atoms) for e in statement.kinematics])
+        equations = _column([rational(explicit(e)).xreplace(s.atoms) for e in statement.kinematics])
         K = equations.jacobian(s.qd)
         rest = equations.xreplace(dict.fromkeys(s.qd, sp.S.Zero))
         self.qdot = tidy(-rest if K.is_Identity else -K.LUsolve(rest))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 
 import casadi as ca
@@ -10,9 +11,11 @@ import numpy as np
 from dalembert.equations.checks.derivation import check_derivation
 from dalembert.equations.checks.inertia import carriers_of, inertia_column
 from dalembert.equations.checks.statement import check_functions, check_statement, sorted_constraints
+from dalembert.equations.compile_progress import CompileProgress, check_room
 from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
+from dalembert.equations.drawing import derive_drawing
 from dalembert.equations.friction import derive_friction
-from dalembert.equations.functions import Functions, flat, function_of
+from dalembert.equations.functions import Functions, function_of
 from dalembert.equations.hidden import RowEntry, reveal_hidden
 from dalembert.equations.high_order import with_lowered_constraints
 from dalembert.equations.instants import arguments_column, find_kinks
@@ -40,7 +43,7 @@ from dalembert.equations.outputs import check_outputs, derive_outputs
 from dalembert.equations.probe import Probe, cancelling, probe_at_random
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, is_identity, solve_kinematics
 from dalembert.equations.system import System
-from dalembert.equations.system_facts import Drawing
+from dalembert.equations.wrenches import derive_wrenches
 from dalembert.errors import ModelError
 from dalembert.model.statement import Constraint, Level, Role, Statement
 from dalembert.solve.elimination_order import lower_triangle
@@ -50,20 +53,24 @@ MANY = 300  # speeds above which M is taken by its nonzeros
 
 @dataclass(frozen=True)
 class Derived:
-    """What was derived from a statement, as graphs; `drawn` are columns, `invariants` come with their names."""
+    """What was derived from a statement, as graphs; `invariants` come with their names."""
 
     derivation: Derivation
     dynamics: Dynamics
     constraints: Constraints
     rows: tuple[Row, ...]
     invariants: list[tuple[str, ca.SX]]
-    drawing: Drawing
-    drawn: list[ca.SX]
 
 
 def compile_statement(statement: Statement) -> System:
     """The system a statement describes; raises `ModelError` with all faults found."""
-    statement = with_lowered_constraints(statement)
+    check_room(statement)
+    with closing(CompileProgress(statement.name)) as progress:
+        return _compile(with_lowered_constraints(statement), progress)
+
+
+def _compile(statement: Statement, progress: CompileProgress) -> System:
+    progress("checks")
     faults = check_statement(statement)
     if faults:
         raise ModelError(statement.name, faults)
@@ -71,20 +78,24 @@ def compile_statement(statement: Statement) -> System:
     s = Symbols.of(statement)
     probe = probe_at_random(statement, s)
     try:
-        d = _derive(statement, s, probe)
-        loads = derive_loads(d.derivation)
+        d = _derive(statement, s, probe, progress)
+        drawing, drawn = derive_drawing(d.derivation)
     except LoweringError as error:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
+    progress("checks of the equations")
     friction, rubbing = derive_friction(d.derivation, d.constraints, d.rows, probe)
     faults = check_derivation(d.derivation, d.constraints, d.rows, probe) + rubbing
     faults += check_outputs(statement, [row.name for row in d.rows])
     if faults:
         raise ModelError(statement.name, faults)
+    progress("energies")
     power, transport, works = _power(d.derivation.kinematics, d.dynamics, d.constraints, d.rows, probe)
     mechanics = _mechanics(d, s, F=friction, power=power, transport=transport)
     la = mechanics.la
+    progress("outputs")
     try:
         quantities, readable = derive_outputs(d.derivation, mechanics)
+        wrenches = derive_wrenches(d.derivation, d.rows, la)
     except LoweringError as error:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
     kinks = find_kinks(list(d.derivation.low.nodes()), statement.time, statement.parameters)
@@ -92,9 +103,9 @@ def compile_statement(statement: Statement) -> System:
         "kinks": function_of("kinks", s.x, [arguments_column(kinks, d.derivation.low, statement.time)]),
         "inertias": function_of("inertias", s.x, [inertia_column(statement, d.derivation.low)]),
         **readable,
-        "drawing": function_of("drawing", s.x, d.drawn),
-        "loads": function_of("loads", ca.vertcat(s.x, s.ud, s.y), [loads]),
-        "joints": function_of("joints", ca.vertcat(s.x, la), [_wrenches(d.derivation, d.rows, la)]),
+        "drawing": drawn,
+        "loads": lambda: function_of("loads", ca.vertcat(s.x, s.ud, s.y), [derive_loads(d.derivation)]),
+        "joints": wrenches,
     }
     return System(
         name=statement.name,
@@ -109,7 +120,7 @@ def compile_statement(statement: Statement) -> System:
         works=works or have_friction(d.rows),
         singular_mass=_is_singular(d.dynamics.M, probe),
         trivial_kinematics=mechanics.trivial_kinematics,
-        drawing=d.drawing,
+        drawing=drawing,
         particles=tuple(particle.name for particle in statement.particles if not particle.part),
         bodies=tuple(body.name for body in statement.bodies),
         joints=tuple(joint.name for joint in statement.joints),
@@ -121,14 +132,17 @@ def compile_statement(statement: Statement) -> System:
     )
 
 
-def _derive(statement: Statement, s: Symbols, probe: Probe) -> Derived:
+def _derive(statement: Statement, s: Symbols, probe: Probe, progress: CompileProgress) -> Derived:
+    progress("kinematics")
     derivation = Derivation(statement, _kinematics(statement, s, probe))
+    progress("dynamics")
     dynamics = derivation.run()
     split_unknowns(dynamics, s, [statement.starts.get(y, 0.0) for y in statement.unknowns])
-    entries, invariants = _constraints(statement, derivation, probe)
-    entries, constraints = reveal_hidden(entries, derivation.kinematics, dynamics, probe)
+    progress("constraints")
+    entries, stated, invariants = _constraints(statement, derivation, probe)
+    entries, constraints = reveal_hidden(entries, stated, derivation.kinematics, dynamics, probe)
     rows = tuple(entry.row for entry in entries)
-    return Derived(derivation, dynamics, constraints, rows, invariants, *_drawing(statement, derivation))
+    return Derived(derivation, dynamics, constraints, rows, invariants)
 
 
 def _mechanics(d: Derived, s: Symbols, **rest: ca.SX) -> Mechanics:
@@ -180,26 +194,25 @@ def _is_singular(M: ca.SX, probe: Probe) -> bool:
 
 def _has_small_pivots(pattern: ca.Sparsity, samples: np.ndarray) -> bool:
     """Whether a matrix, given by the nonzeros of its lower triangle at samples, has a pivot that vanishes in one."""
-    from dalembert.solve.sparse_system import least_pivot  # the engine is imported when it is first needed
+    from dalembert.solve.sparse_system import least_pivots  # the engine is imported when it is first needed
 
-    return any(np.isfinite(values).all() and least_pivot(pattern, values) < 1e-9 for values in samples)
+    return bool((least_pivots(pattern, samples[np.isfinite(samples).all(axis=1)]) < 1e-9).any())
 
 
 def _kinematics(statement: Statement, s: Symbols, probe: Probe) -> Kinematics:
     low = Lowering(atoms_of(statement, s))
-    equations = [low(e) for e in statement.kinematics]
-    k = ca.vertcat(*equations)
+    k = low.vector(statement.kinematics)
     K = ca.jacobian(k, s.qd)
     _check_linear(statement, ca.jacobian(k, ca.vertcat(s.qd, s.u)), ca.vertcat(s.qd, s.u))
     n = s.q.shape[0]
     if is_identity(K):
-        return solve_kinematics(equations, s)
+        return solve_kinematics([k], s)
     ranks = [np.linalg.matrix_rank(np.nan_to_num(v.reshape(n, n))) for v in probe(K)]
     if max(ranks) < n:
         loose = [str(q) for j, q in enumerate(statement.coordinates) if K[:, j].nnz() == 0]
         which = f"the rates of {', '.join(loose)} do not appear" if loose else f"rank {max(ranks)} for {n} rates"
         raise ModelError(statement.name, [f"kinematics cannot be solved for the coordinate rates: {which}"])
-    return solve_kinematics(equations, s)
+    return solve_kinematics([k], s)
 
 
 def _check_linear(statement: Statement, jacobian: ca.SX, variables: ca.SX) -> None:
@@ -216,14 +229,17 @@ def _check_linear(statement: Statement, jacobian: ca.SX, variables: ca.SX) -> No
 
 def _constraints(
     statement: Statement, derivation: Derivation, probe: Probe
-) -> tuple[list[RowEntry], list[tuple[str, ca.SX]]]:
-    """Constraints by level; a position constraint that the kinematics keep by themselves becomes an invariant."""
+) -> tuple[list[RowEntry], Constraints, list[tuple[str, ca.SX]]]:
+    """Constraints by level, all of them as A u' = b, and invariants.
+
+    A position constraint that the kinematics keep by themselves becomes an invariant.
+    """
     kinematics, low = derivation.kinematics, derivation.low
     invariants = [(name, low(e)) for name, e in statement.invariants]
     kept: list[Constraint] = []
     expressions: list[tuple[Level, ca.SX]] = []
     stated = [statement.constraints[k] for k in sorted_constraints(statement)]
-    lowered = [low(constraint.expression) for constraint in stated]
+    lowered = ca.vertsplit(low.vector([constraint.stated for constraint in stated])) if stated else []
     fixed = _constant(stated, lowered, kinematics, probe)
     for constraint, e, still in zip(stated, lowered, fixed, strict=True):
         if still:
@@ -234,7 +250,7 @@ def _constraints(
     derived = derive_constraints(expressions, kinematics)
     bent = ca.depends_on(derived.A, kinematics.symbols.ud) or any(constraint.law for constraint in kept)
     rows = [Row(c.name, c.level.value, _law(statement, c, bent=bent), c.unit) for c in kept]
-    return [RowEntry(*held, row) for held, row in zip(expressions, rows, strict=True)], invariants
+    return [RowEntry(*held, row) for held, row in zip(expressions, rows, strict=True)], derived, invariants
 
 
 def _law(statement: Statement, constraint: Constraint, *, bent: bool) -> Law:
@@ -294,38 +310,3 @@ def _power(
     if silent and n:  # A u - psi is zero for scleronomic constraints linear in u
         silent = bool(cancelling(probe, ca.horzcat(c.A[:n, :] * ca.repmat(u.T, n, 1), -c.psi)).all())
     return power, transport, not (silent and power.nnz() == 0 and transport.nnz() == 0)
-
-
-def _wrenches(derivation: Derivation, rows: tuple[Row, ...], la: ca.SX) -> ca.SX:
-    """Force (3) and torque (3) that each joint exerts on its second body, at its marker, by the multipliers la."""
-    place = {row.name: k for k, row in enumerate(rows)}
-    columns = [ca.SX(0, 1)]
-    for joint in derivation.statement.joints:
-        for pushes in (joint.forces, joint.torques):
-            total = ca.SX(3, 1)
-            for row, push in zip(joint.rows, pushes, strict=True):
-                if row in place:  # else the kinematics keep it by themselves, without a reaction
-                    total += derivation.low.vector(push) * la[place[row]]
-            columns.append(total)
-    return ca.vertcat(*columns)
-
-
-def _drawing(statement: Statement, derivation: Derivation) -> tuple[Drawing, list[ca.SX]]:
-    """What can be drawn and the columns it is drawn from: positions (3 each), rotations (9 each), line points."""
-    whole = [p for p in statement.particles if not p.part]
-    drawn = [p for p in [*whole, *statement.bodies] if p.position is not None]
-    bodies = [b for b in statement.bodies if b.position is not None]
-    columns = [derivation.position(p) for p in drawn]
-    columns += [flat(derivation.attitude(b)) for b in bodies]
-    columns += [derivation.low.vector(point) for line in statement.lines for point in line.points]
-    drawing = Drawing(
-        points=tuple(p.name for p in drawn),
-        bodies=tuple(b.name for b in bodies),
-        lines=tuple((line.name, len(line.points)) for line in statement.lines),
-        planar=all(ca.sparsify(p[2]).nnz() == 0 for p in _thirds(columns, len(drawn), len(bodies))),
-    )
-    return drawing, [ca.densify(c) for c in columns]
-
-
-def _thirds(columns: list[ca.SX], n_points: int, n_bodies: int) -> list[ca.SX]:
-    return [*columns[:n_points], *columns[n_points + n_bodies :]]

@@ -6,11 +6,13 @@ the dot is taken with u' = 0 (Bajodah et al., eq. 23-34). Lagrange's way for ene
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import casadi as ca
 import sympy as sp
+from sympy.core.function import AppliedUndef
 
 from dalembert.equations.lowering.lower import Lowering
 from dalembert.equations.symbols import Kinematics, atoms_of
@@ -55,6 +57,7 @@ class Derivation:
         self.kinematics = kinematics
         self.low: Lowering = kinematics.lowering(statement)
         self._attitudes: dict[int, tuple[ca.SX, Body]] = {}  # by identity; the body is kept alive beside it
+        self._turning: dict[int, tuple[ca.SX, Body]] = {}  # angular velocities that follow from rotations, likewise
         s = kinematics.symbols
         nu, ny = s.u.shape[0], s.y.shape[0]
         self.dynamics = Dynamics(
@@ -108,6 +111,8 @@ class Derivation:
             )
         if body.attitude is Attitude.MATRIX:
             return self.low.matrix(sp.Matrix(3, 3, body.rotation))
+        if body.attitude is Attitude.QUATERNION and all(isinstance(e, AppliedUndef) for e in body.rotation):
+            return _rotation_by_quaternion()(self.low.vector(body.rotation))
         if body.attitude is Attitude.QUATERNION:
             return self.low.matrix(rotation_matrix(body.rotation))
         return ca.SX.eye(3)
@@ -121,19 +126,42 @@ class Derivation:
     def turning_rate(self, body: Body) -> ca.SX:
         """Angular velocity (3, 1) in body axes as it follows from the rotation."""
         if body.attitude is Attitude.ANGLE:
-            return ca.vertcat(0, 0, self.kinematics.rate(self.low(body.rotation[0])))
+            if id(body) not in self._turning:
+                self._turn_about_z([body, *(b for b in self.statement.bodies if b.attitude is Attitude.ANGLE)])
+            return self._turning[id(body)][0]
         if body.attitude is Attitude.QUATERNION:
-            e = self.low.vector(body.rotation)
-            return _quaternion_rate(e, self.kinematics.rate(e))
+            if id(body) not in self._turning:
+                self._turn_by_quaternion(
+                    [body, *(b for b in self.statement.bodies if b.attitude is Attitude.QUATERNION)]
+                )
+            return self._turning[id(body)][0]
         R = self.attitude(body)
         W = ca.mtimes(R.T, ca.reshape(self.kinematics.rate(ca.vec(R)), 3, 3))
         return ca.vertcat(W[2, 1], W[0, 2], W[1, 0])
+
+    def _turn_about_z(self, bodies: Sequence[Body]) -> None:
+        """Angular velocities of planar bodies, by one sweep: one for each would make all of them quadratic."""
+        rates = ca.vertsplit(self.kinematics.rate(ca.vertcat(*[self.low(body.rotation[0]) for body in bodies])))
+        for body, rate in zip(bodies, rates, strict=True):
+            self._turning[id(body)] = ca.vertcat(0, 0, rate), body
+
+    def _turn_by_quaternion(self, bodies: Sequence[Body]) -> None:
+        """Angular velocities of bodies with quaternions, by one sweep."""
+        quaternions = [self.low.vector(body.rotation) for body in bodies]
+        rates = ca.vertsplit(self.kinematics.rate(ca.vertcat(*quaternions)), 4)
+        for body, e, rate in zip(bodies, quaternions, rates, strict=True):
+            self._turning[id(body)] = _quaternion_rate(e, rate), body
 
     def axes_angular_velocity(self, body: Body) -> ca.SX:
         """Angular velocity (3, 1) of the axes in which inertia and angular velocity are stated, in these axes."""
         if body.axes_angular_velocity is None:
             return self.angular_velocity(body)
         return self.low.vector(body.axes_angular_velocity)
+
+    def inertia(self, body: Body) -> ca.SX:
+        """The inertia matrix (3, 3) of a body, in its axes."""
+        entries = (*[sp.S.Zero] * 8, *body.inertia) if len(body.inertia) == 1 else body.inertia
+        return self.low.matrix([entries[:3], entries[3:6], entries[6:]])
 
     # -- contributions ---------------------------------------------------------------------------------------------
 
@@ -145,9 +173,10 @@ class Derivation:
         if not items:
             return
         n, gravity = len(items), self.low.vector(st.gravity)
-        rooted = [item.position is not None and not gravity_varies(gravity, k.symbols.t) for item in items]
-        masses = [self.low(item.mass) for item in items]
-        inertias = [self.low.matrix(_inertia(body)) for body in bodies]
+        steady = not gravity_varies(gravity, k.symbols.t)
+        rooted = [steady and item.position is not None for item in items]
+        masses = ca.vertsplit(self.low.vector([item.mass for item in items]))
+        inertias = [self.inertia(body) for body in bodies]
         velocity = ca.vertcat(self._velocities(items), *[self.angular_velocity(body) for body in bodies])
         mass = ca.diagcat(*[m * ca.SX.eye(3) for m in masses], *inertias)
         momentum = ca.mtimes(mass, velocity)
@@ -183,7 +212,10 @@ class Derivation:
         """Velocities of whole particles and of bodies, then angular velocities of bodies, in inertial axes."""
         parts, n, bodies = ca.vertsplit(velocity, 3), len(items), self.statement.bodies
         whole = [v for item, v in zip(items, parts[:n], strict=True) if isinstance(item, Body) or not item.part]
-        turning = [ca.mtimes(self.attitude(body), w) for body, w in zip(bodies, parts[n:], strict=True)]
+        turning = [
+            w if body.attitude is Attitude.ANGLE else ca.mtimes(self.attitude(body), w)
+            for body, w in zip(bodies, parts[n:], strict=True)
+        ]  # about z it is the same in both axes
         return ca.vertcat(ca.SX(0, 1), *whole, *turning)
 
     def _velocities(self, points: Sequence[Point]) -> ca.SX:
@@ -291,9 +323,12 @@ def _length(expressions: Sequence[ca.SX]) -> int:
     return int(ca.Function("count", ca.symvar(ca.veccat(*needed)), needed).n_instructions())
 
 
-def _inertia(body: Body) -> sp.Matrix:
-    """The inertia matrix (3, 3) of a body, in its axes."""
-    return sp.diag(0, 0, *body.inertia) if len(body.inertia) == 1 else sp.Matrix(3, 3, body.inertia)
+@functools.cache
+def _rotation_by_quaternion() -> ca.Function:
+    """The rotation matrix (3, 3) of four coordinates, lowered once for all bodies."""
+    symbols, e = sp.symbols("e0:4"), ca.SX.sym("e", 4)
+    low = Lowering({symbol: e[k] for k, symbol in enumerate(symbols)})
+    return ca.Function("rotation", [e], [low.matrix(rotation_matrix(symbols))])
 
 
 def gravity_varies(gravity: ca.SX, t: ca.SX) -> bool:

@@ -51,15 +51,16 @@ class Split(NamedTuple):
 
 
 def reveal_hidden(
-    entries: list[RowEntry], kinematics: Kinematics, dynamics: Dynamics, probe: Probe
+    entries: list[RowEntry], constraints: Constraints, kinematics: Kinematics, dynamics: Dynamics, probe: Probe
 ) -> tuple[list[RowEntry], Constraints]:
     """The entries with the conditions that servo constraints hide, and all of them at acceleration level.
+
+    `constraints` are the entries as they were stated, at acceleration level.
 
     Where there is no end to it, or the unknowns act on nothing, the entries stay as they were stated: initial states
     then name the unknowns that do not influence their constraints.
     """
-    stated = entries, derive_constraints([(entry.level, entry.graph) for entry in entries], kinematics)
-    constraints = stated[1]
+    stated = entries, constraints
     for _ in range(ROUNDS):
         split = _split([entry.row for entry in entries], constraints, dynamics, probe)
         if split is None:

@@ -31,7 +31,7 @@ def with_lowered_constraints(statement: Statement) -> Statement:
 
 
 def _lowered(statement: Statement, constraint: Constraint) -> Statement:
-    t, found = statement.time, _high(statement, constraint.expression)
+    t, found = statement.time, _high(statement, constraint.stated)
     if constraint.role is not Role.CONSTRAINT or len(found) != 1:
         return statement
     ((base, highest),) = found.items()
@@ -45,7 +45,7 @@ def _lowered(statement: Statement, constraint: Constraint) -> Statement:
     if s in taken or level_of(program, {*statement.coordinates}, {*statement.speeds}) is Level.ACCELERATION:
         return statement
     wider = add_coordinates(statement, [s])
-    tie = replace(constraint, expression=derivative(base, t, second) - s, level=Level.ACCELERATION)
+    tie = replace(constraint, stated=derivative(base, t, second) - s, level=Level.ACCELERATION)
     order = level_of(program, {*wider.coordinates}, {*wider.speeds}) or Level.POSITION
     held = Constraint(f"program({constraint.name})", program, order, unit=constraint.unit)
     rows = [both for c in wider.constraints for both in ((tie, held) if c is constraint else (c,))]

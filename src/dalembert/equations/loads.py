@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import casadi as ca
-import sympy as sp
 
 from dalembert.equations.derive import Derivation
 from dalembert.model.markers import Marker
-from dalembert.model.statement import Body, Particle, Point
+from dalembert.model.statement import Body, Particle
 
 
 def derive_loads(derivation: Derivation) -> ca.SX:
@@ -21,36 +22,45 @@ def derive_loads(derivation: Derivation) -> ca.SX:
     st = derivation.statement
     gravity = derivation.low.vector(st.gravity)
     carriers: list[Particle | Body] = [*(p for p in st.particles if not p.part), *st.bodies]
-    forces = [_force(derivation, item, gravity) for item in carriers]
-    return ca.vertcat(ca.SX(0, 1), *forces, *[_torque(derivation, body) for body in st.bodies])
+    velocities = [derivation.velocity(item) for item in carriers]
+    turning = [derivation.angular_velocity(body) for body in st.bodies]
+    # One sweep for all: one for each body would make all of them quadratic.
+    rates = ca.vertsplit(derivation.kinematics.total_rate(ca.vertcat(ca.SX(0, 1), *velocities, *turning)), 3)
+    pushes = _by_owner(derivation)
+    forces = [
+        derivation.low(item.mass) * (rate - gravity) - sum((push for push, _ in pushes.get(id(item), ())), ca.SX(3, 1))
+        for item, rate in zip(carriers, rates[: len(carriers)], strict=True)
+    ]
+    torques = [
+        _torque(derivation, body, rate, pushes.get(id(body), ()))
+        for body, rate in zip(st.bodies, rates[len(carriers) :], strict=True)
+    ]
+    return ca.vertcat(ca.SX(0, 1), *forces, *torques)
 
 
-def _force(derivation: Derivation, item: Particle | Body, gravity: ca.SX) -> ca.SX:
-    low = derivation.low
-    acceleration = derivation.kinematics.total_rate(derivation.velocity(item))
-    force = low(item.mass) * (acceleration - gravity)
-    for applied in derivation.statement.forces:
-        if _acts_on(applied.at, item):
-            force -= low.vector(applied.vector)
-    return force
+Push = tuple[ca.SX, ca.SX | None]  # a force (3, 1) and its place in body axes (3, 1), None at a mass centre
 
 
-def _torque(derivation: Derivation, body: Body) -> ca.SX:
+def _by_owner(derivation: Derivation) -> dict[int, list[Push]]:
+    """The forces at particles and bodies themselves or at markers on them, by the identity of these."""
+    low, pushes = derivation.low, dict[int, list[Push]]()
+    for force in derivation.statement.forces:
+        place = low.vector(force.at.place) if isinstance(force.at, Marker) else None
+        owner = force.at.body if isinstance(force.at, Marker) else force.at
+        pushes.setdefault(id(owner), []).append((low.vector(force.vector), place))
+    return pushes
+
+
+def _torque(derivation: Derivation, body: Body, rate: ca.SX, pushes: Sequence[Push]) -> ca.SX:
+    """The torque on a body whose angular velocity changes at this rate (3, 1)."""
     low, w = derivation.low, derivation.angular_velocity(body)
-    J = low.matrix(sp.diag(0, 0, *body.inertia) if len(body.inertia) == 1 else sp.Matrix(3, 3, body.inertia))
-    turn = derivation.axes_angular_velocity(body)
-    rate = ca.mtimes(J, derivation.kinematics.total_rate(w)) + ca.cross(turn, ca.mtimes(J, w))
-    torque = ca.mtimes(derivation.attitude(body), rate)
+    J = derivation.inertia(body)
+    turn, R = derivation.axes_angular_velocity(body), derivation.attitude(body)
+    torque = ca.mtimes(R, ca.mtimes(J, rate) + ca.cross(turn, ca.mtimes(J, w)))
     for applied in derivation.statement.torques:
         if applied.on is body:
             torque -= low.vector(applied.vector)
-    for force in derivation.statement.forces:
-        if isinstance(force.at, Marker) and force.at.body is body:
-            arm = ca.mtimes(derivation.attitude(body), low.vector(force.at.place))
-            torque -= ca.cross(arm, low.vector(force.vector))
+    for push, place in pushes:
+        if place is not None:
+            torque -= ca.cross(ca.mtimes(R, place), push)
     return torque
-
-
-def _acts_on(point: Point, item: Particle | Body) -> bool:
-    """Whether a point is the item itself or a marker on it."""
-    return point is item or (isinstance(point, Marker) and point.body is item)

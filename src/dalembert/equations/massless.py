@@ -81,7 +81,7 @@ def _massless(statement: Statement) -> dict[sp.Expr, Constraint]:
     left = [c for c in statement.constraints if not c.law] if unknowns else []
     while left:
         constraint = left.pop(0)
-        for y in sorted(unknowns & {*nodes(constraint.expression)} - {*found}, key=str):
+        for y in sorted(unknowns & {*nodes(constraint.stated)} - {*found}, key=str):
             found[y] = constraint
             left += [laws[y]] if y in laws else []
     return found

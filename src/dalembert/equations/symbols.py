@@ -57,13 +57,17 @@ def atoms_of(statement: Statement, s: Symbols) -> dict[sp.Basic, ca.SX]:
     """What each SymPy symbol stands for, with coordinate rates left free."""
     atoms: dict[sp.Basic, ca.SX] = {statement.time: s.t}
     t = statement.time
-    for k, q in enumerate(statement.coordinates):
-        atoms[q], atoms[derivative(q, t)] = s.q[k], s.qd[k]
-    for k, u in enumerate(statement.speeds):
-        atoms[u] = s.u[k]
+    for q, value, rate in zip(statement.coordinates, _entries(s.q), _entries(s.qd), strict=True):
+        atoms[q], atoms[derivative(q, t)] = value, rate
+    atoms |= zip(statement.speeds, _entries(s.u), strict=True)
     for k, p in enumerate(statement.parameters):
         atoms[p] = s.p[k]
     return atoms
+
+
+def _entries(column: ca.SX) -> list[ca.SX]:
+    """The entries of a column, all at once: CasADi takes long to hand out single ones."""
+    return ca.vertsplit(column) if column.shape[0] else []
 
 
 @dataclass(frozen=True)
@@ -99,11 +103,11 @@ class Kinematics:
         """What each SymPy symbol stands for: coordinate rates are C u + D, and second rates their derivative."""
         s, t = self.symbols, statement.time
         atoms = atoms_of(statement, s)
-        second = self.total_rate(self.qdot)
-        for k, q in enumerate(statement.coordinates):
-            atoms[derivative(q, t)], atoms[derivative(q, t, 2)] = self.qdot[k], second[k]
-        for k, u in enumerate(statement.speeds):
-            atoms[derivative(u, t)] = s.ud[k]
+        first, second = _entries(self.qdot), _entries(self.total_rate(self.qdot))
+        for q, rate, next_rate in zip(statement.coordinates, first, second, strict=True):
+            atoms[derivative(q, t)], atoms[derivative(q, t, 2)] = rate, next_rate
+        for u, rate in zip(statement.speeds, _entries(s.ud), strict=True):
+            atoms[derivative(u, t)] = rate
         for k, y in enumerate(statement.unknowns):
             atoms[y] = s.y[k]
         for k in range(s.n.shape[0]):

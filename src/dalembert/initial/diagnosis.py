@@ -93,6 +93,21 @@ class Nearness:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Speeds and constraints that neither inertia nor constraints connect with the others, by name."""
+
+    speeds: tuple[str, ...]
+    constraints: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"{_names(self.speeds)} ({_names(self.constraints)} restrain it)"
+            if self.constraints
+            else (f"{_names(self.speeds)} (free of constraints)")
+        )
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     """Rank, redundancy and conflicts of the constraints in one state, by name; printable.
 
@@ -102,7 +117,8 @@ class Diagnosis:
     unique (the generalised reactions of all together always are). `massless` are motions without inertia that no
     constraint prevents; `determined` says whether accelerations are unique. `degenerate` are constraints whose
     gradient vanishes wherever they hold, so that nothing enforces them. `hidden` are the conditions that servo
-    constraints of higher index hide and that `compile` derived.
+    constraints of higher index hide and that `compile` derived. `parts` are those that neither inertia nor constraints
+    connect, the largest first; large systems are told by them, and of their singular values the smallest.
     """
 
     title: str
@@ -120,6 +136,7 @@ class Diagnosis:
     determined: bool
     degenerate: tuple[str, ...]
     hidden: tuple[Hidden, ...] = ()
+    parts: tuple[Part, ...] = ()
 
     @property
     def rank(self) -> int:
@@ -166,6 +183,7 @@ class Diagnosis:
             ("degrees of freedom", [f"{self.dof} ({self.position_dof} in position) of {self.speeds} speeds"]),
             ("constraints", [counts + (f"; independent: {ranks}" if ranks else "")]),
             *([("hidden conditions", [str(h) for h in self.hidden])] if self.hidden else []),
+            *([("separate parts", _listed([str(p) for p in reversed(self.parts)]))] if len(self.parts) > 1 else []),
         ]
         if self.rank or self.redundant:
             lines += [
@@ -211,6 +229,7 @@ def diagnose(system: System, state: State) -> Diagnosis:
     scaled = scale(system.mass_matrix(*at), A, W)
     found = combinations(scaled)
     counts = {level: sum(system.rows[k].level == level for k in rows) for level in LEVELS}
+    forces = system.forces(*at)
     ends = np.cumsum([counts[level] for level in LEVELS])
     ranks = [scaled.rank_of(slice(0, int(end))) for end in ends[:2]] + [scaled.rank]
     return Diagnosis(
@@ -220,13 +239,17 @@ def diagnose(system: System, state: State) -> Diagnosis:
         counts=counts,
         ranks=dict(zip(LEVELS, np.diff(ranks, prepend=0).tolist(), strict=True)),
         singular_values=scaled.singular_values,
-        redundant=tuple(Redundancy(names[k], _named(names, terms)) for k, terms in found.items()),
-        conflicting=tuple(_conflicts(state, scaled, (names, A, b), found)),
+        redundant=tuple(Redundancy(names[k], named_terms(names, terms)) for k, terms in found.items()),
+        conflicting=tuple(
+            conflicts(
+                sides_of(state, {"acceleration": b}, np.array(rows, dtype=int)), scaled, (names, A, forces), found
+            )
+        ),
         unique=_uniqueness(names, scaled) | {system.rows[k].name: True for k in system.implied},
         hidden=tuple(Hidden(row.name, row.level, row.behind, _enforcing(system, row)) for row in hidden),
         nearest=_nearest(system, names, scaled),
         singular_mass=not scaled.regular_mass,
-        massless=tuple(_motion(system, row) for row in sparse_basis(scaled.massless)),
+        massless=tuple(named_motion(system, row) for row in sparse_basis(scaled.massless)),
         determined=not undetermined(state) if system.algebraic else scaled.determined,
         degenerate=degenerate_rows(system, *at),
     )
@@ -242,33 +265,46 @@ def describe_motions(motions: Sequence[Mapping[str, float]]) -> str:
     return "; ".join(_listed([_sum(motion) for motion in motions]))
 
 
-def _conflicts(
-    state: State,
+def sides_of(state: State, known: Mapping[str, np.ndarray], rows: np.ndarray) -> dict[str, np.ndarray]:
+    """What `rows` ask for at each level, besides what is `known` of them."""
+    t, q, u, p = state.t, state.q, state.u, state.parameters
+    sides = dict[str, np.ndarray]()
+    for level, values in (
+        ("position", state.system.position_residual(t, q, p)),
+        ("velocity", state.system.velocity_residual(t, q, u, p)),
+    ):
+        whole = np.full(state.system.nc, np.nan)
+        whole[: len(values)] = values
+        sides[level] = whole[rows]
+    return sides | dict(known)
+
+
+def conflicts(
+    sides: Mapping[str, np.ndarray],
     scaled: Scaled,
     rows: tuple[Sequence[str], np.ndarray, np.ndarray],
     found: Mapping[int, Mapping[int, float]],
 ) -> list[Conflict]:
-    """Dependent rows whose right-hand sides do not follow from the others, at the lowest level at which that shows."""
-    system, (names, A, b), (t, q, u, p) = state.system, rows, (state.t, state.q, state.u, state.parameters)
-    phi, psi, f = system.position_residual(t, q, p), system.velocity_residual(t, q, u, p), system.forces(t, q, u, p)
+    """Dependent rows whose right-hand sides do not follow from the others, at the lowest level at which that shows.
+
+    `rows` are their names, A as stated and the forces on their speeds.
+    """
+    names, A, f = rows
     lengths = np.linalg.norm(A, axis=1)
-    scaled_b = np.abs(b * scaled.rows)
+    scaled_b = np.abs(sides["acceleration"] * scaled.rows)
     fastest = max(float(scaled_b.max(initial=0.0)), float(np.linalg.norm(scaled.back.T @ f)), DEPENDENT)
-    sides = [
-        ("position", phi, DISTANCE * lengths),
-        ("velocity", psi, DISTANCE * lengths),
-        ("acceleration", b, CONFLICT * fastest / scaled.rows),
-    ]
-    conflicts = []
+    bounds = dict.fromkeys(LEVELS[:2], DISTANCE * lengths) | {"acceleration": CONFLICT * fastest / scaled.rows}
+    conflicting = []
     for row, terms in found.items():
-        for level, values, allowed in sides:
-            if max([row, *terms]) >= len(values):
+        for level, values in sides.items():
+            allowed, among = bounds[level], [row, *terms]
+            if np.isnan(values[among]).any():
                 continue
             implied = float(sum(c * values[k] for k, c in terms.items()))
             if abs(values[row] - implied) > max(allowed[row], *(abs(c) * allowed[k] for k, c in terms.items()), 0.0):
-                conflicts.append(Conflict(names[row], _named(names, terms), level, float(values[row]), implied))
+                conflicting.append(Conflict(names[row], named_terms(names, terms), level, float(values[row]), implied))
                 break
-    return conflicts
+    return conflicting
 
 
 def _uniqueness(names: Sequence[str], scaled: Scaled) -> dict[str, bool]:
@@ -289,17 +325,17 @@ def _nearest(system: System, names: Sequence[str], scaled: Scaled) -> Nearness |
     return Nearness(
         float(values[k]),
         {name: float(share) for name, share in zip(names, shares, strict=True) if abs(share) > SHARE},
-        _motion(system, scaled.back @ right[k], least=SHARE),
+        named_motion(system, scaled.back @ right[k], least=SHARE),
     )
 
 
-def _motion(system: System, direction: np.ndarray, least: float = OPEN) -> dict[str, float]:
+def named_motion(system: System, direction: np.ndarray, least: float = OPEN) -> dict[str, float]:
     """Speeds of a motion by name, the largest 1; those below `least` are left out."""
     relative = direction / direction[np.argmax(np.abs(direction))]
     return {name: float(v) for name, v in zip(system.speeds, relative, strict=True) if abs(v) > least}
 
 
-def _named(names: Sequence[str], terms: Mapping[int, float]) -> dict[str, float]:
+def named_terms(names: Sequence[str], terms: Mapping[int, float]) -> dict[str, float]:
     return {names[k]: _tidy(c) for k, c in terms.items()}
 
 

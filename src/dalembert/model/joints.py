@@ -8,12 +8,13 @@ newtons and newton metres whatever the coordinates are. In the rows, i is the fi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
 from dalembert.guidance import no_attribute
+from dalembert.model.instances import MANY
+from dalembert.model.joint_templates import JointRow, Rows, fill_rows
 from dalembert.model.journal import said
 from dalembert.model.markers import (
     GROUND,
@@ -38,16 +39,6 @@ TURNS = {"revolute", "cylindrical", "planar", "screw", "spherical"}  # joints wh
 SLIDES = {"prismatic", "cylindrical", "screw", "point on line"}  # joints whose displacement can be driven
 
 
-@dataclass(frozen=True)
-class JointRow:
-    """What must vanish, and the force and torque on the second body, at its marker, per unit of the multiplier."""
-
-    expression: sp.Expr
-    force: Vector
-    torque: Vector
-    unit: str = ""
-
-
 class Joints:
     """The joints of a model, by their names in the literature; each ties a second body to a first one or to the ground.
 
@@ -68,9 +59,9 @@ class Joints:
         i, j, flat = self._ends("revolute", name, first, second)
         if flat:
             self._standing(name, i, j)
-            return self._join("revolute", name, i, j, _meeting(i, j)[:2])
+            return self._repeat("revolute", name, i, j, lambda i, j: _meeting(i, j)[:2])
         self._turning(name, i, j)
-        return self._join("revolute", name, i, j, [*_meeting(i, j), *_parallel(i, j)])
+        return self._repeat("revolute", name, i, j, lambda i, j: [*_meeting(i, j), *_parallel(i, j)])
 
     @said("joints")
     def prismatic(self, name: str, first: Point, second: Point) -> Joint:
@@ -79,34 +70,32 @@ class Joints:
         self._turning(name, i, j)
         if flat:
             self._lying(name, i, j)
-        rows = (
-            [_on_line(i, j)[0], _parallel(i, j)[0]] if flat else [*_on_line(i, j), *_parallel(i, j), _untwisted(i, j)]
-        )
-        return self._join("prismatic", name, i, j, rows)
+            return self._repeat("prismatic", name, i, j, lambda i, j: [_on_line(i, j)[0], _parallel(i, j)[0]])
+        return self._repeat("prismatic", name, i, j, lambda i, j: [*_on_line(i, j), *_parallel(i, j), _untwisted(i, j)])
 
     @said("joints")
     def cylindrical(self, name: str, first: Point, second: Point) -> Joint:
         """A slide along and a rotation about the common axis."""
         i, j = self._in_space("cylindrical", name, first, second)
-        return self._join("cylindrical", name, i, j, [*_on_line(i, j), *_parallel(i, j)])
+        return self._repeat("cylindrical", name, i, j, lambda i, j: [*_on_line(i, j), *_parallel(i, j)])
 
     @said("joints")
     def spherical(self, name: str, first: Point, second: Point) -> Joint:
         """A common point."""
         i, j, flat = self._ends("spherical", name, first, second)
-        return self._join("spherical", name, i, j, _meeting(i, j)[: 2 if flat else 3])
+        return self._repeat("spherical", name, i, j, lambda i, j: _meeting(i, j)[: 2 if flat else 3])
 
     @said("joints")
     def universal(self, name: str, first: Point, second: Point) -> Joint:
         """A cross: common origin, axes at right angles."""
         i, j = self._in_space("universal", name, first, second)
-        return self._join("universal", name, i, j, [*_meeting(i, j), _square(i.axis(2), j.axis(2))])
+        return self._repeat("universal", name, i, j, lambda i, j: [*_meeting(i, j), _square(i.axis(2), j.axis(2))])
 
     @said("joints")
     def planar(self, name: str, first: Point, second: Point) -> Joint:
         """The second origin in the plane normal to the first axis, axes parallel."""
         i, j = self._in_space("planar", name, first, second)
-        return self._join("planar", name, i, j, [_along(_gap(i, j), i.axis(2)), *_parallel(i, j)])
+        return self._repeat("planar", name, i, j, lambda i, j: [_along(_gap(i, j), i.axis(2)), *_parallel(i, j)])
 
     @said("joints")
     def fixed(self, name: str, first: Point, second: Point) -> Joint:
@@ -115,10 +104,8 @@ class Joints:
         self._turning(name, i, j)
         if flat:
             self._standing(name, i, j)
-        rows = (
-            [*_meeting(i, j)[:2], _untwisted(i, j)] if flat else [*_meeting(i, j), *_parallel(i, j), _untwisted(i, j)]
-        )
-        return self._join("fixed", name, i, j, rows)
+            return self._repeat("fixed", name, i, j, lambda i, j: [*_meeting(i, j)[:2], _untwisted(i, j)])
+        return self._repeat("fixed", name, i, j, lambda i, j: [*_meeting(i, j), *_parallel(i, j), _untwisted(i, j)])
 
     @said("joints")
     def point_on_line(self, name: str, first: Point, second: Point) -> Joint:
@@ -127,7 +114,7 @@ class Joints:
         self._turning(name, i)
         if flat:
             self._lying(name, i)
-        return self._join("point on line", name, i, j, _on_line(i, j)[: 1 if flat else 2])
+        return self._repeat("point on line", name, i, j, lambda i, j: _on_line(i, j)[: 1 if flat else 2])
 
     @said("joints")
     def point_on_surface(
@@ -216,6 +203,12 @@ class Joints:
 
     # -- inside ---------------------------------------------------------------------------------------------------
 
+    def _repeat(self, kind: str, name: str, i: Marker, j: Marker, make: Rows) -> Joint:
+        """A joint that is nothing but its markers: one of many has the rows of its kind, filled in."""
+        many = len(self._model.statement.bodies) >= MANY
+        rows = fill_rows(kind, make, i, j, self._model.t) if many else None
+        return self._join(kind, name, i, j, make(i, j) if rows is None else rows)
+
     def _join(self, kind: str, name: str, i: Marker, j: Marker, rows: Sequence[JointRow]) -> Joint:
         rows = [row for row in rows if row.expression != 0]  # else the coordinates keep it, without a multiplier
         if i.body.name == j.body.name or not all(row.expression.free_symbols for row in rows):
@@ -243,7 +236,7 @@ class Joints:
             end = marker_at(point, self._model.t)
             if end is None:
                 self._model.note(f"joint `{name}` holds markers, bodies or particles, not {point!r}{by_name(point)}")
-            elif end.position is None:
+            elif not end.placed:
                 self._model.note(
                     f"joint `{name}`: `{end.body.name}` has no position; state it, or constrain velocities"
                 )

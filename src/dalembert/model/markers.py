@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
@@ -18,6 +19,24 @@ GROUND = Body(
 )  # the inertial frame as something to hold on to; not a body of any statement
 
 
+class WhenAsked:
+    """An attribute that may be set to a function without arguments, which is called when it is first read."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = f"_{name}"
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        instance.__dict__[self._name] = value
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return None  # the default of the field
+        value = instance.__dict__[self._name]
+        if callable(value):
+            value = instance.__dict__[self._name] = value()
+        return value
+
+
 @dataclass(frozen=True)
 class Marker(Point):
     """A point and axes fixed in a body: `place` and the unit vectors `axes` (x, y, z) are in body axes.
@@ -28,6 +47,15 @@ class Marker(Point):
     body: Body = GROUND
     place: Vector = ORIGIN
     axes: Axes = (EX, EY, EZ)
+
+    if not TYPE_CHECKING:
+        position = WhenAsked()  # written out in SymPy when first read
+        velocity = WhenAsked()
+
+    @property
+    def placed(self) -> bool:
+        """Whether it has a position, which is not written out for the question."""
+        return self.__dict__["_position"] is not None
 
     def axis(self, k: int) -> Vector:
         """Unit vector x, y or z (k = 0, 1, 2) in inertial components."""
@@ -91,12 +119,17 @@ def axes_along(axis: Vector, across: Vector | None) -> Axes | None:
 
 def mark(name: str, body: Body, place: Vector, axes: Axes, t: sp.Symbol) -> Marker:
     """The marker at `place` of a body; its velocity is stated if that of the body is."""
-    arm = turned(axes_of(body), place)
-    position = None if body.position is None else plus(body.position, arm)
-    velocity = None
-    if body.velocity is not None or body.angular_velocity is not None:
-        velocity = plus(velocity_of(body, t), cross(angular_velocity_of(body, t), arm))
-    return Marker(name, position, velocity, body=body, place=place, axes=axes)
+
+    def position() -> Vector:
+        return plus(body.position or ORIGIN, turned(axes_of(body), place))
+
+    def velocity() -> Vector:
+        return plus(velocity_of(body, t), cross(angular_velocity_of(body, t), turned(axes_of(body), place)))
+
+    moves = body.velocity is not None or body.angular_velocity is not None
+    places: Any = None if body.position is None else position
+    speeds: Any = velocity if moves else None
+    return Marker(name, places, speeds, body=body, place=place, axes=axes)
 
 
 def marker_at(point: object, t: sp.Symbol) -> Marker | None:

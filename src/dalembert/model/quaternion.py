@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import sympy as sp
+
+from dalembert.model.instances import Template
 
 
 @dataclass(frozen=True)
@@ -32,9 +35,21 @@ class Quaternion:
         return sum(e**2 for e in self.coordinates) - 1
 
     @property
+    def instances(self) -> tuple[sp.Expr, ...]:
+        """The four rates and e.e - 1, not written out."""
+        return _template().fill((*self.coordinates, *self.angular_velocity))
+
+    @property
     def matrix(self) -> sp.Matrix:
         """Rotation matrix, (3, 3); its columns are the body axes in inertial components."""
         return rotation_matrix(self.coordinates)
+
+
+@functools.cache
+def _template() -> Template:
+    symbols = sp.symbols("e0:4 w0:3")
+    general = Quaternion(symbols[:4], symbols[4:])
+    return Template("quaternion", symbols, (*general.rates, general.norm))
 
 
 def rotation_matrix(e: tuple[sp.Expr, ...]) -> sp.Matrix:

@@ -7,6 +7,7 @@ from typing import Any
 
 import sympy as sp
 
+from dalembert.model.instances import DIFFERENCE, MANY, Instance
 from dalembert.model.reading import Reader, listed
 from dalembert.model.statement import Statement
 from dalembert.model.vectors import derivative
@@ -59,8 +60,11 @@ class Rates:
             self._read.fault(f"kinematics: the rate of `{q}` is given twice")
             return
         scalar = self._read.scalar(rate, f"rate of `{q}`")
-        self._statement.kinematics.append(derivative(q, self._statement.time) - scalar)
+        self._statement.kinematics.append(self._difference(derivative(q, self._statement.time), scalar))
         self._remove(q)
+
+    def _difference(self, a: sp.Expr, b: sp.Expr) -> sp.Expr:
+        return a - b if len(self._statement.bodies) < MANY else Instance(DIFFERENCE, 0, (a, b))
 
     def _remove(self, q: sp.Expr) -> None:
         self._free[q] -= 1

@@ -42,6 +42,9 @@ def nodes(expression: sp.Basic) -> Iterator[sp.Basic]:
             yield node
 
 
+_LEVELS = tuple(Level)
+
+
 def level_of(expression: sp.Expr, coordinates: Collection[sp.Expr], speeds: Collection[sp.Expr]) -> Level | None:
     """The level of a constraint, by the highest derivative in it; None if it contains no coordinate or speed."""
     order = -1
@@ -53,7 +56,7 @@ def level_of(expression: sp.Expr, coordinates: Collection[sp.Expr], speeds: Coll
             order = max(order, count)
         elif base in speeds:
             order = max(order, count + 1)
-    return None if order < 0 else list(Level)[min(order, 2)]
+    return None if order < 0 else _LEVELS[min(order, 2)]
 
 
 class Reader:

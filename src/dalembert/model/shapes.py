@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import sympy as sp
 
@@ -14,7 +15,21 @@ CORNERS = 24  # of a disc
 COILS = 8  # of a spring
 
 
-def links_of(statement: Statement) -> list[Line]:
+@dataclass(frozen=True)
+class Link:
+    """A polyline through `places` of a body, in its axes."""
+
+    name: str
+    body: Body
+    places: tuple[Vector, ...]
+
+    @property
+    def points(self) -> tuple[Vector, ...]:
+        """The same in inertial components."""
+        return tuple(_at(self.body, place) for place in self.places)
+
+
+def links_of(statement: Statement) -> list[Link]:
     """A line through the joints of each body, by way of its mass centre if it has only one joint."""
     lines = []
     held: dict[int, dict[Vector, None]] = {}  # where joints hold a body, each place once
@@ -31,7 +46,7 @@ def links_of(statement: Statement) -> list[Line]:
             places.append(places[0])
         places = list(dict.fromkeys(places)) if len(places) == 2 else places
         if len(places) > 1:
-            lines.append(Line(body.name, tuple(_at(body, place) for place in places)))
+            lines.append(Link(body.name, body, tuple(places)))
     return lines
 
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import sympy as sp
 
+from dalembert.model.instances import explicit
+
 Vector = tuple[sp.Expr, sp.Expr, sp.Expr]
 
 
@@ -116,11 +118,16 @@ class Constraint:
     """
 
     name: str
-    expression: sp.Expr
+    stated: sp.Expr  # may be an instance of a template, not written out
     level: Level
     servo: sp.Expr | None = None
     unit: str = ""  # of the expression, for messages
     role: Role = Role.CONSTRAINT
+
+    @property
+    def expression(self) -> sp.Expr:
+        """What must stay zero, written out."""
+        return explicit(self.stated)
 
     @property
     def law(self) -> bool:
@@ -233,7 +240,7 @@ class Statement:
     joints: list[Joint] = field(default_factory=list)
     elements: list[Element] = field(default_factory=list)
     outputs: list[Output] = field(default_factory=list)
-    lines: list[Line] = field(default_factory=list)
+    lines: list[Any] = field(default_factory=list)  # of `Line` or, made of bodies and joints, `shapes.Link`
     shapes: list[Line] = field(default_factory=list)  # of springs, wheels and the like
     faults: list[str] = field(default_factory=list)
 

@@ -5,10 +5,12 @@ What only that package can make, vectors and dyadics, cannot be met before it wa
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
 import sympy as sp
+from sympy.core.function import AppliedUndef, UndefinedFunction
 
 _VECTORS = "sympy.physics.vector"
 
@@ -19,9 +21,28 @@ def time_symbol() -> sp.Symbol:
     return sp.Symbol("t") if vector is None else vector.dynamicsymbols._t  # noqa: SLF001 - it has no other name
 
 
+class _OfTime(AppliedUndef):
+    """What functions of time derive from: a class that SymPy has gone over once, as that takes it long."""
+
+    def __init_subclass__(cls) -> None:
+        """Take over everything that SymPy would find out again for every function."""
+
+
+_PATTERN = sp.Function("f")
+
+
+@functools.lru_cache(maxsize=1024)
+def _function(name: str) -> Any:
+    """`sympy.Function(name)`, equal to it in every respect."""
+    content = {key: _PATTERN.__dict__[key] for key in ("_kwargs", "__module__", "_sage_", "_nargs")}
+    return type.__new__(UndefinedFunction, name, (_OfTime,), {**content, "name": name})
+
+
 def function_of_time(name: str) -> sp.Expr:
     """The function of time of this name: `dynamicsymbols(name)`."""
-    return sp.Function(name)(time_symbol())
+    applied = sp.Expr.__new__(_function(name), time_symbol())
+    applied.nargs = sp.S.Naturals0
+    return applied
 
 
 def is_vector(value: Any) -> bool:

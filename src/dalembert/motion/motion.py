@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, FileError
-from dalembert.initial.diagnosis import diagnose
+from dalembert.initial.diagnosis_choice import diagnose
 from dalembert.motion.archive import facts_in, floats_in, read_archive, reading
 from dalembert.motion.certificate import (
     DEPENDENT,

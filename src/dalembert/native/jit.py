@@ -28,6 +28,7 @@ from dalembert.native.types import Floats, Ints, Places, Record, Signature, Type
 
 CHECKED = os.environ.get("DALEMBERT_CHECKED", "") not in ("", "0")  # native code that minds the bounds of arrays
 _SCALARS: dict[Any, Any] = {f8: ctypes.c_double, i8: ctypes.c_int64, u8: ctypes.c_uint64}
+ENGINE = "dalembert.native.engine_object"  # brings the machine code; it is loaded when first needed
 _FOREIGN = itertools.count()
 _DTYPES: dict[Any, np.dtype] = {
     Floats: np.dtype(np.float64), Ints: np.dtype(np.int64), Places: np.dtype(np.uint64),
@@ -70,6 +71,8 @@ def find_by(finder: Callable[[Native], Place]) -> Callable[[Native], Place]:
 
 def find(native: Native) -> Place:
     """Where the machine code of a native function lies."""
+    if not _FINDERS:
+        import_module(ENGINE)
     return _FINDERS[0](native)
 
 

@@ -38,6 +38,7 @@ from dalembert.native import lookup
 from dalembert.native.loop_ir import emit_loops
 from dalembert.native.object_cache import ObjectCache
 from dalembert.native.repetition import find_repetition
+from dalembert.native.tape import read_tape
 
 NATIVE_LIMIT = 30_000  # instructions; about 1.2 s of compilation
 LOOPS_FROM = 1000  # instructions above which equal pieces of a tape are looked for
@@ -281,10 +282,9 @@ _LOOPS = (
 def _loops(function: ca.Function, cache: ObjectCache) -> tuple[int, tuple[Any, ...]] | None:
     """Address of a function that loops over equal pieces, and what to keep alive; None if there is little to gain."""
     try:
-        program = emit.read_program(function)
+        repetition = find_repetition(read_tape(function))
     except emit.UnsupportedOperationError:
         return None
-    repetition = find_repetition(program)
     if WORTH * repetition.distinct > function.n_instructions():
         return None
     text, tables = emit_loops(repetition)

@@ -50,9 +50,9 @@ _CALLS = _INTRINSIC | _LIBM
 _COMPARISON = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
 _LOGICAL = {ca.OP_NOT: "xor i1 {0}, true", ca.OP_AND: "and i1 {0}, {1}", ca.OP_OR: "or i1 {0}, {1}"}
 _BRANCHING = (ca.OP_SIGN, ca.OP_IF_ELSE_ZERO)
-_COPIES = (ca.OP_ASSIGN, ca.OP_LIFT)
-_COMMUTATIVE = (ca.OP_ADD, ca.OP_MUL)
-_EMITTED = frozenset(_ARITHMETIC) | frozenset(_CALLS) | frozenset(_COMPARISON) | {*_LOGICAL, *_BRANCHING}
+COPIES = (ca.OP_ASSIGN, ca.OP_LIFT)
+COMMUTATIVE = (ca.OP_ADD, ca.OP_MUL)
+EMITTED = frozenset(_ARITHMETIC) | frozenset(_CALLS) | frozenset(_COMPARISON) | {*_LOGICAL, *_BRANCHING}
 _LEAVES = (ca.OP_CONST, ca.OP_INPUT)
 # Operations on table k are numbered from TABLE + k * PARTS: the number of the piece at x, then each part of a piece.
 TABLE, PARTS = 1_000, 8
@@ -99,13 +99,13 @@ def read_program(function: ca.Function) -> Program:
         if op == ca.OP_CALL:
             nodes = function.instructions_sx() if nodes is None else nodes
             slots.update(zip(targets, read.call(nodes[k].which_function(), slots[inputs[0]]), strict=True))
-        elif op in _COPIES:
+        elif op in COPIES:
             slots[targets[0]] = slots[inputs[0]]
         elif op == ca.OP_CONST:
             slots[targets[0]] = read.put(op, _bits(function.instruction_constant(k)))
         elif op == ca.OP_INPUT:
             slots[targets[0]] = read.put(op, (inputs[1],))
-        elif op in _EMITTED:
+        elif op in EMITTED:
             slots[targets[0]] = read.put(op, tuple(slots[i] for i in inputs))
         else:
             raise UnsupportedOperationError(f"operation {op} at instruction {k} of `{function.name()}`")
@@ -146,7 +146,7 @@ class _Reading:
             part = self._unwrapped(op, values)
             if part is not None:
                 return part
-        if op in _COMMUTATIVE:
+        if op in COMMUTATIVE:
             values = tuple(sorted(values))
         value = self.known.setdefault((op, values), len(self.operations))
         if value == len(self.operations):

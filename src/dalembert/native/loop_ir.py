@@ -17,6 +17,7 @@ from dalembert.native.llvm_ir import Block, Program, declare, schedule
 from dalembert.native.repetition import CONSTANT, INPUT, Repetition, Run, Shape
 
 _LEAVES = (ca.OP_CONST, ca.OP_INPUT)
+BITS = 2**64 - 1  # of a double, as an integer without sign
 FIELDS = ("shape", "many", "first", "constant", "uniform")  # of a call; the last three say where its tables start
 
 
@@ -59,14 +60,14 @@ def _read(shape: Shape, runs: list[Run]) -> _Form:
     """The program of a shape; its leaves come first, slot by slot."""
     kinds, body = _parse(shape)
     operations, arguments = list[int](), list[tuple[int, ...]]()
-    constants = np.array([row for run in runs for row in run.constants], dtype=np.uint64)
+    constants = np.concatenate([run.constants for run in runs])
     varying_constants, c = list[bool](), 0
     for kind in kinds:
         if kind == CONSTANT:
             column = constants[:, c]
             varying_constants.append(bool((column != column[0]).any()))
             operations.append(ca.OP_INPUT if varying_constants[-1] else ca.OP_CONST)
-            arguments.append((int(column[0]),))
+            arguments.append((int(column[0]) & BITS,))
             c += 1
         else:
             operations.append(ca.OP_INPUT)
@@ -85,8 +86,7 @@ def _read(shape: Shape, runs: list[Run]) -> _Form:
         kept += [value] * is_kept
     varying = np.zeros(first - c + len(results) + len(kept), dtype=bool)
     for run in runs:
-        places = np.array(run.places)
-        varying |= (places != places[0]).any(axis=0)
+        varying |= (run.places != run.places[0]).any(axis=0)
     varying[first - c :] = True  # what is written is written in turn
     program = Program(operations, arguments, schedule(operations, arguments), {})
     return _Form(program, kinds, results, kept, varying.tolist(), varying_constants)
@@ -253,15 +253,15 @@ def _tabulate(repetition: Repetition, numbers: dict[Shape, int], forms: list[_Fo
         return filled - array.size
 
     for run in repetition.runs:
-        form, rows = forms[numbers[run.shape]], np.array(run.places, dtype=np.int64).reshape(len(run.places), -1)
+        form, rows = forms[numbers[run.shape]], run.places
         varying = np.array(form.varying, dtype=bool)
         first, uniform = put(rows[:, varying]), put(rows[0, ~varying])
-        values = np.array(run.constants, dtype=np.uint64).reshape(len(run.places), -1)[:, form.varying_constants]
+        values = run.constants[:, form.varying_constants]
         constants.append(values.ravel().view(np.float64))
         calls.append((run.level, [numbers[run.shape], len(rows), first, used, uniform]))
         used += values.size
     for found in repetition.sums:
-        first = put(np.array(found.terms))
+        first = put(found.terms)
         uniform = put(np.array([found.target, found.positive, len(found.rows), *found.rows]))
         calls.append((found.level, [len(forms), len(found.terms), first, 0, uniform]))
     calls.sort(key=lambda call: -call[0])

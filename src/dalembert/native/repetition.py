@@ -7,38 +7,45 @@ their constants, and in where their results go. Here the tape is cut into such p
     shape     the operations of a piece with inputs, constants and values of other pieces as numbered slots
     run       pieces of one shape that can be evaluated one after the other, as none needs another
 
-A long sum is cut at its terms. Pieces need only those of a higher level, so a tape is evaluated level by level.
+A long sum is cut at its terms. Pieces need only those of a higher level, so a tape is evaluated level by level. The
+passes over the tape are native code (`tape_values`, `tape_shapes`); here are their arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import TypeVar
 
 import casadi as ca
+import numpy as np
 
-from dalembert.native.llvm_ir import Program
+from dalembert.native import tape_values as roles
+from dalembert.native.llvm_ir import COMMUTATIVE, COPIES, EMITTED, UnsupportedOperationError
+from dalembert.native.tape import Tape
+from dalembert.native.tape_shapes import CONSTANT_SLOT, INPUT_SLOT, VALUE_SLOT, Description, describe_pieces
+from dalembert.native.tape_values import LONG, Counts, Cut, cut_pieces, find_long_sums, number_values
+from dalembert.native.types import Record
 
-LONG = 32  # terms above which a sum is cut at its terms
-FEW = 8  # results that one value may be before it is kept and copied to them in a loop
-_LEAVES = (ca.OP_CONST, ca.OP_INPUT)
-CONSTANT, INPUT, VALUE = 1, 2, 3  # kinds of slots
+__all__ = ["CONSTANT", "INPUT", "LONG", "VALUE", "LongSum", "Repetition", "Run", "Shape", "find_repetition"]
 
+CONSTANT, INPUT, VALUE = CONSTANT_SLOT, INPUT_SLOT, VALUE_SLOT
 Shape = tuple[int, ...]
 COPY: Shape = (ca.OP_INPUT, VALUE, -1, 1, 0)  # a value kept becomes a result
+Places = TypeVar("Places", bound=Record)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Run:
-    """Instances of a shape: for each, where its slots are read and its results written, and its constants.
+    """n instances of a shape: for each, where its slots are read and its results written, and its constants.
 
-    `places` holds indices of inputs and of values kept (slot by slot), then of results, then of values to keep.
+    `places` (n, w) holds indices of inputs and of values kept (slot by slot), then of results, then of values to keep;
+    `constants` (n, c) holds bits.
     """
 
     shape: Shape
     level: int
-    places: list[list[int]] = field(default_factory=list)
-    constants: list[list[int]] = field(default_factory=list)
+    places: np.ndarray
+    constants: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,7 @@ class LongSum:
 
     level: int
     target: int
-    terms: list[int]
+    terms: np.ndarray
     positive: int
     rows: list[int]
 
@@ -69,169 +76,205 @@ class Repetition:
         return sum(len(shape) for shape in {run.shape for run in self.runs})
 
 
+@dataclass(frozen=True)
+class _Values:
+    """The distinct values of a tape, and its results: those of value v are `rows[start[v] : start[v + 1]]`."""
+
+    ops: np.ndarray
+    one: np.ndarray
+    two: np.ndarray
+    start: np.ndarray
+    rows: np.ndarray
+
+    @property
+    def results(self) -> np.ndarray:
+        """How many results each value is."""
+        return np.diff(self.start)
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Long sums: their values, where their terms start and those to subtract (two entries each), and the terms."""
+
+    roots: np.ndarray
+    start: np.ndarray
+    terms: np.ndarray
+
+
+@dataclass(frozen=True)
 class _Pieces:
-    """Which piece every value belongs to; pieces are numbered from those of the results on."""
+    """By value: its place among those kept, or -1, and whether it is copied. By piece: its level.
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.label = [-1] * len(program.operations)
-        self.shared: dict[int, set[int]] = {}
-        self.levels: list[int] = []
-        self.members: dict[int, list[int]] = {}
-        self.kept: dict[int, int] = {}
-        self.sums: list[tuple[int, int, list[int], list[int]]] = []
-        self.copied: dict[int, list[int]] = {}  # values that are many results
-        self._known: dict[frozenset[int], int] = {}
-
-    def new(self, level: int) -> int:
-        self.levels.append(level)
-        return len(self.levels) - 1
-
-    def use(self, value: int, piece: int) -> None:
-        first = self.label[value]
-        if first < 0:
-            self.label[value] = piece
-        elif first != piece:
-            self.shared.setdefault(value, {first}).add(piece)
-
-    def keep(self, value: int) -> None:
-        self.kept.setdefault(value, len(self.kept))
-
-    def settle(self, value: int) -> int:
-        """The piece of a value, all of whose users are known."""
-        if value not in self.shared:
-            return self.label[value]
-        users = frozenset(self.shared[value])
-        piece = self._known.get(users)
-        if piece is None:
-            piece = self._known[users] = self.new(1 + max(self.levels[k] for k in users))
-        self.label[value] = piece
-        self.keep(value)
-        return piece
-
-
-def find_repetition(program: Program) -> Repetition:
-    """The tape cut into pieces, equal ones together."""
-    pieces = _cut(program)
-    runs: dict[tuple[int, Shape], Run] = {}
-    for piece, members in pieces.members.items():
-        shape, places, constants = _describe(pieces, members[::-1])
-        level = pieces.levels[piece]
-        run = runs.get((level, shape))
-        if run is None:
-            run = runs[level, shape] = Run(shape, level)
-        run.places.append(places)
-        run.constants.append(constants)
-    sums = [
-        LongSum(
-            pieces.levels[piece], pieces.kept[value],
-            [pieces.kept[term] for term in (*plus, *minus)], len(plus), program.outputs.get(value, []),
-        )
-        for (value, piece, plus, minus) in pieces.sums
-    ]  # fmt: skip
-    copies = [[pieces.kept[value], row] for value, rows in pieces.copied.items() for row in rows]
-    if copies:
-        runs[-1, COPY] = Run(COPY, -1, copies, [[] for _ in copies])
-    return Repetition(sorted(runs.values(), key=lambda run: -run.level), sums, len(pieces.kept))
-
-
-def _cut(program: Program) -> _Pieces:
-    """Pieces and the values they pass on; users come before what they use."""
-    operations, arguments, outputs = program.operations, program.arguments, program.outputs
-    pieces, sums = _Pieces(program), _long_sums(program)
-    terms: dict[int, int] = {}  # the level of the sum a value is a term of
-    for value in range(len(operations) - 1, -1, -1):
-        if value in outputs:
-            pieces.use(value, pieces.new(0))
-            if len(outputs[value]) > FEW and value not in sums:
-                pieces.copied[value] = outputs[value]
-                pieces.keep(value)
-        if value in terms:
-            pieces.use(value, pieces.new(terms[value] + 1))
-            pieces.keep(value)
-        if pieces.label[value] < 0:
-            continue
-        piece = pieces.settle(value)
-        if value in sums:
-            level = pieces.levels[piece] + 1
-            pieces.keep(value)
-            pieces.sums.append((value, pieces.new(level), *sums[value]))
-            terms |= {term: max(level, terms.get(term, 0)) for part in sums[value] for term in part}
-            continue
-        pieces.members.setdefault(piece, []).append(value)
-        if operations[value] in _LEAVES:  # a result or a term by itself: a copy
-            continue
-        for argument in arguments[value]:
-            if operations[argument] not in _LEAVES:
-                pieces.use(argument, piece)
-    return pieces
-
-
-def _long_sums(program: Program) -> dict[int, tuple[list[int], list[int]]]:
-    """Values that are sums of many terms: those added and those subtracted."""
-    operations, arguments = program.operations, program.arguments
-    uses = [0] * len(operations)
-    for op, values in zip(operations, arguments, strict=True):
-        if op not in _LEAVES:
-            for value in values:
-                uses[value] += 1
-    found: dict[int, tuple[list[int], list[int]]] = {}
-    inside: set[int] = set()
-    for root in range(len(operations) - 1, -1, -1):
-        if operations[root] not in (ca.OP_ADD, ca.OP_SUB) or root in inside:
-            continue
-        plus, minus, stack, within = list[int](), list[int](), [(root, True)], list[int]()
-        while stack:
-            value, positive = stack.pop()
-            inner = value == root or (uses[value] == 1 and value not in program.outputs)
-            if inner and operations[value] in (ca.OP_ADD, ca.OP_SUB):
-                within.append(value)
-                one, other = arguments[value]
-                stack += [(other, positive == (operations[value] == ca.OP_ADD)), (one, positive)]
-            else:
-                (plus if positive else minus).append(value)
-        inside.update(within)
-        if len(plus) + len(minus) > LONG:
-            found[root] = plus, minus
-    return found
-
-
-def _describe(pieces: _Pieces, members: Sequence[int]) -> tuple[Shape, list[int], list[int]]:
-    """Shape, places and constants of a piece, its values in their order.
-
-    A shape lists for each value its operation, its arguments (4 times a number in the piece, or 4 times a slot plus its
-    kind), -1, how many results it is and whether it is kept.
+    `members` are the values of piece after piece, from `begin` on, in the order in which the pieces were met (`order`).
     """
-    operations, arguments, outputs = pieces.program.operations, pieces.program.arguments, pieces.program.outputs
-    local: dict[int, int] = {}
-    slots: dict[int, int] = {}
-    shape, places, constants, results, kept = list[int](), list[int](), list[int](), list[int](), list[int]()
-    for value in members:
-        op = operations[value]
-        shape.append(op)
-        for argument in (value,) if op in _LEAVES else arguments[value]:
-            code = local.get(argument)
-            if code is None:
-                kind = operations[argument]
-                code = slots.get(argument)
-                if code is None:
-                    number = 4 * len(slots)
-                    if kind == ca.OP_CONST:
-                        code = number + CONSTANT
-                        constants.append(arguments[argument][0])
-                    elif kind == ca.OP_INPUT:
-                        code = number + INPUT
-                        places.append(arguments[argument][0])
-                    else:
-                        code = number + VALUE
-                        places.append(pieces.kept[argument])
-                    slots[argument] = code
-            shape.append(code)
-        rows = () if value in pieces.copied else outputs.get(value, ())
-        is_kept = value in pieces.kept
-        shape += (-1, len(rows), int(is_kept))
-        results += rows
-        if is_kept:
-            kept.append(pieces.kept[value])
-        local[value] = 4 * len(local)
-    return tuple(shape), places + results + kept, constants
+
+    kept: np.ndarray
+    copied: np.ndarray
+    levels: np.ndarray
+    sum_pieces: np.ndarray
+    order: np.ndarray
+    members: np.ndarray
+    begin: np.ndarray
+    count: int
+
+
+def find_repetition(tape: Tape) -> Repetition:
+    """The tape cut into pieces, equal ones together."""
+    values = _number(tape)
+    sums = _long_sums(values)
+    pieces = _cut(values, sums)
+    runs = _compare(values, pieces)
+    copied = np.flatnonzero(pieces.copied)[::-1]
+    if copied.size:
+        many = values.results[copied]
+        rows = np.concatenate([values.rows[values.start[v] : values.start[v + 1]] for v in copied])
+        copies = np.column_stack([np.repeat(pieces.kept[copied], many), rows])
+        runs.append(Run(COPY, -1, copies, np.zeros((len(copies), 0), dtype=np.int64)))
+    found = [
+        LongSum(
+            int(pieces.levels[piece]), int(pieces.kept[root]), pieces.kept[sums.terms[first:end]], int(minus - first),
+            values.rows[values.start[root] : values.start[root + 1]].tolist(),
+        )
+        for root, piece, first, minus, end in zip(
+            sums.roots, pieces.sum_pieces, sums.start[:-1:2], sums.start[1::2], sums.start[2::2], strict=True
+        )
+        if piece >= 0
+    ]  # fmt: skip
+    return Repetition(sorted(runs, key=lambda run: -run.level), found, pieces.count)
+
+
+def _number(tape: Tape) -> _Values:
+    kinds = np.zeros(int(tape.operations.max(initial=0)) + 1, dtype=np.int64)
+    for op in np.unique(tape.operations).tolist():
+        kinds[op] = _role(op)
+    n, count = len(tape.operations), Counts()
+    ops, one, two, row, source = (np.empty(n, dtype=np.int64) for _ in range(5))
+    table, slots = np.full(_power_of_two(2 * n), -1), np.zeros(tape.slots, dtype=np.int64)
+    unsupported = number_values(
+        count, kinds, tape.operations, tape.targets, tape.first, tape.second, slots, table, ops, one, two, row, source
+    )
+    if unsupported >= 0:
+        raise UnsupportedOperationError(f"operation {unsupported}")
+    n, m = count.values, count.results
+    order = np.argsort(source[:m], kind="stable")
+    start = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(np.bincount(source[:m], minlength=n), out=start[1:])
+    return _Values(ops[:n].copy(), one[:n].copy(), two[:n].copy(), start, row[order])
+
+
+def _role(op: int) -> int:
+    """What `number_values` does with an operation."""
+    if op in (ca.OP_CONST, ca.OP_INPUT):
+        return roles.LEAF
+    if op == ca.OP_OUTPUT:
+        return roles.RESULT
+    if op in COPIES:
+        return roles.COPY
+    if op in COMMUTATIVE:
+        return roles.COMMUTATIVE
+    return roles.ORDERED if op in EMITTED else 0
+
+
+def _long_sums(values: _Values) -> _Sums:
+    n = len(values.ops)
+    count = Counts(values=n)
+    stack, other, terms = (np.empty(2 * n + 2, dtype=np.int64) for _ in range(3))
+    root, start = np.empty(n // LONG + 1, dtype=np.int64), np.empty(2 * (n // LONG + 1) + 1, dtype=np.int64)
+    uses, inside = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    found = find_long_sums(
+        count, values.ops, values.one, values.two, values.results, uses, inside, stack, other, root, start, terms
+    )
+    return _Sums(root[:found].copy(), start[: 2 * found + 1].copy(), terms[: count.terms].copy())
+
+
+def _cut(values: _Values, sums: _Sums) -> _Pieces:
+    n, count = len(values.ops), Counts(values=len(values.ops))
+    table = _power_of_two(2 * n)
+    # Bounds that cannot be passed; memory that is not written to is never there.
+    sizes = dict.fromkeys(("label", "kept", "head", "term", "sum", "copied", "member", "of_member"), n)
+    sizes |= dict.fromkeys(("level", "stamp", "node", "next"), 4 * n + 4) | {"table": table, "pool": 6 * n + 6}
+    sizes |= {"set_start": n + 2, "set_piece": n + 1, "sum_piece": len(sums.roots)}
+    at, work = _lay_out(Cut(), sizes)
+    for name in ("label", "kept", "head", "term", "sum", "table", "sum_piece"):
+        _part(at, work, name, sizes[name])[:] = -1
+    _part(at, work, "copied", n)[:] = 0
+    work[at.set_start] = 0
+    work[at.sum + sums.roots] = np.arange(len(sums.roots))
+    cut_pieces(
+        count, at, work, table - 1, values.ops, values.one, values.two, values.results, sums.start, sums.terms
+    )  # fmt: skip
+    members = _part(at, work, "member", count.members)
+    piece_of = _part(at, work, "of_member", count.members)
+    _, first, number = np.unique(piece_of, return_index=True, return_inverse=True)
+    met = np.argsort(first, kind="stable")
+    rank = np.empty_like(met)
+    rank[met] = np.arange(len(met))
+    number = rank[number]
+    begin = np.zeros(len(met) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(number, minlength=len(met)), out=begin[1:])
+    return _Pieces(
+        _part(at, work, "kept", n).copy(), _part(at, work, "copied", n).copy(),
+        _part(at, work, "level", count.pieces).copy(), _part(at, work, "sum_piece", len(sums.roots)).copy(),
+        piece_of[first[met]], members[np.argsort(number, kind="stable")], begin, count.kept,
+    )  # fmt: skip
+
+
+def _compare(values: _Values, pieces: _Pieces) -> list[Run]:
+    """Runs in the order in which their shapes are met."""
+    n, many, m = len(values.ops), len(pieces.order), len(pieces.members)
+    given = {
+        "kept": pieces.kept, "copied": pieces.copied, "row_start": values.start, "rows": values.rows,
+        "begin": pieces.begin, "level": pieces.levels[pieces.order],
+    }  # fmt: skip
+    table, most = _power_of_two(2 * many), 2 * m + len(values.rows) + m + 1
+    sizes = {name: array.size for name, array in given.items()} | {"code": n, "stamp": n, "table": table}
+    sizes |= dict.fromkeys(("place_start", "constant_start", "shape_start", "group", "group_level"), many + 1)
+    sizes |= {"shapes": 6 * m + 6, "places": most, "constants": 2 * m + 1, "results": len(values.rows) + 1, "keeps": m}
+    at, work = _lay_out(Description(), sizes)
+    for name, array in given.items():
+        _part(at, work, name, array.size)[:] = array
+    _part(at, work, "stamp", n)[:] = -1
+    _part(at, work, "table", table)[:] = -1
+    work[at.shape_start] = 0
+    count = Counts()
+    groups = describe_pieces(count, at, work, many, table - 1, pieces.members, values.ops, values.one, values.two)
+    group = _part(at, work, "group", many)
+    by_group = np.argsort(group, kind="stable")
+    ends = np.cumsum(np.bincount(group, minlength=groups)) if many else np.zeros(0, dtype=np.int64)
+    shape_start = _part(at, work, "shape_start", groups + 1)
+    tables = [
+        (_part(at, work, start, many + 1), _part(at, work, pool, size))
+        for start, pool, size in (
+            ("place_start", "places", count.places), ("constant_start", "constants", count.constants)
+        )
+    ]  # fmt: skip
+    runs = []
+    for k, instances in enumerate(np.split(by_group, ends[:-1])[:groups]):
+        shape = tuple(work[at.shapes + shape_start[k] : at.shapes + shape_start[k + 1]].tolist())
+        rows = [pool[_spans(start, instances)] for start, pool in tables]
+        runs.append(Run(shape, int(work[at.group_level + k]), *rows))
+    return runs
+
+
+def _spans(start: np.ndarray, instances: np.ndarray) -> np.ndarray:
+    """Indices (n, w) of the entries of instances, all of the same number of them."""
+    one = instances[0]
+    return start[instances][:, None] + np.arange(start[one + 1] - start[one])
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << max(4, int(least - 1).bit_length())
+
+
+def _lay_out(places: Places, sizes: dict[str, int]) -> tuple[Places, np.ndarray]:
+    """The record with the places of arrays of these sizes, one behind the other in a new array, not filled."""
+    total = 0
+    for name, size in sizes.items():
+        setattr(places, name, total)
+        total += size
+    return places, np.empty(total + 1, dtype=np.int64)
+
+
+def _part(places: Record, work: np.ndarray, name: str, size: int) -> np.ndarray:
+    first = getattr(places, name)
+    return work[first : first + size]

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.native.jit import address_of
-from dalembert.native.plan import lay_out
+from dalembert.native.plan import Plan, lay_out
 from dalembert.native.types import Record
 from dalembert.native.workspace import Workspace
 from dalembert.run.evaluate import feed_back, leave
@@ -23,6 +23,7 @@ from dalembert.run.sizing import lay_out_sizing
 from dalembert.run.solver_choice import is_sparse
 from dalembert.run.variations import Columns, correct_varied, sides_function, tangent_function
 from dalembert.solve.dense import DENSE
+from dalembert.solve.solver import SaddleSolver
 from dalembert.solve.sparse import SPARSE
 from dalembert.solve.sparse_layout import lay_out_sparse
 from dalembert.solve.unsymmetric import UNSYMMETRIC
@@ -102,13 +103,13 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Colum
     if sparse:
         first, counts = accelerate_sparse, [sizes["np"], sizes["np"] + sizes["nv"], sizes["nc"]]
         rows = np.array(along.colind(), dtype=np.int64), np.array(along.row(), dtype=np.int64)
-        records += lay_out_sparse(work, pattern, counts, soft=system.singular_mass, invariants=rows)
+        matrices, factors = lay_out_sparse(work, pattern, counts, soft=system.singular_mass, invariants=rows)
+        records += (matrices, *factors)
+        plan.chosen = sizes["nc"]  # the order of elimination is fixed, and no constraint is left out
     plan.accelerate, plan.correct = first.address, correct.address
     plan.feedback = (leave if feedback is None else feed_back).address
-    solver = DENSE if system.ideal else UNSYMMETRIC
-    plan.factor, plan.solve = solver.factor.address, solver.solve.address
     metric = SPARSE if sparse else DENSE
-    plan.factor_metric, plan.solve_metric = metric.factor.address, metric.solve.address
+    _solve_by(plan, metric if system.ideal else UNSYMMETRIC, metric)
     if isinstance(formulation, Eliminating):
         correct = _eliminate(system, formulation, work)
     if columns:
@@ -117,6 +118,15 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Colum
     ones = np.ones(system.nq + system.nu + 1)
     plan.units = address_of(ones)
     return Blueprint(work, correct, "" if feedback is None else feedback.name, ones, tuple(records))
+
+
+def _solve_by(plan: Plan, solver: SaddleSolver, metric: SaddleSolver) -> None:
+    """Have native code solve the equations of motion and the least moves by these solvers."""
+    plan.factor, plan.solve, plan.judge = solver.factor.address, solver.solve.address, solver.judge.address
+    plan.factor_metric, plan.solve_metric = metric.factor.address, metric.solve.address
+    products = solver.products
+    plan.reaction_power, plan.balance = products.power.address, products.balance.address
+    plan.row_residual = products.row_residual.address
 
 
 def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:

@@ -347,7 +347,7 @@ class Engine:
     def corrected(self, t: float, z: np.ndarray) -> tuple[np.ndarray, Status]:
         """The state brought onto the constraints by the drift control, and how that went."""
         moved = np.array(z, dtype=float)
-        return moved, Status(self.correct(self.plan, self.mem, t, moved))
+        return moved, Status(self.correct.call(*self.work.numbers, t, address_of(moved), moved.size))
 
     def evaluate(self, t: np.ndarray, z: np.ndarray) -> Evaluation:
         """Accelerations, multipliers, residuals and energies at samples t (nt,), z (nt, nz).

@@ -16,8 +16,8 @@ from dalembert.native.plan import (
     i8,
     move,
 )
-from dalembert.solve.sparse import judge_sparse
-from dalembert.solve.sparse_products import reaction_power, sparse_balance_residual, sparse_row_residual
+from dalembert.solve.dense_products import exerted
+from dalembert.solve.solver import call_balance, call_judge, call_power, call_row_residual
 
 
 @jit(i8(Plan, Floats, f8, Floats))
@@ -51,17 +51,10 @@ def load_equations(plan, mem):
     return 0
 
 
-@jit(i8(Plan))
-def _exerted(plan):
-    """Where the solve with laws leaves E (nu)."""
-    n, nu, nc, na = plan.unknowns, plan.nu, plan.nc, plan.nc - plan.np - plan.nv
-    return plan.iteration_out + n * (n + 1) + nu + nc + na * (2 * nu + 1)
-
-
 @jit(i8(Plan, Floats))
 def exert_unknowns(plan, mem):
     """Count what unknowns exert nonlinearly, E, as an applied force: M u' = f + W^T la then holds as without them."""
-    nu, E = plan.nu, _exerted(plan)
+    nu, E = plan.nu, exerted(plan)
     for i in range(nu):
         mem[plan.force + i] += mem[E + i]
         mem[plan.power] += mem[E + i] * mem[plan.xu + i]
@@ -71,17 +64,9 @@ def exert_unknowns(plan, mem):
 @jit(i8(Plan, Floats))
 def finish_rates(plan, mem):
     """q' into RATES, and the power of all that can change the energy: applied forces, moving frames, reactions."""
-    nu, nc, u, ud = plan.nu, plan.nc, plan.xu, plan.udot
-    la, W, moving = plan.multiplier, plan.direction, plan.transport
-    power = mem[plan.power]
-    if plan.pattern:
-        power += reaction_power(plan, mem)
-        nc = 0
-    for i in range(nu):
-        reaction = 0.0
-        for k in range(nc):
-            reaction += mem[la + k] * mem[W + k * nu + i]
-        power += reaction * mem[u + i] + mem[moving + i] * mem[ud + i]
+    power = mem[plan.power] + call_power(plan.reaction_power, (plan, mem))
+    for i in range(plan.nu):
+        power += mem[plan.transport + i] * mem[plan.udot + i]
     mem[plan.total_power] = power
     move(mem, plan.rates, mem, plan.qdot, plan.nq)
     return 0
@@ -143,57 +128,12 @@ def rates(plan, mem, t, z, zdot):
 
 
 @jit(f8(Plan, Floats))
-def balance_residual(plan, mem):
-    """Largest entry of M u' - f - W^T la relative to the largest sum of |terms|: how well the solve was done.
-
-    Entries are multiplied by the sizes of their speeds, so that forces and torques can be compared. NaN if a term is
-    not a number.
-    """
-    if plan.pattern:
-        return sparse_balance_residual(plan, mem)
-    nu, nc = plan.nu, plan.nc
-    M, f, W, ud, la = plan.mass, plan.force, plan.direction, plan.udot, plan.multiplier
-    worst, scale = 0.0, 1e-300
-    for i in range(nu if plan.iteration else 0):  # f has E in it, and the two may cancel
-        scale = max(scale, abs(mem[_exerted(plan) + i]))
-    for i in range(nu):
-        size = mem[plan.sizes + plan.nq + i]
-        total, terms = -mem[f + i], abs(mem[f + i])
-        for j in range(nu):
-            term = mem[M + i * nu + j] * mem[ud + j]
-            total += term
-            terms += abs(term)
-        for k in range(nc):
-            term = mem[W + k * nu + i] * mem[la + k]
-            total -= term
-            terms += abs(term)
-        scale = max(scale, terms * size)
-        if abs(total) * size > worst or math.isnan(total):
-            worst = abs(total) * size
-    return worst / scale
-
-
-@jit(f8(Plan, Floats))
 def acceleration_size(plan, mem):
     """The largest |u'| relative to the sizes of the speeds."""
     worst = 0.0
     for i in range(plan.nu):
         worst = max(worst, abs(mem[plan.udot + i]) / mem[plan.sizes + plan.nq + i])
     return worst
-
-
-@jit(f8(Plan, Floats, i8, f8))
-def acceleration_residual(plan, mem, k, size):
-    """(A u' - b)_k relative to the sum of |terms| if every acceleration is `size` times the size of its speed."""
-    if plan.pattern:
-        return sparse_row_residual(plan, mem, k, size)
-    nu, A, ud, b = plan.nu, plan.jacobian, plan.udot, mem[plan.bias + k]
-    total, scale = -b, 0.0
-    for i in range(nu):
-        a = mem[A + k * nu + i]
-        total += a * mem[ud + i]
-        scale += abs(a) * mem[plan.sizes + plan.nq + i]
-    return total / max(scale * size + abs(b), 1e-300)
 
 
 @jit(i8(Plan, Floats, Floats, Floats, Floats))
@@ -210,8 +150,7 @@ def sample(plan, mem, ts, zs, out):
         z = zs[row * from_state : (row + 1) * from_state]
         load_state(plan, mem, ts[row], z)
         call_accelerate(plan.accelerate, (plan, mem))
-        if plan.pattern:
-            judge_sparse(plan, mem, nc)
+        call_judge(plan.judge, (plan, mem, nc))
         for k in range(plan.np + plan.nv):  # kernels do not write zeros; feedback may have
             mem[plan.bias + k] = 0.0
         call_kernel(plan.dynamics, mem, plan.x, plan.out)
@@ -229,11 +168,11 @@ def sample(plan, mem, ts, zs, out):
         at += n_res
         size = max(acceleration_size(plan, mem), rate)
         for k in range(nc):
-            out[at + k] = acceleration_residual(plan, mem, k, size)
+            out[at + k] = call_row_residual(plan.row_residual, (plan, mem, k, size))
         at += nc
         call_kernel(plan.energy, mem, plan.x, plan.energies)
         out[at] = mem[plan.energies]
         out[at + 1] = mem[plan.energies + 1]
-        out[at + 2] = balance_residual(plan, mem)
+        out[at + 2] = call_balance(plan.balance, (plan, mem))
         out[at + 3] = mem[plan.quality]
     return 0

@@ -8,14 +8,9 @@ from dalembert.native.intrinsics import ints_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_accelerate, call_kernel, f8, i8, move
 from dalembert.run.coordinate_sizes import inertia_of, measure_coordinates, positive
-from dalembert.run.evaluate import (
-    acceleration_residual,
-    acceleration_size,
-    balance_residual,
-    load_state,
-    violation,
-)
+from dalembert.run.evaluate import acceleration_size, load_state, violation
 from dalembert.run.sizing import sizing_at
+from dalembert.solve.solver import call_balance, call_row_residual
 
 SPUN = 0.1  # share of the rates at the start that counts beside the forces
 NEGLIGIBLE = 1e-6  # a motion that changes less than this part in the time of a run has no rate of its own
@@ -142,6 +137,6 @@ def complete(plan, mem, t, z, out):
     move(out, nu, mem, plan.multiplier, nc)
     size = max(acceleration_size(plan, mem), mem[plan.row_sizes + 2 * plan.np + plan.nv])
     for k in range(nc):
-        out[nu + nc + k] = acceleration_residual(plan, mem, k, size)
-    out[nu + 2 * nc] = balance_residual(plan, mem)
+        out[nu + nc + k] = call_row_residual(plan.row_residual, (plan, mem, k, size))
+    out[nu + 2 * nc] = call_balance(plan.balance, (plan, mem))
     return 0

@@ -13,6 +13,7 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.errors import ArrayError, InconsistentStateError, OptionError, PairingError, SimulationInterrupt
+from dalembert.free_memory import check_memory
 from dalembert.ingredients import every
 from dalembert.initial.degeneracy import check_degeneracy
 from dalembert.initial.start_derivatives import read_columns, start_derivatives
@@ -59,6 +60,8 @@ def simulate(
     if not isinstance(state, State):
         raise PairingError(f"simulate needs a State, got {type(state).__name__}; call system.initial(...) for one")
     span, times = check_times(state.t, t_end, t_eval)
+    if times is not None:
+        _check_room(system, len(times))
     values = _parameters(system, state, parameters)
     if not integrator.explicit:
         from dalembert.run.solver_choice import check_implicit_size
@@ -86,6 +89,15 @@ def simulate(
         except KeyboardInterrupt as interruption:
             raise SimulationInterrupt(f"`{system.name}`: the second run was interrupted", motion) from interruption
     return motion
+
+
+def _check_room(system: System, count: int) -> None:
+    """Raise `OutOfMemoryError` if the motion at so many times does not fit."""
+    check_memory(
+        8 * count * (1 + system.nq + 2 * system.nu + system.nc),
+        f"the motion of `{system.name}` at {count} times",
+        "give fewer times in t_eval=, or run it in parts",
+    )
 
 
 def run_from(

@@ -8,7 +8,6 @@ from dalembert.run.drift.baumgarte import Baumgarte
 from dalembert.run.drift.no_correction import NoCorrection
 from dalembert.run.drift.projection import Projection
 from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
-from dalembert.solve.elimination_order import SymbolicFactors, analyse
 from dalembert.solve.sparse import SPARSE
 from dalembert.solve.unrolled import LIMIT, count_work
 
@@ -64,11 +63,5 @@ def _is_less_work(system: System) -> bool:
     unrolled = count_work(m.M.sparsity(), m.A.sparsity())
     if unrolled <= PROMPT:
         return False
-    sparse = factors_of(system).work
+    sparse = m.saddle_pattern.factors.work
     return not unrolled <= min(LONGER * sparse, LIMIT) and OVERHEAD * sparse < n**3 / 6
-
-
-def factors_of(system: System) -> SymbolicFactors:
-    """The symbolic factors with all constraints, kept with the system."""
-    found: SymbolicFactors = system.kept("symbolic factors", lambda: analyse(system.mechanics.saddle_pattern))
-    return found

@@ -16,6 +16,7 @@ import math
 
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, i8, ints_at
+from dalembert.solve.dense_products import DENSE_PRODUCTS, leave_judged
 from dalembert.solve.rows import add_row, row_product, swap_rows
 from dalembert.solve.solver import SaddleSolver
 
@@ -206,4 +207,4 @@ def solve_saddle(plan, mem, rows, where):
     return 0
 
 
-DENSE = SaddleSolver("dense and symmetric, pivoted", factor_saddle, solve_saddle)
+DENSE = SaddleSolver("dense and symmetric, pivoted", factor_saddle, solve_saddle, leave_judged, DENSE_PRODUCTS)

@@ -50,8 +50,15 @@ class SaddlePattern:
         """The row of each nonzero of A."""
         return np.repeat(np.arange(self.nc), np.diff(self.starts))
 
+    @cached_property
+    def factors(self) -> SymbolicFactors:
+        """The symbolic factors, found when first asked for."""
+        return analyse(self)
+
     def first(self, count: int) -> SaddlePattern:
         """The same M with the first `count` constraints."""
+        if count == self.nc:
+            return self
         starts = self.starts[: count + 1]
         return SaddlePattern(self.nu, self.mass_rows, self.mass_columns, starts, self.columns[: starts[-1]])
 

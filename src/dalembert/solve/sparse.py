@@ -21,11 +21,10 @@ from dalembert.solve.refinement import REFINEMENTS
 from dalembert.solve.rows import FUSED
 from dalembert.solve.solver import SaddleSolver
 from dalembert.solve.sparse_layout import SparseFactors, factors_at, matrices_at
-from dalembert.solve.sparse_products import leave_remainder
+from dalembert.solve.sparse_products import SPARSE_PRODUCTS, leave_remainder
 
 SETTLED = 1e-15  # a remainder of the equations below this, relative to their right-hand side, is round-off
 LEAST = 1e-13  # a pivot below this, for unit masses and rows, is not one
-CLEAR = 1e-4  # pivots above this, relative to the largest, tell that the matrix is regular
 INVERSE_ITERATIONS = 3
 
 index = np.uint64  # see `Places`
@@ -145,7 +144,7 @@ def factor_sparse(plan, mem, rows):
     places = places_at(plan.ints, plan.n_ints)
     _measure(mem, places, plan.nu, rows, at.diagonal, at.starts + 1, at.columns, plan.jacobian, at.light, at.lengths, 0)
     soft, light, lengths = PROXIMAL if at.soft else 0.0, at.light, at.lengths
-    mem[plan.quality] = _decompose(
+    at.least_pivot = _decompose(
         mem, places, factors, factors.n, plan.nu, at.diagonal, light, lengths, soft, at.shift, 0
     )
     plan.rank = factors.n
@@ -181,13 +180,11 @@ def refine_sparse(plan, mem, rows):
 
 @jit(i8(Plan, Floats, i8))
 def judge_sparse(plan, mem, rows):
-    """Better the estimate of the reciprocal condition where pivots leave it open, by inverse iteration.
+    """Estimate the reciprocal condition by inverse iteration.
 
-    A small pivot may come from a constraint that has turned away from its speed. The estimate is the smallest
-    eigenvalue of the matrix with unit rows and masses, in which the largest is about 1.
+    Pivots leave it open, as one that is small may come from a constraint that has turned away from its speed. The
+    estimate is the smallest eigenvalue of the matrix with unit rows and masses, in which the largest is about 1.
     """
-    if mem[plan.quality] > CLEAR:
-        return 0
     nu, x, at = plan.nu, plan.remainder, matrices_at(plan.pattern)
     factors, places, n = factors_at(_find(at.first, rows)), places_at(plan.ints, plan.n_ints), nu + rows
     for i in range(n):
@@ -209,4 +206,6 @@ def judge_sparse(plan, mem, rows):
     return 0
 
 
-SPARSE = SaddleSolver("sparse and symmetric, in a fixed order", factor_sparse, solve_sparse)
+SPARSE = SaddleSolver(
+    "sparse and symmetric, in a fixed order", factor_sparse, solve_sparse, judge_sparse, SPARSE_PRODUCTS
+)

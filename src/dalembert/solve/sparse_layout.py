@@ -7,7 +7,7 @@ import numpy as np
 from dalembert.native.intrinsics import record_at
 from dalembert.native.types import Record, floats, ints
 from dalembert.native.workspace import Workspace
-from dalembert.solve.elimination_order import SaddlePattern, SymbolicFactors, analyse
+from dalembert.solve.elimination_order import SaddlePattern, SymbolicFactors
 
 # Smaller than that of the dense solver: the longer a chain, the weaker its weakest direction. Measured on N-four-bars
 # through their singular positions: 1e-9 makes as large errors as 1e-8 with fewer steps, 1e-10 larger ones.
@@ -20,14 +20,15 @@ class SparseMatrices(Record):
     """Where M and A have nonzeros: the lower triangle of M by rows and columns, A by rows; a chain of factors.
 
     `diagonal` says where in mem the diagonal of M is, `soft` is 1 where M may be singular. Blocks of floats:
-    reciprocal diagonal of M, squared length of the rows of A. `shift` is E relative to the latter.
+    reciprocal diagonal of M, squared length of the rows of A. `shift` is E relative to the latter, `least_pivot` is
+    the smallest pivot over the largest that the last factorisation met.
     """
 
     _fields_ = (
         *ints("n_mass mass_rows mass_columns diagonal starts columns soft first"),
         *ints("invariant_starts invariant_columns"),
         *ints("light lengths"),
-        *floats("shift"),
+        *floats("shift least_pivot"),
     )
 
 
@@ -47,7 +48,7 @@ factors_at = record_at(SparseFactors)
 
 def lay_out_sparse(
     work: Workspace, pattern: SaddlePattern, counts: list[int], *, soft: bool, invariants: Rows = NO_ROWS
-) -> list[Record]:
+) -> tuple[SparseMatrices, list[SparseFactors]]:
     """Room for the factors with these numbers of constraints; the records must live as long as the workspace.
 
     `invariants` are those of the kinematics: where their gradients have nonzeros, by rows: starts and columns.
@@ -62,12 +63,12 @@ def lay_out_sparse(
         starts=pattern.starts, columns=pattern.columns,
         invariant_starts=invariants[0], invariant_columns=invariants[1],
     )  # fmt: skip
-    records: list[Record] = [matrices]
+    factors = list[SparseFactors]()
     for rows in sorted(set(counts), reverse=True):
-        records.append(_lay_out_factors(work, pattern, analyse(pattern.first(rows)), rows, matrices.first))
-        matrices.first = records[-1].address
+        factors.append(_lay_out_factors(work, pattern, pattern.first(rows).factors, rows, matrices.first))
+        matrices.first = factors[-1].address
     plan.pattern = matrices.address
-    return records
+    return matrices, factors
 
 
 def _lay_out_factors(

@@ -9,6 +9,7 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8, move, u8
 from dalembert.native.types import Places
 from dalembert.solve.rows import FUSED
+from dalembert.solve.solver import Products
 from dalembert.solve.sparse_layout import matrices_at
 
 
@@ -51,7 +52,7 @@ def subtract_products(mem, places, nu, rows, n_mass, M, mass_rows, mass_columns,
 
 
 @jit(f8(Plan, Floats))
-def reaction_power(plan, mem):
+def sparse_power(plan, mem):
     """u . A^T la at the speeds in x and the multipliers found."""
     at, places, power = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints), 0.0
     for k in range(plan.nc):
@@ -75,7 +76,7 @@ def sparse_row_residual(plan, mem, k, size):
 
 
 @jit(f8(Plan, Floats))
-def sparse_balance_residual(plan, mem):
+def sparse_balance(plan, mem):
     """Largest entry of M u' - f - A^T la relative to the largest sum of |terms|, both times the sizes of speeds."""
     nu, nc, x, terms, worst, scale = plan.nu, plan.nc, plan.rhs, plan.column, 0.0, 1e-300
     at, places = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints)
@@ -99,3 +100,6 @@ def sparse_balance_residual(plan, mem):
             worst = left
         scale = max(scale, mem[terms + i] * size)
     return worst / scale
+
+
+SPARSE_PRODUCTS = Products(sparse_power, sparse_balance, sparse_row_residual)

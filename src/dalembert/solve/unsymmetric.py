@@ -12,6 +12,7 @@ import math
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, i8, ints_at
 from dalembert.solve.dense import SINGULAR, scale_saddle
+from dalembert.solve.dense_products import DENSE_PRODUCTS, leave_judged
 from dalembert.solve.rows import add_row, row_product, swap_rows
 from dalembert.solve.solver import SaddleSolver
 
@@ -120,4 +121,6 @@ def solve_general(plan, mem, nc, where):
     return 0
 
 
-UNSYMMETRIC = SaddleSolver("dense and unsymmetric, pivoted", factor_general, solve_general)
+UNSYMMETRIC = SaddleSolver(
+    "dense and unsymmetric, pivoted", factor_general, solve_general, leave_judged, DENSE_PRODUCTS
+)

@@ -31,8 +31,8 @@ def carriers_of(statement: Statement) -> tuple[Carrier, ...]:
 def inertia_column(statement: Statement, low: Lowering) -> ca.SX:
     """Mass and entries of the inertia of every carrier, one below the other; with unknowns at their starts."""
     starts = {y: sp.Float(statement.starts.get(y, 0.0)) for y in statement.unknowns}
-    entries = [e.xreplace(starts) for item in _items(statement) for e in (item.mass, *_inertia(item))]
-    return ca.densify(ca.vertcat(ca.SX(0, 1), *[low(e) for e in entries]))
+    entries = [e.xreplace(starts) if starts else e for item in _items(statement) for e in (item.mass, *_inertia(item))]
+    return low.vector(entries)
 
 
 def inertia_faults(carriers: Sequence[Carrier], values: np.ndarray) -> list[tuple[int, str]]:

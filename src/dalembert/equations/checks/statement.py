@@ -12,6 +12,7 @@ import sympy as sp
 from dalembert.equations.lowering.lower import Lowering, LoweringError, undeclared
 from dalembert.equations.massless import check_massless
 from dalembert.model.reading import level_of, nodes
+from dalembert.model.shapes import Link
 from dalembert.model.statement import Body, Level, Particle, Point, Statement
 from dalembert.model.tables import Table
 from dalembert.model.vectors import derivative
@@ -77,12 +78,11 @@ def items(statement: Statement) -> Iterator[Item]:
         yield Item("matrices: mass", list(raw.mass), 0, unknowns=True)
         yield Item("matrices: force", list(raw.force), 1, unknowns=True)
     for c in statement.constraints:
-        yield Item(
-            f"{'law' if c.law else 'constraint'} `{c.name}`", [c.expression], 2, unknowns=True, multipliers=c.law
-        )
+        yield Item(f"{'law' if c.law else 'constraint'} `{c.name}`", [c.stated], 2, unknowns=True, multipliers=c.law)
     yield from _nonideal_items(statement, {id(owner) for owner in owners})
     for line in statement.lines:
-        yield Item(f"line `{line.name}`", [c for point in line.points for c in point], 0)
+        points = line.places if isinstance(line, Link) else line.points
+        yield Item(f"line `{line.name}`", [c for point in points for c in point], 0)
     for output in statement.outputs:
         yield Item(f"output `{output.name}`", output.expressions, 2, unknowns=True, multipliers=True)
 
@@ -250,10 +250,10 @@ def _check_constraints(statement: Statement) -> list[str]:
     faults = [
         f"constraint `{c.name}` contains no coordinate or speed: {c.expression} = 0"
         for c in statement.constraints
-        if not c.law and level_of(c.expression, coordinates, speeds) is None
+        if not c.law and level_of(c.stated, coordinates, speeds) is None
     ]
     places: list[tuple[str, Sequence[sp.Expr]]] = [
-        (f"constraint `{c.name}`", [c.expression]) for c in statement.constraints if c.level is Level.POSITION
+        (f"constraint `{c.name}`", [c.stated]) for c in statement.constraints if c.level is Level.POSITION
     ]
     places += [(f"position of `{p.name}`", p.position or ()) for p in (*statement.particles, *statement.bodies)]
     return faults + [

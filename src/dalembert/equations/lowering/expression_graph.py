@@ -37,6 +37,7 @@ class Graph:
         self.wild: list[bool] = []  # has a `select`, or an operation that can be infinite, at or below it
         self.odd: set[int] = set()  # truth values and infinities: not to be calculated with
         self.tables: dict[str, Any] = {}  # leaf function and order of derivative of each operation that is a table
+        self.instances: dict[str, Any] = {}  # template and index of each operation that is an instance of one
         self._index: dict[tuple[str, tuple[Any, ...]], int] = {}
 
     def put(self, op: str, *args: Any) -> int:

@@ -21,6 +21,7 @@ from sympy.core.function import AppliedUndef
 from dalembert.equations.lowering.expression_graph import TRUTHS, Graph
 from dalembert.equations.lowering.sx_emission import Emission
 from dalembert.equations.lowering.sympy_rules import NO_RULE, LoweringError, Rule, rule_of, show
+from dalembert.model.instances import Template
 from dalembert.model.time_symbols import is_dyadic, is_vector
 
 __all__ = ["Lowering", "LoweringError", "undeclared"]
@@ -37,7 +38,7 @@ class Lowering:
     def __init__(self, atoms: Mapping[sympy.Basic, casadi.SX]) -> None:
         self._atoms = {key: _check_atom(key, value) for key, value in atoms.items()}
         self._graph = Graph()
-        self._emission = Emission(self._graph, self._atoms)
+        self._emission = Emission(self._graph, self._atoms, lower_template)
         self._rules: dict[type, Rule] = {}
         # By identity, as comparing deep SymPy expressions is recursive; the node is kept alive beside its number.
         self._interned: dict[int, tuple[int, Any]] = {}
@@ -118,13 +119,25 @@ class Lowering:
         return rule_of(type(node)).build(graph, node, parts)
 
 
+def lower_template(template: Template) -> casadi.Function:
+    """The expressions of a template as one column, a function of the column of its symbols; made once."""
+    function = _TEMPLATES.get(template.label)
+    if function is None:
+        x = casadi.SX.sym("x", len(template.symbols))
+        low = Lowering({symbol: x[k] for k, symbol in enumerate(template.symbols)})
+        function = casadi.Function("template", [x], [low.vector(template.expressions)])
+        _TEMPLATES[template.label] = function
+    return function
+
+
+_TEMPLATES: dict[str, casadi.Function] = {}
 ATOMS = (sympy.Symbol, AppliedUndef, sympy.Derivative)
 
 
 def _check_atom(key: Any, value: Any) -> casadi.SX:
     if not isinstance(key, ATOMS):
         raise LoweringError(f"{show(key)} cannot stand for a value; only symbols, q(t) and its derivatives can.", key)
-    if not isinstance(value, casadi.SX) or value.shape != (1, 1):
+    if not isinstance(value, casadi.SX) or not value.is_scalar():
         raise LoweringError(f"{show(key)} must stand for a scalar casadi.SX.", key)
     return value
 

@@ -8,13 +8,15 @@ branches that use it is active (`HARMLESS`); value and derivatives of all orders
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
+from typing import Any
 
 import casadi
 import sympy
 
 from dalembert.equations.lowering.expression_graph import HARMLESS, Graph
+from dalembert.model.instances import Template
 from dalembert.native.lookup import evaluate
 
 _UNARY = {
@@ -114,9 +116,16 @@ class _Uses:
 class Emission:
     """The nodes of a graph as `casadi.SX`, each emitted once; `atoms` are what its atoms stand for."""
 
-    def __init__(self, graph: Graph, atoms: Mapping[sympy.Basic, casadi.SX]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        atoms: Mapping[sympy.Basic, casadi.SX],
+        lowered: Callable[[Template], casadi.Function],
+    ) -> None:
         self._graph = graph
         self._atoms = atoms
+        self._lowered = lowered
+        self._filled: dict[tuple[Any, ...], list[casadi.SX]] = {}  # templates with their arguments
         self._plain: dict[int, casadi.SX] = {}  # without guards: what has no branches, and conditions
         self._safe: dict[int, casadi.SX] = {}  # with branches, guarded; always in use
         self._selectors: dict[int, list[casadi.SX]] = {}
@@ -211,11 +220,21 @@ class Emission:
             for value in values[1:]:
                 result = casadi.SX.binary(_BINARY[op], result, value)
             return result
+        if op in self._graph.instances:
+            return self._fill(node, values)
         if op in self._graph.tables:
             leaf, order = self._graph.tables[op]
             return evaluate(leaf, order, values[0])
         leaf = self._graph.args[node][0]
         return self._atoms[leaf] if op == "atom" else casadi.SX(leaf)
+
+    def _fill(self, node: int, values: Sequence[casadi.SX]) -> casadi.SX:
+        """One expression of a template; the others come with it."""
+        template, index = self._graph.instances[self._graph.ops[node]]
+        key = (template.label, self._graph.args[node])
+        if key not in self._filled:
+            self._filled[key] = casadi.vertsplit(self._lowered(template)(casadi.vertcat(*values)))
+        return self._filled[key][index]
 
     def _selectors_of(self, node: int) -> list[casadi.SX]:
         """One 0/1 per branch: its condition holds and none before it does. Needs the conditions emitted."""

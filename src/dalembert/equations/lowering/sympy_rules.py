@@ -14,6 +14,7 @@ from sympy.logic.boolalg import BooleanAtom
 
 from dalembert.equations.lowering.expression_graph import TRUTHS, Graph
 from dalembert.errors import DalembertError
+from dalembert.model.instances import DIFFERENCE, Instance
 from dalembert.model.tables import Table, TableData
 from dalembert.model.time_symbols import time_symbol
 from dalembert.native.lookup import make_leaf
@@ -225,6 +226,14 @@ def _table(graph: Graph, node: Any, parts: Sequence[int]) -> int:
     return graph.put(op, x)
 
 
+def _instance(graph: Graph, node: Any, parts: Sequence[int]) -> int:
+    if node.template is DIFFERENCE:
+        return graph.add([parts[0], graph.scale(-1.0, [parts[1]])])
+    op = f"{node.template.label}[{node.index}]"
+    graph.instances[op] = (node.template, node.index)
+    return graph.put(op, *parts)
+
+
 def _piecewise_needs(node: Any) -> Sequence[Any]:
     return [part for branch in node.args for part in branch.args]
 
@@ -334,6 +343,7 @@ _RULES: dict[type, Rule] = {
     AppliedUndef: Rule(_refuse("{} is undeclared.")),
     sympy.Derivative: Rule(_derivative),
     Table: Rule(_table, _args),
+    Instance: Rule(_instance, _args),
     sympy.Add: Rule(_add, _args),
     sympy.Mul: Rule(_mul, _mul_needs),
     sympy.Piecewise: Rule(_piecewise, _piecewise_needs, _check_piecewise),

@@ -34,6 +34,7 @@ from dalembert.run.time_loop.event_location import begin, is_crowded, watch, wat
 from dalembert.run.time_loop.method import Method
 from dalembert.run.time_loop.singular import conditioning, follow, gauge, is_suspect
 from dalembert.run.time_loop.step_budget import FIRST
+from dalembert.solve.solver import call_judge
 
 
 class Clock(Record):
@@ -271,6 +272,8 @@ def advance(plan, mem, clock, z, znew, zdot, stages, t_eval, ts, zs, budget):
             rates(plan, mem, t_new, znew, zdot)
         if not is_finite(zdot):
             return NOT_FINITE
+        if followed.judged:
+            call_judge(plan.judge, (plan, mem, plan.nc))
         if not followed.judged and is_suspect(plan, mem, where, t, h, t_new, z, stages, znew, zdot):
             return SUSPECT
         quality = mem[plan.quality]

@@ -19,6 +19,7 @@ from dalembert.run.time_loop.columns import padded
 
 SWEEPS = 60
 ROUND_OFF = 1e-14  # a sweep that changes states by less, relative to their size, was the last
+ENOUGH = 1e-4  # of the tolerance: so was one that changes them by less than this
 STALLED = 1e-9  # below this a change that hardly shrinks is round-off
 
 Rates = Callable[[float, np.ndarray], np.ndarray]
@@ -61,8 +62,14 @@ class Arc(NamedTuple):
 
     def at(self, t: float) -> np.ndarray:
         """The state (nz,) at a time of the arc."""
-        weights = integrated(np.array([(t - self.t) / self.length]), len(self.coefficients))[0]
-        return self.z + self.length * (weights @ self.coefficients)
+        theta = (t - self.t) / self.length
+        x, weights = 2.0 * theta - 1.0, [theta]
+        before, now = 1.0, x
+        for k in range(1, len(self.coefficients)):  # as `integrated`, without arrays
+            after = ((2 * k + 1) * x * now - k * before) / (k + 1)
+            weights.append((after - before) / (2 * (2 * k + 1)))
+            before, now = now, after
+        return self.z + self.length * (np.array(weights) @ self.coefficients)
 
     def until(self, t: float) -> Arc:
         """The part of the arc that ends at time t."""
@@ -89,10 +96,12 @@ def collocate(
     length: float,
     stages: int,
     sizes: np.ndarray,
+    tolerance: float,
 ) -> Arc | None:
     """The arc of one step from z at t; None if the iteration does not contract.
 
     `move` brings states onto the constraints, `guess` gives states to begin with; changes are relative to `sizes`.
+    `tolerance` is that of the step.
     """
     rule = gauss(stages)
     times = t + length * rule.nodes
@@ -105,7 +114,7 @@ def collocate(
         change, Z = float(np.max(np.abs(moved - Z) / sizes)), moved
         if not change < min(10.0 * last, 10.0):
             return None
-        if change < ROUND_OFF or (sweep > 2 and change < STALLED and change > 0.3 * last):
+        if change < max(ROUND_OFF, ENOUGH * tolerance) or (sweep > 2 and change < STALLED and change > 0.3 * last):
             F = np.array([rates(at, state) for at, state in zip(times, Z, strict=True)])
             return Arc(t, length, z, rule.spectrum @ F) if np.isfinite(F).all() else None
         last = change

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from dalembert.equations.laws import Algebraic
-from dalembert.run.formulations.choice import scaled
+from dalembert.run.time_loop.dense_rows import DenseRows
+from dalembert.run.time_loop.sparse_rows import SparseRows
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
-GOLDEN, SECTIONS = 0.5 * (5.0**0.5 - 1.0), 34
+CLOSE, GOLDEN, SECTIONS = 1e-7, 0.5 * (5.0**0.5 - 1.0), 40  # of the way between samples: how well to locate a minimum
 SAMPLES = 19  # along the path
 FEW, DIP = 7, 0.3
 INDEPENDENT = 1e-6  # singular values above this, of unit rows in the mass metric, count towards the rank
 SHARP = 0.05  # a minimum below this part of the largest value on the path was stepped over, not followed
-KEPT, SETTLING = 1e-2, 4  # of the singular values: rows that stay independent; Newton steps along them
 SHARE = 0.05  # rows with a smaller part in the largest combination that vanishes are not named
 
 Path = Callable[[float], np.ndarray]
+Point = tuple[float, float]
 
 
 class Dependence(NamedTuple):
@@ -35,43 +36,53 @@ class Dependence(NamedTuple):
         return tuple(constraint_names[k] for k in self.rows)
 
 
-def _restraining(engine: Engine) -> list[int]:
-    """The rows that restrain motions: not laws of reactions, nor conditions that others imply."""
-    s = engine.system
-    return [k for k, row in enumerate(s.rows) if k not in s.implied and not isinstance(row.law, Algebraic)]
+class Rows(Protocol):
+    """What can be asked of the rows of constraints at a state z = (q, u) at time t."""
+
+    def values(self, t: float, z: np.ndarray) -> np.ndarray:
+        """Singular values of the rows with unit length in the mass metric, largest first; the smallest ones at least.
+
+        As many at any state.
+        """
+        ...
+
+    def parts(self, t: float, z: np.ndarray, rank: int) -> np.ndarray:
+        """The part (nc,) of each constraint in the combinations that vanish, beyond those that vanish everywhere.
+
+        `rank` is how many of the singular values are not zero everywhere.
+        """
+        ...
+
+    def left_over(self, t: float, z: np.ndarray) -> float:
+        """What is left of position rows, in the units of `values`, when z is moved onto those that stay independent."""
+        ...
+
+    def speed(self, t: float, z: np.ndarray) -> float:
+        """The length of the speeds in the mass metric."""
+        ...
 
 
-def _scaled_rows(engine: Engine, t: float, z: np.ndarray) -> np.ndarray:
-    """Restraining rows with unit length in the mass metric."""
-    M, A = engine.matrices(t, z)
-    return scaled(M, A[_restraining(engine)])
+def rows_of(engine: Engine) -> Rows:
+    """The rows of a system as the engine stores them."""
+    return SparseRows(engine) if engine.is_sparse else DenseRows(engine)
 
 
-def singular_values(engine: Engine, t: float, z: np.ndarray) -> np.ndarray:
-    """Of the rows with unit length in the mass metric, largest first, (nc,)."""
-    rows = _scaled_rows(engine, t, z)
-    values = np.zeros(len(rows))
-    found = np.linalg.svd(rows, compute_uv=False) if np.isfinite(rows).all() else values[:0]
-    values[: len(found)] = found
-    return values
-
-
-def dips(engine: Engine, path: Path, t0: float, t1: float) -> bool:
+def dips(rows: Rows, path: Path, t0: float, t1: float) -> bool:
     """Whether the smallest singular value varies much between a few times in t0 .. t1."""
-    values = np.array([singular_values(engine, t, path(t)) for t in np.linspace(t0, t1, FEW).tolist()])
+    values = np.array([rows.values(t, path(t)) for t in np.linspace(t0, t1, FEW).tolist()])
     least = values[:, max(int((values > INDEPENDENT).sum(axis=1).max()) - 1, 0)]
     return not least.min() > DIP * least.max()
 
 
-def find_dependences(engine: Engine, path: Path, t0: float, t1: float) -> list[Dependence]:
+def find_dependences(rows: Rows, path: Path, t0: float, t1: float) -> list[Dependence]:
     """The times in t0 .. t1 at which the rank drops along a path, in order; the end itself is left out."""
     times = np.linspace(t0, t1, SAMPLES).tolist()
-    values = np.array([singular_values(engine, t, path(t)) for t in times])
+    values = np.array([rows.values(t, path(t)) for t in times])
     rank = int((values > INDEPENDENT).sum(axis=1).max())
     least = values[:, rank - 1] if rank else np.zeros(0)
 
     def smallest(t: float) -> float:
-        return float(singular_values(engine, t, path(t))[rank - 1])
+        return float(rows.values(t, path(t))[rank - 1])
 
     found = []
     for k in range(SAMPLES - 1 if rank else 0):
@@ -80,59 +91,56 @@ def find_dependences(engine: Engine, path: Path, t0: float, t1: float) -> list[D
             continue
         at, lowest = times[k], float(least[k])
         if lowest > 0.0:
-            at, lowest = _least(smallest, times[left], times[right], (at, lowest))
+            at, lowest = _least(smallest, *((times[j], float(least[j])) for j in (left, k, right)))
         if lowest < SHARP * float(least.max()):
-            found.append(Dependence(at, dependent_rows(engine, at, path(at), rank)))
+            found.append(Dependence(at, dependent_rows(rows, at, path(at), rank)))
     return found
 
 
-def _least(f: Callable[[float], float], a: float, b: float, known: tuple[float, float]) -> tuple[float, float]:
-    """Where f is least in a .. b, and the value: by golden sections, never worse than what is `known`."""
-    x, y = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
-    fx, fy = f(x), f(y)
-    for _ in range(SECTIONS):
-        if fx < fy:
-            b, y, fy = y, x, fx
-            x = b - GOLDEN * (b - a)
-            fx = f(x)
+def _least(f: Callable[[float], float], left: Point, middle: Point, right: Point) -> Point:
+    """Where f is least between left and right, and the value, never worse than in the middle.
+
+    Next to a zero f is the absolute value of a smooth function, and its square nearly a parabola: the vertices of those
+    through three points come close in a few steps, golden sections where they do not.
+    """
+    close, last = CLOSE * (right[0] - left[0]), right[0] - left[0]
+    for step in range(SECTIONS):
+        at = _vertex(left, middle, right)
+        if not left[0] < at < right[0] or (step > 1 and abs(at - middle[0]) > 0.5 * last):
+            further = left[0] if middle[0] - left[0] > right[0] - middle[0] else right[0]
+            at = middle[0] + (1.0 - GOLDEN) * (further - middle[0])
+        last = abs(at - middle[0])
+        if last < close:
+            break
+        new = (at, f(at))
+        if new[1] < middle[1]:
+            left, middle, right = (left, new, middle) if at < middle[0] else (middle, new, right)
         else:
-            a, x, fx = x, y, fy
-            y = a + GOLDEN * (b - a)
-            fy = f(y)
-    return min(((x, fx), (y, fy), known), key=lambda point: point[1])
+            left, right = (new, right) if at < middle[0] else (left, new)
+    return middle
 
 
-def dependent_rows(engine: Engine, t: float, z: np.ndarray, rank: int) -> tuple[int, ...]:
+def _vertex(left: Point, middle: Point, right: Point) -> float:
+    """Where the parabola through the squares of three values is least; NaN if there is none."""
+    (a, fa), (x, fx), (b, fb) = ((t, value * value) for t, value in (left, middle, right))
+    down, up = (x - a) * (fx - fb), (x - b) * (fx - fa)
+    bent = down - up
+    return x - 0.5 * ((x - a) * down - (x - b) * up) / bent if bent != 0.0 else math.nan
+
+
+def dependent_rows(rows: Rows, t: float, z: np.ndarray, rank: int) -> tuple[int, ...]:
     """The rows with a part in the combinations that vanish, beyond those that vanish wherever the rank is full."""
-    rows = _scaled_rows(engine, t, z)
-    left, values, _ = np.linalg.svd(rows, full_matrices=False)
-    vanishing = [k for k in range(min(rank, len(values))) if values[k] < SHARP * values[0]] or [rank - 1]
-    part = np.abs(left[:, vanishing]).max(axis=1)
-    kept = _restraining(engine)
-    return tuple(kept[k] for k in np.flatnonzero(part > SHARE * part.max()))
+    parts = rows.parts(t, z, rank)
+    return tuple(np.flatnonzero(parts > SHARE * parts.max()).tolist())
 
 
-def separation(engine: Engine, t: float, z: np.ndarray, way: float) -> float:
+def separation(rows: Rows, t: float, z: np.ndarray, way: float) -> float:
     """By how much position rows miss the singular position next to z, relative to the `way` of a motion past it.
 
     Along the rows that stay independent z is moved onto the constraints; what is left along the others is zero where
     branches meet, up to the square of the distance, and not zero where the motion turns off before they do.
     """
-    s, size = engine.system, engine.system.nq
-    n, q, u, p = s.count("position"), z[:size].copy(), z[size : engine.size], engine.parameters
-    moving, left = np.sqrt(np.abs(engine.matrices(t, z)[0].diagonal())), np.zeros(0)
-    speed = float(np.linalg.norm(moving * u))
-    for _ in range(SETTLING):
-        M, A = engine.matrices(t, np.concatenate([q, u]))
-        rows, plain = scaled(M, A)[:n], A[:n] / np.where(moving > 0.0, moving, 1.0)
-        length = np.linalg.norm(plain, axis=1)
-        U, values, V = np.linalg.svd(rows, full_matrices=True)
-        kept = int((values > KEPT * values[0]).sum())
-        phi = U.T @ (s.position_residual(t, q, p) / np.where(length > 0.0, length, 1.0))
-        left = phi[kept:]
-        shift = -(V[:kept].T @ (phi[:kept] / values[:kept])) / np.where(moving > 0.0, moving, 1.0)
-        q += s.coordinate_rates(t, q, shift, p) - s.coordinate_rates(t, q, np.zeros(s.nu), p)
-    return float(np.abs(left).max(initial=0.0)) / max(speed * way, 1e-300)
+    return rows.left_over(t, z) / max(rows.speed(t, z) * way, 1e-300)
 
 
 def cubic(t: float, h: float, z: np.ndarray, zdot: np.ndarray, znew: np.ndarray, zdotnew: np.ndarray) -> Path:

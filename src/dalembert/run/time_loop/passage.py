@@ -21,7 +21,7 @@ from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
 from dalembert.run.run_facts import Passage
 from dalembert.run.status import DEPENDENT, MORE, OK
 from dalembert.run.time_loop.advance import conclude
-from dalembert.run.time_loop.collocation import Arc, collocate, interpolate_arc, nothing_to_prepare
+from dalembert.run.time_loop.collocation import ROUND_OFF, Arc, collocate, interpolate_arc, nothing_to_prepare
 from dalembert.run.time_loop.dependence import (
     INDEPENDENT,
     Dependence,
@@ -30,8 +30,8 @@ from dalembert.run.time_loop.dependence import (
     dependent_rows,
     dips,
     find_dependences,
+    rows_of,
     separation,
-    singular_values,
 )
 from dalembert.run.time_loop.singular import KEPT
 
@@ -75,6 +75,7 @@ class Passages:
         self.run, self.engine = run, run.engine
         self.tries, self.looks = 0, 0  # attempts to pass the next position, steps looked at next to the one refused
         self.refused = Refused(-np.inf, 0.0, "", Dependence(-np.inf, ()))
+        self.rows = rows_of(run.engine)
         self._still: Engine | None = None
 
     def treat(self) -> int:
@@ -89,13 +90,13 @@ class Passages:
             if self.looks > PATIENCE:
                 self._note(self.refused.found, self.refused.obstacle)
                 return DEPENDENT
-            if not dips(self.engine, path, begin, t + h):
+            if not dips(self.rows, path, begin, t + h):
                 return self._go_on()
-        fresh = [d for d in find_dependences(self.engine, path, begin, t + AHEAD * reach) if not self._knows(d, reach)]
+        fresh = [d for d in find_dependences(self.rows, path, begin, t + AHEAD * reach) if not self._knows(d, reach)]
         if t == run.begin and fresh and fresh[0].t <= t + BACKWARDS * h:
             return self._leave(fresh[0], reach)
         if any(d.t <= t for d in fresh):
-            for missed in find_dependences(self.engine, path, begin, t):
+            for missed in find_dependences(self.rows, path, begin, t):
                 self._note(missed, self.refused.obstacle or MISSED)
         ahead = next((d for d in fresh if d.t > t + BACKWARDS * h), None)
         if ahead is not None and ahead.t <= t + reach:
@@ -112,7 +113,7 @@ class Passages:
             return DEPENDENT
         if not obstacle and abs(self.refused.t - ahead.t) < self.refused.reach:
             obstacle = self.refused.obstacle
-        if not obstacle and separation(self.engine, ahead.t, path(ahead.t), reach) > ROUGHLY:
+        if not obstacle and separation(self.rows, ahead.t, path(ahead.t), reach) > ROUGHLY:
             obstacle = AVOIDED
         if not obstacle:
             arc, error, found = self._attempt(ahead, reach)
@@ -127,7 +128,7 @@ class Passages:
         if not abs(self.refused.t - ahead.t) < self.refused.reach:
             self.looks = 0
         self.tries, self.refused = 0, Refused(ahead.t, SAME * reach, obstacle, ahead)
-        for crossed in find_dependences(self.engine, path, run.t, run.t + run.clock.taken):  # sharp within the step
+        for crossed in find_dependences(self.rows, path, run.t, run.t + run.clock.taken):  # sharp within the step
             self._note(crossed, obstacle)
         return self._go_on()
 
@@ -174,12 +175,12 @@ class Passages:
     def _has_motion(self, t: float) -> bool:
         """Whether rows of velocities or accelerations are independent at the end of the step at hand."""
         system, z = self.engine.system, self.run.znew
-        values = singular_values(self.engine, t, z)
-        before = singular_values(self.engine, self.run.begin, self.run.first)
+        values = self.rows.values(t, z)
+        before = self.rows.values(self.run.begin, self.run.first)
         rank = int((before > INDEPENDENT).sum())
         if not rank or values[rank - 1] > LOST * before[rank - 1]:
             return True
-        rows = dependent_rows(self.engine, t, z, rank)
+        rows = dependent_rows(self.rows, t, z, rank)
         if max(rows) < system.count("position"):
             return True
         self._note(Dependence(t, rows), NO_MOTION)
@@ -187,8 +188,8 @@ class Passages:
 
     def _is_close(self) -> bool:
         """Whether little is left of the independence that the constraints had at the start."""
-        run, engine = self.run, self.engine
-        now, first = (singular_values(engine, t, z) for t, z in ((run.t, run.z), (run.begin, run.first)))
+        run = self.run
+        now, first = (self.rows.values(t, z) for t, z in ((run.t, run.z), (run.begin, run.first)))
         rank = int((np.maximum(now, first) > INDEPENDENT).sum())
         return bool(now[rank - 1] < CLOSE * first[rank - 1])
 
@@ -215,7 +216,9 @@ class Passages:
     def still(self) -> Engine:
         """The engine that evaluates stages, whatever formulation and drift control the run has."""
         if self._still is None:
-            self._still = Engine(self.engine.system, self.engine.parameters, LagrangeMultipliers(), Projection(1e-14))
+            sizes, first = self._least_sizes(self.engine.size), self.run.first[: self.engine.size]
+            reached = max(ROUND_OFF, 4.0 * np.finfo(float).eps * float((np.abs(first) / sizes).max()))
+            self._still = Engine(self.engine.system, self.engine.parameters, LagrangeMultipliers(), Projection(reached))
             self._still.take_scales(self.engine.scales)
         return self._still
 
@@ -229,26 +232,32 @@ class Passages:
         arc = self._arc(t, z, half, self._taylor(t, z, half), STAGES)
         if arc is None:
             return None, np.inf, found
-        again = find_dependences(self.engine, arc.at, t, t + 2.0 * half)
+        again = find_dependences(self.rows, arc.at, t, t + 2.0 * half)
         if len(again) != 1:  # there is another one in reach, or the arc went another way
             return None, np.inf, found
         if abs(again[0].t - found.t) > CENTRED * half:
             half = again[0].t - t
             arc = self._arc(t, z, half, arc.at, STAGES)
-        if arc is not None and separation(self.engine, again[0].t, arc.at(again[0].t), reach) > EXACTLY:
+        if arc is not None and separation(self.rows, again[0].t, arc.at(again[0].t), reach) > EXACTLY:
             return None, np.nan, found
         error, allowed = self._judged(arc)
         return (arc if error <= allowed else None), error, again[0]
 
     def _judged(self, arc: Arc | None) -> tuple[float, float]:
         """The error of an arc, by another one with two stages fewer, and the one allowed."""
-        tolerance = max(self.run.method.rtol or 0.0, FINEST) if self.run.clock.adaptive else FIXED
+        tolerance = self.tolerance
         allowed = min(STRICT ** (1 + self.tries) * tolerance, max(LOOSE, STRICT * tolerance))
         fewer = arc and self._arc(arc.t, arc.z, 0.5 * arc.length, arc.at, len(arc.coefficients) - 2)
         return (self._gap(arc, fewer) if arc is not None and fewer is not None else np.inf), allowed
 
+    @property
+    def tolerance(self) -> float:
+        """The relative error of a step."""
+        return max(self.run.method.rtol or 0.0, FINEST) if self.run.clock.adaptive else FIXED
+
     def _arc(self, t: float, z: np.ndarray, half: float, guess: Path, stages: int) -> Arc | None:
-        return collocate(self.still.rates, self._moved, guess, t, z, 2.0 * half, stages, self._sizes(z))
+        sizes = self._sizes(z)
+        return collocate(self.still.rates, self._moved, guess, t, z, 2.0 * half, stages, sizes, self.tolerance)
 
     def _gap(self, arc: Arc, fewer: Arc) -> float:
         """The largest difference of two arcs over the same time, relative to the size of each variable."""
@@ -259,9 +268,12 @@ class Passages:
 
     def _sizes(self, z: np.ndarray) -> np.ndarray:
         """The size of each variable in a state, (nz,): what it is there, at least a part of its size in the run."""
+        return SMALL * self._least_sizes(len(z)) + np.abs(z)
+
+    def _least_sizes(self, count: int) -> np.ndarray:
+        """Sizes of the first variables in the run."""
         scales = self.engine.scales
-        least = np.ones(len(z)) if scales is None else scales.values[: len(z)]
-        return SMALL * least + np.abs(z)
+        return np.ones(count) if scales is None else scales.values[:count]
 
     def _taylor(self, t: float, z: np.ndarray, half: float) -> Path:
         """States ahead by the rates at z and their change behind it."""

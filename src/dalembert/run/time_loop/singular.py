@@ -20,7 +20,7 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8
 from dalembert.native.types import Record, floats, ints
 from dalembert.run.evaluate import rates
-from dalembert.solve.solver import call_factor
+from dalembert.solve.solver import call_factor, call_judge
 
 STEEP = 0.4  # a quality that falls to this part within one step may have landed next to a zero
 KEPT, FORGET = 0.7, 0.9  # of the longest step: next to a singular position round-off makes steps shorter
@@ -69,6 +69,7 @@ def _quality_at(plan, mem, s, t, h, z, zdot, znew, zdotnew):
         mem[plan.xq + i] = z[i] + s * (rise + r * bent)
     call_kernel(plan.dynamics, mem, plan.x, plan.out)
     call_factor(plan.factor_metric, (plan, mem, plan.nc))
+    call_judge(plan.judge, (plan, mem, plan.nc))
     return mem[plan.quality]
 
 
@@ -85,13 +86,9 @@ def _dips(plan, mem, first, last, t, h, z, zdot, znew, zdotnew):
 
 @jit(i8(Plan, Floats, i8, f8, f8, f8, Floats, Floats, Floats, Floats))
 def is_suspect(plan, mem, where, t, h, t_new, z, zdot, znew, zdotnew):
-    """Whether constraints may become dependent in or behind an accepted step; rates at its end were the last.
-
-    Systems that are solved over their nonzeros are followed, not looked at: that takes dense matrices.
-    """
-    if plan.pattern != 0:
-        return 0
+    """Whether constraints may become dependent in or behind an accepted step; rates at its end were the last."""
     c = conditioning(where)
+    call_judge(plan.judge, (plan, mem, plan.nc))
     there = mem[plan.quality]
     fall, rise, reach = c.before - c.now, there - c.now, c.reach * max(h, KEPT * c.longest)
     low, left = not min(c.now, there) > c.floor, c.now * h < c.length * rise
@@ -104,6 +101,7 @@ def is_suspect(plan, mem, where, t, h, t_new, z, zdot, znew, zdotnew):
     if _dips(plan, mem, -c.length if left else 0.0, reach, t, h, z, zdot, znew, zdotnew):
         return 1
     rates(plan, mem, t_new, znew, zdotnew)
+    call_judge(plan.judge, (plan, mem, plan.nc))
     plan.nfev -= 1
     return 0
 
@@ -127,8 +125,10 @@ def gauge(plan, mem, where, t, h, z, zdot, spare, unused):
     for i in range(z.size):
         spare[i] = z[i] - back * zdot[i]
     rates(plan, mem, t - back, spare, unused)
+    call_judge(plan.judge, (plan, mem, plan.nc))
     c.before, c.length, c.judged = mem[plan.quality], back, 0
     rates(plan, mem, t, z, unused)
+    call_judge(plan.judge, (plan, mem, plan.nc))
     plan.nfev -= 2
     c.now = mem[plan.quality]
     if not c.now > c.worst:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.run.run_facts import Passage
-from dalembert.run.time_loop.dependence import Path, cubic, find_dependences
+from dalembert.run.time_loop.dependence import Path, cubic, find_dependences, rows_of
 from dalembert.run.time_loop.singular import FLOOR, STEEP
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Unpassed:
         self.engine, self.name, self.t, self.z = engine, name, t, z
         self.zdot, self.length = engine.rates(t, z), 0.0
         self.before = self.now = self._quality()
-        self.floor = FLOOR
+        self.floor, self.rows = FLOOR, rows_of(engine)
 
     def _quality(self) -> float:
         return float(self.engine.mem[self.engine.plan.quality])
@@ -52,7 +52,7 @@ class Unpassed:
 
     def _look(self, path: Path, begin: float, end: float, h: float) -> None:
         names = self.engine.system.constraint_names
-        for found in find_dependences(self.engine, path, begin, end):
+        for found in find_dependences(self.rows, path, begin, end):
             if not any(abs(passage.t - found.t) < SAME * h for passage in self.engine.passages[-2:]):
                 why = f"{self.name} cannot pass it by a step of another method"
                 self.engine.passages.append(Passage(found.t, found.names(names), np.nan, why))

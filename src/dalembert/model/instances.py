@@ -1,0 +1,85 @@
+"""Expressions of a kind, stated once: a `Template` in symbols, and instances that put arguments in their place.
+
+SymPy takes milliseconds for the rows of one joint. A model of thousands of joints has few kinds of them: the rows of a
+kind are written out once, and a joint is the arguments. An `Instance` is a SymPy expression whose parts are its
+arguments; `explicit` writes it out when somebody wants to read it, and lowering puts the arguments into the graph of
+the template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Self
+
+import sympy as sp
+
+MANY = 16  # bodies from which on those that follow are instances
+
+
+class Template:
+    """Expressions in symbols; `label`, the text of the key, tells one template from another."""
+
+    def __init__(self, key: Hashable, symbols: Sequence[sp.Symbol], expressions: Sequence[sp.Expr]) -> None:
+        self.label, self.symbols, self.expressions = str(key), tuple(symbols), tuple(expressions)
+
+    def fill(self, arguments: Sequence[sp.Expr]) -> tuple[sp.Expr, ...]:
+        """The expressions with arguments in the place of the symbols, in their order; numbers stay what they are."""
+        return tuple(e if e.is_Number else Instance(self, k, arguments) for k, e in enumerate(self.expressions))
+
+
+class Instance(sp.Expr):
+    """Expression `index` of a template with arguments in the place of its symbols."""
+
+    __slots__ = ("index", "template")
+    is_commutative = True
+    template: Template
+    index: int
+
+    def __new__(cls, template: Template, index: int, arguments: Sequence[sp.Expr]) -> Self:
+        """An instance; nothing is written out."""
+        new = sp.Expr.__new__(cls, *arguments)
+        new.template, new.index = template, index
+        return new
+
+    def __reduce_ex__(self, _: Any) -> tuple[Any, ...]:
+        return Instance, (self.template, self.index, self.args)
+
+    def _hashable_content(self) -> tuple[Any, ...]:
+        return (self.template.label, self.index, *self.args)
+
+    @property
+    def func(self) -> Callable[..., Instance]:
+        """What makes an instance of the same expression of other arguments."""
+        return lambda *arguments: Instance(self.template, self.index, arguments)
+
+    @property
+    def explicit(self) -> sp.Expr:
+        """The expression written out."""
+        values = dict(zip(self.template.symbols, map(explicit, self.args), strict=True))
+        return self.template.expressions[self.index].xreplace(values)
+
+    def doit(self, **_: Any) -> sp.Expr:
+        """The expression written out, as SymPy calls it."""
+        return self.explicit
+
+    def _eval_derivative(self, symbol: sp.Basic) -> sp.Expr:
+        return self.explicit.diff(symbol)
+
+    def _sympystr(self, printer: Any) -> str:
+        return printer.doprint(self.explicit)
+
+    def _latex(self, printer: Any) -> str:
+        return printer.doprint(self.explicit)
+
+
+def explicit(expression: sp.Expr) -> sp.Expr:
+    """An expression as it is, an instance written out."""
+    return expression.explicit if isinstance(expression, Instance) else expression
+
+
+def _difference() -> Template:
+    a, b = symbols = sp.symbols("a b")
+    return Template("difference", symbols, [a - b])
+
+
+DIFFERENCE = _difference()

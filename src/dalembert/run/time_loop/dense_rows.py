@@ -1,0 +1,72 @@
+"""How independent the rows of constraints are at a state, by singular value decompositions of dense matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.equations.laws import Algebraic
+from dalembert.run.formulations.choice import scaled
+
+if TYPE_CHECKING:
+    from dalembert.run.engine import Engine
+
+KEPT, SETTLING = 1e-2, 4  # of the singular values: rows that stay independent; Newton steps along them
+VANISHING = 0.05  # of the largest singular value
+
+
+class DenseRows:
+    """The rows that restrain motions: not laws of reactions, nor conditions that others imply."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, s = engine, engine.system
+        self.restraining = [k for k, row in enumerate(s.rows) if k not in s.implied and not _is_law(row)]
+
+    def _scaled(self, t: float, z: np.ndarray) -> np.ndarray:
+        """The rows with unit length in the mass metric."""
+        M, A = self._engine.matrices(t, z)
+        return scaled(M, A[self.restraining])
+
+    def values(self, t: float, z: np.ndarray) -> np.ndarray:
+        """The singular values of the rows with unit length in the mass metric, largest first, (nc,)."""
+        rows = self._scaled(t, z)
+        values = np.zeros(len(rows))
+        found = np.linalg.svd(rows, compute_uv=False) if np.isfinite(rows).all() else values[:0]
+        values[: len(found)] = found
+        return values
+
+    def parts(self, t: float, z: np.ndarray, rank: int) -> np.ndarray:
+        """The part (nc,) of each constraint in the combinations that vanish, beyond those that vanish everywhere."""
+        left, values, _ = np.linalg.svd(self._scaled(t, z), full_matrices=False)
+        vanishing = [k for k in range(min(rank, len(values))) if values[k] < VANISHING * values[0]] or [rank - 1]
+        parts = np.zeros(self._engine.system.nc)
+        parts[self.restraining] = np.abs(left[:, vanishing]).max(axis=1)
+        return parts
+
+    def left_over(self, t: float, z: np.ndarray) -> float:
+        """What is left of position rows, in the units of `values`, when z is moved onto those that stay independent."""
+        engine, s, size = self._engine, self._engine.system, self._engine.system.nq
+        n, q, u, p = s.count("position"), z[:size].copy(), z[size : engine.size], engine.parameters
+        moving, left = np.sqrt(np.abs(engine.matrices(t, z)[0].diagonal())), np.zeros(0)
+        for _ in range(SETTLING):
+            M, A = engine.matrices(t, np.concatenate([q, u]))
+            rows, plain = scaled(M, A)[:n], A[:n] / np.where(moving > 0.0, moving, 1.0)
+            length = np.linalg.norm(plain, axis=1)
+            U, values, V = np.linalg.svd(rows, full_matrices=True)
+            kept = int((values > KEPT * values[0]).sum())
+            phi = U.T @ (s.position_residual(t, q, p) / np.where(length > 0.0, length, 1.0))
+            left = phi[kept:]
+            shift = -(V[:kept].T @ (phi[:kept] / values[:kept])) / np.where(moving > 0.0, moving, 1.0)
+            q += s.evaluate("displacement", t, q, shift, p)
+        return float(np.abs(left).max(initial=0.0))
+
+    def speed(self, t: float, z: np.ndarray) -> float:
+        """The length of the speeds in the mass metric."""
+        engine = self._engine
+        masses = np.abs(engine.matrices(t, z)[0].diagonal())
+        return float(np.linalg.norm(np.sqrt(masses) * z[engine.system.nq : engine.size]))
+
+
+def _is_law(row: object) -> bool:
+    return isinstance(getattr(row, "law", None), Algebraic)

@@ -1,0 +1,78 @@
+"""Products with dense M, A and W: what is left of the equations of motion, and the power of reactions."""
+
+from __future__ import annotations
+
+import math
+
+from dalembert.native.jit import jit
+from dalembert.native.plan import Floats, Plan, f8, i8
+from dalembert.solve.solver import Products
+
+
+@jit(f8(Plan, Floats))
+def dense_power(plan, mem):
+    """u . W^T la at the speeds in x and the multipliers found."""
+    nu, la, W, power = plan.nu, plan.multiplier, plan.direction, 0.0
+    for i in range(nu):
+        reaction = 0.0
+        for k in range(plan.nc):
+            reaction += mem[la + k] * mem[W + k * nu + i]
+        power += reaction * mem[plan.xu + i]
+    return power
+
+
+@jit(i8(Plan))
+def exerted(plan):
+    """Where the solve with laws leaves E (nu)."""
+    n, nu, nc, na = plan.unknowns, plan.nu, plan.nc, plan.nc - plan.np - plan.nv
+    return plan.iteration_out + n * (n + 1) + nu + nc + na * (2 * nu + 1)
+
+
+@jit(f8(Plan, Floats))
+def dense_balance(plan, mem):
+    """Largest entry of M u' - f - W^T la relative to the largest sum of |terms|: how well the solve was done.
+
+    Entries are multiplied by the sizes of their speeds, so that forces and torques can be compared. NaN if a term is
+    not a number.
+    """
+    nu, nc = plan.nu, plan.nc
+    M, f, W, ud, la = plan.mass, plan.force, plan.direction, plan.udot, plan.multiplier
+    worst, scale = 0.0, 1e-300
+    for i in range(nu if plan.iteration else 0):  # f has E in it, and the two may cancel
+        scale = max(scale, abs(mem[exerted(plan) + i]) * mem[plan.sizes + plan.nq + i])
+    for i in range(nu):
+        size = mem[plan.sizes + plan.nq + i]
+        total, terms = -mem[f + i], abs(mem[f + i])
+        for j in range(nu):
+            term = mem[M + i * nu + j] * mem[ud + j]
+            total += term
+            terms += abs(term)
+        for k in range(nc):
+            term = mem[W + k * nu + i] * mem[la + k]
+            total -= term
+            terms += abs(term)
+        scale = max(scale, terms * size)
+        if abs(total) * size > worst or math.isnan(total):
+            worst = abs(total) * size
+    return worst / scale
+
+
+@jit(f8(Plan, Floats, i8, f8))
+def dense_row_residual(plan, mem, k, size):
+    """(A u' - b)_k relative to the sum of |terms| if every acceleration is `size` times the size of its speed."""
+    nu, A, ud, b = plan.nu, plan.jacobian, plan.udot, mem[plan.bias + k]
+    total, scale = -b, 0.0
+    for i in range(nu):
+        a = mem[A + k * nu + i]
+        total += a * mem[ud + i]
+        scale += abs(a) * mem[plan.sizes + plan.nq + i]
+    return total / max(scale * size + abs(b), 1e-300)
+
+
+@jit(i8(Plan, Floats, i8))
+def leave_judged(_plan, _mem, _rows):
+    """Pivots chosen by size tell the condition: it is there."""
+    return 0
+
+
+DENSE_PRODUCTS = Products(dense_power, dense_balance, dense_row_residual)

@@ -1,0 +1,124 @@
+"""Bodies and joints beyond the first few are instances of their kind: the same equations, written out when asked."""
+
+import pickle
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import dalembert as da
+from dalembert.model import declarations, instances, joints, rates
+from dalembert.model.instances import Instance, explicit
+from dalembert.model.time_symbols import function_of_time
+
+KINDS = ("revolute", "prismatic", "cylindrical", "spherical", "universal", "planar", "fixed", "point_on_line")
+
+
+def chain(n, kind="revolute", *, planar=False):
+    """n bodies, each joined to the one before; places and axes that differ from joint to joint."""
+    model = da.Model("chain")
+    model.gravity([0, -9.81] if planar else [0, 0, -9.81])
+    last, end = model.ground, [0.0, 0.0] if planar else [0.0, 0.0, 0.0]
+    slides = kind in ("prismatic", "point_on_line")
+    for k in range(n):
+        body = model.body(f"B{k}", mass=1.0 + 0.1 * k, inertia=0.01 if planar else [0.01, 0.02, 0.02])
+        tilt = {"axis": [1.0, 0.1 * k]} if slides else {}
+        axis = tilt if planar else {"axis": [0.1 * k, 1.0, 0.2]}
+        start = [-0.1, 0.02 * k] if planar else [-0.1, 0.02 * k, 0.0]
+        getattr(model.joints, kind)(f"J{k}", model.marker(last, end, **axis), model.marker(body, start, **axis))
+        last, end = body, [0.1, 0.0] if planar else [0.1, 0.0, 0.03 * k]
+    return model
+
+
+def rows(model):
+    """Constraints, kinematics and invariants written out."""
+    s = model.statement
+    invariants = [explicit(e) for _, e in s.invariants]
+    return [c.expression for c in s.constraints] + [explicit(e) for e in s.kinematics] + invariants
+
+
+def numbers(expressions, model):
+    """Values of expressions at one state, the same for equal models."""
+    s, rng = model.statement, np.random.default_rng(5)
+    symbols = [*s.coordinates, *s.speeds, *(q.diff(model.t) for q in s.coordinates)]
+    values = dict(zip(symbols[::-1], rng.uniform(0.2, 1.0, len(symbols)), strict=True))  # rates first
+    return np.array([float(e.xreplace(values)) for e in expressions])
+
+
+@pytest.mark.parametrize(
+    ("kind", "planar"),
+    [(kind, False) for kind in KINDS] + [(k, True) for k in ("revolute", "prismatic", "fixed", "point_on_line")],
+)
+def test_instances_are_the_rows_that_would_be_written_out(monkeypatch, kind, planar):
+    n = instances.MANY + 3
+    quick = chain(n, kind, planar=planar)
+    assert any(isinstance(c.stated, Instance) for c in quick.statement.constraints)
+    for module in (declarations, joints, rates):
+        monkeypatch.setattr(module, "MANY", 10**9)
+    slow = chain(n, kind, planar=planar)
+    assert not any(isinstance(c.stated, Instance) for c in slow.statement.constraints)
+    found, expected = (numbers(rows(model), model) for model in (quick, slow))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)  # terms of order 1, some tens of roundings
+
+
+@pytest.mark.parametrize("kind", ["revolute", "fixed"])
+def test_joints_of_instances_exert_what_written_out_ones_do(monkeypatch, kind):
+    n = instances.MANY + 2
+    pushes = []
+    for many in (instances.MANY, 10**9):
+        for module in (declarations, joints, rates):
+            monkeypatch.setattr(module, "MANY", many)
+        model = chain(n, kind)
+        entries = [e for joint in model.statement.joints for v in (*joint.forces, *joint.torques) for e in v]
+        pushes.append(numbers([explicit(e) for e in entries], model))
+    np.testing.assert_allclose(pushes[0], pushes[1], rtol=0, atol=1e-13)
+
+
+def test_systems_of_instances_have_the_same_accelerations(monkeypatch):
+    n, found = instances.MANY + 4, []
+    for many in (instances.MANY, 10**9):
+        for module in (declarations, joints, rates):
+            monkeypatch.setattr(module, "MANY", many)
+        system = chain(n, planar=True).compile()
+        q = {f"B{k}_x": 0.2 * k + 0.1 for k in range(n)}
+        state = system.initial(guess=q)
+        found.append(state.udot)
+    assert np.abs(found[0]).max() > 1.0
+    # Both start from states that hold to 1e-12, and the chain's conditioning is a few hundred.
+    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-8)
+
+
+def test_an_instance_reads_derives_and_pickles_like_what_it_stands_for():
+    model = chain(instances.MANY + 2, planar=True)
+    row = model.statement.constraints[-1]
+    x = model.statement.coordinates[-1]
+    assert isinstance(row.stated, Instance)
+    assert str(row.stated) == str(row.expression)
+    assert row.stated.diff(x) == row.expression.diff(x)
+    assert row.stated.free_symbols == row.expression.free_symbols
+    moved = row.stated.xreplace({x: x + 1})
+    assert sp.expand(moved.doit() - row.expression.xreplace({x: x + 1})) == 0
+    again = Instance(row.stated.template, row.stated.index, row.stated.args)
+    assert again == row.stated
+    assert hash(again) == hash(row.stated)
+    a, b = sp.symbols("a b")
+    plain = instances.DIFFERENCE.fill((a, b))[0]
+    assert pickle.loads(pickle.dumps(plain)) == plain
+
+
+def test_functions_of_time_are_those_of_sympy():
+    quick, plain = function_of_time("wheel"), sp.Function("wheel")(sp.Symbol("t"))
+    assert quick == plain
+    assert plain == quick
+    assert hash(quick) == hash(plain)
+    assert quick.func == plain.func
+    assert quick.diff() == plain.diff()
+    assert quick - plain == 0
+    assert sp.srepr(quick) == sp.srepr(plain)
+    assert quick.assumptions0 == plain.assumptions0
+
+
+def test_equations_of_many_bodies_can_still_be_read():
+    model = chain(instances.MANY + 1, planar=True)
+    assert "J16[0]" in model._repr_html_()
+    assert not any(isinstance(e, Instance) for e in rows(model))
