@@ -31,7 +31,10 @@ def equation_residuals(source: Source, scales: Scales | None = None) -> tuple[np
     with np.errstate(invalid="ignore", over="ignore"):  # a run that failed may end in numbers that are not finite
         large = np.maximum((np.abs(udot) / scales.u).max(axis=-1, initial=0.0), scales.rate)
         most = (np.abs(A) @ scales.u) * large[..., None] + np.abs(b)
-        acceleration = ((A @ udot[..., None])[..., 0] - b) / np.maximum(most, TINY)
+        least = np.full(s.nc, TINY)
+        if s.algebraic:  # laws may hold terms without accelerations, which cancel in b
+            least[len(scales.velocity) :] = 1.0
+        acceleration = ((A @ udot[..., None])[..., 0] - b) / np.maximum(most, least)
         pushes = np.swapaxes(W * la[..., None], -1, -2)
         terms = np.concatenate([M * udot[..., None, :], -pushes, -f[..., None]], axis=-1)
         if s.algebraic:  # what unknowns exert nonlinearly is in no row of W

@@ -59,14 +59,18 @@ def dense_balance(plan, mem):
 
 @jit(f8(Plan, Floats, i8, f8))
 def dense_row_residual(plan, mem, k, size):
-    """(A u' - b)_k relative to the sum of |terms| if every acceleration is `size` times the size of its speed."""
+    """(A u' - b)_k relative to the sum of |terms| if every acceleration is `size` times the size of its speed.
+
+    Laws may hold terms without accelerations, which cancel in b: theirs is relative to 1 at least.
+    """
+    least = 1.0 if plan.iteration and k >= plan.np + plan.nv else 1e-300
     nu, A, ud, b = plan.nu, plan.jacobian, plan.udot, mem[plan.bias + k]
     total, scale = -b, 0.0
     for i in range(nu):
         a = mem[A + k * nu + i]
         total += a * mem[ud + i]
         scale += abs(a) * mem[plan.sizes + plan.nq + i]
-    return total / max(scale * size + abs(b), 1e-300)
+    return total / max(scale * size + abs(b), least)
 
 
 @jit(i8(Plan, Floats, i8))
