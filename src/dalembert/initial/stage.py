@@ -103,13 +103,13 @@ class Stage:
 
     def workspace(self, lay_out: Callable[[int, int, int, int], Any]) -> Any:
         """A workspace of its own for a descent, laid out once: kernel, places, freedom and rows are there."""
-        m, plans = len(self.pick), self.level.plans
-        if m not in plans:
-            plans[m] = lay_out(len(self.target), m, len(self.level.rows), self.level.kernel.n_in)
-        work = plans[m].copied()
-        work.plan.kernel, work.plan.bounded = self.level.kernel.address, int(self.bounded)
-        work.ints[:] = np.concatenate([self.level.place, self.free, self.level.turns, self.pick])
-        return work
+        level, plans, key = self.level, self.level.plans, (self.free.tobytes(), self.pick.tobytes(), self.bounded)
+        if key not in plans:
+            made = lay_out(len(self.target), len(self.pick), len(level.rows), level.kernel.n_in)
+            made.plan.kernel, made.plan.bounded = level.kernel.address, int(self.bounded)
+            made.ints[:] = np.concatenate([level.place, self.free, level.turns, self.pick])
+            plans[key] = made
+        return plans[key].copied()
 
     def at(self, point: np.ndarray) -> Found:
         """Residuals and gradients at a point, nothing moved."""

@@ -52,12 +52,13 @@ class Scales(NamedTuple):
     @property
     def position(self) -> np.ndarray:
         """Sizes of phi, (np,)."""
-        return self.rows[: self.n_p]
+        first = self.nq + self.nu + 1
+        return self.values[first : first + self.n_p]
 
     @property
     def velocity(self) -> np.ndarray:
         """Sizes of psi, (np + nv,)."""
-        return self.rows[self.n_p :]
+        return self.values[self.nq + self.nu + 1 + self.n_p : -1]
 
     @property
     def energy(self) -> float:
