@@ -52,8 +52,9 @@ docs: .venv/docs    ## build the site in docs/_build/html, examples executed, wa
 bench: .venv/ready    ## measure; writes benchmarks/RESULTS.md
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
-bench-peers: .venv/peers    ## measure beside other packages (optional group `peers`); writes benchmarks/peers/RESULTS.md
+bench-peers: .venv/peers    ## measure beside other packages (optional group `peers`); writes benchmarks/peers/RESULTS.md and LARGE.md
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.peers
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.peers.large
 
 clean:    ## remove what the other verbs made
 	rm -rf docs/_build docs/_static docs/gallery docs/sg_execution_times.rst

@@ -1,170 +1,136 @@
-"""`python -m benchmarks.peers.large [N ...]`: N-four-bars of many loops beside other packages, one thread each.
+"""`python -m benchmarks.peers.large`: mechanisms of many parts beside other packages, one thread each.
 
-Seconds of processor time per simulated second, at the loosest setting whose error of the first joint after one second
-is at most ERROR; where none is, the best error reached within the time allowed. Peers come with the extra `peers`; set
-OMP_NUM_THREADS=1.
+Processor seconds per simulated second at the least effort found whose error at the end is at most ERROR; where
+none is, the best error reached within the time allowed. Steps are doubled (or tolerances lowered) until the error is
+met, or made fewer while it stays met; then the effort in between is tried. Writes LARGE.md beside this file and the
+plot of cost against N into docs/images. Peers come with the extra `peers`; set OMP_NUM_THREADS=1.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import math
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
-from benchmarks.peers.route import installed, steps, tolerances
+from benchmarks.peers.large_cases import FOUR_BAR, NET, ROPE, LargeCase, Solve
+from benchmarks.peers.large_results import ERROR, LargeRoute, LargeRun, Measured, markdown, plot
+from benchmarks.peers.route import installed
 
-import dalembert as da
-from dalembert.problems.n_four_bar import GRAVITY, LENGTH, SPEED, n_four_bar
-
-ERROR, PATIENCE = 1e-6, 60.0  # seconds of a route after which no tighter setting is tried
-SIZES = (40, 160, 1000)
-Solve = Callable[[float], float]  # setting -> x of the first joint after one second
-
-
-@dataclass(frozen=True)
-class LargeRoute:
-    """A way to the motion of n four-bars: `prepare(n)` gives `solve`; settings from loose to tight."""
-
-    name: str
-    packages: tuple[str, ...]
-    prepare: Callable[[int], Solve]
-    settings: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Processor seconds of one simulated second, its error and the setting."""
-
-    seconds: float
-    error: float
-    setting: float
-
-
-def _own(n: int) -> Solve:
-    problem = n_four_bar(n)
-    system = problem.system()
-    state = problem.state(system)
-
-    def solve(rtol: float) -> float:
-        integrator = da.DOP853(rtol=rtol, atol=rtol)
-        return float(system.simulate(state, 1.0, t_eval=[1.0], integrator=integrator)["x0"][-1])
-
-    solve(1e-3)  # kernels are compiled once
-    return solve
-
-
-def _superlu(n: int) -> Solve:
-    """CasADi evaluates A and b, SciPy's SuperLU solves the saddle matrix, SciPy's DOP853 integrates."""
-    import casadi as ca
-    from scipy.integrate import solve_ivp
-    from scipy.sparse import bmat, csc_matrix
-    from scipy.sparse.linalg import splu
-
-    size = 2 * (n + 1)
-    q, u = ca.SX.sym("q", size), ca.SX.sym("u", size)
-    x, y, vx, vy = (v[start::2] for v in (q, u) for start in (0, 1))
-    phi = ca.vertcat((x - LENGTH * ca.DM(range(n + 1))) ** 2 + y**2, (x[1:] - x[:-1]) ** 2 + (y[1:] - y[:-1]) ** 2)
-    squares = vx**2 + vy**2
-    kinetic = (ca.sum1(squares) + ca.sum1(squares[1:] + squares[:-1] + vx[1:] * vx[:-1] + vy[1:] * vy[:-1])) / 6
-    A = ca.jacobian(phi, q)
-    M = ca.Function("M", [], [ca.hessian(kinetic, u)[0]])()["o0"].sparse()
-    weight = -GRAVITY * (ca.sum1(y) / 2 + ca.sum1(y[1:] + y[:-1]) / 2)
-    f = np.array(ca.Function("f", [], [ca.gradient(weight, q)])()["o0"]).ravel()
-    rows = ca.Function("rows", [q, u], [A, -ca.jtimes(A @ u, q, u)])
-
-    def rates(_t: float, z: np.ndarray) -> np.ndarray:
-        J, b = rows(z[:size], z[size:])
-        J = csc_matrix(J.sparse())
-        udot = splu(bmat([[M, J.T], [J, None]], format="csc")).solve(np.concatenate([f, np.array(b).ravel()]))[:size]
-        return np.concatenate([z[size:], udot])
-
-    start = np.zeros(2 * size)
-    start[0:size:2], start[1:size:2], start[size::2] = LENGTH * np.arange(n + 1), LENGTH, SPEED
-    return lambda rtol: float(solve_ivp(rates, (0.0, 1.0), start, "DOP853", rtol=rtol, atol=rtol).y[0, -1])
-
-
-def _mujoco(n: int) -> Solve:
-    """Cranks as hinges, couplers on them, loops closed by `connect` as stiff as the step allows."""
-    import mujoco
-
-    inertia = " ".join([repr(LENGTH**2 / 12)] * 3)
-    mass = f'mass="1" diaginertia="{inertia}"'
-    bodies = "".join(
-        f'<body pos="{k * LENGTH!r} 0 0"><joint type="hinge" axis="0 0 1"/>'
-        f'<inertial pos="0 {LENGTH / 2!r} 0" {mass}/><site name="e{k}" pos="0 {LENGTH!r} 0"/>'
-        + (
-            f'<body pos="0 {LENGTH!r} 0"><joint type="hinge" axis="0 0 1"/><inertial pos="{LENGTH / 2!r} 0 0" {mass}/>'
-            f'<site name="c{k}" pos="{LENGTH!r} 0 0"/></body>'
-            if k < n
-            else ""
-        )
-        + "</body>"
-        for k in range(n + 1)
-    )
-
-    def solve(h: float) -> float:
-        stiff = f'solref="{2 * h!r} 1" solimp="0.9999 0.9999 0.001 0.5 2"'
-        equality = "".join(f'<connect site1="c{k}" site2="e{k + 1}" {stiff}/>' for k in range(n))
-        model = mujoco.MjModel.from_xml_string(
-            f'<mujoco><compiler angle="radian"/><option timestep="{h!r}" integrator="RK4" gravity="0 {-GRAVITY!r} 0" '
-            'tolerance="1e-14" iterations="2" solver="Newton" jacobian="sparse"><flag contact="disable"/></option>'
-            f'<size memory="500M"/><worldbody>{bodies}</worldbody><equality>{equality}</equality></mujoco>'
-        )
-        data = mujoco.MjData(model)
-        for k in range(n + 1):  # joints in the order of the bodies: crank, coupler, crank, ...
-            data.qvel[2 * k] = -SPEED / LENGTH
-            if k < n:
-                data.qvel[2 * k + 1] = SPEED / LENGTH
-        mujoco.mj_step(model, data, nstep=round(1.0 / h))
-        return -LENGTH * math.sin(data.qpos[0])
-
-    return solve
-
+PATIENCE, SHORT, REPEATS = 8.0, 2.0, 3  # seconds of a search; runs below SHORT seconds are repeated
+BRIEF = 0.05  # seconds of further repeats, for runs far shorter than that
+FEWEST, MOST = 4.0, 1e12  # efforts
+PASSAGE = "one singular position passed"
+CASES = (
+    *(LargeCase(FOUR_BAR, n, 0.5) for n in (10, 40, 160, 1000, 10_000)),
+    *(LargeCase(FOUR_BAR, n, 1.0, PASSAGE) for n in (10, 40, 160, 1000, 10_000)),
+    LargeCase(ROPE, 400, 0.1),
+    LargeCase(NET, 30, 0.2),
+)
+OURS_ALONE = 5000  # four-bars from which on peers would take minutes
 
 ROUTES = (
-    LargeRoute("dalembert", (), _own, tolerances(1e-5, 1e-9)),
-    LargeRoute("CasADi + SuperLU, SciPy's DOP853", ("casadi",), _superlu, tolerances(1e-4, 1e-9)),
-    LargeRoute("MuJoCo RK4, stiff constraints", ("mujoco",), _mujoco, steps(1.0 / 250, 10)),
+    LargeRoute("dalembert", "dalembert", "benchmarks.peers.large_own", 1e4, 10.0),
+    LargeRoute("CasADi + SuperLU, SciPy's DOP853", "casadi", "benchmarks.peers.large_casadi", 1e4, 10.0),
+    LargeRoute("MuJoCo RK4, stiff constraints", "mujoco", "benchmarks.peers.large_mujoco", 128.0, 2.0),
+    LargeRoute("Exudyn, generalised-alpha, index 3", "exudyn", "benchmarks.peers.large_exudyn", 256.0, 2.0),
 )
 
 
-def measure(route: LargeRoute, n: int) -> Measured:
-    """The cheapest run that is accurate enough, else the most accurate one; NaN if none went through."""
-    wanted = float((n_four_bar(n).exact or _no_answer)(np.array([1.0]))["x0"][0])
-    solve, best, begin = route.prepare(n), Measured(math.nan, math.inf, math.nan), time.process_time()
-    for setting in route.settings:
-        first = time.process_time()
-        try:
-            error = abs(solve(setting) - wanted)
-        except (RuntimeError, ValueError):
-            continue
-        seconds = time.process_time() - first
-        if error < best.error:
-            best = Measured(seconds, error, setting)
-        if error <= ERROR or time.process_time() - begin > PATIENCE:
-            break
+def measure(case: LargeCase, route: LargeRoute) -> Measured:
+    """The cheapest run that is accurate enough, repeated; else the most accurate one."""
+    solve = importlib.import_module(route.module).prepare(case)
+    runs, failures = list[LargeRun](), list[str]()
+    begin = time.process_time()
+
+    def attempt(effort: float) -> bool:
+        run = _timed(case, solve, effort)
+        if isinstance(run, str):
+            failures.append(f"{run}, effort {effort:.3g}")
+            return False
+        runs.append(run)
+        return run.error <= ERROR
+
+    effort = route.first
+    if attempt(effort):
+        while effort > FEWEST and attempt(effort / route.factor):
+            effort /= route.factor
+    else:
+        effort *= route.factor
+        while not attempt(effort) and time.process_time() - begin < PATIENCE and effort < MOST:
+            effort *= route.factor
+    met = any(run.error <= ERROR for run in runs)
+    if runs and failures and not met:  # longer steps than those that failed
+        effort = runs[-1].effort * route.factor
+    if met or failures:
+        attempt(effort / math.sqrt(route.factor))
+    nearest = min(runs, key=lambda run: run.error, default=None)
+    if nearest is None or nearest.error > ERROR:
+        return Measured(case, route, nearest, "; ".join(failures[:1]))
+    best = min((run for run in runs if run.error <= ERROR), key=lambda run: run.seconds)
+    return Measured(case, route, _repeated(case, solve, best), "")
+
+
+def _timed(case: LargeCase, solve: Solve, effort: float) -> LargeRun | str:
+    """A run, or the reason why there is none."""
+    begin = time.process_time()
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            positions = solve(effort)
+    except Exception as error:  # noqa: BLE001 - one run of a peer that fails must not cost the others
+        return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return LargeRun(effort, time.process_time() - begin, case.error(positions))
+
+
+def _repeated(case: LargeCase, solve: Solve, best: LargeRun) -> LargeRun:
+    wanted = REPEATS + int(BRIEF / best.seconds) if best.seconds < SHORT else 1
+    while best.repeats < wanted:
+        again = _timed(case, solve, best.effort)
+        if isinstance(again, LargeRun):
+            best.seconds = min(best.seconds, again.seconds)
+        best.repeats += 1
     return best
 
 
-def _no_answer(_times: np.ndarray) -> dict[str, np.ndarray]:
-    raise ValueError("the N-four-bar has an exact answer")
+def measured(cases: tuple[LargeCase, ...]) -> Iterator[Measured]:
+    """All routes on all cases, those whose package is missing left out."""
+    for case in cases:
+        routes = ROUTES[:1] if case.family == FOUR_BAR and case.size >= OURS_ALONE else ROUTES
+        for route in routes:
+            if installed(route.package):
+                yield measure(case, route)
 
 
 def main() -> int:
-    """Print a table; a missing peer is left out."""
+    """Print, and write the table and the plot."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.large", description=__doc__)
-    parser.add_argument("sizes", nargs="*", type=int, default=SIZES)
-    sizes = parser.parse_args().sizes
-    print("| N | route | s per simulated s | error | setting |\n|---|---|---|---|---|")
-    for n in sizes:
-        for route in ROUTES:
-            if all(installed(package) for package in route.packages):
-                m = measure(route, n)
-                print(f"| {n} | {route.name} | {m.seconds:.3g} | {m.error:.0e} | {m.setting:.1e} |", flush=True)
+    parser.add_argument("--busy", action="store_true", help="note that other work went on")
+    parser.add_argument("--largest", type=int, default=10_000, help="leave out cases of more parts; print only")
+    options = parser.parse_args()
+    cases = tuple(case for case in CASES if case.size <= options.largest)
+    results = []
+    for result in measured(cases):
+        results.append(result)
+        best = result.best
+        title = f"{result.case.title}, {result.case.t_end:g} s, {result.route.name}"
+        said = (
+            f"{best.seconds / result.case.t_end:.3g} s per simulated s, error {best.error:.1e} at {best.effort:.3g}"
+            if best
+            else f"no run: {result.note}"
+        )
+        print(f"{title}: {said}", flush=True)
+    table, here = markdown(results, busy=options.busy), Path(__file__).parent
+    if len(cases) < len(CASES):
+        print(f"\n{table}")
+        return 0
+    (here / "LARGE.md").write_text(table, encoding="utf-8")
+    plot(results, here.parents[1] / "docs" / "images" / "peers_large.png")
     return 0
 
 

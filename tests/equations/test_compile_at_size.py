@@ -67,6 +67,25 @@ def test_a_model_too_large_for_the_memory_is_refused_with_the_estimate(monkeypat
         model.compile()
 
 
+def test_room_is_asked_for_again_once_the_operations_are_counted(monkeypatch):
+    asked = []
+    monkeypatch.setattr(compile_progress, "check_memory", lambda needed, *_: asked.append(needed))
+    rods(3).compile()
+    assert asked[0] == compile_progress.PER_UNKNOWN * (9 + 9 + 6)
+    assert asked[1] > asked[0]
+
+
+def test_an_interruption_lost_in_a_step_ends_compiling_at_the_next(monkeypatch):
+    def lose(*_):
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return []
+
+    monkeypatch.setattr("dalembert.equations.compile.check_statement", lose)
+    with pytest.raises(KeyboardInterrupt):
+        rods(3).compile()
+
+
 def test_a_motion_too_long_for_the_memory_is_refused_with_the_estimate(monkeypatch):
     system = rods(2).compile()
     state = system.initial(guess={name: GUESS[name] for name in ("B0_x", "B1_x")})
@@ -102,7 +121,7 @@ def test_every_step_is_told(monkeypatch):
 def test_a_bar_appears_for_somebody_who_waits(monkeypatch):
     monkeypatch.setattr(compile_progress, "PATIENCE", 0.0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    progress = compile_progress.CompileProgress("rods")
+    progress = compile_progress.CompileProgress("rods", lambda: None)
     progress("dynamics")
     task = progress._bar.tasks[0]
     progress.close()

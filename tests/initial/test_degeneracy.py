@@ -54,6 +54,21 @@ def test_a_row_without_gradient_where_it_holds_is_refused_by_name(case):
         system.simulate(state, 1.0)
 
 
+@pytest.mark.parametrize("row", [lambda y, _: y**2, lambda _, v: v**2])
+def test_one_among_many_rows_is_refused_by_name(row):
+    model = da.Model("many")
+    for k in range(130):
+        x, y = model.coordinates(f"x{k} y{k}")
+        vx, vy = model.speeds(f"vx{k} vy{k}")
+        model.particle(f"P{k}", mass=MASS, position=[x, y])
+        model.constrain(x**2 + y**2 - 1 if k else row(y, vy), name=f"row{k}")
+        model.constrain(vx if k == 0 else y * vx - x * vy, name=f"still{k}")
+    system = model.compile()
+    assert system.is_large
+    with pytest.raises(da.InitialStateError, match="constraint `row0`: its gradient vanishes"):
+        system.initial(guess={f"x{k}": 1.0 for k in range(130)})
+
+
 def test_a_row_that_holds_in_one_point_is_left_to_the_certificate():
     """As for a linkage that just reaches its pin: well stated, but singular, and no motion from there is certified."""
     system = plane(lambda x, y, _vx, _vy: [x**2 + y**2, x - y])

@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from dalembert.model import declarations, instances, joints, rates
+from dalembert.model import declarations, elements, instances, joints, rates
 from dalembert.model.instances import Instance, explicit
 from dalembert.model.time_symbols import function_of_time
 
@@ -122,3 +122,37 @@ def test_equations_of_many_bodies_can_still_be_read():
     model = chain(instances.MANY + 1, planar=True)
     assert "J16[0]" in model._repr_html_()
     assert not any(isinstance(e, Instance) for e in rows(model))
+
+
+def sprung(n, *, planar):
+    """n bodies on springs to the one before; places, stiffnesses and lengths that differ, a parameter among them."""
+    model = da.Model("sprung")
+    (c,) = model.parameters(c=30.0)
+    last = model.marker(model.ground, [0.0, 0.1] if planar else [0.0, 0.1, 0.2])
+    for k in range(n):
+        body = model.body(f"B{k}", mass=1.0, inertia=0.01 if planar else [0.01, 0.02, 0.02])
+        near, far = ([-0.1, 0.02 * k], [0.1, 0.0]) if planar else ([-0.1, 0.02 * k, 0.0], [0.1, 0.0, 0.03 * k])
+        end = model.marker(body, near)
+        model.elements.spring(f"S{k}", last, end, stiffness=c + k, length=0.0 if k % 2 else 0.05)
+        last = model.marker(body, far)
+    return model
+
+
+@pytest.mark.parametrize("planar", [True, False])
+def test_springs_of_many_bodies_are_those_that_would_be_written_out(monkeypatch, planar):
+    n = instances.MANY + 3
+    quick = sprung(n, planar=planar)
+    assert isinstance(quick.statement.energies[-1].potential, Instance)
+    monkeypatch.setattr(elements, "MANY", 10**9)
+    slow = sprung(n, planar=planar)
+    assert not isinstance(slow.statement.energies[-1].potential, Instance)
+    systems = [model.compile() for model in (quick, slow)]
+    rng = np.random.default_rng(7)
+    q, u = rng.uniform(-1, 1, systems[0].nq), rng.uniform(-1, 1, systems[0].nu)
+    for name in ("dynamics", "energy", "drawing", "element_efforts"):
+        kernels = [system.kernel(name) for system in systems]
+        x = np.concatenate([[0.0], q, u, [30.0]])
+        x = np.concatenate([x, np.zeros(kernels[0].n_in - len(x))])  # accelerations, where they are read
+        found, expected = (kernel(x) for kernel in kernels)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
+    assert sp.simplify(explicit(quick.statement.elements[-1].effort) - slow.statement.elements[-1].effort) == 0

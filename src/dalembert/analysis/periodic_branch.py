@@ -78,7 +78,7 @@ class PeriodicBranch:
 
 
 @dataclass(frozen=True, eq=False)
-class _Curve:
+class _PeriodicCurve:
     """The curve of motions that close: `key` is a parameter, or a start value at `place` of (z, T, p)."""
 
     problem: Shooting
@@ -162,7 +162,9 @@ def follow_periodic(
     return PeriodicBranch(key_name(key), np.array([curve.value(one) for one in shots]), motions, turned, complete)
 
 
-def _read(periodic: PeriodicMotion, key: Any, span: tuple[float, float]) -> tuple[_Curve, Shot, tuple[float, float]]:
+def _read(
+    periodic: PeriodicMotion, key: Any, span: tuple[float, float]
+) -> tuple[_PeriodicCurve, Shot, tuple[float, float]]:
     """The curve to follow, its first point, and the span of the key."""
     problem, s, name = periodic.problem, periodic.state.system, key_name(key)
     names = (*s.coordinates, *s.speeds)
@@ -179,11 +181,11 @@ def _read(periodic: PeriodicMotion, key: Any, span: tuple[float, float]) -> tupl
     if not low <= value <= high:
         raise OptionError(f"`{name}` is {value:g}, outside the span {low:g} .. {high:g}; start inside it")
     size = np.concatenate([shot.size, np.maximum([periodic.period, abs(value)], [1e-300, 1.0])])
-    return _Curve(problem, parameter, place, size), shot, (low, high)
+    return _PeriodicCurve(problem, parameter, place, size), shot, (low, high)
 
 
 def _advance(
-    curve: _Curve, shot: Shot, way: np.ndarray, h: float, shortest: float
+    curve: _PeriodicCurve, shot: Shot, way: np.ndarray, h: float, shortest: float
 ) -> tuple[Shot, np.ndarray, float, bool]:
     """The next shot, the tangent there, the arclength to it and whether it was found quickly.
 
@@ -204,17 +206,17 @@ def _advance(
     )
 
 
-def _fold(curve: _Curve, shot: Shot, way: np.ndarray, h: float) -> Shot:
+def _fold(curve: _PeriodicCurve, shot: Shot, way: np.ndarray, h: float) -> Shot:
     """The shot between one and a step h ahead where the key turns back."""
     return _where(curve, shot, way, h, lambda one: float(curve.tangent(one, way)[curve.place]))
 
 
-def _end(curve: _Curve, shot: Shot, way: np.ndarray, h: float, value: float) -> Shot:
+def _end(curve: _PeriodicCurve, shot: Shot, way: np.ndarray, h: float, value: float) -> Shot:
     """The shot between one and a step h ahead where the key has a value."""
     return _where(curve, shot, way, h, lambda one: curve.value(one) - value)
 
 
-def _where(curve: _Curve, shot: Shot, way: np.ndarray, h: float, g: Callable[[Shot], float]) -> Shot:
+def _where(curve: _PeriodicCurve, shot: Shot, way: np.ndarray, h: float, g: Callable[[Shot], float]) -> Shot:
     """The shot on the way h along the tangent at which g is zero, by Brent's method."""
     from scipy.optimize import brentq
 

@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.equations.checks.derivation import check_derivation
 from dalembert.equations.checks.inertia import carriers_of, inertia_column
 from dalembert.equations.checks.statement import check_functions, check_statement, sorted_constraints
-from dalembert.equations.compile_progress import CompileProgress, check_room
+from dalembert.equations.compile_progress import CompileProgress, check_room, uncollected
 from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
 from dalembert.equations.drawing import derive_drawing
 from dalembert.equations.friction import derive_friction
@@ -45,6 +45,7 @@ from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, is_identi
 from dalembert.equations.system import System
 from dalembert.equations.wrenches import derive_wrenches
 from dalembert.errors import ModelError
+from dalembert.interrupts import noticed_interrupts
 from dalembert.model.statement import Constraint, Level, Role, Statement
 from dalembert.solve.elimination_order import lower_triangle
 
@@ -65,8 +66,14 @@ class Derived:
 def compile_statement(statement: Statement) -> System:
     """The system a statement describes; raises `ModelError` with all faults found."""
     check_room(statement)
-    with closing(CompileProgress(statement.name)) as progress:
-        return _compile(with_lowered_constraints(statement), progress)
+    with (
+        noticed_interrupts() as check_interrupted,
+        closing(CompileProgress(statement.name, check_interrupted)) as progress,
+        uncollected(),
+    ):
+        system = _compile(with_lowered_constraints(statement), progress)
+        check_interrupted()
+        return system
 
 
 def _compile(statement: Statement, progress: CompileProgress) -> System:
@@ -142,7 +149,14 @@ def _derive(statement: Statement, s: Symbols, probe: Probe, progress: CompilePro
     entries, stated, invariants = _constraints(statement, derivation, probe)
     entries, constraints = reveal_hidden(entries, stated, derivation.kinematics, dynamics, probe)
     rows = tuple(entry.row for entry in entries)
+    check_room(statement, _operations(dynamics.M, dynamics.f, constraints.A, constraints.b))
     return Derived(derivation, dynamics, constraints, rows, invariants)
+
+
+def _operations(*graphs: ca.SX) -> int:
+    """How many operations, variables and numbers some graphs hold together."""
+    columns = [ca.reshape(graph.nz[:], graph.nnz(), 1) for graph in graphs]  # `vec` needs memory for all zeros
+    return int(ca.n_nodes(ca.vertcat(ca.SX(0, 1), *columns)))
 
 
 def _mechanics(d: Derived, s: Symbols, **rest: ca.SX) -> Mechanics:

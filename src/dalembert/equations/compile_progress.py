@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from dalembert.free_memory import check_memory
@@ -11,31 +14,45 @@ from dalembert.model.statement import Statement
 
 PATIENCE = 1.0  # seconds before anything is shown
 STEPS = ("checks", "kinematics", "dynamics", "constraints", "checks of the equations", "energies", "outputs")
-# Bytes for each coordinate, speed and constraint until the first result: 20,000 were measured on chains of planar
-# bodies, 50,000 on chains of spatial ones.
-PER_UNKNOWN = 50_000
+# Bytes until the first result, fitted to the peaks of chains of 1,000 planar and of 200 and 400 spatial bodies (70, 170
+# and 304 MB): for each coordinate, speed and constraint 7,000, for each operation in M, f, A and b 500; rounded up.
+PER_UNKNOWN, PER_OPERATION = 10_000, 600
 
 
-def check_room(statement: Statement) -> None:
-    """Raise `OutOfMemoryError` if there is not enough memory for a model of this size."""
+def check_room(statement: Statement, operations: int = 0) -> None:
+    """Raise `OutOfMemoryError` if there is not enough memory for a model of this size, and of so many operations."""
     size = len(statement.coordinates) + len(statement.speeds) + len(statement.constraints)
     check_memory(
-        PER_UNKNOWN * size,
+        PER_UNKNOWN * size + PER_OPERATION * operations,
         f"model `{statement.name}` with {len(statement.coordinates)} coordinates and {len(statement.constraints)} "
         "constraints",
         "state fewer parts, or compile it on a larger machine",
     )
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """No search for cyclic garbage: graphs of many parts are millions of objects without any, looked at again."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 class CompileProgress:
     """A bar that appears when compiling takes longer than a second and somebody is looking; tell it each step."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, check_interrupted: Callable[[], None]) -> None:
+        self._check = check_interrupted
         self._title, self._begin, self._done = title, time.monotonic(), 0
         self._bar: Any = None
 
     def __call__(self, step: str) -> None:
-        """Show that one of `STEPS` begins."""
+        """Show that one of `STEPS` begins; raise `KeyboardInterrupt` if one was lost in the step before."""
+        self._check()
         self._done = STEPS.index(step)
         if self._bar is None:
             if time.monotonic() - self._begin < PATIENCE or not sys.stderr.isatty():

@@ -24,6 +24,7 @@ from dalembert.equations.mechanics import rows_of
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
 from dalembert.initial.dependence import DEPENDENT
+from dalembert.initial.large_levels import SparseLevel, position_level, velocity_level
 from dalembert.initial.request import measured
 from dalembert.native.kernel import Kernel
 
@@ -73,13 +74,12 @@ def degenerate_rows(
 
     `sizes` (nq + nu,) are those of coordinates and speeds in that state, if they are known.
     """
-    faintest = faintest_kernel(system)
-    if faintest is None:
+    if not system.is_large and faintest_kernel(system) is None:
         return ()
     if sizes is None:
         sizes = measured()(system, t, q, u, parameters, 0.0).values[: len(q) + len(u)]
     x = np.concatenate([(t,), q, u, parameters, sizes])
-    if not faintest(x).min() < FAINT**2:  # as it is at almost every state
+    if not _any_faint(system, x):  # as it is at almost every state
         return ()
     x = x[: -len(sizes)]
     nq, nu, n_p, n_v = system.nq, system.nu, system.count("position"), system.count("velocity")
@@ -92,6 +92,31 @@ def degenerate_rows(
         n = n_p + n_v
         found += _search(Surface(names, system.kernel("speeds"), x, 1 + nq, nu, n, n + nq, range(n_p, n), sizes[nq:]))
     return tuple(found)
+
+
+def _any_faint(system: System, x: np.ndarray) -> bool:
+    """Whether the gradient of a row is small beside what it is nearby; x = (t, q, u, p, sizes of q and u)."""
+    if not system.is_large:
+        faintest = faintest_kernel(system)
+        return faintest is not None and bool(faintest(x).min() < FAINT**2)
+    n_p, n_v = system.count("position"), system.count("velocity")
+    x, sizes = np.split(x, [len(x) - system.nq - system.nu])
+    return bool(n_p and _fades(position_level(system), x, range(n_p), sizes[: system.nq])) or bool(
+        n_v and _fades(velocity_level(system), x, range(n_p, n_p + n_v), sizes[system.nq :])
+    )
+
+
+def _fades(level: SparseLevel, x: np.ndarray, rows: range, units: np.ndarray) -> bool:
+    """As `faintest_kernel`, of the values a level has at two points: many rows are not worth a kernel of their own.
+
+    `units` (size,) are the sizes of the variables of the level.
+    """
+    own = slice(level.first, level.first + level.size)
+    beside = x.copy()
+    far = x[own] / units
+    beside[own] += BESIDE * math.sqrt(1.0 + far @ far) * units * _directions(level.size)[0]
+    here, there = (level.gradient_sizes(at, units)[rows.start : rows.stop] for at in (x, beside))
+    return bool((here < FAINT**2 * there).any())
 
 
 def faintest_kernel(system: System) -> Kernel | None:

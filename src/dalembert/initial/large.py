@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import casadi as ca
 import numpy as np
 from scipy.sparse import csc_matrix, diags, identity
 from scipy.sparse.csgraph import connected_components
 
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError, OptionError
-from dalembert.initial.joint_rows import joint_coordinates, joint_rates, read_joints
-from dalembert.initial.large_stage import LargeFound, LargeStage, sparse_level
+from dalembert.initial.large_levels import kinematics_of, position_level, velocity_level
+from dalembert.initial.large_stage import LargeFound, LargeStage
 from dalembert.initial.metric import LIGHT, SOFT
 from dalembert.initial.request import Task
 
@@ -32,17 +31,13 @@ def check_possible(task: Task) -> None:
 
 def large_positions(task: Task) -> LargeStage:
     """The position constraints of a task, for q (nq,)."""
-    s, m, nq, wished = task.system, task.system.mechanics, task.system.nq, task.wishes
-    rows, names = ca.vertcat(m.phi, m.h), [*s.constraint_names[: s.count("position")], *s.invariants]
-    required = len(names)
-    if wished.joints:
-        rows, names = ca.vertcat(rows, read_joints(s, joint_coordinates(s))), [*names, *joint_coordinates(s)]
-    level = sparse_level(s, f"positions, joints {bool(wished.joints)}", rows, m.q, 1, names)
+    s, nq, wished = task.system, task.system.nq, task.wishes
+    required = s.count("position") + len(s.invariants)
     target, x = task.target[:nq], task.x(task.target[:nq], task.target[nq:])
     weights = None if task.weights is None else task.weights[:nq]
     scales = task.scales(target, task.target[nq:])
     return LargeStage(
-        level=level,
+        level=position_level(s, joints=bool(wished.joints)),
         x=x,
         pick=np.array([*range(required), *(required + k for k in wished.joints)], dtype=np.int64),
         wanted=np.array([0.0] * required + list(wished.joints.values())),
@@ -56,19 +51,14 @@ def large_positions(task: Task) -> LargeStage:
 
 def large_velocities(task: Task, q: np.ndarray) -> LargeStage:
     """The velocity constraints of a task at positions q, for u (nu,)."""
-    s, m, nq, wished = task.system, task.system.mechanics, task.system.nq, task.wishes
-    n_p, count = s.count("position"), s.count("position") + s.count("velocity")
-    names = [*(f"rate of {n}" for n in s.constraint_names[:n_p]), *s.constraint_names[n_p:count]]
-    rows, names = ca.vertcat(m.psi, m.qdot), [*names, *(f"{name}'" for name in s.coordinates)]
-    if wished.joint_rates:
-        rows, names = ca.vertcat(rows, read_joints(s, joint_rates(s))), [*names, *joint_rates(s)]
-    level = sparse_level(s, f"velocities, joints {bool(wished.joint_rates)}", rows, m.u, 1 + nq, names)
+    s, nq, wished = task.system, task.system.nq, task.wishes
+    count = s.count("position") + s.count("velocity")
     target, x = task.target[nq:], task.x(q, task.target[nq:])
     weights = None if task.weights is None else task.weights[nq:]
     scales = task.scales(q, target)
     asked = [*(count + k for k in wished.rates), *(count + nq + k for k in wished.joint_rates)]
     return LargeStage(
-        level=level,
+        level=velocity_level(s, joints=bool(wished.joint_rates)),
         x=x,
         pick=np.array([*range(count), *asked], dtype=np.int64),
         wanted=np.array([0.0] * count + [*wished.rates.values(), *wished.joint_rates.values()]),
@@ -127,10 +117,8 @@ def _position_metric(system: System, x: np.ndarray, scales: Scales) -> csc_matri
     M = _speed_metric(system, x, scales)
     if system.trivial_kinematics:
         return M
-    m = system.mechanics
-    kernel = system.derived_kernel("sparse C", lambda: ca.Function("C", [m.x], [ca.densify(m.C.nz[:])]))
-    pattern, nq, nu = m.C.sparsity(), system.nq, system.nu
-    C = csc_matrix((kernel(x), pattern.row(), pattern.colind()), shape=(nq, nu))
+    pattern, nq, nu = system.mechanics.C.sparsity(), system.nq, system.nu
+    C = csc_matrix((kinematics_of(system)(x), pattern.row(), pattern.colind()), shape=(nq, nu))
     if not np.isfinite(C.data).all():
         return csc_matrix(identity(nq))
     Q, U = diags(1.0 / scales.q), diags(scales.u)

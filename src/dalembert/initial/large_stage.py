@@ -7,17 +7,14 @@ target (sequential quadratic programming with the metric as Hessian).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-import casadi as ca
 import numpy as np
 from scipy.sparse import csc_matrix, tril
 
-from dalembert.equations.functions import function_of
-from dalembert.equations.system import System
-from dalembert.native.kernel import Kernel
+from dalembert.initial.large_levels import SparseLevel
 from dalembert.solve.elimination_order import SaddlePattern
 from dalembert.solve.sparse_system import SparseSaddle
 
@@ -27,36 +24,6 @@ STEPS = 100
 FLOOR, STEEPEST = 1e-12, 1e8  # damping, for rows of unit length
 NEAREST = 1e-9  # a step along the equations below this fraction of the distance is none
 ATTEMPTS = 3
-
-
-@dataclass(frozen=True, eq=False)
-class SparseLevel:
-    """Equations of a level with names: a kernel of x that gives all rows, then the nonzeros of their gradients."""
-
-    names: tuple[str, ...]
-    kernel: Kernel
-    first: int  # where the variables begin in x
-    starts: np.ndarray
-    columns: np.ndarray
-
-
-def sparse_level(
-    system: System, name: str, rows: ca.SX, variables: ca.SX, first: int, names: Sequence[str]
-) -> SparseLevel:
-    """The level of some rows (m, 1), made once and kept under `name`."""
-
-    def make() -> SparseLevel:
-        m, J = system.mechanics, ca.jacobian(rows, variables)
-        across = J.T
-        kernel = system.derived_kernel(
-            f"sparse {name}", lambda: function_of("level", m.x, [ca.densify(rows), ca.densify(across.nz[:])])
-        )
-        pattern = across.sparsity()
-        starts, columns = np.array(pattern.colind()), np.array(pattern.row())
-        return SparseLevel(tuple(names), kernel, first, starts, columns)
-
-    found: SparseLevel = system.kept(("sparse level", name), make)
-    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from dalembert.guidance import no_attribute
+from dalembert.model.instances import MANY
+from dalembert.model.joint_templates import fill_between
 from dalembert.model.journal import said
 from dalembert.model.markers import (
     GROUND,
@@ -47,12 +49,20 @@ class Elements:
         self, name: str, first: Point, second: Point, *, stiffness: Expression, length: Expression = 0
     ) -> Element:
         """A linear spring of free `length` between two points, as a potential energy."""
-        start, end, gap = self._gap(name, first, second)
         k, free = self._scalar(stiffness, name), self._scalar(length, name)
-        square = dot(gap, gap)
-        self._model.energy(potential=k * (square if free == 0 else (sp.sqrt(square) - free) ** 2) / 2)
-        self._model.statement.shapes.append(coil_of(name, start.position or ORIGIN, gap))
-        return self._add(Element(name, "spring", start, end, -k * (sp.sqrt(square) - free)))
+        start, end = marker_at(first, self._model.t), marker_at(second, self._model.t)
+        many, filled = len(self._model.statement.bodies) >= MANY, None
+        if many and start is not None and end is not None:
+            filled = fill_between("spring", _spring_between, start, end, [k, free], self._model.t)
+        if filled is None or start is None or end is None:
+            start, end, gap = self._gap(name, first, second)
+            place = start.position or ORIGIN
+            filled = tuple(_spring(place, gap, k, free))
+        potential, effort, *drawn = filled
+        self._model.energy(potential=potential)
+        points = tuple((drawn[n], drawn[n + 1], drawn[n + 2]) for n in range(0, len(drawn), 3))
+        self._model.statement.shapes.append(Line(name, points))
+        return self._add(Element(name, "spring", start, end, effort))
 
     @said("elements")
     def damper(self, name: str, first: Point, second: Point, *, coefficient: Expression) -> Element:
@@ -165,3 +175,15 @@ class Elements:
         for end, sign in ((i, -1), (j, 1)):
             if end.body is not GROUND:
                 self._model.torque(list(times(sp.Integer(sign), torque)), on=end.body)
+
+
+def _spring(start: Vector, gap: Vector, stiffness: sp.Expr, length: sp.Expr) -> list[sp.Expr]:
+    """Potential energy and force of a spring along `gap`, and the points of its coil."""
+    square = dot(gap, gap)
+    potential = stiffness * (square if length == 0 else (sp.sqrt(square) - length) ** 2) / 2
+    effort = -stiffness * (sp.sqrt(square) - length)
+    return [potential, effort, *(c for point in coil_of("", start, gap).points for c in point)]
+
+
+def _spring_between(start: Vector, end: Vector, stiffness: sp.Expr, length: sp.Expr) -> list[sp.Expr]:
+    return _spring(start, minus(end, start), stiffness, length)

@@ -1,4 +1,4 @@
-"""The rows of joints by kind: written out once for bodies with coordinates of their own, then filled in."""
+"""Joints and springs by kind: written out once for bodies with coordinates of their own, then filled in."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ Rows = Callable[[Marker, Marker], Sequence[JointRow]]
 
 def fill_rows(kind: str, make: Rows, i: Marker, j: Marker, t: sp.Symbol) -> list[JointRow] | None:
     """The rows of a joint as instances of those of its kind; None for bodies that do not move by their coordinates."""
-    if i.body is j.body or not (_has_own_coordinates(i.body) and _has_own_coordinates(j.body)):
+    if not _are_of_a_kind(i, j):
         return None
     values = [*_numbers(i), *_numbers(j)]
-    key = (kind, *(body.attitude if body is not GROUND else "ground" for body in (i.body, j.body)), *map(_kind, values))
+    key = _key(kind, i, j, values)
     found = _KNOWN.get(key)
     if found is None:
         found = _KNOWN[key] = _state(key, make, i, j, t)
@@ -45,8 +45,39 @@ def fill_rows(kind: str, make: Rows, i: Marker, j: Marker, t: sp.Symbol) -> list
     ]
 
 
+Between = Callable[..., Sequence[sp.Expr]]
+
+
+def fill_between(
+    kind: str, make: Between, i: Marker, j: Marker, numbers: Sequence[sp.Expr], t: sp.Symbol
+) -> tuple[sp.Expr, ...] | None:
+    """What `make` says of two positions and some `numbers`, as instances; None as in `fill_rows`."""
+    if not _are_of_a_kind(i, j):
+        return None
+    values = [*_numbers(i), *_numbers(j), *numbers]
+    key = _key(kind, i, j, values)
+    template = _BETWEEN.get(key)
+    if template is None:
+        symbols = Symbols()
+        ends = [symbols.marker(end, t).position for end in (i, j)]
+        expressions = make(*ends, *map(symbols, numbers))  # before the symbols are all given
+        template = _BETWEEN[key] = Template(key, symbols.given, expressions)
+    return template.fill([value for value in values if _kind(value) == VARIABLE])
+
+
 VARIABLE = "variable"
 _KNOWN: dict[Hashable, tuple[Template, list[str]]] = {}
+_BETWEEN: dict[Hashable, Template] = {}
+
+
+def _are_of_a_kind(i: Marker, j: Marker) -> bool:
+    """Whether two markers are on different bodies that move by coordinates of their own."""
+    return i.body is not j.body and _has_own_coordinates(i.body) and _has_own_coordinates(j.body)
+
+
+def _key(kind: str, i: Marker, j: Marker, values: Sequence[sp.Expr]) -> Hashable:
+    attitudes = (body.attitude if body is not GROUND else "ground" for body in (i.body, j.body))
+    return (kind, *attitudes, *map(_kind, values))
 
 
 def _has_own_coordinates(body: Body) -> bool:
@@ -71,25 +102,32 @@ def _kind(value: sp.Expr) -> Hashable:
 
 def _state(key: Hashable, make: Rows, i: Marker, j: Marker, t: sp.Symbol) -> tuple[Template, list[str]]:
     """The rows of a kind in symbols, and their units."""
-    symbols: list[sp.Symbol] = []
+    symbols = Symbols()
+    rows = [row for row in make(symbols.marker(i, t), symbols.marker(j, t)) if row.expression != 0]
+    expressions = [e for row in rows for e in (row.expression, *row.force, *row.torque)]
+    return Template(key, symbols.given, expressions), [row.unit for row in rows]
 
-    def symbol(value: sp.Expr) -> sp.Expr:
+
+class Symbols:
+    """Symbols in the place of what varies, in the order in which they were `given`."""
+
+    def __init__(self) -> None:
+        self.given: list[sp.Symbol] = []
+
+    def __call__(self, value: sp.Expr) -> sp.Expr:
+        """A number that makes a kind of its own as it is, a new symbol for anything else."""
         if value in PLAIN:
             return value
-        symbols.append(sp.Symbol(f"x{len(symbols):03d}"))
-        return symbols[-1]
+        self.given.append(sp.Symbol(f"x{len(self.given):03d}"))
+        return self.given[-1]
 
-    ends = []
-    for k, marker in enumerate((i, j)):
+    def marker(self, marker: Marker, t: sp.Symbol) -> Marker:
+        """A marker on a body of the same kind, in symbols."""
         body = marker.body
         if body is not GROUND:
-            x, y, z = map(symbol, body.position or ())
-            rotation = tuple(map(symbol, body.rotation))
-            body = Body(f"body{k}", (x, y, z), attitude=body.attitude, rotation=rotation)
-        px, py, pz = map(symbol, marker.place)
-        ax, ay, az = ((symbol(axis[0]), symbol(axis[1]), symbol(axis[2])) for axis in marker.axes)
-        ends.append(mark(body.name, body, (px, py, pz), (ax, ay, az), t))
-    rows = [row for row in make(*ends) if row.expression != 0]
-    return Template(key, symbols, [e for row in rows for e in (row.expression, *row.force, *row.torque)]), [
-        row.unit for row in rows
-    ]
+            x, y, z = map(self, body.position or ())
+            rotation = tuple(map(self, body.rotation))
+            body = Body(f"body{len(self.given)}", (x, y, z), attitude=body.attitude, rotation=rotation)
+        px, py, pz = map(self, marker.place)
+        ax, ay, az = ((self(axis[0]), self(axis[1]), self(axis[2])) for axis in marker.axes)
+        return mark(body.name, body, (px, py, pz), (ax, ay, az), t)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
@@ -66,4 +68,9 @@ def derivative(function: sp.Expr, t: sp.Symbol, order: int = 1) -> sp.Derivative
 
     Systems of many bodies have hundreds of these, and the search takes longer than everything else.
     """
-    return sp.Expr.__new__(sp.Derivative, function, sp.Tuple(t, sp.Integer(order)))
+    return sp.Expr.__new__(sp.Derivative, function, _counted(t, order))
+
+
+@functools.lru_cache(maxsize=64)
+def _counted(t: sp.Symbol, order: int) -> sp.Tuple:
+    return sp.Tuple(t, sp.Integer(order))

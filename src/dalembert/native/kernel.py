@@ -105,13 +105,17 @@ def compile_kernel(
     tables = lookup.lookups_of(function)
     program = _read(function) if tables and instructions <= native_limit else None
     callable_libm = _libm_is_complete()
-    key = _object_key(function, program)
-    code = cache.load(key) if callable_libm else None  # if there is some, it had no equal pieces
-    loops = None
+    text = function.serialize() if program is None else ""  # for the key and for the tape: it takes long to write
+    long, key, code, loops = instructions > native_limit, "", None, None
+    if callable_libm and not long:
+        key = _object_key(function, program, text)
+        code = cache.load(key)  # if there is some, it had no equal pieces
     if code is None and callable_libm and instructions > loops_from and not tables:
-        loops = _loops(function, cache)
+        loops = _loops(function, cache, text)
     if loops is not None:
         return Kernel(loops[0], function.nnz_in(), function.size1_out(0), "loops", instructions, loops[1])
+    if callable_libm and long:
+        code = cache.load(_object_key(function, program, text))
     if code is None and callable_libm and instructions <= native_limit:
         program = program or _read(function)
         if program is not None:
@@ -205,13 +209,14 @@ def _emitter() -> bytes:
     return hashlib.sha256(repr([_FORMAT, _CODEGEN_LEVEL]).encode() + sources).digest()
 
 
-def _object_key(function: ca.Function, program: emit.Program | None = None) -> str:
+def _object_key(function: ca.Function, program: emit.Program | None = None, text: str = "") -> str:
     """Key of the object code in the cache, 64 hexadecimal digits.
 
-    CasADi's serialisation stands for the IR, which follows from it and takes ten times longer to write. With tables it
-    would hold all their numbers, and the `program` stands for it, in which a table is named by its content.
+    CasADi's serialisation, `text` if it was written already, stands for the IR, which follows from it and takes ten
+    times longer to write. With tables it would hold all their numbers, and the `program` stands for it, in which a
+    table is named by its content.
     """
-    content = function.serialize() if program is None else repr(program)
+    content = (text or function.serialize()) if program is None else repr(program)
     return hashlib.sha256(toolchain() + _emitter() + content.encode()).hexdigest()
 
 
@@ -279,10 +284,10 @@ _LOOPS = (
 )
 
 
-def _loops(function: ca.Function, cache: ObjectCache) -> tuple[int, tuple[Any, ...]] | None:
+def _loops(function: ca.Function, cache: ObjectCache, text: str) -> tuple[int, tuple[Any, ...]] | None:
     """Address of a function that loops over equal pieces, and what to keep alive; None if there is little to gain."""
     try:
-        repetition = find_repetition(read_tape(function))
+        repetition = find_repetition(read_tape(function, text))
     except emit.UnsupportedOperationError:
         return None
     if WORTH * repetition.distinct > function.n_instructions():

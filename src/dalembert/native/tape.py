@@ -34,9 +34,9 @@ class Tape:
     slots: int
 
 
-def read_tape(function: ca.Function) -> Tape:
-    """The tape of a function of one input that returns one column."""
-    words = _decode(function)
+def read_tape(function: ca.Function, text: str = "") -> Tape:
+    """The tape of a function of one input that returns one column; `text` is its serialisation if there is one."""
+    words = _decode(function, text)
     if words is None:
         words = np.frombuffer(b"".join(_instruction(function, k) for k in range(function.n_instructions())), np.int32)
     words = words.reshape(-1, 4)
@@ -69,12 +69,12 @@ def _instruction(function: ca.Function, k: int) -> bytes:
     return struct.pack("<4i", op, writes[0], reads[0], reads[-1])
 
 
-def _decode(function: ca.Function) -> np.ndarray | None:
+def _decode(function: ca.Function, text: str) -> np.ndarray | None:
     """The words (4 n,) of all instructions out of the serialised function; None if they are not found there."""
     n = function.n_instructions()
     if n == 0:
         return None
-    text = function.serialize()
+    text = text or function.serialize()
     expected = {k: _instruction(function, k) for k in (*range(0, n, max(1, n // SAMPLES)), n - 1)}
     known = {k: 12 if _reads_one(function, k) else WIDTH for k in expected}
     head = "".join(chr(97 + (byte & 15)) + chr(97 + (byte >> 4)) for byte in expected[0])

@@ -9,7 +9,7 @@ import dalembert as da
 from dalembert import problems
 from dalembert.analysis.sweep.native_runs import run_natively
 from dalembert.analysis.sweep.request import read_study
-from dalembert.analysis.sweep.study import Record
+from dalembert.analysis.sweep.study import RunRecord
 from dalembert.run.batch.summits import FINE, POINTS, find_summits, find_top, guess_summit
 
 x, vx = dynamicsymbols("x vx")
@@ -26,8 +26,9 @@ def study_of(system, names, t_end, **options):
 def both_ways(study, rows):
     """The records that native code makes of the runs, by number, and those of the same runs one by one."""
     alone = [study.run(row, study.begin(row)) for row in rows]
-    natively = run_natively(study, rows, lambda _: None)
-    return {k: record for k, record in natively.items() if isinstance(record, Record) and record.status == "ok"}, alone
+    made = run_natively(study, rows, lambda _: None)
+    done = np.flatnonzero(made.done).tolist()
+    return {k: RunRecord(made.values[k], made.samples[k], "ok", "") for k in done}, alone
 
 
 def same_bits(natively, alone):
@@ -76,6 +77,43 @@ def test_adaptive_integrators_and_drift_controls(track, start, integrator, drift
     assert same_bits(natively, alone)
 
 
+def test_means_crossings_and_named_outputs_are_those_of_runs_one_by_one(track, start):
+    """The long interval has intervals on which polynomials of both widths do not agree, and levels never passed."""
+    outputs = [
+        da.Mean("x"), da.Mean(x * vx), da.Mean("tip"), da.Mean("track"), da.CrossingTime("x"),
+        da.CrossingTime("x", 0.2, direction=-1), da.CrossingTime("vx", direction=1), da.CrossingTime("y", 9.0),
+        da.Maximum("tip"), da.Final("y'"), da.Minimum("x''"), "tip", "P.velocity", "x'",
+    ]  # fmt: skip
+    for t_end, integrator in ((2.0, None), (20.0, da.DOP853(rtol=1e-8))):
+        times = np.linspace(0.0, t_end, 7)
+        ingredients = (None, None, integrator)
+        study = study_of(track, ("a",), t_end, state=start, outputs=outputs, t_eval=times, ingredients=ingredients)
+        natively, alone = both_ways(study, np.linspace(0.5, 2.0, 6)[:, None])
+        held = [k for k, record in enumerate(alone) if record.status == "ok"]
+        assert list(natively) == held != []
+        assert same_bits(natively, alone)
+
+
+@pytest.mark.parametrize("integrator", [da.RK4(0.01), da.RK4(0.013), da.DOP853(step=0.02), da.RK4(0.01, max_steps=201)])
+def test_fixed_steps(track, start, integrator):
+    outputs = [da.Final("x"), da.Maximum("vx"), da.Mean("y"), da.CrossingTime("x"), "x"]
+    options = {"outputs": outputs, "t_eval": np.linspace(0.0, 2.0, 11), "ingredients": (None, None, integrator)}
+    natively, alone = both_ways(study_of(track, ("a",), 2.0, state=start, **options), np.array([[0.5], [1.0], [1.5]]))
+    held = [k for k, record in enumerate(alone) if record.status == "ok"]
+    assert list(natively) == held != []
+    assert same_bits(natively, alone)
+
+
+def test_tolerances_vary(track, start):
+    """Those that the integrator refuses are left to be refused run by run."""
+    study = study_of(track, ("a", "rtol", "x"), 2.0, state=start, outputs=[da.Final("x"), da.Maximum("vx")])
+    rows = np.array([[0.5, 1e-8, 0.5], [1.0, 1e-10, 0.4], [1.0, 1e-8, 0.3], [1.0, -1.0, 0.5], [1.0, 1e-10, 0.2]])
+    natively, alone = both_ways(study, rows)
+    assert [record.status for record in alone] == ["ok", "ok", "ok", "refused", "ok"]
+    assert list(natively) == [0, 1, 2, 4]
+    assert same_bits(natively, alone)
+
+
 def test_runs_that_fail_or_do_not_hold_are_left_to_be_made_alone(track, start):
     """The equations are not finite after t = r; without corrections a loose tolerance breaks the bounds."""
     study = study_of(track, ("r", "c"), 2.0, state=start, outputs=[da.Final("x")])
@@ -92,11 +130,10 @@ def test_runs_that_fail_or_do_not_hold_are_left_to_be_made_alone(track, start):
 
 def test_what_needs_python_is_not_made_natively(track, start):
     for options in (
-        {"outputs": [da.CrossingTime("x")]},
-        {"outputs": ["tip"]},
         {"events": [da.Event("x", terminal=True)]},
         {"ingredients": (None, da.Baumgarte(), None)},
-        {"ingredients": (None, None, da.RK4(0.01))},
+        {"ingredients": (None, None, da.Radau())},
+        {"ingredients": (None, None, da.RK4(1e-10))},
     ):
         study = study_of(track, ("a",), 2.0, state=start, **options)
         natively, _ = both_ways(study, np.array([[1.0]]))

@@ -43,6 +43,26 @@ def test_events_are_given_again(track, start):
         track.replay(runs.isel(a=0))
 
 
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (
+            da.Event(vx, direction=-1, terminal=True, name="middle"),
+            r": x falling, terminal; not with vx\(t\) fal",
+        ),
+        (da.Event("x", direction=1, terminal=True, name="middle"), "not with x rising, terminal;"),
+        (da.Event("x", direction=-1, name="middle"), "not with x falling;"),
+        (da.Event("x", direction=-1, name="middle", then={vx: 0}), r"not with x falling, then \{vx: 0\};"),
+        (da.Every(0.5, name="middle", then=lambda state: state), "not with every 0.5, then a function;"),
+    ],
+)
+def test_events_of_the_same_name_that_are_others_are_refused(track, start, event, words):
+    events = [da.Event("x", direction=-1, terminal=True, name="middle")]
+    runs = track.sweep({"a": [0.8, 1.0]}, T, state=start, outputs=[da.Final("t")], events=events)
+    with pytest.raises(da.PairingError, match=words):
+        track.replay(runs.isel(a=0), events=[event])
+
+
 def test_samples_at_the_times_asked_for(track, start):
     times = np.linspace(0.0, T, 5)
     runs = track.sweep({"a": [0.8, 1.0]}, T, state=start, outputs=["x"], t_eval=times)

@@ -147,6 +147,19 @@ def test_an_executor_of_processes_gives_the_same_bits(track, start, tmp_path, sm
         assert same(sweep(track, start, values, executor=pool, store=tmp_path / "runs.zarr", **options), alone)
 
 
+def test_events_go_to_other_processes_where_they_pickle(track, start, small_chunks):
+    values, kick = {"a": np.linspace(0.5, 2.0, 12)}, da.Event(x, direction=-1, name="kick", then={vx: 2 * vx})
+    stop = da.Event(x * vx - sp.Rational(1, 2), terminal=True, name="stop")
+    options = {"outputs": [da.Final("t"), da.Maximum("vx")], "events": [kick, stop], "t_eval": None}
+    alone = sweep(track, start, values, **options)
+    assert (alone["t_final"] < T).any()
+    function = da.Event(x, name="function", then=lambda state: state)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        assert same(sweep(track, start, values, executor=pool, **options), alone)
+        with pytest.raises(da.PairingError, match=r"cannot be sent to other processes .*lambda"):
+            sweep(track, start, values, executor=pool, **{**options, "events": [function]})
+
+
 SCRIPT = """
 import sys, numpy as np, dalembert as da
 from dalembert import problems

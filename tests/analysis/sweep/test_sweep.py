@@ -54,6 +54,13 @@ def test_the_same_bits_whatever_the_number_of_threads(track, start):
     assert same(alone, track.sweep(values, T, threads=5, **options))
 
 
+def test_runs_that_are_ok_share_one_text(track, start):
+    """A million runs would otherwise hold a million strings beside their results."""
+    runs = track.sweep({"a": np.linspace(0.5, 2.0, 50)}, 0.1, state=start, outputs=["x"])
+    assert len({id(text) for text in runs["status"].values}) == 1
+    assert len({id(text) for text in runs["message"].values}) == 1
+
+
 def test_given_values_and_a_guess_are_those_of_initial():
     problem = problems.get("four_bar")
     system = problem.system()

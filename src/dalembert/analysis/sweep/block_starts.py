@@ -32,7 +32,8 @@ def find_block_starts(study: Study, rows: np.ndarray) -> BlockStarts:
     nothing = BlockStarts(
         np.zeros((n, system.nq + system.nu)), np.zeros((n, len(system.parameters))), np.full(n, LEFT)
     )  # fmt: skip
-    places = [find_name(system, name, "varied") for name in study.names if name not in system.parameters]
+    kinds = dict(zip(study.names, study.kinds, strict=True))
+    places = [find_name(system, name, "varied") for name in study.names if kinds[name] == "given"]
     if isinstance(study.guess, Followed) or any(kind not in ("q", "u") for kind, _ in places):
         return nothing
     task = _first_task(study, rows)
@@ -41,9 +42,9 @@ def find_block_starts(study: Study, rows: np.ndarray) -> BlockStarts:
     targets, parameters = np.tile(task.target, (n, 1)), np.tile(task.p, (n, 1))
     given = iter(places)
     for column, name in zip(rows.T, study.names, strict=True):
-        if name in system.parameters:
+        if kinds[name] == "parameter":
             parameters[:, system.parameters.index(name)] = column
-        else:
+        elif kinds[name] == "given":
             kind, k = next(given)
             targets[:, k + (system.nq if kind == "u" else 0)] = column
     found, codes = StartBatch(task).find(targets, parameters)

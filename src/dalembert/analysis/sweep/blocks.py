@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.sweep.native_runs import run_natively
-from dalembert.analysis.sweep.study import OK, Record, Study
+from dalembert.analysis.sweep.study import OK, Study
 
 LOG = logging.getLogger("dalembert.sweep")  # a line at level INFO for every run that is not ok
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class RunBlock:
     """The records of runs from `start` on: values (n, ...), samples (n, nt, m), texts (n,)."""
 
     start: int
@@ -27,33 +27,34 @@ class Block:
     message: np.ndarray
 
 
-def run_block(study: Study, start: int, rows: np.ndarray, stop: Any = None) -> Block | None:
+def run_block(study: Study, start: int, rows: np.ndarray, stop: Any = None) -> RunBlock | None:
     """The runs with these values, (n, number of names); None if `stop`, an event, is set meanwhile."""
 
     def look(_t: float) -> None:
         if stop is not None and stop.is_set():
             raise KeyboardInterrupt
 
-    made: list[Record] = []
     try:
-        known = run_natively(study, rows, look)
-        for k, row in enumerate(rows):
+        made = run_natively(study, rows, look)
+        status, message = _texts(len(rows), OK), _texts(len(rows), "")
+        for k in np.flatnonzero(~made.done).tolist():
             look(0.0)
-            found = known[k] if k in known else study.begin(row)
-            made.append(study.run(row, found, look))
-            if made[-1].status != OK:
-                LOG.info("run %d: %s: %s", start + k, made[-1].status, made[-1].message)
+            state = made.begun[k] if k in made.begun else study.begin(rows[k])
+            made.values[k], made.samples[k], status[k], message[k] = record = study.run(rows[k], state, look)
+            if record.status != OK:
+                LOG.info("run %d: %s: %s", start + k, record.status, record.message)
     except KeyboardInterrupt:
         if stop is None:
             raise
         return None
-    return Block(
-        start,
-        np.array([r.values for r in made]),
-        np.array([r.samples for r in made]),
-        np.array([r.status for r in made], dtype=object),
-        np.array([r.message for r in made], dtype=object),
-    )
+    return RunBlock(start, made.values, made.samples, status, message)
+
+
+def _texts(n: int, text: str) -> np.ndarray:
+    """One text n times: the same object, where `np.full` would make a new one for each run."""
+    texts = np.empty(n, dtype=object)
+    texts.fill(text)
+    return texts
 
 
 def chunk_of(shape: Sequence[int], most: int) -> tuple[int, ...]:

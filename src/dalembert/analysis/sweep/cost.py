@@ -19,10 +19,11 @@ def measured_size(study: Study, design: Design, seconds: float) -> int:
     for tried in range(TRIES):
         k = tried * (count // TRIES) % count
         together = max(1, min(int(PATIENCE / TRIES / least), count - k))  # what a block costs is shared by its runs
-        start = time.perf_counter()
+        start, worked = time.perf_counter(), time.thread_time()
         run_block(study, k, design.rows(k, k + together))
-        now = time.perf_counter()
-        least = min(least, (now - start) / together)
+        now, worked = time.perf_counter(), time.thread_time() - worked
+        taken = min(now - start, worked or now - start)  # a busy machine takes longer; some clocks are too coarse
+        least = min(least, taken / together)
         if now - begin > PATIENCE and (tried or least > seconds):
             break
     return max(1, min(int(seconds / max(least, 1e-6)), LARGEST, count))

@@ -11,23 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.polynomial import chebyshev
 
+from dalembert.run.batch.crossings import find_zero, next_candidate
 from dalembert.run.batch.extrema import AGREED, KINKED, NOISE
-from dalembert.run.batch.summits import (
-    COEFFICIENTS,
-    FINE,
-    GRID,
-    ON_GRID,
-    POINTS,
-    WIDE,
-    find_summits,
-    find_top,
-    guess_summits,
-)
-
-NARROW = 7  # samples of the polynomial that one through WIDE samples is compared with
-GAUSS, WEIGHTS = np.polynomial.legendre.leggauss(4)
+from dalembert.run.batch.integrals import GAUSS, N_GAUSS, gauss_values, integrate
+from dalembert.run.batch.summits import FINE, POINTS, find_summits, find_top, guess_summits
 
 # Values at increasing times, integrated in one go from the sample of this number.
 Sampler = Callable[[int, np.ndarray], np.ndarray]
@@ -107,69 +95,21 @@ class Curve:
         t, y = self.t, self.y
         if len(t) < 2:
             return 0.0
-        k, half = np.arange(len(t) - 1), np.diff(t) / 2
-        times = t[:-1, None] + half[:, None] * (1.0 + GAUSS)
-        values = _Local(t, y, k, WIDE - 1)(times)
-        doubted = ~(np.abs(_Local(t, y, k, NARROW - 1)(times) - values) <= self.negligible).all(axis=1)
-        for j in np.flatnonzero(doubted):
-            values[j] = self.sample(int(j), times[j])
-        return float((half * (values @ WEIGHTS)).sum())
+        t, y = np.ascontiguousarray(t), np.ascontiguousarray(y)
+        values, doubted = np.zeros(N_GAUSS * (len(t) - 1)), np.zeros(len(t), dtype=np.int64)
+        for k in doubted[: gauss_values(t, y, self.negligible, values, doubted)].tolist():
+            times = t[k] + (t[k + 1] - t[k]) / 2 * (1.0 + GAUSS)
+            values[N_GAUSS * k : N_GAUSS * (k + 1)] = self.sample(k, times)
+        return float(integrate(t, values))
 
     def first_zero(self, direction: int) -> float:
         """The first time at which it passes zero, rising (1), falling (-1) or either (0); NaN if it does not."""
-        y = self.y
-        before, after = y[:-1], y[1:]
-        rising, falling = (before < 0.0) & (after >= 0.0), (before > 0.0) & (after <= 0.0)
-        hidden = np.zeros(len(y) - 1, dtype=bool)  # zeros in pairs next to a sample that comes close
-        for side in (self, self.mirrored()):
-            for k in side._summits(0.0):  # noqa: SLF001 - of the same class
-                first, last = self._bracket(int(k))
-                hidden[first:last] |= side.y[k] < 0.0
-        for j in np.flatnonzero(rising | falling | hidden):
-            found = self._zero(int(j), direction)
-            if not np.isnan(found):
-                return found
+        y = np.ascontiguousarray(self.y)
+        k = next_candidate(y, 0)
+        while k >= 0:
+            times, values = self._fine(k, k + 1)
+            at = find_zero(values, direction)
+            if not np.isnan(at):
+                return float((times[0] + times[-1]) / 2 + at * (times[-1] - times[0]) / 2)
+            k = next_candidate(y, k + 1)
         return np.nan
-
-    def _zero(self, k: int, direction: int) -> float:
-        """The first zero after sample k and before the next."""
-        from scipy.optimize import brentq
-
-        times, values = self._fine(k, k + 1)
-        on_grid = np.concatenate([values[:1], (ON_GRID @ values)[1:-1], values[-1:]])
-        before, after = on_grid[:-1], on_grid[1:]
-        found = ((before < 0.0) & (after >= 0.0) & (direction >= 0)) | (
-            (before > 0.0) & (after <= 0.0) & (direction <= 0)
-        )
-        if not found.any():
-            return np.nan
-        j, coefficients = int(np.argmax(found)), COEFFICIENTS @ values
-        ends = [chebyshev.chebval(GRID[j + side], coefficients) for side in (0, 1)]
-        if ends[0] * ends[1] > 0.0:  # a sample that is zero up to round-off
-            at = GRID[j + int(abs(ends[1]) < abs(ends[0]))]
-        else:
-            at = brentq(lambda x: chebyshev.chebval(x, coefficients), GRID[j], GRID[j + 1], xtol=1e-13)
-        return float((times[0] + times[-1]) / 2 + at * (times[-1] - times[0]) / 2)
-
-
-class _Local:
-    """Polynomials through `count` samples around the samples or intervals k (m,), by the barycentric formula."""
-
-    def __init__(self, t: np.ndarray, y: np.ndarray, k: np.ndarray, count: int) -> None:
-        count = min(count, len(t))
-        first = np.clip(k - (count - 1) // 2, 0, len(t) - count)
-        nodes = first[:, None] + np.arange(count)
-        self.t, self.y = t[nodes], y[nodes]
-        apart = (self.t[:, :, None] - self.t[:, None, :]) / (self.t[:, -1] - self.t[:, 0])[:, None, None]
-        apart[:, np.arange(count), np.arange(count)] = 1.0
-        self.weights = 1.0 / apart.prod(axis=2)
-
-    def __call__(self, at: np.ndarray) -> np.ndarray:
-        """Values at times (m, j)."""
-        away = at[:, :, None] - self.t[:, None, :]
-        hit = away == 0.0
-        shares = self.weights[:, None, :] / np.where(hit, 1.0, away)
-        values = (shares * self.y[:, None, :]).sum(axis=2) / shares.sum(axis=2)
-        if not hit.any():
-            return values
-        return np.where(hit.any(axis=2), (hit * self.y[:, None, :]).sum(axis=2), values)

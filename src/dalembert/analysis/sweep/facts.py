@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import sympy as sp
 
+from dalembert.analysis.sweep.event_facts import FUNCTION, event_facts
 from dalembert.analysis.sweep.fingerprint import fingerprint
 from dalembert.analysis.sweep.followed import Followed
 from dalembert.analysis.sweep.layout import Layout
 from dalembert.analysis.sweep.study import Study
-from dalembert.equations.naming import name_of
-from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.motion.state import State
 from dalembert.run.events import Event
@@ -35,28 +32,18 @@ def facts_of(layout: Layout) -> dict[str, Any]:
         "method": repr(tuple(study.recipe)),
         "outputs": _digest(repr(_outputs(study))),
         "dalembert": layout.attrs["dalembert"],
-    } | ({"events": _digest(repr([_event(event) for event in study.events]))} if study.events else {})
+    } | ({"events": _digest(repr([_told(event) for event in study.events]))} if study.events else {})
 
 
-def _event(event: Event | Every) -> tuple[Any, ...]:
-    """What an event or a clock looks out for and changes, in words that tell it from others."""
-    if isinstance(event, Every):
-        return "every", event.name, event.dt, event.start, _change(event)
-    what = event.expr if isinstance(event.expr, str) else sp.srepr(event.expr)
-    return "event", event.name, what, event.direction, event.terminal, _change(event)
-
-
-def _change(event: Event | Every) -> Any:
-    if event.then is None:
-        return None
-    if isinstance(event.then, System):
-        return fingerprint(event.then)
-    if isinstance(event.then, Mapping):
-        return sorted((name_of(key), sp.srepr(value)) for key, value in event.then.items())
-    raise PairingError(
-        f"`{event.name}` changes the motion by a function, which cannot be told from another one when a stored sweep "
-        "goes on; write then={symbol: expression}, or leave `store` out and save the result, runs.to_netcdf(...)"
-    )
+def _told(event: Event | Every) -> tuple[Any, ...]:
+    facts = event_facts(event)
+    if facts[-1] == FUNCTION:
+        raise PairingError(
+            f"`{event.name}` changes the motion by a function, which cannot be told from another one when a stored "
+            "sweep goes on; write then={symbol: expression}, or leave `store` out and save the result, "
+            "runs.to_netcdf(...)"
+        )
+    return facts
 
 
 def _start(guess: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.sweep.blocks import Block
+from dalembert.analysis.sweep.blocks import RunBlock
 from dalembert.analysis.sweep.design import Design
 from dalembert.analysis.sweep.replay import ABOUT, about_starts
 from dalembert.analysis.sweep.study import OK, Study
@@ -55,14 +55,14 @@ class Layout:
             v.name: np.full(self.shape(v), v.missing, dtype=object if v.missing == "" else None) for v in self.variables
         }
 
-    def fill(self, arrays: Mapping[str, np.ndarray], block: Block) -> None:
+    def fill(self, arrays: Mapping[str, np.ndarray], block: RunBlock) -> None:
         """Put the values of a block in their places."""
         for variable, values in parts_of(self.variables, block):
             flat = arrays[variable.name].reshape(self.design.count, *self.shape(variable)[len(self.design.dims) :])
             flat[block.start : block.start + len(values)] = values
 
 
-def parts_of(variables: Sequence[Variable], block: Block) -> Iterator[tuple[Variable, np.ndarray]]:
+def parts_of(variables: Sequence[Variable], block: RunBlock) -> Iterator[tuple[Variable, np.ndarray]]:
     """The values (n, ...) of each variable for the runs of a block, the status last."""
     columns = [*block.values.T, *np.moveaxis(block.samples, 2, 0)]
     known = {"ok": block.status == OK, "message": block.message, "status": block.status}

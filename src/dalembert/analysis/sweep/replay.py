@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.analysis.sweep.event_facts import event_digest, event_words
 from dalembert.analysis.sweep.fingerprint import fingerprint
 from dalembert.analysis.sweep.followed import Followed
 from dalembert.analysis.sweep.request import read_study
@@ -44,6 +45,7 @@ def about_starts(study: Study, names: Iterable[str]) -> str:
         "names": [*names], "given": given, "parameters": parameters, "guess": near,
         "near_state": isinstance(guess, State), "followed": followed,
         "model": fingerprint(study.system),
+        "events": [{"facts": event_digest(event), "words": event_words(event)} for event in study.events],
     })  # fmt: skip
 
 
@@ -77,12 +79,7 @@ def replay(
     method = ", ".join(described(value) for value in study.recipe)
     if method != run.attrs["method"]:
         raise PairingError(f"the sweep was made with {run.attrs['method']}, not with {method}; pass the same")
-    watched = ", ".join(event.name for event in study.events)
-    if watched != run.attrs.get("events", ""):
-        raise PairingError(
-            f"the sweep was made with the events {run.attrs.get('events') or 'none'}, not with {watched or 'none'}; "
-            "pass the same"
-        )
+    _check_same_events(run, study, told)
     state, recipe = study.start(row), study.method(row)
     return simulate(
         system, state, span, t_eval=t_eval, formulation=recipe.formulation, drift=recipe.drift,
@@ -102,6 +99,22 @@ def _told(system: System, run: xr.Dataset) -> Mapping[str, Any]:
             "model that was swept"
         )
     return told
+
+
+def _check_same_events(run: xr.Dataset, study: Study, told: Mapping[str, Any]) -> None:
+    """Raise unless the events are those of the sweep; of functions that they call nothing can be told."""
+    watched = ", ".join(event.name for event in study.events)
+    if watched != run.attrs.get("events", ""):
+        raise PairingError(
+            f"the sweep was made with the events {run.attrs.get('events') or 'none'}, not with {watched or 'none'}; "
+            "pass the same"
+        )
+    for event, then in zip(study.events, told["events"], strict=True):
+        if event_digest(event) != then["facts"]:
+            raise PairingError(
+                f"the sweep was made with the event `{event.name}`: {then['words']}; not with {event_words(event)}; "
+                "pass the same"
+            )
 
 
 def _value(run: xr.Dataset, name: str) -> float:

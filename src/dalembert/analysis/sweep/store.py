@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.sweep.blocks import Block, chunk_of, run_block, spans_of
+from dalembert.analysis.sweep.blocks import RunBlock, chunk_of, run_block, spans_of
 from dalembert.analysis.sweep.layout import Layout, Variable, parts_of
 from dalembert.analysis.sweep.study import Study
 from dalembert.analysis.sweep.tables import import_xarray, import_zarr
@@ -40,7 +40,7 @@ class Store:
     shape: tuple[int, ...]
     chunk: tuple[int, ...]
 
-    def write(self, block: Block) -> None:
+    def write(self, block: RunBlock) -> None:
         """Store the runs of a block, which is a whole chunk."""
         with writing(self.path):
             group = import_zarr().open_group(self.path, mode="r+")

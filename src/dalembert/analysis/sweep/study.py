@@ -28,7 +28,7 @@ TOLERANCES = ("rtol", "atol")
 Kind = TypeVar("Kind")
 
 
-class Record(NamedTuple):
+class RunRecord(NamedTuple):
     """What is kept of one run: reductions (n,), samples (nt, m), how it ended, and what is wrong if something is."""
 
     values: np.ndarray
@@ -56,6 +56,22 @@ class Study:
     sampled: tuple[Reading, ...] = ()
     reduced: tuple[tuple[Reduction, Reading], ...] = ()
     events: tuple[Any, ...] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The study, with the symbols that its events are stated in; a System alone is pickled without them."""
+        statements = [system.statement for system in self._systems] if self.events else []
+        return {**self.__dict__, "statements": statements}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        statements = state.pop("statements")
+        self.__dict__.update(state)
+        for system, statement in zip(self._systems, statements, strict=False):
+            system.__dict__["statement"] = statement
+
+    @property
+    def _systems(self) -> list[System]:
+        """The system, and those that its events lead to."""
+        return [self.system, *(event.then for event in self.events if isinstance(event.then, System))]
 
     @functools.cached_property
     def kinds(self) -> tuple[str, ...]:
@@ -100,19 +116,19 @@ class Study:
             return self.recipe
         return self.recipe._replace(integrator=replace(self.recipe.integrator, **tolerances))  # type: ignore[type-var]
 
-    def begin(self, row: Sequence[float]) -> State | Record:
+    def begin(self, row: Sequence[float]) -> State | RunRecord:
         """The initial state of the run with these values of `names`, or the record of a run that has none."""
         return self._guarded(lambda: self.start(row))
 
     def run(
-        self, row: Sequence[float], state: State | Record, progress: Callable[[float], None] | None = None
-    ) -> Record:
+        self, row: Sequence[float], state: State | RunRecord, progress: Callable[[float], None] | None = None
+    ) -> RunRecord:
         """What is kept of the run with these values of `names` from a state; whatever is wrong is in the record."""
-        if isinstance(state, Record):
+        if isinstance(state, RunRecord):
             return state
         return self._guarded(lambda: self._run(state, self.method(row), progress))
 
-    def _guarded(self, action: Callable[[], Kind]) -> Kind | Record:
+    def _guarded(self, action: Callable[[], Kind]) -> Kind | RunRecord:
         """What an action gives, or the record of a run in which it fails."""
         try:
             return action()
@@ -127,7 +143,7 @@ class Study:
         """Whether `initial` has looked for degenerate constraints in a state."""
         return state.report is not None and state.system is self.system
 
-    def _run(self, state: State, recipe: Recipe, progress: Callable[[float], None] | None) -> Record:
+    def _run(self, state: State, recipe: Recipe, progress: Callable[[float], None] | None) -> RunRecord:
         """The motion at every step for what is reduced, and at `t_eval` for what is sampled."""
         (n, shape), verdict = self.widths, ""
         values, samples = np.zeros(n), np.full(shape, np.nan)
@@ -144,7 +160,7 @@ class Study:
                 values = np.array([x for how, what in self.reduced for x in _reduced(how, what, motion)])
             else:
                 samples = self._sampled(motion)
-        return Record(values, samples, NOT_HELD if verdict else OK, verdict)
+        return RunRecord(values, samples, NOT_HELD if verdict else OK, verdict)
 
     def _sampled(self, motion: Motion | MotionSequence) -> np.ndarray:
         """The values at `t_eval`, NaN after the end of the motion, (nt, m)."""
@@ -156,9 +172,9 @@ class Study:
         there = (k >= 0) & (motion.t[k] == times)
         return np.where(there[:, None], columns[k], np.nan)
 
-    def _failed(self, status: str, message: str) -> Record:
+    def _failed(self, status: str, message: str) -> RunRecord:
         n, shape = self.widths
-        return Record(np.full(n, np.nan), np.full(shape, np.nan), status, message)
+        return RunRecord(np.full(n, np.nan), np.full(shape, np.nan), status, message)
 
 
 def _reduced(how: Reduction, what: Reading, motion: Any) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.analysis.sweep.blocks import Block, chunk_of, run_block, spans_of
+from dalembert.analysis.sweep.blocks import RunBlock, chunk_of, run_block, spans_of
 from dalembert.analysis.sweep.cost import measured_size
 from dalembert.analysis.sweep.design import read_design
 from dalembert.analysis.sweep.facts import facts_of
 from dalembert.analysis.sweep.layout import Layout, lay_out
-from dalembert.analysis.sweep.pool import run_all, workers_of
+from dalembert.analysis.sweep.pool import cores, run_all, workers_of
 from dalembert.analysis.sweep.request import read_study
 from dalembert.analysis.sweep.store import create_store, find_store, run_into
+from dalembert.analysis.sweep.study import Study
 from dalembert.analysis.sweep.sweep_progress import SweepProgress
 from dalembert.analysis.sweep.tables import import_xarray
 from dalembert.errors import OptionError, PairingError, SimulationInterrupt
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
     from dalembert.run.ingredients import Drift, Formulation
     from dalembert.run.integrators.integrator import Integrator
 
-SHORT, MEDIUM, LONG = 0.05, 0.5, 1.0  # seconds that a block takes: in memory, in a store, in another process
+SHORT, MEDIUM, LONG = 0.2, 0.5, 1.0  # seconds that a block takes at most: in memory, in a store, in another process
+LEAST = 0.05  # seconds below which a block is not cut, so that Python between blocks stays below a few per cent
+SHARES = 32  # blocks per thread, so that no thread waits long for the last one
 MOST_CHUNKS = 10_000  # of a store
 
 
@@ -90,9 +94,11 @@ def sweep(
 def _run_in_memory(layout: Layout, executor: Any, threads: int | None) -> xr.Dataset:
     design, study, arrays = layout.design, layout.study, layout.empty()
     size = measured_size(study, design, SHORT if executor is None else LONG)
+    if executor is None:
+        size = max(min(size, design.count // (SHARES * (threads or cores()))), int(size * LEAST / SHORT), 1)
     spans = list(spans_of(design.shape, chunk_of(design.shape, size)))
 
-    def keep(block: Block | None) -> int:
+    def keep(block: RunBlock | None) -> int:
         if block is not None:
             layout.fill(arrays, block)
         return 0 if block is None else len(block.status)
@@ -124,7 +130,7 @@ def _run_spans(
     """Run all spans by `function`, where they should run, and keep what comes back; `keep` says how many runs it is."""
     design, study = layout.design, layout.study
     if executor is not None and study.events:
-        raise PairingError("events need the symbols of the model, which stay in this process; leave `executor` out")
+        _check_sendable(study)
     done = design.count - sum(b - a for a, b in spans)
     bar = SweepProgress(study.system.name, design.count, done)
     with workers_of(executor, threads) as (pool, ahead, stop), bar:
@@ -132,6 +138,17 @@ def _run_spans(
         tasks = ((*function, study, a, design.rows(a, b), *last) for a, b in spans)
         for result in run_all(pool, ahead, tasks):
             bar.advance(keep(result))
+
+
+def _check_sendable(study: Study) -> None:
+    """Raise unless the events of a study can go to another process."""
+    try:
+        pickle.dumps(study)
+    except Exception as error:  # lambdas, deep expressions, objects of users: each raises its own kind
+        raise PairingError(
+            f"the events or the symbols of `{study.system.name}` cannot be sent to other processes ({error}); write "
+            "then={symbol: expression}, or leave `executor` out"
+        ) from error
 
 
 @contextmanager
@@ -149,8 +166,8 @@ def _interruptible(layout: Layout, done: Callable[[], Any]) -> Iterator[None]:
 
 
 def to_dataset(layout: Layout, arrays: Mapping[str, np.ndarray]) -> xr.Dataset:
-    """Arrays by name as a Dataset."""
+    """Arrays by name as a Dataset, not copied: xarray would go through the texts of all runs in search of dates."""
     xr = import_xarray()
-    data = {v.name: (layout.dims(v), arrays[v.name], dict(v.attrs)) for v in layout.variables}
+    data = {v.name: xr.Variable(layout.dims(v), arrays[v.name], dict(v.attrs), fastpath=True) for v in layout.variables}
     coords = {name: (dims, values, dict(attrs)) for name, (dims, values, attrs) in layout.coords.items()}
     return xr.Dataset(data, coords=coords, attrs=dict(layout.attrs))

@@ -81,10 +81,13 @@ def _check_piecewise(graph: Graph, node: Any, parts: Sequence[int]) -> None:
         raise LoweringError(f"{show(node)} has a condition where a value belongs.", node)
 
 
+REAL = (sympy.Float, sympy.Rational)
+
+
 def _constant(graph: Graph, node: Any, value: Any) -> int:
     """The node of a number that SymPy worked out, refused unless it is real and finite."""
     try:
-        number = complex(value)
+        number = complex(float(value) if isinstance(value, REAL) else value)  # SymPy seeks a real part for long
     except (TypeError, ValueError, OverflowError):
         number = complex(math.nan)
     if number.imag or not math.isfinite(number.real):

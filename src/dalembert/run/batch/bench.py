@@ -11,7 +11,8 @@ import numpy as np
 from dalembert.native.jit import address_of
 from dalembert.native.types import Record
 from dalembert.run.batch.fresh_march import Batch
-from dalembert.run.batch.readings import FIELDS
+from dalembert.run.batch.integrals import N_GAUSS
+from dalembert.run.batch.readings import FIELDS, N_OUT
 from dalembert.run.batch.runs import run_batch
 from dalembert.run.batch.summits import FINE
 from dalembert.run.integrators.automatic import EVALUATIONS, WORTH, Automatic
@@ -37,11 +38,15 @@ class Bounds(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """What is kept of each run: rows of `FIELDS` integers (n, FIELDS), `reduced` of them first; times (nt,) if any."""
+    """What is kept of each run: rows of `FIELDS` integers (n, FIELDS), `reduced` of them first; times (nt,) if any.
+
+    `levels` (n,) are those that crossings are looked for of.
+    """
 
     table: np.ndarray
     reduced: int
     times: np.ndarray
+    levels: np.ndarray
 
 
 class Bench:
@@ -91,17 +96,18 @@ class Bench:
         batch, system, nz, n = self.batch, self.engine.system, self.engine.nz, len(self.outputs.times)
         reads = 1 + 2 * (system.nq + system.nu) + len(system.parameters) + 1 + system.nc
         width = 2 * system.nu + 4 * (system.nc + system.count("position")) + 8
-        steps = min(MOST_STEPS, MOST_FLOATS // nz)
-        batch.capacity, batch.n_times, batch.n_w, batch.n_row = steps, n, reads + 1, width
+        steps, reads = min(MOST_STEPS, MOST_FLOATS // nz), reads + int(self.outputs.table[:, N_OUT].max(initial=0))
+        batch.capacity, batch.n_times, batch.n_w, batch.n_row = steps, n, reads, width
         sizes = {
             "ts": steps, "zs": steps * nz, "at_ts": n + 1, "at_zs": (n + 1) * nz, "values": steps, "guesses": steps,
             "summits": steps, "fine_t": FINE, "fine_y": FINE, "fine_ts": FINE + 1, "fine_zs": (FINE + 1) * nz,
-            "row": width, "w": reads + 1,
+            "row": width, "w": reads, "gauss": N_GAUSS * steps,
         }  # fmt: skip
         for name, size in sizes.items():
             setattr(batch, name, self._held(np.empty(size)))
         batch.times = self._held(np.ascontiguousarray(self.outputs.times, dtype=float))
         batch.outputs = self._held(np.ascontiguousarray(self.outputs.table, dtype=np.int64))
+        batch.levels = self._held(np.ascontiguousarray(self.outputs.levels, dtype=float))
         batch.n_reduced = self.outputs.reduced
         batch.n_sampled = self.outputs.table.size // FIELDS - self.outputs.reduced
         batch.n_parameters = len(system.parameters)

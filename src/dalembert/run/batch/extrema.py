@@ -12,7 +12,7 @@ from dalembert.native.intrinsics import floats_at, ints_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8
 from dalembert.native.types import Ints
-from dalembert.run.batch.fresh_march import Batch, march_between
+from dalembert.run.batch.fresh_march import UNSURE, Batch, march_between
 from dalembert.run.batch.readings import read
 from dalembert.run.batch.summits import FINE, POINTS, find_summits, find_top, guess_summits
 from dalembert.run.status import OK
@@ -23,8 +23,28 @@ NOISE = 1e-9  # of the size of the curve: the same, for curves such as a conserv
 KINKED = 0.05  # of what a bracket rises: a peak that lies higher above its points is not that of a polynomial
 
 
+@jit(i8(Plan, Floats, Batch, i8, f8, i8))
+def read_steps(plan, mem, batch, output, sign, n):
+    """`sign` times an output at the n samples of a run, into `values`; UNSURE if one of them is not finite."""
+    nz, ts, zs, y = plan.nz, floats_at(batch.ts, n), floats_at(batch.zs, n * plan.nz), floats_at(batch.values, n)
+    for k in range(n):
+        y[k] = sign * read(plan, mem, batch, output, ts[k], zs[k * nz : (k + 1) * nz])
+        if not math.isfinite(y[k]):
+            return UNSURE
+    return OK
+
+
+@jit(f8(Floats))
+def negligible_of(y):
+    """Differences that do not count along a curve with these samples."""
+    best, least = -math.inf, math.inf
+    for k in range(y.size):
+        best, least = max(best, y[k]), min(least, y[k])
+    return max(AGREED * (best - least), NOISE * max(abs(best), abs(least)))
+
+
 @jit(i8(Plan, Floats, Clock, Batch, Floats, i8, f8, i8, i8, i8))
-def _read_fine(plan, mem, clock, batch, parameters, output, sign, first, start, count):
+def read_fine(plan, mem, clock, batch, parameters, output, sign, first, start, count):
     """Values of an output at the fine times from `start` on, `count` of them, after sample `first`."""
     nz, times, values = plan.nz, floats_at(batch.fine_t, FINE), floats_at(batch.fine_y, FINE)
     status = march_between(plan, mem, clock, batch, parameters, first, start, count)
@@ -44,7 +64,7 @@ def _peak(plan, mem, clock, batch, parameters, output, sign, first, last):
     middle, half = (t[first] + t[last]) / 2, (t[last] - t[first]) / 2
     for k in range(FINE):
         times[k] = middle + half * POINTS[k]
-    if _read_fine(plan, mem, clock, batch, parameters, output, sign, first, 1, FINE - 2) != OK:
+    if read_fine(plan, mem, clock, batch, parameters, output, sign, first, 1, FINE - 2) != OK:
         return math.nan
     values[0], values[FINE - 1] = y[first], y[last]
     top = find_top(values)
@@ -60,7 +80,7 @@ def _peak(plan, mem, clock, batch, parameters, output, sign, first, last):
     left, right = times[max(k - 1, 0)], times[min(k + 1, FINE - 1)]
     for i in range(1, FINE - 1):
         times[i] = left + (right - left) * (1.0 + POINTS[i]) / 2
-    if _read_fine(plan, mem, clock, batch, parameters, output, sign, first, 1, FINE - 2) != OK:
+    if read_fine(plan, mem, clock, batch, parameters, output, sign, first, 1, FINE - 2) != OK:
         return math.nan
     for i in range(1, FINE - 1):
         highest = max(highest, values[i])
@@ -80,18 +100,15 @@ def _next(guesses, summits, count):
 @jit(f8(Plan, Floats, Clock, Batch, Floats, i8, f8, i8))
 def find_maximum(plan, mem, clock, batch, parameters, output, sign, n):
     """The largest value of `sign` times an output along the n samples of a run; NaN if it cannot be told."""
-    nz, ts, zs = plan.nz, floats_at(batch.ts, n), floats_at(batch.zs, n * plan.nz)
-    y, summits = floats_at(batch.values, n), ints_at(batch.summits, n)
-    guesses = floats_at(batch.guesses, n)
-    best, least = -math.inf, math.inf
+    ts, y, summits = floats_at(batch.ts, n), floats_at(batch.values, n), ints_at(batch.summits, n)
+    guesses, best = floats_at(batch.guesses, n), -math.inf
+    if read_steps(plan, mem, batch, output, sign, n) != OK:
+        return math.nan
     for k in range(n):
-        y[k] = sign * read(plan, mem, batch, output, ts[k], zs[k * nz : (k + 1) * nz])
-        if not math.isfinite(y[k]):
-            return math.nan
-        best, least = max(best, y[k]), min(least, y[k])
+        best = max(best, y[k])
     if n < 2:
         return best
-    negligible = max(AGREED * (best - least), NOISE * max(abs(best), abs(least)))
+    negligible = negligible_of(y)
     count, off = find_summits(y, best, summits), -1.0  # off: what the guesses were wrong by; not known yet
     guesses[0] = math.inf
     if count > 1:

@@ -35,14 +35,16 @@ class Batch(Record):
         *ints("watches"),
         # Times asked for, their number; where samples go at these and at every step, and how many.
         *ints("times n_times ts zs capacity at_ts at_zs"),
-        # Values of one quantity along a run, guesses at its summits, and which samples they are.
-        *ints("values guesses summits"),
+        # Values of one quantity along a run, guesses at its summits, and which samples they are; values at the Gauss
+        # points of its steps; what level each output passes.
+        *ints("values guesses summits gauss levels"),
         # A stretch looked at more closely: times, values, samples.
         *ints("fine_t fine_y fine_ts fine_zs"),
         # What the certificate looks at in one sample, and how many floats; what residuals may be.
         *ints("row n_row"),
         *floats("position velocity acceleration solve energy"),
-        # What expressions read, and how many floats; what is kept of every run, and how many numbers.
+        # What expressions read, then their values, and how many floats; what is kept of every run, and how many
+        # numbers.
         *ints("w n_w outputs n_reduced n_sampled n_parameters"),
     )
 

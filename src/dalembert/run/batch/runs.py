@@ -8,12 +8,31 @@ from dalembert.native.intrinsics import floats_at, ints_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, i8
 from dalembert.native.types import Ints
+from dalembert.run.batch.crossings import find_crossing
 from dalembert.run.batch.extrema import find_maximum
 from dalembert.run.batch.fresh_march import UNSURE, Batch, march_whole, renew
-from dalembert.run.batch.readings import FIELDS, FINAL, MINIMUM, read
+from dalembert.run.batch.integrals import find_mean
+from dalembert.run.batch.readings import CROSSING, FIELDS, FINAL, MEAN, MINIMUM, read
 from dalembert.run.batch.verdict import holds
 from dalembert.run.status import OK
 from dalembert.run.time_loop.advance import Clock
+
+
+@jit(i8(Plan, Floats, Clock, Batch, Floats, i8, i8, Floats))
+def _keep(plan, mem, clock, batch, parameters, k, n, values):
+    """The number that output k keeps of the n samples of a run, into `values`; UNSURE if it cannot be told."""
+    nz, kept = plan.nz, ints_at(batch.outputs, (k + 1) * FIELDS)[k * FIELDS]
+    if kept == FINAL:
+        last = floats_at(batch.zs + 8 * (n - 1) * nz, nz)
+        values[k] = read(plan, mem, batch, k, floats_at(batch.ts, n)[n - 1], last)
+        return OK
+    if kept == MEAN:
+        return find_mean(plan, mem, clock, batch, parameters, k, n, values)
+    if kept == CROSSING:
+        return find_crossing(plan, mem, clock, batch, parameters, k, n, values)
+    sign = -1.0 if kept == MINIMUM else 1.0
+    values[k] = sign * find_maximum(plan, mem, clock, batch, parameters, k, sign, n)
+    return UNSURE if math.isnan(values[k]) else OK
 
 
 @jit(i8(Plan, Floats, Clock, Batch, Floats, Floats, Floats))
@@ -28,16 +47,10 @@ def _reduce(plan, mem, clock, batch, start, parameters, values):
     mem[plan.step_length] = step
     if not holds(plan, mem, batch, ts, zs):
         return UNSURE
-    outputs = ints_at(batch.outputs, batch.n_reduced * FIELDS)
     for k in range(batch.n_reduced):
-        kept = outputs[k * FIELDS]
-        if kept == FINAL:
-            values[k] = read(plan, mem, batch, k, ts[n - 1], zs[(n - 1) * nz : n * nz])
-            continue
-        sign = -1.0 if kept == MINIMUM else 1.0
-        values[k] = sign * find_maximum(plan, mem, clock, batch, parameters, k, sign, n)
-        if math.isnan(values[k]):
-            return UNSURE
+        status = _keep(plan, mem, clock, batch, parameters, k, n, values)
+        if status != OK:
+            return status
     return OK
 
 

@@ -25,7 +25,7 @@ _ON_GRID = np.ascontiguousarray(ON_GRID).ravel()
 
 
 @jit(f8(Floats, Floats, i8, i8, f8))
-def _polynomial(t, y, first, count, at):
+def polynomial(t, y, first, count, at):
     """The polynomial through `count` samples from `first` on at a time, by the barycentric formula."""
     width = t[first + count - 1] - t[first]
     above, below = 0.0, 0.0
@@ -61,9 +61,9 @@ def guess_summit(t, y, k):
     first = min(max(k - (count - 1) // 2, 0), n - count)
     spread = CLOSE * min(t[k] - t[k - 1], t[k + 1] - t[k])
     at = min(max(_vertex(t, y, k), t[k - 1] + spread), t[k + 1] - spread)
-    low = _polynomial(t, y, first, count, at - spread)
-    middle = _polynomial(t, y, first, count, at)
-    high = _polynomial(t, y, first, count, at + spread)
+    low = polynomial(t, y, first, count, at - spread)
+    middle = polynomial(t, y, first, count, at)
+    high = polynomial(t, y, first, count, at + spread)
     bend, slope = low - 2.0 * middle + high, high - low
     return middle - slope * slope / (8.0 * bend) if bend < 0.0 else middle
 
@@ -90,7 +90,8 @@ def guess_summits(t, y, summits, guesses):
 
 
 @jit(f8(Floats, i8))
-def _on_grid(values, k):
+def on_grid(values, k):
+    """The polynomial through `values` (FINE,) at Chebyshev points, at point k of GRID."""
     total = 0.0
     for j in range(FINE):
         total += _ON_GRID[k * FINE + j] * values[j]
@@ -102,12 +103,12 @@ def find_top(values):
     """The largest value of the polynomial through `values` (FINE,) at Chebyshev points, with a parabola at its top."""
     n, best, k = GRID.size, -math.inf, 0
     for i in range(n):
-        value = _on_grid(values, i)
+        value = on_grid(values, i)
         if value > best:
             best, k = value, i
     if not 0 < k < n - 1:
         return best
-    before, after = _on_grid(values, k - 1), _on_grid(values, k + 1)
+    before, after = on_grid(values, k - 1), on_grid(values, k + 1)
     below, slope = before - 2.0 * best + after, after - before
     if not below < 0.0:
         return best

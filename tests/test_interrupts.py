@@ -1,0 +1,49 @@
+"""An interruption that was swallowed is raised at the next check; nothing else is."""
+
+import signal
+import threading
+
+import pytest
+
+from dalembert.interrupts import noticed_interrupts
+
+
+def swallow():
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_an_interruption_that_was_swallowed_comes_again():
+    before = signal.getsignal(signal.SIGINT)
+    with noticed_interrupts() as check:
+        check()
+        swallow()
+        with pytest.raises(KeyboardInterrupt):
+            check()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_handler_that_goes_on_is_left_alone():
+    seen = []
+    before = signal.signal(signal.SIGINT, lambda *_: seen.append("asked"))
+    try:
+        with noticed_interrupts() as check:
+            signal.raise_signal(signal.SIGINT)
+            check()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen == ["asked"]
+
+
+def test_other_threads_check_nothing():
+    before, handlers = signal.getsignal(signal.SIGINT), []
+
+    def compile_elsewhere():
+        with noticed_interrupts() as check:
+            check()
+            handlers.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=compile_elsewhere)
+    thread.start()
+    thread.join()
+    assert handlers == [before]
