@@ -125,6 +125,6 @@ def plot(results: list[Measured], path: Path) -> None:
                 panel.loglog(sizes, costs, marker=MARKS[k % len(MARKS)], color=f"C{k}", label=label)
         panel.set(xlabel="N four-bars", title=f"first {t_end:g} s")
         panel.grid(visible=True, which="major", alpha=0.3)
-        panel.legend(fontsize=7, loc="lower right")
+        panel.legend(fontsize=7, loc="upper left")
     panels[0].set_ylabel("processor s per simulated s")
     figure.savefig(path, dpi=110)
