@@ -169,4 +169,4 @@ def test_the_certificate_shows_the_options_in_use(pendulum):
     system, state = pendulum
     shown = system.simulate(state, 0.1, integrator=da.KuttaMerson(step=1e-3)).method
     assert "KuttaMerson(step=0.001)" in shown
-    assert "Tsit5(rtol=1e-08, atol=1e-12)" in system.simulate(state, 0.1, integrator=da.Tsit5(rtol=1e-8)).method
+    assert "Tsit5(rtol=1e-08)" in system.simulate(state, 0.1, integrator=da.Tsit5(rtol=1e-8)).method

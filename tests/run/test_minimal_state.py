@@ -10,6 +10,8 @@ from dalembert.run.formulations.choice import choose
 
 ROUND_OFF = 1e-13  # of psi beside the speeds: a solve with pivots above 0.05 and a few sums
 TIGHT = da.DOP853(rtol=1e-13, atol=1e-13)
+# Speeds NonminimalKane solves for come close to singular, and how many digits are lost depends on where steps fall.
+NEARLY_SINGULAR = {"closed_chain_5"}
 COARSE = {"drift": da.NoCorrection(), "integrator": da.RK4(step=0.005)}
 SINGULAR = {"n_four_bar": 0.7}  # seconds until the rods lie in line, where a motion may leave on another branch
 
@@ -74,7 +76,8 @@ def test_minimal_and_nonminimal_agree_on_the_catalogue(problem):
     system = problem.system()
     state, end = problem.state(system), SINGULAR.get(problem.name, min(problem.t_end, 3.0))
     how = {"t_eval": np.linspace(0.0, end, 21), "drift": da.NoCorrection(), "integrator": TIGHT}
-    usual = da.NonminimalKane() if system.ideal else da.LagrangeMultipliers()
+    other_speeds = system.ideal and problem.name not in NEARLY_SINGULAR
+    usual = da.NonminimalKane() if other_speeds else da.LagrangeMultipliers()
     one = system.simulate(state, end, formulation=usual, **how)
     other = system.simulate(state, end, formulation=da.MinimalState(), **how)
     assert one.success

@@ -40,7 +40,7 @@ from dalembert.equations.massless import with_massless_coordinates
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.nonlinear_unknowns import split_unknowns
 from dalembert.equations.outputs import check_outputs, derive_outputs
-from dalembert.equations.probe import Probe, probe_at_random, vanishes
+from dalembert.equations.probe import Probe, cancelling, probe_at_random
 from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, is_identity, solve_kinematics
 from dalembert.equations.system import System
 from dalembert.equations.wrenches import derive_wrenches
@@ -290,9 +290,9 @@ def _constant(stated: list[Constraint], lowered: list[ca.SX], kinematics: Kinema
     positions = [k for k, constraint in enumerate(stated) if constraint.level is Level.POSITION]
     found = [False] * len(stated)
     if positions:
-        values, rates = probe(column[positions]), probe(kinematics.rate(column[positions]))
-        for k, value, rate in zip(positions, values.T, rates.T, strict=True):
-            found[k] = vanishes(rate, float(np.abs(value).max()))
+        still = cancelling(probe, kinematics.rate_terms(column[positions]))
+        for k, value in zip(positions, still, strict=True):
+            found[k] = bool(value)
     return found
 
 
@@ -309,12 +309,18 @@ def _power(
     power = ca.dot(d.applied + d.prescribed, u) + ca.jtimes(V, s.t, ca.SX(1)) + ca.jtimes(V, s.q, kinematics.D)
     left = kinematics.rate(T) + ca.dot(u, d.inertial)
     transport = ca.gradient(T, u) - ca.mtimes(d.M, u)
-    scale = float(np.nan_to_num(np.abs(probe(T))).max())
-    if vanishes(probe(left), scale) and vanishes(probe(transport), scale):
+    inertial = (u * d.inertial).T
+    terms = (
+        ca.horzcat(kinematics.rate_terms(T), inertial),
+        ca.horzcat(ca.gradient(T, u), -d.M * ca.repmat(u.T, u.shape[0], 1)),
+    )
+    if all(cancelling(probe, part).all() for part in terms):
         transport = ca.SX(*u.shape)
     else:
         power += left
     power = ca.sparsify(power)
-    first = ca.mtimes(c.A[: c.psi.shape[0], :], u) - c.psi  # zero for scleronomic constraints linear in u
-    silent = not rows_by_unknown(rows) and c.gamma.shape[0] == 0 and vanishes(probe(first), scale)
+    n = c.psi.shape[0]
+    silent = not rows_by_unknown(rows) and c.gamma.shape[0] == 0
+    if silent and n:  # A u - psi is zero for scleronomic constraints linear in u
+        silent = bool(cancelling(probe, ca.horzcat(c.A[:n, :] * ca.repmat(u.T, n, 1), -c.psi)).all())
     return power, transport, not (silent and power.nnz() == 0 and transport.nnz() == 0)

@@ -38,7 +38,7 @@ def sparse_dynamics(m: Mechanics) -> list[ca.SX]:
     M has all of its diagonal. Reactions are ideal. `Mechanics.saddle_pattern` says where the nonzeros belong.
     """
     low = ca.project(m.M, lower_triangle(m.M.sparsity()))
-    return [m.qdot, low.nz[:], m.f + m.c, m.known(m.A).T.nz[:], m.b, m.power, m.transport, m.c]
+    return [m.qdot, low.nz[:], m.f + m.c, nonzeros(m.known(m.A)), m.b, m.power, m.transport, m.c]
 
 
 def residual(m: Mechanics) -> list[ca.SX]:
@@ -56,6 +56,11 @@ def row_rates(m: Mechanics) -> list[ca.SX]:
 def assembly(m: Mechanics) -> list[ca.SX]:
     """phi and the invariants, and their gradients in q."""
     return _with_gradient(ca.vertcat(m.phi, m.h), m.q)
+
+
+def geometry(m: Mechanics) -> list[ca.SX]:
+    """phi and the invariants, the nonzeros of their gradients in q, by rows, and those of C, by rows."""
+    return [m.phi, m.h, nonzeros(m.position_gradients), nonzeros(m.C)]
 
 
 def speeds(m: Mechanics) -> list[ca.SX]:
@@ -166,7 +171,7 @@ Stated = ca.Function | Callable[[], ca.Function]
 OF_STATE: dict[str, Make] = {
     make.__name__: make
     for make in (
-        dynamics, sparse_dynamics, residual, row_rates, assembly, speeds, displacement, invariant,
+        dynamics, sparse_dynamics, residual, row_rates, assembly, geometry, speeds, displacement, invariant,
         sparse_invariant, energy,
         active_forces, partial_velocities, position_with_parameters, velocity_with_parameters, level_derivatives,
     )
@@ -257,6 +262,11 @@ def function_of(name: str, x: ca.SX, columns: Sequence[ca.SX]) -> ca.Function:
 def flat(matrix: ca.SX) -> ca.SX:
     """Row-major column of a matrix (CasADi is column-major)."""
     return ca.vec(matrix.T)
+
+
+def nonzeros(matrix: ca.SX) -> ca.SX:
+    """The nonzeros of a matrix by rows, (n, 1), also if there are none."""
+    return ca.reshape(matrix.T.nz[:], matrix.nnz(), 1)
 
 
 def _with_gradient(h: ca.SX, variables: ca.SX) -> list[ca.SX]:

@@ -154,6 +154,11 @@ class Mechanics:
         """Gradients of the invariants in q, (ni, nq)."""
         return ca.jacobian(self.h, self.q)
 
+    @cached_property
+    def position_gradients(self) -> ca.SX:
+        """Gradients of phi and of the invariants in q, (np + ni, nq)."""
+        return ca.jacobian(ca.vertcat(self.phi, self.h), self.q)
+
     # -- parts of it -----------------------------------------------------------------------------------------------
 
     def known(self, matrix: ca.SX) -> ca.SX:

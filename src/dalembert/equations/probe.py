@@ -11,6 +11,7 @@ from dalembert.equations.symbols import Symbols
 from dalembert.model.statement import Statement
 
 Probe = Callable[[ca.SX], np.ndarray]
+ROUNDING = 1e-10
 
 
 def probe_at_random(statement: Statement, s: Symbols) -> Probe:
@@ -34,4 +35,11 @@ def probe_at_random(statement: Statement, s: Symbols) -> Probe:
 
 def vanishes(values: np.ndarray, scale: float = 1.0) -> bool:
     """Whether probed values are zero to rounding, for quantities of about `scale`."""
-    return bool(np.all(np.isfinite(values)) and np.all(np.abs(values) <= 1e-10 * (1.0 + scale)))
+    return bool(np.all(np.isfinite(values)) and np.all(np.abs(values) <= ROUNDING * (1.0 + scale)))
+
+
+def cancelling(probe: Probe, terms: ca.SX) -> np.ndarray:
+    """Which rows of `terms` (n, m) add up to zero, to rounding beside the terms, whatever their units are, (n,)."""
+    n = terms.shape[0]
+    sums, sizes = np.split(probe(ca.vertcat(ca.sum2(terms), ca.sum2(ca.fabs(terms)))), [n], axis=1)
+    return np.isfinite(sums).all(axis=0) & (np.abs(sums) <= ROUNDING * sizes).all(axis=0)

@@ -89,6 +89,12 @@ class Kinematics:
         s = self.symbols
         return ca.jtimes(expression, s.q, self.qdot) + ca.jtimes(expression, s.t, ca.SX(1))
 
+    def rate_terms(self, expression: ca.SX) -> ca.SX:
+        """The terms whose sum is `rate` of a column (n, 1): one by each coordinate, one by time, (n, nq + 1)."""
+        s, n = self.symbols, expression.shape[0]
+        by_coordinates = ca.jacobian(expression, s.q) * ca.repmat(self.qdot.T, n, 1)
+        return ca.horzcat(by_coordinates, ca.jtimes(expression, s.t, ca.SX(1)))
+
     def total_rate(self, expression: ca.SX) -> ca.SX:
         """Total derivative, with u' in it."""
         return self.rate(expression) + ca.jtimes(expression, self.symbols.u, self.symbols.ud)

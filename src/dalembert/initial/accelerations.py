@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,14 +24,17 @@ from dalembert.initial.servo import check_servos, undetermined
 from dalembert.initial.stage import Stage
 from dalembert.motion.state import State
 
+if TYPE_CHECKING:
+    from dalembert.run.scales import Scales
+
 FOLLOWING = 1e-6  # accelerations and multipliers count little in the distance: they follow from the rest
 SOLVED = 1e-6  # relative error above which no acceleration satisfies all equations
 
 
 def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> State:
     """The state with these positions and velocities, its accelerations and multipliers solved for."""
-    check_degeneracy(system, t, q, u, parameters)
     found = _accelerations()(system, t, q, u, parameters)
+    check_degeneracy(system, t, q, u, parameters, found.sizes)
     if found.status:
         starts = np.array([row.law.start if isinstance(row.law, Algebraic) else 0.0 for row in system.rows])
         state = State(system, float(t), q, u, np.zeros(system.nu), starts, parameters)
@@ -95,11 +98,12 @@ def combined_stage(task: Task) -> Stage:
         free[[offset + k for k in values]] = False
     x = task.x(task.target[:nq], task.target[nq:])
     rest = np.full(nu + nc, np.inf)
+    scales = task.scales(task.target[:nq], task.target[nq:])
 
     def metric() -> np.ndarray:
-        G, M = np.zeros((len(target), len(target))), speed_metric(s, x)
+        G, M = np.zeros((len(target), len(target))), speed_metric(s, x, scales)
         both = np.zeros((nq + nu, nq + nu))
-        both[:nq, :nq], both[nq:, nq:] = position_metric(s, x), M
+        both[:nq, :nq], both[nq:, nq:] = position_metric(s, x, scales), M
         G[: nq + nu, : nq + nu] = weighted(both, task.weights)
         G[nq + nu : nq + 2 * nu, nq + nu : nq + 2 * nu] = FOLLOWING * M
         np.fill_diagonal(G[nq + 2 * nu :, nq + 2 * nu :], FOLLOWING)
@@ -113,10 +117,28 @@ def combined_stage(task: Task) -> Stage:
         target=target,
         free=free,
         metric=metric,
+        sizes=np.concatenate([scales.q, scales.u, scales.rate * scales.u, _multiplier_sizes(task, scales)]),
+        row_sizes=np.concatenate(
+            [
+                scales.position,
+                np.ones(len(s.invariants)),
+                scales.velocity,
+                scales.rate * scales.energy / scales.u,
+                scales.rate * scales.velocity,
+            ]
+        ),
         low=np.concatenate([task.low, -rest]),
         high=np.concatenate([task.high, rest]),
         bounded=task.bounded,
     )
+
+
+def _multiplier_sizes(task: Task, scales: Scales) -> np.ndarray:
+    """Sizes of multipliers: those with which rows turn over the energy in the time of the motion, (nc,)."""
+    q, u = np.split(task.target, [task.system.nq])
+    rows = np.abs(task.system.constraint_jacobian(task.t, q, u, task.p)) @ scales.u
+    rows[: len(scales.velocity)] = scales.velocity
+    return scales.rate * scales.energy / np.where(rows > 0.0, rows, 1.0)
 
 
 def _list(bad: dict[str, float]) -> str:

@@ -14,7 +14,9 @@ from dalembert.initial.velocities import velocity_stage
 from dalembert.motion.state import State
 
 STARTS = 96
-SAME = 1e-5  # solutions closer than this, relative to max(1, |v|), are one: at a singular position digits halve
+SAME = (
+    1e-5  # solutions closer than this, relative to the sizes of variables, are one: at a singular position digits halve
+)
 MOST = 16  # branches where values are left free; more of them are points of a continuum
 REACHES = (0.3, 1.0, 3.0, 10.0)  # how far starts lie from the guess, relative to max(1, |guess|)
 
@@ -40,8 +42,9 @@ def find_branches(task: Task) -> tuple[State, ...]:
     if not ranked:
         raise failures[0]
     states: list[State] = []
+    sizes = np.concatenate([positions.sizes, velocities.sizes])
     for _, state in sorted(ranked, key=lambda pair: pair[0]):
-        if not any(_same(state.z, other.z) for other in states):
+        if not any(_same(state.z, other.z, sizes) for other in states):
             states.append(state)
     return tuple(states)
 
@@ -56,7 +59,7 @@ def _distinct(task: Task, stage: Stage, q: np.ndarray | None) -> list[Found]:
         return found
     for start in _starts(stage):
         new = stage.solve(start)
-        if new.met and not any(_same(new.v, other.v) for other in found):
+        if new.met and not any(_same(new.v, other.v, stage.sizes) for other in found):
             found.append(new)
     open_ways = _freedom(stage, first)
     if open_ways and len(found) > MOST:
@@ -70,7 +73,7 @@ def _distinct(task: Task, stage: Stage, q: np.ndarray | None) -> list[Found]:
 
 def _starts(stage: Stage) -> list[np.ndarray]:
     rng = np.random.default_rng(2718)
-    n, reach, angles = len(stage.target), np.maximum(1.0, np.abs(stage.target)), stage.level.turns.astype(bool)
+    n, reach, angles = len(stage.target), np.maximum(stage.sizes, np.abs(stage.target)), stage.level.turns.astype(bool)
     found = []
     for k in range(STARTS):
         way = REACHES[k % len(REACHES)] * reach * rng.standard_normal(n)
@@ -84,7 +87,7 @@ def _is_linear(stage: Stage, found: Found) -> bool:
     """Whether the gradients are the same elsewhere: one solution, then, or a linear family with one nearest point."""
     rng = np.random.default_rng(11)
     for _ in range(2):
-        point = np.where(stage.free, found.v + rng.standard_normal(len(found.v)), found.v)
+        point = np.where(stage.free, found.v + stage.sizes * rng.standard_normal(len(found.v)), found.v)
         other = stage.at(point).gradients[:, stage.free]
         if not np.allclose(other, found.gradients[:, stage.free], rtol=1e-9, atol=1e-12):
             return False
@@ -98,5 +101,5 @@ def _freedom(stage: Stage, found: Found) -> int:
     return int(stage.free.sum()) - int((np.linalg.svd(rows, compute_uv=False) > SAME).sum())
 
 
-def _same(a: np.ndarray, b: np.ndarray) -> bool:
-    return bool((np.abs(a - b) <= SAME * np.maximum(1.0, np.abs(b))).all())
+def _same(a: np.ndarray, b: np.ndarray, sizes: np.ndarray) -> bool:
+    return bool((np.abs(a - b) <= SAME * np.maximum(sizes, np.abs(b))).all())

@@ -25,6 +25,7 @@ from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
 from dalembert.initial.dependence import DEPENDENT
 from dalembert.initial.large_levels import SparseLevel, position_level, velocity_level
+from dalembert.initial.request import measured
 from dalembert.native.kernel import Kernel
 
 BESIDE = 1e-3  # distance at which a row is looked at again, relative to the size of the variables and at least this
@@ -51,65 +52,86 @@ class Surface:
     held: int
     total: int
     rows: range
+    units: np.ndarray  # sizes of the variables, by which all of them are measured
 
     @property
     def z(self) -> np.ndarray:
-        """The variables in the state, (size,)."""
-        return self.x[self.first : self.first + self.size]
+        """The variables in the state, (size,), in units of their sizes."""
+        return self.x[self.first : self.first + self.size] / self.units
 
     def at(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Values (total,) and gradients (total, size) of all rows."""
         x = self.x.copy()
-        x[self.first : self.first + self.size] = z
+        x[self.first : self.first + self.size] = z * self.units
         out = self.kernel(x)
-        return out[: self.total], out[self.total :].reshape(self.total, self.size)
+        return out[: self.total], out[self.total :].reshape(self.total, self.size) * self.units
 
 
-def degenerate_rows(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> tuple[str, ...]:
-    """Names of the position and velocity rows whose gradient vanishes wherever they hold, near a state."""
-    x = np.concatenate([(t,), q, u, parameters])
+def degenerate_rows(
+    system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray, sizes: np.ndarray | None = None
+) -> tuple[str, ...]:
+    """Names of the position and velocity rows whose gradient vanishes wherever they hold, near a state.
+
+    `sizes` (nq + nu,) are those of coordinates and speeds in that state, if they are known.
+    """
+    if not system.is_large and faintest_kernel(system) is None:
+        return ()
+    if sizes is None:
+        sizes = measured()(system, t, q, u, parameters, 0.0).values[: len(q) + len(u)]
+    x = np.concatenate([(t,), q, u, parameters, sizes])
     if not _any_faint(system, x):  # as it is at almost every state
         return ()
+    x = x[: -len(sizes)]
     nq, nu, n_p, n_v = system.nq, system.nu, system.count("position"), system.count("velocity")
     names = system.constraint_names
     found: list[str] = []
     if n_p:
         n = n_p + len(system.invariants)
-        found += _search(Surface(names, system.kernel("assembly"), x, 1, nq, n, n, range(n_p)))
+        found += _search(Surface(names, system.kernel("assembly"), x, 1, nq, n, n, range(n_p), sizes[:nq]))
     if n_v:
         n = n_p + n_v
-        found += _search(Surface(names, system.kernel("speeds"), x, 1 + nq, nu, n, n + nq, range(n_p, n)))
+        found += _search(Surface(names, system.kernel("speeds"), x, 1 + nq, nu, n, n + nq, range(n_p, n), sizes[nq:]))
     return tuple(found)
 
 
 def _any_faint(system: System, x: np.ndarray) -> bool:
-    """Whether the gradient of a row is small beside what it is nearby."""
+    """Whether the gradient of a row is small beside what it is nearby; x = (t, q, u, p, sizes of q and u)."""
     if not system.is_large:
         faintest = faintest_kernel(system)
         return faintest is not None and bool(faintest(x).min() < FAINT**2)
     n_p, n_v = system.count("position"), system.count("velocity")
-    return bool(n_p and _fades(position_level(system), x, range(n_p))) or bool(
-        n_v and _fades(velocity_level(system), x, range(n_p, n_p + n_v))
+    x, sizes = np.split(x, [len(x) - system.nq - system.nu])
+    return bool(n_p and _fades(position_level(system), x, range(n_p), sizes[: system.nq])) or bool(
+        n_v and _fades(velocity_level(system), x, range(n_p, n_p + n_v), sizes[system.nq :])
     )
 
 
-def _fades(level: SparseLevel, x: np.ndarray, rows: range) -> bool:
-    """As `faintest_kernel`, of the values a level has at two points: many rows are not worth a kernel of their own."""
+def _fades(level: SparseLevel, x: np.ndarray, rows: range, units: np.ndarray) -> bool:
+    """As `faintest_kernel`, of the values a level has at two points: many rows are not worth a kernel of their own.
+
+    `units` (size,) are the sizes of the variables of the level.
+    """
     own = slice(level.first, level.first + level.size)
     beside = x.copy()
-    beside[own] += BESIDE * math.sqrt(1.0 + x[own] @ x[own]) * _directions(level.size)[0]
-    here, there = (level.gradient_sizes(at)[rows.start : rows.stop] for at in (x, beside))
+    far = x[own] / units
+    beside[own] += BESIDE * math.sqrt(1.0 + far @ far) * units * _directions(level.size)[0]
+    here, there = (level.gradient_sizes(at, units)[rows.start : rows.stop] for at in (x, beside))
     return bool((here < FAINT**2 * there).any())
 
 
 def faintest_kernel(system: System) -> Kernel | None:
-    """(|G| / |G beside the state|)^2 of the rows, least where one deserves a closer look; None if all are constant."""
+    """(|G| / |G beside the state|)^2 of the rows, least where one deserves a closer look; None if all are constant.
+
+    A function of x = (t, q, u, p) and the sizes of q and u.
+    """
     return system.optional_kernel("faintest gradient", lambda: _faintest_gradient(system))
 
 
-def check_degeneracy(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> None:
+def check_degeneracy(
+    system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray, sizes: np.ndarray | None = None
+) -> None:
     """Raise `InitialStateError` naming the rows whose gradient vanishes wherever they hold."""
-    found = degenerate_rows(system, t, q, u, parameters)
+    found = degenerate_rows(system, t, q, u, parameters, sizes)
     if found:
         raise InitialStateError(f"`{system.name}`: {describe(found)}", conflicting=found)
 
@@ -125,18 +147,23 @@ def describe(names: Sequence[str]) -> str:
 
 
 def _faintest_gradient(system: System) -> ca.Function | None:
-    """(|G| / |G beside the state|)^2 of the rows as a function of x; None if all gradients are constant."""
+    """(|G| / |G beside the state|)^2 of the rows as a function of x and the sizes of q and u, by which all is measured.
+
+    None if all gradients are constant.
+    """
     m, n_p = system.mechanics, system.count("position")
     ratios = []
-    for rows, z in ((m.phi, m.q), (m.psi[n_p:, :], m.u)):
+    units = [ca.SX.sym("units", n) for n in (system.nq, system.nu)]
+    for rows, z, unit in ((m.phi, m.q, units[0]), (m.psi[n_p:, :], m.u, units[1])):
         G = ca.jacobian(rows, z)
         row_of = G.sparsity().row()
         vary = sorted({row_of[k] for k in ca.jacobian_sparsity(G.nz[:], z).row()})
+        G = ca.mtimes(G, ca.diag(unit))
         sizes = ca.densify(ca.sum2(rows_of(G, vary) ** 2))
-        reach = BESIDE * ca.sqrt(1 + ca.sumsqr(z))
-        ratios.append(sizes / ca.substitute(sizes, z, z + reach * ca.DM(_directions(z.shape[0])[0])))
+        reach = BESIDE * ca.sqrt(1 + ca.sumsqr(z / unit))
+        ratios.append(sizes / ca.substitute(sizes, z, z + reach * unit * ca.DM(_directions(z.shape[0])[0])))
     found = ca.vertcat(*ratios)
-    return ca.Function("faintest_gradient", [m.x], [found]) if found.shape[0] else None
+    return ca.Function("faintest_gradient", [ca.vertcat(m.x, *units)], [found]) if found.shape[0] else None
 
 
 def _search(surface: Surface) -> list[str]:

@@ -117,7 +117,7 @@ def _is_tied(stage: Stage, found: Found) -> bool:
     size = 1.0 / np.sqrt(np.diag(stage.G))
     everything, loose = 0, 0
     for _ in range(3):
-        point = found.v + 1e-2 * np.maximum(1.0, np.abs(found.v)) * rng.standard_normal(len(found.v))
+        point = found.v + 1e-2 * np.maximum(stage.sizes, np.abs(found.v)) * rng.standard_normal(len(found.v))
         rows = stage.at(point).gradients * size
         if not np.isfinite(rows).all():
             continue
@@ -207,6 +207,7 @@ def _advise_on_parameters(task: Task, stage: Stage, found: Found) -> str:
         target=np.concatenate([stage.target, p]),
         free=np.concatenate([stage.free, np.zeros(len(p), dtype=bool)]),
         metric=lambda: _with_diagonal(stage.G, 1.0 / np.maximum(np.abs(p), 1e-3) ** 2),
+        sizes=np.concatenate([stage.sizes, np.where(p != 0.0, np.abs(p), 1.0)]),
         low=np.concatenate([stage.low, np.full(len(p), -np.inf)]),
         high=np.concatenate([stage.high, np.full(len(p), np.inf)]),
         _metric=[],

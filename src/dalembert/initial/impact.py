@@ -20,10 +20,11 @@ import numpy as np
 from dalembert.equations.nonlinear_unknowns import check_known_mass
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
+from dalembert.initial.request import measured
 from dalembert.solve.least_squares import solve_least
 
 ITERATIONS = 30
-HELD = 1e-10  # what may be left of a velocity constraint
+HELD = 1e-9  # what may be left of a velocity constraint, relative to its size
 
 
 def strike(
@@ -39,7 +40,7 @@ def strike(
     if not n and not given:
         return u.copy(), impulses
     check_known_mass(system.name, system.mechanics, "an impact")
-    M = system.mass_matrix(t, q, u, p)
+    M, scales = system.mass_matrix(t, q, u, p), measured()(system, t, q, u, p, 0.0)
     after = u.copy()
     for _ in range(ITERATIONS):
         psi = system.velocity_residual(t, q, after, p)
@@ -50,12 +51,14 @@ def strike(
         moved, Lambda = solve_least(M, A, W, A @ (after - u) - left)
         step = u + moved - after
         after, impulses[:n] = u + moved, Lambda[:n]
-        if np.abs(step).max(initial=0.0) <= 1e-15 * (1.0 + np.abs(after).max(initial=0.0)):
+        if (np.abs(step) <= 1e-15 * (scales.u + np.abs(after).max(initial=0.0))).all():
             break
     after[[system.speeds.index(name) for name in given if name in system.speeds]] = [
         value for name, value in given.items() if name in system.speeds
     ]
-    _check(system, np.concatenate([system.velocity_residual(t, q, after, p), E @ after - wanted]), tuple(given))
+    left = np.concatenate([system.velocity_residual(t, q, after, p), E @ after - wanted])
+    sizes = np.concatenate([np.abs(A[:n]) @ np.abs(after) + scales.velocity, np.abs(E) @ scales.u + np.abs(wanted)])
+    _check(system, left, sizes, tuple(given))
     return after, impulses
 
 
@@ -75,12 +78,12 @@ def _rows(
     return E, wanted
 
 
-def _check(system: System, left: np.ndarray, given: tuple[str, ...]) -> None:
+def _check(system: System, left: np.ndarray, sizes: np.ndarray, given: tuple[str, ...]) -> None:
     names = [row.name for row in system.rows if row.level != "acceleration"] + [f"given {name}" for name in given]
-    size = np.abs(left)
-    if np.isfinite(size).all() and size.max(initial=0.0) <= HELD * 10:
+    share = np.abs(left) / sizes
+    if np.isfinite(share).all() and share.max(initial=0.0) <= HELD:
         return
-    bad = {names[k]: float(size[k]) for k in np.argsort(-size) if not size[k] <= HELD}
+    bad = {names[k]: float(abs(left[k])) for k in np.argsort(-share) if not share[k] <= 0.1 * HELD}
     listed = ", ".join(f"`{name}` {value:.3g}" for name, value in bad.items())
     raise InitialStateError(
         f"`{system.name}`: no impulse brings the speeds onto all velocity constraints; left over: "

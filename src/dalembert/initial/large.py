@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy.sparse import csc_matrix, diags, identity
 from scipy.sparse.csgraph import connected_components
@@ -12,6 +14,9 @@ from dalembert.initial.large_levels import kinematics_of, position_level, veloci
 from dalembert.initial.large_stage import LargeFound, LargeStage
 from dalembert.initial.metric import LIGHT, SOFT
 from dalembert.initial.request import Task
+
+if TYPE_CHECKING:
+    from dalembert.run.scales import Scales
 
 
 def check_possible(task: Task) -> None:
@@ -30,6 +35,7 @@ def large_positions(task: Task) -> LargeStage:
     required = s.count("position") + len(s.invariants)
     target, x = task.target[:nq], task.x(task.target[:nq], task.target[nq:])
     weights = None if task.weights is None else task.weights[:nq]
+    scales = task.scales(target, task.target[nq:])
     return LargeStage(
         level=position_level(s, joints=bool(wished.joints)),
         x=x,
@@ -37,7 +43,9 @@ def large_positions(task: Task) -> LargeStage:
         wanted=np.array([0.0] * required + list(wished.joints.values())),
         target=target,
         free=_free(nq, wished.q),
-        metric=lambda: _weighted(_position_metric(s, x), weights),
+        metric=lambda: _weighted(_position_metric(s, x, scales), weights),
+        sizes=scales.q,
+        row_sizes=np.concatenate([scales.position, np.ones(len(s.invariants))]),
     )
 
 
@@ -47,6 +55,7 @@ def large_velocities(task: Task, q: np.ndarray) -> LargeStage:
     count = s.count("position") + s.count("velocity")
     target, x = task.target[nq:], task.x(q, task.target[nq:])
     weights = None if task.weights is None else task.weights[nq:]
+    scales = task.scales(q, target)
     asked = [*(count + k for k in wished.rates), *(count + nq + k for k in wished.joint_rates)]
     return LargeStage(
         level=velocity_level(s, joints=bool(wished.joint_rates)),
@@ -55,7 +64,9 @@ def large_velocities(task: Task, q: np.ndarray) -> LargeStage:
         wanted=np.array([0.0] * count + [*wished.rates.values(), *wished.joint_rates.values()]),
         target=target,
         free=_free(s.nu, wished.u),
-        metric=lambda: _weighted(_speed_metric(s, x), weights),
+        metric=lambda: _weighted(_speed_metric(s, x, scales), weights),
+        sizes=scales.u,
+        row_sizes=scales.velocity,
     )
 
 
@@ -85,7 +96,7 @@ def _weighted(G: csc_matrix, weights: np.ndarray | None) -> csc_matrix:
     return csc_matrix(root @ G @ root)
 
 
-def _speed_metric(system: System, x: np.ndarray) -> csc_matrix:
+def _speed_metric(system: System, x: np.ndarray, scales: Scales) -> csc_matrix:
     """M (nu, nu) at x, made positive definite where it is not; as `metric.speed_metric`."""
     pattern, nq, n = system.mechanics.saddle_pattern, system.nq, system.nu
     values = system.kernel("sparse_dynamics")(x)[nq : nq + len(pattern.mass_rows)]
@@ -93,28 +104,30 @@ def _speed_metric(system: System, x: np.ndarray) -> csc_matrix:
         return csc_matrix(identity(n))
     low = csc_matrix((values, (pattern.mass_rows, pattern.mass_columns)), shape=(n, n))
     M = csc_matrix(low + low.T - diags(low.diagonal()))
-    diagonal = np.abs(M.diagonal())
-    typical = diagonal.max(initial=0.0) or 1.0
-    light = diagonal <= LIGHT * typical
+    energies = np.abs(M.diagonal()) * scales.u**2
+    typical = energies.max(initial=0.0) or 1.0
+    light = energies <= LIGHT * typical
     if not (system.singular_mass or light.any()):
         return M
-    return csc_matrix(M + diags(np.where(light, typical, SOFT * diagonal)))
+    return csc_matrix(M + diags(np.where(light, typical, SOFT * energies) / scales.u**2))
 
 
-def _position_metric(system: System, x: np.ndarray) -> csc_matrix:
+def _position_metric(system: System, x: np.ndarray, scales: Scales) -> csc_matrix:
     """G (nq, nq) of the distance of coordinates; as `metric.position_metric`, part by part of the kinematics."""
-    M = _speed_metric(system, x)
+    M = _speed_metric(system, x, scales)
     if system.trivial_kinematics:
         return M
     pattern, nq, nu = system.mechanics.C.sparsity(), system.nq, system.nu
     C = csc_matrix((kinematics_of(system)(x), pattern.row(), pattern.colind()), shape=(nq, nu))
     if not np.isfinite(C.data).all():
         return csc_matrix(identity(nq))
+    Q, U = diags(1.0 / scales.q), diags(scales.u)
+    C = csc_matrix(Q @ C @ U)  # in units of the sizes
     back = _pseudo_inverse(C)
-    G = back.T @ M @ back
+    G = back.T @ (U @ M @ U) @ back
     off = identity(nq) - C @ back
     typical = float(G.diagonal().sum()) / max(nu, 1) or 1.0
-    return csc_matrix(G + typical * (off.T @ off) + SOFT * typical * identity(nq))
+    return csc_matrix(Q @ (G + typical * (off.T @ off) + SOFT * typical * identity(nq)) @ Q)
 
 
 def _pseudo_inverse(C: csc_matrix) -> csc_matrix:

@@ -32,10 +32,11 @@ class SparseLevel:
     starts: np.ndarray
     columns: np.ndarray
 
-    def gradient_sizes(self, x: np.ndarray) -> np.ndarray:
-        """The squared length of the gradient of every row at x."""
-        row = np.repeat(np.arange(len(self.names)), np.diff(self.starts))
-        return np.bincount(row, self.kernel(x)[len(self.names) :] ** 2, minlength=len(self.names))
+    def gradient_sizes(self, x: np.ndarray, units: np.ndarray) -> np.ndarray:
+        """The squared length of the gradient of every row at x, of variables measured in `units` (size,)."""
+        count = len(self.names)
+        row = np.repeat(np.arange(count), np.diff(self.starts))
+        return np.bincount(row, (self.kernel(x)[count:] * units[self.columns]) ** 2, minlength=count)
 
 
 def position_level(system: System, *, joints: bool = False) -> SparseLevel:

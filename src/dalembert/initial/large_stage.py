@@ -41,7 +41,8 @@ class LargeFound:
 class LargeStage:
     """The equations `pick` of a level, equal to `wanted` (m,), for variables of which those in `free` (n,) may move.
 
-    `x` is what the kernel reads, `target` (n,) the guess, `metric` gives G (n, n), sparse, when asked.
+    `x` is what the kernel reads, `target` (n,) the guess, `metric` gives G (n, n), sparse, when asked; `sizes` (n,) are
+    those of the variables, `row_sizes` the least ones of the first rows of the level.
     """
 
     level: SparseLevel
@@ -51,11 +52,13 @@ class LargeStage:
     target: np.ndarray
     free: np.ndarray
     metric: Callable[[], csc_matrix]
+    sizes: np.ndarray
+    row_sizes: np.ndarray
 
     def seek(self) -> LargeFound:
         """The nearest point found from the target or, if there is none, from perturbed starts."""
         found = self._descend(self.target)
-        rng, size = np.random.default_rng(1717), np.maximum(1.0, np.abs(self.target))
+        rng, size = np.random.default_rng(1717), np.maximum(self.sizes, np.abs(self.target))
         for k in range(ATTEMPTS):
             if found.met or not self.free.any():
                 break
@@ -65,7 +68,7 @@ class LargeStage:
         return found
 
     def evaluate(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """Residuals (m,), nonzeros of their gradients, and the worst residual relative to its terms."""
+        """Residuals (m,), nonzeros of their gradients, and the worst residual relative to |gradient| x size."""
         level, x = self.level, self.x.copy()
         x[level.first : level.first + len(v)] = v
         out = level.kernel(x)
@@ -73,8 +76,9 @@ class LargeStage:
         r = out[:total][self.pick] - self.wanted
         J = out[total:][self._taken]
         sizes = np.zeros(len(r))
-        np.add.at(sizes, self._rows, np.abs(J * v[self._columns]))
-        worst = float(np.max(np.abs(r) / np.maximum(sizes, 1.0), initial=0.0))
+        np.add.at(sizes, self._rows, np.abs(J) * np.maximum(np.abs(v), self.sizes)[self._columns])
+        sizes = np.maximum(sizes, self._least)
+        worst = float(np.max(np.abs(r) / np.where(sizes > 0.0, sizes, np.abs(r) + (r == 0.0)), initial=0.0))
         return r, np.where(self.free[self._columns], J, 0.0), worst if np.isfinite(worst) else np.inf
 
     @cached_property
@@ -82,6 +86,13 @@ class LargeStage:
         """Which nonzeros of the level belong to the rows picked."""
         starts = self.level.starts
         return np.concatenate([np.zeros(0, dtype=int), *[np.arange(starts[k], starts[k + 1]) for k in self.pick]])
+
+    @cached_property
+    def _least(self) -> np.ndarray:
+        """The least sizes of the rows picked, (m,)."""
+        least = np.zeros(len(self.level.starts) - 1)
+        least[: len(self.row_sizes)] = self.row_sizes
+        return least[self.pick]
 
     @cached_property
     def _columns(self) -> np.ndarray:

@@ -28,7 +28,7 @@ class Descent(Record):
         # bound), whether it is an angle, row of the kernel behind an equation.
         *ints("ints n_ints place freedom turn pick"),
         # Blocks of floats.
-        *ints("input output target value low high wanted metric inverse spread gram factor norm"),
+        *ints("input output target value low high size wanted row_size metric inverse spread gram factor norm"),
         *ints("residual residual_old weight step value_old best tangent tangent_old"),
         *ints("multiplier cg_r cg_z cg_p cg_h cg_base"),
     )
@@ -39,7 +39,7 @@ KEPT = 2  # `bounded`: there are no bounds (0), there are (1), and what is stopp
 # `uniform`: rows count by the length of their gradients (0), or all alike, as for a least sum of squares of residuals.
 TO_WEIGHT_ALIKE, WEIGHTED_ALIKE = 1, 2
 
-HELD = 1e-12  # residuals below this, relative to the largest term if that exceeds 1, are met
+HELD = 1e-12  # residuals below this, relative to the size of their row, are met
 ROUND_OFF = 1e-16
 FLOOR = 1e-14  # least damping, for rows of unit length: directions with singular values below its root are damped
 FIRST = 1.0  # damping at the start
@@ -52,20 +52,24 @@ def lay_out(n: int, m: int, total: int, n_in: int) -> Workspace:
     """A workspace for n variables, m equations, a kernel of `total` rows and n_in inputs."""
     plan = Descent(n=n, m=m, total=total)
     work = Workspace(plan)
-    blocks = {"input": n_in, "output": total * (1 + n), "target": 4 * n + m, "spread": m * n, "cg_base": 2 * n}
+    blocks = {"input": n_in, "output": total * (1 + n), "target": 5 * n + 2 * m, "spread": m * n, "cg_base": 2 * n}
     blocks |= dict.fromkeys(("step", "value_old", "best", "tangent", "tangent_old"), n)
     blocks |= dict.fromkeys(("cg_r", "cg_z", "cg_p", "cg_h"), n) | dict.fromkeys(("metric", "inverse"), n * n)
     blocks |= dict.fromkeys(("gram", "factor"), m * m)
     blocks |= dict.fromkeys(("norm", "residual", "residual_old", "weight", "multiplier"), m)
     work.reserve(plan, blocks, {"place": n, "freedom": n, "turn": n, "pick": m})
-    # What is given stands in one piece: target, value, bounds, wanted.
-    plan.value, plan.low, plan.high, plan.wanted = (plan.target + k * n for k in range(1, 5))
+    # What is given stands in one piece: target, value, bounds, sizes, wanted, least sizes of rows.
+    plan.value, plan.low, plan.high, plan.size, plan.wanted = (plan.target + k * n for k in range(1, 6))
+    plan.row_size = plan.wanted + m
     return work
 
 
 @jit(f8(Descent, Floats))
 def evaluate(plan, mem):
-    """Residuals and gradients at v; returns the worst residual relative to max(1, its largest sum of terms)."""
+    """Residuals and gradients at v; returns the worst residual relative to |gradient| x size of the variables.
+
+    Where gradients vanish, rows still have the least sizes that were given.
+    """
     ints = ints_at(plan.ints, plan.n_ints)
     n, v, x, out = plan.n, plan.value, plan.input, plan.output
     for j in range(n):
@@ -78,10 +82,12 @@ def evaluate(plan, mem):
         mem[plan.residual + k] = r
         size = 0.0
         for j in range(n):
-            size += abs(mem[out + plan.total + row * n + j] * mem[v + j])
+            size += abs(mem[out + plan.total + row * n + j]) * max(abs(mem[v + j]), mem[plan.size + j])
         if not (math.isfinite(r) and math.isfinite(size)):
             return math.inf
-        worst = max(worst, abs(r) / max(size, 1.0))
+        if r != 0.0:
+            size = max(size, mem[plan.row_size + k])
+            worst = max(worst, abs(r) / size if size > 0.0 else 1.0)
     return worst
 
 

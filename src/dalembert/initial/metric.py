@@ -3,38 +3,43 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dalembert.equations.system import System
 
+if TYPE_CHECKING:
+    from dalembert.run.scales import Scales
+
 LIGHT = 1e-12  # a diagonal entry of M below this fraction of the largest counts as none
 SOFT = 1e-6  # what is added, to unit diagonals, where M may be singular
 
 
-def speed_metric(system: System, x: np.ndarray) -> np.ndarray:
+def speed_metric(system: System, x: np.ndarray, scales: Scales) -> np.ndarray:
     """M (nu, nu) at x = (t, q, u, p), made positive definite where it is not: G of the distance d^T G d of speeds."""
     where, shape = system.parts["mass_matrix"]
     M = system.kernel("dynamics")(x)[where].reshape(shape)
     if not math.isfinite(M.sum()):
         return np.eye(system.nu)
-    sizes = [abs(entry) for entry in M.diagonal().tolist()]
-    if not system.singular_mass and min(sizes) > LIGHT * max(sizes):
+    s = scales.u
+    energies = [abs(m) * size * size for m, size in zip(M.diagonal().tolist(), s.tolist(), strict=True)]
+    if not system.singular_mass and min(energies) > LIGHT * max(energies):  # energies: units do not matter
         return M
-    diagonal = np.array(sizes)
+    diagonal = np.array(energies)
     typical = diagonal.max(initial=0.0) or 1.0
-    size = np.sqrt(np.where(diagonal > LIGHT * typical, diagonal, typical))
+    size = np.sqrt(np.where(diagonal > LIGHT * typical, diagonal, typical)) / s
     unit = M / size[:, None] / size
     np.fill_diagonal(unit, np.where(diagonal > LIGHT * typical, 1.0 + SOFT, 1.0))
     return unit * size[:, None] * size
 
 
-def position_metric(system: System, x: np.ndarray) -> np.ndarray:
+def position_metric(system: System, x: np.ndarray, scales: Scales) -> np.ndarray:
     """G (nq, nq) of the distance of coordinates: M where q' = u, else M of the speeds that lead from one to the other.
 
     Directions in which no speed leads, such as the length of a quaternion, count like the others on average.
     """
-    M = speed_metric(system, x)
+    M = speed_metric(system, x, scales)
     if system.trivial_kinematics:
         return M
     nq, nu = system.nq, system.nu
@@ -42,11 +47,12 @@ def position_metric(system: System, x: np.ndarray) -> np.ndarray:
     C = system.kernel("speeds")(x)[(1 + nu) * first + nq :].reshape(nq, nu)
     if not np.isfinite(C).all():
         return np.eye(nq)
+    C = C / scales.q[:, None] * scales.u  # in units of the sizes
     back = np.linalg.pinv(C)
-    G = back.T @ M @ back
+    G = back.T @ (M * scales.u[:, None] * scales.u) @ back
     off = np.eye(nq) - C @ back
     typical = float(np.trace(G)) / max(nu, 1) or 1.0
-    return G + typical * (off.T @ off) + SOFT * typical * np.eye(nq)
+    return (G + typical * (off.T @ off) + SOFT * typical * np.eye(nq)) / scales.q[:, None] / scales.q
 
 
 def weighted(G: np.ndarray, weights: np.ndarray | None) -> np.ndarray:

@@ -18,7 +18,7 @@ from dalembert.native.intrinsics import floats_at, ints_at, record_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
 from dalembert.native.types import Ints, Record, floats, ints
-from dalembert.run.evaluate import complete
+from dalembert.run.measure import complete, measure
 
 FOUND, LEFT = 0, 1
 
@@ -41,8 +41,9 @@ class Starts(Record):
 
     _fields_ = (
         *floats("t"),
-        # Coordinates, speeds, parameters, what kernels read; rows of position and velocity constraints.
-        *ints("nq nu np nx rows"),
+        # Coordinates, speeds, parameters, what kernels read, where their outputs start: behind x and sizes of q and u;
+        # rows of position and velocity constraints.
+        *ints("nq nu np nx behind rows"),
         # Kernels: M and where it starts in their output; rates of the constraints; faintest gradient (0: none).
         *ints("dynamics n_dynamics mass speeds n_speeds faintest n_faintest"),
         # Whether q' = u, so that M measures displacements; whether M may be singular; x and outputs of kernels;
@@ -64,41 +65,47 @@ def _restore(origin):
 
 @jit(i8(Starts, i8, i8))
 def _call(starts, kernel, n_out):
-    """A kernel at x, its values behind x on the desk; those that are structurally zero are not written."""
-    desk, nx = floats_at(starts.desk, starts.n_desk), starts.nx
-    for k in range(nx, nx + n_out):
+    """A kernel at x, its values behind it on the desk; those that are structurally zero are not written."""
+    desk, at = floats_at(starts.desk, starts.n_desk), starts.behind
+    for k in range(at, at + n_out):
         desk[k] = 0.0
-    call_kernel(kernel, desk, 0, nx)
+    call_kernel(kernel, desk, 0, at)
     return 0
 
 
-@jit(i8(Starts, Descent, Floats))
-def _measure_by_mass(starts, descent, mem):
-    """M at x as the metric of a descent, made positive as by `speed_metric`; LEFT if it is not finite."""
+@jit(i8(Starts, Descent, Floats, Floats))
+def _measure_by_mass(starts, descent, mem, sizes):
+    """M at x as the metric of a descent, made positive as by `speed_metric`; LEFT if it is not finite.
+
+    `sizes` (nu,) are those of the speeds.
+    """
     desk, n, G = floats_at(starts.desk, starts.n_desk), starts.nu, descent.metric
+    energies, first = floats_at(starts.out, starts.n_out), starts.behind + starts.mass
     _call(starts, starts.dynamics, starts.n_dynamics)
-    for k in range(starts.nx + starts.mass, starts.nx + starts.mass + n * n):
+    for k in range(first, first + n * n):
         if not math.isfinite(desk[k]):
             return LEFT
-    move(mem, G, desk, starts.nx + starts.mass, n * n)
+    move(mem, G, desk, first, n * n)
     least, most = math.inf, 0.0
     for i in range(n):
-        least, most = min(least, abs(mem[G + i * n + i])), max(most, abs(mem[G + i * n + i]))
+        energies[i] = abs(mem[G + i * n + i]) * sizes[i] * sizes[i]
+        least, most = min(least, energies[i]), max(most, energies[i])
     if starts.singular or not least > LIGHT * most:
-        _soften(mem, G, n, most, floats_at(starts.out, starts.n_out))
+        _soften(mem, G, n, most, energies, sizes)
     return FOUND
 
 
-@jit(i8(Floats, i8, i8, f8, Floats))
-def _soften(mem, G, n, most, size):
-    """Make G (n, n) positive definite: a little added to unit diagonals, missing ones as large as the largest."""
+@jit(i8(Floats, i8, i8, f8, Floats, Floats))
+def _soften(mem, G, n, most, size, sizes):
+    """Make G (n, n) positive definite: a little added to unit diagonals, missing ones as large as the largest.
+
+    `size` (n,) are the energies, diagonal x sizes^2, which are compared.
+    """
     typical = most if most != 0.0 else 1.0
-    for i in range(n):
-        size[i] = abs(mem[G + i * n + i])
     for i in range(n):
         heavy = size[i] > LIGHT * typical
         mem[G + i * n + i] = 1.0 + SOFT if heavy else 1.0
-        size[i] = math.sqrt(size[i]) if heavy else math.sqrt(typical)
+        size[i] = (math.sqrt(size[i]) if heavy else math.sqrt(typical)) / sizes[i]
     for i in range(n):
         for j in range(n):
             k = G + i * n + j
@@ -107,19 +114,42 @@ def _soften(mem, G, n, most, size):
     return 0
 
 
-@jit(i8(Starts, Descent, Floats, i8, i8))
-def _solve(starts, descent, mem, first, measurable):
-    """The variables from `first` on in x moved onto the equations, nearest to where they are; left in x if FOUND."""
+@jit(i8(Plan, Floats, Starts))
+def _measure(plan, mem, starts):
+    """Sizes of coordinates, speeds and rows at x."""
+    measure(plan, mem, starts.t, floats_at(starts.desk, starts.n_desk)[1 : 1 + starts.nq + starts.nu], 0.0)
+    return 0
+
+
+@jit(i8(Descent, Floats, Plan, Floats, i8))
+def _take_sizes(descent, mem, plan, measured, velocities):
+    """Sizes last measured, for a descent: of its variables, the least ones of its rows; those of invariants are 1."""
+    rows, first = (plan.np + plan.nv, plan.np) if velocities else (plan.np, 0)
+    move(mem, descent.size, measured, plan.sizes + (plan.nq if velocities else 0), descent.n)
+    for k in range(descent.m):
+        mem[descent.row_size + k] = measured[plan.row_sizes + first + k] if k < rows else 1.0
+    return 0
+
+
+@jit(i8(Starts, Descent, Floats, Plan, Floats, i8))
+def _solve(starts, descent, mem, plan, measured, velocities):
+    """Positions, or velocities, in x moved onto the equations, nearest to where they are; left in x if FOUND.
+
+    `measured` holds the sizes there.
+    """
     desk, n = floats_at(starts.desk, starts.n_desk), descent.n
+    first, measurable = (1 + starts.nq, 1) if velocities else (1, starts.trivial)
+    _take_sizes(descent, mem, plan, measured, velocities)
     move(mem, descent.input, desk, 0, starts.nx)
     move(mem, descent.target, desk, first, n)
     move(mem, descent.value, desk, first, n)
     free, freedom = 0, ints_at(descent.ints, descent.n_ints)
+    speeds = measured[plan.sizes + plan.nq : plan.sizes + plan.nq + plan.nu]
     for k in range(n):
         free += freedom[descent.freedom + k]
     worst = evaluate(descent, mem)
     if descent.m > 0 and not worst <= CONSISTENT and free > 0:
-        if not measurable or _measure_by_mass(starts, descent, mem) != FOUND:
+        if not measurable or _measure_by_mass(starts, descent, mem, speeds) != FOUND:
             return LEFT
         worst = find_nearest(descent, mem, LIMIT, WALK)
     if not worst <= HELD:
@@ -128,30 +158,37 @@ def _solve(starts, descent, mem, first, measurable):
     return FOUND
 
 
-@jit(i8(Starts))
-def _agrees(starts):
-    """Whether the speeds satisfy the constraints as they are."""
-    desk = floats_at(starts.desk, starts.n_desk)
+@jit(i8(Plan, Floats, Starts))
+def _agrees(plan, mem, starts):
+    """Whether the speeds satisfy the constraints as they are; sizes are measured if not all rates are zero."""
+    desk, at = floats_at(starts.desk, starts.n_desk), starts.behind
     _call(starts, starts.speeds, starts.n_speeds)
-    held = 1
-    for k in range(starts.nx, starts.nx + starts.rows):
-        if not abs(desk[k]) <= CONSISTENT:
+    moving = 0
+    for k in range(starts.rows):
+        if desk[at + k] != 0.0:
+            moving = 1
+    if not moving:
+        return 1
+    _measure(plan, mem, starts)
+    held, sizes = 1, plan.row_sizes + plan.np
+    for k in range(starts.rows):
+        if not abs(desk[at + k]) / mem[sizes + k] <= CONSISTENT:
             held = 0
     return held
 
 
 @jit(i8(Plan, Floats, Starts))
 def _is_sound(plan, mem, starts):
-    """Whether no gradient is faint and accelerations satisfy their equations at x."""
+    """Whether accelerations satisfy their equations at x and no gradient is faint there."""
     desk, out = floats_at(starts.desk, starts.n_desk), floats_at(starts.out, starts.n_out)
     nq, nu, nc = plan.nq, plan.nu, plan.nc
+    complete(plan, mem, starts.t, desk[1 : 1 + nq + nu], out)
     if starts.faintest:
+        move(desk, starts.nx, mem, plan.sizes, nq + nu)
         _call(starts, starts.faintest, starts.n_faintest)
-        for k in range(starts.nx, starts.nx + starts.n_faintest):
+        for k in range(starts.behind, starts.behind + starts.n_faintest):
             if not desk[k] >= FAINT * FAINT:
                 return 0
-    move(mem, plan.xu + nu, desk, 1 + nq + nu, starts.np)
-    complete(plan, mem, starts.t, desk[1 : 1 + nq + nu], out)
     sound = plan.unsolved == 0 and out[nu + 2 * nc] <= SOLVED
     for k in range(nu + nc, nu + 2 * nc):
         sound = sound and abs(out[k]) <= SOLVED
@@ -164,7 +201,7 @@ def find_starts(positions, velocities, plan, starts, origins, targets, parameter
 
     `origins` are the addresses of those of positions, velocities and accelerations.
     """
-    size, n_p, nq = starts.nq + starts.nu, starts.np, starts.nq
+    size, n_p = starts.nq + starts.nu, starts.np
     desk = floats_at(starts.desk, starts.n_desk)
     first, second, third = origin_at(origins[0]), origin_at(origins[1]), origin_at(origins[2])
     for k in range(codes.size):
@@ -175,13 +212,16 @@ def find_starts(positions, velocities, plan, starts, origins, targets, parameter
         desk[0] = starts.t
         move(desk, 1, targets, k * size, size)
         move(desk, 1 + size, parameters, k * n_p, n_p)
-        if _solve(starts, positions, floats_at(first.mem, first.n_mem), 1, starts.trivial) != FOUND:
+        mem = floats_at(third.mem, third.n_mem)
+        move(mem, plan.xu + plan.nu, parameters, k * n_p, n_p)
+        _measure(plan, mem, starts)
+        if _solve(starts, positions, floats_at(first.mem, first.n_mem), plan, mem, 0) != FOUND:
             continue
-        if not _agrees(starts) and (
-            _solve(starts, velocities, floats_at(second.mem, second.n_mem), 1 + nq, 1) != FOUND
+        if not _agrees(plan, mem, starts) and (
+            _solve(starts, velocities, floats_at(second.mem, second.n_mem), plan, mem, 1) != FOUND
         ):
             continue
-        if _is_sound(plan, floats_at(third.mem, third.n_mem), starts):
+        if _is_sound(plan, mem, starts):
             move(found, k * size, desk, 1, size)
             codes[k] = FOUND
     return 0

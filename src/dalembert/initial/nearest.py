@@ -135,10 +135,10 @@ def _precondition(plan, mem):
 def _curve(plan, mem):
     """CG_H = (G + sum y_k r_k'') p for p = CG_P, the curvature by a difference of gradients."""
     n, v, p, h, base = plan.n, plan.value, plan.cg_p, plan.cg_h, plan.cg_base
-    reach, size = 0.0, 1.0
+    reach = 0.0
     for j in range(n):
-        reach, size = max(reach, abs(mem[p + j])), max(size, abs(mem[v + j]))
-    e = 1e-6 * size / reach if reach > 0.0 else 1.0
+        reach = max(reach, abs(mem[p + j]) / max(mem[plan.size + j], abs(mem[v + j])))
+    e = 1e-6 / reach if reach > 0.0 else 1.0
     for j in range(n):
         mem[v + j] += e * mem[p + j]
     evaluate(plan, mem)

@@ -20,6 +20,7 @@ def position_stage(task: Task) -> Stage:
     x = task.x(target, task.target[nq:])
     pick, wanted = made.equations({made.required + k: value for k, value in task.wishes.joints.items()})
     weights = None if task.weights is None else task.weights[:nq]
+    scales = task.scales(target, task.target[nq:])
     return Stage(
         level=made,
         x=x,
@@ -27,7 +28,9 @@ def position_stage(task: Task) -> Stage:
         wanted=wanted,
         target=target,
         free=free,
-        metric=lambda: weighted(position_metric(s, x), weights),
+        metric=lambda: weighted(position_metric(s, x, scales), weights),
+        sizes=scales.q,
+        row_sizes=np.concatenate([scales.position, np.ones(len(s.invariants))]) if s.invariants else scales.position,
         low=task.low[:nq],
         high=task.high[:nq],
         bounded=task.bounded,

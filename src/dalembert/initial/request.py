@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from dalembert.errors import InitialStateError, OptionError, PairingError, Unkno
 from dalembert.initial.joint_rows import joint_coordinates, joint_rates, wrapped_value
 from dalembert.model.statement import Constraint
 from dalembert.motion.state import State
+
+if TYPE_CHECKING:
+    from dalembert.run.scales import Scales
 
 Values = Mapping[Any, float]
 
@@ -66,6 +69,18 @@ class Task:
     def x(self, q: np.ndarray, u: np.ndarray) -> np.ndarray:
         """What kernels read: (t, q, u, p)."""
         return np.concatenate([[self.t], q, u, self.p])
+
+    def scales(self, q: np.ndarray, u: np.ndarray) -> Scales:
+        """The sizes of coordinates, speeds and rows at (q, u)."""
+        return measured()(self.system, self.t, q, u, self.p, 0.0)
+
+
+@functools.cache
+def measured() -> Callable[..., Scales]:
+    """The function that finds sizes in a state."""
+    from dalembert.run.accelerations import measured as find  # the engine is imported when it is first needed
+
+    return find
 
 
 def read_task(

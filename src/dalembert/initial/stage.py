@@ -15,7 +15,7 @@ LIMIT = 300  # steps of one descent
 WALK = 60  # steps along the equations towards the guess
 RESTARTS = 12
 SETTLED = 4  # of the tries, the best, that are worth a descent to the closest point
-CONSISTENT = 1e-14  # a guess with smaller residuals is taken as it is
+CONSISTENT = 1e-14  # a guess with smaller residuals, relative to the sizes of rows, is taken as it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,8 @@ class Found:
 class Stage:
     """The equations `pick` of a level, equal to `wanted` (m,), for variables of which those in `free` (n,) may move.
 
-    `x` is what the kernel reads besides the variables. `target` (n,) is the guess, `metric` gives G (n, n) when asked.
+    `x` is what the kernel reads besides the variables. `target` (n,) is the guess, `metric` gives G (n, n) when asked;
+    `sizes` (n,) are those of the variables, `row_sizes` the least ones of the first rows of the level.
     """
 
     level: LevelEquations
@@ -44,6 +45,8 @@ class Stage:
     target: np.ndarray
     free: np.ndarray
     metric: Callable[[], np.ndarray]
+    sizes: np.ndarray
+    row_sizes: np.ndarray
     low: np.ndarray
     high: np.ndarray
     bounded: bool
@@ -78,7 +81,10 @@ class Stage:
         plan.uniform = int(alike)
         value = self.target if start is None else start
         mem[plan.input : plan.input + len(self.x)] = self.x
-        given = np.concatenate([self.target, value, self.low, self.high, self.wanted])
+        least = self.row_sizes
+        if not m == total == len(least):  # not every row of the level, or some that have no least size
+            least = np.concatenate([least, np.zeros(total - len(least))])[self.pick]
+        given = np.concatenate([self.target, value, self.low, self.high, self.sizes, self.wanted, least])
         mem[plan.target : plan.target + len(given)] = given
         worst = steps.evaluate.call(*work.numbers)
         if m and not (start is None and worst <= CONSISTENT) and self.free.any():
@@ -97,13 +103,13 @@ class Stage:
 
     def workspace(self, lay_out: Callable[[int, int, int, int], Any]) -> Any:
         """A workspace of its own for a descent, laid out once: kernel, places, freedom and rows are there."""
-        m, plans = len(self.pick), self.level.plans
-        if m not in plans:
-            plans[m] = lay_out(len(self.target), m, len(self.level.rows), self.level.kernel.n_in)
-        work = plans[m].copied()
-        work.plan.kernel, work.plan.bounded = self.level.kernel.address, int(self.bounded)
-        work.ints[:] = np.concatenate([self.level.place, self.free, self.level.turns, self.pick])
-        return work
+        level, plans, key = self.level, self.level.plans, (self.free.tobytes(), self.pick.tobytes(), self.bounded)
+        if key not in plans:
+            made = lay_out(len(self.target), len(self.pick), len(level.rows), level.kernel.n_in)
+            made.plan.kernel, made.plan.bounded = level.kernel.address, int(self.bounded)
+            made.ints[:] = np.concatenate([level.place, self.free, level.turns, self.pick])
+            plans[key] = made
+        return plans[key].copied()
 
     def at(self, point: np.ndarray) -> Found:
         """Residuals and gradients at a point, nothing moved."""
@@ -134,7 +140,7 @@ class Stage:
         """Points around the target, further and further out, the same on every call; angles anywhere on the circle."""
         rng = np.random.default_rng(1717)
         n, found = len(self.target), []
-        reach = np.maximum(1.0, np.abs(self.target))
+        reach = np.maximum(self.sizes, np.abs(self.target))
         for k in range(count):
             spread = 0.05 * 1.6**k
             way = spread * reach * rng.standard_normal(n)

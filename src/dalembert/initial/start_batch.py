@@ -57,11 +57,12 @@ class StartBatch:
         system = task.system
         dynamics, speeds, faintest = system.kernel("dynamics"), system.kernel("speeds"), faintest_kernel(system)
         nx, n_faintest = 1 + self.size + len(system.parameters), 0 if faintest is None else faintest.n_out
-        desk = np.zeros(nx + max(dynamics.n_out, speeds.n_out, n_faintest) + 1)
+        behind = nx + self.size
+        desk = np.zeros(behind + max(dynamics.n_out, speeds.n_out, n_faintest) + 1)
         out = np.zeros(system.nu + 2 * system.nc + 1)
         self._kept += [desk, out, dynamics, speeds, faintest]
         return Starts(
-            t=task.t, nq=system.nq, nu=system.nu, np=len(system.parameters), nx=nx,
+            t=task.t, nq=system.nq, nu=system.nu, np=len(system.parameters), nx=nx, behind=behind,
             rows=system.count("position") + system.count("velocity"), dynamics=dynamics.address,
             n_dynamics=dynamics.n_out, mass=system.parts["mass_matrix"][0].start, speeds=speeds.address,
             n_speeds=speeds.n_out, faintest=0 if faintest is None else faintest.address, n_faintest=n_faintest,

@@ -19,7 +19,7 @@ import numpy as np
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError, OptionError, UnknownNameError
 from dalembert.initial.metric import position_metric, speed_metric
-from dalembert.initial.request import Wishes, key_name
+from dalembert.initial.request import Wishes, key_name, measured
 from dalembert.motion.state import State
 
 LEFT_OVER = 1e-7  # part of a constraint, relative to its gradient, that the values that are free cannot make up for
@@ -88,8 +88,9 @@ class _Levels:
                 "cannot be differentiated; find it from coordinates and speeds: system.initial({...}, guess=state)"
             )
         names = (*s.constraint_names[: s.count("position")], *s.invariants)
+        scales = measured()(s, t, state.q, state.u, state.parameters, 0.0)
         return cls(s.nq, s.nu, gradients[:first], gradients[first:second], gradients[second:],
-                   position_metric(s, x), speed_metric(s, x), names, wishes)  # fmt: skip
+                   position_metric(s, x, scales), speed_metric(s, x, scales), names, wishes)  # fmt: skip
 
 
 def _columns(state: State, level: _Levels, names: list[str]) -> np.ndarray:

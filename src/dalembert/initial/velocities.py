@@ -13,11 +13,11 @@ from dalembert.initial.stage import CONSISTENT, Found, Stage
 def agreeing_speeds(task: Task, q: np.ndarray) -> Found | None:
     """The guess of the speeds if it satisfies the constraints at positions q as it is, as rest often does; or None."""
     s, u = task.system, task.target[task.system.nq :]
-    psi = s.kernel("speeds")(task.x(q, u))[: s.count("position") + s.count("velocity")]
-    worst = float(np.abs(psi).max(initial=0.0))
-    if task.wishes.rates or task.wishes.joint_rates or not worst <= CONSISTENT:
+    if task.wishes.rates or task.wishes.joint_rates:
         return None
-    return Found(u, psi, np.zeros((0, s.nu)), worst, met=True, steps=0)
+    psi = s.kernel("speeds")(task.x(q, u))[: s.count("position") + s.count("velocity")]
+    worst = float((np.abs(psi) / task.scales(q, u).velocity).max(initial=0.0)) if psi.any() else 0.0
+    return Found(u, psi, np.zeros((0, s.nu)), worst, met=True, steps=0) if worst <= CONSISTENT else None
 
 
 def velocity_stage(task: Task, q: np.ndarray) -> Stage:
@@ -33,6 +33,7 @@ def velocity_stage(task: Task, q: np.ndarray) -> Stage:
     free[list(task.wishes.u)] = False
     x = task.x(q, target)
     weights = None if task.weights is None else task.weights[nq:]
+    scales = task.scales(q, target)
     return Stage(
         level=made,
         x=x,
@@ -40,7 +41,9 @@ def velocity_stage(task: Task, q: np.ndarray) -> Stage:
         wanted=wanted,
         target=target,
         free=free,
-        metric=lambda: weighted(speed_metric(s, x), weights),
+        metric=lambda: weighted(speed_metric(s, x, scales), weights),
+        sizes=scales.u,
+        row_sizes=scales.velocity,
         low=task.low[nq:],
         high=task.high[nq:],
         bounded=task.bounded,

@@ -20,9 +20,10 @@ LEVELS = ("position", "velocity", "acceleration", "solve", "energy")  # in the o
 
 @dataclass(frozen=True)
 class Tolerances:
-    """Limits for the certificate: relative for the solve and the energy, in the units of the constraints otherwise.
+    """Limits for the certificate, all relative: for residuals of constraints to the sizes of their rows.
 
-    The limit for the rate of a constraint is multiplied by the largest sum |A_kj u_j| of its terms if that exceeds 1.
+    The size of a row is the largest entry of its gradient x size of the variable there, see `dalembert.run.scales`;
+    that of its rate is also at least the largest sum |A_kj u_j| met.
     """
 
     position: float = 1e-9
@@ -34,13 +35,14 @@ class Tolerances:
 
 @dataclass(frozen=True)
 class Finding:
-    """The worst value of one residual, when it occurred, and what was allowed."""
+    """The worst value of one residual, when it occurred, what was allowed, and the size of what it is a residual of."""
 
     level: str
     name: str
     worst: float
     t: float
     allowed: float
+    size: float = 1.0
 
     @property
     def ok(self) -> bool:
@@ -137,7 +139,7 @@ class Certificate:
             return f"NOT OK: {what} (allowed {worst.allowed:.0e})"
         if self._rough:
             return f"NOT OK: a second run differs altogether: {', '.join(map(str, self._rough[:3]))}"
-        held = [f.worst for f in self.findings if f.level in ("position", "velocity")]
+        held = [f.worst / f.size for f in self.findings if f.level in ("position", "velocity")]
         return f"OK: constraints held to {max(held):.1e}" if held else "OK"
 
     def __str__(self) -> str:
@@ -222,7 +224,8 @@ def combine(parts: Sequence[Certificate], **whole: Any) -> Certificate:
     for part in parts:
         for f in part.findings:
             held = findings.setdefault((f.level, f.name), f)
-            findings[f.level, f.name] = held if held.worst >= f.worst or held.worst != held.worst else f
+            share = held.worst / held.allowed
+            findings[f.level, f.name] = held if share >= f.worst / f.allowed or np.isnan(share) else f
         for p in part.powers:
             powers[p.name, p.kind] = max(powers.get((p.name, p.kind), p), p, key=lambda one: one.worst)
     judged = [part for part in parts if part.findings] or parts
@@ -258,11 +261,11 @@ def versions() -> str:
     return ", ".join(f"{name} {version(name)}" for name in packages) + f", Python {platform.python_version()}"
 
 
-def worst_of(level: str, name: str, t: np.ndarray, values: np.ndarray, allowed: float) -> Finding:
-    """The finding of one residual over time, values (nt,)."""
-    size = np.abs(values)
-    k = int(np.argmax(np.where(np.isnan(size), np.inf, size)))
-    return Finding(level, name, float(size[k]), float(t[k]), allowed)
+def worst_of(level: str, name: str, t: np.ndarray, values: np.ndarray, allowed: float, size: float = 1.0) -> Finding:
+    """The finding of one residual over time, values (nt,), of which `allowed` times its size may be left."""
+    found = np.abs(values)
+    k = int(np.argmax(np.where(np.isnan(found), np.inf, found)))
+    return Finding(level, name, float(found[k]), float(t[k]), allowed * size, size)
 
 
 def energy_finding(

@@ -2,32 +2,52 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from dalembert.motion.protocols import Source
 
+if TYPE_CHECKING:
+    from dalembert.run.scales import Scales
+
 TINY = 1e-300  # keeps a residual of nothing but zeros zero
 
 
-def equation_residuals(source: Source) -> tuple[np.ndarray, np.ndarray]:
-    """A u' - b (..., nc) and the largest entry of M u' - f - r (...,), relative to the largest terms in them.
+def equation_residuals(source: Source, scales: Scales | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """A u' - b (..., nc) and the largest entry of M u' - f - r (...,), relative to the sums of the terms in them.
 
-    Terms of A u' = b below 1 count as 1, as in the samples of a run (`run.evaluate.sample`). `source` is a State or
-    anything like a Motion; its u' and la are put into the equations of its system, nothing is solved.
+    As in the samples of a run (`run.evaluate.sample`): accelerations count as if all were as large as the largest,
+    relative to the sizes of speeds, and at least of the rate of the motion; entries of the balance are multiplied by
+    the sizes of speeds. `source` is a State or anything like a Motion; its u' and la are put into the equations of its
+    system, nothing is solved. `scales` are those of the first sample if they are not given.
     """
     s, udot, la = source.system, source.udot, source.multipliers
     at = (source.t, source.q, source.u, source.parameters)
     more = np.concatenate([udot, la], axis=-1)
     A, b, W = s.linearised_rows(*at, more=more)
     M, f = s.mass_matrix(*at), s.forces(*at) + s.prescribed_reaction(*at)
+    scales = _scales_of(source) if scales is None else scales
     with np.errstate(invalid="ignore", over="ignore"):  # a run that failed may end in numbers that are not finite
-        rows = np.concatenate([A * udot[..., None, :], -b[..., None]], axis=-1)
-        acceleration = rows.sum(axis=-1) / np.maximum(np.abs(rows).max(axis=-1, initial=0.0), 1.0)
+        large = np.maximum((np.abs(udot) / scales.u).max(axis=-1, initial=0.0), scales.rate)
+        most = (np.abs(A) @ scales.u) * large[..., None] + np.abs(b)
+        least = np.full(s.nc, TINY)
+        if s.algebraic:  # laws may hold terms without accelerations, which cancel in b
+            least[len(scales.velocity) :] = 1.0
+        acceleration = ((A @ udot[..., None])[..., 0] - b) / np.maximum(most, least)
         pushes = np.swapaxes(W * la[..., None], -1, -2)
         terms = np.concatenate([M * udot[..., None, :], -pushes, -f[..., None]], axis=-1)
         if s.algebraic:  # what unknowns exert nonlinearly is in no row of W
             exerted = s.evaluate("reaction", *at, more=more)[..., : s.nu] - pushes.sum(axis=-1)
             terms = np.concatenate([terms, -exerted[..., None]], axis=-1)
-        worst = np.abs(terms.sum(axis=-1)).max(axis=-1)
-        balance = worst / np.maximum(np.abs(terms).max(axis=(-1, -2)), TINY)
+        worst = (np.abs(terms.sum(axis=-1)) * scales.u).max(axis=-1)
+        balance = worst / np.maximum((np.abs(terms).sum(axis=-1) * scales.u).max(axis=-1), TINY)
     return acceleration, balance
+
+
+def _scales_of(source: Source) -> Scales:
+    """The sizes at the first sample, or in the state itself."""
+    from dalembert.run.accelerations import measured
+
+    t, q, u = np.atleast_1d(source.t), np.atleast_2d(source.q), np.atleast_2d(source.u)
+    return measured(source.system, float(t[0]), q[0], u[0], source.parameters, float(t[-1] - t[0]))

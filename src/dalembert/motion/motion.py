@@ -37,6 +37,7 @@ from dalembert.motion.reactions import (
     reaction_on,
 )
 from dalembert.motion.recorded import Recorded, check_sampled, one_time, times_within
+from dalembert.motion.row_sizes import row_sizes
 from dalembert.motion.state import State, reactions_of, unknowns_of
 from dalembert.motion.verification import Verification
 from dalembert.run.events import Occurrences
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
 
     from dalembert.run.engine import Evaluation
     from dalembert.run.run_facts import Passage, RunFacts
+    from dalembert.run.scales import Scales
+
+RESOLVED = 16.0 * float(np.finfo(float).eps)  # relative difference of times below which they are one
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,6 +83,7 @@ class Motion(Recorded):
     tolerances: Tolerances = field(default_factory=Tolerances)
     passages: tuple[Passage, ...] = ()  # positions in which constraints became dependent
     verification: Verification | None = None  # what a second run said, see `verify`
+    scales: Scales | None = None  # the sizes its tolerances are relative to
     derivatives: Derivatives | None = None  # of q and u, see `sensitivity`
     known: Evaluation | None = None  # what a file or another motion holds; otherwise evaluated when first asked for
 
@@ -216,10 +221,10 @@ class Motion(Recorded):
         # Where constraints are dependent for an instant, A u' = b is not determined; what counts is that positions and
         # velocities hold there, and that is judged at every sample.
         judged = np.ones_like(dependent) if dependent.all() else ~dependent
-        scales = {"velocity": self._rate_scales()}
+        sizes = {"acceleration": np.ones(self.system.nc), **row_sizes(self, self._scales)}
         findings = [
             worst_of(level, name, self.t, np.where(judged, values, 0.0) if level == "acceleration" else values,
-                     getattr(allowed, level) * (scales[level][k] if level in scales else 1.0))
+                     getattr(allowed, level), float(sizes[level][k]))
             for level, columns in self.violation.items()
             for k, (name, values) in enumerate(columns.items())
         ]  # fmt: skip
@@ -240,11 +245,15 @@ class Motion(Recorded):
             not_unique=self._not_unique() if dependent.all() and not large else (),  # by dense decompositions
         )
 
-    def _rate_scales(self) -> np.ndarray:
-        """The largest sums of |A_kj u_j| at samples here and there, at least 1, (nc,)."""
-        at = np.unique(np.linspace(0, len(self) - 1, 100).astype(int))
-        out = self.system.evaluate("row_rates", self.t[at], self.q[at], self.u[at], self.parameters)
-        return np.fmax.reduce(out[:, self.system.nc :], axis=0, initial=1.0)
+    @cached_property
+    def _scales(self) -> Scales:
+        """The sizes the run went by; if it is not known, those at the first sample."""
+        if self.scales is not None:
+            return self.scales
+        from dalembert.run.accelerations import measured
+
+        span = float(self.t[-1] - self.t[0])
+        return measured(self.system, float(self.t[0]), self.q[0], self.u[0], self.parameters, span)
 
     def _not_unique(self) -> tuple[str, ...]:
         return tuple(name for name in self.system.constraint_names if not self.unique[name])
@@ -283,7 +292,7 @@ class Motion(Recorded):
         """(q, u, work) at time t, by a run of its own from the sample before it."""
         k = int(np.searchsorted(self.t, t, side="right")) - 1
         start = np.concatenate([self.q[k], self.u[k], self.work[k : k + 1]])
-        if not t > self.t[k]:
+        if not t - self.t[k] > RESOLVED * max(abs(t), abs(float(self.t[k]))):  # no step is that short
             return start
         recipe, facts = self._origin("continued between its samples")
         engine = recipe.engine(self.system, self.parameters)
@@ -333,6 +342,7 @@ class Motion(Recorded):
         facts = {"success": self.success, "message": self.message, "stats": self.stats, "method": self.method}
         facts |= {"system": identity(self.system), "names": [*self.system.coordinates, *self.system.speeds]}
         facts |= {"events": packed(self.events), "passages": packed_passages(self.passages)}
+        facts |= {"scales": self._scales.values.tolist() if len(self) else []}
         arrays = {name: getattr(self, name) for name in _shapes(self.system, len(self))}
         outputs = {f"o_{output.name}": self[output.name] for output in self.system.outputs}  # for other readers
         return {**arrays, "facts": np.array(json.dumps(facts)), **outputs}
@@ -355,6 +365,7 @@ class Motion(Recorded):
             stats={str(what): int(count) for what, count in facts["stats"].items()},
             told=str(facts["method"]),
             events=unpacked(facts["events"], systems),
+            scales=_read_scales(system, facts.get("scales", [])),
             passages=passages_in(facts),
             **arrays,
         )
@@ -369,8 +380,20 @@ class Motion(Recorded):
 
         fresh = evaluate_samples(self.system, self.parameters, self.t, self._samples())
         motion = replace(self, known=replace(fresh, udot=udot, multipliers=multipliers))
-        acceleration, balance = equation_residuals(motion)
+        if not len(motion):
+            return motion.evaluation
+        acceleration, balance = equation_residuals(motion, motion._scales)  # noqa: SLF001
         return replace(motion.evaluation, acceleration=acceleration, balance=balance)
+
+
+def _read_scales(system: System, values: list[float]) -> Scales | None:
+    """The sizes a file holds; None if it has none, or they are not those of the system."""
+    from dalembert.run.scales import Scales
+
+    n_p, n_v = system.count("position"), system.count("velocity")
+    sizes = np.array(values, dtype=float)
+    fits = sizes.shape == (system.nq + system.nu + 2 * n_p + n_v + 2,) and (sizes > 0.0).all()
+    return Scales(sizes, system.nq, system.nu, n_p) if fits and np.isfinite(sizes).all() else None
 
 
 def _check_continued(status: Status, t: float) -> None:

@@ -49,6 +49,9 @@ class Plan(Record):
         # Workspace of the solves, of displacements, of signs of la last found, of Newton's method; where the workspace
         # of a formulation or a drift control starts.
         *ints("matrix scale rhs remainder column shift sign linearised mass_copy work"),
+        # Sizes of q, u and the energy; of phi and psi, then the rate (see `run.scales`). `units` is the address of the
+        # sizes that atol is relative to, one per entry of a state (q, u, work), `sizing` of what sizes are found with.
+        *ints("sizes row_sizes units sizing"),
         # Integer workspace: where it is and its size; pivot order and pivot sizes; that of a formulation.
         *ints("ints n_ints permutation pivots work_ints"),
         # The static choice of a formulation: how many constraints are independent, their numbers, and those of the
@@ -146,10 +149,13 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
             "invariants": ni + sizes.get("gradients", ni * nq), "energies": 2,
             "matrix": dense, "scale": n, "rhs": n + 1, "remainder": n, "column": 2 * n, "shift": nq + 1, "sign": nc,
             "linearised": curved * (2 * nu + 1) + bent, "mass_copy": bent,
+            "sizes": nq + nu + 1 + 2 * sizes["np"] + sizes["nv"] + 1,
             "sides": sizes.get("columns", 0) * (nq + n) + 1 if varied else 0,
         },
         {"permutation": n, "pivots": n, "chosen_rows": nc, "chosen_speeds": nu},
     )  # fmt: skip
+    plan.row_sizes = plan.sizes + nq + nu + 1
+    work.mem[plan.sizes : plan.row_sizes + 2 * sizes["np"] + sizes["nv"] + 1] = 1.0
     plan.udot = plan.rates + nq
     plan.total_power = plan.udot + nu
     plan.multiplier, plan.quality = plan.total_power + 1, plan.total_power + 1 + nc

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,15 +12,18 @@ from dalembert.native.workspace import Workspace
 from dalembert.run.blueprint import blueprint_of
 from dalembert.run.drift.no_correction import NoCorrection
 from dalembert.run.engine import Engine, Evaluation
-from dalembert.run.evaluate import complete
 from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
+from dalembert.run.measure import complete, measure
+from dalembert.run.scales import Scales
 from dalembert.run.status import Status
 
 SOLVED_BY = LagrangeMultipliers(), NoCorrection()
 
 
 class Accelerations(NamedTuple):
-    """u' (nu,), la (nc,), A u' - b (nc,) relative to its terms, the relative error of the balance, and the status.
+    """u' (nu,), la (nc,), A u' - b (nc,) relative to its terms, the relative error of the balance, the status.
+
+    `sizes` (nq + nu,) are those of coordinates and speeds in the state.
 
     The error of the balance is not finite where u', la, M, f or A is not, nor is anything else to be believed then.
     """
@@ -30,6 +33,7 @@ class Accelerations(NamedTuple):
     acceleration: np.ndarray
     balance: float
     status: Status
+    sizes: np.ndarray
 
 
 def evaluate_samples(system: System, parameters: np.ndarray, t: np.ndarray, z: np.ndarray) -> Evaluation:
@@ -37,19 +41,56 @@ def evaluate_samples(system: System, parameters: np.ndarray, t: np.ndarray, z: n
     return Engine(system, parameters, *SOLVED_BY).evaluate(t, z)
 
 
+def measured(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray, span: float) -> Scales:
+    """The sizes of coordinates, speeds and rows in a state; `span` is the length of the run, 0 if there is none."""
+    free = system.kept("benches", list)
+    bench = _taken(free, system)
+    measure.call(*bench.loaded(t, q, u, parameters), span)
+    found = Scales(bench.sizes.copy(), *bench.shape)
+    free.append(bench)
+    return found
+
+
 def accelerations_workspace(system: System) -> Workspace:
-    """A workspace for `complete`, without parameter values."""
+    """A workspace for `measure` and `complete`, without parameter values."""
     return system.kept("accelerations", lambda: blueprint_of(system, *SOLVED_BY)).work.copied()
 
 
 def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> Accelerations:
     """What follows from positions and velocities; redundant constraints get the least multipliers."""
-    work = accelerations_workspace(system)
-    plan, mem = work.plan, work.mem
-    first = plan.xu + system.nu
-    mem[first : first + len(parameters)] = parameters
-    nu, nc = system.nu, system.nc
+    free = system.kept("benches", list)
+    bench = _taken(free, system)
+    nu, nc = len(u), system.nc
     out = np.zeros(nu + 2 * nc + 1)
-    z = np.concatenate([q, u])
-    complete.call(*work.numbers, t, address_of(z), z.size, address_of(out), out.size)
-    return Accelerations(out[:nu], out[nu : nu + nc], out[nu + nc : -1], float(out[-1]), Status(plan.unsolved))
+    bench.plan.unsolved = 0
+    complete.call(*bench.loaded(t, q, u, parameters), address_of(out), out.size)
+    status, sizes = Status(bench.plan.unsolved), bench.sizes[: len(q) + nu].copy()
+    if system.ideal:  # other laws begin with what they found last, which must not matter here
+        free.append(bench)
+    return Accelerations(out[:nu], out[nu : nu + nc], out[nu + nc : -1], float(out[-1]), status, sizes)
+
+
+class _Bench:
+    """A workspace for one state at a time, with its `sizes`; whoever has taken it has it alone."""
+
+    def __init__(self, system: System) -> None:
+        self._work = accelerations_workspace(system)
+        self.plan, mem = self._work.plan, self._work.mem
+        first, self.shape = self.plan.xu + system.nu, (system.nq, system.nu, self.plan.np)
+        self.sizes = mem[self.plan.sizes : self.plan.row_sizes + 2 * self.plan.np + self.plan.nv + 1]
+        self._parameters = mem[first : first + len(system.parameters)]
+        self._z = np.zeros(system.nq + system.nu)
+        self._numbers, self._state = self._work.numbers, (address_of(self._z), self._z.size)
+
+    def loaded(self, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> tuple[Any, ...]:
+        """Plan, mem, t and z of a state, as native functions take them."""
+        self._z[: len(q)], self._z[len(q) :] = q, u
+        self._parameters[:] = parameters
+        return *self._numbers, t, *self._state
+
+
+def _taken(free: list[_Bench], system: System) -> _Bench:
+    try:
+        return free.pop()
+    except IndexError:
+        return _Bench(system)

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
+from dalembert.native.jit import address_of
 from dalembert.native.plan import Plan, lay_out
 from dalembert.native.types import Record
 from dalembert.native.workspace import Workspace
@@ -18,6 +19,7 @@ from dalembert.run.formulations.choice import Choice
 from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted, accelerate_sparse
 from dalembert.run.ingredients import Drift, Eliminating, Formulation, Iterating
 from dalembert.run.right_hand_side import feedback_function
+from dalembert.run.sizing import lay_out_sizing
 from dalembert.run.solver_choice import is_sparse
 from dalembert.run.variations import Columns, correct_varied, sides_function, tangent_function
 from dalembert.solve.dense import DENSE
@@ -46,6 +48,7 @@ class Blueprint:
     work: Workspace
     correct: Any
     feedback: str
+    ones: np.ndarray  # sizes that an absolute atol is relative to
     records: tuple[Record, ...] = ()  # what the plan refers to by address
     solves: dict[Choice | None, Solve] = field(default_factory=dict)
     whole: tuple[Choice, Solve] | None = None
@@ -96,12 +99,12 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Colum
         _iterate(system, formulation, work)
     # Until a choice is made, see `Engine.choose`; there is none if reactions are not ideal.
     first = accelerate_pivoted if system.ideal else accelerator_of(formulation, system, None)
-    records: tuple[Record, ...] = ()
+    records: list[Record] = [lay_out_sizing(system, work, sparse=sparse)]
     if sparse:
         first, counts = accelerate_sparse, [sizes["np"], sizes["np"] + sizes["nv"], sizes["nc"]]
         rows = np.array(along.colind(), dtype=np.int64), np.array(along.row(), dtype=np.int64)
         matrices, factors = lay_out_sparse(work, pattern, counts, soft=system.singular_mass, invariants=rows)
-        records = (matrices, *factors)
+        records += (matrices, *factors)
         plan.chosen = sizes["nc"]  # the order of elimination is fixed, and no constraint is left out
     plan.accelerate, plan.correct = first.address, correct.address
     plan.feedback = (leave if feedback is None else feed_back).address
@@ -112,7 +115,9 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Colum
     if columns:
         _check_carried(system, formulation)
         _carry_along(system, work, drift, columns)
-    return Blueprint(work, correct, "" if feedback is None else feedback.name, records)
+    ones = np.ones(system.nq + system.nu + 1)
+    plan.units = address_of(ones)
+    return Blueprint(work, correct, "" if feedback is None else feedback.name, ones, tuple(records))
 
 
 def _solve_by(plan: Plan, solver: SaddleSolver, metric: SaddleSolver) -> None:

@@ -19,8 +19,10 @@ from dalembert.run.formulations.accelerators import accelerator_of
 from dalembert.run.formulations.choice import RECHOOSE, Choice
 from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted
 from dalembert.run.ingredients import Drift, Eliminating, Formulation
+from dalembert.run.measure import measure
 from dalembert.run.right_hand_side import motion_function
 from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, Passage, RunFacts
+from dalembert.run.scales import Scales
 from dalembert.run.solver_choice import LARGEST_DENSE
 from dalembert.run.status import Status
 from dalembert.run.variations import Columns, accelerate_varied, varied_motion_function
@@ -75,6 +77,8 @@ class Engine:
         self.choices: list[tuple[float, Choice | None]] = []
         self.partitions: list[tuple[float, Choice | None]] = []  # of a residual form
         self.started: Start | None = None
+        self.scales: Scales | None = None
+        self.units = self.blueprint.ones  # sizes that atol is relative to, see `set_units`
         self.budget: Any = None  # of steps, see `time_loop.step_budget`; made when a run starts that has none given
         self.notes: list[str] = []  # what was chosen on the way, and why
         self.passages: list[Passage] = []  # singular positions on the way
@@ -82,11 +86,43 @@ class Engine:
         if columns:
             self._use(Solve(0, self.plan.accelerate))
 
-    def begin(self, t: float, z: np.ndarray, **stepping: Any) -> None:
-        """Tell the drift control where and how a run starts, see `Start`; it may refuse."""
+    def begin(self, t: float, z: np.ndarray, span: float = 0.0, **stepping: Any) -> None:
+        """Tell the drift control where and how a run of length `span` starts, see `Start`; it may refuse."""
         q, u = z[: self.system.nq], z[self.system.nq : self.size]
+        if self.scales is None:
+            self.measure(t, z[: self.size], span)
         self._tell_drift(Start(t, q, u, self.parameters, **stepping))
         self.plan.unsolved = 0
+
+    def measure(self, t: float, z: np.ndarray, span: float) -> float:
+        """Find the sizes of coordinates, speeds and rows in the state z = (q, u) a run of length `span` starts from.
+
+        Returns the largest residual of a position or velocity constraint there, relative to the size of its row.
+        """
+        state = self._checked(z)
+        violation = measure.call(*self.work.numbers, t, address_of(state), state.size, span)
+        self.scales = Scales.read(self.work, self.system)
+        return violation
+
+    def take_scales(self, scales: Scales | None) -> None:
+        """Go by sizes found before."""
+        self.scales = scales
+        if scales is not None:
+            self.mem[self.plan.sizes : self._sizes_end] = scales.values
+
+    @property
+    def _sizes_end(self) -> int:
+        plan = self.plan
+        return plan.row_sizes + 2 * plan.np + plan.nv + 1
+
+    @property
+    def _rate(self) -> float:
+        return float(self.mem[self._sizes_end - 1])
+
+    def set_units(self, *, absolute: bool) -> None:
+        """Have atol be taken as it is (`absolute`), or relative to the sizes of coordinates and speeds."""
+        self.units = self.blueprint.ones if absolute or self.scales is None else self.scales.values
+        self.plan.units = address_of(self.units)
 
     def _tell_drift(self, start: Start) -> None:
         self.started = start
@@ -99,6 +135,7 @@ class Engine:
         return RunFacts(
             self.started, float(self.mem[self.plan.step_length]), mean_step, tuple(self.choices),
             tuple(self.partitions), self._notes(), self.fallbacks, origin, tuple(self.passages), self.worst,
+            self.scales,
         )  # fmt: skip
 
     def _notes(self) -> tuple[str, ...]:
@@ -112,6 +149,7 @@ class Engine:
         """Take up drift control, step length and choices as a run left them, to evaluate its samples."""
         if facts.started is not None:
             self._tell_drift(facts.started)
+        self.take_scales(facts.scales)
         self.mem[self.plan.step_length] = facts.step
         self.choices = list(facts.choices)
         if self.choices:
@@ -119,6 +157,7 @@ class Engine:
 
     def start_from(self, facts: RunFacts, t: float) -> None:
         """Start, at time t of a run, from the choice that served there, so that it goes on as it did."""
+        self.take_scales(facts.scales)
         for made, choice in facts.choice_at(t):
             self.choices = [(made, choice)]
             self._take(choice)
@@ -163,11 +202,12 @@ class Engine:
         ahead = np.array(z, dtype=float)
         for _ in range(2):  # from rest the second direction is that of the accelerations
             rates(self.plan, self.mem, t, ahead, zdot)
-            ahead[nq : self.size] += AHEAD * zdot[nq : self.size]
-        length = float(np.linalg.norm(zdot[:nq]))
+            ahead[nq : self.size] += AHEAD / self._rate * zdot[nq : self.size]
+        sizes = self.mem[self.plan.sizes : self.plan.sizes + nq]
+        length = float(np.linalg.norm(zdot[:nq] / sizes))
         if not 0.0 < length < np.inf:
             return here
-        ahead[:nq] = z[:nq] + AHEAD * (1.0 + float(np.linalg.norm(z[:nq]))) / length * zdot[:nq]
+        ahead[:nq] = z[:nq] + AHEAD * (1.0 + float(np.linalg.norm(z[:nq] / sizes))) / length * zdot[:nq]
         M, A = self.matrices(t, ahead)
         if not (np.isfinite(M).all() and np.isfinite(A).all()):
             return here
@@ -292,12 +332,17 @@ class Engine:
         rates.call(*self.work.numbers, t, address_of(state), state.size, address_of(zdot), zdot.size)
 
     def violation(self, t: float, z: np.ndarray) -> float:
-        """The largest residual of a position or velocity constraint at one state."""
+        """The largest residual of a position or velocity constraint at one state, relative to the size of its row."""
+        state = self._checked(z)
+        return violation.call(*self.work.numbers, t, address_of(state), state.size)
+
+    def _checked(self, z: np.ndarray) -> np.ndarray:
+        """A state as native code takes it, (nq + nu,)."""
         if z.shape != (self.size,):
             raise ArrayError(f"a state of `{self.system.name}` holds {self.size} values (q, u), got shape {z.shape}")
         state = np.zeros(self.nz)
         state[: self.size] = z
-        return violation.call(*self.work.numbers, t, address_of(state), state.size)
+        return state
 
     def corrected(self, t: float, z: np.ndarray) -> tuple[np.ndarray, Status]:
         """The state brought onto the constraints by the drift control, and how that went."""
@@ -310,6 +355,8 @@ class Engine:
         Each sample is solved with the static choice that served at its time.
         """
         s = self.system
+        if self.scales is None and len(t):
+            self.measure(float(t[0]), z[0, : self.size], float(t[-1] - t[0]))
         if not self.choices and len(t):
             self.choose(float(t[0]), z[0])
         n_p, n_v = s.count("position"), s.count("velocity")

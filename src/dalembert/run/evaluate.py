@@ -83,12 +83,23 @@ def largest(mem, start, count):
     return worst
 
 
+@jit(f8(Plan, Floats, i8, i8))
+def largest_residual(plan, mem, first, count):
+    """The largest of `count` residuals from `first` on relative to the sizes of their rows; infinite if not finite."""
+    worst, r, s = 0.0, plan.residuals + first, plan.row_sizes + first
+    for k in range(count):
+        if not math.isfinite(mem[r + k]):
+            return math.inf
+        worst = max(worst, abs(mem[r + k]) / mem[s + k])
+    return worst
+
+
 @jit(f8(Plan, Floats, f8, Floats))
 def violation(plan, mem, t, z):
-    """The largest residual of a position or velocity constraint at (t, z)."""
+    """The largest residual of a position or velocity constraint at (t, z), relative to the size of its row."""
     load_state(plan, mem, t, z)
     call_kernel(plan.residual, mem, plan.x, plan.residuals)
-    return largest(mem, plan.residuals, 2 * plan.np + plan.nv)
+    return largest_residual(plan, mem, 0, 2 * plan.np + plan.nv)
 
 
 @jit(i8(Floats))
@@ -116,6 +127,15 @@ def rates(plan, mem, t, z, zdot):
     return 0
 
 
+@jit(f8(Plan, Floats))
+def acceleration_size(plan, mem):
+    """The largest |u'| relative to the sizes of the speeds."""
+    worst = 0.0
+    for i in range(plan.nu):
+        worst = max(worst, abs(mem[plan.udot + i]) / mem[plan.sizes + plan.nq + i])
+    return worst
+
+
 @jit(i8(Plan, Floats, Floats, Floats, Floats))
 def sample(plan, mem, ts, zs, out):
     """Everything worth knowing at given samples, a row each in `out` (flat).
@@ -125,7 +145,7 @@ def sample(plan, mem, ts, zs, out):
     """
     from_state = plan.nz
     nu, nc, n_res = plan.nu, plan.nc, 2 * plan.np + plan.nv
-    width = nu + nc + n_res + nc + 4
+    width, rate = nu + nc + n_res + nc + 4, mem[plan.row_sizes + n_res]
     for row in range(ts.size):
         z = zs[row * from_state : (row + 1) * from_state]
         load_state(plan, mem, ts[row], z)
@@ -146,29 +166,13 @@ def sample(plan, mem, ts, zs, out):
         for k in range(n_res):
             out[at + k] = mem[plan.residuals + k]
         at += n_res
+        size = max(acceleration_size(plan, mem), rate)
         for k in range(nc):
-            out[at + k] = call_row_residual(plan.row_residual, (plan, mem, k))
+            out[at + k] = call_row_residual(plan.row_residual, (plan, mem, k, size))
         at += nc
         call_kernel(plan.energy, mem, plan.x, plan.energies)
         out[at] = mem[plan.energies]
         out[at + 1] = mem[plan.energies + 1]
         out[at + 2] = call_balance(plan.balance, (plan, mem))
         out[at + 3] = mem[plan.quality]
-    return 0
-
-
-@jit(i8(Plan, Floats, f8, Floats, Floats))
-def complete(plan, mem, t, z, out):
-    """u' (nu), la (nc), acceleration residuals (nc), balance residual at one state, by one call of the accelerator.
-
-    For accelerators that leave the equations they solved in mem; the unrolled ones do not.
-    """
-    nu, nc = plan.nu, plan.nc
-    load_state(plan, mem, t, z)
-    call_accelerate(plan.accelerate, (plan, mem))
-    move(out, 0, mem, plan.udot, nu)
-    move(out, nu, mem, plan.multiplier, nc)
-    for k in range(nc):
-        out[nu + nc + k] = call_row_residual(plan.row_residual, (plan, mem, k))
-    out[nu + 2 * nc] = call_balance(plan.balance, (plan, mem))
     return 0

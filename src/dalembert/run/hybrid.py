@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from dalembert.equations.system import System
 from dalembert.errors import DalembertError
 from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.motion import Motion
@@ -16,6 +17,7 @@ from dalembert.run.events import Doubt, Event, Occurrence, Occurrences
 from dalembert.run.every import Every, Schedule
 from dalembert.run.recipe import Recipe
 from dalembert.run.saltation import after_change
+from dalembert.run.scales import Scales
 from dalembert.run.segment import NO_PAST, Past, Progress, carried_columns, run_segment, states_of
 from dalembert.run.state_changes import changed
 from dalembert.run.status import Status
@@ -70,6 +72,7 @@ class _Course:
     status: Status = Status.OK  # of the last segment
     doubts: dict[str, Doubt] = field(default_factory=dict)
     past: Past = NO_PAST  # what events remember of the state to go on from
+    scales: dict[System, Scales | None] = field(default_factory=dict)  # found where a system first moves
     pace: dict[str, list[float]] = field(default_factory=dict)  # times of changes, by event; all of them under ""
 
     def go_on(self, state: State) -> State | None:
@@ -82,6 +85,11 @@ class _Course:
         end = min(self.schedule.next, self.span[1])
         columns = carried_columns(self.recipe, self.derivatives)
         engine, times = self.recipe.engine(state.system, state.parameters, columns), self._times(state.t, end)
+        if state.system in self.scales:
+            engine.take_scales(self.scales[state.system])
+        else:
+            engine.measure(state.t, state.z, self.span[1] - state.t)
+            self.scales[state.system] = engine.scales
         segment = run_segment(
             self.recipe, engine, state, (state.t, end), times, self.progress, self._zeros(), self.past,
             self.derivatives,

@@ -11,6 +11,7 @@ from dalembert.motion.derivatives import Derivatives
 from dalembert.run.integrators.radau import Radau
 from dalembert.run.integrators.radau_variations import StepDerivatives, Steps
 from dalembert.run.recipe import Recipe
+from dalembert.run.scales import Scales
 
 if TYPE_CHECKING:
     from dalembert.motion.state import State
@@ -19,8 +20,13 @@ INDEPENDENT = 1e-9  # least singular value of constraints, of unit rows
 SAME = 1e-12  # of the interval: times closer than this are one
 
 
-def carry_by_steps(recipe: Recipe, state: State, t0: float, times: np.ndarray, start: Derivatives) -> np.ndarray:
-    """S at `times` (nt,) of the motion from a state at t0, (nt, k, nq + nu), from that at its start."""
+def carry_by_steps(
+    recipe: Recipe, state: State, t0: float, times: np.ndarray, start: Derivatives, scales: Scales | None
+) -> np.ndarray:
+    """S at `times` (nt,) of the motion from a state at t0, (nt, k, nq + nu), from that at its start.
+
+    `scales` are the sizes the motion went by.
+    """
     integrator, s = recipe.integrator, state.system
     if not isinstance(integrator, Radau):
         raise TypeError(f"{type(integrator).__name__} has no derivatives of its steps")
@@ -29,7 +35,7 @@ def carry_by_steps(recipe: Recipe, state: State, t0: float, times: np.ndarray, s
     if not last > t0:
         return np.repeat(S0[None], len(times), axis=0)
     _check_independent(state)
-    t, z = _steps(recipe, state, t0, last)
+    t, z = _steps(recipe, state, (t0, last), scales)
     equations = StepDerivatives.of(s, integrator.form)
     columns = [k for k in start.columns if k >= 0]
     moved = [i for i, k in enumerate(start.columns) if k >= 0]
@@ -76,12 +82,15 @@ def _on_steps(t: np.ndarray, S: np.ndarray, times: np.ndarray, found: np.ndarray
     return np.flatnonzero(~close)
 
 
-def _steps(recipe: Recipe, state: State, t0: float, t_end: float) -> tuple[np.ndarray, np.ndarray]:
+def _steps(
+    recipe: Recipe, state: State, span: tuple[float, float], scales: Scales | None
+) -> tuple[np.ndarray, np.ndarray]:
     """Times and states (q, u, work) of all steps of the run."""
     engine = recipe.engine(state.system, state.parameters)
+    engine.take_scales(scales)
     z0 = np.concatenate([state.z, np.zeros(engine.nz - engine.size)])
-    samples = recipe.integrator.run(engine, z0, (t0, t_end), None, None)
-    if samples.t[-1] != t_end or engine.passages:
+    samples = recipe.integrator.run(engine, z0, span, None, None)
+    if samples.t[-1] != span[1] or engine.passages:
         raise DalembertError(
             f"`{state.system.name}`: sensitivities by {type(recipe.integrator).__name__} end at t = "
             f"{samples.t[-1]:g}, in a singular position or where steps collapse; use an explicit integrator such as "

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.run.drift.start import Start
 from dalembert.run.formulations.choice import Choice
+from dalembert.run.scales import Scales
 
 NAMED = 6  # rows of a passage told by name
 Choices = tuple[tuple[float, Choice | None], ...]
@@ -53,6 +54,7 @@ class RunFacts(NamedTuple):
 
     `origin` is the time and the state (q, u) it began at. `started` is what the drift control was told, `step` the
     length of the last step, `mean_step` that of all.
+    `scales` are the sizes its tolerances were relative to.
     `choices` are the static choices of the formulation, `partitions` those of a residual form, each with the time from
     which it served. `notes` say what else was chosen and why, `fallbacks` what the formulation did not solve
     itself. `passages` are the singular positions met, `worst` is the lowest quality of a solve at an accepted step and
@@ -69,6 +71,7 @@ class RunFacts(NamedTuple):
     origin: tuple[float, np.ndarray] = (0.0, np.zeros(0))
     passages: tuple[Passage, ...] = ()
     worst: tuple[float, float] = (math.inf, math.nan)
+    scales: Scales | None = None
 
     def choice_at(self, t: float) -> Choices:
         """The choice that served at time t, with the time it was made; the first before that, nothing if none was."""

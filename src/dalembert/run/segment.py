@@ -80,6 +80,7 @@ def run_segment(
         message=ending(engine, samples, span[0], z0),
         stats=samples.stats | ({"passages": len(engine.passages)} if engine.passages else {}),
         recipe=recipe,
+        scales=engine.scales,
         passages=tuple(engine.passages),
         facts=engine.facts(_mean_step(samples, span[0]), (span[0], z0)),
         events=Occurrences(
@@ -108,7 +109,7 @@ def _derivatives(
     if not recipe.integrator.explicit:
         from dalembert.run.implicit_variations import carry_by_steps
 
-        return replace(start, S=carry_by_steps(recipe, begin[1], begin[0], samples.t, start))
+        return replace(start, S=carry_by_steps(recipe, begin[1], begin[0], samples.t, start, engine.scales))
     S = samples.z[:, engine.plain :].reshape(len(samples.t), len(start.names), engine.size)
     return replace(start, S=S)
 

@@ -24,6 +24,7 @@ from dalembert.run.events import Event
 from dalembert.run.jumps import check_crossed, check_differentiable
 from dalembert.run.progress import Progress
 from dalembert.run.recipe import Recipe
+from dalembert.run.scales import Scales
 from dalembert.run.segment import carried_columns, run_segment
 from dalembert.run.status import Status
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from dalembert.run.integrators.integrator import Integrator
     from dalembert.run.integrators.radau import Radau
 
-CONSISTENT = 1e-8  # a larger violation at the start is refused rather than silently repaired
+CONSISTENT = 1e-8  # a larger violation at the start, relative to the row's size, is refused instead of repaired
 
 
 def simulate(
@@ -117,8 +118,8 @@ def run_from(
     """
     system = state.system
     engine = recipe.engine(system, state.parameters, carried_columns(recipe, derivatives))
-    if not engine.violation(span[0], state.z) <= CONSISTENT:
-        raise _inconsistent(state, span[0])
+    if not engine.measure(span[0], state.z, span[1] - span[0]) <= CONSISTENT:
+        raise _inconsistent(state, span[0], Scales.read(engine.work, system).rows)
     if not known:
         check_degeneracy(system, span[0], state.q, state.u, state.parameters)
     if events:
@@ -180,15 +181,16 @@ def check_locates(integrator: Integrator) -> None:
         )
 
 
-def _inconsistent(state: State, t: float) -> InconsistentStateError:
-    """What to say about a state that violates position or velocity constraints at time t."""
+def _inconsistent(state: State, t: float, sizes: np.ndarray) -> InconsistentStateError:
+    """What to say about a state that violates position or velocity constraints, of these sizes, at time t."""
     system, names = state.system, state.system.constraint_names
     out = system.evaluate("residual", t, state.q, state.u, state.parameters)
     phi, psi = np.split(out, [system.count("position")])
     residuals = {("position", names[k]): float(v) for k, v in enumerate(phi)}
     residuals |= {("velocity", names[k]): float(v) for k, v in enumerate(psi)}
-    bad = {key: value for key, value in residuals.items() if not abs(value) <= CONSISTENT}
-    (level, name), worst = max(bad.items(), key=lambda item: abs(item[1]))
+    shares = dict(zip(residuals, np.abs(out) / sizes, strict=True))
+    bad = {key: value for key, value in residuals.items() if not shares[key] <= CONSISTENT}
+    (level, name), worst = max(bad.items(), key=lambda item: shares[item[0]])
     return InconsistentStateError(
         f"the state violates {len(bad)} of {len(residuals)} constraints of `{system.name}` at t = {t:g} "
         f"(worst: {level} of `{name}`, {worst:.3g}); call system.initial(...) for a consistent state",

@@ -30,38 +30,47 @@ def exerted(plan):
 
 @jit(f8(Plan, Floats))
 def dense_balance(plan, mem):
-    """Largest entry of M u' - f - W^T la relative to the largest term in it: how well the solve was done."""
+    """Largest entry of M u' - f - W^T la relative to the largest sum of |terms|: how well the solve was done.
+
+    Entries are multiplied by the sizes of their speeds, so that forces and torques can be compared. NaN if a term is
+    not a number.
+    """
     nu, nc = plan.nu, plan.nc
     M, f, W, ud, la = plan.mass, plan.force, plan.direction, plan.udot, plan.multiplier
     worst, scale = 0.0, 1e-300
     for i in range(nu if plan.iteration else 0):  # f has E in it, and the two may cancel
-        scale = max(scale, abs(mem[exerted(plan) + i]))
+        scale = max(scale, abs(mem[exerted(plan) + i]) * mem[plan.sizes + plan.nq + i])
     for i in range(nu):
-        total = -mem[f + i]
-        scale = max(scale, abs(mem[f + i]))
+        size = mem[plan.sizes + plan.nq + i]
+        total, terms = -mem[f + i], abs(mem[f + i])
         for j in range(nu):
             term = mem[M + i * nu + j] * mem[ud + j]
             total += term
-            scale = max(scale, abs(term))
+            terms += abs(term)
         for k in range(nc):
             term = mem[W + k * nu + i] * mem[la + k]
             total -= term
-            scale = max(scale, abs(term))
-        if abs(total) > worst or math.isnan(total):
-            worst = abs(total)
+            terms += abs(term)
+        scale = max(scale, terms * size)
+        if abs(total) * size > worst or math.isnan(total):
+            worst = abs(total) * size
     return worst / scale
 
 
-@jit(f8(Plan, Floats, i8))
-def dense_row_residual(plan, mem, k):
-    """(A u' - b)_k relative to the largest term in it."""
+@jit(f8(Plan, Floats, i8, f8))
+def dense_row_residual(plan, mem, k, size):
+    """(A u' - b)_k relative to the sum of |terms| if every acceleration is `size` times the size of its speed.
+
+    Laws may hold terms without accelerations, which cancel in b: theirs is relative to 1 at least.
+    """
+    least = 1.0 if plan.iteration and k >= plan.np + plan.nv else 1e-300
     nu, A, ud, b = plan.nu, plan.jacobian, plan.udot, mem[plan.bias + k]
-    total, scale = -b, max(abs(b), 1e-300)
+    total, scale = -b, 0.0
     for i in range(nu):
-        term = mem[A + k * nu + i] * mem[ud + i]
-        total += term
-        scale = max(scale, abs(term))
-    return total / max(scale, 1.0)
+        a = mem[A + k * nu + i]
+        total += a * mem[ud + i]
+        scale += abs(a) * mem[plan.sizes + plan.nq + i]
+    return total / max(scale * size + abs(b), least)
 
 
 @jit(i8(Plan, Floats, i8))

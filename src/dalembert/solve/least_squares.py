@@ -11,7 +11,7 @@ def solve_least(M: np.ndarray, A: np.ndarray, W: np.ndarray, b: np.ndarray) -> t
     """v (nu,) and the least Lambda (n,) with M v = W^T Lambda, A v = b, scaled so that units do not matter."""
     nu, n = len(M), len(A)
     size = np.sqrt(np.abs(np.diag(M)))
-    d = 1.0 / np.where(size > 1e-8 * size.max(initial=0.0), size, max(size.max(initial=0.0), 1e-300))
+    d = 1.0 / np.where(size > 1e-12 * size.max(initial=0.0), size, max(size.max(initial=0.0), 1e-300))
     rows = np.linalg.norm(A * d, axis=1)
     rows = 1.0 / np.where(rows > 0.0, rows, 1.0)
     K = np.zeros((nu + n, nu + n))

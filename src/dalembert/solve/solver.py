@@ -21,7 +21,7 @@ solve_type = i8(Plan, Floats, i8, i8)  # number of rows, where the right-hand si
 judge_type = i8(Plan, Floats, i8)  # number of rows
 power_type = f8(Plan, Floats)
 balance_type = f8(Plan, Floats)
-row_residual_type = f8(Plan, Floats, i8)  # which row
+row_residual_type = f8(Plan, Floats, i8, f8)  # which row, size of accelerations
 
 call_factor = caller(factor_type)
 call_solve = caller(solve_type)
@@ -36,9 +36,10 @@ class Products:
     """What is asked of M, A and W at a solution (u', la) left in mem; three native functions.
 
     1. `power(plan, mem)`: u . W^T la, the power of the reactions.
-    2. `balance(plan, mem)`: the largest entry of M u' - f - W^T la relative to the largest term in it, NaN if a term is
-       not a number.
-    3. `row_residual(plan, mem, k)`: (A u' - b)_k relative to the largest term in it, or to 1.
+    2. `balance(plan, mem)`: the largest entry of M u' - f - W^T la relative to the largest sum of |terms|, both times
+       the sizes of the speeds; NaN if a term is not a number.
+    3. `row_residual(plan, mem, k, size)`: (A u' - b)_k relative to the sum of |terms| if every acceleration is `size`
+       times the size of its speed.
     """
 
     power: Native

@@ -63,37 +63,42 @@ def sparse_power(plan, mem):
     return power
 
 
-@jit(f8(Plan, Floats, i8))
-def sparse_row_residual(plan, mem, k):
-    """(A u' - b)_k relative to the largest term in it."""
+@jit(f8(Plan, Floats, i8, f8))
+def sparse_row_residual(plan, mem, k, size):
+    """(A u' - b)_k relative to the sum of |terms| if every acceleration is `size` times the size of its speed."""
     at, places, b = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints), mem[plan.bias + k]
-    total, scale = -b, max(abs(b), 1.0)
+    total, scale, sizes = -b, 0.0, plan.sizes + plan.nq
     for p in range(places[at.starts + k], places[at.starts + k + 1]):
-        term = mem[plan.jacobian + p] * mem[plan.udot + places[at.columns + p]]
-        total += term
-        scale = max(scale, abs(term))
-    return total / scale
+        a, j = mem[plan.jacobian + p], places[at.columns + p]
+        total += a * mem[plan.udot + j]
+        scale += abs(a) * mem[sizes + j]
+    return total / max(scale * size + abs(b), 1e-300)
 
 
 @jit(f8(Plan, Floats))
 def sparse_balance(plan, mem):
-    """Largest entry of M u' - f - A^T la relative to the largest term in it."""
-    nu, nc, x, worst, scale = plan.nu, plan.nc, plan.rhs, 0.0, 1e-300
+    """Largest entry of M u' - f - A^T la relative to the largest sum of |terms|, both times the sizes of speeds."""
+    nu, nc, x, terms, worst, scale = plan.nu, plan.nc, plan.rhs, plan.column, 0.0, 1e-300
     at, places = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints)
     move(mem, x, mem, plan.udot, nu)
     move(mem, x + nu, mem, plan.multiplier, nc)
     leave_remainder(plan, mem, nc)
     for i in range(nu):
-        left = abs(mem[plan.remainder + i])
-        if left > worst or math.isnan(left):
-            worst = left
-        scale = max(scale, abs(mem[plan.force + i]))
+        mem[terms + i] = abs(mem[plan.force + i])
     for p in range(at.n_mass):
-        scale = max(scale, abs(mem[plan.mass + p] * mem[x + places[at.mass_rows + p]]))
-        scale = max(scale, abs(mem[plan.mass + p] * mem[x + places[at.mass_columns + p]]))
+        i, j, m = places[at.mass_rows + p], places[at.mass_columns + p], abs(mem[plan.mass + p])
+        mem[terms + i] += m * abs(mem[x + j])
+        if i != j:
+            mem[terms + j] += m * abs(mem[x + i])
     for k in range(nc):
         for p in range(places[at.starts + k], places[at.starts + k + 1]):
-            scale = max(scale, abs(mem[plan.jacobian + p] * mem[x + nu + k]))
+            mem[terms + places[at.columns + p]] += abs(mem[plan.jacobian + p] * mem[x + nu + k])
+    for i in range(nu):
+        size = mem[plan.sizes + plan.nq + i]
+        left = abs(mem[plan.remainder + i]) * size
+        if left > worst or math.isnan(left):
+            worst = left
+        scale = max(scale, mem[terms + i] * size)
     return worst / scale
 
 

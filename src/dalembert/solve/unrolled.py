@@ -33,13 +33,13 @@ class UnrolledFactors:
     rows: list[Column]
     order: list[int]
     quality: ca.SX
-    weight: ca.SX | None  # of A^T A in the place of M, if that was augmented
+    weight: ca.SX | None  # (nc, 1), of the rows in A^T A in the place of M, if that was augmented
 
     def solve(self, f: ca.SX, b: ca.SX) -> tuple[ca.SX, ca.SX]:
         """u' (nu, 1) and la (nc, 1) with M u' - A^T la = f and A u' = b."""
         nu, n = self.A.shape[1], len(self.order)
         if self.weight is not None:
-            f = f + self.weight * ca.mtimes(self.A.T, b)
+            f = f + ca.mtimes(self.A.T, self.weight * b)
         side = [*_entries(f), *_entries(b)]
         found = dict(zip(self.order, _solve(self.rows, [side[k] for k in self.order]), strict=True))
         solution = [found[k] for k in range(n)]
@@ -51,9 +51,9 @@ def unroll_factors(M: ca.SX, A: ca.SX, *, augment: bool) -> UnrolledFactors | No
     nu, nc = M.shape[0], A.shape[0]
     weight = None
     if augment and nc:
-        # Scaled so that both terms have the same size.
-        weight = (ca.trace(M) + 1e-300) / (ca.sumsqr(A) + 1e-300)
-        M = M + weight * ca.mtimes(A.T, A)
+        # Each row is scaled so that its term has the size of M.
+        weight = (ca.trace(M) + 1e-300) / (ca.densify(ca.sum2(A**2)) + 1e-300)
+        M = M + ca.mtimes(A.T, ca.mtimes(ca.diag(weight), A))
     if count_work(M.sparsity(), A.sparsity()) > LIMIT:
         return None
     K = ca.vertcat(ca.horzcat(M, A.T), ca.horzcat(A, ca.SX(nc, nc)))

@@ -62,10 +62,12 @@ class Bench:
         bounds: Bounds,
     ) -> None:
         method = method_of(integrator)
-        self.is_ready = set_out(engine, method, z0, span[0])  # else there is no choice to start with
+        self.is_ready = set_out(engine, method, z0, span)  # else there is no choice to start with
         self.engine, self.outputs = engine, outputs
         self.march = March(engine, method, z0, span, np.array([span[1]]))  # its own samples are not used
         self.march.clock.recalled = 1
+        if not method.absolute:  # each run measures sizes of its own
+            engine.plan.units = address_of(engine.mem) + 8 * engine.plan.sizes
         reviewed = isinstance(integrator, Automatic) and engine.allows_implicit
         self.batch = Batch(
             **bounds._asdict(), t_start=span[0], t_end=span[1], max_step=method.max_step,

@@ -10,8 +10,8 @@ from dalembert.native.intrinsics import floats_at, ints_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8, move
 from dalembert.native.types import Record, floats, ints
-from dalembert.run.evaluate import violation
 from dalembert.run.integrators.automatic import FIRST
+from dalembert.run.measure import measure
 from dalembert.run.status import MORE, OK, TOO_MANY_STEPS
 from dalembert.run.time_loop.advance import EPS, Clock, launch, proceed
 from dalembert.run.time_loop.step_budget import MANY, WINDOW
@@ -51,7 +51,7 @@ class Batch(Record):
 
 @jit(i8(Plan, Floats, Batch, Floats))
 def renew(plan, mem, batch, parameters):
-    """Plan, mem and integers as those of a new engine with these parameter values."""
+    """Plan, mem and integers as those of a new engine with these parameter values, and the sizes last measured."""
     move(floats_at(batch.plan, batch.n_plan), 0, floats_at(batch.new_plan, batch.n_plan), 0, batch.n_plan)
     move(mem, 0, floats_at(batch.new_mem, batch.n_mem), 0, batch.n_mem)
     target, source = ints_at(plan.ints, batch.n_ints), ints_at(batch.new_ints, batch.n_ints)
@@ -120,12 +120,22 @@ def finish(plan, mem, clock, batch):
     return status
 
 
+@jit(f8(Plan, Floats, Clock, Batch))
+def _measure_start(plan, mem, clock, batch):
+    """Sizes at the start of a run, kept for all that is done with it; returns the violation there."""
+    span = batch.t_end - batch.t_start
+    violation = measure(plan, mem, batch.t_start, floats_at(clock.z, clock.nz), span)
+    count = plan.row_sizes + 2 * plan.np + plan.nv + 1 - plan.sizes
+    move(floats_at(batch.new_mem, batch.n_mem), plan.sizes, mem, plan.sizes, count)
+    return violation
+
+
 @jit(i8(Plan, Floats, Clock, Batch, Floats, Floats, i8))
 def march_whole(plan, mem, clock, batch, start, parameters, sampled):
     """A run from a start (q, u) to the end, its samples at the times asked for (`sampled`) or at every step."""
     renew(plan, mem, batch, parameters)
     rewind(clock, batch, batch.t_start, batch.t_end, start)
-    if not violation(plan, mem, batch.t_start, floats_at(clock.z, clock.nz)) <= batch.consistent:
+    if not _measure_start(plan, mem, clock, batch) <= batch.consistent:
         return UNSURE
     if sampled:
         store_in(clock, batch.times, batch.n_times, batch.at_ts, batch.at_zs, batch.n_times + 1)

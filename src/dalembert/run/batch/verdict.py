@@ -23,14 +23,24 @@ def _within(row, first, count, most):
     return held
 
 
-@jit(i8(Plan, Batch, Floats))
-def _row_holds(plan, batch, row):
+@jit(i8(Floats, i8, i8, f8, Floats, i8))
+def _within_sizes(row, first, count, most, mem, sizes):
+    """Whether no |row[first + k]| exceeds a bound times its size, mem[sizes + k]."""
+    held = 1
+    for k in range(count):
+        if not abs(row[first + k]) <= most * mem[sizes + k]:
+            held = 0
+    return held
+
+
+@jit(i8(Plan, Floats, Batch, Floats))
+def _row_holds(plan, mem, batch, row):
     """Whether the residuals of one sample are small, a row of `sample`."""
     n_p, n_v, nc, at = plan.np, plan.np + plan.nv, plan.nc, plan.nu + plan.nc
     last = at + n_p + n_v
     return (
-        _within(row, at, n_p, batch.position)
-        and _within(row, at + n_p, n_v, batch.velocity)
+        _within_sizes(row, at, n_p, batch.position, mem, plan.row_sizes)
+        and _within_sizes(row, at + n_p, n_v, batch.velocity, mem, plan.row_sizes + n_p)
         and _within(row, last, nc, batch.acceleration)
         and _within(row, last + nc + 2, 1, batch.solve)
     )
@@ -56,7 +66,7 @@ def holds(plan, mem, batch, ts, zs):
     start, done = 0.0, 0.0
     for k in range(ts.size):
         sample(plan, mem, ts[k : k + 1], zs[k * nz : (k + 1) * nz], row)
-        if not _row_holds(plan, batch, row):
+        if not _row_holds(plan, mem, batch, row):
             return 0
         T, V = row[kinetic], row[kinetic + 1]
         work = zs[k * nz + size] if nz > size else 0.0

@@ -27,7 +27,7 @@ from dalembert.native.jit import jit
 from dalembert.native.kernel import Kernel
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
 from dalembert.run.drift.start import Start
-from dalembert.run.evaluate import largest, load_state
+from dalembert.run.evaluate import largest, largest_residual, load_state
 from dalembert.run.right_hand_side import Feedback
 from dalembert.run.status import DRIFT_STUCK
 from dalembert.solve.solver import call_factor, call_solve
@@ -35,17 +35,18 @@ from dalembert.solve.sparse_layout import matrices_at
 from dalembert.solve.unrolled import TRUSTED, unroll_saddle
 
 ITERATIONS = 20
-LOST = 1e-6  # a residual that cannot be brought below this ends the run; smaller ones are for the certificate to judge
+# A residual that cannot be brought below this part of its size ends the run; the certificate judges smaller ones.
+LOST = 1e-6
 
 
 @dataclass(frozen=True)
 class Projection:
-    """Moves the state back onto the constraints when a residual exceeds `tolerance` (in the unit of the constraint).
+    """Moves the state back onto the constraints when a residual exceeds `tolerance` times the size of its row.
 
     With `every_step` it does so after every step, also within the tolerance.
     """
 
-    tolerance: float = 1e-12
+    tolerance: float = 1e-13
     every_step: bool = False
 
     def __post_init__(self) -> None:
@@ -54,7 +55,7 @@ class Projection:
 
     def options(self, _system: System, _start: Start | None) -> np.ndarray:
         """Numbers for native code: what is tolerated before anything is done, and what should be left, (2,)."""
-        return np.array([0.0 if self.every_step else self.tolerance, 1e-2 * self.tolerance])
+        return np.array([0.0 if self.every_step else self.tolerance, 0.1 * self.tolerance])
 
     def kernels(self, system: System) -> dict[str, Kernel | None]:
         """The least moves onto the constraints, unrolled, by their place in plan."""
@@ -198,12 +199,12 @@ def move_velocities(plan, mem, fresh):
 @jit(i8(Plan, Floats, f8, i8, i8, i8))
 def _iterate(plan, mem, enough, velocities, first, count):
     """Gauss-Newton steps, at least one, until the residuals from `first` on are small enough; returns a status."""
-    before = largest(mem, plan.residuals + first, count)
+    before = largest_residual(plan, mem, first, count)
     fresh = 0
     for _ in range(ITERATIONS):
         fresh = move_velocities(plan, mem, fresh) if velocities else move_positions(plan, mem, fresh)
         call_kernel(plan.residual, mem, plan.x, plan.residuals)
-        after = largest(mem, plan.residuals + first, count)
+        after = largest_residual(plan, mem, first, count)
         if after <= enough:
             return 0
         if after > 0.97 * before:  # round-off, or a direction in which the constraints are dependent here
@@ -223,9 +224,9 @@ def project(plan, mem, t, z):
     status = 0
     if n > 0:
         call_kernel(plan.residual, mem, plan.x, plan.residuals)
-        if first > 0 and largest(mem, plan.residuals, first) > tolerance:
+        if first > 0 and largest_residual(plan, mem, 0, first) > tolerance:
             status = _iterate(plan, mem, enough, 0, 0, first)
-        if status == 0 and largest(mem, plan.residuals + first, n) > tolerance:
+        if status == 0 and largest_residual(plan, mem, first, n) > tolerance:
             status = _iterate(plan, mem, enough, 1, first, n)
     move(z, 0, mem, plan.xq, plan.nq + plan.nu)
     return status

@@ -14,6 +14,7 @@ import numpy as np
 from dalembert.native.workspace import Workspace
 
 RANK_TOLERANCE = 1e-9  # pivots below this, in the mass metric with unit rows, mean dependent constraints
+WEIGHTLESS = 1e-24  # part of the largest inertia that is none; kilograms and kg nm^2 differ by 1e18
 RECHOOSE = 1e-2  # quality below which a partition is made anew
 
 
@@ -40,7 +41,7 @@ def scaled(M: np.ndarray, A: np.ndarray) -> np.ndarray:
     """A with its columns in the mass metric and rows of unit length, (nc, nu): free of units."""
     mass = np.abs(M.diagonal())
     most = mass.max(initial=0.0)
-    B = A / np.sqrt(np.where(mass > 1e-14 * most, mass, max(most, 1e-300)))
+    B = A / np.sqrt(np.where(mass > WEIGHTLESS * most, mass, max(most, 1e-300)))
     length = np.sqrt((B * B).sum(axis=1, keepdims=True))
     return B / np.where(length > 0.0, length, 1.0)
 

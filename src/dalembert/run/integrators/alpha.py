@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 
-from dalembert.native.intrinsics import record_at
+from dalembert.native.intrinsics import floats_at, record_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, move
 from dalembert.native.types import floats, ints
@@ -56,7 +56,7 @@ ITERATIONS = 25
 NEAR = 10.0  # size of increments, in units of the tolerances, from which on their contraction can be trusted
 SLOW = 0.3  # contraction at which a new matrix is worth its price
 PROMPT = 4  # iterations up to which a matrix is good for the next step too
-TIGHT = 1e-13  # residual of constraints that is always good enough
+TIGHT = 1e-13  # relative residual of constraints that is always good enough
 FLOOR = 1e-7  # relative size of increments that can be due to round-off
 STUCK = 1e-6  # residual of constraints that is never good enough
 
@@ -228,16 +228,16 @@ def improve(plan, mem, h, znew, rtol, atol):
     p, g, S, Y, to_a = I.right, I.gap, I.slope, I.normals, 1.0 / (beta * h * h)
     _solve(plan, mem, h)
     eta = p + nu + nc
-    size = 0.0
+    size, units = 0.0, floats_at(plan.units, nq + nu)
     for i in range(nq):
         row = S + i * (nu + n)
         change = row_product(mem, row, p, nu) + row_product(mem, row + nu, eta, n) - mem[g + i]
         znew[i] += change
-        size += (change / (atol + rtol * abs(znew[i]))) ** 2
+        size += (change / (atol * units[i] + rtol * abs(znew[i]))) ** 2
     for i in range(nu):
         change = gamma * h * to_a * mem[p + i]
         znew[nq + i] += change
-        size += (change / (atol + rtol * abs(znew[nq + i]))) ** 2
+        size += (change / (atol * units[nq + i] + rtol * abs(znew[nq + i]))) ** 2
         mem[I.a_new + i] += to_a * mem[p + i]
         mem[I.v_new + i] += ratio * to_a * mem[p + i]
         mem[I.average + i] += (mem[p + i] + row_product(mem, Y + i * n, eta, n)) / h
@@ -269,11 +269,11 @@ def damp(plan, mem, e):
 
 @jit(f8(Plan, Floats))
 def _constraint_residual(plan, mem):
-    """Largest of phi and psi."""
+    """Largest of phi and psi, relative to the sizes of their rows."""
     start, count = alpha_work(plan.step_work).balance + plan.nu, 2 * plan.np + plan.nv
     worst = 0.0
-    for k in range(start, start + count):
-        worst = max(worst, abs(mem[k]))
+    for k in range(count):
+        worst = max(worst, abs(mem[start + k]) / mem[plan.row_sizes + k])
     return worst
 
 

@@ -43,11 +43,11 @@ class Automatic:
     """
 
     rtol: float = 1e-10
-    atol: float = 1e-12
+    atol: float | None = None
     max_step: float | None = None
 
     def __post_init__(self) -> None:
-        check_tolerances("Automatic", self.rtol, self.atol)
+        check_tolerances("Automatic", self.rtol, 1.0 if self.atol is None else self.atol)
         if self.max_step is not None:
             check_length("Automatic", "max_step", self.max_step, endless=True)
 

@@ -16,6 +16,7 @@ from dalembert.native.plan import Floats, Plan, call_step, f8, i8, move
 from dalembert.native.types import Record, ints
 from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.integrators.dense_output import CubicHermite
+from dalembert.run.integrators.options import settle_atol
 from dalembert.run.integrators.stepping import Stepping
 from dalembert.run.time_loop.columns import Columns
 from dalembert.run.time_loop.method import Method
@@ -67,10 +68,13 @@ def divided_step(plan, mem, t, h, z, stages, znew, rtol, atol):
     return 0.0 * error
 
 
-def divided_method(options: Stepping, step: Any, width: int, *, tolerance: float, **more: Any) -> Method:
+def divided_method(
+    options: Stepping, step: Any, width: int, *, tolerance: float, usual: tuple[float, float], **more: Any
+) -> Method:
     """The method of an implicit `step` that needs `width` columns of `stages`, with cubic Hermite interpolation.
 
-    `tolerance` takes the place of rtol and atol in Newton's iteration if the steps are fixed.
+    `tolerance` takes the place of rtol and atol in Newton's iteration if the steps are fixed; `usual` are those two
+    where nothing is said.
     """
     adaptive = options.step is None
     return Method(
@@ -78,6 +82,11 @@ def divided_method(options: Stepping, step: Any, width: int, *, tolerance: float
         prepare=keep_end_rates,
         interpolate=hermite,
         columns=width if adaptive else 2 * width + 1,
-        **(options.settings(options.rtol, options.atol) if adaptive else options.settings(tolerance, tolerance)),
+        **(_settings(options, usual) if adaptive else options.settings(tolerance, tolerance)),
         **more,
     )
+
+
+def _settings(options: Stepping, usual: tuple[float, float]) -> dict[str, Any]:
+    atol, absolute = settle_atol(options.rtol or usual[0], options.atol, usual)
+    return options.settings(options.rtol, atol, absolute=absolute)

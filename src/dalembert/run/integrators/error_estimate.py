@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8
 from dalembert.run.integrators.combination import increments
@@ -54,7 +55,7 @@ class EmbeddedError:
             n = z.size
             error = column(stages, work, n)
             increment(0, error, h, stages, n)
-            worst = error_norm(error, z, znew, plan.nq + plan.nu, rtol, atol)
+            worst = error_norm(plan, error, z, znew, rtol, atol)
             if plan.n_variations:
                 worst = larger(worst, columns_error_norm(plan, error, z, znew, rtol, atol))
             return worst
@@ -88,8 +89,9 @@ class FifthAndThirdOrderError:
             increment(0, fifth, h, stages, n)
             increment(1, third, h, stages, n)
             err3 = err5 = 0.0
+            units = floats_at(plan.units, size)
             for i in range(size):
-                scale = 1.0 / (atol + rtol * max(abs(z[i]), abs(znew[i])))
+                scale = 1.0 / (atol * units[i] + rtol * max(abs(z[i]), abs(znew[i])))
                 err3 += (third[i] * scale) ** 2
                 err5 += (fifth[i] * scale) ** 2
             below = err5 + 0.01 * err3

@@ -4,37 +4,43 @@ from __future__ import annotations
 
 import math
 
+from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8
 
 
-@jit(f8(Floats, Floats, Floats, i8, f8, f8))
-def error_norm(error, z, znew, size, rtol, atol):
-    """Root mean square of error / (atol + rtol |z|) over the first `size` entries; NaN if one of them is."""
-    total = 0.0
+@jit(f8(Plan, Floats, Floats, Floats, f8, f8))
+def error_norm(plan, error, z, znew, rtol, atol):
+    """Root mean square of error / (atol size + rtol |z|) over coordinates and speeds; NaN if one of them is."""
+    total, size = 0.0, plan.nq + plan.nu
+    units = floats_at(plan.units, size)
     for i in range(size):
-        total += (error[i] / (atol + rtol * max(abs(z[i]), abs(znew[i])))) ** 2
+        total += (error[i] / (atol * units[i] + rtol * max(abs(z[i]), abs(znew[i])))) ** 2
     return math.sqrt(total / size)
 
 
-@jit(f8(Floats, Floats, i8, i8))
-def largest_entry(z, znew, first, size):
-    """The largest |z| and |znew| among `size` entries from `first` on."""
+@jit(f8(Floats, Floats, Floats, i8))
+def largest_entry(z, znew, units, first):
+    """The largest |z| and |znew| in their units, among as many entries from `first` on."""
     largest = 0.0
-    for i in range(first, first + size):
-        largest = max(largest, abs(z[i]), abs(znew[i]))
+    for i in range(units.size):
+        largest = max(largest, abs(z[first + i]) / units[i], abs(znew[first + i]) / units[i])
     return largest
 
 
 @jit(f8(Plan, Floats, Floats, Floats, f8, f8))
 def columns_error_norm(plan, error, z, znew, rtol, atol):
-    """The worst root mean square of error / (atol + rtol max |S|) over the columns S carried along; 0 without any."""
+    """The worst root mean square of error / (atol + rtol max |S|) over the columns S carried along; 0 without any.
+
+    Entries are measured by the sizes of their coordinates and speeds.
+    """
     size, worst = plan.nq + plan.nu, 0.0
+    units = floats_at(plan.units, size)
     for k in range(plan.n_variations // size):
         first = z.size - plan.n_variations + k * size
-        scale, total = atol + rtol * largest_entry(z, znew, first, size), 0.0
-        for i in range(first, first + size):
-            total += (error[i] / scale) ** 2
+        scale, total = atol + rtol * largest_entry(z, znew, units, first), 0.0
+        for i in range(size):
+            total += (error[first + i] / (scale * units[i])) ** 2
         if not total <= worst:
             worst = total
     return math.sqrt(worst / size)

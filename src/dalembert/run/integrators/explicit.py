@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dalembert.errors import OptionError
-from dalembert.run.integrators.options import check_length, check_limits, check_span
+from dalembert.run.integrators.options import check_length, check_limits, check_span, settle_atol
 from dalembert.run.integrators.runge_kutta import RungeKutta
 from dalembert.run.integrators.stepping import Stepping
 from dalembert.run.time_loop.march import Samples, march
@@ -83,7 +83,8 @@ class FixedStep(Explicit):
 class Adaptive(Explicit, Stepping):
     """Steps of length `step`; or, without it, of a length that keeps the error per step below atol + rtol |z|.
 
-    The error is a root mean square over coordinates and speeds. rtol is 1e-10 and atol 1e-12 where neither is given.
+    The error is a root mean square over coordinates and speeds. rtol is 1e-10 where it is not given, atol 1e-12 of the
+    size of each coordinate and speed.
     """
 
     def __post_init__(self) -> None:
@@ -95,4 +96,5 @@ class Adaptive(Explicit, Stepping):
         """The native functions and the settings of the time loop."""
         if self.step is not None:  # with an endless tolerance every estimate is zero
             return self.scheme.method(**self.settings(rtol=0.0, atol=math.inf))
-        return self.scheme.method(**self.settings(self.rtol, self.atol))
+        atol, absolute = settle_atol(self.rtol or RTOL, self.atol, (RTOL, ATOL))
+        return self.scheme.method(**self.settings(self.rtol, atol, absolute=absolute))

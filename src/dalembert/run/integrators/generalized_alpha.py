@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.errors import OptionError
+from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.kernel import Kernel
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
 NEWTON = 1e-3  # share of the tolerated error that may be left by Newton's iteration
+USUAL = 1e-5, 1e-7  # rtol, atol
 FIXED = 1e-8  # what takes the place of the tolerances when the step is fixed
 COLUMNS = 5  # of `stages`; dense output reads the last
 NUMBERS = ("alpha_m", "alpha_f", "beta", "gamma", "error_q", "error_u")
@@ -46,7 +48,7 @@ class GeneralizedAlpha(Stepping):
     rho_inf: float = 0.8
 
     def __post_init__(self) -> None:
-        self.settle(rtol=1e-5, atol=1e-7, least=1e-12)
+        self.settle(*USUAL, least=1e-12)
         if not 0.0 <= self.rho_inf <= 1.0:
             raise OptionError(f"GeneralizedAlpha: rho_inf is {self.rho_inf}; it must lie between 0 and 1")
 
@@ -91,7 +93,7 @@ class GeneralizedAlpha(Stepping):
 
     def method(self) -> Method:
         """The native functions and the settings of the time loop."""
-        return divided_method(self, alpha_step, COLUMNS, tolerance=FIXED, order=3)
+        return divided_method(self, alpha_step, COLUMNS, tolerance=FIXED, usual=USUAL, order=3)
 
 
 def _kernels(system: System) -> Sequence[Kernel]:
@@ -215,12 +217,12 @@ def _error(plan, mem, h, z, znew, rtol, atol):
     I.h_matrix = h
     damp(plan, mem, e)
     damp(plan, mem, e + nu)
-    total = 0.0
+    total, units = 0.0, floats_at(plan.units, nq + nu)
     for i in range(nq):
         wrong = row_product(mem, S + i * width, e, nu)
-        total += (wrong / (atol + rtol * max(abs(z[i]), abs(znew[i])))) ** 2
+        total += (wrong / (atol * units[i] + rtol * max(abs(z[i]), abs(znew[i])))) ** 2
     for i in range(nu):
-        total += (mem[e + nu + i] / (atol + rtol * max(abs(z[nq + i]), abs(znew[nq + i])))) ** 2
+        total += (mem[e + nu + i] / (atol * units[nq + i] + rtol * max(abs(z[nq + i]), abs(znew[nq + i])))) ** 2
     return math.sqrt(total / (nq + nu))
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from dalembert.equations.instants import instants
 from dalembert.errors import OptionError, PairingError
 from dalembert.run.integrators.ida_solver import Quiet, Solver, SolverPoint
-from dalembert.run.integrators.options import check_limits, check_tolerances
+from dalembert.run.integrators.options import check_limits, check_tolerances, settle_atol
 from dalembert.run.residuals.form import POOR, ResidualForm, SettledForm
 from dalembert.run.residuals.hiller_anantharaman import HillerAnantharaman
 from dalembert.run.status import Status
@@ -51,14 +51,15 @@ class IDA:
     """BDF of order 1 to `max_order`; error per step below atol + rtol |y| (root mean square over q, u and work).
 
     Constraints pass the errors of large values on to small ones, so `atol` should not be far below rtol times the usual
-    size of coordinates and speeds: the step of a chain of ten links collapses to 1e-6 s with atol = rtol / 100.
+    size of coordinates and speeds: the step of a chain of ten links collapses to 1e-6 s with atol = rtol / 100. Without
+    it, it is 1e-8 of these sizes, less if rtol is.
     `form` says how constraints enter: `HillerAnantharaman()`, `PseudoSpeeds()` or `GearGuptaLeimkuhler()`. Multipliers
     are not part of the error test. The constraints hold to about the tolerances; `drift=Projection()`, the default,
     moves the samples - not the integration - onto them, `NoCorrection()` leaves them as they are.
     """
 
     rtol: float = 1e-8
-    atol: float = 1e-8
+    atol: float | None = None
     form: ResidualForm = field(default_factory=HillerAnantharaman)
     first_step: float | None = None
     max_step: float | None = None
@@ -66,7 +67,7 @@ class IDA:
     max_order: int = 5
 
     def __post_init__(self) -> None:
-        check_tolerances("IDA", self.rtol, self.atol, least=1e-14)
+        check_tolerances("IDA", self.rtol, 1.0 if self.atol is None else self.atol, least=1e-14)
         check_limits("IDA", self.first_step, self.max_step, self.max_steps)
         if self.max_order not in range(1, 6):
             raise OptionError(f"IDA: max_order is {self.max_order}; it must be between 1 and 5")
@@ -98,7 +99,7 @@ class IDA:
         """The settings in SUNDIALS' words."""
         return {
             "rtol": self.rtol,
-            "atol": self.atol,
+            "atol": settle_atol(self.rtol, self.atol, (1e-8, 1e-8))[0],
             "first_step": self.first_step or 0.0,
             "max_step": 0.0 if self.max_step in (None, math.inf) else self.max_step,
             "max_order": self.max_order,
@@ -134,6 +135,9 @@ class _Run:
         self.ida, self.engine, self.t_end, self.wanted = ida, engine, span[1], t_eval
         self.t, self.z = span[0], np.zeros(engine.nz)
         self.z[: engine.size] = z0[: engine.size]  # the work done starts at zero
+        if engine.scales is None:
+            engine.measure(span[0], self.z[: engine.size], span[1] - span[0])
+        engine.set_units(absolute=ida.atol is not None)
         self.solvers: dict[str, Solver] = {}
         self.form: SettledForm | None = None
         self.steps = self.since = self.next = self.looked = 0

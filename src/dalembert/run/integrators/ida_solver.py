@@ -62,10 +62,19 @@ class Solver:
             self._residual_callback(),
             jacfn=self._jacobian_callback(),
             rtol=share * options.pop("rtol"),
-            atol=np.where(tested, share * options.pop("atol"), UNTESTED),
+            atol=np.where(tested, share * options.pop("atol") * self._units(residual), UNTESTED),
             algebraic_idx=[int(k) for k in np.flatnonzero(~residual.differential)] or None,
             **options,
         )
+
+    def _units(self, residual: Residual) -> np.ndarray:
+        """The sizes that atol is relative to, of the variables y that are part of a state; 1 elsewhere, (ny,)."""
+        units, state = np.ones(self.n), residual.state
+        for i in range(state.shape[0]):
+            for k in range(self.n):
+                if ca.is_equal(residual.y[k], state[i]):
+                    units[k] = self.engine.units[i]
+        return units
 
     def begin(self, form: SettledForm, t: float, z: np.ndarray) -> None:
         """Start at a consistent state."""

@@ -22,6 +22,11 @@ def check_tolerances(name: str, rtol: float, atol: float, least: float = SMALLES
         raise OptionError(f"{name}: rtol={rtol} is below round-off for this method; use at least {least:g}")
 
 
+def settle_atol(rtol: float, atol: float | None, usual: tuple[float, float]) -> tuple[float, bool]:
+    """atol, and whether it is absolute, as given; else that of the `usual` (rtol, atol), less if rtol is tighter."""
+    return (usual[1] * min(1.0, rtol / usual[0]), False) if atol is None else (atol, True)
+
+
 def check_length(name: str, option: str, value: float, *, endless: bool = False) -> None:
     """Raise OptionError unless a step length is positive and, if not `endless`, finite."""
     if not (value > 0.0 and (endless or math.isfinite(value))):

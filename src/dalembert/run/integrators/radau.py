@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.native.kernel import Kernel
-from dalembert.run.integrators.options import check_tolerances
+from dalembert.run.integrators.options import check_tolerances, settle_atol
 from dalembert.run.integrators.radau_step import COLUMNS, radau_interpolate, radau_prepare, radau_step, settle
 from dalembert.run.integrators.radau_workspace import RadauWork, lay_out
 from dalembert.run.integrators.stepping import Stepping
@@ -47,12 +47,12 @@ class Radau(Stepping):
     """
 
     rtol: float = 1e-8
-    atol: float = 1e-10
+    atol: float | None = None
     form: SettledForm = field(default_factory=GearGuptaLeimkuhler)
 
     def __post_init__(self) -> None:
         self.check_lengths()
-        check_tolerances("Radau", self.rtol, self.atol, least=2.3e-15)
+        check_tolerances("Radau", self.rtol, 1.0 if self.atol is None else self.atol, least=2.3e-15)
         if isinstance(self.form, type) or not callable(getattr(self.form, "residual", None)):
             raise PairingError(
                 f"Radau: form={self.form!r} is not a residual form; pass one such as GearGuptaLeimkuhler()"
@@ -87,7 +87,7 @@ class Radau(Stepping):
             columns=COLUMNS,
             order=4,  # of the error estimate: it is proportional to h^4
             restarts=True,
-            **self.settings(*self._tolerances),
+            **self.settings(*self._tolerances, absolute=self.atol is not None),
         )
 
     @property
@@ -98,7 +98,7 @@ class Radau(Stepping):
         method needs (Hairer and Wanner change them likewise in their code).
         """
         rtol = 0.1 * self.rtol ** (2.0 / 3.0)
-        return rtol, rtol * self.atol / self.rtol
+        return rtol, rtol * settle_atol(self.rtol, self.atol, (1e-8, 1e-10))[0] / self.rtol
 
     def _lay_out(self, engine: Engine) -> RadauWork:
         """Lists and settings where the native functions find them."""

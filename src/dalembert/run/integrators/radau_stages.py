@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, move
 from dalembert.run.integrators.radau_coefficients import ALPHA, BACK, BETA, GAMMA, INVERSE, LAGRANGE, NODES, T
@@ -135,11 +136,11 @@ def _update(plan, mem, rtol, atol):
     """Add the corrections in SIDES to W, Z = T W; returns their root mean square relative to the tolerances."""
     at, nz = radau_work(plan.step_work), plan.nz
     n, Z, W, R, y = at.ny, at.increments, at.transformed, at.sides, at.start
-    total = 0.0
+    total, units = 0.0, floats_at(plan.units, nz)
     for i in range(n):
         a, b, c = mem[R + i], mem[R + n + i], mem[R + 2 * n + i]
         if i < nz:
-            scale = atol + rtol * abs(mem[y + i])
+            scale = atol * units[i] + rtol * abs(mem[y + i])
             total += (a * a + b * b + c * c) / (scale * scale)
         a += mem[W + i]
         b += mem[W + n + i]

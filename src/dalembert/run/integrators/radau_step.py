@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, move
 from dalembert.run.evaluate import rates
@@ -50,7 +51,7 @@ def _polish(plan, mem, t, z):
         solve_newton(ints, mem, newton_matrix(at.newton_matrix), F)
         size = 0.0
         for i in range(nz):
-            size = max(size, abs(mem[F + i]) / (1.0 + abs(z[i])))
+            size = max(size, abs(mem[F + i]) / (mem[plan.sizes + i] + abs(z[i])))
         if not size < last:
             return 0
         for i in range(nz):
@@ -71,6 +72,7 @@ def _estimate(plan, mem, t, h, znew, rtol, atol, again):
     ints = ints_at(plan.ints, plan.n_ints)
     at, tested = radau_work(plan.step_work), plan.nq + plan.nu
     n, x, F, y, Z = at.ny, at.input, at.output, at.start, at.increments
+    units = floats_at(plan.units, tested)
     mem[x] = t
     move(mem, x + 1, mem, y, n)
     for i in range(n):
@@ -85,7 +87,7 @@ def _estimate(plan, mem, t, h, znew, rtol, atol, again):
         solve_newton(ints, mem, newton_matrix(at.newton_matrix), F)
         total = 0.0
         for i in range(tested):
-            total += (mem[F + i] / (atol + rtol * max(abs(mem[y + i]), abs(znew[i])))) ** 2
+            total += (mem[F + i] / (atol * units[i] + rtol * max(abs(mem[y + i]), abs(znew[i])))) ** 2
         norm = math.sqrt(total / tested)
         if round_ == 1 or not again or not norm >= 1.0:
             break
@@ -105,10 +107,10 @@ def _match(plan, mem, t, z, rtol, atol):
     at_start = t == start
     if not at_start and not abs(start + length - t) <= 1e-9 * length:
         return 0
-    total = 0.0
+    total, units = 0.0, floats_at(plan.units, tested)
     for i in range(tested):
         there = mem[P + i] if at_start else mem[P + i] + mem[P + 3 * n + i]
-        total += ((z[i] - there) / (atol + rtol * abs(z[i]))) ** 2
+        total += ((z[i] - there) / (atol * units[i] + rtol * abs(z[i]))) ** 2
     if not total <= tested:
         return 0
     return 1 if at_start else 2

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 
+from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at
 from dalembert.run.evaluate import load_state, rates
@@ -27,14 +28,14 @@ ITERATIONS = 12  # per matrix
 REFRESHES = 2  # of the matrix within a stage
 NEAR = 10.0  # size of increments, in units of the tolerances, from which on their contraction can be trusted
 SLOW = 0.4  # contraction at which a new matrix is worth its price
-TIGHT = 1e-13  # residual of constraints that is always good enough
+TIGHT = 1e-13  # relative residual of constraints that is always good enough
 LOOSE = 1e-11  # residual of constraints for which a new matrix is worth its price
 STUCK = 1e-6  # residual of constraints that is never good enough; between, near singular positions, it is taken
 
 
 @jit(f8(Plan, Floats))
 def _normal(plan, mem):
-    """d that cancels the constraints to first order: positions, then velocities; returns their largest residual."""
+    """d that cancels the constraints to first order: positions, then velocities; returns the largest relative one."""
     I = state_space_work(plan.step_work)
     nq, nu, n, m_q = plan.nq, plan.nu, plan.np, plan.np + plan.ni
     m_u, g, d, v = n + plan.nv, I.levels, I.normal, I.vector
@@ -44,7 +45,8 @@ def _normal(plan, mem):
     for k in range(m_q + m_u):
         if not math.isfinite(mem[g + k]):
             return math.inf
-        worst = max(worst, abs(mem[g + k]))
+        row = k if k < n else k - plan.ni
+        worst = max(worst, abs(mem[g + k]) / (1.0 if n <= k < m_q else mem[plan.row_sizes + row]))
     for i in range(nq):
         mem[d + i] = -row_product(mem, I.inverse_q + i * m_q, g, m_q)
     for k in range(m_u):
@@ -78,11 +80,11 @@ def _improve(plan, mem, hg, z, zdot, rtol, atol):
         rest = z[i] - mem[known + i] - hg * zdot[i]
         mem[v + i] = hg * row_product(mem, J + i * n, d, n) - mem[d + i] - rest
     _tangent(plan, mem, v, v)
-    size = 0.0
+    size, units = 0.0, floats_at(plan.units, n)
     for i in range(n):
         change = mem[v + i] + mem[d + i]
         z[i] += change
-        size += (change / (atol + rtol * abs(z[i]))) ** 2
+        size += (change / (atol * units[i] + rtol * abs(z[i]))) ** 2
     return math.sqrt(size / n)
 
 
@@ -180,7 +182,7 @@ def error_norm(plan, mem, z, znew, rtol, atol):
     """Size of the error in mem[NORMAL] along the constraints, its stiff parts damped as by the matrix of the step."""
     n, e = plan.nq + plan.nu, state_space_work(plan.step_work).normal
     _tangent(plan, mem, e, e)
-    total = 0.0
+    total, units = 0.0, floats_at(plan.units, n)
     for i in range(n):
-        total += (mem[e + i] / (atol + rtol * max(abs(z[i]), abs(znew[i])))) ** 2
+        total += (mem[e + i] / (atol * units[i] + rtol * max(abs(z[i]), abs(znew[i])))) ** 2
     return math.sqrt(total / n)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
 NEWTON = 1e-2  # share of the tolerated error that may be left by Newton's iteration
+USUAL = 1e-6, 1e-8  # rtol, atol
 FIXED = 1e-10  # what takes the place of the tolerances when the step is fixed
 
 
@@ -45,7 +46,7 @@ class StateSpaceSVD(Stepping):
     """
 
     def __post_init__(self) -> None:
-        self.settle(rtol=1e-6, atol=1e-8, least=1e-13)
+        self.settle(*USUAL, least=1e-13)
 
     @property
     def explicit(self) -> bool:
@@ -72,7 +73,7 @@ class StateSpaceSVD(Stepping):
 
     def method(self) -> Method:
         """The native functions and the settings of the time loop."""
-        return divided_method(self, svd_step, STAGES, tolerance=FIXED, order=4, restarts=True)
+        return divided_method(self, svd_step, STAGES, tolerance=FIXED, usual=USUAL, order=4, restarts=True)
 
 
 def _kernels(system: System) -> Sequence[Kernel]:

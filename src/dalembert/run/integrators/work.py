@@ -6,6 +6,7 @@ step; the work that its reactions do is integrated and has one.
 
 from __future__ import annotations
 
+from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8
 from dalembert.run.evaluate import load_state
@@ -20,4 +21,5 @@ def work_error(plan, mem, z, znew, wrong, rtol, atol):
     load_state(plan, mem, mem[plan.x], znew)
     call_kernel(plan.energy, mem, plan.x, plan.energies)
     energy = abs(mem[plan.energies]) + abs(mem[plan.energies + 1])
-    return abs(wrong) / (atol + rtol * (energy + max(abs(z[size]), abs(znew[size]))))
+    unit = floats_at(plan.units, size + 1)[size]
+    return abs(wrong) / (atol * unit + rtol * (energy + max(abs(z[size]), abs(znew[size]))))

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.run.formulations.choice import choose
+from dalembert.run.formulations.choice import WEIGHTLESS, choose
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
@@ -44,7 +44,7 @@ def independent_rows(system: System, M: np.ndarray, A: np.ndarray) -> tuple[int,
             continue
         free = A[level]
         if kept:  # what the kept rows leave of the others, in the mass metric
-            mass = np.sqrt(np.maximum(np.abs(np.diag(M)), 1e-14 * np.abs(np.diag(M)).max()))
+            mass = np.sqrt(np.maximum(np.abs(np.diag(M)), WEIGHTLESS * np.abs(np.diag(M)).max()))
             basis = np.linalg.svd(A[kept] / mass, full_matrices=False)[2]
             rest = free / mass
             rest = rest - rest @ basis.T @ basis
@@ -117,7 +117,7 @@ def weights(M: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _positive(weights: np.ndarray) -> np.ndarray:
     """Weights with those that vanish - no inertia - replaced by the largest."""
     largest = weights.max(initial=0.0) or 1.0
-    return np.where(weights > 1e-7 * largest, weights, largest)
+    return np.where(weights > np.sqrt(WEIGHTLESS) * largest, weights, largest)
 
 
 def geometry(engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

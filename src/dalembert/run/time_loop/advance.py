@@ -156,11 +156,13 @@ def _accept(plan, mem, clock, z, znew, zdot, stages):
     """
     t = clock.t
     h, planned = _next_step(clock), clock.h
+    # Gains that follow the step go by what was planned: those of a step cut short to end where it must would be huge.
+    paced = max(h, min(planned, clock.h_max))
     shrunk = False
     while True:
         if clock.adaptive and h < clock.h_min:
             return STEP_COLLAPSE
-        mem[plan.step_length] = h
+        mem[plan.step_length] = paced
         error = call_step(plan.step, (plan, mem, t, h, z, stages, znew, clock.rtol, clock.atol))
         status, factor = OK, 0.5
         if error <= 1.0:
@@ -178,6 +180,7 @@ def _accept(plan, mem, clock, z, znew, zdot, stages):
             return status
         clock.rejected += 1
         h *= factor
+        paced *= factor
         shrunk = True
     if clock.adaptive:
         grow = _factor(error, clock.last_error, clock.exponent)
@@ -282,16 +285,17 @@ def advance(plan, mem, clock, z, znew, zdot, stages, t_eval, ts, zs, budget):
     return OK
 
 
-@jit(f8(Floats, Floats, i8, f8, f8))
-def _norm(v, z, n, rtol, atol):
-    total = 0.0
+@jit(f8(Plan, Floats, Floats, f8, f8))
+def _norm(plan, v, z, rtol, atol):
+    total, n = 0.0, plan.nq + plan.nu
+    units = floats_at(plan.units, n)
     for i in range(n):
-        total += (v[i] / (atol + rtol * abs(z[i]))) ** 2
+        total += (v[i] / (atol * units[i] + rtol * abs(z[i]))) ** 2
     return math.sqrt(total / n)
 
 
-@jit(i8(Plan, Floats, Clock, Floats, Floats, Floats, Floats, i8, i8))
-def start(plan, mem, clock, z, znew, zdot, stages, size, order):
+@jit(i8(Plan, Floats, Clock, Floats, Floats, Floats, Floats, i8))
+def start(plan, mem, clock, z, znew, zdot, stages, order):
     """Rates at the start and, for adaptive methods without a given step, a first step (Hairer et al., II.4)."""
     t, n = clock.t, z.size
     rates(plan, mem, t, z, zdot)
@@ -301,8 +305,9 @@ def start(plan, mem, clock, z, znew, zdot, stages, size, order):
     if not clock.adaptive or clock.h > 0.0:
         return OK
     rtol, atol = clock.rtol, clock.atol
-    d0, d1 = _norm(z, z, size, rtol, atol), _norm(zdot, z, size, rtol, atol)
-    h0 = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
+    unit = 1.0 / mem[plan.row_sizes + 2 * plan.np + plan.nv]  # of time, so that it does not matter which one is used
+    d0, d1 = _norm(plan, z, z, rtol, atol), unit * _norm(plan, zdot, z, rtol, atol)
+    h0 = unit * (1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1)
     h0 = min(h0, clock.t_end - t)
     for i in range(n):
         znew[i] = z[i] + h0 * stages[i]
@@ -312,9 +317,9 @@ def start(plan, mem, clock, z, znew, zdot, stages, size, order):
         return OK
     for i in range(n):
         zdot[i] -= stages[i]
-    d2 = _norm(zdot, z, size, rtol, atol) / h0
+    d2 = unit * unit * _norm(plan, zdot, z, rtol, atol) / h0
     top = max(d1, d2)
-    h1 = max(1e-6, h0 * 1e-3) if top <= 1e-15 else (0.01 / top) ** (1.0 / order)
+    h1 = max(1e-6 * unit, h0 * 1e-3) if top <= 1e-15 else unit * (0.01 / top) ** (1.0 / order)
     clock.h = min(100.0 * h0, h1, clock.h_max, clock.t_end - t)
     return OK
 
@@ -333,11 +338,11 @@ def proceed(plan, mem, clock, budget):
 @jit(i8(Plan, Floats, Clock, i8))
 def launch(plan, mem, clock, budget):
     """`start`, then `proceed`; UNSOUND, before a step is made, if a recalled choice is not good at the start."""
-    n, size = clock.nz, plan.nq + plan.nu
+    n = clock.nz
     z, stages = floats_at(clock.z, n), floats_at(clock.stages, clock.n_stages)
     plan.nfev = 0
     status = start(
-        plan, mem, clock, z, floats_at(clock.znew, n), floats_at(clock.zdot, n), stages, size, clock.order
+        plan, mem, clock, z, floats_at(clock.znew, n), floats_at(clock.zdot, n), stages, clock.order
     )  # fmt: skip
     if clock.recalled and not (status == OK and plan.fallbacks == 0 and mem[plan.quality] > RECHOOSE):
         return UNSOUND

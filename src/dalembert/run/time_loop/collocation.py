@@ -95,22 +95,23 @@ def collocate(
     z: np.ndarray,
     length: float,
     stages: int,
+    sizes: np.ndarray,
     tolerance: float,
 ) -> Arc | None:
     """The arc of one step from z at t; None if the iteration does not contract.
 
-    `move` brings states onto the constraints, `guess` gives states to begin with, `tolerance` is that of the step.
+    `move` brings states onto the constraints, `guess` gives states to begin with; changes are relative to `sizes`.
+    `tolerance` is that of the step.
     """
     rule = gauss(stages)
     times = t + length * rule.nodes
     Z = np.array([move(at, guess(at)) for at in times])
-    size = 0.01 + np.abs(z)
     last = np.inf
     for sweep in range(SWEEPS):
         F = np.array([rates(at, state) for at, state in zip(times, Z, strict=True)])
         new = z + length * (rule.integrals @ F)
         moved = np.array([move(at, state) for at, state in zip(times, new, strict=True)])
-        change, Z = float(np.max(np.abs(moved - Z) / size)), moved
+        change, Z = float(np.max(np.abs(moved - Z) / sizes)), moved
         if not change < min(10.0 * last, 10.0):
             return None
         if change < max(ROUND_OFF, ENOUGH * tolerance) or (sweep > 2 and change < STALLED and change > 0.3 * last):

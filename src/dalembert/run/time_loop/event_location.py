@@ -51,6 +51,9 @@ EPSILON = 2.0**-52
 # Ends of the pieces of a step. Those before NEAR are looked at in a first step only: they find the sign of functions
 # that start at zero, however soon they come back to it.
 NEAR = 14
+# Where a step is looked at besides, to see whether the values at the pieces tell what happens between them. Functions
+# that are slow at the pieces only, as many periods fit between them, are not so here: golden sections avoid multiples.
+BETWEEN = 0.25 * (2.0 + 0.5 * (5.0**0.5 - 1.0))
 PIECES = np.array([*(0.25 ** (NEAR + 1 - k) for k in range(NEAR)), 0.25, 0.5, 0.75, 1.0])
 
 
@@ -66,8 +69,8 @@ class Watched(Record):
         # state, and the occurrences: time and state.
         *ints("signs starts ends values left right roots input place records"),
         # Further blocks of floats: values at the start of a step and at the ends of its pieces, one after the other;
-        # per function, time of the first doubtful step and length of the longest.
-        *ints("pieces doubted longest"),
+        # per function, the value BETWEEN them, time of the first doubtful step and length of the longest.
+        *ints("pieces between doubted longest"),
         # Blocks of integers, per function: its direction, whether it ends the run, whether it has just occurred, how
         # many steps were doubtful; then which functions occurred.
         *ints("direction stops fresh doubts which"),
@@ -75,7 +78,7 @@ class Watched(Record):
 
 
 watched = record_at(Watched)
-PER_FUNCTION = ("signs", "starts", "ends", "values", "left", "right", "roots", "doubted", "longest")
+PER_FUNCTION = ("signs", "starts", "ends", "values", "left", "right", "roots", "between", "doubted", "longest")
 
 
 @dataclass(frozen=True)
@@ -248,14 +251,17 @@ def _is_suspect(plan, mem, t, h, z, stages, znew, zdot):
     move(mem, w.pieces, mem, w.starts, n)
     start = w.place
     place = mem[start : start + nz]
-    for piece in range(NEAR, PIECES.size - 1):
-        s = PIECES[piece]
+    for piece in range(NEAR, PIECES.size):
+        s = PIECES[piece] if piece < PIECES.size - 1 else BETWEEN
         a, b = s * s * (3.0 - 2.0 * s), s * (1.0 - s)
         for i in range(nz):
             place[i] = z[i] + a * (znew[i] - z[i]) + h * b * ((1.0 - s) * stages[i] - s * zdot[i])
         _gauge_state(plan, mem, t + s * h, place)
-        _keep_values(plan, mem, w.pieces + (piece - NEAR + 1) * n)
-        suspect += _turn(plan, mem, w.roots, w.values)
+        if s == BETWEEN:
+            _keep_values(plan, mem, w.between)
+        else:
+            _keep_values(plan, mem, w.pieces + (piece - NEAR + 1) * n)
+            suspect += _turn(plan, mem, w.roots, w.values)
     move(mem, w.pieces + 4 * n, mem, w.ends, n)
     return suspect + _turn(plan, mem, w.roots, w.ends)
 
@@ -267,13 +273,20 @@ def _is_unresolved(plan, mem, k, until):
     Let its second difference be at most 2 c there. Between values a, b of one sign it bends to zero only if sqrt(c) >
     sqrt|a| + sqrt|b|; between values of both signs it turns only if c > |a| + |b|. Here 2 c is the second difference
     next to the piece plus the third and fourth ones, by which it may differ: small where pieces resolve the function.
+    So is what the value BETWEEN pieces misses the polynomial through all of them by; in the middle of a piece, a second
+    difference of 8 times that would explain it.
     """
     w = watched(plan.watch)
     n, at = w.n, w.pieces + k
     first = mem[at] - 2.0 * mem[at + n] + mem[at + 2 * n]
     second = mem[at + n] - 2.0 * mem[at + 2 * n] + mem[at + 3 * n]
     third = mem[at + 2 * n] - 2.0 * mem[at + 3 * n] + mem[at + 4 * n]
-    rest = max(abs(second - first), abs(third - second)) + abs(third - 2.0 * second + first)
+    fourth = third - 2.0 * second + first
+    rest = max(abs(second - first), abs(third - second)) + abs(fourth)
+    x = 4.0 * BETWEEN
+    bend = first + (x - 2.0) / 3.0 * (second - first + 0.25 * (x - 3.0) * fourth)
+    expected = mem[at] + x * (mem[at + n] - mem[at] + 0.5 * (x - 1.0) * bend)
+    rest += 16.0 * abs(mem[w.between + k] - expected)
     for piece in range(4):
         a, b = mem[at + piece * n], mem[at + (piece + 1) * n]
         if 0.25 * piece >= until or abs(a) <= SLACK or abs(b) <= SLACK:

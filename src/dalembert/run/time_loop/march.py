@@ -70,7 +70,7 @@ def march(
 
     Event functions the engine watches are recorded; one that ends the run leaves the status EVENT and a last sample.
     """
-    recalled = set_out(engine, method, z0, span[0])
+    recalled = set_out(engine, method, z0, span)
     run = March(engine, method, z0, span, t_eval)
     run.clock.recalled = recalled
     advance, status = loop.launch, MORE
@@ -108,17 +108,20 @@ def march(
     return run.finish(status)
 
 
-def set_out(engine: Engine, method: Method, z0: np.ndarray, t0: float) -> bool:
-    """Have an engine march by a method from z0 at t0; whether its static choice is one recalled, not made there."""
+def set_out(engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, float]) -> bool:
+    """Have an engine march by a method from z0 over `span`; whether its static choice is recalled, not made there."""
+    t0 = span[0]
     engine.begin(
         t0,
         z0,
+        span[1] - t0,
         integrator=method.name,
         order=method.order,
         step=None if method.adaptive else method.first_step,
         tolerance=max(method.rtol, method.atol),
         stability=method.stability,
     )
+    engine.set_units(absolute=method.absolute)
     recalled = engine.recall(t0)
     if not engine.choices:
         engine.choose(t0, z0)

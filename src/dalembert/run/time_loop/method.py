@@ -30,6 +30,7 @@ class Method:
     first_step: float = 0.0  # zero: chosen by the loop
     rtol: float = 0.0
     atol: float = 0.0
+    absolute: bool = False  # atol is taken as it is, not relative to the sizes of coordinates and speeds
     max_step: float = float("inf")
     max_steps: int | None = None  # None: as long as the run gets on, see `step_budget`
     estimate: Any = None

@@ -55,6 +55,7 @@ SAME = 0.3  # of the reach: positions nearer than this to each other are one
 # How far constraints may be from a position where they are dependent, relative to the way past it: for a state on the
 # cubic, which is not accurate, and for one on the arc. Further off the motion turns.
 ROUGHLY, EXACTLY = 1e-5, 1e-12
+SMALL = 0.01  # of the size of a variable: what counts as its value where that is zero
 CENTRED = 0.03  # of the half-width: how well the singular time must be known
 
 
@@ -215,8 +216,10 @@ class Passages:
     def still(self) -> Engine:
         """The engine that evaluates stages, whatever formulation and drift control the run has."""
         if self._still is None:
-            reached = max(ROUND_OFF, 4.0 * np.finfo(float).eps * float(np.abs(self.run.first).max()))
+            sizes, first = self._least_sizes(self.engine.size), self.run.first[: self.engine.size]
+            reached = max(ROUND_OFF, 4.0 * np.finfo(float).eps * float((np.abs(first) / sizes).max()))
             self._still = Engine(self.engine.system, self.engine.parameters, LagrangeMultipliers(), Projection(reached))
+            self._still.take_scales(self.engine.scales)
         return self._still
 
     def _moved(self, t: float, z: np.ndarray) -> np.ndarray:
@@ -253,14 +256,24 @@ class Passages:
         return max(self.run.method.rtol or 0.0, FINEST) if self.run.clock.adaptive else FIXED
 
     def _arc(self, t: float, z: np.ndarray, half: float, guess: Path, stages: int) -> Arc | None:
-        return collocate(self.still.rates, self._moved, guess, t, z, 2.0 * half, stages, self.tolerance)
+        sizes = self._sizes(z)
+        return collocate(self.still.rates, self._moved, guess, t, z, 2.0 * half, stages, sizes, self.tolerance)
 
     def _gap(self, arc: Arc, fewer: Arc) -> float:
         """The largest difference of two arcs over the same time, relative to the size of each variable."""
-        end, size = arc.t + arc.length, 0.01 + np.abs(arc.z)
+        end = arc.t + arc.length
         gaps = [INSIDE * (arc.at(t) - fewer.at(t)) for t in arc.t + arc.length * BETWEEN]
         gaps.append(self._moved(end, arc.at(end)) - self._moved(end, fewer.at(end)))
-        return float(np.max(np.abs(gaps) / size))
+        return float(np.max(np.abs(gaps) / self._sizes(arc.z)))
+
+    def _sizes(self, z: np.ndarray) -> np.ndarray:
+        """The size of each variable in a state, (nz,): what it is there, at least a part of its size in the run."""
+        return SMALL * self._least_sizes(len(z)) + np.abs(z)
+
+    def _least_sizes(self, count: int) -> np.ndarray:
+        """Sizes of the first variables in the run."""
+        scales = self.engine.scales
+        return np.ones(count) if scales is None else scales.values[:count]
 
     def _taylor(self, t: float, z: np.ndarray, half: float) -> Path:
         """States ahead by the rates at z and their change behind it."""

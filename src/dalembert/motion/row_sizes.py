@@ -1,0 +1,38 @@
+"""Sizes of constraint rows over a motion: those of its start, or larger where gradients or speeds grew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.motion.protocols import Source
+
+if TYPE_CHECKING:
+    from dalembert.run.scales import Scales
+
+SAMPLES = 100  # that are looked at
+
+
+def row_sizes(motion: Source, scales: Scales) -> dict[str, np.ndarray]:
+    """Sizes of phi (np,) and psi (np + nv,), by level."""
+    system, count = motion.system, len(scales.velocity)
+    at = np.unique(np.linspace(0, len(motion.t) - 1, SAMPLES).astype(int))
+    point = (motion.t[at], motion.q[at], motion.u[at], motion.parameters)
+    sums = system.evaluate("row_rates", *point)[:, system.nc : system.nc + count]  # of |A_kj u_j|
+    moved = np.fmax.reduce(sums, axis=0, initial=0.0)
+    m = system.mechanics
+    pattern = m.known(m.A).T.sparsity()
+    rows, columns = pattern.get_col(), pattern.row()
+    if system.is_large:
+        first = system.nq + len(m.saddle_pattern.mass_rows) + system.nu
+        A = system.evaluate("sparse_dynamics", *point)[:, first : first + len(rows)]
+    else:
+        A = system.constraint_jacobian(*point)[:, rows, columns]
+    spread = np.zeros(system.nc)
+    np.fmax.at(spread, rows, np.fmax.reduce(np.abs(A), axis=0, initial=0.0) * scales.u[columns])
+    spread = spread[:count]
+    return {
+        "position": np.maximum(scales.position, spread[: len(scales.position)] / scales.rate),
+        "velocity": np.maximum(scales.velocity, np.maximum(spread, moved)),
+    }

@@ -1,0 +1,191 @@
+"""Sizes of coordinates in a state, in native code over nonzeros; `run.scales` says what they are."""
+
+from __future__ import annotations
+
+import math
+
+from dalembert.equations.kinds import ANGLE, FREE, LENGTH
+from dalembert.native.intrinsics import ints_at
+from dalembert.native.jit import jit
+from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
+from dalembert.run.sizing import sizing_at
+
+NOISE = 1e-9  # lengths below this part of others, or of the way travelled in the time of a run, are round-off
+TRAVELLED = 0.1  # share of that way that is their size then
+NUDGE = 1e-6  # part of that way by which to move, to see what forces do
+
+
+@jit(f8(f8))
+def positive(size):
+    """The size, 1 where there is none."""
+    return size if 0.0 < size < math.inf else 1.0
+
+
+@jit(f8(f8))
+def finite(energy):
+    """The energy, 0 where there is none."""
+    return energy if energy < math.inf else 0.0
+
+
+@jit(f8(Plan, Floats, i8))
+def inertia_of(plan, mem, j):
+    """|M_jj|."""
+    return abs(mem[ints_at(plan.ints, plan.n_ints)[sizing_at(plan.sizing).inertias + j]])
+
+
+@jit(i8(Plan, Floats))
+def _find_inertias(plan, mem):
+    """What inertia a change of each coordinate meets, of the speed that moves it most, into `shift`; 0 if none."""
+    s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
+    for i in range(plan.nq):
+        best, inertia = 0.0, 0.0
+        for p in range(ints[s.c_starts + i], ints[s.c_starts + i + 1]):
+            c = abs(mem[s.leads + p])
+            if c > best:
+                best, inertia = c, inertia_of(plan, mem, ints[s.c_columns + p]) / c**2
+        mem[plan.shift + i] = finite(inertia)
+    return 0
+
+
+@jit(f8(Plan, Floats, i8))
+def _largest_energy(plan, mem, kind):
+    """The largest inertia x value^2 of coordinates of a kind; the value of angles is 1, of others what shows of it.
+
+    That is their value in the state, the lever arm at which an angle moves them, or the way to where rows hold.
+    """
+    s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
+    energy = 0.0
+    for i in range(plan.nq):
+        if ints[s.kinds + i] == kind:
+            value = 1.0 if kind == ANGLE else mem[plan.xq + i]
+            energy = max(energy, mem[plan.shift + i] * value**2)
+    for k in range(s.levels if kind != ANGLE else 0):
+        turn, along, at = abs(mem[s.out + k]), 0.0, 0
+        for p in range(ints[s.g_starts + k], ints[s.g_starts + k + 1]):
+            i, g = ints[s.g_columns + p], abs(mem[s.gradients + p])
+            if ints[s.kinds + i] == ANGLE:
+                turn = max(turn, g)
+            elif ints[s.kinds + i] == kind and g > along:
+                along, at = g, i
+        if along > 0.0:
+            energy = max(energy, mem[plan.shift + at] * (turn / along) ** 2)
+    return finite(energy)
+
+
+@jit(f8(Plan, Floats, i8, f8))
+def _travelled(plan, mem, kind, span):
+    """The energy of how far coordinates of a kind get within `span`, if nothing but the forces acts."""
+    s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
+    energy = 0.0
+    for i in range(plan.nq if span > 0.0 else 0):
+        if ints[s.kinds + i] == kind:
+            strongest = 0.0
+            for p in range(ints[s.c_starts + i], ints[s.c_starts + i + 1]):
+                j = ints[s.c_columns + p]
+                inertia = inertia_of(plan, mem, j)
+                if inertia > 0.0:
+                    strongest = max(strongest, abs(mem[plan.force + j]) / inertia * abs(mem[s.leads + p]))
+            way = span * (abs(mem[plan.qdot + i]) + span * strongest)
+            energy = max(energy, mem[plan.shift + i] * way**2)
+    return finite(energy)
+
+
+@jit(f8(Plan, Floats, Floats, i8, f8))
+def _period(plan, mem, z, kind, way):
+    """The time in which forces turn coordinates of a kind back, by how they change on a small part of a way.
+
+    `way` is its energy. Infinite if they do not change.
+    """
+    s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
+    nu, square = plan.nu, 0.0
+    for j in range(nu):
+        mem[plan.rhs + j] = mem[plan.force + j]
+    for i in range(plan.nq):
+        if ints[s.kinds + i] == kind and mem[plan.shift + i] > 0.0:
+            mem[plan.xq + i] += NUDGE * math.sqrt(way / mem[plan.shift + i])
+    call_kernel(plan.dynamics, mem, plan.x, plan.out)
+    for j in range(nu):
+        inertia = inertia_of(plan, mem, j)
+        change = abs(mem[plan.force + j] - mem[plan.rhs + j])
+        if change > 1e-12 * abs(mem[plan.rhs + j]) and inertia > 0.0:
+            square = max(square, change / (NUDGE * math.sqrt(way * inertia)))
+    move(mem, plan.xq, z, 0, plan.nq)
+    call_kernel(plan.dynamics, mem, plan.x, plan.out)
+    return 1.0 / math.sqrt(square) if square > 0.0 else math.inf
+
+
+@jit(f8(Plan, Floats, Floats, i8))
+def _at_a_distance(plan, mem, z, kind):
+    """An energy for rows of second order, seen from where all coordinates and gradients are zero; 0 if none."""
+    s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
+    energy = 0.0
+    for i in range(plan.nq):
+        mem[plan.xq + i] += math.cos(1.0 + i)
+    move(mem, plan.row_sizes, mem, s.out, plan.np)
+    call_kernel(s.kernel, mem, plan.x, s.out)
+    for k in range(plan.np):
+        along, at = 0.0, 0
+        for p in range(ints[s.g_starts + k], ints[s.g_starts + k + 1]):
+            i, g = ints[s.g_columns + p], abs(mem[s.gradients + p])
+            if ints[s.kinds + i] == kind and g > along:
+                along, at = g, i
+        if along > 0.0:
+            energy = max(energy, mem[plan.shift + at] * abs(mem[plan.row_sizes + k]) / along)
+    move(mem, plan.xq, z, 0, plan.nq)
+    call_kernel(s.kernel, mem, plan.x, s.out)
+    return finite(energy)
+
+
+@jit(i8(Plan, Floats))
+def _measure_massless(plan, mem):
+    """Sizes of coordinates without inertia, by the rows they are in and the sizes of the others in them."""
+    s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
+    for i in range(plan.nq):
+        if ints[s.kinds + i] != ANGLE and not mem[plan.shift + i] > 0.0:
+            mem[plan.sizes + i] = abs(mem[plan.xq + i])
+    for k in range(s.levels):
+        first, stop, others = ints[s.g_starts + k], ints[s.g_starts + k + 1], 0.0
+        for p in range(first, stop):
+            i = ints[s.g_columns + p]
+            if mem[plan.shift + i] > 0.0:
+                others = max(others, abs(mem[s.gradients + p]) * mem[plan.sizes + i])
+        for p in range(first, stop):
+            i, own = ints[s.g_columns + p], abs(mem[s.gradients + p])
+            if ints[s.kinds + i] != ANGLE and not mem[plan.shift + i] > 0.0 and own > 0.0:
+                mem[plan.sizes + i] = max(mem[plan.sizes + i], others / own)
+    return 0
+
+
+@jit(i8(Plan, Floats, Floats, f8))
+def measure_coordinates(plan, mem, z, span):
+    """Sizes of the coordinates in the state z, at which the kernels were called."""
+    s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
+    nq, angles, lengths, massless = plan.nq, 0, 0, 0
+    for i in range(nq):
+        mem[plan.sizes + i] = 1.0
+        angles += ints[s.kinds + i] == ANGLE
+        lengths += ints[s.kinds + i] == LENGTH
+    if angles == nq:
+        return 0
+    _find_inertias(plan, mem)
+    kind = LENGTH if lengths or angles else FREE
+    energy = _largest_energy(plan, mem, kind)
+    if energy == 0.0 and angles:
+        energy = _largest_energy(plan, mem, ANGLE)
+    if energy == 0.0 and plan.np:
+        energy = _at_a_distance(plan, mem, z, kind)
+    free = _largest_energy(plan, mem, FREE)
+    if energy <= NOISE**2 * free:
+        energy = free
+    way = _travelled(plan, mem, kind, span)
+    if energy <= NOISE**2 * way:
+        energy = TRAVELLED**2 * _travelled(plan, mem, kind, min(span, _period(plan, mem, z, kind, way)))
+    for i in range(nq):
+        if ints[s.kinds + i] != ANGLE and mem[plan.shift + i] > 0.0:
+            mem[plan.sizes + i] = math.sqrt(energy / mem[plan.shift + i])
+        massless += not mem[plan.shift + i] > 0.0
+    if massless:
+        _measure_massless(plan, mem)
+    for i in range(nq):
+        mem[plan.sizes + i] = positive(mem[plan.sizes + i])
+    return 0

@@ -1,0 +1,71 @@
+"""`Scales`: the size of each coordinate, speed and constraint row in one state; what is small is small beside them.
+
+Angles and quaternions have size 1. All other coordinates share one energy, inertia x size^2, as nobody says which
+units they have: that of the largest of their values, of the lever arms at which angles move them, and of the ways to
+where the constraints hold. Speeds are sizes of coordinates times a rate: that at which forces or constraints change the
+motion, sqrt(force x size / energy). A row has the size that the largest entry of its gradient, times the size of the
+variable there, gives it. So other units, or a row multiplied by a number, multiply the sizes and change nothing else.
+
+The block `sizes` of mem holds q (nq), u (nu), the energy; from `row_sizes` phi (np) and psi (np + nv); then the rate.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.native.workspace import Workspace
+
+
+class Scales(NamedTuple):
+    """The sizes of a system in a state, as native code lays them out; `nq`, `nu`, `n_p` say where parts begin."""
+
+    values: np.ndarray
+    nq: int
+    nu: int
+    n_p: int
+
+    @staticmethod
+    def read(work: Workspace, system: System) -> Scales:
+        """The sizes native code has left in a workspace."""
+        plan = work.plan
+        end = plan.row_sizes + 2 * plan.np + plan.nv + 1
+        return Scales(work.mem[plan.sizes : end].copy(), system.nq, system.nu, plan.np)
+
+    @property
+    def q(self) -> np.ndarray:
+        """Sizes of coordinates, (nq,)."""
+        return self.values[: self.nq]
+
+    @property
+    def u(self) -> np.ndarray:
+        """Sizes of speeds, (nu,)."""
+        return self.values[self.nq : self.nq + self.nu]
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Sizes of (phi, psi), as the kernel "residual" gives them, (2 np + nv,)."""
+        return self.values[self.nq + self.nu + 1 : -1]
+
+    @property
+    def position(self) -> np.ndarray:
+        """Sizes of phi, (np,)."""
+        first = self.nq + self.nu + 1
+        return self.values[first : first + self.n_p]
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """Sizes of psi, (np + nv,)."""
+        return self.values[self.nq + self.nu + 1 + self.n_p : -1]
+
+    @property
+    def energy(self) -> float:
+        """The size of kinetic energies."""
+        return float(self.values[self.nq + self.nu])
+
+    @property
+    def rate(self) -> float:
+        """How fast the motion is: sizes of speeds are those of coordinates times it."""
+        return float(self.values[-1])

@@ -1,0 +1,59 @@
+"""`Sizing`: where native code finds what sizes depend on, by nonzeros, whether matrices are dense or not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.equations.kinds import kinds_of
+from dalembert.equations.system import System
+from dalembert.native.intrinsics import record_at
+from dalembert.native.types import Record, ints
+from dalembert.native.workspace import Workspace
+
+
+class Sizing(Record):
+    """The kernel "geometry", where it writes, how many rows phi and the invariants are; lists in the integers.
+
+    `kinds` of coordinates; `inertias`: where in mem the diagonal of M is. The nonzeros of A by rows: starts, columns,
+    places in mem; those of G, the gradients of phi and the invariants in q, and of C: starts and columns, and where in
+    mem they follow each other.
+    """
+
+    _fields_ = (
+        *ints("kernel out levels kinds inertias"),
+        *ints("a_starts a_columns a_places"),
+        *ints("g_starts g_columns gradients c_starts c_columns leads"),
+    )
+
+
+sizing_at = record_at(Sizing)
+
+
+def lay_out_sizing(system: System, work: Workspace, *, sparse: bool) -> Sizing:
+    """Room for the kernel and the lists; the record must live as long as the workspace.
+
+    The blocks plan.mass and plan.jacobian are dense or hold nonzeros, as `solve.sparse_layout` lists them.
+    """
+    m, plan, kernel = system.mechanics, work.plan, system.kernel("geometry")
+    found = Sizing(kernel=kernel.address, levels=plan.np + plan.ni)
+    A, G, C = (matrix.T.sparsity() for matrix in (m.known(m.A), m.position_gradients, m.C))
+    if sparse:
+        pattern = m.saddle_pattern
+        inertias = np.flatnonzero(pattern.mass_rows == pattern.mass_columns)
+        places = np.arange(A.nnz())
+    else:
+        inertias = np.arange(plan.nu) * (plan.nu + 1)
+        places = np.array(A.get_col(), dtype=np.int64) * plan.nu + np.array(A.row(), dtype=np.int64)
+    lists = {
+        "kinds": kinds_of(system), "inertias": plan.mass + inertias,
+        "a_starts": A.colind(), "a_columns": A.row(), "a_places": plan.jacobian + places,
+        "g_starts": G.colind(), "g_columns": G.row(), "c_starts": C.colind(), "c_columns": C.row(),
+    }  # fmt: skip
+    work.reserve(found, {"out": kernel.n_out}, {name: len(values) for name, values in lists.items()})
+    for name, values in lists.items():
+        start = getattr(found, name)
+        work.ints[start : start + len(values)] = values
+    found.gradients = found.out + found.levels
+    found.leads = found.gradients + G.nnz()
+    plan.sizing = found.address
+    return found
