@@ -22,7 +22,7 @@ def test_a_killed_worker_costs_time_only(track, start, tmp_path, monkeypatch, st
     alone = track.sweep(values, 20.0, **options)
     monkeypatch.setattr(verb, "measured_size", lambda *_: 20)
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         before = set(client.run(os.getpid).values())
