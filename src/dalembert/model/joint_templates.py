@@ -58,7 +58,7 @@ def fill_between(
     key = _key(kind, i, j, values)
     template = _BETWEEN.get(key)
     if template is None:
-        symbols = Symbols()
+        symbols = TemplateSymbols()
         ends = [symbols.marker(end, t).position for end in (i, j)]
         expressions = make(*ends, *map(symbols, numbers))  # before the symbols are all given
         template = _BETWEEN[key] = Template(key, symbols.given, expressions)
@@ -102,13 +102,13 @@ def _kind(value: sp.Expr) -> Hashable:
 
 def _state(key: Hashable, make: Rows, i: Marker, j: Marker, t: sp.Symbol) -> tuple[Template, list[str]]:
     """The rows of a kind in symbols, and their units."""
-    symbols = Symbols()
+    symbols = TemplateSymbols()
     rows = [row for row in make(symbols.marker(i, t), symbols.marker(j, t)) if row.expression != 0]
     expressions = [e for row in rows for e in (row.expression, *row.force, *row.torque)]
     return Template(key, symbols.given, expressions), [row.unit for row in rows]
 
 
-class Symbols:
+class TemplateSymbols:
     """Symbols in the place of what varies, in the order in which they were `given`."""
 
     def __init__(self) -> None:
