@@ -11,7 +11,7 @@ run ends there, or goes on and the certificate says that it left the ground it c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -33,10 +33,8 @@ from dalembert.run.time_loop.dependence import (
     rows_of,
     separation,
 )
+from dalembert.run.time_loop.method import Method
 from dalembert.run.time_loop.singular import KEPT
-
-if TYPE_CHECKING:
-    from dalembert.run.time_loop.march import March
 
 AHEAD = 1.15  # of the reach: how far to look for a singular position
 STAGES, FEWER = 10, 8  # even numbers: no stage is in the middle
@@ -68,10 +66,41 @@ class Refused(NamedTuple):
     found: Dependence
 
 
+class Underway(Protocol):
+    """What is used of a march: its engine and method, the step at hand, and where it began; see `march.March`."""
+
+    engine: Engine
+    method: Method
+    clock: Any
+    conditioning: Any
+    begin: float
+    first: np.ndarray
+    z: np.ndarray
+    znew: np.ndarray
+    zdot: np.ndarray
+    stages: np.ndarray
+    t_eval: np.ndarray
+    ts: np.ndarray
+    zs: np.ndarray
+
+    @property
+    def t(self) -> float: ...
+
+    @property
+    def t_end(self) -> float: ...
+
+    @property
+    def limit(self) -> float: ...
+
+    def collect(self) -> None: ...
+
+    def regauge(self) -> None: ...
+
+
 class Passages:
     """What one march does about singular positions."""
 
-    def __init__(self, run: March) -> None:
+    def __init__(self, run: Underway) -> None:
         self.run, self.engine = run, run.engine
         self.tries, self.looks = 0, 0  # attempts to pass the next position, steps looked at next to the one refused
         self.refused = Refused(-np.inf, 0.0, "", Dependence(-np.inf, ()))
