@@ -60,6 +60,14 @@ def main(folder: Path) -> dict[str, dict[str, np.ndarray]]:
     labels = dict.fromkeys(label for figure in FIGURES.values() for label in figure[1])
     runs = {label: simulate(label.split()[0], float(label.split()[1])) for label in labels}
     folder.mkdir(parents=True, exist_ok=True)
+    figure = Figure(figsize=(7, 3.2), layout="constrained")
+    axes = da.plot_snapshots(
+        problems.get("sliding_particle").simulate(t_end=1.0), [0, 0.2, 0.4, 0.6], axes=figure.subplots()
+    )
+    axes.invert_yaxis()  # gravity along +y
+    axes.set_title("Figure 10: the particle on its track, y downwards")
+    axes.legend(fontsize="small")
+    figure.savefig(folder / "figure_10.png", dpi=110)
     for title, (what, shown, last, log) in FIGURES.items():
         figure = Figure(figsize=(7, 3.2), layout="constrained")
         scale = {"ylabel": "|phi| [m]", "yscale": "log"} if log else {"ylabel": AXES[what]}

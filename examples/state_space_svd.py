@@ -4,11 +4,12 @@
 The main point of Wu, Zhang, Guo and Li: a stiff system with a nonholonomic constraint, integrated implicitly with the
 constraints solved inside the iteration of the integrator, one loop instead of two; and its holonomic shortcut.
 
-A skate carries a load on a stiff spring (1000 rad/s and more). What to see: ``StateSpaceSVD`` takes steps of 0.005 s
-where an explicit method must follow the spring; the skate holds to round-off (second panel), and so do positions when
-the blade runs in a circular groove, a holonomic constraint: one decomposition then serves positions and velocities.
-The last panel counts what one formula, the trapezoidal rule, costs by two loops - velocities solved for again in each
-iteration of the implicit step - and by one.
+A vehicle with a steered front wheel rolls over a wavy road without slipping sideways: two constraints on velocities.
+Its springs and tyre are stiff, 600 and 1000 rad/s. What to see: ``StateSpaceSVD`` takes steps of 0.005 s where an
+explicit method must follow the springs; the wheels hold to round-off (third panel). Guided along the same circle by
+two holonomic constraints it moves alike, and one decomposition then serves positions and velocities. The last panel
+counts what one formula, the trapezoidal rule, costs by two loops - velocities solved for again in each iteration of
+the implicit step - and by one.
 
 Run ``python examples/state_space_svd.py [folder]``; the figure is saved there (default: out).
 """
@@ -23,20 +24,36 @@ from matplotlib.figure import Figure
 
 import dalembert as da
 
+BASE, STEER = 2.5, 0.1  # wheelbase [m], angle of the front wheel [rad]
+RADIUS = BASE / np.tan(STEER)  # of the circle that results [m]
 METHODS = {"DOP853": da.DOP853(rtol=1e-6, atol=1e-8), "StateSpaceSVD": da.StateSpaceSVD(step=0.005)}
 
 
-def sprung(kind: str) -> da.State:
-    """A frame on a blade with a sprung load; the blade is a skate, or runs in a circular groove."""
-    model = da.Model(f"sprung {kind}")
-    x, y, theta, z = model.coordinates("x y theta z")
-    vx, vy, _, vz = model.speeds("vx vy w vz")
-    model.body("frame", mass=1.0, inertia=0.2, position=[x, y], rotation=theta)
-    model.particle("load", mass=0.5, position=[x + (0.3 + z) * sp.cos(theta), y + (0.3 + z) * sp.sin(theta)])
-    model.generalized_force({z: -1e6 * z - 5 * vz})
-    model.constrain(x**2 + y**2 - 1 if kind == "groove" else vx * sp.sin(theta) - vy * sp.cos(theta), name=kind)
-    given = {"x": 0, "theta": 0.3, "z": 0, "vx": 1.0, "w": 2.0, "vz": 0}
-    return model.compile().initial(given, guess={"y": 1.0})
+def vehicle(kind: str) -> da.State:
+    """A vehicle at 10 m/s on a wavy road; it rolls and is steered, or it is guided along the circle that results."""
+    model = da.Model(f"{kind} vehicle")
+    x, y, theta, z, w = model.coordinates("x y theta z w")  # middle of the rear axle, heading; heights of body and axle
+    vx, vy, turn, vz, vw = model.speeds("vx vy turn vz vw")
+    along, across = sp.Matrix([sp.cos(theta), sp.sin(theta)]), sp.Matrix([-sp.sin(theta), sp.cos(theta)])
+    rear = sp.Matrix([x, y])
+    model.body("chassis", mass=1200.0, inertia=1500.0, position=list(rear + 1.2 * along), rotation=theta)
+    road = 0.01 * sp.sin(x) * sp.cos(y / 2)
+    springs = 2e7 * (z - w) ** 2 / 2 + 5e7 * (w - road) ** 2 / 2
+    model.energy(kinetic=600 * vz**2 + 40 * vw**2, potential=springs)
+    model.generalized_force({z: -2e4 * (vz - vw), w: -2e4 * (vw - vz)})
+    front = sp.cos(STEER) * across - sp.sin(STEER) * along  # across the front wheel
+    if kind == "rolling":
+        model.constrain(across.dot(sp.Matrix([vx, vy])), name="rear_wheel")
+        model.constrain(front.dot(sp.Matrix([vx, vy])) + BASE * turn * sp.cos(STEER), name="front_wheel")
+    else:
+        model.constrain(x**2 + (y - RADIUS) ** 2 - RADIUS**2, name="circle")
+        model.constrain(x * along[0] + (y - RADIUS) * along[1], name="heading")
+    corners = [
+        rear + u * along + v * across for u, v in ((-0.8, -0.8), (3.3, -0.8), (3.3, 0.8), (-0.8, 0.8), (-0.8, -0.8))
+    ]
+    model.line([list(corner) for corner in corners], name="body")
+    given = {"x": 0, "y": 0, "theta": 0, "z": 0, "w": 0, "vx": 10.0, "vz": 0, "vw": 0}
+    return model.compile().initial(given)
 
 
 def accelerations(system: da.System, q: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -73,24 +90,31 @@ def trapezoidal_steps(state: da.State, *, nested: bool, h: float = 2e-3) -> tupl
 
 
 def main(folder: Path) -> tuple[dict[tuple[str, str], da.Motion], dict[str, tuple[np.ndarray, int]]]:
-    """Draw the figure into `folder`; returns motions by blade and method, and what two loops and one give and cost."""
-    starts = {kind: sprung(kind) for kind in ("skate", "groove")}
+    """Draw the figure into `folder`; returns motions by vehicle and method, and results and costs of both loops."""
+    starts = {kind: vehicle(kind) for kind in ("rolling", "guided")}
     runs = {
         (k, name): s.system.simulate(s, 5.0, integrator=m) for k, s in starts.items() for name, m in METHODS.items()
     }
-    loops = {name: trapezoidal_steps(starts["skate"], nested=name == "two loops") for name in ("one loop", "two loops")}
-    figure = Figure(figsize=(11, 3.6), layout="constrained")
-    path, held, cost = figure.subplots(1, 3)
+    loops = {
+        name: trapezoidal_steps(starts["rolling"], nested=name == "two loops") for name in ("one loop", "two loops")
+    }
+    figure = Figure(figsize=(14, 4), layout="constrained")
+    drawn, heave, held, cost = figure.subplots(1, 4)
+    da.plot_snapshots(runs["rolling", "StateSpaceSVD"], [0, 1, 2, 3, 4, 5], axes=drawn).legend(fontsize="x-small")
     for (kind, name), motion in runs.items():
         label, style = f"{kind}, {name}, {motion.stats['nfev']:,} evaluations", "-" if name == "DOP853" else "--"
-        path.plot(motion["x"], motion["y"], style, label=label)
-        values = np.abs(motion.violation["velocity" if kind == "skate" else "position"][kind])
+        first = motion.t <= 1.0
+        heave.plot(motion.t[first], 1e3 * motion["w"][first], style, lw=0.9, label=label)
+        level, row = ("velocity", "front_wheel") if kind == "rolling" else ("position", "heading")
+        values = np.abs(motion.violation[level][row])
         held.semilogy(motion.t, np.ma.masked_equal(values, 0.0), ".", ms=2 if name == "DOP853" else 4, label=label)
-    path.set(title="path of the blade", xlabel="x [m]", ylabel="y [m]", aspect="equal")
-    held.set(title="violation", xlabel="t [s]", ylabel="skate: |psi| [m/s]\ngroove: |phi| [m2]")
+    heave.set(title="height of the axle, first second", xlabel="t [s]", ylabel="w [mm]")
+    held.set(
+        title="violation", xlabel="t [s]", ylabel="rolling: |psi| of front_wheel [m/s]\nguided: |phi| of heading [m]"
+    )
     cost.bar(list(loops), [count for _, count in loops.values()])
     cost.set(title="trapezoidal rule, 200 steps", ylabel="evaluations of the constraints [-]")
-    figure.legend(*path.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize="small")
+    figure.legend(*heave.get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize="small")
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / "state_space_svd.png", dpi=110)
     return runs, loops
