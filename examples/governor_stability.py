@@ -74,7 +74,7 @@ def main(folder: Path) -> StabilityMap:
     axes.legend(loc="lower right")
     figure.colorbar(shades, ax=axes, label="largest real part [1/s]")
     turned = system.simulate(system.steady({"turn": 0.0}, guess=guess), 0.4)
-    da.plot_snapshots(turned, [0.0, 0.1, 0.2], axes=drawn).legend(fontsize="small")
+    da.plot_snapshots(turned, [0.0, 0.1, 0.2], axes=drawn).set_title("governor at t = 0, 0.1, 0.2 s")
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / "governor_stability.png", dpi=110)
     return StabilityMap(growth, speeds)

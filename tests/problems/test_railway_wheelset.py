@@ -6,18 +6,17 @@ import pytest
 import dalembert as da
 from dalembert.problems import railway_wheelset as wheelset
 
-DRIVEN = ("x", "z", "theta", "x'", "z'", "theta'", "beta'")
-
 
 @pytest.fixture(scope="module")
 def system():
     return wheelset.build().compile()
 
 
-def test_contacts_and_reactions_at_the_printed_state(system):
-    """DASSL held velocities and contact conditions to 1e-9; y is the sum of what its steps left and not compared."""
-    given = {name: wheelset.REFERENCE[name] for name in DRIVEN} | {"beta": 0.0}
-    state = system.initial(given, guess={"y": 0.0, "phi": 0.0})
+@pytest.mark.parametrize("known", [(), ("y", "phi"), ("y", "phi", "psi_l", "xi_l", "psi_r", "xi_r")], ids=len)
+def test_contacts_and_reactions_at_the_printed_state(system, known):
+    """From any guess. DASSL held velocities and contacts to 1e-9; y sums up what its steps left: not compared."""
+    guess = {"y": 0.0, "phi": 0.0} | {name: wheelset.REFERENCE[name] for name in known}
+    state = system.initial(wheelset.PRINTED, guess=guess)
     for name in ("phi", "y'", "phi'", "psi_l", "xi_l", "psi_r", "xi_r"):
         assert abs(state[name] - wheelset.REFERENCE[name]) < 1e-9
     for name in ("left", "right"):
@@ -25,7 +24,7 @@ def test_contacts_and_reactions_at_the_printed_state(system):
 
 
 def test_ten_seconds_of_hunting(system):
-    """48 swings: to six digits of each amplitude, where the printed solution is itself good to about so many."""
+    """48 swings; DASSL made 54,229 steps with an error of 1e-9 each, which adds up to 5e-5 of a unit at most."""
     state = system.initial(wheelset.GIVEN, guess=wheelset.GUESS)
     motion = system.simulate(
         state, 10.0, t_eval=np.linspace(9.0, 10.0, 201), integrator=da.DOP853(rtol=1e-10, atol=1e-13)

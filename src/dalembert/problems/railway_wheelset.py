@@ -39,6 +39,8 @@ REFERENCE = {  # at t = 10 s, by DASSL with tolerances of 1e-9; multipliers in N
     "psi_l": 0.37839614386969e-3, "xi_l": 0.14173214964613, "psi_r": -0.33666751972196e-3, "xi_r": -0.15949425684022,
     "left": -0.10124044903201e3, "right": -0.56285630573753e2,
 }  # fmt: skip
+DRIVEN = ("x", "z", "theta", "x'", "z'", "theta'", "beta'")
+PRINTED = {name: REFERENCE[name] for name in DRIVEN} | {"beta": 0.0}  # what to give for the state at t = 10 s
 PI = sp.Float(3.1415926)
 
 
