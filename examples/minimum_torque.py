@@ -43,7 +43,7 @@ def slider_crank() -> tuple[da.System, sp.Expr]:
     c = model.parameters(**{f"c{k}": 0.0 for k in range(TERMS)})
     torque = sum(c[k] * sp.legendre(k, 2 * model.t / END - 1) for k in range(TERMS))
     model.energy(kinetic=J / 2 * th.diff() ** 2 + m / 2 * x.diff() ** 2)
-    model.particle("rod", mass=0.5, position=[r * sp.cos(th) + l / 2 * sp.cos(ph), l / 2 * sp.sin(ph)])
+    model.particle("rod", mass=0.5, position=[r * sp.cos(th) + l / 2 * sp.cos(ph), -l / 2 * sp.sin(ph)])
     model.constrain([r * sp.cos(th) + l * sp.cos(ph) - x, r * sp.sin(th) + l * sp.sin(ph)], name="loop")
     model.generalized_force({th: torque})
     model.output("torque", torque)
