@@ -68,6 +68,11 @@ def main(folder: Path) -> dict[tuple[str, float], da.Motion]:
 
 
 if __name__ == "__main__":
-    for (model, inertia), motion in main(Path(sys.argv[1] if len(sys.argv) > 1 else "out")).items():
+    runs = main(Path(sys.argv[1] if len(sys.argv) > 1 else "out"))
+    turn = abs(runs["NC", 1.0]["theta'"][-1])
+    print(f"theta' at 10 s {turn:.1e} rad/s; paper: settles to 0; {'as printed' if turn < 1e-3 else 'DIFFERS'}")
+    ends = [abs(runs[model, 1.0].energy[-1] - runs[model, 1.0].energy[0]) for model in MODELS]
+    print(f"|dE| at 10 s, NC beside LC; paper: NC subdued; {'as printed' if ends[0] < ends[1] else 'DIFFERS'}")
+    for (model, inertia), motion in runs.items():
         error = motion.energy - motion.energy[0]
         print(f"{model}, I = {inertia:g}: largest |dE| = {np.abs(error).max():.2e} J, at the end {error[-1]:.2e} J")

@@ -107,5 +107,11 @@ def main(folder: Path) -> dict[str, da.Motion]:
 
 if __name__ == "__main__":
     print(problems.get("kalaba_udwadia_particle").system().equations(da.UdwadiaKalaba()))  # (38)
-    for label, motion in main(Path(sys.argv[1] if len(sys.argv) > 1 else "out")).items():
+    runs = main(Path(sys.argv[1] if len(sys.argv) > 1 else "out"))
+    angle = np.rad2deg(np.arctan2(runs["1"]["x"], runs["1"]["y"]).max())
+    print(f"largest angle {angle:.1f} deg; paper: about 80; {'as printed' if abs(angle - 80) < 5 else 'DIFFERS'}")
+    for alpha in ("4", "0.4"):
+        error = np.abs(runs[f"4, alpha={alpha}"].violation["position"]["track"]).max()
+        print(f"tracking error {error:.1e} m; paper: about 1e-9; {'as printed' if error < 5e-9 else 'DIFFERS'}")
+    for label, motion in runs.items():
         print(f"figure {label}: {motion.certificate.verdict}")

@@ -84,6 +84,9 @@ def main(folder: Path) -> dict[str, dict[str, np.ndarray]]:
 
 
 if __name__ == "__main__":
-    for label, run in main(Path(sys.argv[1] if len(sys.argv) > 1 else "out")).items():
+    runs = main(Path(sys.argv[1] if len(sys.argv) > 1 else "out"))
+    phi = abs(runs["DN 0.001"]["phi"]).max()
+    print(f"phi with gains, dt = 0.001 s: {phi:.2e} m; paper: < 2e-11 m; {'as printed' if phi < 2e-11 else 'DIFFERS'}")
+    for label, run in runs.items():
         largest = (f"max |{what}| = {abs(run[what]).max():8.2e}" for what in ("phi", "dE") if what in run)
         print(f"{label:<12}", *largest)

@@ -5,11 +5,11 @@ The main point of Wu, Zhang, Guo and Li: a stiff system with a nonholonomic cons
 constraints solved inside the iteration of the integrator, one loop instead of two; and its holonomic shortcut.
 
 A vehicle with a steered front wheel rolls over a wavy road without slipping sideways: two constraints on velocities.
-Its springs and tyre are stiff, 600 and 1000 rad/s. What to see: ``StateSpaceSVD`` takes steps of 0.004 s where an
-explicit method must follow the springs; the wheels hold to round-off (third panel). Guided along the same circle by
-two holonomic constraints it moves alike, and one decomposition then serves positions and velocities. The last panel
-counts what one formula, the trapezoidal rule, costs by two loops - velocities solved for again in each iteration of
-the implicit step - and by one.
+It is stiff: its body bounces with 109 rad/s, its axle with 935 rad/s. What to see: ``StateSpaceSVD`` takes steps of
+0.004 s where an explicit method must follow the springs; the wheels hold to round-off (third panel). Guided along the
+same circle by two holonomic constraints it moves alike, and one decomposition then serves positions and velocities.
+The last panel counts what one formula, the trapezoidal rule, costs by two loops - velocities solved for again in each
+iteration of the implicit step - and by one.
 
 Run ``python examples/state_space_svd.py [folder]``; the figure is saved there (default: out).
 """
@@ -19,41 +19,12 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import sympy as sp
 from matplotlib.figure import Figure
 
 import dalembert as da
+from dalembert.problems import rolling_vehicle as vehicle
 
-BASE, STEER = 2.5, 0.1  # wheelbase [m], angle of the front wheel [rad]
-RADIUS = BASE / np.tan(STEER)  # of the circle that results [m]
 METHODS = {"DOP853": da.DOP853(rtol=1e-6, atol=1e-8), "StateSpaceSVD": da.StateSpaceSVD(step=0.004)}
-
-
-def vehicle(kind: str) -> da.State:
-    """A vehicle at 10 m/s on a wavy road; it rolls and is steered, or it is guided along the circle that results."""
-    model = da.Model(f"{kind} vehicle")
-    x, y, theta, z, w = model.coordinates("x y theta z w")  # middle of the rear axle, heading; heights of body and axle
-    vx, vy, turn, vz, vw = model.speeds("vx vy turn vz vw")
-    along, across = sp.Matrix([sp.cos(theta), sp.sin(theta)]), sp.Matrix([-sp.sin(theta), sp.cos(theta)])
-    rear = sp.Matrix([x, y])
-    model.body("chassis", mass=1200.0, inertia=1500.0, position=list(rear + 1.2 * along), rotation=theta)
-    road = 0.01 * sp.sin(x) * sp.cos(y / 2)
-    springs = 2e7 * (z - w) ** 2 / 2 + 5e7 * (w - road) ** 2 / 2
-    model.energy(kinetic=600 * vz**2 + 40 * vw**2, potential=springs)
-    model.generalized_force({z: -2e4 * (vz - vw), w: -2e4 * (vw - vz)})
-    front = sp.cos(STEER) * across - sp.sin(STEER) * along  # across the front wheel
-    if kind == "rolling":
-        model.constrain(across.dot(sp.Matrix([vx, vy])), name="rear_wheel")
-        model.constrain(front.dot(sp.Matrix([vx, vy])) + BASE * turn * sp.cos(STEER), name="front_wheel")
-    else:
-        model.constrain(x**2 + (y - RADIUS) ** 2 - RADIUS**2, name="circle")
-        model.constrain(x * along[0] + (y - RADIUS) * along[1], name="heading")
-    corners = [
-        rear + u * along + v * across for u, v in ((-0.8, -0.8), (3.3, -0.8), (3.3, 0.8), (-0.8, 0.8), (-0.8, -0.8))
-    ]
-    model.line([list(corner) for corner in corners], name="body")
-    given = {"x": 0, "y": 0, "theta": 0, "z": 0, "w": 0, "vx": 10.0, "vz": 0, "vw": 0}
-    return model.compile().initial(given)
 
 
 def accelerations(system: da.System, q: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -91,7 +62,7 @@ def trapezoidal_steps(state: da.State, *, nested: bool, h: float = 2e-3) -> tupl
 
 def main(folder: Path) -> tuple[dict[tuple[str, str], da.Motion], dict[str, tuple[np.ndarray, int]]]:
     """Draw the figure into `folder`; returns motions by vehicle and method, and results and costs of both loops."""
-    starts = {kind: vehicle(kind) for kind in ("rolling", "guided")}
+    starts = {kind: vehicle.start(kind) for kind in ("rolling", "guided")}
     runs = {
         (k, name): s.system.simulate(s, 5.0, integrator=m) for k, s in starts.items() for name, m in METHODS.items()
     }
@@ -125,3 +96,6 @@ if __name__ == "__main__":
     for (kind, name), motion in runs.items():
         print(f"{kind}, {name}: {motion.stats}; {motion.certificate.verdict}")
     print(*(f"{name}: {count} evaluations of the constraints" for name, (_, count) in loops.items()), sep="\n")
+    print(
+        "paper: one loop instead of two;", "holds" if loops["one loop"][1] < loops["two loops"][1] else "DOES NOT HOLD"
+    )
