@@ -16,12 +16,15 @@ out is a factor cos(phi) on the contact force in yaw (1 - 1e-6), which the print
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import sympy as sp
 from sympy import cos, sin, sqrt, tan
 
 from dalembert.model.model import Model
+
+if TYPE_CHECKING:
+    from dalembert.model.statement import Constraint
 
 PARAMETERS = {
     "m": 16.08, "g": 9.81, "V": 30.0, "r0": 0.1, "I1": 0.0605, "I2": 0.366, "cx": 6400.0, "cz": 6400.0, "l": 0.19,
@@ -92,7 +95,7 @@ def _touch(model: Model, q: tuple, p: dict, side: int, psi: sp.Expr, xi: sp.Expr
     height = sqrt(p["rail"] ** 2 - across**2)  # above the middle of the rail head
     name = "left" if side > 0 else "right"
     gap = height - p["r0"] - cos(p["cone"]) * p["rail"] - y - place[1] - GAPS[name]
-    multiplier = model.constrain(gap, name=name).multiplier
+    multiplier = cast("Constraint", model.constrain(gap, name=name, unit="m")).multiplier
     for point, where in ((psi, "around"), (xi, "across")):
         model.law(sp.diff(gap, point), determines=point, name=f"{name}_{where}")
     slope = -side * across / height
