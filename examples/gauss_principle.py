@@ -45,10 +45,7 @@ def in_angle(times: np.ndarray) -> np.ndarray:
 
 
 def save(path: Path, title: str, panels: list[tuple], motion: da.Motion) -> None:
-    """One figure with a panel for each (x, curves by label, x label, y label), and the mechanism in the last panel.
-
-    Curves after the first are dashed.
-    """
+    """One figure with a panel for each (x, curves by label, x label, y label), and the mechanism in the last one."""
     rows = len(panels) // 2 + 1
     figure = Figure(figsize=(10, 1.0 + 2.2 * rows), layout="constrained")
     figure.suptitle(title)
