@@ -30,7 +30,8 @@ from dalembert.native.types import Record, floats, ints
 from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.formulations.choice import RECHOOSE
 from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, SUSPECT, TOO_MANY_STEPS, UNSOUND
-from dalembert.run.time_loop.event_location import begin, is_crowded, watch, watched
+from dalembert.run.time_loop.event_location import begin, watch
+from dalembert.run.time_loop.event_watch import is_crowded, watched
 from dalembert.run.time_loop.method import Method
 from dalembert.run.time_loop.singular import conditioning, follow, gauge, is_noticed, is_suspect
 from dalembert.run.time_loop.step_budget import FIRST
@@ -254,8 +255,9 @@ def proceed(plan, mem, clock, budget):
     """Integrate until the end, until `budget` steps are done, or until the buffer of samples is full; returns a status.
 
     Without times asked for, every accepted step is stored. Otherwise samples are taken from the dense output and
-    corrected. Event functions are looked at after each step (`crossing`); one that ends the run is the last sample. A
-    step in which constraints may become dependent is handed over before it is concluded (SUSPECT, see `singular`).
+    corrected. Event functions are looked at after each step (`event_location`); one that ends the run is the last
+    sample. A step in which constraints may become dependent is handed over before it is concluded (SUSPECT, see
+    `singular`).
     """
     done, where, n = 0, clock.conditioning, clock.nz
     znew, zdot = floats_at(clock.znew, n), floats_at(clock.zdot, n)
