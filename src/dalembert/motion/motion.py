@@ -13,7 +13,6 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, FileError
-from dalembert.initial.diagnosis_choice import diagnose
 from dalembert.motion.archive import facts_in, floats_in, read_archive, reading
 from dalembert.motion.certificate import (
     DEPENDENT,
@@ -197,7 +196,7 @@ class Motion(Recorded):
         """Whether the reaction of each constraint and group is unique, by name, at the first sample."""
         check_sampled(self)
         first = State(self.system, self.t[0], self.q[0], self.u[0], self.udot[0], self.multipliers[0], self.parameters)
-        return dict(diagnose(self.system, first).unique)
+        return dict(self.system.diagnose(first).unique)
 
     @cached_property
     def certificate(self) -> Certificate:
