@@ -19,7 +19,7 @@ MACHINERY = {
 @pytest.fixture(scope="module")
 def nouns():
     problem = problems.get("sliding_particle")
-    model = problem.model()
+    model = problem.build()
     system = model.compile()
     motion = system.simulate(problem.state(system, {}), 0.1)
     return {"model": model, "system": system, "motion": motion}
