@@ -87,7 +87,7 @@ def hand_on(context: Any, builder: Any, status: Any) -> None:
 class _PlainCompiler(CompilerBase):
     """Numba's compiler without the passes that leave the functions of this package as they are."""
 
-    # They look for `with`, closures, array expressions and literal arguments, a quarter of the time of a translation.
+    # They look for `with`, closures, array expressions and literal arguments: about a sixth of a translation.
     # The module of the engine is the same without them, line by line.
     WITHOUT = (
         "WithLifting", "InlineClosureLikes", "RewriteDynamicRaises", "MakeFunctionToJitFunction",
