@@ -57,6 +57,8 @@ def save(path: Path, title: str, panels: list[tuple], motion: da.Motion) -> None
             axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
     drawn = da.plot_snapshots(motion, [0.0, 0.5, 1.0, 1.5], axes=figure.add_subplot(rows, 2, len(panels) + 1))
     drawn.invert_yaxis()  # gravity along +y
+    if "y" not in motion.system.coordinates:  # masses on a line
+        drawn.set(yticks=[], ylabel="")
     drawn.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
