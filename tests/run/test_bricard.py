@@ -1,4 +1,4 @@
-"""Bricard's linkage of six equal bars and hinges, five bars moving: one row is redundant, one degree of freedom is left.
+"""Bricard's linkage of six equal bars and hinges, five of them moving: one row is redundant, one freedom is left.
 
 Hinge angles alternate between theta and phi with (1 + cos theta)(1 + cos phi) = 1 (threefold symmetry, twist 90
 degrees). Neither can leave -120 .. 120 degrees: where one is at its limit the other passes through zero. With
@@ -25,7 +25,7 @@ COMPLEX = 1e-30
 
 
 @cache
-def linkage(driven=False):
+def linkage(*, driven=False):
     """Bars whose frames are parallel to the axes in the cube; driven, the first angle grows by 1 per second."""
     model = da.Model("Bricard's linkage")
     bars = [model.body(f"b{k}", mass=1.0, inertia=np.where(ALONG[k] == 0.0, 1 / 12, SPIN).tolist()) for k in BARS]

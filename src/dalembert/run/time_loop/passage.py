@@ -46,6 +46,8 @@ STRICT, LOOSE = 10.0, 1e-6  # error allowed at first, in tolerances, and at last
 FIXED = 1e-9  # tolerance where steps are fixed
 FINEST = 1e-12  # tolerance below which round-off decides
 ON = 1e-9  # a state with larger residuals is not on the constraints
+# Of the worst quality met: where to look again. Speeds may turn a motion away between two looks that are further apart.
+DEEPER, DEEP = 0.01, 0.5
 CLOSE = 0.05  # of the smallest singular value at the start: velocity or acceleration rows that come to a zero ahead
 LOST = 1e-3  # a smallest singular value that low, with velocity or acceleration rows: there is no motion
 BACKWARDS = 1e-2  # of a step: a position nearer than this to its start is no longer ahead
@@ -105,6 +107,7 @@ class Passages:
         self.tries, self.looks = 0, 0  # attempts to pass the next position, steps looked at next to the one refused
         self.refused = Refused(-np.inf, 0.0, "", Dependence(-np.inf, ()))
         self.rows = rows_of(run.engine)
+        self.depth = DEEPER if run.engine.system.count("position") == run.engine.system.nc else DEEP
         self._still: Engine | None = None
 
     def treat(self) -> int:
@@ -197,7 +200,7 @@ class Passages:
         followed.judged = 1
         quality = min(float(self.engine.mem[self.engine.plan.quality]), followed.now)
         if not quality > followed.floor:
-            followed.floor = 0.01 * quality if quality > 0.0 else 0.0
+            followed.floor = self.depth * quality if quality > 0.0 else 0.0
         self.engine.plan.nfev -= 1  # the rates at its end are evaluated again
         return MORE
 
@@ -207,10 +210,11 @@ class Passages:
         values = self.rows.values(t, z)
         before = self.rows.values(self.run.begin, self.run.first)
         rank = int((before > INDEPENDENT).sum())
-        if not rank or values[rank - 1] > LOST * before[rank - 1]:
+        if not rank or values[rank - 1] > LOST * max(before[rank - 1], 1.0):
             return True
         rows = dependent_rows(self.rows, t, z, rank)
-        if max(rows) < system.count("position"):
+        kept = system.count("position") + system.count("velocity")  # by drift control, unlike accelerations
+        if max(rows) < system.count("position") or (max(rows) < kept and values[rank - 1] > LOST * before[rank - 1]):
             return True
         self._note(Dependence(t, rows), NO_MOTION)
         return False
