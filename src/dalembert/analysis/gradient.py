@@ -23,7 +23,7 @@ import numpy as np
 
 from dalembert.analysis.measurements import label
 from dalembert.analysis.output_gradients import output_graph
-from dalembert.analysis.sensitivities import all_sensitivities
+from dalembert.analysis.sensitivities import all_sensitivities, check_passed
 from dalembert.analysis.sweep.reductions import Final
 from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
@@ -76,7 +76,7 @@ def gradient(
 ) -> Gradient:
     """Value and gradient of a cost; `System.gradient` describes the arguments.
 
-    Raises `DalembertError` if the motion does not reach its end.
+    Raises `DalembertError` if the motion does not reach its end, or meets a singular position.
     """
     terms = _terms(cost)
     for name in ("t_eval", "sensitivities"):
@@ -168,6 +168,7 @@ def _forward(
         nodes, weights = _quadrature(_finished(system.simulate(state, t_end, **options)))
     end = float(np.atleast_1d(t_end)[-1])
     motion = _finished(system.simulate(state, t_end, t_eval=np.append(nodes, end), sensitivities=to, **options), at=end)
+    check_passed(motion)
     value, slope = 0.0, np.zeros(len(to))
     for term in terms:
         values, slopes = np.asarray(motion[term.key]), all_sensitivities(motion, term.key)

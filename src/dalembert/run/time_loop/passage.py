@@ -35,6 +35,7 @@ from dalembert.run.time_loop.dependence import (
 )
 from dalembert.run.time_loop.method import Method
 from dalembert.run.time_loop.singular import KEPT
+from dalembert.solve.dense import PROXIMAL
 
 AHEAD = 1.15  # of the reach: how far to look for a singular position
 STAGES, FEWER = 10, 8  # even numbers: no stage is in the middle
@@ -46,8 +47,7 @@ STRICT, LOOSE = 10.0, 1e-6  # error allowed at first, in tolerances, and at last
 FIXED = 1e-9  # tolerance where steps are fixed
 FINEST = 1e-12  # tolerance below which round-off decides
 ON = 1e-9  # a state with larger residuals is not on the constraints
-# Of the worst quality met: where to look again. Speeds may turn a motion away between two looks that are further apart.
-DEEPER, DEEP = 0.01, 0.5
+DEEPER = 0.5  # of the worst quality met: where to look again; between looks further apart a motion may turn away
 CLOSE = 0.05  # of the smallest singular value at the start: velocity or acceleration rows that come to a zero ahead
 LOST = 1e-3  # a smallest singular value that low, with velocity or acceleration rows: there is no motion
 BACKWARDS = 1e-2  # of a step: a position nearer than this to its start is no longer ahead
@@ -107,7 +107,6 @@ class Passages:
         self.tries, self.looks = 0, 0  # attempts to pass the next position, steps looked at next to the one refused
         self.refused = Refused(-np.inf, 0.0, "", Dependence(-np.inf, ()))
         self.rows = rows_of(run.engine)
-        self.depth = DEEPER if run.engine.system.count("position") == run.engine.system.nc else DEEP
         self._still: Engine | None = None
 
     def treat(self) -> int:
@@ -200,9 +199,18 @@ class Passages:
         followed.judged = 1
         quality = min(float(self.engine.mem[self.engine.plan.quality]), followed.now)
         if not quality > followed.floor:
-            followed.floor = self.depth * quality if quality > 0.0 else 0.0
+            followed.floor = DEEPER * quality if quality > 0.0 else 0.0
+            if quality < PROXIMAL and all(passage.passed for passage in self.engine.passages):
+                self._note_loss()
         self.engine.plan.nfev -= 1  # the rates at its end are evaluated again
         return MORE
+
+    def _note_loss(self) -> None:
+        """Note where steps came so near to a position that its rows no longer weigh against the shift of the solve."""
+        run, rows = self.run, self.rows
+        before = rows.values(run.begin, run.first)
+        if not self.engine.is_sparse and (before > INDEPENDENT).all():  # redundant rows are shifted throughout
+            self._note(Dependence(run.t, dependent_rows(rows, run.t, run.z, len(before))), APPROACHED)
 
     def _has_motion(self, t: float) -> bool:
         """Whether rows of velocities or accelerations are independent at the end of the step at hand."""
@@ -344,5 +352,6 @@ AVOIDED = (
     "turns; use a smaller tolerance"
 )
 MISSED = "a step went over it before it was seen; use a smaller tolerance or step"
+APPROACHED = "steps became so short next to it that accelerations are round-off"
 STARTED = "the motion starts there, and more than one may go on from it"
 NO_MOTION = "velocity or acceleration constraints are among them, and no motion meets them there, or more than one does"
