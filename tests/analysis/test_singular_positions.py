@@ -76,7 +76,7 @@ def test_gradients_are_refused_past_the_position():
     system, state = slider_crank("ideal")
     before = system.gradient(da.Final("a"), state, 0.1, to=["mu"])
     assert before.motion.certificate.ok
-    with pytest.raises(da.DalembertError, match="`way` became dependent at t = 0.2.*end the motion before"):
+    with pytest.raises(da.DalembertError, match=r"`way` became dependent at t = 0\.2.*end the motion before"):
         system.gradient(da.Final("a"), state, TIMES[-1], to=["mu"])
 
 
