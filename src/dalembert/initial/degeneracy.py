@@ -74,13 +74,14 @@ def degenerate_rows(
 
     `sizes` (nq + nu,) are those of coordinates and speeds in that state, if they are known.
     """
-    if not system.is_large and faintest_kernel(system) is None:
+    faintest = None if system.is_large else faintest_kernel(system)
+    if faintest is None and not system.is_large:
         return ()
     if sizes is None:
         sizes = measured()(system, t, q, u, parameters, 0.0).values[: len(q) + len(u)]
     x = np.concatenate([(t,), q, u, parameters, sizes])
-    if not _any_faint(system, x):  # as it is at almost every state
-        return ()
+    if not (_any_faint(system, x) if faintest is None else faintest(x).min() < FAINT**2):
+        return ()  # as it is at almost every state
     x = x[: -len(sizes)]
     nq, nu, n_p, n_v = system.nq, system.nu, system.count("position"), system.count("velocity")
     names = system.constraint_names
@@ -95,10 +96,10 @@ def degenerate_rows(
 
 
 def _any_faint(system: System, x: np.ndarray) -> bool:
-    """Whether the gradient of a row is small beside what it is nearby; x = (t, q, u, p, sizes of q and u)."""
-    if not system.is_large:
-        faintest = faintest_kernel(system)
-        return faintest is not None and bool(faintest(x).min() < FAINT**2)
+    """Whether the gradient of a row of a large system is small beside what it is nearby.
+
+    x = (t, q, u, p, sizes of q and u).
+    """
     n_p, n_v = system.count("position"), system.count("velocity")
     x, sizes = np.split(x, [len(x) - system.nq - system.nu])
     return bool(n_p and _fades(position_level(system), x, range(n_p), sizes[: system.nq])) or bool(
