@@ -209,8 +209,8 @@ class Passages:
     def _note_loss(self) -> None:
         """Note where steps came so near to a position that its rows no longer weigh against the shift of the solve."""
         run, rows = self.run, self.rows
-        before = rows.values(run.begin, run.first)
-        if not self.engine.is_sparse and (before > INDEPENDENT).all():  # redundant rows are shifted throughout
+        before, now = (rows.values(t, z) for t, z in ((run.begin, run.first), (run.t, run.z)))
+        if not self.engine.is_sparse and (before > INDEPENDENT).all() and now[-1] ** 2 < PROXIMAL:
             self._note(Dependence(run.t, dependent_rows(rows, run.t, run.z, len(before))), APPROACHED)
 
     def _has_motion(self, t: float) -> bool:
