@@ -108,6 +108,8 @@ def _swept(
         return None
     motion = _finished(system.simulate(state, t_end, **{**options, "integrator": method}))
     check_crossed(motion)
+    if motion.passages:  # the steps over them are not those of the method
+        return None
     every = tuple(range(system.nc))
     if any(choice is None or tuple(sorted(choice.rows)) != every for _, choice in motion.facts.choices):
         return None
