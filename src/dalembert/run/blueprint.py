@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import casadi as ca
 import numpy as np
 
 from dalembert.equations.system import System
@@ -140,7 +139,7 @@ def _may_vanish(system: System) -> bool:
     return len(constant) < A.shape[0]
 
 
-def _is_number(entry: ca.SX) -> bool:
+def _is_number(entry: Any) -> bool:
     return bool(entry.is_constant()) and float(entry) != 0.0
 
 

@@ -33,7 +33,7 @@ class Unpassed:
 
     def _quality(self) -> float:
         """The quality at the state whose rates were the last."""
-        if not self.engine.is_sparse:
+        if self.engine.plan.judge == judge_lengths.address:
             judge_lengths.call(*self.engine.work.numbers, self.engine.system.nc)
         return float(self.engine.mem[self.engine.plan.quality])
 
