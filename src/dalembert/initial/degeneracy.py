@@ -27,6 +27,7 @@ from dalembert.initial.dependence import DEPENDENT
 from dalembert.initial.large_levels import SparseLevel, position_level, velocity_level
 from dalembert.initial.request import measured
 from dalembert.native.kernel import Kernel
+from dalembert.scattered import Scattered
 
 BESIDE = 1e-3  # distance at which a row is looked at again, relative to the size of the variables and at least this
 FAINT = 1e-2  # a gradient below this fraction of the one beside the state is worth a closer look
@@ -184,7 +185,7 @@ def _search(surface: Surface) -> list[str]:
 @functools.cache
 def _directions(size: int) -> np.ndarray:
     """A few unit directions in no special position, (3, size)."""
-    d = np.random.default_rng(1743).standard_normal((3, size))
+    d = Scattered(1743).uniform(-1.0, 1.0, (3, size))
     return d / np.linalg.norm(d, axis=1, keepdims=True)
 
 
