@@ -1,6 +1,7 @@
 """Symbolic L D L^T of a sparse saddle matrix [M A^T; A -E]: the order of elimination and where L has entries, once.
 
-Each constraint is put behind one of the speeds it restrains, found by a maximum matching, and the pairs are ordered by
+Speeds that M does not couple come first, in closed form (`schur_pattern`), if that takes less work. Of the others, each
+constraint is put behind one of the speeds it restrains, found by a maximum matching, and the pairs are ordered by
 approximate minimum degree. Taken first, a constraint would have its regularisation alone as pivot, 1e-8 of the size of
 the rest; taken after its speed, its pivot is as large as its row, except where the row turns away from that speed.
 """
@@ -12,6 +13,8 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
+
+from dalembert.solve.schur_pattern import SchurPattern, schur_pattern, uncoupled
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +55,16 @@ class SaddlePattern:
 
     @cached_property
     def factors(self) -> SymbolicFactors:
-        """The symbolic factors, found when first asked for."""
-        return analyse(self)
+        """The symbolic factors that take the least work, found when first asked for."""
+        free = uncoupled(self.nu, self.mass_rows, self.mass_columns, self.columns)
+        if not (free.any() and self.nc):
+            return self.whole_factors
+        return min(analyse(self, free), self.whole_factors, key=lambda factors: factors.work + factors.solve_work)
+
+    @cached_property
+    def whole_factors(self) -> SymbolicFactors:
+        """The symbolic factors with no speed eliminated in closed form, as a mass matrix that is singular needs it."""
+        return analyse(self, np.zeros(self.nu, dtype=bool))
 
     def first(self, count: int) -> SaddlePattern:
         """The same M with the first `count` constraints."""
@@ -72,11 +83,13 @@ def lower_triangle(M: ca.Sparsity) -> ca.Sparsity:
 class SymbolicFactors:
     """Where everything is. Position k of the elimination is unknown `order[k]`, speeds before constraints.
 
-    Above the diagonal, column k of the permuted matrix has rows `upper_rows[upper_starts[k] : upper_starts[k + 1]]`,
-    which come from nonzeros `upper_sources`: those of M, then those of A. Row k of L has columns `row_columns` in
-    ascending order, each with the place of the entry in L; L itself is stored by columns, rows ascending.
+    Unknowns that are not in `order` are the speeds of `schur`. Above the diagonal, column k of the permuted matrix has
+    rows `upper_rows[upper_starts[k] : upper_starts[k + 1]]`, which come from nonzeros `upper_sources`: those of M, then
+    those of A, then those of S. Row k of L has columns `row_columns` in ascending order, each with the place of the
+    entry in L; L itself is stored by columns, rows ascending.
     """
 
+    schur: SchurPattern
     order: np.ndarray
     upper_starts: np.ndarray
     upper_rows: np.ndarray
@@ -91,19 +104,32 @@ class SymbolicFactors:
     def work(self) -> int:
         """Multiplications of the factorisation."""
         counts = np.diff(self.column_starts)
-        return int((counts * (counts + 3) // 2).sum())
+        return int((counts * (counts + 3) // 2).sum()) + self.schur.work
+
+    @property
+    def solve_work(self) -> int:
+        """Multiplications of the solves that usually go with a factorisation: three, there and back."""
+        return 6 * len(self.entry_rows)
 
 
-def analyse(pattern: SaddlePattern) -> SymbolicFactors:
-    """The factors of a saddle matrix of this pattern."""
-    order = _order(pattern)
+def analyse(pattern: SaddlePattern, free: np.ndarray) -> SymbolicFactors:
+    """The factors of a saddle matrix of this pattern, the speeds `free` (nu,) eliminated in closed form."""
+    nu, nc = pattern.nu, pattern.nc
+    schur = schur_pattern(free, nc, pattern.rows, pattern.columns)
+    order = _order(pattern, schur)
     n = len(order)
-    position = np.empty(n, dtype=np.int64)
+    position = np.full(nu + nc, -1, dtype=np.int64)
     position[order] = np.arange(n)
     off = np.flatnonzero(pattern.mass_rows != pattern.mass_columns)
-    i = np.concatenate([position[pattern.mass_rows[off]], position[pattern.nu + pattern.rows]])
-    j = np.concatenate([position[pattern.mass_columns[off]], position[pattern.columns]])
-    source = np.concatenate([off, len(pattern.mass_rows) + np.arange(len(pattern.columns))])
+    across = np.flatnonzero(~free[pattern.columns])
+    i = np.concatenate(
+        [position[pattern.mass_rows[off]], position[nu + pattern.rows[across]], position[nu + schur.rows[nc:]]]
+    )
+    j = np.concatenate(
+        [position[pattern.mass_columns[off]], position[pattern.columns[across]], position[nu + schur.columns[nc:]]]
+    )
+    behind = len(pattern.mass_rows) + np.concatenate([across, len(pattern.columns) + np.arange(nc, len(schur.rows))])
+    source = np.concatenate([off, behind])
     low, high = np.minimum(i, j), np.maximum(i, j)
     by_column = np.lexsort((low, high))
     upper_starts = np.concatenate([[0], np.cumsum(np.bincount(high, minlength=n))])
@@ -115,6 +141,7 @@ def analyse(pattern: SaddlePattern) -> SymbolicFactors:
     places = np.empty(len(stored), dtype=np.int64)
     places[stored] = np.arange(len(stored))
     return SymbolicFactors(
+        schur=schur,
         order=order,
         upper_starts=upper_starts,
         upper_rows=upper_rows,
@@ -127,14 +154,16 @@ def analyse(pattern: SaddlePattern) -> SymbolicFactors:
     )
 
 
-def _order(pattern: SaddlePattern) -> np.ndarray:
-    """Unknowns in the order of their elimination."""
+def _order(pattern: SaddlePattern, schur: SchurPattern) -> np.ndarray:
+    """Unknowns other than the speeds of `schur` in the order of their elimination."""
     nu, nc = pattern.nu, pattern.nc
-    partner = _partners(pattern)
+    across = ~schur.free[pattern.columns]
+    rows, columns = pattern.rows[across], pattern.columns[across]
+    partner = _partners(rows, columns, nc, nu)
     node = np.concatenate([np.arange(nu), np.where(partner < 0, nu + np.arange(nc), partner)])
-    one = np.concatenate([node[pattern.mass_rows], node[nu + pattern.rows]])
-    other = np.concatenate([node[pattern.mass_columns], node[pattern.columns]])
-    n = nu + nc  # constraints that have a partner are nodes without neighbours
+    one = np.concatenate([node[pattern.mass_rows], node[nu + rows], node[nu + schur.rows]])
+    other = np.concatenate([node[pattern.mass_columns], node[columns], node[nu + schur.columns]])
+    n = nu + nc  # constraints that have a partner, and speeds in closed form, are nodes without neighbours
     pairs = np.unique(np.concatenate([one * n + other, other * n + one, np.arange(n) * (n + 1)]))
     columns, rows = np.divmod(pairs, n)
     starts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=n))])
@@ -142,18 +171,19 @@ def _order(pattern: SaddlePattern) -> np.ndarray:
     behind = np.full(n, -1, dtype=np.int64)
     behind[partner[partner >= 0]] = nu + np.flatnonzero(partner >= 0)
     alone = found[(found < nu) | (partner[np.maximum(found - nu, 0)] < 0)] if nc else found
+    alone = alone[(alone >= nu) | ~np.append(schur.free, np.zeros(nc, dtype=bool))[alone]]
     both = np.stack([alone, behind[alone]], axis=1).ravel()
     return both[both >= 0]
 
 
-def _partners(pattern: SaddlePattern) -> np.ndarray:
-    """A speed for each constraint, each speed for at most one; -1 where none is left."""
+def _partners(rows: np.ndarray, columns: np.ndarray, nc: int, nu: int) -> np.ndarray:
+    """A speed for each constraint, each speed for at most one, for nonzeros of A; -1 (nc,) where none is left."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    if not len(pattern.columns):
-        return np.full(pattern.nc, -1, dtype=np.int64)
-    A = csr_matrix((np.ones(len(pattern.columns)), pattern.columns, pattern.starts), shape=(pattern.nc, pattern.nu))
+    if not len(columns):
+        return np.full(nc, -1, dtype=np.int64)
+    A = csr_matrix((np.ones(len(columns)), (rows, columns)), shape=(nc, nu))
     return np.asarray(maximum_bipartite_matching(A, perm_type="column"), dtype=np.int64)
 
 

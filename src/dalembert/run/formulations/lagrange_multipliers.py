@@ -21,7 +21,8 @@ from dalembert.run.formulations.nonideal import accelerate_nonideal
 from dalembert.run.right_hand_side import Equations
 from dalembert.solve.refinement import refine_saddle
 from dalembert.solve.solver import SaddleSolver, call_factor
-from dalembert.solve.sparse import factor_sparse, refine_sparse
+from dalembert.solve.sparse import factor_sparse
+from dalembert.solve.sparse_refinement import refine_sparse
 from dalembert.solve.unrolled import TRUSTED, unroll_saddle
 
 
