@@ -6,8 +6,6 @@ A are products with their columns, and no list of these is needed.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from dalembert.native.jit import jit
@@ -18,57 +16,96 @@ from dalembert.solve.rows import FUSED
 from dalembert.solve.sparse_layout import SparseFactors
 
 LEAST = 1e-13  # a pivot below this, for unit masses and rows, is not one
+SPACE = 3
 
 index = np.uint64  # see `Places`
 
 
-@jit(f8(Floats, Places, SparseFactors, u8, u8), fastmath=FUSED)
+@jit(f8(Floats, Places, SparseFactors, u8, u8))
 def invert_masses(mem, places, at, diagonal, light):
-    """Reciprocal masses of the speeds in closed form; the smallest mass in units of `light`, 0 if one was replaced."""
-    speeds, inverse, smallest = index(at.free_speeds), index(at.inverse), math.inf
+    """Reciprocal masses of the speeds in closed form; 1, or 0 if there was no mass and one was put in its place.
+
+    `light` are reciprocal masses too, or that of the largest mass where there is none.
+    """
+    speeds, inverse, smallest = index(at.free_speeds), index(at.inverse), 1.0
     for t in range(index(at.n_free)):
         i = places[speeds + t]
-        d, unit = mem[places[diagonal + i]], mem[light + i]
-        size = d * unit
-        if not size > LEAST:
-            d, size = PROXIMAL / unit, 0.0
-        smallest = min(smallest, size)
-        mem[inverse + i] = 1.0 / d
+        unit = mem[light + i]
+        if mem[places[diagonal + i]] * unit > LEAST:
+            mem[inverse + i] = unit
+        else:
+            mem[inverse + i], smallest = unit / PROXIMAL, 0.0
     return smallest
 
 
 @jit(i8(Floats, Places, SparseFactors, u8, u8), fastmath=FUSED)
 def assemble_schur(mem, places, at, jacobian, zero):
     """-S, group by group: a dense product of nonzeros of A with reciprocal masses, added to where it belongs."""
-    S, inverse, plain, weighted = index(at.schur), index(at.inverse), index(at.group), index(at.weighted_group)
-    counts, speeds, entries, targets = (
-        index(at.group_counts),
-        index(at.free_speeds),
-        index(at.group_entries),
-        index(at.group_targets),
-    )
+    S, inverse, group, one = index(at.schur), index(at.inverse), index(at.group), index(1)
+    counts, target = index(at.group_counts), index(at.group_targets)
+    s, p = index(at.free_speeds), index(at.group_entries)  # of the group whose turn it is
     for k in range(index(at.n_schur)):
         mem[S + k] = 0.0
-    s, p, target = speeds, entries, targets
     for g in range(index(at.n_groups)):
-        many, rows = places[counts + g + g], places[counts + g + g + index(1)]
-        start = zero
-        for _ in range(rows):
-            for j in range(many):
-                a = mem[jacobian + places[p + j]]
-                mem[plain + start + j] = a
-                mem[weighted + start + j] = a * mem[inverse + places[s + j]]
-            p += many
-            stop, other = start + many, zero
-            while other < stop:
-                total = 0.0
-                for j in range(many):
-                    total += mem[weighted + start + j] * mem[plain + other + j]
-                mem[S + places[target]] -= total
-                target += index(1)
-                other += many
-            start = stop
+        many, rows = places[counts + g + g], places[counts + g + g + one]
+        if many == SPACE:
+            _add_group_of_three(mem, places, S, inverse, group, jacobian, rows, s, p, target)
+        else:
+            _add_group(mem, places, S, inverse, group, jacobian, rows, s, p, target, many, zero)
         s += many
+        p += many * rows
+        target += rows * (rows + one) // index(2)
+    return 0
+
+
+@jit(i8(Floats, Places, u8, u8, u8, u8, u8, u8, u8, u8, u8, u8), fastmath=FUSED)
+def _add_group(mem, places, S, inverse, group, jacobian, rows, s, p, target, many, zero):
+    """The part of `many` speeds at s that are held by the same `rows`."""
+    one, start = index(1), zero
+    for _ in range(rows):
+        for j in range(many):
+            mem[group + start + j] = mem[jacobian + places[p + start + j]]
+        other = zero
+        while other <= start:
+            total = 0.0
+            for j in range(many):
+                total += mem[group + start + j] * mem[inverse + places[s + j]] * mem[group + other + j]
+            mem[S + places[target]] -= total
+            target += one
+            other += many
+        start += many
+    return 0
+
+
+@jit(i8(Floats, Places, u8, u8, u8, u8, u8, u8, u8, u8), fastmath=FUSED)
+def _add_group_of_three(mem, places, S, inverse, group, jacobian, rows, s, p, target):
+    """The part of three speeds: the velocity of a point, or the rates of turn of a body."""
+    one, two, three = index(1), index(2), index(3)
+    m0, m1, m2 = mem[inverse + places[s]], mem[inverse + places[s + one]], mem[inverse + places[s + two]]
+    here = group
+    for row in range(rows):
+        a0, a1, a2 = mem[jacobian + places[p]], mem[jacobian + places[p + one]], mem[jacobian + places[p + two]]
+        mem[here], mem[here + one], mem[here + two] = a0, a1, a2
+        a0 *= m0
+        a1 *= m1
+        a2 *= m2
+        other = group
+        for column in range(row + one):
+            total = a0 * mem[other] + a1 * mem[other + one] + a2 * mem[other + two]
+            mem[S + places[target + column]] -= total
+            other += three
+        target += row + one
+        p += three
+        here += three
+    return 0
+
+
+@jit(i8(Floats, u8, u8, u8))
+def lengths_of_schur(mem, rows, schur, lengths):
+    """Squared lengths of the rows of A in the mass metric, if all speeds are in closed form: the diagonal of S."""
+    for k in range(rows):
+        total = -mem[schur + k]
+        mem[lengths + k] = total if total > 0.0 else 1.0
     return 0
 
 

@@ -16,7 +16,15 @@ from dalembert.native.plan import Floats, Plan, i8, move, u8
 from dalembert.native.types import Places
 from dalembert.solve.dense import PROXIMAL
 from dalembert.solve.rows import FUSED
-from dalembert.solve.schur import add_columns, assemble_schur, invert_masses, solve_closed, subtract_rows, weigh
+from dalembert.solve.schur import (
+    add_columns,
+    assemble_schur,
+    invert_masses,
+    lengths_of_schur,
+    solve_closed,
+    subtract_rows,
+    weigh,
+)
 from dalembert.solve.solver import SaddleSolver
 from dalembert.solve.sparse_layout import factors_at, find_factors, matrices_at
 from dalembert.solve.sparse_ldl import decompose, substitute
@@ -25,12 +33,9 @@ from dalembert.solve.sparse_products import SPARSE_PRODUCTS
 INVERSE_ITERATIONS = 3
 
 
-@jit(i8(Floats, Places, u8, u8, u8, u8, u8, u8, u8, u8, u8), fastmath=FUSED)
-def _measure(mem, places, nu, nc, diagonal, after, columns, jacobian, light, lengths, zero):
-    """Reciprocal masses, and squared lengths of the rows of A in their metric: makes pivots free of units.
-
-    `after` is where row k of A ends.
-    """
+@jit(i8(Floats, Places, u8, u8, u8))
+def _measure_masses(mem, places, nu, diagonal, light):
+    """Reciprocal masses, that of the largest where there is none: with the lengths of rows, makes pivots unitless."""
     largest = 0.0
     for i in range(nu):
         largest = max(largest, abs(mem[places[diagonal + i]]))
@@ -39,9 +44,15 @@ def _measure(mem, places, nu, nc, diagonal, after, columns, jacobian, light, len
     for i in range(nu):
         d = abs(mem[places[diagonal + i]])
         mem[light + i] = 1.0 / (d if d > 1e-24 * largest else largest)
+    return 0
+
+
+@jit(i8(Floats, Places, u8, u8, u8, u8, u8, u8, u8), fastmath=FUSED)
+def _measure_rows(mem, places, rows, ends, columns, jacobian, light, lengths, zero):
+    """Squared lengths of the rows of A in the metric of the masses; row k ends at `ends`."""
     start = zero
-    for k in range(nc):
-        total, stop = 0.0, places[after + k]
+    for k in range(rows):
+        total, stop = 0.0, places[ends + k]
         for p in range(start, stop):
             a = mem[jacobian + p]
             total += a * a * mem[light + places[columns + p]]
@@ -53,16 +64,20 @@ def _measure(mem, places, nu, nc, diagonal, after, columns, jacobian, light, len
 @jit(i8(Plan, Floats, i8))
 def factor_sparse(plan, mem, rows):
     """Factorise with the first `rows` constraints; returns the rank, which regularisation always makes full."""
-    at = matrices_at(plan.pattern)
-    factors = factors_at(find_factors(at.first, rows))
-    places, diagonal, light, lengths = places_at(plan.ints, plan.n_ints), at.diagonal, at.light, at.lengths
-    _measure(mem, places, plan.nu, rows, diagonal, at.starts + 1, at.columns, plan.jacobian, light, lengths, 0)
+    at, nu, A = matrices_at(plan.pattern), plan.nu, plan.jacobian
+    factors, diagonal, light, lengths = factors_at(find_factors(at.first, rows)), at.diagonal, at.light, at.lengths
+    places = places_at(plan.ints, plan.n_ints)
+    _measure_masses(mem, places, nu, diagonal, light)
     least_mass = invert_masses(mem, places, factors, diagonal, light)
-    assemble_schur(mem, places, factors, plan.jacobian, 0)
+    assemble_schur(mem, places, factors, A, 0)
+    if factors.n_free == nu and least_mass > 0.0:
+        lengths_of_schur(mem, rows, factors.schur, lengths)
+    else:
+        _measure_rows(mem, places, rows, at.starts + 1, at.columns, A, light, lengths, 0)
     soft = PROXIMAL if at.soft else 0.0
-    least = decompose(mem, places, factors, factors.n, plan.nu, diagonal, light, lengths, soft, at.shift, 0)
+    least = decompose(mem, places, factors, factors.n, nu, diagonal, light, lengths, soft, at.shift, 0)
     at.least_pivot = min(least, least_mass)
-    plan.rank = plan.nu + rows
+    plan.rank = nu + rows
     return plan.rank
 
 

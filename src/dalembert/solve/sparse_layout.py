@@ -37,8 +37,7 @@ class SparseFactors(Record):
     """L and D for the first `rows` constraints, as `SymbolicFactors` describes them; `next` is another one, or 0.
 
     n unknowns are left when `n_free` speeds are eliminated in closed form. Blocks of floats for that: reciprocal masses
-    (nu,), 0 for the other speeds; -S, its diagonal first; nonzeros of A of one group, as they are and weighted; a
-    vector (nu,).
+    (nu,), 0 for the other speeds; -S, its diagonal first; nonzeros of A of one group; a vector (nu,).
     """
 
     _fields_ = (
@@ -46,7 +45,7 @@ class SparseFactors(Record):
         *ints("column_starts entry_rows"),
         *ints("lower pivots side scatter"),
         *ints("n_free n_groups n_schur free_speeds group_counts group_entries group_targets"),
-        *ints("inverse schur group weighted_group closed"),
+        *ints("inverse schur group closed"),
     )
 
 
@@ -101,7 +100,7 @@ def _lay_out_factors(
         factors,
         {
             "lower": len(found.entry_rows), "pivots": n, "side": n, "scatter": n, "inverse": pattern.nu,
-            "schur": len(schur.rows), "group": group, "weighted_group": group, "closed": pattern.nu,
+            "schur": len(schur.rows), "group": group, "closed": pattern.nu,
         },
     )  # fmt: skip
     starts = np.array([plan.mass, plan.jacobian - n_mass, factors.schur - n_mass - len(pattern.columns)])

@@ -75,7 +75,7 @@ def substitute(mem, places, at, n, last, where):
         index(at.column_starts + 1),
         index(at.entry_rows),
     )
-    L, D, x = index(at.lower), index(at.pivots), index(at.side)
+    L, D, x, one = index(at.lower), index(at.pivots), index(at.side), index(1)
     for k in range(n):
         mem[x + k] = mem[where + places[order + k]]
     for k in range(n):
@@ -84,8 +84,9 @@ def substitute(mem, places, at, n, last, where):
             mem[x + places[entries + p]] -= mem[L + p] * xk
     for left in range(n):
         k = last - left
-        total = mem[x + k] * mem[D + k]
-        for p in range(places[starts + k], places[ends + k]):
+        total, stop = mem[x + k] * mem[D + k], places[ends + k]
+        for t in range(stop - places[starts + k]):  # from the end: what was found last is waited for last
+            p = stop - one - t
             total -= mem[L + p] * mem[x + places[entries + p]]
         mem[x + k] = total
         mem[where + places[order + k]] = total

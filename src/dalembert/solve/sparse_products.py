@@ -46,12 +46,22 @@ def subtract_mass(mem, places, n_mass, M, rows, columns, x, r):
 @jit(f8(Plan, Floats))
 def sparse_power(plan, mem):
     """u . A^T la at the speeds in x and the multipliers found."""
-    at, places, power = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints), 0.0
-    for k in range(plan.nc):
-        rate = 0.0
-        for p in range(places[at.starts + k], places[at.starts + k + 1]):
-            rate += mem[plan.jacobian + p] * mem[plan.xu + places[at.columns + p]]
-        power += mem[plan.multiplier + k] * rate
+    at, places = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints)
+    return _weighted_rates(
+        mem, places, plan.nc, at.starts + 1, at.columns, plan.jacobian, plan.xu, plan.multiplier, 0
+    )  # fmt: skip
+
+
+@jit(f8(Floats, Places, u8, u8, u8, u8, u8, u8, u8), fastmath=FUSED)
+def _weighted_rates(mem, places, rows, ends, columns, A, u, la, zero):
+    """The sum of la_k (A u)_k."""
+    power, start = 0.0, zero
+    for k in range(rows):
+        rate, stop = 0.0, places[ends + k]
+        for p in range(start, stop):
+            rate += mem[A + p] * mem[u + places[columns + p]]
+        power += mem[la + k] * rate
+        start = stop
     return power
 
 

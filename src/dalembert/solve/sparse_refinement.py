@@ -11,7 +11,7 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8, move, u8
 from dalembert.native.types import Places
 from dalembert.solve.refinement import REFINEMENTS
-from dalembert.solve.rows import FUSED
+from dalembert.solve.rows import REORDERED
 from dalembert.solve.schur import add_columns, index, solve_closed, subtract_rows
 from dalembert.solve.sparse import solve_sparse
 from dalembert.solve.sparse_layout import SparseFactors, factors_at, find_factors, matrices_at
@@ -21,18 +21,18 @@ from dalembert.solve.sparse_products import leave_remainder, subtract_mass
 ROUNDING = 4e-16  # of a remainder, relative to its terms: a few units in the last place
 
 
-@jit(f8(Floats, u8, u8, u8, u8, u8), fastmath=FUSED)
-def _terms(mem, nu, rows, light, lengths, x):
-    """The sum of squares of M u' and A^T la, term by term, for (u', la) at x, in units of unit masses and rows."""
+@jit(f8(Floats, u8, u8, u8, u8, u8, u8), fastmath=REORDERED)
+def _terms(mem, nu, rows, light, lengths, force, la):
+    """The sum of squares of f and of A^T la, term by term, for unit masses and rows."""
     total = 0.0
     for i in range(nu):
-        total += mem[x + i] * mem[x + i] / mem[light + i]
+        total += mem[force + i] * mem[force + i] * mem[light + i]
     for k in range(rows):
-        total += mem[x + nu + k] * mem[x + nu + k] * mem[lengths + k]
+        total += mem[la + k] * mem[la + k] * mem[lengths + k]
     return total
 
 
-@jit(f8(Floats, Places, SparseFactors, u8, u8, u8, u8, u8), fastmath=FUSED)
+@jit(f8(Floats, Places, SparseFactors, u8, u8, u8, u8, u8), fastmath=REORDERED)
 def _squares(mem, places, factors, n, nu, light, lengths, r):
     """The square of the length of the remainder at r over the unknowns of the factors, for unit masses and rows."""
     order, total = index(factors.order), 0.0
@@ -94,7 +94,7 @@ def refine_sparse(plan, mem, rows):
     for sweep in range(1 + REFINEMENTS):
         left = _leave_reduced_remainder(plan, mem, factors) if closed else leave_remainder(plan, mem, rows)
         if sweep == 1:
-            round_off = ROUNDING * ROUNDING * _terms(mem, nu, rows, at.light, at.lengths, x)
+            round_off = ROUNDING * ROUNDING * _terms(mem, nu, rows, at.light, at.lengths, plan.force, x + nu)
         if sweep and left <= round_off:
             break
         if closed:
