@@ -8,6 +8,8 @@ the rest; taken after its speed, its pivot is as large as its row, except where 
 
 from __future__ import annotations
 
+import math
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -107,21 +109,51 @@ class SymbolicFactors:
         return int((counts * (counts + 3) // 2).sum()) + self.schur.work
 
     @property
+    def height(self) -> int:
+        """Of the elimination tree: how many unknowns have to wait for each other."""
+        levels = [0] * len(self.order)
+        starts, rows = self.column_starts.tolist(), self.entry_rows.tolist()
+        for k, start in enumerate(starts[:-1]):
+            if start < starts[k + 1]:
+                parent = rows[start]
+                levels[parent] = max(levels[parent], levels[k] + 1)
+        return max(levels, default=0) + 1
+
+    @property
     def solve_work(self) -> int:
         """Multiplications of the solves that usually go with a factorisation: three, there and back."""
         return 6 * len(self.entry_rows)
 
 
 def analyse(pattern: SaddlePattern, free: np.ndarray) -> SymbolicFactors:
-    """The factors of a saddle matrix of this pattern, the speeds `free` (nu,) eliminated in closed form."""
-    nu, nc = pattern.nu, pattern.nc
-    schur = schur_pattern(free, nc, pattern.rows, pattern.columns)
-    order = _order(pattern, schur)
+    """The factors of a saddle matrix of this pattern, the speeds `free` (nu,) eliminated in closed form.
+
+    A chain can be eliminated from either end; minimum degree sees no difference, but the pairs fill in differently.
+    """
+    schur = schur_pattern(free, pattern.nc, pattern.rows, pattern.columns)
+    nodes = _order(pattern, schur)
+    found = _factors(pattern, schur, nodes, math.inf)
+    if 2 * found.height > len(found.order):
+        with suppress(_FilledError):
+            return _factors(pattern, schur, nodes[::-1], len(found.entry_rows) - 1)
+    return found
+
+
+class _FilledError(Exception):
+    """The factors have more entries than allowed."""
+
+
+def _factors(pattern: SaddlePattern, schur: SchurPattern, nodes: np.ndarray, most: float) -> SymbolicFactors:
+    """The factors if unknowns are eliminated in the order of `nodes` (n, 2): a speed or constraint, and what follows.
+
+    -1 stands for nothing. Raises `_FilledError` if L has more than `most` entries.
+    """
+    nu, nc, order = pattern.nu, pattern.nc, nodes[nodes >= 0]
     n = len(order)
     position = np.full(nu + nc, -1, dtype=np.int64)
     position[order] = np.arange(n)
     off = np.flatnonzero(pattern.mass_rows != pattern.mass_columns)
-    across = np.flatnonzero(~free[pattern.columns])
+    across = np.flatnonzero(~schur.free[pattern.columns])
     i = np.concatenate(
         [position[pattern.mass_rows[off]], position[nu + pattern.rows[across]], position[nu + schur.rows[nc:]]]
     )
@@ -134,7 +166,7 @@ def analyse(pattern: SaddlePattern, free: np.ndarray) -> SymbolicFactors:
     by_column = np.lexsort((low, high))
     upper_starts = np.concatenate([[0], np.cumsum(np.bincount(high, minlength=n))])
     upper_rows = low[by_column]
-    row_starts, row_columns = _rows_of_factor(n, upper_starts.tolist(), upper_rows.tolist())
+    row_starts, row_columns = _rows_of_factor(n, upper_starts.tolist(), upper_rows.tolist(), most)
     # By columns, rows ascending: a stable sort of the entries, which come row by row.
     rows = np.repeat(np.arange(n), np.diff(row_starts))
     stored = np.argsort(row_columns, kind="stable")
@@ -155,7 +187,7 @@ def analyse(pattern: SaddlePattern, free: np.ndarray) -> SymbolicFactors:
 
 
 def _order(pattern: SaddlePattern, schur: SchurPattern) -> np.ndarray:
-    """Unknowns other than the speeds of `schur` in the order of their elimination."""
+    """Unknowns other than the speeds of `schur` in the order of their elimination: nodes (n, 2), see `_factors`."""
     nu, nc = pattern.nu, pattern.nc
     across = ~schur.free[pattern.columns]
     rows, columns = pattern.rows[across], pattern.columns[across]
@@ -172,8 +204,7 @@ def _order(pattern: SaddlePattern, schur: SchurPattern) -> np.ndarray:
     behind[partner[partner >= 0]] = nu + np.flatnonzero(partner >= 0)
     alone = found[(found < nu) | (partner[np.maximum(found - nu, 0)] < 0)] if nc else found
     alone = alone[(alone >= nu) | ~np.append(schur.free, np.zeros(nc, dtype=bool))[alone]]
-    both = np.stack([alone, behind[alone]], axis=1).ravel()
-    return both[both >= 0]
+    return np.stack([alone, behind[alone]], axis=1)
 
 
 def _partners(rows: np.ndarray, columns: np.ndarray, nc: int, nu: int) -> np.ndarray:
@@ -187,7 +218,7 @@ def _partners(rows: np.ndarray, columns: np.ndarray, nc: int, nu: int) -> np.nda
     return np.asarray(maximum_bipartite_matching(A, perm_type="column"), dtype=np.int64)
 
 
-def _rows_of_factor(n: int, starts: list[int], rows: list[int]) -> tuple[np.ndarray, np.ndarray]:
+def _rows_of_factor(n: int, starts: list[int], rows: list[int], most: float) -> tuple[np.ndarray, np.ndarray]:
     """Starts (n + 1,) and columns of the rows of L, ascending, by walks up the elimination tree (Davis 2006, 4.1)."""
     parent, seen = [-1] * n, [-1] * n
     row_starts, columns = [0], list[int]()
@@ -205,4 +236,6 @@ def _rows_of_factor(n: int, starts: list[int], rows: list[int]) -> tuple[np.ndar
         found.sort()
         columns += found
         row_starts.append(len(columns))
+        if len(columns) > most:
+            raise _FilledError
     return np.array(row_starts, dtype=np.int64), np.array(columns, dtype=np.int64)
