@@ -50,6 +50,8 @@ def assemble_schur(mem, places, at, jacobian, zero):
         many, rows = places[counts + g + g], places[counts + g + g + one]
         if many == SPACE:
             _add_group_of_three(mem, places, S, inverse, group, jacobian, rows, s, p, target)
+        elif many == one:
+            _add_single(mem, places, S, mem[inverse + places[s]], jacobian, rows, p, target)
         else:
             _add_group(mem, places, S, inverse, group, jacobian, rows, s, p, target, many, zero)
         s += many
@@ -74,6 +76,18 @@ def _add_group(mem, places, S, inverse, group, jacobian, rows, s, p, target, man
             target += one
             other += many
         start += many
+    return 0
+
+
+@jit(i8(Floats, Places, u8, f8, u8, u8, u8, u8), fastmath=FUSED)
+def _add_single(mem, places, S, inverse, jacobian, rows, p, target):
+    """The part of one speed."""
+    one = index(1)
+    for row in range(rows):
+        a = mem[jacobian + places[p + row]] * inverse
+        for column in range(row + one):
+            mem[S + places[target + column]] -= a * mem[jacobian + places[p + column]]
+        target += row + one
     return 0
 
 
@@ -117,11 +131,13 @@ def weigh(mem, nu, inverse, where, to):
     return 0
 
 
-@jit(i8(Floats, Places, SparseFactors, u8, u8))
-def solve_closed(mem, places, at, right, x):
+@jit(i8(Floats, Places, SparseFactors, u8, u8, u8))
+def solve_closed(mem, places, at, nu, right, x):
     """u'_i = inverse_i times the right-hand side, for the speeds in closed form."""
-    speeds, inverse = index(at.free_speeds), index(at.inverse)
-    for t in range(index(at.n_free)):
+    speeds, inverse, many = index(at.free_speeds), index(at.inverse), index(at.n_free)
+    if many == nu:
+        return weigh(mem, nu, inverse, right, x)
+    for t in range(many):
         i = places[speeds + t]
         mem[x + i] = mem[inverse + i] * mem[right + i]
     return 0

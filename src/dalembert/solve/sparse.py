@@ -96,7 +96,7 @@ def solve_sparse(plan, mem, rows, where):
     if factors.n_free:
         move(mem, t, mem, where, nu)
         add_columns(mem, places, rows, at.starts + 1, at.columns, plan.jacobian, where + nu, t, 0)
-        solve_closed(mem, places, factors, t, where)
+        solve_closed(mem, places, factors, nu, t, where)
     return 0
 
 

@@ -45,13 +45,22 @@ def _squares(mem, places, factors, n, nu, light, lengths, r):
     return total
 
 
+@jit(f8(Floats, u8, u8, u8), fastmath=REORDERED)
+def _row_squares(mem, rows, lengths, r):
+    """As `_squares`, of all constraints and nothing else."""
+    total = 0.0
+    for k in range(rows):
+        total += mem[r + k] * mem[r + k] / mem[lengths + k]
+    return total
+
+
 @jit(i8(Plan, Floats, SparseFactors))
 def _expand(plan, mem, factors):
     """The speeds in closed form that go with the multipliers in plan.rhs; f + A^T la left in plan.remainder."""
     at, places, nu, r = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints), plan.nu, plan.remainder
     move(mem, r, mem, plan.force, nu)
     add_columns(mem, places, factors.rows, at.starts + 1, at.columns, plan.jacobian, plan.rhs + nu, r, 0)
-    return solve_closed(mem, places, factors, r, plan.rhs)
+    return solve_closed(mem, places, factors, nu, r, plan.rhs)
 
 
 @jit(f8(Plan, Floats, SparseFactors))
@@ -63,6 +72,8 @@ def _leave_reduced_remainder(plan, mem, factors):
         subtract_mass(mem, places, at.n_mass, plan.mass, at.mass_rows, at.mass_columns, x, r)
     move(mem, r + nu, mem, plan.bias, factors.rows)
     subtract_rows(mem, places, factors.rows, at.starts + 1, at.columns, plan.jacobian, x, r + nu, 0)
+    if factors.n_free == nu:
+        return _row_squares(mem, factors.rows, at.lengths, r + nu)
     return _squares(mem, places, factors, factors.n, nu, at.light, at.lengths, r)
 
 
