@@ -12,10 +12,10 @@ import math
 
 from dalembert.native.intrinsics import places_at
 from dalembert.native.jit import jit
-from dalembert.native.plan import Floats, Plan, i8, move, u8
+from dalembert.native.plan import Floats, Plan, f8, i8, move, u8
 from dalembert.native.types import Places
 from dalembert.solve.dense import PROXIMAL
-from dalembert.solve.rows import FUSED
+from dalembert.solve.rows import FUSED, REORDERED, row_product, scale_row
 from dalembert.solve.schur import (
     add_columns,
     assemble_schur,
@@ -76,7 +76,7 @@ def factor_sparse(plan, mem, rows):
         _measure_rows(mem, places, rows, at.starts + 1, at.columns, A, light, lengths, 0)
     soft = PROXIMAL if at.soft else 0.0
     least = decompose(mem, places, factors, factors.n, nu, diagonal, light, lengths, soft, at.shift, 0)
-    at.least_pivot = min(least, least_mass)
+    at.least_pivot, mem[factors.massive] = min(least, least_mass), least_mass
     plan.rank = nu + rows
     return plan.rank
 
@@ -100,6 +100,16 @@ def solve_sparse(plan, mem, rows, where):
     return 0
 
 
+@jit(f8(Floats, u8, u8, u8), fastmath=REORDERED)
+def _stretch(mem, n, x, by):
+    """x_i *= by_i for i < n; the sum of their squares then."""
+    total = 0.0
+    for i in range(n):
+        mem[x + i] *= mem[by + i]
+        total += mem[x + i] * mem[x + i]
+    return total
+
+
 @jit(i8(Plan, Floats, i8))
 def judge_sparse(plan, mem, rows):
     """Estimate the reciprocal condition by inverse iteration.
@@ -107,25 +117,22 @@ def judge_sparse(plan, mem, rows):
     Pivots leave it open, as one that is small may come from a constraint that has turned away from its speed. The
     estimate is the smallest eigenvalue of the matrix with unit rows and masses, in which the largest is about 1.
     """
-    nu, x, at = plan.nu, plan.remainder, matrices_at(plan.pattern)
-    n = nu + rows
-    for i in range(n):
-        mem[x + i] = 0.5 + abs(math.sin(1.0 + 7.0 * i))
-    smallest = 1.0
-    for _ in range(INVERSE_ITERATIONS):
-        before = after = 0.0
-        for i in range(n):  # x = S^-1 K^-1 S^-1 x with S^2 the reciprocal units
-            before += mem[x + i] * mem[x + i]
-            mem[x + i] /= math.sqrt(mem[at.light + i] if i < nu else 1.0 / mem[at.lengths + i - nu])
+    nu, x, at, n = plan.nu, plan.remainder, matrices_at(plan.pattern), plan.nu + rows
+    for i in range(nu):
+        mem[at.stretch + i] = 1.0 / math.sqrt(mem[at.light + i])
+    for k in range(rows):
+        mem[at.stretch + nu + k] = math.sqrt(mem[at.lengths + k])
+    move(mem, x, mem, at.probe, n)
+    before, smallest = row_product(mem, x, x, n), 1.0
+    for _ in range(INVERSE_ITERATIONS):  # x = S^-1 K^-1 S^-1 x with S^2 the reciprocal units
+        _stretch(mem, n, x, at.stretch)
         solve_sparse(plan, mem, rows, x)
         for k in range(x + nu, x + n):
             mem[k] = -mem[k]
-        for i in range(n):
-            mem[x + i] /= math.sqrt(mem[at.light + i] if i < nu else 1.0 / mem[at.lengths + i - nu])
-            after += mem[x + i] * mem[x + i]
+        after = _stretch(mem, n, x, at.stretch)
         smallest = math.sqrt(before / after) if after > 0.0 else 0.0
-        for i in range(n):
-            mem[x + i] /= math.sqrt(after) if after > 0.0 else 1.0
+        scale_row(mem, x, 1.0 / math.sqrt(after) if after > 0.0 else 1.0, n)
+        before = 1.0 if after > 0.0 else 0.0
     mem[plan.quality] = min(smallest, 1.0)
     return 0
 

@@ -21,14 +21,15 @@ class SparseMatrices(Record):
     """Where M and A have nonzeros: the lower triangle of M by rows and columns, A by rows; a chain of factors.
 
     `diagonal` says where in mem the diagonal of M is, `soft` is 1 where M may be singular. Blocks of floats:
-    reciprocal diagonal of M, squared length of the rows of A. `shift` is E relative to the latter, `least_pivot` is
-    the smallest pivot over the largest that the last factorisation met.
+    reciprocal diagonal of M, squared length of the rows of A; a vector to begin iterations with and the units it is
+    stretched by, of all unknowns. `shift` is E relative to the lengths, `least_pivot` is the smallest pivot over the
+    largest that the last factorisation met.
     """
 
     _fields_ = (
         *ints("n_mass mass_rows mass_columns diagonal starts columns soft first"),
         *ints("invariant_starts invariant_columns"),
-        *ints("light lengths"),
+        *ints("light lengths probe stretch"),
         *floats("shift least_pivot"),
     )
 
@@ -37,7 +38,8 @@ class SparseFactors(Record):
     """L and D for the first `rows` constraints, as `SymbolicFactors` describes them; `next` is another one, or 0.
 
     n unknowns are left when `n_free` speeds are eliminated in closed form. Blocks of floats for that: reciprocal masses
-    (nu,), 0 for the other speeds; -S, its diagonal first; nonzeros of A of one group; a vector (nu,).
+    (nu,), 0 for the other speeds; -S, its diagonal first; nonzeros of A of one group; a vector (nu,); and one number, 0
+    if a mass was missing and had to be replaced.
     """
 
     _fields_ = (
@@ -45,7 +47,7 @@ class SparseFactors(Record):
         *ints("column_starts entry_rows"),
         *ints("lower pivots side scatter"),
         *ints("n_free n_groups n_schur free_speeds group_counts group_entries group_targets"),
-        *ints("inverse schur group closed"),
+        *ints("inverse schur group closed massive"),
     )
 
 
@@ -73,7 +75,9 @@ def lay_out_sparse(
     plan = work.plan
     matrices = SparseMatrices(n_mass=len(pattern.mass_rows), soft=int(soft), shift=SHIFT)
     diagonal = plan.mass + np.flatnonzero(pattern.mass_rows == pattern.mass_columns)
-    work.reserve(matrices, {"light": pattern.nu, "lengths": pattern.nc})
+    n = pattern.nu + pattern.nc
+    work.reserve(matrices, {"light": pattern.nu, "lengths": pattern.nc, "probe": n, "stretch": n})
+    work.mem[matrices.probe : matrices.probe + n] = 0.5 + np.abs(np.sin(1.0 + 7.0 * np.arange(n)))
     _store(
         work, matrices, mass_rows=pattern.mass_rows, mass_columns=pattern.mass_columns, diagonal=diagonal,
         starts=pattern.starts, columns=pattern.columns,
@@ -100,7 +104,7 @@ def _lay_out_factors(
         factors,
         {
             "lower": len(found.entry_rows), "pivots": n, "side": n, "scatter": n, "inverse": pattern.nu,
-            "schur": len(schur.rows), "group": group, "closed": pattern.nu,
+            "schur": len(schur.rows), "group": group, "closed": pattern.nu, "massive": 1,
         },
     )  # fmt: skip
     starts = np.array([plan.mass, plan.jacobian - n_mass, factors.schur - n_mass - len(pattern.columns)])

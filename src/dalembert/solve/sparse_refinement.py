@@ -96,7 +96,8 @@ def refine_sparse(plan, mem, rows):
     """Solve for (f, b) with the factors at hand, refined against the true equations; (u', la) left in plan.rhs."""
     at, nu, x, r = matrices_at(plan.pattern), plan.nu, plan.rhs, plan.remainder
     factors = factors_at(find_factors(at.first, rows))
-    closed = factors.n_free > 0 and at.least_pivot > 0.0  # a mass that had to be replaced is not solved with exactly
+    # A mass that had to be replaced is not solved with exactly.
+    closed = factors.n_free > 0 and mem[factors.massive] > 0.0
     for i in range(x, x + nu + rows):
         mem[i] = 0.0
     if closed:
