@@ -41,6 +41,11 @@ class SparseLevel:
 
 def position_level(system: System, *, joints: bool = False) -> SparseLevel:
     """phi and the invariants, and with `joints` the coordinates of joints, by q (nq,)."""
+    found: SparseLevel = system.kept(("sparse level", "q", joints), lambda: _position_level(system, joints=joints))
+    return found
+
+
+def _position_level(system: System, *, joints: bool) -> SparseLevel:
     m = system.mechanics
     rows, names = ca.vertcat(m.phi, m.h), [*system.constraint_names[: system.count("position")], *system.invariants]
     if joints:
