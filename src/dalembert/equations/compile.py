@@ -41,7 +41,7 @@ from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.nonlinear_unknowns import split_unknowns
 from dalembert.equations.outputs import check_outputs, derive_outputs
 from dalembert.equations.probe import Probe, cancelling, probe_at_random
-from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, is_identity, solve_kinematics
+from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, is_identity, scaled_columns, solve_kinematics
 from dalembert.equations.system import System
 from dalembert.equations.wrenches import derive_wrenches
 from dalembert.errors import ModelError
@@ -312,7 +312,7 @@ def _power(
     inertial = (u * d.inertial).T
     terms = (
         ca.horzcat(kinematics.rate_terms(T), inertial),
-        ca.horzcat(ca.gradient(T, u), -d.M * ca.repmat(u.T, u.shape[0], 1)),
+        ca.horzcat(ca.gradient(T, u), -scaled_columns(d.M, u)),
     )
     if all(cancelling(probe, part).all() for part in terms):
         transport = ca.SX(*u.shape)
@@ -322,5 +322,5 @@ def _power(
     n = c.psi.shape[0]
     silent = not rows_by_unknown(rows) and c.gamma.shape[0] == 0
     if silent and n:  # A u - psi is zero for scleronomic constraints linear in u
-        silent = bool(cancelling(probe, ca.horzcat(c.A[:n, :] * ca.repmat(u.T, n, 1), -c.psi)).all())
+        silent = bool(cancelling(probe, ca.horzcat(scaled_columns(c.A[:n, :], u), -c.psi)).all())
     return power, transport, not (silent and power.nnz() == 0 and transport.nnz() == 0)
