@@ -135,7 +135,8 @@ def scaled_columns(matrix: ca.SX, factors: ca.SX) -> ca.SX:
     pattern = matrix.sparsity()
     if pattern.nnz() == 0:
         return matrix
-    return ca.SX(pattern, matrix.nz[:] * factors[pattern.get_col()])
+    values = ca.reshape(matrix.nz[:], pattern.nnz(), 1)  # CasADi gives a row of a row
+    return ca.SX(pattern, ca.densify(values * ca.densify(factors)[pattern.get_col()]))
 
 
 def is_identity(matrix: ca.SX) -> bool:
