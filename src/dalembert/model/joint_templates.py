@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
-from dalembert.model.instances import Template
+from dalembert.model.instances import Frame, Template
 from dalembert.model.markers import GROUND, Marker, mark
+from dalembert.model.quaternion import rotation_matrix
 from dalembert.model.statement import Attitude, Body, Vector
 
 PLAIN = frozenset({sp.S.Zero, sp.S.One, sp.S.NegativeOne})  # numbers that make a kind of their own
@@ -61,7 +62,7 @@ def fill_between(
         symbols = TemplateSymbols()
         ends = [symbols.marker(end, t).position for end in (i, j)]
         expressions = make(*ends, *map(symbols, numbers))  # before the symbols are all given
-        template = _BETWEEN[key] = Template(key, symbols.given, expressions)
+        template = _BETWEEN[key] = Template(key, symbols.given, expressions, symbols.frames)
     return template.fill([value for value in values if _kind(value) == VARIABLE])
 
 
@@ -105,14 +106,15 @@ def _state(key: Hashable, make: Rows, i: Marker, j: Marker, t: sp.Symbol) -> tup
     symbols = TemplateSymbols()
     rows = [row for row in make(symbols.marker(i, t), symbols.marker(j, t)) if row.expression != 0]
     expressions = [e for row in rows for e in (row.expression, *row.force, *row.torque)]
-    return Template(key, symbols.given, expressions), [row.unit for row in rows]
+    return Template(key, symbols.given, expressions, symbols.frames), [row.unit for row in rows]
 
 
 class TemplateSymbols:
-    """Symbols in the place of what varies, in the order in which they were `given`."""
+    """Symbols in the place of what varies, in the order in which they were `given`, and `frames` in terms of them."""
 
     def __init__(self) -> None:
         self.given: list[sp.Symbol] = []
+        self.frames: list[Frame] = []
 
     def __call__(self, value: sp.Expr) -> sp.Expr:
         """A number that makes a kind of its own as it is, a new symbol for anything else."""
@@ -126,8 +128,16 @@ class TemplateSymbols:
         body = marker.body
         if body is not GROUND:
             x, y, z = map(self, body.position or ())
-            rotation = tuple(map(self, body.rotation))
-            body = Body(f"body{len(self.given)}", (x, y, z), attitude=body.attitude, rotation=rotation)
+            attitude, rotation = body.attitude, tuple(map(self, body.rotation))
+            if attitude is Attitude.QUATERNION:
+                attitude, rotation = Attitude.MATRIX, self._frame((x, y, z), rotation)
+            body = Body(f"body{len(self.given)}", (x, y, z), attitude=attitude, rotation=rotation)
         px, py, pz = map(self, marker.place)
         ax, ay, az = ((self(axis[0]), self(axis[1]), self(axis[2])) for axis in marker.axes)
         return mark(body.name, body, (px, py, pz), (ax, ay, az), t)
+
+    def _frame(self, position: Vector, quaternion: tuple[sp.Expr, ...]) -> tuple[sp.Symbol, ...]:
+        """The symbols of the rotation matrix of one more frame."""
+        matrix = sp.symbols(f"r{len(self.frames)}_0:9")
+        self.frames.append(Frame(position, quaternion, matrix, tuple(rotation_matrix(quaternion))))
+        return self.frames[-1].matrix
