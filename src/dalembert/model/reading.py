@@ -11,6 +11,7 @@ import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
+from dalembert.model.instances import Instance
 from dalembert.model.quaternion import Quaternion
 from dalembert.model.statement import Attitude, Level, Vector
 from dalembert.model.time_symbols import is_dyadic, is_vector
@@ -42,6 +43,11 @@ def nodes(expression: sp.Basic) -> Iterator[sp.Basic]:
             yield node
 
 
+def content_key(expression: sp.Expr) -> Any:
+    """Equal for expressions that hold the same symbols: the arguments of an instance, else the identity."""
+    return expression.args if isinstance(expression, Instance) else id(expression)
+
+
 _LEVELS = tuple(Level)
 
 
@@ -57,6 +63,18 @@ def level_of(expression: sp.Expr, coordinates: Collection[sp.Expr], speeds: Coll
         elif base in speeds:
             order = max(order, count + 1)
     return None if order < 0 else _LEVELS[min(order, 2)]
+
+
+def levels_of(
+    expressions: Sequence[sp.Expr], coordinates: Collection[sp.Expr], speeds: Collection[sp.Expr]
+) -> list[Level | None]:
+    """The level of each of some expressions; rows of one joint hold the same symbols and are looked at once."""
+    found: dict[Any, Level | None] = {}
+    for expression in expressions:
+        key = content_key(expression)
+        if key not in found:
+            found[key] = level_of(expression, coordinates, speeds)
+    return [found[content_key(expression)] for expression in expressions]
 
 
 class Reader:
@@ -88,6 +106,10 @@ class Reader:
 
     def expression(self, value: Any, what: str) -> sp.Expr | None:
         """A SymPy expression, or None after a fault; an equation `Eq(a, b)` reads a - b."""
+        if isinstance(value, AppliedUndef | sp.Symbol | Instance):  # the arguments of an instance have been read
+            return value
+        if type(value) in (int, float) and math.isfinite(value):
+            return sp.sympify(value)
         if is_vector(value) or is_dyadic(value):
             need = f"a scalar, got the vector {value}; give its components, `.to_matrix(frame)`"
         elif isinstance(value, sp.FunctionClass):
