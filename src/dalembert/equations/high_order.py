@@ -12,7 +12,6 @@ second has none. s is part of the state: its start, the acceleration with which 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
@@ -26,7 +25,7 @@ from dalembert.model.vectors import derivative
 
 def with_lowered_constraints(statement: Statement) -> Statement:
     """The statement with constraints of third and higher order as pairs; those that cannot be so stay as stated."""
-    known = set[Any]()  # contents of order two at most
+    known = set[int]()  # contents of order two at most
     for constraint in statement.constraints:
         key = content_key(constraint.stated)
         if key not in known and _high(statement, constraint.stated):

@@ -50,7 +50,8 @@ class Template:
 
     def fill(self, arguments: Sequence[sp.Expr]) -> tuple[sp.Expr, ...]:
         """The expressions with arguments in the place of the symbols, in their order; numbers stay what they are."""
-        return tuple(e if e.is_Number else Instance(self, k, arguments) for k, e in enumerate(self.expressions))
+        shared = tuple(arguments)
+        return tuple(e if e.is_Number else Instance(self, k, shared) for k, e in enumerate(self.expressions))
 
 
 class Instance(sp.Expr):
@@ -63,7 +64,8 @@ class Instance(sp.Expr):
 
     def __new__(cls, template: Template, index: int, arguments: Sequence[sp.Expr]) -> Self:
         """An instance; nothing is written out."""
-        new = sp.Expr.__new__(cls, *arguments)
+        new = sp.Expr.__new__(cls)
+        new._args = tuple(arguments)  # noqa: SLF001 - as SymPy sets it, but the tuple itself: the rows of a joint share it
         new.template, new.index = template, index
         return new
 

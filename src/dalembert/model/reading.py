@@ -43,9 +43,9 @@ def nodes(expression: sp.Basic) -> Iterator[sp.Basic]:
             yield node
 
 
-def content_key(expression: sp.Expr) -> Any:
-    """Equal for expressions that hold the same symbols: the arguments of an instance, else the identity."""
-    return expression.args if isinstance(expression, Instance) else id(expression)
+def content_key(expression: sp.Expr) -> int:
+    """Equal for expressions that hold the same symbols, as the rows of a joint do; good as long as these live."""
+    return id(expression.args if isinstance(expression, Instance) else expression)
 
 
 _LEVELS = tuple(Level)
@@ -69,7 +69,7 @@ def levels_of(
     expressions: Sequence[sp.Expr], coordinates: Collection[sp.Expr], speeds: Collection[sp.Expr]
 ) -> list[Level | None]:
     """The level of each of some expressions; rows of one joint hold the same symbols and are looked at once."""
-    found: dict[Any, Level | None] = {}
+    found: dict[int, Level | None] = {}
     for expression in expressions:
         key = content_key(expression)
         if key not in found:
@@ -155,6 +155,11 @@ class Reader:
 
     def matrix(self, value: Any, what: str) -> sp.Matrix | None:
         """A SymPy matrix of expressions (a list of numbers is a column), or None after a fault."""
+        cells = self._cells(value, what)
+        return None if cells is None else sp.Matrix(cells)
+
+    def _cells(self, value: Any, what: str) -> list[list[sp.Expr]] | None:
+        """The rows of a matrix, or None after a fault."""
         rows = value.tolist() if isinstance(value, sp.MatrixBase) else listed(value)
         if rows is None:
             self.fault(f"{what} must be a matrix, got {_brief(value)}")
@@ -165,11 +170,10 @@ class Reader:
         if any(row is None for row in cells) or len({len(row) for row in cells if row is not None}) > 1:
             self.fault(f"{what} must be a matrix with rows of equal length, got {_brief(value)}")
             return None
-        read = [
+        return [
             [self.scalar(entry, f"{what} [{i}, {j}]") for j, entry in enumerate(row or ())]
             for i, row in enumerate(cells)
         ]
-        return sp.Matrix(read)
 
     def column(self, value: Any, what: str) -> sp.Matrix | None:
         """A SymPy column of expressions, or None after a fault."""
@@ -195,15 +199,17 @@ class Reader:
         if attitude is Attitude.ANGLE:
             self.fault(f"{label} must be one moment about z, because its rotation is an angle, got {_brief(value)}")
             return (sp.S.Zero,)
-        matrix = self.matrix(value, label)
-        if matrix is None:
+        cells = self._cells(value, label)
+        if cells is None:
             return ZERO * 3
-        if matrix.shape in ((3, 1), (1, 3)):
-            matrix = sp.diag(*matrix)
-        if matrix.shape != (3, 3):
-            self.fault(f"{label} must be three principal moments or a 3x3 matrix, got shape {matrix.shape}")
+        entries, shape = [entry for row in cells for entry in row], (len(cells), len(cells[0]) if cells else 0)
+        if shape in ((3, 1), (1, 3)):
+            x, y, z = entries
+            return (x, *ZERO, y, *ZERO, z)
+        if shape != (3, 3):
+            self.fault(f"{label} must be three principal moments or a 3x3 matrix, got shape {shape}")
             return ZERO * 3
-        return tuple(matrix)
+        return tuple(entries)
 
     def rotation(self, value: Any, what: str) -> tuple[Attitude, tuple[sp.Expr, ...]]:
         """How the attitude is stated, and its 1, 9 or 4 entries."""

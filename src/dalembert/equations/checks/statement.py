@@ -148,13 +148,16 @@ def _check_symbols(statement: Statement) -> list[str]:
     declared, unknowns = _declared(statement), set(statement.unknowns)
     multipliers = {sp.Symbol(constraint.name) for constraint in statement.constraints}
     sets: dict[tuple[int, bool, bool], frozenset[sp.Basic]] = {}  # made once each, as they may be large
-    found, fine = [], set[Any]()  # arguments of instances, the same for all rows of a joint: looked at once
+    found, fine = (
+        list[str](),
+        set[tuple[Any, int]](),
+    )  # arguments of instances, the same for all rows of a joint: looked at once
     for item in items(statement):
         key = item.order, item.unknowns, item.multipliers
         if key not in sets:
             more = [*(unknowns if item.unknowns else ()), *(multipliers if item.multipliers else ())]
             sets[key] = frozenset(declared[item.order].union(more))
-        parts = [(key, e.args) for e in item.expressions if isinstance(e, Instance)]
+        parts = [(key, content_key(e)) for e in item.expressions if isinstance(e, Instance)]
         if len(parts) == len(item.expressions) and fine.issuperset(parts):
             continue
         before = len(found)
@@ -265,7 +268,7 @@ def _check_constraints(statement: Statement) -> list[str]:
         (f"constraint `{c.name}`", [c.stated]) for c in statement.constraints if c.level is Level.POSITION
     ]
     places += [(f"position of `{p.name}`", p.position or ()) for p in (*statement.particles, *statement.bodies)]
-    known: dict[Any, list[str]] = {}
+    known: dict[int, list[str]] = {}
     return faults + [
         f"{label}: velocities would jump at the points of the linear table `{name}`; write kind='cubic'"
         for label, expressions in places
@@ -273,7 +276,7 @@ def _check_constraints(statement: Statement) -> list[str]:
     ]
 
 
-def _polylines(expression: sp.Expr, known: dict[Any, list[str]]) -> list[str]:
+def _polylines(expression: sp.Expr, known: dict[int, list[str]]) -> list[str]:
     """Names of the linear tables in an expression; what holds the same symbols is `known`."""
     if not expression.args or isinstance(expression, AppliedUndef):
         return []
