@@ -157,13 +157,14 @@ def _check_symbols(statement: Statement) -> list[str]:
         if key not in sets:
             more = [*(unknowns if item.unknowns else ()), *(multipliers if item.multipliers else ())]
             sets[key] = frozenset(declared[item.order].union(more))
-        parts = [(key, content_key(e)) for e in item.expressions if isinstance(e, Instance)]
-        if len(parts) == len(item.expressions) and fine.issuperset(parts):
+        varying = [e for e in item.expressions if not (e.is_Number or e in sets[key])]
+        parts = [(key, content_key(e)) for e in varying if isinstance(e, Instance)]
+        if len(parts) == len(varying) and fine.issuperset(parts):
             continue
         before = len(found)
         found += [
             f"{item.label} contains `{symbol}`, {_why_not(symbol, statement, item.order, declared[2])}"
-            for symbol in undeclared(item.expressions, sets[key])
+            for symbol in undeclared(varying, sets[key])
         ]
         if len(found) == before:
             fine.update(parts)
