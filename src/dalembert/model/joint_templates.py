@@ -9,9 +9,10 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from dalembert.model.instances import Frame, Template
-from dalembert.model.markers import GROUND, Marker, mark
+from dalembert.model.markers import GROUND, Marker, axes_of, mark
 from dalembert.model.quaternion import rotation_matrix
 from dalembert.model.statement import Attitude, Body, Vector
+from dalembert.model.vectors import ORIGIN, cross, derivative, plus, turned
 
 PLAIN = frozenset({sp.S.Zero, sp.S.One, sp.S.NegativeOne})  # numbers that make a kind of their own
 
@@ -64,6 +65,49 @@ def fill_between(
         expressions = make(*ends, *map(symbols, numbers))  # before the symbols are all given
         template = _BETWEEN[key] = Template(key, symbols.given, expressions, symbols.frames)
     return template.fill([value for value in values if _kind(value) == VARIABLE])
+
+
+def fill_moving(
+    kind: str, make: Between, i: Marker, j: Marker, numbers: Sequence[sp.Expr], t: sp.Symbol
+) -> tuple[sp.Expr, ...] | None:
+    """What `make` says of two positions, their two velocities and some `numbers`, as instances; None as above."""
+    rates = [_rates(end.body, t) for end in (i, j)]
+    if not _are_of_a_kind(i, j) or None in rates:
+        return None
+    values = [*_numbers(i), *(rates[0] or ()), *_numbers(j), *(rates[1] or ()), *numbers]
+    key = _key(kind, i, j, values)
+    template = _BETWEEN.get(key)
+    if template is None:
+        symbols = TemplateSymbols()
+        ends = []
+        for end, own in zip((i, j), rates, strict=True):
+            marker = symbols.marker(end, t)
+            ends.append((marker.position, _velocity(marker, [symbols(rate) for rate in own or ()])))
+        (start, v), (stop, w) = ends
+        expressions = make(start, stop, v, w, *map(symbols, numbers))
+        template = _BETWEEN[key] = Template(key, symbols.given, expressions, symbols.frames)
+    return template.fill([value for value in values if _kind(value) == VARIABLE])
+
+
+def _rates(body: Body, t: sp.Symbol) -> list[sp.Expr] | None:
+    """The rates of the place of a body, then of its angle or its angular velocity; None if these are not known."""
+    if body is GROUND:
+        return []
+    place = [derivative(c, t) if isinstance(c, AppliedUndef) else sp.S.Zero for c in body.position or ()]
+    if body.velocity is not None or (body.attitude is Attitude.QUATERNION and body.angular_velocity is None):
+        return None
+    if body.attitude is Attitude.QUATERNION:
+        return [*place, *(body.angular_velocity or ())]
+    return [*place, derivative(body.rotation[0], t)] if body.angular_velocity is None else None
+
+
+def _velocity(marker: Marker, rates: Sequence[sp.Expr]) -> Vector:
+    """The velocity of a marker on a body in symbols, with the rates of that body."""
+    if not rates:
+        return ORIGIN
+    x, y, z, *turning = rates
+    spin = turning if len(turning) == 3 else [sp.S.Zero, sp.S.Zero, turning[0]]  # about z it is the same in all axes
+    return plus((x, y, z), turned(axes_of(marker.body), cross((spin[0], spin[1], spin[2]), marker.place)))
 
 
 VARIABLE = "variable"
