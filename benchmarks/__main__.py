@@ -23,6 +23,7 @@ NAMES = (
     "compile_time",
     "from_sympy",
     "bodies",
+    "bodies_large",
     "import_time",
     "tables",
     "memory",

@@ -125,7 +125,7 @@ def test_equations_of_many_bodies_can_still_be_read():
 
 
 def sprung(n, *, planar):
-    """n bodies on springs to the one before; places, stiffnesses and lengths that differ, a parameter among them."""
+    """n bodies on springs, dampers and actuators to the one before; numbers that differ, a parameter among them."""
     model = da.Model("sprung")
     (c,) = model.parameters(c=30.0)
     last = model.marker(model.ground, [0.0, 0.1] if planar else [0.0, 0.1, 0.2])
@@ -134,15 +134,18 @@ def sprung(n, *, planar):
         near, far = ([-0.1, 0.02 * k], [0.1, 0.0]) if planar else ([-0.1, 0.02 * k, 0.0], [0.1, 0.0, 0.03 * k])
         end = model.marker(body, near)
         model.elements.spring(f"S{k}", last, end, stiffness=c + k, length=0.0 if k % 2 else 0.05)
+        model.elements.damper(f"D{k}", last, end, coefficient=c / (k + 1))
+        model.elements.actuator(f"A{k}", last, end, force=sp.sin(model.t) * body.position[0].diff() + k)
         last = model.marker(body, far)
     return model
 
 
 @pytest.mark.parametrize("planar", [True, False])
-def test_springs_of_many_bodies_are_those_that_would_be_written_out(monkeypatch, planar):
+def test_force_elements_of_many_bodies_are_those_that_would_be_written_out(monkeypatch, planar):
     n = instances.MANY + 3
     quick = sprung(n, planar=planar)
     assert isinstance(quick.statement.energies[-1].potential, Instance)
+    assert all(isinstance(force.vector[0], Instance) for force in quick.statement.forces[-4:])  # of D and A
     monkeypatch.setattr(elements, "MANY", 10**9)
     slow = sprung(n, planar=planar)
     assert not isinstance(slow.statement.energies[-1].potential, Instance)
@@ -155,4 +158,5 @@ def test_springs_of_many_bodies_are_those_that_would_be_written_out(monkeypatch,
         x = np.concatenate([x, np.zeros(kernels[0].n_in - len(x))])  # accelerations, where they are read
         found, expected = (kernel(x) for kernel in kernels)
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
-    assert sp.simplify(explicit(quick.statement.elements[-1].effort) - slow.statement.elements[-1].effort) == 0
+    efforts = (model.statement.elements[-3].effort for model in (quick, slow))
+    assert sp.simplify(explicit(next(efforts)) - next(efforts)) == 0

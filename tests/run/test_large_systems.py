@@ -121,3 +121,25 @@ def test_thousands_of_loops_keep_loops_and_energy(n):
     held = [f.worst for f in motion.certificate.findings if f.level in ("position", "velocity")]
     assert max(held) < 1e-10
     assert np.ptp(motion.energy) < motion.stats["steps"] * rtol * np.ptp(motion.evaluation.kinetic)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "planar"), [(1000, False), (10_000, True)])
+def test_thousands_of_bodies_on_joints_keep_joints_and_energy(n, planar):
+    """A chain falls from rest; its energy moves at most by steps * rtol of what is turned over."""
+    model, rtol = da.Model("chain"), 1e-6
+    rest = [0.0] if planar else [0.0, 0.0]
+    model.gravity([*rest, -9.81])
+    before = model.marker(model.ground, [0.0, *rest])
+    join = model.joints.revolute if planar else model.joints.spherical
+    for k in range(n):
+        body = model.body(f"B{k}", mass=1.0, inertia=1 / 12 if planar else [0.01, 1 / 12, 1 / 12])
+        join(f"J{k}", before, model.marker(body, [-0.5, *rest]))
+        before = model.marker(body, [0.5, *rest])
+    system = model.compile()
+    state = system.initial(guess={f"B{k}_x": k + 0.5 for k in range(n)})
+    motion = system.simulate(state, 0.1, t_eval=[0.0, 0.1], integrator=da.DOP853(rtol=rtol, atol=rtol))
+    assert motion.certificate.ok, motion.certificate
+    held = [f.worst for f in motion.certificate.findings if f.level in ("position", "velocity")]
+    assert max(held) < 1e-10
+    assert np.ptp(motion.energy) < motion.stats["steps"] * rtol * np.ptp(motion.evaluation.kinetic)

@@ -10,9 +10,10 @@ import dalembert as da
 from dalembert.native import plan as layout
 from dalembert.problems.n_four_bar import n_four_bar
 from dalembert.solve.dense import DENSE
-from dalembert.solve.elimination_order import SaddlePattern, analyse, lower_triangle
-from dalembert.solve.sparse import SPARSE, factor_sparse, judge_sparse, refine_sparse, solve_sparse
+from dalembert.solve.elimination_order import SaddlePattern, lower_triangle
+from dalembert.solve.sparse import SPARSE, factor_sparse, judge_sparse, solve_sparse
 from dalembert.solve.sparse_layout import SHIFT, lay_out_sparse
+from dalembert.solve.sparse_refinement import refine_sparse
 
 
 def laid_out(M, A, counts=None, *, soft=False):
@@ -121,7 +122,7 @@ def test_the_factor_of_a_chain_grows_with_its_length():
         i = np.arange(n - 1)
         M = lower_triangle(ca.Sparsity.triplet(n, n, (i + 1).tolist(), i.tolist()))
         A = ca.Sparsity.triplet(n - 1, n, [*i, *i], [*i, *(i + 1)])
-        return analyse(SaddlePattern.of(M, A)).work
+        return SaddlePattern.of(M, A).factors.work
 
     assert work(2000) < 2.1 * work(1000)
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from dalembert.analysis.measurements import label
 from dalembert.analysis.output_gradients import output_graph
-from dalembert.analysis.sensitivities import all_sensitivities
+from dalembert.analysis.sensitivities import all_sensitivities, check_passed
 from dalembert.analysis.sweep.reductions import Final
 from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
@@ -76,7 +76,7 @@ def gradient(
 ) -> Gradient:
     """Value and gradient of a cost; `System.gradient` describes the arguments.
 
-    Raises `DalembertError` if the motion does not reach its end.
+    Raises `DalembertError` if the motion does not reach its end, or meets a singular position.
     """
     terms = _terms(cost)
     for name in ("t_eval", "sensitivities"):
@@ -108,6 +108,8 @@ def _swept(
         return None
     motion = _finished(system.simulate(state, t_end, **{**options, "integrator": method}))
     check_crossed(motion)
+    if motion.passages:  # the steps over them are not those of the method
+        return None
     every = tuple(range(system.nc))
     if any(choice is None or tuple(sorted(choice.rows)) != every for _, choice in motion.facts.choices):
         return None
@@ -168,6 +170,7 @@ def _forward(
         nodes, weights = _quadrature(_finished(system.simulate(state, t_end, **options)))
     end = float(np.atleast_1d(t_end)[-1])
     motion = _finished(system.simulate(state, t_end, t_eval=np.append(nodes, end), sensitivities=to, **options), at=end)
+    check_passed(motion)
     value, slope = 0.0, np.zeros(len(to))
     for term in terms:
         values, slopes = np.asarray(motion[term.key]), all_sensitivities(motion, term.key)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.analysis.fit import given_of
-from dalembert.analysis.sensitivities import all_sensitivities
+from dalembert.analysis.sensitivities import all_sensitivities, check_passed
 from dalembert.equations.system import System
 from dalembert.errors import ArrayError, DalembertError, OptionError
 from dalembert.initial.start_derivatives import read_columns
@@ -49,6 +49,7 @@ class MotionFunction:
     def with_jacobian(self, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Outputs (nt, n) and their derivatives in the values, (nt, n, k)."""
         motion = self._motion(values, self.names)
+        check_passed(motion)
         slopes = np.concatenate([all_sensitivities(motion, key) for key in self.outputs], axis=1)
         return self._rows(motion, np.column_stack([motion[key] for key in self.outputs])), self._rows(motion, slopes)
 

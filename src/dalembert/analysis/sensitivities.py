@@ -36,6 +36,15 @@ def all_sensitivities(motion: Any, output: Any) -> np.ndarray:
     return np.concatenate([_of_segment(part, output, slice(None)) for part in motion.segments])
 
 
+def check_passed(motion: Any) -> None:
+    """Raise `DalembertError` if derivatives met a singular position on their way: they are not carried through it."""
+    lost = [passage for passage in motion.certificate.passages if not passage.passed]
+    if lost:
+        raise DalembertError(
+            f"`{motion.system.name}` has no derivatives after t = {lost[0].t:g}: {lost[0]}; end the motion before that"
+        )
+
+
 def _not_carried(motion: Any) -> DalembertError:
     return DalembertError(
         f"this motion of `{motion.system.name}` was simulated without sensitivities; write "

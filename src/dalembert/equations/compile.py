@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -41,7 +42,8 @@ from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.nonlinear_unknowns import split_unknowns
 from dalembert.equations.outputs import check_outputs, derive_outputs
 from dalembert.equations.probe import Probe, cancelling, probe_at_random
-from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, is_identity, solve_kinematics
+from dalembert.equations.rows_by_kind import rows_by_kind
+from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, is_identity, scaled_columns, solve_kinematics
 from dalembert.equations.system import System
 from dalembert.equations.wrenches import derive_wrenches
 from dalembert.errors import ModelError
@@ -250,21 +252,21 @@ def _constraints(
     """
     kinematics, low = derivation.kinematics, derivation.low
     invariants = [(name, low(e)) for name, e in statement.invariants]
-    kept: list[Constraint] = []
-    expressions: list[tuple[Level, ca.SX]] = []
     stated = [statement.constraints[k] for k in sorted_constraints(statement)]
-    lowered = ca.vertsplit(low.vector([constraint.stated for constraint in stated])) if stated else []
-    fixed = _constant(stated, lowered, kinematics, probe)
-    for constraint, e, still in zip(stated, lowered, fixed, strict=True):
-        if still:
-            invariants.append((constraint.name, e))
-        else:
-            kept.append(constraint)
-            expressions.append((constraint.level, e))
-    derived = derive_constraints(expressions, kinematics)
-    bent = ca.depends_on(derived.A, kinematics.symbols.ud) or any(constraint.law for constraint in kept)
-    rows = [Row(c.name, c.level.value, _law(statement, c, bent=bent), c.unit) for c in kept]
-    return [RowEntry(*held, row) for held, row in zip(expressions, rows, strict=True)], derived, invariants
+    kinds = rows_by_kind(stated, derivation, probe)
+    graphs = dict(zip(kinds.rows.tolist(), ca.vertsplit(kinds.phi), strict=True)) if kinds else {}
+    rest = [k for k in range(len(stated)) if k not in graphs]
+    graphs |= zip(rest, ca.vertsplit(low.vector([stated[k].stated for k in rest])) if rest else (), strict=True)
+    fixed = _constant([k for k in rest if stated[k].level is Level.POSITION], graphs, kinematics, probe)
+    invariants += [(stated[k].name, graphs[k]) for k in fixed]
+    kept = [k for k in range(len(stated)) if k not in fixed]
+    derived = derive_constraints([(stated[k].level, graphs[k]) for k in rest if k not in fixed], kinematics)
+    bent = ca.depends_on(derived.A, kinematics.symbols.ud) or any(stated[k].law for k in kept)
+    entries = [
+        RowEntry(c.level, graphs[k], Row(c.name, c.level.value, _law(statement, c, bent=bent), c.unit))
+        for k, c in ((k, stated[k]) for k in kept)
+    ]
+    return entries, kinds.join(derived, kept) if kinds else derived, invariants
 
 
 def _law(statement: Statement, constraint: Constraint, *, bent: bool) -> Law:
@@ -282,18 +284,12 @@ def _law(statement: Statement, constraint: Constraint, *, bent: bool) -> Law:
     return CurvedAcceleration(law) if bent and constraint.level is Level.ACCELERATION else law
 
 
-def _constant(stated: list[Constraint], lowered: list[ca.SX], kinematics: Kinematics, probe: Probe) -> list[bool]:
-    """Which are position constraints whose rate vanishes whatever the speeds are; all are looked at in one go."""
-    if not stated:
+def _constant(rows: list[int], graphs: Mapping[int, ca.SX], kinematics: Kinematics, probe: Probe) -> list[int]:
+    """Which of some position rows have a rate that vanishes whatever the speeds are; all are looked at in one go."""
+    if not rows:
         return []
-    column = ca.vertcat(*lowered)
-    positions = [k for k, constraint in enumerate(stated) if constraint.level is Level.POSITION]
-    found = [False] * len(stated)
-    if positions:
-        still = cancelling(probe, kinematics.rate_terms(column[positions]))
-        for k, value in zip(positions, still, strict=True):
-            found[k] = bool(value)
-    return found
+    still = cancelling(probe, kinematics.rate_terms(ca.vertcat(*[graphs[k] for k in rows])))
+    return [k for k, value in zip(rows, still, strict=True) if value]
 
 
 def _power(
@@ -312,7 +308,7 @@ def _power(
     inertial = (u * d.inertial).T
     terms = (
         ca.horzcat(kinematics.rate_terms(T), inertial),
-        ca.horzcat(ca.gradient(T, u), -d.M * ca.repmat(u.T, u.shape[0], 1)),
+        ca.horzcat(ca.gradient(T, u), -scaled_columns(d.M, u)),
     )
     if all(cancelling(probe, part).all() for part in terms):
         transport = ca.SX(*u.shape)
@@ -322,5 +318,5 @@ def _power(
     n = c.psi.shape[0]
     silent = not rows_by_unknown(rows) and c.gamma.shape[0] == 0
     if silent and n:  # A u - psi is zero for scleronomic constraints linear in u
-        silent = bool(cancelling(probe, ca.horzcat(c.A[:n, :] * ca.repmat(u.T, n, 1), -c.psi)).all())
+        silent = bool(cancelling(probe, ca.horzcat(scaled_columns(c.A[:n, :], u), -c.psi)).all())
     return power, transport, not (silent and power.nnz() == 0 and transport.nnz() == 0)

@@ -58,6 +58,7 @@ class Derivation:
         self.low: Lowering = kinematics.lowering(statement)
         self._attitudes: dict[int, tuple[ca.SX, Body]] = {}  # by identity; the body is kept alive beside it
         self._turning: dict[int, tuple[ca.SX, Body]] = {}  # angular velocities that follow from rotations, likewise
+        self._stated: dict[int, tuple[ca.SX, Body]] = {}  # those that were stated, likewise
         s = kinematics.symbols
         nu, ny = s.u.shape[0], s.y.shape[0]
         self.dynamics = Dynamics(
@@ -119,9 +120,11 @@ class Derivation:
 
     def angular_velocity(self, body: Body) -> ca.SX:
         """Angular velocity (3, 1) in body axes."""
-        if body.angular_velocity is not None:
-            return self.low.vector(body.angular_velocity)
-        return self.turning_rate(body)
+        if body.angular_velocity is None:
+            return self.turning_rate(body)
+        if id(body) not in self._stated:
+            self._stated[id(body)] = self.low.vector(body.angular_velocity), body
+        return self._stated[id(body)][0]
 
     def turning_rate(self, body: Body) -> ca.SX:
         """Angular velocity (3, 1) in body axes as it follows from the rotation."""

@@ -17,7 +17,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from dalembert.equations.massless import add_coordinates
-from dalembert.model.reading import level_of, nodes
+from dalembert.model.reading import content_key, level_of, nodes
 from dalembert.model.statement import Constraint, Level, Role, Statement
 from dalembert.model.time_symbols import function_of_time
 from dalembert.model.vectors import derivative
@@ -25,8 +25,13 @@ from dalembert.model.vectors import derivative
 
 def with_lowered_constraints(statement: Statement) -> Statement:
     """The statement with constraints of third and higher order as pairs; those that cannot be so stay as stated."""
+    known = set[int]()  # contents of order two at most
     for constraint in statement.constraints:
-        statement = _lowered(statement, constraint)
+        key = content_key(constraint.stated)
+        if key not in known and _high(statement, constraint.stated):
+            statement = _lowered(statement, constraint)
+        else:
+            known.add(key)
     return statement
 
 
@@ -56,7 +61,8 @@ def _high(statement: Statement, expression: sp.Expr) -> dict[AppliedUndef, int]:
     """Coordinates and speeds of which there are derivatives beyond accelerations, with the highest in each."""
     found: dict[AppliedUndef, int] = {}
     for node in nodes(expression):
-        if isinstance(node, sp.Derivative) and isinstance(node.expr, AppliedUndef):
+        beyond = isinstance(node, sp.Derivative) and node.derivative_count > 1  # else lists need not be searched
+        if beyond and isinstance(node.expr, AppliedUndef):
             least = 3 if node.expr in statement.coordinates else 2
             if node.expr in (*statement.coordinates, *statement.speeds) and node.derivative_count >= least:
                 found[node.expr] = max(found.get(node.expr, 0), int(node.derivative_count))

@@ -44,14 +44,14 @@ def _find_kinds(system: System) -> np.ndarray:
     aperiodic, present = np.zeros(nq, dtype=bool), np.zeros(nq, dtype=bool)
     for _ in range(2):
         x = np.concatenate([rng.uniform(-1.0, 1.0, 1 + nq + system.nu), system.parameter_defaults])
-        here, sizes = geometry.at(x)
-        moves = np.zeros((2, len(together), len(x)))
-        moves[:, :, 1 : 1 + nq] = together * np.array([MOVED, 2.0 * np.pi])[:, None, None]
+        here = geometry.at(x)
+        moved = np.zeros((len(together), len(x)))
+        moved[:, 1 : 1 + nq] = together
         change, turned = (
-            np.array([np.abs(geometry.at(x + move)[0] - here) for move in part]).reshape(len(together), len(here))
-            for part in moves
+            np.array([np.abs(geometry.at(x + way * move) - here) for move in moved]).reshape(len(together), len(here))
+            for way in (MOVED, 2.0 * np.pi)
         )
-        change, turned, least = change[colour, entry], turned[colour, entry], ROUND_OFF * sizes[entry]
+        change, turned, least = change[colour, entry], turned[colour, entry], ROUND_OFF * geometry.sizes(here)[entry]
         np.logical_or.at(present, coordinate, change > least)
         np.logical_or.at(aperiodic, coordinate, turned > PERIODIC * change + least)
     kinds = np.where(present, np.where(aperiodic, LENGTH, ANGLE), FREE)
@@ -75,17 +75,21 @@ class _Geometry:
         column = ca.densify(ca.vertcat(m.qdot, M.nz[:], nonzeros(A), m.phi, m.h, nonzeros(G)))
         return cls(column, ca.Function("geometry", [m.x], [column]), M.sparsity(), A.T.sparsity(), G.T.sparsity())
 
-    def at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The values at x, zero where undefined, and the sizes that rounding goes by."""
-        values = self.function(x).full().ravel()
+    def at(self, x: np.ndarray) -> np.ndarray:
+        """The values at x, zero where undefined."""
+        values = np.array(self.function(x).nonzeros())
         values[~np.isfinite(values)] = 0.0  # a place at random may be outside the domain of the model
+        return values
+
+    def sizes(self, values: np.ndarray) -> np.ndarray:
+        """The sizes that rounding of these values goes by."""
         counts = self.G.size1(), self.M.nnz(), self.A.nnz(), self.G.size2()
         qdot, M, A, phi, G = np.split(np.abs(values), np.cumsum(counts))
         i, j = np.array(self.M.row(), dtype=int), np.array(self.M.get_col(), dtype=int)
         root = np.sqrt(M[i == j])
         rows, levels = _largest(self.A, A), _largest(self.G, G)
         sizes = qdot, root[i] * root[j], rows[self.A.get_col()], np.maximum(phi, levels), levels[self.G.get_col()]
-        return values, np.concatenate(sizes)
+        return np.concatenate(sizes)
 
 
 def _largest(pattern: ca.Sparsity, values: np.ndarray) -> np.ndarray:

@@ -58,7 +58,8 @@ def derive_outputs(derivation: Derivation, mechanics: Mechanics) -> tuple[tuple[
 
 def check_outputs(statement: Statement, kept: Sequence[str]) -> list[str]:
     """Faults of outputs that contain the multiplier of a constraint that is not among those `kept`."""
-    gone = {sp.Symbol(c.name) for c in statement.constraints if c.name not in kept}
+    known = {*kept}
+    gone = {sp.Symbol(c.name) for c in statement.constraints if c.name not in known}
     return [
         f"output `{output.name}` contains the multiplier of `{symbol}`, but the coordinates keep this constraint by "
         "themselves, without a reaction; leave it out"

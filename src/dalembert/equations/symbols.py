@@ -91,8 +91,8 @@ class Kinematics:
 
     def rate_terms(self, expression: ca.SX) -> ca.SX:
         """The terms whose sum is `rate` of a column (n, 1): one by each coordinate, one by time, (n, nq + 1)."""
-        s, n = self.symbols, expression.shape[0]
-        by_coordinates = ca.jacobian(expression, s.q) * ca.repmat(self.qdot.T, n, 1)
+        s = self.symbols
+        by_coordinates = scaled_columns(ca.jacobian(expression, s.q), self.qdot)
         return ca.horzcat(by_coordinates, ca.jtimes(expression, s.t, ca.SX(1)))
 
     def total_rate(self, expression: ca.SX) -> ca.SX:
@@ -128,6 +128,15 @@ def solve_kinematics(equations: Sequence[ca.SX], s: Symbols) -> Kinematics:
     C = ca.jacobian(qdot, s.u)
     D = ca.substitute(qdot, s.u, ca.SX.zeros(s.u.shape))
     return Kinematics(s, qdot, C, ca.sparsify(D))
+
+
+def scaled_columns(matrix: ca.SX, factors: ca.SX) -> ca.SX:
+    """A matrix (m, n) with each column times its entry of `factors` (n, 1), nonzero by nonzero."""
+    pattern = matrix.sparsity()
+    if pattern.nnz() == 0:
+        return matrix
+    values = ca.reshape(matrix.nz[:], pattern.nnz(), 1)  # CasADi gives a row of a row
+    return ca.SX(pattern, ca.densify(values * ca.densify(factors)[pattern.get_col()]))
 
 
 def is_identity(matrix: ca.SX) -> bool:

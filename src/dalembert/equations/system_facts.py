@@ -132,7 +132,7 @@ class SystemFacts:
         """Whether matrices of all speeds and constraints are taken by their nonzeros wherever that is possible."""
         return self.nu + self.nc > LARGE
 
-    @property
+    @cached_property
     def constraint_names(self) -> tuple[str, ...]:
         """Names of the constraint rows, in the order of the multipliers."""
         return tuple(row.name for row in self.rows)

@@ -1,6 +1,7 @@
 """Equations of positions and of velocities of large systems, with the nonzeros of their gradients.
 
-Those of velocities are read from kernels that a run needs anyway: psi from the residuals, q' and A from the dynamics.
+They are read from kernels that a run needs anyway: those of positions from the geometry; of velocities, psi from the
+residuals, q' and A from the dynamics.
 """
 
 from __future__ import annotations
@@ -41,12 +42,18 @@ class SparseLevel:
 
 def position_level(system: System, *, joints: bool = False) -> SparseLevel:
     """phi and the invariants, and with `joints` the coordinates of joints, by q (nq,)."""
+    found: SparseLevel = system.kept(("sparse level", "q", joints), lambda: _position_level(system, joints=joints))
+    return found
+
+
+def _position_level(system: System, *, joints: bool) -> SparseLevel:
     m = system.mechanics
-    rows, names = ca.vertcat(m.phi, m.h), [*system.constraint_names[: system.count("position")], *system.invariants]
+    names = [*system.constraint_names[: system.count("position")], *system.invariants]
     if joints:
-        rows = ca.vertcat(rows, read_joints(system, joint_coordinates(system)))
-        names += joint_coordinates(system)
-    return _differentiated(system, f"positions, joints {joints}", rows, m.q, 1, names)
+        rows = ca.vertcat(m.phi, m.h, read_joints(system, joint_coordinates(system)))
+        return _differentiated(system, "positions, joints True", rows, m.q, 1, [*names, *joint_coordinates(system)])
+    found: SparseLevel = system.kept(("sparse level", "positions"), lambda: _geometric(system, names))
+    return found
 
 
 def velocity_level(system: System, *, joints: bool = False) -> SparseLevel:
@@ -90,6 +97,14 @@ def _differentiated(
 
     found: SparseLevel = system.kept(("sparse level", name), make)
     return found
+
+
+def _geometric(system: System, names: Sequence[str]) -> SparseLevel:
+    """phi and the invariants by q, as the kernel "geometry" has them before the nonzeros of C."""
+    kernel, pattern = system.kernel("geometry"), system.mechanics.position_gradients.T.sparsity()
+    end = len(names) + pattern.nnz()
+    starts, columns = np.array(pattern.colind()), np.array(pattern.row())
+    return SparseLevel(tuple(names), lambda x: kernel(x)[:end], 1, system.nq, starts, columns)
 
 
 def _collected(system: System, first: int, names: Sequence[str]) -> SparseLevel:

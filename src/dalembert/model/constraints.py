@@ -9,6 +9,7 @@ from typing import Any
 import sympy as sp
 
 from dalembert.model.declarations import Declarations
+from dalembert.model.instances import Instance
 from dalembert.model.names import Names
 from dalembert.model.reading import Reader, level_of, listed
 from dalembert.model.statement import Constraint, Level, Role, Statement
@@ -19,6 +20,7 @@ class ConstraintReader:
 
     def __init__(self, statement: Statement, read: Reader, names: Names, declare: Declarations) -> None:
         self._statement, self._read, self._names, self._known = statement, read, names, declare.known
+        self._recent: tuple[tuple[sp.Basic, ...] | None, Level] = None, Level.POSITION  # arguments and their level
 
     def constrain(
         self, expression: Any, name: str, servo: Any = None, unit: str | Sequence[str] = ""
@@ -66,6 +68,13 @@ class ConstraintReader:
             enforcing = None
         if read is None:
             return Constraint(name, sp.S.Zero, Level.POSITION, enforcing)
-        level = level_of(read, self._known["coordinate"], self._known["speed"]) or Level.POSITION
-        s.constraints.append(Constraint(name, read, level, enforcing, unit))
+        s.constraints.append(Constraint(name, read, self._level(read), enforcing, unit))
         return s.constraints[-1]
+
+    def _level(self, read: sp.Expr) -> Level:
+        """The level of what was read; the rows of a joint, which share their arguments, are looked at once."""
+        shared, level = self._recent
+        if shared is not read.args:
+            level = level_of(read, self._known["coordinate"], self._known["speed"]) or Level.POSITION
+            self._recent = read.args if isinstance(read, Instance) else None, level
+        return level

@@ -9,7 +9,7 @@ import sympy as sp
 
 from dalembert.guidance import no_attribute
 from dalembert.model.instances import MANY
-from dalembert.model.joint_templates import fill_between
+from dalembert.model.joint_templates import fill_between, fill_moving
 from dalembert.model.journal import said
 from dalembert.model.markers import (
     GROUND,
@@ -50,39 +50,45 @@ class Elements:
     ) -> Element:
         """A linear spring of free `length` between two points, as a potential energy."""
         k, free = self._scalar(stiffness, name), self._scalar(length, name)
-        start, end = marker_at(first, self._model.t), marker_at(second, self._model.t)
-        many, filled = len(self._model.statement.bodies) >= MANY, None
-        if many and start is not None and end is not None:
-            filled = fill_between("spring", _spring_between, start, end, [k, free], self._model.t)
-        if filled is None or start is None or end is None:
-            start, end, gap = self._gap(name, first, second)
-            place = start.position or ORIGIN
-            filled = tuple(_spring(place, gap, k, free))
+        ends = self._repeated(first, second)
+        filled = None if ends is None else fill_between("spring", _spring_between, *ends, [k, free], self._model.t)
+        if filled is None or ends is None:
+            i, j, gap = self._gap(name, first, second)
+            filled = tuple(_spring(i.position or ORIGIN, gap, k, free))
+            ends = i, j
         potential, effort, *drawn = filled
         self._model.energy(potential=potential)
-        points = tuple((drawn[n], drawn[n + 1], drawn[n + 2]) for n in range(0, len(drawn), 3))
-        self._model.statement.shapes.append(Line(name, points))
-        return self._add(Element(name, "spring", start, end, effort))
+        self._draw(name, drawn)
+        return self._add(Element(name, "spring", *ends, effort))
 
     @said("elements")
     def damper(self, name: str, first: Point, second: Point, *, coefficient: Expression) -> Element:
         """A linear damper along the line between two points: force = -coefficient * rate of their distance."""
-        i, j, gap = self._gap(name, first, second)
-        t = self._model.t
-        along = times(1 / sp.sqrt(dot(gap, gap)), gap)
-        effort = -self._scalar(coefficient, name) * dot(minus(velocity_of(j, t), velocity_of(i, t)), along)
-        self._push(first, second, times(effort, along))
-        self._model.statement.shapes.append(dashpot_of(name, i.position or ORIGIN, gap))
-        return self._add(Element(name, "damper", i, j, effort))
+        c, t = self._scalar(coefficient, name), self._model.t
+        ends = self._repeated(first, second)
+        filled = None if ends is None else fill_moving("damper", _damper_between, *ends, [c], t)
+        drawn = None if ends is None else fill_between("dashpot", _dashpot_between, *ends, [], t)
+        if filled is None or drawn is None or ends is None:
+            i, j, gap = self._gap(name, first, second)
+            filled = tuple(_damper(gap, minus(velocity_of(j, t), velocity_of(i, t)), c))
+            ends, drawn = (i, j), tuple(_dashpot(i.position or ORIGIN, gap))
+        effort, *forces = filled
+        self._draw(name, drawn)
+        return self._along("damper", name, (first, second), ends, effort, forces)
 
     @said("elements")
     def actuator(self, name: str, first: Point, second: Point, *, force: Expression) -> Element:
         """A force that pushes two points apart along their line; negative pulls them together. May be an unknown."""
-        i, j, gap = self._gap(name, first, second)
         effort = self._scalar(force, name)
-        self._push(first, second, times(effort / sp.sqrt(dot(gap, gap)), gap))
-        self._model.statement.shapes.append(Line(name, (i.position or ORIGIN, j.position or ORIGIN)))
-        return self._add(Element(name, "actuator", i, j, effort))
+        t, ends = self._model.t, self._repeated(first, second)
+        forces = None if ends is None else fill_between("actuator", _actuator_between, *ends, [effort], t)
+        drawn = None if ends is None else fill_between("stroke", _stroke_between, *ends, [], t)
+        if forces is None or drawn is None or ends is None:
+            i, j, gap = self._gap(name, first, second)
+            forces = _actuator(gap, effort)
+            ends, drawn = (i, j), (*(i.position or ORIGIN), *(j.position or ORIGIN))
+        self._draw(name, drawn)
+        return self._along("actuator", name, (first, second), ends, effort, forces)
 
     @said("elements")
     def torsion_spring(
@@ -166,10 +172,32 @@ class Elements:
         i, j = self._turning(name, first, second)
         return i, j, self._model.marker(i.body, [0, 0, 0], axis=axis).axis(2)
 
-    def _push(self, first: Any, second: Any, force: Vector) -> None:
-        for point, sign in ((first, -1), (second, 1)):
+    def _repeated(self, first: Any, second: Any) -> tuple[Marker, Marker] | None:
+        """Both ends of an element that may be an instance of its kind, being one of many; else None."""
+        if len(self._model.statement.bodies) < MANY:
+            return None
+        start, end = marker_at(first, self._model.t), marker_at(second, self._model.t)
+        return None if start is None or end is None else (start, end)
+
+    def _along(
+        self,
+        kind: str,
+        name: str,
+        points: tuple[Any, Any],
+        ends: tuple[Marker, Marker],
+        effort: sp.Expr,
+        forces: Sequence[sp.Expr],
+    ) -> Element:
+        """An element that exerts the first three of `forces` on its first point, the others on the second."""
+        for point, force in zip(points, (forces[:3], forces[3:]), strict=True):
             if isinstance(point, Point) and (point.body if isinstance(point, Marker) else point) is not GROUND:
-                self._model.force(list(times(sp.Integer(sign), force)), at=point)
+                self._model.force(list(force), at=point)
+        return self._add(Element(name, kind, *ends, effort))
+
+    def _draw(self, name: str, entries: Sequence[sp.Expr]) -> None:
+        """A line through points, given by the components of one after the other."""
+        points = tuple((entries[n], entries[n + 1], entries[n + 2]) for n in range(0, len(entries), 3))
+        self._model.statement.shapes.append(Line(name, points))
 
     def _twist(self, i: Marker, j: Marker, torque: Vector) -> None:
         for end, sign in ((i, -1), (j, 1)):
@@ -187,3 +215,40 @@ def _spring(start: Vector, gap: Vector, stiffness: sp.Expr, length: sp.Expr) -> 
 
 def _spring_between(start: Vector, end: Vector, stiffness: sp.Expr, length: sp.Expr) -> list[sp.Expr]:
     return _spring(start, minus(end, start), stiffness, length)
+
+
+def _damper(gap: Vector, rate: Vector, coefficient: sp.Expr) -> list[sp.Expr]:
+    """What a damper along `gap` exerts, its ends parting at the velocity `rate`, and the forces on both ends."""
+    along = times(1 / sp.sqrt(dot(gap, gap)), gap)
+    effort = -coefficient * dot(rate, along)
+    return [effort, *_opposite(times(effort, along))]
+
+
+def _damper_between(start: Vector, end: Vector, v: Vector, w: Vector, coefficient: sp.Expr) -> list[sp.Expr]:
+    return _damper(minus(end, start), minus(w, v), coefficient)
+
+
+def _dashpot(start: Vector, gap: Vector) -> list[sp.Expr]:
+    return [c for point in dashpot_of("", start, gap).points for c in point]
+
+
+def _dashpot_between(start: Vector, end: Vector) -> list[sp.Expr]:
+    return _dashpot(start, minus(end, start))
+
+
+def _actuator(gap: Vector, effort: sp.Expr) -> tuple[sp.Expr, ...]:
+    """The forces of an actuator along `gap` on both ends."""
+    return _opposite(times(effort / sp.sqrt(dot(gap, gap)), gap))
+
+
+def _actuator_between(start: Vector, end: Vector, effort: sp.Expr) -> tuple[sp.Expr, ...]:
+    return _actuator(minus(end, start), effort)
+
+
+def _stroke_between(start: Vector, end: Vector) -> tuple[sp.Expr, ...]:
+    return *start, *end
+
+
+def _opposite(force: Vector) -> tuple[sp.Expr, ...]:
+    """A force on the second of two points with that on the first before it."""
+    return (*times(sp.Integer(-1), force), *times(sp.Integer(1), force))

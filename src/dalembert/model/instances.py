@@ -9,6 +9,7 @@ the template.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import sympy as sp
@@ -16,15 +17,41 @@ import sympy as sp
 MANY = 16  # bodies from which on those that follow are instances
 
 
-class Template:
-    """Expressions in symbols; `label`, the text of the key, tells one template from another."""
+@dataclass(frozen=True)
+class Frame:
+    """A body of a template that turns by a quaternion: symbols of its position and of the quaternion.
 
-    def __init__(self, key: Hashable, symbols: Sequence[sp.Symbol], expressions: Sequence[sp.Expr]) -> None:
+    `matrix` are nine more symbols, its rotation matrix row by row; `entries` is what they are in terms of the four.
+    """
+
+    position: tuple[sp.Expr, ...]
+    quaternion: tuple[sp.Expr, ...]
+    matrix: tuple[sp.Symbol, ...]
+    entries: tuple[sp.Expr, ...]
+
+
+class Template:
+    """Expressions in symbols, and in those of the matrices of its `frames`; its `label` is the text of the key."""
+
+    def __init__(
+        self,
+        key: Hashable,
+        symbols: Sequence[sp.Symbol],
+        expressions: Sequence[sp.Expr],
+        frames: Sequence[Frame] = (),
+    ) -> None:
         self.label, self.symbols, self.expressions = str(key), tuple(symbols), tuple(expressions)
+        self.frames = tuple(frames)
+
+    @property
+    def rotations(self) -> dict[sp.Symbol, sp.Expr]:
+        """What the symbols of the matrices of all frames stand for, in terms of `symbols`."""
+        return {r: entry for frame in self.frames for r, entry in zip(frame.matrix, frame.entries, strict=True)}
 
     def fill(self, arguments: Sequence[sp.Expr]) -> tuple[sp.Expr, ...]:
         """The expressions with arguments in the place of the symbols, in their order; numbers stay what they are."""
-        return tuple(e if e.is_Number else Instance(self, k, arguments) for k, e in enumerate(self.expressions))
+        shared = tuple(arguments)
+        return tuple(e if e.is_Number else Instance(self, k, shared) for k, e in enumerate(self.expressions))
 
 
 class Instance(sp.Expr):
@@ -37,7 +64,8 @@ class Instance(sp.Expr):
 
     def __new__(cls, template: Template, index: int, arguments: Sequence[sp.Expr]) -> Self:
         """An instance; nothing is written out."""
-        new = sp.Expr.__new__(cls, *arguments)
+        new = sp.Expr.__new__(cls)
+        new._args = tuple(arguments)  # noqa: SLF001 - as SymPy sets it, but the tuple itself: the rows of a joint share it
         new.template, new.index = template, index
         return new
 
@@ -56,7 +84,7 @@ class Instance(sp.Expr):
     def explicit(self) -> sp.Expr:
         """The expression written out."""
         values = dict(zip(self.template.symbols, map(explicit, self.args), strict=True))
-        return self.template.expressions[self.index].xreplace(values)
+        return self.template.expressions[self.index].xreplace(self.template.rotations).xreplace(values)
 
     def doit(self, **_: Any) -> sp.Expr:
         """The expression written out, as SymPy calls it."""

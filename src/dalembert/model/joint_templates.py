@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
-from dalembert.model.instances import Template
-from dalembert.model.markers import GROUND, Marker, mark
+from dalembert.model.instances import Frame, Template
+from dalembert.model.markers import GROUND, Marker, axes_of, mark
+from dalembert.model.quaternion import rotation_matrix
 from dalembert.model.statement import Attitude, Body, Vector
+from dalembert.model.vectors import ORIGIN, cross, derivative, plus, turned
 
 PLAIN = frozenset({sp.S.Zero, sp.S.One, sp.S.NegativeOne})  # numbers that make a kind of their own
 
@@ -61,8 +63,51 @@ def fill_between(
         symbols = TemplateSymbols()
         ends = [symbols.marker(end, t).position for end in (i, j)]
         expressions = make(*ends, *map(symbols, numbers))  # before the symbols are all given
-        template = _BETWEEN[key] = Template(key, symbols.given, expressions)
+        template = _BETWEEN[key] = Template(key, symbols.given, expressions, symbols.frames)
     return template.fill([value for value in values if _kind(value) == VARIABLE])
+
+
+def fill_moving(
+    kind: str, make: Between, i: Marker, j: Marker, numbers: Sequence[sp.Expr], t: sp.Symbol
+) -> tuple[sp.Expr, ...] | None:
+    """What `make` says of two positions, their two velocities and some `numbers`, as instances; None as above."""
+    rates = [_rates(end.body, t) for end in (i, j)]
+    if not _are_of_a_kind(i, j) or None in rates:
+        return None
+    values = [*_numbers(i), *(rates[0] or ()), *_numbers(j), *(rates[1] or ()), *numbers]
+    key = _key(kind, i, j, values)
+    template = _BETWEEN.get(key)
+    if template is None:
+        symbols = TemplateSymbols()
+        ends = []
+        for end, own in zip((i, j), rates, strict=True):
+            marker = symbols.marker(end, t)
+            ends.append((marker.position, _velocity(marker, [symbols(rate) for rate in own or ()])))
+        (start, v), (stop, w) = ends
+        expressions = make(start, stop, v, w, *map(symbols, numbers))
+        template = _BETWEEN[key] = Template(key, symbols.given, expressions, symbols.frames)
+    return template.fill([value for value in values if _kind(value) == VARIABLE])
+
+
+def _rates(body: Body, t: sp.Symbol) -> list[sp.Expr] | None:
+    """The rates of the place of a body, then of its angle or its angular velocity; None if these are not known."""
+    if body is GROUND:
+        return []
+    place = [derivative(c, t) if isinstance(c, AppliedUndef) else sp.S.Zero for c in body.position or ()]
+    if body.velocity is not None or (body.attitude is Attitude.QUATERNION and body.angular_velocity is None):
+        return None
+    if body.attitude is Attitude.QUATERNION:
+        return [*place, *(body.angular_velocity or ())]
+    return [*place, derivative(body.rotation[0], t)] if body.angular_velocity is None else None
+
+
+def _velocity(marker: Marker, rates: Sequence[sp.Expr]) -> Vector:
+    """The velocity of a marker on a body in symbols, with the rates of that body."""
+    if not rates:
+        return ORIGIN
+    x, y, z, *turning = rates
+    spin = turning if len(turning) == 3 else [sp.S.Zero, sp.S.Zero, turning[0]]  # about z it is the same in all axes
+    return plus((x, y, z), turned(axes_of(marker.body), cross((spin[0], spin[1], spin[2]), marker.place)))
 
 
 VARIABLE = "variable"
@@ -105,14 +150,15 @@ def _state(key: Hashable, make: Rows, i: Marker, j: Marker, t: sp.Symbol) -> tup
     symbols = TemplateSymbols()
     rows = [row for row in make(symbols.marker(i, t), symbols.marker(j, t)) if row.expression != 0]
     expressions = [e for row in rows for e in (row.expression, *row.force, *row.torque)]
-    return Template(key, symbols.given, expressions), [row.unit for row in rows]
+    return Template(key, symbols.given, expressions, symbols.frames), [row.unit for row in rows]
 
 
 class TemplateSymbols:
-    """Symbols in the place of what varies, in the order in which they were `given`."""
+    """Symbols in the place of what varies, in the order in which they were `given`, and `frames` in terms of them."""
 
     def __init__(self) -> None:
         self.given: list[sp.Symbol] = []
+        self.frames: list[Frame] = []
 
     def __call__(self, value: sp.Expr) -> sp.Expr:
         """A number that makes a kind of its own as it is, a new symbol for anything else."""
@@ -126,8 +172,16 @@ class TemplateSymbols:
         body = marker.body
         if body is not GROUND:
             x, y, z = map(self, body.position or ())
-            rotation = tuple(map(self, body.rotation))
-            body = Body(f"body{len(self.given)}", (x, y, z), attitude=body.attitude, rotation=rotation)
+            attitude, rotation = body.attitude, tuple(map(self, body.rotation))
+            if attitude is Attitude.QUATERNION:
+                attitude, rotation = Attitude.MATRIX, self._frame((x, y, z), rotation)
+            body = Body(f"body{len(self.given)}", (x, y, z), attitude=attitude, rotation=rotation)
         px, py, pz = map(self, marker.place)
         ax, ay, az = ((self(axis[0]), self(axis[1]), self(axis[2])) for axis in marker.axes)
         return mark(body.name, body, (px, py, pz), (ax, ay, az), t)
+
+    def _frame(self, position: Vector, quaternion: tuple[sp.Expr, ...]) -> tuple[sp.Symbol, ...]:
+        """The symbols of the rotation matrix of one more frame."""
+        matrix = sp.symbols(f"r{len(self.frames)}_0:9")
+        self.frames.append(Frame(position, quaternion, matrix, tuple(rotation_matrix(quaternion))))
+        return self.frames[-1].matrix

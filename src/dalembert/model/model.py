@@ -14,7 +14,7 @@ from dalembert.listed import unlisted
 from dalembert.model.journal import said
 from dalembert.model.markers import GROUND, Marker, by_name
 from dalembert.model.model_symbols import Expression, ModelSymbols
-from dalembert.model.reading import level_of, listed
+from dalembert.model.reading import levels_of, listed
 from dalembert.model.shapes import links_of
 from dalembert.model.statement import (
     Body,
@@ -376,8 +376,10 @@ class Model(ModelSymbols):
         rates = [derivative(q, self.t) - u for q, u in zip(rest, new, strict=True)]
         coordinates, speeds = set(s.coordinates), {*s.speeds, *new}
         # Levels anew: a constraint may name a speed that was declared after it.
+        levels = levels_of([c.stated for c in s.constraints], coordinates, speeds)
         constraints = [
-            c if c.law else replace(c, level=level_of(c.stated, coordinates, speeds) or c.level) for c in s.constraints
+            c if c.law or level in (None, c.level) else replace(c, level=level)
+            for c, level in zip(s.constraints, levels, strict=True)
         ]
         return replace(
             s,

@@ -11,6 +11,7 @@ import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
+from dalembert.model.instances import Instance
 from dalembert.model.quaternion import Quaternion
 from dalembert.model.statement import Attitude, Level, Vector
 from dalembert.model.time_symbols import is_dyadic, is_vector
@@ -42,6 +43,11 @@ def nodes(expression: sp.Basic) -> Iterator[sp.Basic]:
             yield node
 
 
+def content_key(expression: sp.Expr) -> int:
+    """Equal for expressions that hold the same symbols, as the rows of a joint do; good as long as these live."""
+    return id(expression.args if isinstance(expression, Instance) else expression)
+
+
 _LEVELS = tuple(Level)
 
 
@@ -57,6 +63,18 @@ def level_of(expression: sp.Expr, coordinates: Collection[sp.Expr], speeds: Coll
         elif base in speeds:
             order = max(order, count + 1)
     return None if order < 0 else _LEVELS[min(order, 2)]
+
+
+def levels_of(
+    expressions: Sequence[sp.Expr], coordinates: Collection[sp.Expr], speeds: Collection[sp.Expr]
+) -> list[Level | None]:
+    """The level of each of some expressions; rows of one joint hold the same symbols and are looked at once."""
+    found: dict[int, Level | None] = {}
+    for expression in expressions:
+        key = content_key(expression)
+        if key not in found:
+            found[key] = level_of(expression, coordinates, speeds)
+    return [found[content_key(expression)] for expression in expressions]
 
 
 class Reader:
@@ -88,6 +106,10 @@ class Reader:
 
     def expression(self, value: Any, what: str) -> sp.Expr | None:
         """A SymPy expression, or None after a fault; an equation `Eq(a, b)` reads a - b."""
+        if isinstance(value, AppliedUndef | sp.Symbol | Instance):  # the arguments of an instance have been read
+            return value
+        if type(value) in (int, float) and math.isfinite(value):
+            return sp.sympify(value)
         if is_vector(value) or is_dyadic(value):
             need = f"a scalar, got the vector {value}; give its components, `.to_matrix(frame)`"
         elif isinstance(value, sp.FunctionClass):
@@ -133,6 +155,11 @@ class Reader:
 
     def matrix(self, value: Any, what: str) -> sp.Matrix | None:
         """A SymPy matrix of expressions (a list of numbers is a column), or None after a fault."""
+        cells = self._cells(value, what)
+        return None if cells is None else sp.Matrix(cells)
+
+    def _cells(self, value: Any, what: str) -> list[list[sp.Expr]] | None:
+        """The rows of a matrix, or None after a fault."""
         rows = value.tolist() if isinstance(value, sp.MatrixBase) else listed(value)
         if rows is None:
             self.fault(f"{what} must be a matrix, got {_brief(value)}")
@@ -143,11 +170,10 @@ class Reader:
         if any(row is None for row in cells) or len({len(row) for row in cells if row is not None}) > 1:
             self.fault(f"{what} must be a matrix with rows of equal length, got {_brief(value)}")
             return None
-        read = [
+        return [
             [self.scalar(entry, f"{what} [{i}, {j}]") for j, entry in enumerate(row or ())]
             for i, row in enumerate(cells)
         ]
-        return sp.Matrix(read)
 
     def column(self, value: Any, what: str) -> sp.Matrix | None:
         """A SymPy column of expressions, or None after a fault."""
@@ -173,15 +199,17 @@ class Reader:
         if attitude is Attitude.ANGLE:
             self.fault(f"{label} must be one moment about z, because its rotation is an angle, got {_brief(value)}")
             return (sp.S.Zero,)
-        matrix = self.matrix(value, label)
-        if matrix is None:
+        cells = self._cells(value, label)
+        if cells is None:
             return ZERO * 3
-        if matrix.shape in ((3, 1), (1, 3)):
-            matrix = sp.diag(*matrix)
-        if matrix.shape != (3, 3):
-            self.fault(f"{label} must be three principal moments or a 3x3 matrix, got shape {matrix.shape}")
+        entries, shape = [entry for row in cells for entry in row], (len(cells), len(cells[0]) if cells else 0)
+        if shape in ((3, 1), (1, 3)):
+            x, y, z = entries
+            return (x, *ZERO, y, *ZERO, z)
+        if shape != (3, 3):
+            self.fault(f"{label} must be three principal moments or a 3x3 matrix, got shape {shape}")
             return ZERO * 3
-        return tuple(matrix)
+        return tuple(entries)
 
     def rotation(self, value: Any, what: str) -> tuple[Attitude, tuple[sp.Expr, ...]]:
         """How the attitude is stated, and its 1, 9 or 4 entries."""

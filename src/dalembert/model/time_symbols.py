@@ -13,12 +13,13 @@ import sympy as sp
 from sympy.core.function import AppliedUndef, UndefinedFunction
 
 _VECTORS = "sympy.physics.vector"
+_TIME = sp.Symbol("t")
 
 
 def time_symbol() -> sp.Symbol:
     """The symbol of time: SymPy's, which a user may have exchanged."""
     vector = sys.modules.get(_VECTORS)
-    return sp.Symbol("t") if vector is None else vector.dynamicsymbols._t  # noqa: SLF001 - it has no other name
+    return _TIME if vector is None else vector.dynamicsymbols._t  # noqa: SLF001 - it has no other name
 
 
 class _OfTime(AppliedUndef):

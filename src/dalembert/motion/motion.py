@@ -220,11 +220,13 @@ class Motion(Recorded):
         large = self.system.is_large
         dependent = e.condition < (DEPENDENT_AMONG_MANY if large else DEPENDENT)
         # Where constraints are dependent for an instant, A u' = b is not determined; what counts is that positions and
-        # velocities hold there, and that is judged at every sample.
+        # velocities hold there, and that is judged at every sample. Nothing else judges rows of accelerations.
         judged = np.ones_like(dependent) if dependent.all() else ~dependent
+        kept = self.system.count("position") + self.system.count("velocity")
         sizes = {"acceleration": np.ones(self.system.nc), **row_sizes(self, self._scales)}
         findings = [
-            worst_of(level, name, self.t, np.where(judged, values, 0.0) if level == "acceleration" else values,
+            worst_of(level, name, self.t,
+                     np.where(judged, values, 0.0) if level == "acceleration" and k < kept else values,
                      getattr(allowed, level), float(sizes[level][k]))
             for level, columns in self.violation.items()
             for k, (name, values) in enumerate(columns.items())

@@ -23,6 +23,7 @@ from dalembert.run.sizing import lay_out_sizing
 from dalembert.run.solver_choice import is_sparse
 from dalembert.run.variations import Columns, correct_varied, sides_function, tangent_function
 from dalembert.solve.dense import DENSE
+from dalembert.solve.row_lengths import judge_lengths
 from dalembert.solve.solver import SaddleSolver
 from dalembert.solve.sparse import SPARSE
 from dalembert.solve.sparse_layout import lay_out_sparse
@@ -110,6 +111,8 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Colum
     plan.feedback = (leave if feedback is None else feed_back).address
     metric = SPARSE if sparse else DENSE
     _solve_by(plan, metric if system.ideal else UNSYMMETRIC, metric)
+    if not sparse and _may_vanish(system):
+        plan.judge = judge_lengths.address
     if isinstance(formulation, Eliminating):
         correct = _eliminate(system, formulation, work)
     if columns:
@@ -129,6 +132,17 @@ def _solve_by(plan: Plan, solver: SaddleSolver, metric: SaddleSolver) -> None:
     plan.row_residual = products.row_residual.address
 
 
+def _may_vanish(system: System) -> bool:
+    """Whether the gradient of a position or velocity constraint has no constant entry: it may vanish somewhere."""
+    A = system.mechanics.A[: system.count("position") + system.count("velocity"), :]
+    constant = {row for row, entry in zip(A.sparsity().row(), A.nonzeros(), strict=True) if _is_number(entry)}
+    return len(constant) < A.shape[0]
+
+
+def _is_number(entry: Any) -> bool:
+    return bool(entry.is_constant()) and float(entry) != 0.0
+
+
 def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:
     """Have native code solve by Newton's method where laws or the formulation ask for it."""
     form = formulation.iteration(system) if isinstance(formulation, Iterating) else None
@@ -143,8 +157,9 @@ def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:
     kernel = system.derived_kernel(f"iteration {type(formulation).__name__}", form.function)
     plan, n = work.plan, form.w.shape[0]
     plan.iteration, plan.unknowns = kernel.address, n
-    sizes = {"in": kernel.n_in, "out": kernel.n_out, "matrix": n * n, "scale": 2 * n, "step": n}
+    sizes = {"in": kernel.n_in, "out": kernel.n_out, "matrix": n * n, "scale": 2 * n, "step": n, "start": n}
     work.reserve(plan, {f"iteration_{name}": size for name, size in sizes.items()}, {"iteration_order": n})
+    work.mem[plan.iteration_start : plan.iteration_start + n] = form.start
 
 
 def _eliminate(system: System, formulation: Eliminating, work: Workspace) -> Any:

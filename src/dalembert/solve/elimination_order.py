@@ -1,17 +1,22 @@
 """Symbolic L D L^T of a sparse saddle matrix [M A^T; A -E]: the order of elimination and where L has entries, once.
 
-Each constraint is put behind one of the speeds it restrains, found by a maximum matching, and the pairs are ordered by
+Speeds that M does not couple come first, in closed form (`schur_pattern`), if that takes less work. Of the others, each
+constraint is put behind one of the speeds it restrains, found by a maximum matching, and the pairs are ordered by
 approximate minimum degree. Taken first, a constraint would have its regularisation alone as pivot, 1e-8 of the size of
 the rest; taken after its speed, its pivot is as large as its row, except where the row turns away from that speed.
 """
 
 from __future__ import annotations
 
+import math
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
 import casadi as ca
 import numpy as np
+
+from dalembert.solve.schur_pattern import SchurPattern, schur_pattern, uncoupled
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +57,16 @@ class SaddlePattern:
 
     @cached_property
     def factors(self) -> SymbolicFactors:
-        """The symbolic factors, found when first asked for."""
-        return analyse(self)
+        """The symbolic factors that take the least work, found when first asked for."""
+        free = uncoupled(self.nu, self.mass_rows, self.mass_columns, self.columns)
+        if not (free.any() and self.nc):
+            return self.whole_factors
+        return min(analyse(self, free), self.whole_factors, key=lambda factors: factors.work + factors.solve_work)
+
+    @cached_property
+    def whole_factors(self) -> SymbolicFactors:
+        """The symbolic factors with no speed eliminated in closed form, as a mass matrix that is singular needs it."""
+        return analyse(self, np.zeros(self.nu, dtype=bool))
 
     def first(self, count: int) -> SaddlePattern:
         """The same M with the first `count` constraints."""
@@ -72,11 +85,13 @@ def lower_triangle(M: ca.Sparsity) -> ca.Sparsity:
 class SymbolicFactors:
     """Where everything is. Position k of the elimination is unknown `order[k]`, speeds before constraints.
 
-    Above the diagonal, column k of the permuted matrix has rows `upper_rows[upper_starts[k] : upper_starts[k + 1]]`,
-    which come from nonzeros `upper_sources`: those of M, then those of A. Row k of L has columns `row_columns` in
-    ascending order, each with the place of the entry in L; L itself is stored by columns, rows ascending.
+    Unknowns that are not in `order` are the speeds of `schur`. Above the diagonal, column k of the permuted matrix has
+    rows `upper_rows[upper_starts[k] : upper_starts[k + 1]]`, which come from nonzeros `upper_sources`: those of M, then
+    those of A, then those of S. Row k of L has columns `row_columns` in ascending order, each with the place of the
+    entry in L; L itself is stored by columns, rows ascending.
     """
 
+    schur: SchurPattern
     order: np.ndarray
     upper_starts: np.ndarray
     upper_rows: np.ndarray
@@ -91,30 +106,74 @@ class SymbolicFactors:
     def work(self) -> int:
         """Multiplications of the factorisation."""
         counts = np.diff(self.column_starts)
-        return int((counts * (counts + 3) // 2).sum())
+        return int((counts * (counts + 3) // 2).sum()) + self.schur.work
+
+    @property
+    def height(self) -> int:
+        """Of the elimination tree: how many unknowns have to wait for each other."""
+        levels = [0] * len(self.order)
+        starts, rows = self.column_starts.tolist(), self.entry_rows.tolist()
+        for k, start in enumerate(starts[:-1]):
+            if start < starts[k + 1]:
+                parent = rows[start]
+                levels[parent] = max(levels[parent], levels[k] + 1)
+        return max(levels, default=0) + 1
+
+    @property
+    def solve_work(self) -> int:
+        """Multiplications of the solves that usually go with a factorisation: three, there and back."""
+        return 6 * len(self.entry_rows)
 
 
-def analyse(pattern: SaddlePattern) -> SymbolicFactors:
-    """The factors of a saddle matrix of this pattern."""
-    order = _order(pattern)
+def analyse(pattern: SaddlePattern, free: np.ndarray) -> SymbolicFactors:
+    """The factors of a saddle matrix of this pattern, the speeds `free` (nu,) eliminated in closed form.
+
+    A chain can be eliminated from either end; minimum degree sees no difference, but the pairs fill in differently.
+    """
+    schur = schur_pattern(free, pattern.nc, pattern.rows, pattern.columns)
+    nodes = _order(pattern, schur)
+    found = _factors(pattern, schur, nodes, math.inf)
+    if 2 * found.height > len(found.order):
+        with suppress(_FilledError):
+            return _factors(pattern, schur, nodes[::-1], len(found.entry_rows) - 1)
+    return found
+
+
+class _FilledError(Exception):
+    """The factors have more entries than allowed."""
+
+
+def _factors(pattern: SaddlePattern, schur: SchurPattern, nodes: np.ndarray, most: float) -> SymbolicFactors:
+    """The factors if unknowns are eliminated in the order of `nodes` (n, 2): a speed or constraint, and what follows.
+
+    -1 stands for nothing. Raises `_FilledError` if L has more than `most` entries.
+    """
+    nu, nc, order = pattern.nu, pattern.nc, nodes[nodes >= 0]
     n = len(order)
-    position = np.empty(n, dtype=np.int64)
+    position = np.full(nu + nc, -1, dtype=np.int64)
     position[order] = np.arange(n)
     off = np.flatnonzero(pattern.mass_rows != pattern.mass_columns)
-    i = np.concatenate([position[pattern.mass_rows[off]], position[pattern.nu + pattern.rows]])
-    j = np.concatenate([position[pattern.mass_columns[off]], position[pattern.columns]])
-    source = np.concatenate([off, len(pattern.mass_rows) + np.arange(len(pattern.columns))])
+    across = np.flatnonzero(~schur.free[pattern.columns])
+    i = np.concatenate(
+        [position[pattern.mass_rows[off]], position[nu + pattern.rows[across]], position[nu + schur.rows[nc:]]]
+    )
+    j = np.concatenate(
+        [position[pattern.mass_columns[off]], position[pattern.columns[across]], position[nu + schur.columns[nc:]]]
+    )
+    behind = len(pattern.mass_rows) + np.concatenate([across, len(pattern.columns) + np.arange(nc, len(schur.rows))])
+    source = np.concatenate([off, behind])
     low, high = np.minimum(i, j), np.maximum(i, j)
     by_column = np.lexsort((low, high))
     upper_starts = np.concatenate([[0], np.cumsum(np.bincount(high, minlength=n))])
     upper_rows = low[by_column]
-    row_starts, row_columns = _rows_of_factor(n, upper_starts.tolist(), upper_rows.tolist())
+    row_starts, row_columns = _rows_of_factor(n, upper_starts.tolist(), upper_rows.tolist(), most)
     # By columns, rows ascending: a stable sort of the entries, which come row by row.
     rows = np.repeat(np.arange(n), np.diff(row_starts))
     stored = np.argsort(row_columns, kind="stable")
     places = np.empty(len(stored), dtype=np.int64)
     places[stored] = np.arange(len(stored))
     return SymbolicFactors(
+        schur=schur,
         order=order,
         upper_starts=upper_starts,
         upper_rows=upper_rows,
@@ -127,14 +186,16 @@ def analyse(pattern: SaddlePattern) -> SymbolicFactors:
     )
 
 
-def _order(pattern: SaddlePattern) -> np.ndarray:
-    """Unknowns in the order of their elimination."""
+def _order(pattern: SaddlePattern, schur: SchurPattern) -> np.ndarray:
+    """Unknowns other than the speeds of `schur` in the order of their elimination: nodes (n, 2), see `_factors`."""
     nu, nc = pattern.nu, pattern.nc
-    partner = _partners(pattern)
+    across = ~schur.free[pattern.columns]
+    rows, columns = pattern.rows[across], pattern.columns[across]
+    partner = _partners(rows, columns, nc, nu)
     node = np.concatenate([np.arange(nu), np.where(partner < 0, nu + np.arange(nc), partner)])
-    one = np.concatenate([node[pattern.mass_rows], node[nu + pattern.rows]])
-    other = np.concatenate([node[pattern.mass_columns], node[pattern.columns]])
-    n = nu + nc  # constraints that have a partner are nodes without neighbours
+    one = np.concatenate([node[pattern.mass_rows], node[nu + rows], node[nu + schur.rows]])
+    other = np.concatenate([node[pattern.mass_columns], node[columns], node[nu + schur.columns]])
+    n = nu + nc  # constraints that have a partner, and speeds in closed form, are nodes without neighbours
     pairs = np.unique(np.concatenate([one * n + other, other * n + one, np.arange(n) * (n + 1)]))
     columns, rows = np.divmod(pairs, n)
     starts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=n))])
@@ -142,22 +203,22 @@ def _order(pattern: SaddlePattern) -> np.ndarray:
     behind = np.full(n, -1, dtype=np.int64)
     behind[partner[partner >= 0]] = nu + np.flatnonzero(partner >= 0)
     alone = found[(found < nu) | (partner[np.maximum(found - nu, 0)] < 0)] if nc else found
-    both = np.stack([alone, behind[alone]], axis=1).ravel()
-    return both[both >= 0]
+    alone = alone[(alone >= nu) | ~np.append(schur.free, np.zeros(nc, dtype=bool))[alone]]
+    return np.stack([alone, behind[alone]], axis=1)
 
 
-def _partners(pattern: SaddlePattern) -> np.ndarray:
-    """A speed for each constraint, each speed for at most one; -1 where none is left."""
+def _partners(rows: np.ndarray, columns: np.ndarray, nc: int, nu: int) -> np.ndarray:
+    """A speed for each constraint, each speed for at most one, for nonzeros of A; -1 (nc,) where none is left."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    if not len(pattern.columns):
-        return np.full(pattern.nc, -1, dtype=np.int64)
-    A = csr_matrix((np.ones(len(pattern.columns)), pattern.columns, pattern.starts), shape=(pattern.nc, pattern.nu))
+    if not len(columns):
+        return np.full(nc, -1, dtype=np.int64)
+    A = csr_matrix((np.ones(len(columns)), (rows, columns)), shape=(nc, nu))
     return np.asarray(maximum_bipartite_matching(A, perm_type="column"), dtype=np.int64)
 
 
-def _rows_of_factor(n: int, starts: list[int], rows: list[int]) -> tuple[np.ndarray, np.ndarray]:
+def _rows_of_factor(n: int, starts: list[int], rows: list[int], most: float) -> tuple[np.ndarray, np.ndarray]:
     """Starts (n + 1,) and columns of the rows of L, ascending, by walks up the elimination tree (Davis 2006, 4.1)."""
     parent, seen = [-1] * n, [-1] * n
     row_starts, columns = [0], list[int]()
@@ -175,4 +236,6 @@ def _rows_of_factor(n: int, starts: list[int], rows: list[int]) -> tuple[np.ndar
         found.sort()
         columns += found
         row_starts.append(len(columns))
+        if len(columns) > most:
+            raise _FilledError
     return np.array(row_starts, dtype=np.int64), np.array(columns, dtype=np.int64)

@@ -9,6 +9,7 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8, move, u8
 from dalembert.native.types import Places
 from dalembert.solve.rows import FUSED
+from dalembert.solve.schur import add_columns, subtract_rows
 from dalembert.solve.solver import Products
 from dalembert.solve.sparse_layout import matrices_at
 
@@ -16,13 +17,13 @@ from dalembert.solve.sparse_layout import matrices_at
 @jit(f8(Plan, Floats, i8))
 def leave_remainder(plan, mem, rows):
     """f - M u' + A^T la and b - A u' for (u', la) in plan.rhs, left in plan.remainder; the square of their length."""
-    nu, r, at = plan.nu, plan.remainder, matrices_at(plan.pattern)
+    at, places = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints)
+    nu, r, x, ends, A = plan.nu, plan.remainder, plan.rhs, at.starts + 1, plan.jacobian
     move(mem, r, mem, plan.force, nu)
     move(mem, r + nu, mem, plan.bias, rows)
-    subtract_products(
-        mem, places_at(plan.ints, plan.n_ints), nu, rows, at.n_mass, plan.mass, at.mass_rows, at.mass_columns,
-        at.starts + 1, at.columns, plan.jacobian, plan.rhs, r, 0,
-    )  # fmt: skip
+    subtract_mass(mem, places, at.n_mass, plan.mass, at.mass_rows, at.mass_columns, x, r)
+    add_columns(mem, places, rows, ends, at.columns, A, x + nu, r, 0)
+    subtract_rows(mem, places, rows, ends, at.columns, A, x, r + nu, 0)
     total = 0.0
     for i in range(nu):
         total += mem[r + i] * mem[r + i] * mem[at.light + i]
@@ -31,35 +32,36 @@ def leave_remainder(plan, mem, rows):
     return total
 
 
-@jit(i8(Floats, Places, u8, u8, u8, u8, u8, u8, u8, u8, u8, u8, u8, u8), fastmath=FUSED)
-def subtract_products(mem, places, nu, rows, n_mass, M, mass_rows, mass_columns, ends, columns, A, x, r, zero):
-    """r -= (M u' - A^T la, A u') for x = (u', la); nonzeros of M below the diagonal at M, of A at A."""
+@jit(i8(Floats, Places, u8, u8, u8, u8, u8, u8), fastmath=FUSED)
+def subtract_mass(mem, places, n_mass, M, rows, columns, x, r):
+    """r -= M x; nonzeros of M on and below the diagonal at M."""
     for p in range(n_mass):
-        i, j, value = places[mass_rows + p], places[mass_columns + p], mem[M + p]
+        i, j, value = places[rows + p], places[columns + p], mem[M + p]
         mem[r + i] -= value * mem[x + j]
         if i != j:
             mem[r + j] -= value * mem[x + i]
-    start = zero
-    for k in range(rows):
-        total, stop, la = 0.0, places[ends + k], mem[x + nu + k]
-        for p in range(start, stop):
-            j, a = places[columns + p], mem[A + p]
-            total += a * mem[x + j]
-            mem[r + j] += a * la
-        mem[r + nu + k] -= total
-        start = stop
     return 0
 
 
 @jit(f8(Plan, Floats))
 def sparse_power(plan, mem):
     """u . A^T la at the speeds in x and the multipliers found."""
-    at, places, power = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints), 0.0
-    for k in range(plan.nc):
-        rate = 0.0
-        for p in range(places[at.starts + k], places[at.starts + k + 1]):
-            rate += mem[plan.jacobian + p] * mem[plan.xu + places[at.columns + p]]
-        power += mem[plan.multiplier + k] * rate
+    at, places = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints)
+    return _weighted_rates(
+        mem, places, plan.nc, at.starts + 1, at.columns, plan.jacobian, plan.xu, plan.multiplier, 0
+    )  # fmt: skip
+
+
+@jit(f8(Floats, Places, u8, u8, u8, u8, u8, u8, u8), fastmath=FUSED)
+def _weighted_rates(mem, places, rows, ends, columns, A, u, la, zero):
+    """The sum of la_k (A u)_k."""
+    power, start = 0.0, zero
+    for k in range(rows):
+        rate, stop = 0.0, places[ends + k]
+        for p in range(start, stop):
+            rate += mem[A + p] * mem[u + places[columns + p]]
+        power += mem[la + k] * rate
+        start = stop
     return power
 
 

@@ -7,8 +7,9 @@ import numpy as np
 
 from dalembert.native.plan import lay_out
 from dalembert.solve.elimination_order import SaddlePattern
-from dalembert.solve.sparse import factor_sparse, refine_sparse, solve_sparse
+from dalembert.solve.sparse import factor_sparse, solve_sparse
 from dalembert.solve.sparse_layout import SHIFT, lay_out_sparse
+from dalembert.solve.sparse_refinement import refine_sparse
 
 
 class SparseSaddle:

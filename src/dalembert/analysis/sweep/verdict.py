@@ -28,6 +28,6 @@ def _holds(motion: Motion) -> bool:
     ):  # fmt: skip
         if values.size and not (values.max() <= most and values.min() >= -most):
             return False
-    if motion.verification is not None:
+    if motion.verification is not None or not all(passage.passed for passage in motion.passages):
         return False
     return energy_finding("", motion.t, (e.kinetic, e.potential, motion.work), motion.energy_balance, allowed.energy).ok

@@ -23,8 +23,20 @@ def check_derivation(
         *_check_matrices(derivation, probe),
         *_check_dynamics(derivation, probe),
         *_check_rows(constraints, rows, probe),
+        *_check_servos(derivation.statement, rows),
         *_check_inertias(derivation, probe),
         *_check_velocities(derivation, constraints, probe),
+    ]
+
+
+def _check_servos(statement: Statement, rows: tuple[Row, ...]) -> list[str]:
+    """Unknowns whose constraint restrains nothing."""
+    kept = {row.name for row in rows}
+    return [
+        f"unknown `{c.servo}` is not determined: constraint `{c.name}` does not depend on how the system moves; give "
+        "it a constraint that does, or leave both out"
+        for c in statement.constraints
+        if c.servo is not None and c.name not in kept
     ]
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import casadi as ca
 import sympy as sp
+from sympy.core.function import AppliedUndef
 
 from dalembert.equations.lowering.lower import Lowering, LoweringError, undeclared
 from dalembert.equations.massless import check_massless
-from dalembert.model.reading import level_of, nodes
+from dalembert.model.instances import Instance
+from dalembert.model.reading import content_key, levels_of, nodes
 from dalembert.model.shapes import Link
 from dalembert.model.statement import Body, Level, Particle, Point, Statement
 from dalembert.model.tables import Table
@@ -146,16 +148,26 @@ def _check_symbols(statement: Statement) -> list[str]:
     declared, unknowns = _declared(statement), set(statement.unknowns)
     multipliers = {sp.Symbol(constraint.name) for constraint in statement.constraints}
     sets: dict[tuple[int, bool, bool], frozenset[sp.Basic]] = {}  # made once each, as they may be large
-    found = []
+    found, fine = (
+        list[str](),
+        set[tuple[Any, int]](),
+    )  # arguments of instances, the same for all rows of a joint: looked at once
     for item in items(statement):
         key = item.order, item.unknowns, item.multipliers
         if key not in sets:
             more = [*(unknowns if item.unknowns else ()), *(multipliers if item.multipliers else ())]
             sets[key] = frozenset(declared[item.order].union(more))
+        varying = [e for e in item.expressions if not (e.is_Number or e in sets[key])]
+        parts = [(key, content_key(e)) for e in varying if isinstance(e, Instance)]
+        if len(parts) == len(varying) and fine.issuperset(parts):
+            continue
+        before = len(found)
         found += [
             f"{item.label} contains `{symbol}`, {_why_not(symbol, statement, item, declared[2])}"
-            for symbol in undeclared(item.expressions, sets[key])
+            for symbol in undeclared(varying, sets[key])
         ]
+        if len(found) == before:
+            fine.update(parts)
     return found
 
 
@@ -255,27 +267,33 @@ def _check_inertia(statement: Statement) -> list[str]:
 
 def _check_constraints(statement: Statement) -> list[str]:
     coordinates, speeds = {*statement.coordinates}, {*statement.speeds}
+    levels = levels_of([c.stated for c in statement.constraints], coordinates, speeds)
     faults = [
         f"constraint `{c.name}` contains no coordinate or speed: {c.expression} = 0"
-        for c in statement.constraints
-        if not c.law and level_of(c.stated, coordinates, speeds) is None
+        for c, level in zip(statement.constraints, levels, strict=True)
+        if not c.law and level is None
     ]
     places: list[tuple[str, Sequence[sp.Expr]]] = [
         (f"constraint `{c.name}`", [c.stated]) for c in statement.constraints if c.level is Level.POSITION
     ]
     places += [(f"position of `{p.name}`", p.position or ()) for p in (*statement.particles, *statement.bodies)]
+    known: dict[int, list[str]] = {}
     return faults + [
         f"{label}: velocities would jump at the points of the linear table `{name}`; write kind='cubic'"
         for label, expressions in places
-        for name in sorted({name for e in expressions for name in _polylines(e)})
+        for name in sorted({name for e in expressions for name in _polylines(e, known)})
     ]
 
 
-def _polylines(expression: sp.Expr) -> Iterator[str]:
-    """Names of the linear tables in an expression."""
-    for node in nodes(expression):
-        if isinstance(node, Table) and type(node).data.kind == "linear":
-            yield type(node).data.name
+def _polylines(expression: sp.Expr, known: dict[int, list[str]]) -> list[str]:
+    """Names of the linear tables in an expression; what holds the same symbols is `known`."""
+    if not expression.args or isinstance(expression, AppliedUndef):
+        return []
+    key = content_key(expression)
+    if key not in known:
+        tables = (type(node).data for node in nodes(expression) if isinstance(node, Table))
+        known[key] = [data.name for data in tables if data.kind == "linear"]
+    return known[key]
 
 
 def _check_unknowns(statement: Statement) -> list[str]:

@@ -124,7 +124,10 @@ def lower_template(template: Template) -> casadi.Function:
     function = _TEMPLATES.get(template.label)
     if function is None:
         x = casadi.SX.sym("x", len(template.symbols))
-        low = Lowering({symbol: x[k] for k, symbol in enumerate(template.symbols)})
+        atoms = {symbol: x[k] for k, symbol in enumerate(template.symbols)}
+        rotations = template.rotations
+        entries = casadi.vertsplit(Lowering(atoms).vector([*rotations.values()])) if rotations else []
+        low = Lowering({**atoms, **dict(zip(rotations, entries, strict=True))})
         function = casadi.Function("template", [x], [low.vector(template.expressions)])
         _TEMPLATES[template.label] = function
     return function

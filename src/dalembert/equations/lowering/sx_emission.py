@@ -138,7 +138,9 @@ class Emission:
         return [guarded[root] if branches[root] else self._plain[root] for root in roots]
 
     def _emit_plain(self, roots: Iterable[int]) -> None:
-        for node in self._graph.reach(roots, self._graph.children, self._plain):
+        order = self._graph.reach(roots, self._graph.children, self._plain)
+        self._fill_together(order)
+        for node in order:
             self._plain[node] = self._operate(node, [self._plain[k] for k in self._graph.children(node)])
 
     def _emit_guarded(self, branching: Sequence[int], roots: Sequence[int]) -> Mapping[int, casadi.SX]:
@@ -235,6 +237,28 @@ class Emission:
         if key not in self._filled:
             self._filled[key] = casadi.vertsplit(self._lowered(template)(casadi.vertcat(*values)))
         return self._filled[key][index]
+
+    def _fill_together(self, order: Sequence[int]) -> None:
+        """Each template once for all its instances among these nodes that have symbols and numbers as arguments."""
+        if not self._graph.instances:
+            return
+        graph, templates = self._graph, dict[str, Template]()
+        found: dict[str, dict[tuple[int, ...], None]] = {}
+        for node in order:
+            template, _ = graph.instances.get(graph.ops[node], (None, 0))
+            arguments = graph.args[node]
+            if template is None or (template.label, arguments) in self._filled:
+                continue
+            if not any(map(graph.children, arguments)):
+                templates[template.label] = template
+                found.setdefault(template.label, {})[arguments] = None
+        for label, filled in found.items():
+            values = [self._operate(k, ()) for arguments in filled for k in arguments]
+            size, count = len(templates[label].symbols), len(templates[label].expressions)
+            columns = self._lowered(templates[label])(casadi.reshape(casadi.vertcat(*values), size, len(filled)))
+            entries = casadi.vertsplit(casadi.vec(columns))
+            for n, arguments in enumerate(filled):
+                self._filled[label, arguments] = entries[n * count : (n + 1) * count]
 
     def _selectors_of(self, node: int) -> list[casadi.SX]:
         """One 0/1 per branch: its condition holds and none before it does. Needs the conditions emitted."""

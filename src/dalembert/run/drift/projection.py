@@ -196,21 +196,25 @@ def move_velocities(plan, mem, fresh):
     return fresh
 
 
-@jit(i8(Plan, Floats, f8, i8, i8, i8))
-def _iterate(plan, mem, enough, velocities, first, count):
-    """Gauss-Newton steps, at least one, until the residuals from `first` on are small enough; returns a status."""
-    before = largest_residual(plan, mem, first, count)
-    fresh = 0
+@jit(i8(Plan, Floats, f8, i8, i8, i8, i8))
+def _iterate(plan, mem, enough, velocities, first, count, borrowed):
+    """Gauss-Newton steps, at least one, until the residuals from `first` on are small enough; returns a status.
+
+    `borrowed` says that factors of these rows are at hand, from close by: they serve while they contract.
+    """
+    before, fresh = largest_residual(plan, mem, first, count), borrowed
     for _ in range(ITERATIONS):
         fresh = move_velocities(plan, mem, fresh) if velocities else move_positions(plan, mem, fresh)
         call_kernel(plan.residual, mem, plan.x, plan.residuals)
         after = largest_residual(plan, mem, first, count)
         if after <= enough:
             return 0
-        if after > 0.97 * before:  # round-off, or a direction in which the constraints are dependent here
+        if (
+            after > 0.97 * before and not borrowed
+        ):  # round-off, or a direction in which the constraints are dependent here
             return 0 if after <= LOST else DRIFT_STUCK
         if after > 0.1 * before:
-            fresh = 0
+            fresh = borrowed = 0
         before = after
     return 0 if before <= LOST else DRIFT_STUCK
 
@@ -221,12 +225,13 @@ def project(plan, mem, t, z):
     load_state(plan, mem, t, z)
     n, first, tolerance, enough = plan.np + plan.nv, plan.np, mem[plan.options], mem[plan.options + 1]
     restore_invariants(plan, mem)
-    status = 0
+    status = left = 0
     if n > 0:
         call_kernel(plan.residual, mem, plan.x, plan.residuals)
         if first > 0 and largest_residual(plan, mem, 0, first) > tolerance:
-            status = _iterate(plan, mem, enough, 0, 0, first)
+            status = _iterate(plan, mem, enough, 0, 0, first, 0)
+            left = plan.pattern != 0 and plan.nv == 0  # the factors of the same rows
         if status == 0 and largest_residual(plan, mem, first, n) > tolerance:
-            status = _iterate(plan, mem, enough, 1, first, n)
+            status = _iterate(plan, mem, enough, 1, first, n, left)
     move(z, 0, mem, plan.xq, plan.nq + plan.nu)
     return status

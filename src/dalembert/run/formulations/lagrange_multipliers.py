@@ -21,7 +21,8 @@ from dalembert.run.formulations.nonideal import accelerate_nonideal
 from dalembert.run.right_hand_side import Equations
 from dalembert.solve.refinement import refine_saddle
 from dalembert.solve.solver import SaddleSolver, call_factor
-from dalembert.solve.sparse import factor_sparse, refine_sparse
+from dalembert.solve.sparse import factor_sparse
+from dalembert.solve.sparse_refinement import refine_sparse
 from dalembert.solve.unrolled import TRUSTED, unroll_saddle
 
 
@@ -89,7 +90,10 @@ def accelerate_sparse(plan, mem):
     refine_sparse(plan, mem, nc)
     move(mem, plan.udot, mem, x, nu)
     move(mem, plan.multiplier, mem, x + nu, nc)
-    return finish_rates(plan, mem)
+    if plan.nz - plan.n_variations > plan.nq + nu:
+        return finish_rates(plan, mem)
+    move(mem, plan.rates, mem, plan.qdot, plan.nq)  # nothing does work, so nobody asks for the power
+    return 0
 
 
 @jit(i8(Plan, Floats))

@@ -20,7 +20,7 @@ from dalembert.run.time_loop.columns import padded
 SWEEPS = 60
 ROUND_OFF = 1e-14  # a sweep that changes states by less, relative to their size, was the last
 ENOUGH = 1e-4  # of the tolerance: so was one that changes them by less than this
-STALLED = 1e-9  # below this a change that hardly shrinks is round-off
+STALLED = 1e-7  # below this a change that hardly shrinks is round-off; what it does to the end, two arcs tell
 
 Rates = Callable[[float, np.ndarray], np.ndarray]
 Move = Callable[[float, np.ndarray], np.ndarray]

@@ -24,9 +24,18 @@ class DenseRows:
         self.restraining = [k for k, row in enumerate(s.rows) if k not in s.implied and not _is_law(row)]
 
     def _scaled(self, t: float, z: np.ndarray) -> np.ndarray:
-        """The rows with unit length in the mass metric."""
+        """The rows in the mass metric, of unit length or, where a gradient vanishes, shorter."""
         M, A = self._engine.matrices(t, z)
-        return scaled(M, A[self.restraining])
+        rows: np.ndarray = scaled(M, A[self.restraining]) * self._lengths(A)[self.restraining, None]
+        return rows
+
+    def _lengths(self, A: np.ndarray) -> np.ndarray:
+        """The lengths of rows of position and velocity constraints relative to their sizes, at most 1, (nc,)."""
+        lengths, scales = np.ones(len(A)), self._engine.scales
+        if scales is not None:
+            n = len(scales.velocity)
+            lengths[:n] = np.minimum((np.abs(A[:n]) * scales.u).max(axis=1, initial=0.0) / scales.velocity, 1.0)
+        return lengths
 
     def values(self, t: float, z: np.ndarray) -> np.ndarray:
         """The singular values of the rows with unit length in the mass metric, largest first, (nc,)."""
@@ -51,8 +60,9 @@ class DenseRows:
         moving, left = np.sqrt(np.abs(engine.matrices(t, z)[0].diagonal())), np.zeros(0)
         for _ in range(SETTLING):
             M, A = engine.matrices(t, np.concatenate([q, u]))
-            rows, plain = scaled(M, A)[:n], A[:n] / np.where(moving > 0.0, moving, 1.0)
-            length = np.linalg.norm(plain, axis=1)
+            shortened = self._lengths(A)[:n]
+            rows, plain = scaled(M, A)[:n] * shortened[:, None], A[:n] / np.where(moving > 0.0, moving, 1.0)
+            length = np.linalg.norm(plain, axis=1) / np.where(shortened > 0.0, shortened, 1.0)
             U, values, V = np.linalg.svd(rows, full_matrices=True)
             kept = int((values > KEPT * values[0]).sum())
             phi = U.T @ (s.position_residual(t, q, p) / np.where(length > 0.0, length, 1.0))

@@ -36,6 +36,7 @@ from dalembert.run.time_loop.dependence import (
 )
 from dalembert.run.time_loop.method import Method
 from dalembert.run.time_loop.singular import KEPT
+from dalembert.solve.dense import PROXIMAL
 
 AHEAD = 1.15  # of the reach: how far to look for a singular position
 STAGES, FEWER = 10, 8  # even numbers: no stage is in the middle
@@ -47,6 +48,7 @@ STRICT, LOOSE = 10.0, 1e-6  # error allowed at first, in tolerances, and at last
 FIXED = 1e-9  # tolerance where steps are fixed
 FINEST = 1e-12  # tolerance below which round-off decides
 ON = 1e-9  # a state with larger residuals is not on the constraints
+DEEPER = 0.5  # of the worst quality met: where to look again; between looks further apart a motion may turn away
 CLOSE = 0.05  # of the smallest singular value at the start: velocity or acceleration rows that come to a zero ahead
 LOST = 1e-3  # a smallest singular value that low, with velocity or acceleration rows: there is no motion
 BACKWARDS = 1e-2  # of a step: a position nearer than this to its start is no longer ahead
@@ -198,9 +200,18 @@ class Passages:
         followed.judged = 1
         quality = min(float(self.engine.mem[self.engine.plan.quality]), followed.now)
         if not quality > followed.floor:
-            followed.floor = 0.01 * quality if quality > 0.0 else 0.0
+            followed.floor = DEEPER * quality if quality > 0.0 else 0.0
+            if quality < PROXIMAL and all(passage.passed for passage in self.engine.passages):
+                self._note_loss()
         self.engine.plan.nfev -= 1  # the rates at its end are evaluated again
         return MORE
+
+    def _note_loss(self) -> None:
+        """Note where steps came so near to a position that its rows no longer weigh against the shift of the solve."""
+        run, rows = self.run, self.rows
+        before, now = (rows.values(t, z) for t, z in ((run.begin, run.first), (run.t, run.z)))
+        if not self.engine.is_sparse and (before > INDEPENDENT).all() and now[-1] ** 2 < PROXIMAL:
+            self._note(Dependence(run.t, dependent_rows(rows, run.t, run.z, len(before))), APPROACHED)
 
     def _has_motion(self, t: float) -> bool:
         """Whether rows of velocities or accelerations are independent at the end of the step at hand."""
@@ -208,10 +219,11 @@ class Passages:
         values = self.rows.values(t, z)
         before = self.rows.values(self.run.begin, self.run.first)
         rank = int((before > INDEPENDENT).sum())
-        if not rank or values[rank - 1] > LOST * before[rank - 1]:
+        if not rank or values[rank - 1] > LOST * max(before[rank - 1], 1.0):
             return True
         rows = dependent_rows(self.rows, t, z, rank)
-        if max(rows) < system.count("position"):
+        kept = system.count("position") + system.count("velocity")  # by drift control, unlike accelerations
+        if max(rows) < system.count("position") or (max(rows) < kept and values[rank - 1] > LOST * before[rank - 1]):
             return True
         self._note(Dependence(t, rows), NO_MOTION)
         return False
@@ -341,5 +353,6 @@ AVOIDED = (
     "turns; use a smaller tolerance"
 )
 MISSED = "a step went over it before it was seen; use a smaller tolerance or step"
+APPROACHED = "steps became so short next to it that accelerations are round-off"
 STARTED = "the motion starts there, and more than one may go on from it"
 NO_MOTION = "velocity or acceleration constraints are among them, and no motion meets them there, or more than one does"
