@@ -53,7 +53,9 @@ def main(folder: Path) -> da.Fit:
     for axes, name in zip(figure.axes[:2], ("a", "b"), strict=True):
         axes.plot(times, before[name], "--", color="0.6", lw=1.0, label="first values")
         axes.set_ylabel(f"{name} [rad]")
-    figure.axes[0].legend()
+    for axes in figure.axes[2:]:
+        axes.set_ylabel("data - fit [rad]")
+    figure.axes[1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / "fitted_double_pendulum.png", dpi=110)
     drawn = Figure(figsize=(5, 4), layout="constrained")

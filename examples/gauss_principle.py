@@ -45,7 +45,7 @@ def in_angle(times: np.ndarray) -> np.ndarray:
 
 
 def save(path: Path, title: str, panels: list[tuple], motion: da.Motion) -> None:
-    """One figure with a panel for each (x, curves by label, x label, y label), and the mechanism in the last one."""
+    """One figure with a panel for each (x, curves by label, x label, y label), then the mechanism, y downwards."""
     rows = len(panels) // 2 + 1
     figure = Figure(figsize=(10, 1.0 + 2.2 * rows), layout="constrained")
     figure.suptitle(title)
@@ -56,7 +56,7 @@ def save(path: Path, title: str, panels: list[tuple], motion: da.Motion) -> None
         if len(curves) > 1:
             axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
     drawn = da.plot_snapshots(motion, [0.0, 0.5, 1.0, 1.5], axes=figure.add_subplot(rows, 2, len(panels) + 1))
-    drawn.invert_yaxis()  # gravity along +y
+    drawn.set(ylim=drawn.get_ylim()[::-1], **({} if "y" in motion.system.coordinates else {"yticks": [], "ylabel": ""}))
     drawn.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)

@@ -98,7 +98,8 @@ def test_gauss_principle(run):
     assert {name: len(axes) for name, axes in panels.items()} == {
         "1.png": 9, "2.png": 8, "3.png": 9, "4_4.png": 8, "4_0.4.png": 8,
     }  # fmt: skip
-    assert all("[" in axes.get_ylabel() for name in panels for axes in panels[name])  # units
+    for axes in (axes for name in panels for axes in panels[name]):
+        assert ("[" in axes.get_ylabel()) == bool(len(axes.get_yticks()))  # units; a line of masses has no y
     np.testing.assert_array_equal(shown(panels["1.png"][4])[1], [(swing["x"], swing["vx"])])
     _, ((_, apart),) = shown(panels["1.png"][7])
     assert np.abs(apart).max() < 1e-8  # "the same (to within the error tolerance)": 1e-10 on a length of 20 m
@@ -277,7 +278,7 @@ def test_fitted_double_pendulum(run):
     left = fit.residuals[0][np.isfinite(fit.residuals[0])]
     assert len(left) == 540
     assert np.std(left) == pytest.approx(example.NOISE, rel=0.1)  # three standard deviations of 540 samples
-    assert legend(figures["fitted_double_pendulum.png"].axes[0]) == ["data", "fit", "first values"]
+    assert legend(figures["fitted_double_pendulum.png"].axes[1]) == ["data", "fit", "first values"]
 
 
 def test_governor_stability(run):

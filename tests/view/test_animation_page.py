@@ -33,12 +33,12 @@ def crowd(count, *, planar):
 
 
 def strokes_of_trails(browser):
-    """How many strokes the trails of one picture take, for each track."""
+    """How many strokes the trails of one picture take, and how many colours tracks have."""
     browser.run("pause(), seek(6), paint()")
     return browser.run(
         "(() => { const stroke = ink.stroke.bind(ink); let count = 0; ink.stroke = () => { count++; stroke(); };"
-        "scene.tracks.forEach((track, k) => drawTrail(track, k, locate(state.t))); delete ink.stroke;"
-        "return count / scene.tracks.length; })()"
+        "drawTrails(locate(state.t)); delete ink.stroke;"
+        "return [count, Math.min(colours.track.length, scene.tracks.length)]; })()"
     )
 
 
@@ -47,10 +47,23 @@ def test_a_hundred_bodies_play(browser, planar, tmp_path):
     browser.open(write_animation(tmp_path / "crowd.html", crowd(100, planar=planar)))
     browser.wait_for("state.t > 0.3")
     assert browser.run("byId('clock').textContent").startswith("t = ")
-    assert 1 <= strokes_of_trails(browser) <= TRAIL_STRENGTHS
+    strokes, colours = strokes_of_trails(browser)
+    assert colours <= strokes <= TRAIL_STRENGTHS * colours  # not a hundred times as many
     assert browser.errors == []
 
 
 def test_few_bodies_have_trails_of_fine_strength(browser, tmp_path):
     browser.open(write_animation(tmp_path / "few.html", crowd(4, planar=True)))
-    assert strokes_of_trails(browser) > 2 * TRAIL_STRENGTHS
+    strokes, colours = strokes_of_trails(browser)
+    assert strokes > 2 * TRAIL_STRENGTHS * colours
+
+
+def test_box_and_axes_are_drawn_where_the_centre_does_not_cover_them(browser, tmp_path):
+    """A body is 0.06 m wide here: in a picture of 10 m it is a dot, and from near it has its box and its axes."""
+    browser.open(write_animation(tmp_path / "crowd.html", crowd(100, planar=True)))
+    faces = (
+        "(() => { const kept = drawFace; let count = 0; drawFace = (...a) => { count++; kept(...a); };"
+        "paint(); drawFace = kept; return count; })()"
+    )
+    assert browser.run(f"pause(), seek(6), {faces}") == 0
+    assert browser.run(f"view.scale(4, width / 2, height / 2), {faces}") == 100

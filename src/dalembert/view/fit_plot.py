@@ -25,6 +25,6 @@ def plot_fit(t: np.ndarray, labels: Sequence[str], data: np.ndarray, model: np.n
         axes[1, k].axhline(0.0, color="0.8", lw=0.8)
         axes[1, k].plot(t, data[:, k] - model[:, k], ".", ms=3, color="C3")
         axes[1, k].set_xlabel("t [s]")
-    axes[0, 0].legend()
-    axes[1, 0].set_ylabel("data - fit")
+    axes[0, -1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))  # beside the data, not over them
+    axes[1, 0].set_ylabel("data - fit,\nsame units")
     return figure

@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 
 from dalembert.errors import ArrayError
 from dalembert.view.inline import InlineFigure
+from dalembert.view.stacked_layout import PlainPowers, StackedLayout, decade_labels
 
 LEGEND_LIMIT = 8  # more curves than this cannot be told apart by colour; a note says which they are
 VIOLATION_FLOOR = 1e-18  # a logarithmic axis has no zero; this is far below rounding of anything of order one
@@ -121,21 +122,25 @@ def plot_motion(
     count = len(shown) + bool(violation) + (balance is not None)
     if count == 0:
         raise ArrayError("there is nothing to plot: all groups and `violation` are empty and `balance` is None.")
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context({**STYLE, "axes.titley": 1.0}):  # given, so that it is not moved away from what was measured
         figure = _new_figure(height=0.7 + 1.65 * count)
+        figure.set_layout_engine(StackedLayout())
         panels = list(figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0])
         remaining = iter(panels)
+        for panel in panels:
+            panel.yaxis.set_major_formatter(PlainPowers(useMathText=False))
+            panel.yaxis.get_offset_text().set(x=-0.01, ha="right")  # beside the title
         for name, columns in shown.items():
             _draw_panel(next(remaining), t, columns, name)
         if violation:
             panel = next(remaining)
             _draw_violation(panel, t, violation)
+            panel.yaxis.set_major_formatter(decade_labels())
             _draw_legend(panel, list(violation), outside=True)
         if balance is not None:
             _draw_balance(next(remaining), t, balance, None)
         panels[-1].set_xlabel("t [s]")
-        figure.align_ylabels(panels)
-        figure.suptitle(title, x=0.01, ha="left")
+        figure.suptitle(title, x=0.01, y=1.0 - 0.07 / figure.get_figheight(), ha="left")
     return figure
 
 

@@ -16,6 +16,7 @@ from dalembert.model.statement import Statement
 
 SHORT = 30  # operations in what was stated up to which the matrices are derived; that takes a second
 LEGIBLE = 400  # operations of one equation beyond which it is not typeset
+TIMES = '<mo>&#x2062;</mo><mspace width="0.17em"/>'  # with a thin space: "L cos q", not "Lcos q"
 DOTS = {1: "&#x2D9;", 2: "&#xA8;"}  # a dot and two of them
 
 
@@ -41,7 +42,7 @@ class _Printer(MathMLPresentationPrinter):
 def mathml_of(expression: Any) -> str:
     """The inner MathML of an expression or matrix."""
     text = str(_Printer().doprint(expression))
-    return text.replace("&dd;", "d").replace("&InvisibleTimes;", "&#x2062;")
+    return text.replace("&dd;", "d").replace("<mo>&InvisibleTimes;</mo>", TIMES)
 
 
 def typeset(system: System) -> str:

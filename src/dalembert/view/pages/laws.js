@@ -1,7 +1,7 @@
 // ---------------------------------------------------------------- reactions that follow laws
 // M u' = f + W^T la - F^T |la| with A u' = b, constraints not linear in u' and laws of the unknowns: Newton's method on
 // (u', la) together, as `law_loops` in Python has it. It starts without the laws and without friction.
-// The function (x, b) -> (u', la), null where there is no solution. Its kernel reads (x, u', la, stage, b) and writes
+// The function (x, b) -> (u', la), valid until it is called again, null where there is no solution. Its kernel reads (x, u', la, stage, b) and writes
 // the residuals R (n) and their gradients (n, n) first; at stage 0 unknowns stay at their starts.
 function makeLaws(facts, kernel) {
   const n = facts.nu + facts.nc, nx = 1 + facts.nq + facts.nu + facts.parameters;
@@ -11,15 +11,17 @@ function makeLaws(facts, kernel) {
   function evaluate() {  // the largest residual, each relative to its scale
     kernel(input, out);
     let worst = 0;
-    for (let i = 0; i < n * (n + 1); i++) if (!Number.isFinite(out[i])) return Infinity;
-    for (let i = 0; i < n; i++) worst = Math.max(worst, Math.abs(out[i]) * scale[i]);
+    let zero = 0;  // or NaN
+    for (let i = 0; i < n * (n + 1); i++) zero += 0 * out[i];
+    if (zero !== 0) return Infinity;
+    for (let i = 0; i < n; i++) { const v = Math.abs(out[i]) * scale[i]; if (v > worst) worst = v; }
     return worst;
   }
 
   function findStep() {
     for (let i = 0; i < n; i++) {
       let top = 0;
-      for (let j = 0; j < n; j++) top = Math.max(top, Math.abs(out[n + i * n + j]));
+      for (let j = 0; j < n; j++) { const v = Math.abs(out[n + i * n + j]); if (v > top) top = v; }
       scale[i] = top > 0 ? 1 / top : 1;
       step[i] = -out[i];
     }
@@ -39,20 +41,22 @@ function makeLaws(facts, kernel) {
     return Infinity;
   }
 
-  function holds() {  // whether every equation is met, beside the largest term in it
+  function holds(tolerance, least) {  // whether every equation is met, beside the largest term in it
     for (let i = 0; i < n; i++) {
-      let size = 1;
-      for (let j = 0; j < n; j++) size = Math.max(size, Math.abs(out[n + i * n + j] * unknowns[j]));
-      if (!(Math.abs(out[i]) <= 1e-9 * size)) return false;
+      let size = least;
+      for (let j = 0; j < n; j++) { const v = Math.abs(out[n + i * n + j] * unknowns[j]); if (v > size) size = v; }
+      if (!(Math.abs(out[i]) <= tolerance * size)) return false;
     }
     return true;
   }
 
   return (x, b) => {
-    input.fill(0); input.set(x); input.set(b, nx + n + 1);
-    scale.fill(1);
+    for (let i = 0; i < nx; i++) input[i] = x[i];
+    for (let i = 0; i < n; i++) { unknowns[i] = 0; scale[i] = 1; }
+    for (let i = 0; i < facts.nc; i++) input[nx + n + 1 + i] = b[i];
+    input[nx + n] = 0;
     if (!(evaluate() < Infinity) || !findStep()) return null;
-    unknowns.set(step);
+    for (let i = 0; i < n; i++) unknowns[i] = step[i];
     input[nx + n] = 1;
     if (!(evaluate() < Infinity)) return null;
     for (let k = 0, last = Infinity; k < 60; k++) {
@@ -60,8 +64,9 @@ function makeLaws(facts, kernel) {
       let before = 0;
       for (let i = 0; i < n; i++) before = Math.max(before, Math.abs(out[i]) * scale[i]);
       const way = moveOn(before);
-      if (way <= 1e-14 || (way <= 1e-9 && way >= 0.5 * last)) return holds() ? Float64Array.from(unknowns) : null;
+      if (way <= 1e-14 || (way <= 1e-9 && way >= 0.5 * last)) return holds(1e-9, 1) ? unknowns : null;
       if (way === Infinity) return null;
+      if (holds(4.5e-16, 0)) return unknowns;  // to round-off: laws linear in la are solved by one step
       last = way;
     }
     return null;

@@ -49,18 +49,21 @@ function nearest(nu, nc, M, f, A, b, augment = false) {
   return y;
 }
 
+let columnScales = new Float64Array(16);  // of the matrix that is solved
+
 function solveBalanced(n, K, x) {  // x of K x = x in place, rows and columns scaled; the smallest pivot beside the largest, or 0
-  const column = new Float64Array(n);
+  if (columnScales.length < n) columnScales = new Float64Array(2 * n);
+  const column = columnScales;
   for (let i = 0; i < n; i++) {
     let top = 0;
-    for (let j = 0; j < n; j++) top = Math.max(top, Math.abs(K[i * n + j]));
+    for (let j = 0; j < n; j++) { const v = Math.abs(K[i * n + j]); if (v > top) top = v; }
     const s = top > 0 ? 1 / top : 1;
     for (let j = 0; j < n; j++) K[i * n + j] *= s;
     x[i] *= s;
   }
   for (let j = 0; j < n; j++) {
     let top = 0;
-    for (let i = 0; i < n; i++) top = Math.max(top, Math.abs(K[i * n + j]));
+    for (let i = 0; i < n; i++) { const v = Math.abs(K[i * n + j]); if (v > top) top = v; }
     column[j] = top > 0 ? 1 / top : 1;
     for (let i = 0; i < n; i++) K[i * n + j] *= column[j];
   }
@@ -72,8 +75,8 @@ function solveBalanced(n, K, x) {  // x of K x = x in place, rows and columns sc
     least = Math.min(least, size); most = Math.max(most, size);
     if (!(size > 1e-14 * most)) return 0;
     if (pivot !== k) {
-      for (let j = 0; j < n; j++) [K[k * n + j], K[pivot * n + j]] = [K[pivot * n + j], K[k * n + j]];
-      [x[k], x[pivot]] = [x[pivot], x[k]];
+      for (let j = 0; j < n; j++) { const v = K[k * n + j]; K[k * n + j] = K[pivot * n + j]; K[pivot * n + j] = v; }
+      const v = x[k]; x[k] = x[pivot]; x[pivot] = v;
     }
     for (let i = k + 1; i < n; i++) {
       const l = K[i * n + k] / K[k * n + k];

@@ -205,12 +205,19 @@ function readColours() {
 
 const trackColour = (k) => colours.track[k % colours.track.length];
 
-function strokePath(points, colour, lineWidth, alpha = 1) {
+function strokePaths(paths, colour, lineWidth, alpha = 1) {
   ink.globalAlpha = alpha; ink.strokeStyle = colour; ink.lineWidth = lineWidth;
   ink.beginPath();
-  points.forEach((p, k) => (k ? ink.lineTo(p[0], p[1]) : ink.moveTo(p[0], p[1])));
+  for (const points of paths) for (let k = 0; k < points.length; k++) if (k) ink.lineTo(points[k][0], points[k][1]); else ink.moveTo(points[k][0], points[k][1]);
   ink.stroke();
   ink.globalAlpha = 1;
+}
+
+const strokePath = (points, colour, lineWidth, alpha = 1) => strokePaths([points], colour, lineWidth, alpha);
+
+function strokeGrid(lines) {  // {segment, strong}
+  const chosen = (strong) => lines.filter((line) => line.strong === strong).map((line) => line.segment);
+  strokePaths(chosen(false), colours.grid, 1); strokePaths(chosen(true), colours["grid-strong"], 1);
 }
 
 function disc(p, radius, fill, edge, edgeWidth = 1.5, alpha = 1) {
@@ -253,8 +260,10 @@ const planarView = {
     const bottom = this.centre[1] - height / 2 / this.zoom, top = this.centre[1] + height / 2 / this.zoom;
     const xs = ticksBetween(left, right, step), ys = ticksBetween(bottom, top, step);
     const strong = (v) => Math.abs(v) < step * 1e-6;
-    for (const x of xs) { const px = this.project([x, 0])[0]; strokePath([[px, 0], [px, height]], strong(x) ? colours["grid-strong"] : colours.grid, 1); }
-    for (const y of ys) { const py = this.project([0, y])[1]; strokePath([[0, py], [width, py]], strong(y) ? colours["grid-strong"] : colours.grid, 1); }
+    strokeGrid([
+      ...xs.map((x) => { const px = this.project([x, 0])[0]; return {segment: [[px, 0], [px, height]], strong: strong(x)}; }),
+      ...ys.map((y) => { const py = this.project([0, y])[1]; return {segment: [[0, py], [width, py]], strong: strong(y)}; }),
+    ]);
     this.ticks = {xs, ys, step};
   },
   drawForeground() {  // labels last, so that nothing covers them
@@ -324,11 +333,12 @@ const spatialView = {
   drawBackground() {
     this.aim();
     const {z, step, low, high} = this.floor();
-    const line = (p, q, strong) => { const s = this.segment(p, q); if (s) strokePath(s, strong ? colours["grid-strong"] : colours.grid, 1); };
+    const lines = [], line = (p, q, strong) => { const s = this.segment(p, q); if (s) lines.push({segment: s, strong}); };
     const xs = ticksBetween(low[0], high[0], step), ys = ticksBetween(low[1], high[1], step);
     const rim = (v, a, b) => v === a || v === b;
     for (const x of xs) line([x, low[1], z], [x, high[1], z], rim(x, xs[0], xs[xs.length - 1]));
     for (const y of ys) line([low[0], y, z], [high[0], y, z], rim(y, ys[0], ys[ys.length - 1]));
+    strokeGrid(lines);
     this.drawTicks(xs, ys, z, step);
   },
   drawTicks(xs, ys, z, step) {  // along the two edges of the ground that are nearer to the eye
@@ -392,16 +402,16 @@ function drawSupport(p) {  // the textbook sign of a pivot fixed to the ground
   const r = jointPixels(p[3]), h = 3.6 * r, w = 2.6 * r, y = p[1] + h;
   ink.lineCap = "butt"; ink.lineJoin = "round";
   ink.fillStyle = colours.bg; ink.strokeStyle = colours["bar-edge"]; ink.lineWidth = 1.4;
-  ink.beginPath(); ink.moveTo(p[0], p[1]); ink.lineTo(p[0] - w, y); ink.lineTo(p[0] + w, y); ink.closePath(); ink.fill(); ink.stroke();
-  strokePath([[p[0] - 1.5 * w, y], [p[0] + 1.5 * w, y]], colours["bar-edge"], 1.4);
-  for (let k = -1.2; k <= 1.5; k += 0.5) strokePath([[p[0] + k * w, y], [p[0] + (k - 0.35) * w, y + 0.4 * h]], colours["bar-edge"], 1);
+  ink.beginPath(); ink.moveTo(p[0], p[1]); ink.lineTo(p[0] - w, y); ink.lineTo(p[0] + w, y); ink.closePath();
+  ink.moveTo(p[0] - 1.5 * w, y); ink.lineTo(p[0] + 1.5 * w, y); ink.fill(); ink.stroke();
+  strokePaths([-1.2, -0.7, -0.2, 0.3, 0.8, 1.3].map((k) => [[p[0] + k * w, y], [p[0] + (k - 0.35) * w, y + 0.4 * h]]), colours["bar-edge"], 1);
 }
 
 function drawCentre(p, radius, colour) {  // the sign of a centre of mass: a quartered disc
-  disc(p, radius, colours.bg, null);
-  ink.fillStyle = colour;
-  for (const a of [0, Math.PI]) { ink.beginPath(); ink.moveTo(p[0], p[1]); ink.arc(p[0], p[1], radius, a, a + Math.PI / 2); ink.fill(); }
-  disc(p, radius, null, colour, 1.5);
+  disc(p, radius, colours.bg, colour, 1.5);
+  ink.fillStyle = colour; ink.beginPath();
+  for (const a of [0, Math.PI]) { ink.moveTo(p[0], p[1]); ink.arc(p[0], p[1], radius, a, a + Math.PI / 2); }
+  ink.fill();
 }
 
 function drawFace(corners, colour, shade) {
@@ -458,25 +468,35 @@ function drawForce(a, at) {
   text(`${a.name} ${formatNumber(size)} N`, tip[0] + 7 * dx / n, tip[1] + 11 * dy / n, {colour: colours.force, base: "middle", align: side ? (dx > 0 ? "left" : "right") : "center"});
 }
 
-function drawTrail(track, k, at) {  // in pieces of growing strength; one stroke per piece shows no seams
-  const from = Math.max(start, state.t - trailTime), fine = fineOf(track), points = [{t: from, p: positionAt(track, locate(from))}];
+function drawTrails(at) {  // in pieces of growing strength; those of one colour and strength in one stroke
+  const from = Math.max(start, state.t - trailTime), begin = locate(from), many = scene.tracks.length > 30;
+  const pieces = many ? 6 : 24, near = many ? 3 : 0;  // pixels: what nobody sees in a crowd is not drawn
+  const sorted = Array.from({length: pieces + 1}, () => new Map());
+  scene.tracks.forEach((track, k) => {
+    const points = trailOf(track, from, begin, at), colour = trackColour(k);
+    let piece = null, level = -1, last = view.project(points[0].p);
+    for (let i = 1; i < points.length; i++) {
+      const seen = view.project(points[i].p);
+      if (i < points.length - 1 && Math.abs(seen[0] - last[0]) + Math.abs(seen[1] - last[1]) < near) continue;
+      const age = 1 - (state.t - points[i].t) / (trailTime || 1), now = Math.round(clamp(age, 0, 1) * pieces);
+      if (now !== level) {
+        level = now; piece = [last];
+        if (sorted[level].has(colour)) sorted[level].get(colour).push(piece); else sorted[level].set(colour, [piece]);
+      }
+      piece.push(seen); last = seen;
+    }
+  });
+  ink.lineCap = "butt"; ink.lineJoin = "round";
+  sorted.forEach((colours, level) => colours.forEach((list, colour) => strokePaths(list, colour, mix(1, 2.4, level / pieces), mix(0.05, 0.85, level / pieces))));
+}
+
+function trailOf(track, from, begin, at) {  // {t, p} from a time on until now
+  const fine = fineOf(track), points = [{t: from, p: positionAt(track, begin)}];
   let low = 0, high = fine.length;
   while (low < high) { const mid = (low + high) >> 1; if (fine[mid].t <= from) low = mid + 1; else high = mid; }
   for (let k = low; k < fine.length && fine[k].t < state.t; k++) points.push(fine[k]);
   points.push({t: state.t, p: positionAt(track, at)});
-  const seen = points.map((q) => view.project(q.p)), many = scene.tracks.length > 30;
-  const pieces = many ? 6 : 24, near = many ? 3 : 0;  // pixels: what nobody sees in a crowd is not drawn
-  ink.lineCap = "butt"; ink.lineJoin = "round";
-  let piece = [seen[0]], level = -1;
-  const flush = () => { if (piece.length > 1) strokePath(piece, trackColour(k), mix(1, 2.4, level / pieces), mix(0.05, 0.85, level / pieces)); };
-  for (let i = 1, from = seen[0]; i < seen.length; i++) {
-    if (i < seen.length - 1 && Math.abs(seen[i][0] - from[0]) + Math.abs(seen[i][1] - from[1]) < near) { seen[i] = from; continue; }
-    from = seen[i];
-    const age = 1 - (state.t - points[i].t) / (trailTime || 1), now = Math.round(clamp(age, 0, 1) * pieces);
-    if (now !== level) { flush(); piece = [seen[i - 1]]; level = now; }
-    piece.push(seen[i]);
-  }
-  flush();
+  return points;
 }
 
 function drawShadows(at) {  // straight down on the ground: shows where in depth a thing is
@@ -518,7 +538,8 @@ function trackItems(track, k, at, joints) {
   const depth = Math.min(seen[2], ...here.map((joint) => joint.depth));
   if (track.kind === "point") return [{depth, layer: 5, draw: () => disc(seen, r, colour, colours.bg, 1.5)}];
   const items = [{depth, layer: 4.5, draw: () => drawCentre(seen, 0.85 * r, colour)}];
-  if (!track.rotations) return items;
+  const covered = 2.6 * bodySize * seen[3] + 1 < 0.85 * r;  // pixels: box and axes lie under the sign of the centre
+  if (!track.rotations || covered) return items;
   const axes = axesAt(track, at);
   items.push({depth, layer: 4, draw: () => (scene.planar ? drawBodyPlanar : drawBodySpatial)(p, axes, colour)});
   return items;
@@ -553,7 +574,7 @@ function drawScene(at) {
   view.drawBackground();
   if (!scene.planar) drawShadows(at);
   if (state.paths) scene.tracks.forEach((track, k) => strokePath(fineOf(track).map((q) => view.project(q.p)), trackColour(k), 1, 0.35));
-  scene.tracks.forEach((track, k) => drawTrail(track, k, at));
+  drawTrails(at);
   const joints = [], items = scene.lines.flatMap((line) => lineItems(line, at, joints));
   items.push(...scene.tracks.flatMap((track, k) => trackItems(track, k, at, joints)));
   const nearer = scene.planar ? 1 : 0.004 * extent;  // how much a layer counts against distance from the eye

@@ -19,24 +19,31 @@ function makeSolver(facts, tableau, kernels) {
 
   const solveLaws = kernels.iteration ? makeLaws(facts, kernels.iteration) : null;
   const stuck = facts.ideal ? "the mass matrix is singular" : "no reactions fulfil the laws here";
-  let multipliers = () => new Float64Array(nc);  // at the state whose rates were asked for last
+  let solved = null, source = "";  // (u', la) or u' at the state whose rates were asked for last, and what found it
+  const setState = (t, state) => { x[0] = t; for (let i = 0; i < n; i++) x[1 + i] = state[i]; };  // faster than `set` on few numbers
 
   function rates(t, state, dz) {  // (q', u') at a state; the unrolled solve where its pivots can be trusted
-    x[0] = t; z.set(state);
+    setState(t, state);
     if (kernels.motion) {
       const m = call("motion");
       if (m[n + 1 + nc] > TRUSTED && Number.isFinite(m[n])) {
         for (let i = 0; i < n; i++) dz[i] = m[i];
-        multipliers = () => m.subarray(n + 1, n + 1 + nc);
+        source = "motion";
         return true;
       }
     }
     call("dynamics");
-    const solved = solveLaws ? solveLaws(x, parts.b) : nearest(nu, nc, parts.M, parts.f, parts.A, parts.b, facts.singular);
+    source = solveLaws ? "laws" : "nearest";
+    solved = solveLaws ? solveLaws(x, parts.b) : nearest(nu, nc, parts.M, parts.f, parts.A, parts.b, facts.singular);
     if (!solved) return false;
-    dz.set(parts.qdot); dz.set(solved.subarray(0, nu), nq);
-    multipliers = solveLaws ? () => solved.subarray(nu) : () => balancing(solved);
+    for (let i = 0; i < nq; i++) dz[i] = parts.qdot[i];
+    for (let i = 0; i < nu; i++) dz[nq + i] = solved[i];
     return true;
+  }
+
+  function multipliers() {  // la (nc) at the state whose rates were asked for last
+    if (source === "motion") return out.motion.subarray(n + 1, n + 1 + nc);
+    return source === "laws" ? solved.subarray(nu) : balancing(solved);
   }
 
   function balancing(udot) {  // la (nc) of M u' = f + A^T la, the least of them if constraints are redundant
@@ -101,7 +108,7 @@ function makeSolver(facts, tableau, kernels) {
   }
 
   function project(t, state, tolerance = 1e-12) {  // positions, then velocities, onto the constraints
-    x[0] = t; z.set(state);
+    setState(t, state);
     restoreInvariants();
     let held = true;
     if (np + nv > 0) {
@@ -109,7 +116,7 @@ function makeSolver(facts, tableau, kernels) {
       if (np && largest(out.residual, 0, np) > tolerance) held = iterate("onto_positions", q, 0, np, 1e-2 * tolerance);
       if (held && largest(out.residual, np, np + nv) > tolerance) held = iterate("onto_velocities", u, np, np + nv, 1e-2 * tolerance);
     }
-    state.set(z);
+    for (let i = 0; i < n; i++) state[i] = z[i];
     return held;
   }
 
@@ -267,7 +274,8 @@ function makeSolver(facts, tableau, kernels) {
           found = watch.look({t, step, then, here, rates: K[0], next, ahead, between});
           if (found) { t = found.t; here.set(found.z); break; }
         }
-        t = then; here.set(next); K[0].set(ahead);
+        t = then;
+        for (let i = 0; i < n; i++) { here[i] = next[i]; K[0][i] = ahead[i]; }
         h = last && step < 0.999 * h ? Math.max(h, step * factor) : step * factor;
         if ((++steps & 255) === 0 && performance.now() > until) problem = "it took too long";
       }

@@ -16,6 +16,7 @@ function makeStrip(trace) {
 function scaleStrip(strip) {  // its range, with some room where nothing changes
   let low = Infinity, high = -Infinity;
   for (const v of strip.trace.values) if (v !== null) { low = Math.min(low, v); high = Math.max(high, v); }
+  if (low > 0 && low < 0.1 * high) low = 0;  // sizes, such as a violation, are seen from zero on
   [strip.low, strip.high] = rangeOf(low, high);
 }
 
