@@ -21,7 +21,7 @@ from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
 from dalembert.run.run_facts import Passage
 from dalembert.run.status import DEPENDENT, MORE, OK
 from dalembert.run.time_loop.advance import conclude
-from dalembert.run.time_loop.collocation import ROUND_OFF, Arc, collocate, interpolate_arc, nothing_to_prepare
+from dalembert.run.time_loop.collocation import Arc, collocate, interpolate_arc, nothing_to_prepare
 from dalembert.run.time_loop.dependence import (
     INDEPENDENT,
     Dependence,
@@ -37,9 +37,6 @@ from dalembert.run.time_loop.method import Method
 from dalembert.run.time_loop.singular import KEPT
 
 AHEAD = 1.15  # of the reach: how far to look for a singular position
-STAGES, FEWER = 10, 8  # even numbers: no stage is in the middle
-INSIDE = 0.01  # what the two last stages gain between the ends, where arcs have lower order
-BETWEEN = np.array([0.1, 0.25, 0.4, 0.6, 0.75, 0.9])  # where arcs are compared, besides their end
 TRIES = 6
 PATIENCE = 500  # steps next to a position that was not passed, after which the run ends
 STRICT, LOOSE = 10.0, 1e-6  # error allowed at first, in tolerances, and at last, relative
@@ -49,11 +46,15 @@ ON = 1e-9  # a state with larger residuals is not on the constraints
 CLOSE = 0.05  # of the smallest singular value at the start: velocity or acceleration rows that come to a zero ahead
 LOST = 1e-3  # a smallest singular value that low, with velocity or acceleration rows: there is no motion
 BACKWARDS = 1e-2  # of a step: a position nearer than this to its start is no longer ahead
+# A position further off than this part of the reach is approached first, by a step that ends so many steps before it:
+# the shorter an arc, the fewer sweeps it takes.
+FAR, BEFORE = 0.65, 0.3
 SAME = 0.3  # of the reach: positions nearer than this to each other are one
 # How far constraints may be from a position where they are dependent, relative to the way past it: for a state on the
 # cubic, which is not accurate, and for one on the arc. Further off the motion turns.
 ROUGHLY, EXACTLY = 1e-5, 1e-12
 SMALL = 0.01  # of the size of a variable: what counts as its value where that is zero
+ROUND_OFF = 1e-14  # what stages may be off the constraints, relative to their size
 CENTRED = 0.03  # of the half-width: how well the singular time must be known
 
 
@@ -144,6 +145,8 @@ class Passages:
             obstacle = self.refused.obstacle
         if not obstacle and separation(self.rows, ahead.t, path(ahead.t), reach) > ROUGHLY:
             obstacle = AVOIDED
+        if not obstacle and ahead.t > run.t + max(FAR * reach, (1.0 + BEFORE) * run.clock.taken):
+            return self._go_on()
         if not obstacle:
             arc, error, found = self._attempt(ahead, reach)
             if arc is not None:
@@ -165,15 +168,9 @@ class Passages:
         """Start from a singular position by an arc, none of whose stages is close to its ends."""
         obstacle, t = self._obstacle(here), self.run.t
         z, length = self._moved(t, self.run.z), reach
-        zdot = self.still.rates(t, z)
-
-        def tangent(at: float) -> np.ndarray:
-            return z + (at - t) * zdot
-
         for self.tries in range(0 if obstacle else TRIES):
-            arc = self._arc(t, z, 0.5 * length, tangent, FEWER)
-            error, allowed = self._judged(arc)
-            if arc is not None and error <= allowed:
+            arc, error = self._arc(t, z, length)
+            if error <= self.allowed:
                 self._note(here, "", error)
                 return self._move_along(arc)
             length *= 0.5
@@ -257,43 +254,31 @@ class Passages:
     def _attempt(self, found: Dependence, reach: float) -> tuple[Arc | None, float, Dependence]:
         """The arc over a singular position, None if its relative error is too large, that error, and where it is."""
         t, z = self.run.t, self._moved(self.run.t, self.run.z)
-        half = found.t - t
-        arc = self._arc(t, z, half, self._taylor(t, z, half), STAGES)
-        if arc is None:
-            return None, np.inf, found
-        again = find_dependences(self.rows, arc.at, t, t + 2.0 * half)
+        arc, error = self._arc(t, z, 2.0 * (found.t - t))
+        if error == np.inf:
+            return None, error, found
+        again = find_dependences(self.rows, arc.at, t, t + arc.length)
         if len(again) != 1:  # there is another one in reach, or the arc went another way
             return None, np.inf, found
-        if abs(again[0].t - found.t) > CENTRED * half:
-            half = again[0].t - t
-            arc = self._arc(t, z, half, arc.at, STAGES)
-        if arc is not None and separation(self.rows, again[0].t, arc.at(again[0].t), reach) > EXACTLY:
+        if abs(again[0].t - found.t) > CENTRED * (found.t - t):
+            arc, error = self._arc(t, z, 2.0 * (again[0].t - t))
+        if separation(self.rows, again[0].t, arc.at(again[0].t), reach) > EXACTLY:
             return None, np.nan, found
-        error, allowed = self._judged(arc)
-        return (arc if error <= allowed else None), error, again[0]
+        return (arc if error <= self.allowed else None), error, again[0]
 
-    def _judged(self, arc: Arc | None) -> tuple[float, float]:
-        """The error of an arc, by another one with two stages fewer, and the one allowed."""
-        tolerance = self.tolerance
-        allowed = min(STRICT ** (1 + self.tries) * tolerance, max(LOOSE, STRICT * tolerance))
-        fewer = arc and self._arc(arc.t, arc.z, 0.5 * arc.length, arc.at, len(arc.coefficients) - 2)
-        return (self._gap(arc, fewer) if arc is not None and fewer is not None else np.inf), allowed
+    @property
+    def allowed(self) -> float:
+        """The error that is allowed in the try at hand."""
+        return min(STRICT ** (1 + self.tries) * self.tolerance, max(LOOSE, STRICT * self.tolerance))
 
     @property
     def tolerance(self) -> float:
         """The relative error of a step."""
         return max(self.run.method.rtol or 0.0, FINEST) if self.run.clock.adaptive else FIXED
 
-    def _arc(self, t: float, z: np.ndarray, half: float, guess: Path, stages: int) -> Arc | None:
-        sizes = self._sizes(z)
-        return collocate(self.still.rates, self._moved, guess, t, z, 2.0 * half, stages, sizes, self.tolerance)
-
-    def _gap(self, arc: Arc, fewer: Arc) -> float:
-        """The largest difference of two arcs over the same time, relative to the size of each variable."""
-        end = arc.t + arc.length
-        gaps = [INSIDE * (arc.at(t) - fewer.at(t)) for t in arc.t + arc.length * BETWEEN]
-        gaps.append(self._moved(end, arc.at(end)) - self._moved(end, fewer.at(end)))
-        return float(np.max(np.abs(gaps) / self._sizes(arc.z)))
+    def _arc(self, t: float, z: np.ndarray, length: float) -> tuple[Arc, float]:
+        guess = Arc(t, length, z, self.still.rates(t, z)[None, :])
+        return collocate(self.still, guess, self._sizes(z), self.allowed)
 
     def _sizes(self, z: np.ndarray) -> np.ndarray:
         """The size of each variable in a state, (nz,): what it is there, at least a part of its size in the run."""
@@ -303,12 +288,6 @@ class Passages:
         """Sizes of the first variables in the run."""
         scales = self.engine.scales
         return np.ones(count) if scales is None else scales.values[:count]
-
-    def _taylor(self, t: float, z: np.ndarray, half: float) -> Path:
-        """States ahead by the rates at z and their change behind it."""
-        zdot, back = self.still.rates(t, z), 0.1 * half
-        bend = (zdot - self.still.rates(t - back, self._moved(t - back, z - back * zdot))) / back
-        return lambda at: z + (at - t) * zdot + 0.5 * (at - t) ** 2 * bend
 
     def _move_along(self, arc: Arc) -> int:
         """Let the arc be the step at hand: look for events in it, store samples, and be at its end."""
