@@ -136,19 +136,23 @@ def _substitute(mem, places, at, n, last, where):
     return 0
 
 
-@jit(i8(Plan, Floats, i8))
-def factor_sparse(plan, mem, rows):
-    """Factorise with the first `rows` constraints; returns the rank, which regularisation always makes full."""
+@jit(i8(Plan, Floats, i8, f8))
+def factor_shifted(plan, mem, rows, shift):
+    """Factorise with the first `rows` constraints, E being `shift` relative to the squared length of each row."""
     at = matrices_at(plan.pattern)
     factors = factors_at(_find(at.first, rows))
     places = places_at(plan.ints, plan.n_ints)
     _measure(mem, places, plan.nu, rows, at.diagonal, at.starts + 1, at.columns, plan.jacobian, at.light, at.lengths, 0)
     soft, light, lengths = PROXIMAL if at.soft else 0.0, at.light, at.lengths
-    at.least_pivot = _decompose(
-        mem, places, factors, factors.n, plan.nu, at.diagonal, light, lengths, soft, at.shift, 0
-    )
+    at.least_pivot = _decompose(mem, places, factors, factors.n, plan.nu, at.diagonal, light, lengths, soft, shift, 0)
     plan.rank = factors.n
     return factors.n
+
+
+@jit(i8(Plan, Floats, i8))
+def factor_sparse(plan, mem, rows):
+    """Factorise with the first `rows` constraints; returns the rank, which regularisation always makes full."""
+    return factor_shifted(plan, mem, rows, matrices_at(plan.pattern).shift)
 
 
 @jit(i8(Plan, Floats, i8, i8))

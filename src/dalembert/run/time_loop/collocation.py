@@ -65,10 +65,13 @@ def gauss(s: int) -> GaussRule:
 
 
 def integrated(theta: np.ndarray, count: int) -> np.ndarray:
-    """The integrals of P_0 .. P_(count-1) from 0 to each theta, (n, count)."""
-    P = np.polynomial.legendre.legvander(2 * theta - 1, count)
-    parts = [(P[..., 1] + 1) / 2]
-    parts += [(P[..., k + 1] - P[..., k - 1]) / (2 * (2 * k + 1)) for k in range(1, count)]
+    """The integrals of P_0 .. P_(count-1) from 0 to each theta, (..., count)."""
+    x, parts = 2.0 * theta - 1.0, [theta]
+    before, now = 1.0, x
+    for k in range(1, count):
+        after = ((2 * k + 1) * x * now - k * before) / (k + 1)
+        parts.append((after - before) / (2 * (2 * k + 1)))
+        before, now = now, after
     return np.stack(parts, axis=-1)
 
 
@@ -80,16 +83,9 @@ class Arc(NamedTuple):
     z: np.ndarray
     coefficients: np.ndarray
 
-    def at(self, t: float) -> np.ndarray:
-        """The state (nz,) at a time of the arc."""
-        theta = (t - self.t) / self.length
-        x, weights = 2.0 * theta - 1.0, [theta]
-        before, now = 1.0, x
-        for k in range(1, len(self.coefficients)):  # as `integrated`, without arrays
-            after = ((2 * k + 1) * x * now - k * before) / (k + 1)
-            weights.append((after - before) / (2 * (2 * k + 1)))
-            before, now = now, after
-        return self.z + self.length * (np.array(weights) @ self.coefficients)
+    def at(self, t: np.ndarray) -> np.ndarray:
+        """The states (..., nz) at times (...) of the arc."""
+        return self.z + self.length * (integrated((t - self.t) / self.length, len(self.coefficients)) @ self.coefficients)
 
     def until(self, t: float) -> Arc:
         """The part of the arc that ends at time t."""

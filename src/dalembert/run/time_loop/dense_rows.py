@@ -23,22 +23,28 @@ class DenseRows:
         self._engine, s = engine, engine.system
         self.restraining = [k for k, row in enumerate(s.rows) if k not in s.implied and not _is_law(row)]
 
-    def _scaled(self, t: float, z: np.ndarray) -> np.ndarray:
-        """The rows with unit length in the mass metric."""
-        M, A = self._engine.matrices(t, z)
-        return scaled(M, A[self.restraining])
+    def _scaled(self, t: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """The rows with unit length in the mass metric, (..., n, nu)."""
+        s, parts = self._engine.system, self._engine.system.parts
+        out = s.evaluate("dynamics", t, z[..., : s.nq], z[..., s.nq : self._engine.size], self._engine.parameters)
+        M, A = (
+            out[..., parts[name][0]].reshape(*out.shape[:-1], *parts[name][1])
+            for name in ("mass_matrix", "constraint_jacobian")
+        )
+        return scaled(M, A[..., self.restraining, :])
 
-    def values(self, t: float, z: np.ndarray) -> np.ndarray:
-        """The singular values of the rows with unit length in the mass metric, largest first, (nc,)."""
-        rows = self._scaled(t, z)
-        values = np.zeros(len(rows))
-        found = np.linalg.svd(rows, compute_uv=False) if np.isfinite(rows).all() else values[:0]
-        values[: len(found)] = found
+    def values(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """The singular values of the rows with unit length in the mass metric, largest first, (nt, n)."""
+        rows = self._scaled(times, states)
+        values = np.zeros(rows.shape[:2])
+        finite = np.isfinite(rows).all(axis=(1, 2))
+        found = np.linalg.svd(rows[finite], compute_uv=False)
+        values[finite, : found.shape[1]] = found
         return values
 
     def parts(self, t: float, z: np.ndarray, rank: int) -> np.ndarray:
         """The part (nc,) of each constraint in the combinations that vanish, beyond those that vanish everywhere."""
-        left, values, _ = np.linalg.svd(self._scaled(t, z), full_matrices=False)
+        left, values, _ = np.linalg.svd(self._scaled(np.array(t), z), full_matrices=False)
         vanishing = [k for k in range(min(rank, len(values))) if values[k] < VANISHING * values[0]] or [rank - 1]
         parts = np.zeros(self._engine.system.nc)
         parts[self.restraining] = np.abs(left[:, vanishing]).max(axis=1)

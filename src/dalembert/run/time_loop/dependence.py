@@ -14,15 +14,18 @@ from dalembert.run.time_loop.sparse_rows import SparseRows
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
-CLOSE, GOLDEN, SECTIONS = 1e-7, 0.5 * (5.0**0.5 - 1.0), 40  # of the way between samples: how well to locate a minimum
-SAMPLES = 19  # along the path
+SAMPLES = 11  # along the path
+AROUND = np.array([-3.0, -1.0, 0.0, 1.0, 3.0])  # where a minimum is looked at, in units of NARROW
+QUARTIC = np.linalg.inv(np.vander(AROUND, increasing=True))
+NARROW, LOOKS = 0.05, 3  # of the way between samples; how often at most
+NEWTON = 6  # steps to the minimum of a quartic
 FEW, DIP = 7, 0.3
 INDEPENDENT = 1e-6  # singular values above this, of unit rows in the mass metric, count towards the rank
 SHARP = 0.05  # a minimum below this part of the largest value on the path was stepped over, not followed
 SHARE = 0.05  # rows with a smaller part in the largest combination that vanishes are not named
 
-Path = Callable[[float], np.ndarray]
-Point = tuple[float, float]
+Path = Callable[[np.ndarray], np.ndarray]  # states (nt, nz) at times (nt,)
+Function = Callable[[np.ndarray], np.ndarray]  # values (nt,) at times (nt,)
 
 
 class Dependence(NamedTuple):
@@ -39,10 +42,10 @@ class Dependence(NamedTuple):
 class Rows(Protocol):
     """What can be asked of the rows of constraints at a state z = (q, u) at time t."""
 
-    def values(self, t: float, z: np.ndarray) -> np.ndarray:
+    def values(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
         """Singular values of the rows with unit length in the mass metric, largest first; the smallest ones at least.
 
-        As many at any state.
+        At states (nt, nz), (nt, n): as many at any state.
         """
         ...
 
@@ -69,63 +72,69 @@ def rows_of(engine: Engine) -> Rows:
 
 def dips(rows: Rows, path: Path, t0: float, t1: float) -> bool:
     """Whether the smallest singular value varies much between a few times in t0 .. t1."""
-    values = np.array([rows.values(t, path(t)) for t in np.linspace(t0, t1, FEW).tolist()])
+    times = np.linspace(t0, t1, FEW)
+    values = rows.values(times, path(times))
     least = values[:, max(int((values > INDEPENDENT).sum(axis=1).max()) - 1, 0)]
     return not least.min() > DIP * least.max()
 
 
 def find_dependences(rows: Rows, path: Path, t0: float, t1: float) -> list[Dependence]:
     """The times in t0 .. t1 at which the rank drops along a path, in order; the end itself is left out."""
-    times = np.linspace(t0, t1, SAMPLES).tolist()
-    values = np.array([rows.values(t, path(t)) for t in times])
+    times = np.linspace(t0, t1, SAMPLES)
+    values = rows.values(times, path(times))
     rank = int((values > INDEPENDENT).sum(axis=1).max())
     least = values[:, rank - 1] if rank else np.zeros(0)
 
-    def smallest(t: float) -> float:
-        return float(rows.values(t, path(t))[rank - 1])
+    def smallest(times: np.ndarray) -> np.ndarray:
+        return rows.values(times, path(times))[:, rank - 1]
 
     found = []
     for k in range(SAMPLES - 1 if rank else 0):
         left, right = max(k - 1, 0), k + 1
         if least[k] > least[left] or least[k] >= least[right]:
             continue
-        at, lowest = times[k], float(least[k])
+        at, lowest = float(times[k]), float(least[k])
         if lowest > 0.0:
-            at, lowest = _least(smallest, *((times[j], float(least[j])) for j in (left, k, right)))
+            three = np.array([left, k, right])
+            at, lowest = _least(smallest, times[three], least[three])
         if lowest < SHARP * float(least.max()):
-            found.append(Dependence(at, dependent_rows(rows, at, path(at), rank)))
+            state = path(np.array([at]))[0]
+            found.append(Dependence(at, dependent_rows(rows, at, state, rank)))
     return found
 
 
-def _least(f: Callable[[float], float], left: Point, middle: Point, right: Point) -> Point:
-    """Where f is least between left and right, and the value, never worse than in the middle.
+def _least(f: Function, times: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+    """Where f is least between the outer ones of three times, and the value; its values at them are given.
 
-    Next to a zero f is the absolute value of a smooth function, and its square nearly a parabola: the vertices of those
-    through three points come close in a few steps, golden sections where they do not.
+    Next to a zero f is the absolute value of a smooth function: its square is nearly a parabola, and over a narrow
+    range a quartic to many digits.
     """
-    close, last = CLOSE * (right[0] - left[0]), right[0] - left[0]
-    for step in range(SECTIONS):
-        at = _vertex(left, middle, right)
-        if not left[0] < at < right[0] or (step > 1 and abs(at - middle[0]) > 0.5 * last):
-            further = left[0] if middle[0] - left[0] > right[0] - middle[0] else right[0]
-            at = middle[0] + (1.0 - GOLDEN) * (further - middle[0])
-        last = abs(at - middle[0])
-        if last < close:
+    (left, middle, right), (a, b, c) = times.tolist(), (values * values).tolist()
+    width, bent = right - middle, a - 2.0 * b + c
+    at = middle + 0.5 * width * (a - c) / bent if bent > 0.0 else middle
+    for _ in range(LOOKS):
+        at = min(max(at, left), right)
+        found = f(at + NARROW * width * AROUND)
+        quartic = QUARTIC @ (found * found)
+        step = _bottom(quartic, float(AROUND[found.argmin()]))
+        at += NARROW * width * step
+        if abs(step) < 1.0:
             break
-        new = (at, f(at))
-        if new[1] < middle[1]:
-            left, middle, right = (left, new, middle) if at < middle[0] else (middle, new, right)
-        else:
-            left, right = (new, right) if at < middle[0] else (left, new)
-    return middle
+    if left <= at <= right:
+        return at, min(float(found.min()), math.sqrt(max(np.polyval(quartic[::-1], step), 0.0)))
+    at = min(max(at, left), right)
+    return at, float(f(np.array([at]))[0])
 
 
-def _vertex(left: Point, middle: Point, right: Point) -> float:
-    """Where the parabola through the squares of three values is least; NaN if there is none."""
-    (a, fa), (x, fx), (b, fb) = ((t, value * value) for t, value in (left, middle, right))
-    down, up = (x - a) * (fx - fb), (x - b) * (fx - fa)
-    bent = down - up
-    return x - 0.5 * ((x - a) * down - (x - b) * up) / bent if bent != 0.0 else math.nan
+def _bottom(quartic: np.ndarray, at: float) -> float:
+    """The minimum of a quartic, coefficients in rising order, next to `at` and within the range it was made for."""
+    _, slope, bend, third, fourth = quartic.tolist()
+    for _ in range(NEWTON):
+        curvature = 2.0 * bend + at * (6.0 * third + at * 12.0 * fourth)
+        if not curvature > 0.0:
+            break
+        at -= (slope + at * (2.0 * bend + at * (3.0 * third + at * 4.0 * fourth))) / curvature
+    return min(max(at, float(AROUND[0])), float(AROUND[-1]))
 
 
 def dependent_rows(rows: Rows, t: float, z: np.ndarray, rank: int) -> tuple[int, ...]:
@@ -146,10 +155,10 @@ def separation(rows: Rows, t: float, z: np.ndarray, way: float) -> float:
 def cubic(t: float, h: float, z: np.ndarray, zdot: np.ndarray, znew: np.ndarray, zdotnew: np.ndarray) -> Path:
     """The cubic through both ends of a step and their rates."""
     rise = znew - z
+    out, back = h * zdot - rise, h * zdotnew - rise
 
-    def at(time: float) -> np.ndarray:
-        s = (time - t) / h
-        bent = (1.0 - s) * (h * zdot - rise) - s * (h * zdotnew - rise)
-        return z + s * (rise + (1.0 - s) * bent)
+    def at(times: np.ndarray) -> np.ndarray:
+        s = ((times - t) / h)[:, None]
+        return z + s * (rise + (1.0 - s) * ((1.0 - s) * out - s * back))
 
     return at

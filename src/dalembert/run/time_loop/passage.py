@@ -107,10 +107,12 @@ class Passages:
         self.refused = Refused(-np.inf, 0.0, "", Dependence(-np.inf, ()))
         self.rows = rows_of(run.engine)
         self._still: Engine | None = None
+        self._floor = run.conditioning.floor  # of the conditioning, below which steps are suspect
 
     def treat(self) -> int:
         """Pass, approach or judge the suspect step at hand; returns a status, MORE to go on."""
         run, followed = self.run, self.run.conditioning
+        followed.floor = min(followed.floor, self._floor)
         t, h = float(run.clock.t), float(run.clock.taken)
         path = cubic(t, h, run.z.copy(), run.stages[: run.engine.nz].copy(), run.znew.copy(), run.zdot.copy())
         reach = followed.reach * max(h, KEPT * followed.longest)
@@ -143,10 +145,10 @@ class Passages:
             return DEPENDENT
         if not obstacle and abs(self.refused.t - ahead.t) < self.refused.reach:
             obstacle = self.refused.obstacle
-        if not obstacle and separation(self.rows, ahead.t, path(ahead.t), reach) > ROUGHLY:
+        if not obstacle and separation(self.rows, ahead.t, path(np.array([ahead.t]))[0], reach) > ROUGHLY:
             obstacle = AVOIDED
         if not obstacle and ahead.t > run.t + max(FAR * reach, (1.0 + BEFORE) * run.clock.taken):
-            return self._go_on()
+            return self._approach()
         if not obstacle:
             arc, error, found = self._attempt(ahead, reach)
             if arc is not None:
@@ -198,11 +200,16 @@ class Passages:
         self.engine.plan.nfev -= 1  # the rates at its end are evaluated again
         return MORE
 
+    def _approach(self) -> int:
+        """Let the step at hand be concluded, and the next one be looked at whatever its conditioning."""
+        status = self._go_on()
+        self._floor, self.run.conditioning.floor = self.run.conditioning.floor, np.inf
+        return status
+
     def _has_motion(self, t: float) -> bool:
         """Whether rows of velocities or accelerations are independent at the end of the step at hand."""
         system, z = self.engine.system, self.run.znew
-        values = self.rows.values(t, z)
-        before = self.rows.values(self.run.begin, self.run.first)
+        values, before = self._values((t, z), (self.run.begin, self.run.first))
         rank = int((before > INDEPENDENT).sum())
         if not rank or values[rank - 1] > LOST * before[rank - 1]:
             return True
@@ -215,9 +222,14 @@ class Passages:
     def _is_close(self) -> bool:
         """Whether little is left of the independence that the constraints had at the start."""
         run = self.run
-        now, first = (self.rows.values(t, z) for t, z in ((run.t, run.z), (run.begin, run.first)))
+        now, first = self._values((run.t, run.z), (run.begin, run.first))
         rank = int((np.maximum(now, first) > INDEPENDENT).sum())
         return bool(now[rank - 1] < CLOSE * first[rank - 1])
+
+    def _values(self, *places: tuple[float, np.ndarray]) -> np.ndarray:
+        """The smallest singular values at some times and states, a row each."""
+        times, states = zip(*((t, z[: self.engine.size]) for t, z in places), strict=True)
+        return self.rows.values(np.array(times), np.array(states))
 
     def _is_fatal(self, found: Dependence) -> bool:
         return max(found.rows) >= self.engine.system.count("position")
@@ -244,6 +256,7 @@ class Passages:
         if self._still is None:
             sizes, first = self._least_sizes(self.engine.size), self.run.first[: self.engine.size]
             reached = max(ROUND_OFF, 4.0 * np.finfo(float).eps * float((np.abs(first) / sizes).max()))
+            reached = 2.0 ** np.ceil(np.log2(reached))  # engines are told apart by it
             self._still = Engine(self.engine.system, self.engine.parameters, LagrangeMultipliers(), Projection(reached))
             self._still.take_scales(self.engine.scales)
         return self._still
@@ -262,7 +275,7 @@ class Passages:
             return None, np.inf, found
         if abs(again[0].t - found.t) > CENTRED * (found.t - t):
             arc, error = self._arc(t, z, 2.0 * (again[0].t - t))
-        if separation(self.rows, again[0].t, arc.at(again[0].t), reach) > EXACTLY:
+        if separation(self.rows, again[0].t, arc.at(np.array(again[0].t)), reach) > EXACTLY:
             return None, np.nan, found
         return (arc if error <= self.allowed else None), error, again[0]
 
@@ -296,7 +309,7 @@ class Passages:
         if end > run.limit:
             end, arc = run.limit, arc.until(run.limit)
         run.z[:] = arc.z
-        run.znew[:], _ = engine.corrected(end, arc.at(end))
+        run.znew[:], _ = engine.corrected(end, arc.at(np.array(end)))
         run.zdot[:] = engine.rates(end, run.znew)
         kept = plan.prepare, plan.interpolate
         plan.prepare, plan.interpolate = nothing_to_prepare.address, interpolate_arc.address
