@@ -29,16 +29,18 @@ def tridiagonalise(plan, mem, rows, basis, T):
     """Lanczos's method with the factors at hand: a basis (n + 1, rows), its first vector given, and T (n, n), its upper
     triangle.
     """
-    n, nu, x, lengths = basis.size // rows - 1, plan.nu, plan.rhs, matrices_at(plan.pattern).lengths
+    n, nu, x, lengths = basis.size // rows - 1, plan.nu, plan.rhs, plan.remainder
+    for i in range(rows):
+        mem[lengths + i] = math.sqrt(mem[matrices_at(plan.pattern).lengths + i])
     for k in range(n):
         image = (k + 1) * rows
         for i in range(nu):
             mem[x + i] = 0.0
         for i in range(rows):
-            mem[x + nu + i] = math.sqrt(mem[lengths + i]) * basis[k * rows + i]
+            mem[x + nu + i] = mem[lengths + i] * basis[k * rows + i]
         solve_sparse(plan, mem, rows, x)
         for i in range(rows):
-            basis[image + i] = math.sqrt(mem[lengths + i]) * mem[x + nu + i]
+            basis[image + i] = mem[lengths + i] * mem[x + nu + i]
         for j in range(k + 1):
             T[j * n + k] = row_product(basis, j * rows, image, rows)
         for j in range(2 * (k + 1)):  # twice is enough

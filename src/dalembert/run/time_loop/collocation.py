@@ -43,6 +43,7 @@ WEIGHTS = np.array([INSIDE] * (len(BETWEEN) - 1) + [1.0])
 # A sweep tells the error of the arc it began with. That of the new one is smaller by what sweeps gain; they gain more
 # and more, so the gain of the last one is on the safe side. It is taken times CAUTION, and as FURTHEST at the most.
 CAUTION, FURTHEST = 3.0, 0.01
+ON = 1e-6  # of the last change: to what stages are brought onto the constraints
 STALLED = 0.3  # sweeps over all stages that gain less have come to round-off, or do not contract
 
 
@@ -85,7 +86,9 @@ class Arc(NamedTuple):
 
     def at(self, t: np.ndarray) -> np.ndarray:
         """The states (..., nz) at times (...) of the arc."""
-        return self.z + self.length * (integrated((t - self.t) / self.length, len(self.coefficients)) @ self.coefficients)
+        return self.z + self.length * (
+            integrated((t - self.t) / self.length, len(self.coefficients)) @ self.coefficients
+        )
 
     def until(self, t: float) -> Arc:
         """The part of the arc that ends at time t."""
@@ -115,7 +118,7 @@ def collocate(engine: Engine, guess: Arc, sizes: np.ndarray, enough: float) -> t
     """
     arc, gap, error, judged = guess, math.inf, math.inf, math.inf
     for stages in STAGES:
-        new, last = _swept(engine, arc, stages), gap
+        new, last = _swept(engine, arc, stages, ON * min(gap, 1.0)), gap
         gap = new.gap(arc, sizes)
         if not math.isfinite(gap):
             return arc, math.inf
@@ -128,15 +131,15 @@ def collocate(engine: Engine, guess: Arc, sizes: np.ndarray, enough: float) -> t
     return arc, error
 
 
-def _swept(engine: Engine, arc: Arc, stages: int) -> Arc:
-    """The arc after one sweep over so many stages."""
+def _swept(engine: Engine, arc: Arc, stages: int, tolerance: float) -> Arc:
+    """The arc after one sweep over so many stages, brought onto the constraints to a tolerance."""
     rule, (t, length, z, _) = gauss(stages), arc
     F = _values(stages, len(arc.coefficients)) @ arc.coefficients
     W = z + length * (rule.integrals @ F)
     spare = np.zeros(2 * len(z))
     sweep(
         engine.plan, engine.mem, t, length, rule.nodes, rule.integrals.reshape(-1), W.copy().reshape(-1),
-        F.reshape(-1), W.reshape(-1), spare,
+        F.reshape(-1), W.reshape(-1), spare, tolerance,
     )  # fmt: skip
     return arc._replace(coefficients=rule.spectrum @ F)
 
@@ -165,13 +168,15 @@ def _displace(plan, mem, t, stage, reached):
     return 0
 
 
-@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats, Floats, Floats))
-def sweep(plan, mem, t, length, nodes, integrals, Z, F, W, spare):
-    """One sweep over s stages; all arrays flat.
+@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats, Floats, Floats, f8))
+def sweep(plan, mem, t, length, nodes, integrals, Z, F, W, spare, tolerance):
+    """One sweep over s stages; all arrays flat. The drift control is a projection, with at least this tolerance.
 
     F (s, n) are rates at the states Z (s, n), W (s, n) = z + length * integrals F; `spare` (2 n). Changes Z, F and W.
     """
     s, n, nq = nodes.size, spare.size // 2, plan.nq
+    tolerated, enough = mem[plan.options], mem[plan.options + 1]
+    mem[plan.options], mem[plan.options + 1] = max(tolerated, tolerance), max(enough, 0.1 * tolerance)
     place, fresh = spare[:n], spare[n:]
     for k in range(s):
         move(place, 0, W, k * n, n)
@@ -193,6 +198,7 @@ def sweep(plan, mem, t, length, nodes, integrals, Z, F, W, spare):
         _displace(plan, mem, t + length * nodes[j], Z[j * n : (j + 1) * n], W[j * n : (j + 1) * n])
         for i in range(nq):
             F[j * n + i] += mem[plan.shift + i]
+    mem[plan.options], mem[plan.options + 1] = tolerated, enough
     return 0
 
 

@@ -50,7 +50,7 @@ class DenseRows:
         parts[self.restraining] = np.abs(left[:, vanishing]).max(axis=1)
         return parts
 
-    def left_over(self, t: float, z: np.ndarray) -> float:
+    def left_over(self, t: float, z: np.ndarray, close: float) -> float:
         """What is left of position rows, in the units of `values`, when z is moved onto those that stay independent."""
         engine, s, size = self._engine, self._engine.system, self._engine.system.nq
         n, q, u, p = s.count("position"), z[:size].copy(), z[size : engine.size], engine.parameters
@@ -63,8 +63,10 @@ class DenseRows:
             kept = int((values > KEPT * values[0]).sum())
             phi = U.T @ (s.position_residual(t, q, p) / np.where(length > 0.0, length, 1.0))
             left = phi[kept:]
-            shift = -(V[:kept].T @ (phi[:kept] / values[:kept])) / np.where(moving > 0.0, moving, 1.0)
-            q += s.evaluate("displacement", t, q, shift, p)
+            move = V[:kept].T @ (phi[:kept] / values[:kept])
+            if np.linalg.norm(move) < close:
+                break
+            q += s.evaluate("displacement", t, q, -move / np.where(moving > 0.0, moving, 1.0), p)
         return float(np.abs(left).max(initial=0.0))
 
     def speed(self, t: float, z: np.ndarray) -> float:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from dalembert.run.time_loop.sparse_rows import SparseRows
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
-SAMPLES = 11  # along the path
+SAMPLES = 9  # along the path
 AROUND = np.array([-3.0, -1.0, 0.0, 1.0, 3.0])  # where a minimum is looked at, in units of NARROW
 QUARTIC = np.linalg.inv(np.vander(AROUND, increasing=True))
 NARROW, LOOKS = 0.05, 3  # of the way between samples; how often at most
@@ -22,17 +24,24 @@ NEWTON = 6  # steps to the minimum of a quartic
 FEW, DIP = 7, 0.3
 INDEPENDENT = 1e-6  # singular values above this, of unit rows in the mass metric, count towards the rank
 SHARP = 0.05  # a minimum below this part of the largest value on the path was stepped over, not followed
+MOVED = 0.01  # times the root of what is told apart: a shorter move, whose square counts, is the last
 SHARE = 0.05  # rows with a smaller part in the largest combination that vanishes are not named
 
 Path = Callable[[np.ndarray], np.ndarray]  # states (nt, nz) at times (nt,)
 Function = Callable[[np.ndarray], np.ndarray]  # values (nt,) at times (nt,)
 
 
-class Dependence(NamedTuple):
-    """A time at which rows become dependent, and their numbers."""
+@dataclass(frozen=True)
+class Dependence:
+    """A time at which rows become dependent on a path, and their numbers."""
 
     t: float
-    rows: tuple[int, ...]
+    find_rows: Callable[[], tuple[int, ...]] = tuple
+
+    @cached_property
+    def rows(self) -> tuple[int, ...]:
+        """The rows with a part in the combinations that vanish."""
+        return self.find_rows()
 
     def names(self, constraint_names: tuple[str, ...]) -> tuple[str, ...]:
         """The rows by name."""
@@ -56,8 +65,11 @@ class Rows(Protocol):
         """
         ...
 
-    def left_over(self, t: float, z: np.ndarray) -> float:
-        """What is left of position rows, in the units of `values`, when z is moved onto those that stay independent."""
+    def left_over(self, t: float, z: np.ndarray, close: float) -> float:
+        """What is left of position rows, in the units of `values`, when z is moved onto those that stay independent.
+
+        A move shorter than `close` in the mass metric is the last.
+        """
         ...
 
     def speed(self, t: float, z: np.ndarray) -> float:
@@ -90,16 +102,15 @@ def find_dependences(rows: Rows, path: Path, t0: float, t1: float) -> list[Depen
 
     found = []
     for k in range(SAMPLES - 1 if rank else 0):
-        left, right = max(k - 1, 0), k + 1
-        if least[k] > least[left] or least[k] >= least[right]:
+        three = np.array([max(k - 1, 0), k, k + 1])
+        before, lowest, after = least[three].tolist()
+        if lowest > before or lowest >= after:
             continue
-        at, lowest = float(times[k]), float(least[k])
+        at = float(times[k])
         if lowest > 0.0:
-            three = np.array([left, k, right])
             at, lowest = _least(smallest, times[three], least[three])
         if lowest < SHARP * float(least.max()):
-            state = path(np.array([at]))[0]
-            found.append(Dependence(at, dependent_rows(rows, at, state, rank)))
+            found.append(Dependence(at, partial(dependent_rows, rows, at, path, rank)))
     return found
 
 
@@ -109,21 +120,28 @@ def _least(f: Function, times: np.ndarray, values: np.ndarray) -> tuple[float, f
     Next to a zero f is the absolute value of a smooth function: its square is nearly a parabola, and over a narrow
     range a quartic to many digits.
     """
-    (left, middle, right), (a, b, c) = times.tolist(), (values * values).tolist()
-    width, bent = right - middle, a - 2.0 * b + c
-    at = middle + 0.5 * width * (a - c) / bent if bent > 0.0 else middle
+    at, (left, middle, right) = _vertex(times, values), times.tolist()
+    unit = NARROW * (right - middle)
     for _ in range(LOOKS):
-        at = min(max(at, left), right)
-        found = f(at + NARROW * width * AROUND)
+        found = f(at + unit * AROUND)
         quartic = QUARTIC @ (found * found)
         step = _bottom(quartic, float(AROUND[found.argmin()]))
-        at += NARROW * width * step
+        at = at + unit * step
+        if not left <= at <= right:
+            at = min(max(at, left), right)
+            return at, float(f(np.array([at]))[0])
         if abs(step) < 1.0:
             break
-    if left <= at <= right:
-        return at, min(float(found.min()), math.sqrt(max(np.polyval(quartic[::-1], step), 0.0)))
-    at = min(max(at, left), right)
-    return at, float(f(np.array([at]))[0])
+    return at, min(float(found.min()), math.sqrt(max(float(np.polyval(quartic[::-1], step)), 0.0)))
+
+
+def _vertex(times: np.ndarray, values: np.ndarray) -> float:
+    """Where the parabola through the squares of three values, the second the least, has its vertex."""
+    (left, middle, right), (a, b, c) = times.tolist(), (values * values).tolist()
+    down, up = (middle - left) * (b - c), (middle - right) * (b - a)
+    bent = up - down
+    at = middle + 0.5 * ((middle - left) * down - (middle - right) * up) / bent if bent > 0.0 else middle
+    return min(max(at, left), right)
 
 
 def _bottom(quartic: np.ndarray, at: float) -> float:
@@ -137,19 +155,21 @@ def _bottom(quartic: np.ndarray, at: float) -> float:
     return min(max(at, float(AROUND[0])), float(AROUND[-1]))
 
 
-def dependent_rows(rows: Rows, t: float, z: np.ndarray, rank: int) -> tuple[int, ...]:
+def dependent_rows(rows: Rows, t: float, path: Path, rank: int) -> tuple[int, ...]:
     """The rows with a part in the combinations that vanish, beyond those that vanish wherever the rank is full."""
-    parts = rows.parts(t, z, rank)
+    parts = rows.parts(t, path(np.array([t]))[0], rank)
     return tuple(np.flatnonzero(parts > SHARE * parts.max()).tolist())
 
 
-def separation(rows: Rows, t: float, z: np.ndarray, way: float) -> float:
-    """By how much position rows miss the singular position next to z, relative to the `way` of a motion past it.
+def are_apart(rows: Rows, t: float, path: Path, way: float, by: float) -> bool:
+    """Whether position rows miss the singular position next to a path at t by more than a part of the `way` past it.
 
-    Along the rows that stay independent z is moved onto the constraints; what is left along the others is zero where
-    branches meet, up to the square of the distance, and not zero where the motion turns off before they do.
+    Along the rows that stay independent the state is moved onto the constraints; what is left along the others is zero
+    where branches meet, up to the square of the move, and not zero where the motion turns off before they do.
     """
-    return rows.left_over(t, z) / max(rows.speed(t, z) * way, 1e-300)
+    z = path(np.array([t]))[0]
+    length = max(rows.speed(t, z) * way, 1e-300)
+    return rows.left_over(t, z, MOVED * math.sqrt(by) * length) > by * length
 
 
 def cubic(t: float, h: float, z: np.ndarray, zdot: np.ndarray, znew: np.ndarray, zdotnew: np.ndarray) -> Path:

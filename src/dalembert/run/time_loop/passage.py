@@ -11,6 +11,7 @@ run ends there, or goes on and the certificate says that it left the ground it c
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -26,12 +27,12 @@ from dalembert.run.time_loop.dependence import (
     INDEPENDENT,
     Dependence,
     Path,
+    are_apart,
     cubic,
     dependent_rows,
     dips,
     find_dependences,
     rows_of,
-    separation,
 )
 from dalembert.run.time_loop.method import Method
 from dalembert.run.time_loop.singular import KEPT
@@ -55,7 +56,7 @@ SAME = 0.3  # of the reach: positions nearer than this to each other are one
 ROUGHLY, EXACTLY = 1e-5, 1e-12
 SMALL = 0.01  # of the size of a variable: what counts as its value where that is zero
 ROUND_OFF = 1e-14  # what stages may be off the constraints, relative to their size
-CENTRED = 0.03  # of the half-width: how well the singular time must be known
+CENTRED = 0.06  # of the half-width: how well the singular time must be known
 
 
 class Refused(NamedTuple):
@@ -104,7 +105,7 @@ class Passages:
     def __init__(self, run: Underway) -> None:
         self.run, self.engine = run, run.engine
         self.tries, self.looks = 0, 0  # attempts to pass the next position, steps looked at next to the one refused
-        self.refused = Refused(-np.inf, 0.0, "", Dependence(-np.inf, ()))
+        self.refused = Refused(-np.inf, 0.0, "", Dependence(-np.inf))
         self.rows = rows_of(run.engine)
         self._still: Engine | None = None
         self._floor = run.conditioning.floor  # of the conditioning, below which steps are suspect
@@ -124,7 +125,8 @@ class Passages:
                 return DEPENDENT
             if not dips(self.rows, path, begin, t + h):
                 return self._go_on()
-        fresh = [d for d in find_dependences(self.rows, path, begin, t + AHEAD * reach) if not self._knows(d, reach)]
+        found = find_dependences(self.rows, path, begin, t + AHEAD * reach)
+        fresh = [d for d in found if not self._knows(d, reach)]
         if t == run.begin and fresh and fresh[0].t <= t + BACKWARDS * h:
             return self._leave(fresh[0], reach)
         if any(d.t <= t for d in fresh):
@@ -145,10 +147,10 @@ class Passages:
             return DEPENDENT
         if not obstacle and abs(self.refused.t - ahead.t) < self.refused.reach:
             obstacle = self.refused.obstacle
-        if not obstacle and separation(self.rows, ahead.t, path(np.array([ahead.t]))[0], reach) > ROUGHLY:
-            obstacle = AVOIDED
         if not obstacle and ahead.t > run.t + max(FAR * reach, (1.0 + BEFORE) * run.clock.taken):
             return self._approach()
+        if not obstacle and are_apart(self.rows, ahead.t, path, reach, ROUGHLY):
+            obstacle = AVOIDED
         if not obstacle:
             arc, error, found = self._attempt(ahead, reach)
             if arc is not None:
@@ -162,8 +164,8 @@ class Passages:
         if not abs(self.refused.t - ahead.t) < self.refused.reach:
             self.looks = 0
         self.tries, self.refused = 0, Refused(ahead.t, SAME * reach, obstacle, ahead)
-        for crossed in find_dependences(self.rows, path, run.t, run.t + run.clock.taken):  # sharp within the step
-            self._note(crossed, obstacle)
+        for crossed in find_dependences(self.rows, path, run.t, run.t + run.clock.taken):
+            self._note(crossed, obstacle)  # it is sharp within the step
         return self._go_on()
 
     def _leave(self, here: Dependence, reach: float) -> int:
@@ -208,15 +210,15 @@ class Passages:
 
     def _has_motion(self, t: float) -> bool:
         """Whether rows of velocities or accelerations are independent at the end of the step at hand."""
-        system, z = self.engine.system, self.run.znew
+        z = self.run.znew
         values, before = self._values((t, z), (self.run.begin, self.run.first))
         rank = int((before > INDEPENDENT).sum())
         if not rank or values[rank - 1] > LOST * before[rank - 1]:
             return True
-        rows = dependent_rows(self.rows, t, z, rank)
-        if max(rows) < system.count("position"):
+        found = Dependence(t, partial(dependent_rows, self.rows, t, lambda _: z[None, :], rank))
+        if not self._is_fatal(found):
             return True
-        self._note(Dependence(t, rows), NO_MOTION)
+        self._note(found, NO_MOTION)
         return False
 
     def _is_close(self) -> bool:
@@ -232,7 +234,8 @@ class Passages:
         return self.rows.values(np.array(times), np.array(states))
 
     def _is_fatal(self, found: Dependence) -> bool:
-        return max(found.rows) >= self.engine.system.count("position")
+        system = self.engine.system
+        return system.nc > system.count("position") and max(found.rows) >= system.count("position")
 
     def _obstacle(self, found: Dependence) -> str:
         """Why a position cannot be passed; empty if it can."""
@@ -275,7 +278,7 @@ class Passages:
             return None, np.inf, found
         if abs(again[0].t - found.t) > CENTRED * (found.t - t):
             arc, error = self._arc(t, z, 2.0 * (again[0].t - t))
-        if separation(self.rows, again[0].t, arc.at(np.array(again[0].t)), reach) > EXACTLY:
+        if are_apart(self.rows, again[0].t, arc.at, reach, EXACTLY):
             return None, np.nan, found
         return (arc if error <= self.allowed else None), error, again[0]
 

@@ -47,10 +47,10 @@ class SparseRows:
         found: np.ndarray = np.abs(self._basis[:-1].T @ vectors[:, vanishing]).max(axis=1)
         return found
 
-    def left_over(self, t: float, z: np.ndarray) -> float:
+    def left_over(self, t: float, z: np.ndarray, close: float) -> float:
         """What is left of position rows, in the units of `values`, when z is moved onto those that stay independent."""
         engine = self._engine
-        return float(settle(engine.plan, engine.mem, t, z[: engine.size].copy()))
+        return float(settle(engine.plan, engine.mem, t, z[: engine.size].copy(), close))
 
     def speed(self, t: float, z: np.ndarray) -> float:
         """The length of the speeds in the mass metric."""
@@ -71,15 +71,15 @@ def follow_spectrum(plan, mem, ts, zs, basis, T):
     return 0
 
 
-@jit(f8(Plan, Floats, f8, Floats))
-def settle(plan, mem, t, z):
+@jit(f8(Plan, Floats, f8, Floats, f8))
+def settle(plan, mem, t, z, close):
     """What is left of the positions when z is moved onto the rows that stay independent; see `left_over`.
 
     Steps are damped least squares, which leave rows alone whose singular values are below KEPT. What the others still
     have is filtered out by KEPT^2 (S + KEPT^2)^-1.
     """
-    nu, n, x, lengths = plan.nu, plan.np, plan.rhs, matrices_at(plan.pattern).lengths
-    y = x + nu
+    nu, n, x, at = plan.nu, plan.np, plan.rhs, matrices_at(plan.pattern)
+    y, lengths = x + nu, at.lengths
     load_state(plan, mem, t, z)
     call_kernel(plan.residual, mem, plan.x, plan.residuals)
     for _ in range(SETTLING):
@@ -96,6 +96,11 @@ def settle(plan, mem, t, z):
         for i in range(plan.nq):
             mem[plan.xq + i] += mem[plan.shift + i]
         call_kernel(plan.residual, mem, plan.x, plan.residuals)
+        moved = 0.0
+        for i in range(nu):
+            moved += mem[x + i] * mem[x + i] / mem[at.light + i]
+        if moved < close * close:
+            break
     for k in range(n):
         mem[y + k] = mem[plan.residuals + k]
     largest = 0.0
