@@ -35,16 +35,19 @@ from dalembert.run.time_loop.columns import padded
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
-STAGES = (2, 4, 6, 8, 10, *(8, 10) * 8)  # of the sweeps; even numbers: none is in the middle
-LEAST = 6  # stages of an arc that is taken
-INSIDE = 0.05  # what the two last stages gain between the ends, where arcs have lower order
+STAGES = (2, 4, 6, 8, 10)  # of the sweeps; even numbers: none is in the middle
+LEAST = 8  # stages of an arc that is taken
+SWEEPS = 40  # over all stages, at most
+INSIDE = 0.02  # what the two last stages gain between the ends, where arcs have lower order
 BETWEEN = np.array([0.1, 0.25, 0.4, 0.6, 0.75, 0.9, 1.0])  # where arcs are compared
 WEIGHTS = np.array([INSIDE] * (len(BETWEEN) - 1) + [1.0])
 # A sweep tells the error of the arc it began with. That of the new one is smaller by what sweeps gain; they gain more
-# and more, so the gain of the last one is on the safe side. It is taken times CAUTION, and as FURTHEST at the most.
-CAUTION, FURTHEST = 3.0, 0.01
+# and more, so the gain of the last one is on the safe side. It is taken times CAUTION, as FURTHEST at the most, and not
+# below BELIEVED: round-off, amplified near a singular position, does not fall with the rest.
+CAUTION, FURTHEST, BELIEVED = 3.0, 0.01, 1e-8
 ON = 1e-6  # of the last change: to what stages are brought onto the constraints
-STALLED = 0.3  # sweeps over all stages that gain less have come to round-off, or do not contract
+CONVERGED = 0.1  # of the error sought: sweeps that change less are the last
+STALLED = 0.5  # so are those that hardly change less than the one before: round-off, or they do not contract
 
 
 class GaussRule(NamedTuple):
@@ -114,34 +117,34 @@ class Arc(NamedTuple):
 def collocate(engine: Engine, guess: Arc, sizes: np.ndarray, enough: float) -> tuple[Arc, float]:
     """The arc over the time of `guess`, and its estimated error relative to `sizes` (nz,), infinite if there is none.
 
-    Sweeps end when the error is small `enough` or does not fall any more.
+    The number of stages rises until the error is small `enough`. If it is not with all of them, sweeps go on until they
+    change nothing any more, and what the last two stages gain is the error.
     """
-    arc, gap, error, judged = guess, math.inf, math.inf, math.inf
+    arc, gap = guess, math.inf
     for stages in STAGES:
-        new, last = _swept(engine, arc, stages, ON * min(gap, 1.0)), gap
-        gap = new.gap(arc, sizes)
-        if not math.isfinite(gap):
-            return arc, math.inf
-        rises, arc = stages > len(arc.coefficients), new
-        if rises and stages >= LEAST:  # else it would not tell what stages are too few for
-            error = gap * min(1.0, max(CAUTION * gap / last, FURTHEST))
-            if error <= enough or not error < STALLED * judged:
-                break
-            judged = error if stages == max(STAGES) else judged
-    return arc, error
+        last, (arc, gap) = gap, _swept(engine, arc, stages, gap, sizes)
+        error = min(gap, max(CAUTION * gap / last * gap, FURTHEST * gap, BELIEVED))
+        if stages >= LEAST and error <= enough:
+            return arc, error
+    for _ in range(SWEEPS):
+        last, (arc, gap) = gap, _swept(engine, arc, STAGES[-1], gap, sizes)
+        if gap < CONVERGED * enough or not gap < STALLED * last:
+            break
+    return arc, max(gap, _swept(engine, arc, STAGES[-2], gap, sizes)[1])
 
 
-def _swept(engine: Engine, arc: Arc, stages: int, tolerance: float) -> Arc:
-    """The arc after one sweep over so many stages, brought onto the constraints to a tolerance."""
+def _swept(engine: Engine, arc: Arc, stages: int, gap: float, sizes: np.ndarray) -> tuple[Arc, float]:
+    """The arc after one sweep over so many stages, and by how much it changed; `gap` is what it changed by before."""
     rule, (t, length, z, _) = gauss(stages), arc
     F = _values(stages, len(arc.coefficients)) @ arc.coefficients
     W = z + length * (rule.integrals @ F)
-    spare = np.zeros(2 * len(z))
     sweep(
         engine.plan, engine.mem, t, length, rule.nodes, rule.integrals.reshape(-1), W.copy().reshape(-1),
-        F.reshape(-1), W.reshape(-1), spare, tolerance,
+        F.reshape(-1), W.reshape(-1), np.zeros(2 * len(z)), ON * min(gap, 1.0),
     )  # fmt: skip
-    return arc._replace(coefficients=rule.spectrum @ F)
+    new = arc._replace(coefficients=rule.spectrum @ F)
+    change = new.gap(arc, sizes)
+    return new, change if math.isfinite(change) else math.inf
 
 
 @functools.cache
@@ -173,6 +176,8 @@ def sweep(plan, mem, t, length, nodes, integrals, Z, F, W, spare, tolerance):
     """One sweep over s stages; all arrays flat. The drift control is a projection, with at least this tolerance.
 
     F (s, n) are rates at the states Z (s, n), W (s, n) = z + length * integrals F; `spare` (2 n). Changes Z, F and W.
+    The speeds in Z are those before they are brought onto the constraints: what they have changed by since tells how
+    the rates of q will change, and comes to nothing in the end.
     """
     s, n, nq = nodes.size, spare.size // 2, plan.nq
     tolerated, enough = mem[plan.options], mem[plan.options + 1]
@@ -186,13 +191,14 @@ def sweep(plan, mem, t, length, nodes, integrals, Z, F, W, spare, tolerance):
             for i in range(nq):
                 place[i] += weight * mem[plan.shift + i]
         at = t + length * nodes[k]
+        move(Z, k * n + nq, W, k * n + nq, n - nq)
         call_correct(plan.correct, (plan, mem, at, place))
         rates(plan, mem, at, place, fresh)
         for j in range(s):
             weight = length * integrals[j * s + k]
             for i in range(n):
                 W[j * n + i] += weight * (fresh[i] - F[k * n + i])
-        move(Z, k * n, place, 0, n)
+        move(Z, k * n, place, 0, nq)
         move(F, k * n, fresh, 0, n)
     for j in range(s):
         _displace(plan, mem, t + length * nodes[j], Z[j * n : (j + 1) * n], W[j * n : (j + 1) * n])

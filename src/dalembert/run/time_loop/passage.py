@@ -40,6 +40,7 @@ from dalembert.run.time_loop.singular import KEPT
 AHEAD = 1.15  # of the reach: how far to look for a singular position
 TRIES = 6
 PATIENCE = 500  # steps next to a position that was not passed, after which the run ends
+SOUGHT = 3.0  # error sought, in tolerances
 STRICT, LOOSE = 10.0, 1e-6  # error allowed at first, in tolerances, and at last, relative
 FIXED = 1e-9  # tolerance where steps are fixed
 FINEST = 1e-12  # tolerance below which round-off decides
@@ -47,9 +48,9 @@ ON = 1e-9  # a state with larger residuals is not on the constraints
 CLOSE = 0.05  # of the smallest singular value at the start: velocity or acceleration rows that come to a zero ahead
 LOST = 1e-3  # a smallest singular value that low, with velocity or acceleration rows: there is no motion
 BACKWARDS = 1e-2  # of a step: a position nearer than this to its start is no longer ahead
-# A position further off than this part of the reach is approached first, by a step that ends so many steps before it:
-# the shorter an arc, the fewer sweeps it takes.
-FAR, BEFORE = 0.65, 0.3
+# The shorter an arc, the fewer sweeps it takes, and the more of round-off it amplifies. With a tolerance above LONG, where
+# steps are long, a position further off than so many of them is approached first, by the step at hand.
+SHORT, LONG = 1.3, 1e-6
 SAME = 0.3  # of the reach: positions nearer than this to each other are one
 # How far constraints may be from a position where they are dependent, relative to the way past it: for a state on the
 # cubic, which is not accurate, and for one on the arc. Further off the motion turns.
@@ -147,7 +148,7 @@ class Passages:
             return DEPENDENT
         if not obstacle and abs(self.refused.t - ahead.t) < self.refused.reach:
             obstacle = self.refused.obstacle
-        if not obstacle and ahead.t > run.t + max(FAR * reach, (1.0 + BEFORE) * run.clock.taken):
+        if not obstacle and ahead.t > run.t + self._short * run.clock.taken:
             return self._approach()
         if not obstacle and are_apart(self.rows, ahead.t, path, reach, ROUGHLY):
             obstacle = AVOIDED
@@ -292,9 +293,15 @@ class Passages:
         """The relative error of a step."""
         return max(self.run.method.rtol or 0.0, FINEST) if self.run.clock.adaptive else FIXED
 
+    @property
+    def _short(self) -> float:
+        """How many steps a position may be ahead of the arc over it."""
+        clock, method = self.run.clock, self.run.method
+        return float(SHORT * max(1.0, (LONG / self.tolerance) ** (1.0 / method.order))) if clock.adaptive else np.inf
+
     def _arc(self, t: float, z: np.ndarray, length: float) -> tuple[Arc, float]:
         guess = Arc(t, length, z, self.still.rates(t, z)[None, :])
-        return collocate(self.still, guess, self._sizes(z), self.allowed)
+        return collocate(self.still, guess, self._sizes(z), SOUGHT * self.tolerance)
 
     def _sizes(self, z: np.ndarray) -> np.ndarray:
         """The size of each variable in a state, (nz,): what it is there, at least a part of its size in the run."""
