@@ -71,7 +71,7 @@ def gauss(s: int) -> GaussRule:
 def integrated(theta: np.ndarray, count: int) -> np.ndarray:
     """The integrals of P_0 .. P_(count-1) from 0 to each theta, (..., count)."""
     x, parts = 2.0 * theta - 1.0, [theta]
-    before, now = 1.0, x
+    before, now = np.ones_like(theta), x
     for k in range(1, count):
         after = ((2 * k + 1) * x * now - k * before) / (k + 1)
         parts.append((after - before) / (2 * (2 * k + 1)))

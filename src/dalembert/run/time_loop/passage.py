@@ -48,8 +48,8 @@ ON = 1e-9  # a state with larger residuals is not on the constraints
 CLOSE = 0.05  # of the smallest singular value at the start: velocity or acceleration rows that come to a zero ahead
 LOST = 1e-3  # a smallest singular value that low, with velocity or acceleration rows: there is no motion
 BACKWARDS = 1e-2  # of a step: a position nearer than this to its start is no longer ahead
-# The shorter an arc, the fewer sweeps it takes, and the more of round-off it amplifies. With a tolerance above LONG, where
-# steps are long, a position further off than so many of them is approached first, by the step at hand.
+# The shorter an arc, the fewer sweeps it takes and the more round-off it amplifies. With the tolerance LONG, a position
+# further off than SHORT steps is approached first, by the step at hand; with smaller ones it may be as far off in time.
 SHORT, LONG = 1.3, 1e-6
 SAME = 0.3  # of the reach: positions nearer than this to each other are one
 # How far constraints may be from a position where they are dependent, relative to the way past it: for a state on the

@@ -32,9 +32,11 @@ class SparseRows:
         engine, n, basis = self._engine, len(self._basis) - 1, self._basis.reshape(-1)
         T = np.zeros((len(times), n, n))
         follow_spectrum(engine.plan, engine.mem, times, states[:, : engine.size].reshape(-1), basis, T.reshape(-1))
-        found = np.isfinite(T).all(axis=(1, 2))
-        values, vectors = singular_values(np.where(found[:, None, None], T, 0.0))
-        return np.where(found[:, None], values, 0.0), vectors
+        unknown = ~np.isfinite(T.sum(axis=(1, 2)))
+        T[unknown] = 0.0
+        values, vectors = singular_values(T)
+        values[unknown] = 0.0
+        return values, vectors
 
     def values(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
         """Estimates of the smallest singular values, largest first, (nt, n) with n = min(ITERATIONS, nc)."""
