@@ -123,8 +123,8 @@ def collocate(engine: Engine, guess: Arc, sizes: np.ndarray, enough: float) -> t
     arc, gap = guess, math.inf
     for stages in STAGES:
         last, (arc, gap) = gap, _swept(engine, arc, stages, gap, sizes)
-        error = min(gap, max(CAUTION * gap / last * gap, FURTHEST * gap, BELIEVED))
-        if stages >= LEAST and error <= enough:
+        error = min(gap, max(CAUTION * (gap / last) * gap, FURTHEST * gap, BELIEVED))
+        if gap == math.inf or (stages >= LEAST and error <= enough):
             return arc, error
     for _ in range(SWEEPS):
         last, (arc, gap) = gap, _swept(engine, arc, STAGES[-1], gap, sizes)
@@ -142,8 +142,9 @@ def _swept(engine: Engine, arc: Arc, stages: int, gap: float, sizes: np.ndarray)
         engine.plan, engine.mem, t, length, rule.nodes, rule.integrals.reshape(-1), W.copy().reshape(-1),
         F.reshape(-1), W.reshape(-1), np.zeros(2 * len(z)), ON * min(gap, 1.0),
     )  # fmt: skip
-    new = arc._replace(coefficients=rule.spectrum @ F)
-    change = new.gap(arc, sizes)
+    with np.errstate(invalid="ignore", over="ignore"):  # rates may be infinite where sweeps lead nowhere
+        new = arc._replace(coefficients=rule.spectrum @ F)
+        change = new.gap(arc, sizes)
     return new, change if math.isfinite(change) else math.inf
 
 
