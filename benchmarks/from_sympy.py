@@ -58,11 +58,28 @@ def find_state() -> dict:
     return dict(zip((*system.coordinates, *system.speeds), (*state.q, *state.u), strict=True))
 
 
+def _particle():
+    """SymPy's equations of one particle on a line."""
+    import sympy as sm
+    import sympy.physics.mechanics as me
+
+    x, v = me.dynamicsymbols("x v")
+    frame, origin = me.ReferenceFrame("N"), me.Point("O")
+    point = origin.locatenew("P", x * frame.x)
+    origin.set_vel(frame, 0)
+    point.set_vel(frame, v * frame.x)
+    t = me.dynamicsymbols._t
+    return me.KanesMethod(
+        frame, [x], [v], [x.diff(t) - v], bodies=[me.Particle("P", point, sm.Integer(1))], forcelist=[]
+    )
+
+
 def time_dalembert(state: dict) -> dict:
     """Seconds until u' is known from M, f, A and b."""
     import dalembert as da
     from dalembert.problems.whipple_bicycle import state_bicycle
 
+    da.from_sympy(_particle()).compile()  # imports what is imported when it is first needed
     bicycle = state_bicycle()
     begin = time.perf_counter()
     model = da.from_sympy(bicycle.kane, bodies=bicycle.bodies, loads=bicycle.loads, parameters=bicycle.parameters)

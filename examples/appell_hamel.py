@@ -46,8 +46,8 @@ def main(folder: Path) -> dict[tuple[str, float], da.Motion]:
         for inertia in INERTIAS
         for model, name in MODELS.items()
     }
-    figure = Figure(figsize=(11, 8.5), layout="constrained")
-    *panels, energy, inertias = figure.subplots(3, 3).ravel()
+    figure = Figure(figsize=(18, 7), layout="constrained")
+    *panels, energy, inertias, drawn = figure.subplots(2, 5).ravel()
     motion = runs["NC", 1.0]
     for panel, (number, (x, y)) in zip(panels, PANELS.items(), strict=True):
         panel.plot(motion.t if x == "t" else motion[x], motion[y])
@@ -61,12 +61,18 @@ def main(folder: Path) -> dict[tuple[str, float], da.Motion]:
     inertias.set(title="Figure 9 for other I", xlabel="I [kg m2]", ylabel="largest |E - E(0)| [J]", ylim=(0, 3.5e-9))
     for axes in (energy, inertias):
         axes.legend(loc="upper left", fontsize="small")
+    da.plot_snapshots(motion, [0.0, 1.0, 2.0, 3.0], axes=drawn).legend(fontsize="small")
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / "appell_hamel.png", dpi=110)
     return runs
 
 
 if __name__ == "__main__":
-    for (model, inertia), motion in main(Path(sys.argv[1] if len(sys.argv) > 1 else "out")).items():
+    runs = main(Path(sys.argv[1] if len(sys.argv) > 1 else "out"))
+    turn = abs(runs["NC", 1.0]["theta'"][-1])
+    print(f"theta' at 10 s {turn:.1e} rad/s; paper: settles to 0; {'as printed' if turn < 1e-3 else 'DIFFERS'}")
+    ends = [abs(runs[model, 1.0].energy[-1] - runs[model, 1.0].energy[0]) for model in MODELS]
+    print(f"|dE| at 10 s, NC beside LC; paper: NC subdued; {'as printed' if ends[0] < ends[1] else 'DIFFERS'}")
+    for (model, inertia), motion in runs.items():
         error = motion.energy - motion.energy[0]
         print(f"{model}, I = {inertia:g}: largest |dE| = {np.abs(error).max():.2e} J, at the end {error[-1]:.2e} J")

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+import dalembert as da
 from dalembert.analysis.root_locus import RootLocus
 from dalembert.problems import benchmark_bicycle as bicycle
 
@@ -29,8 +30,8 @@ def main(folder: Path) -> RootLocus:
     lin = system.linearize(state, states=bicycle.STATES)
     speeds = np.linspace(0.0, 10.0, 101)
     locus = lin.sweep("rear_rate", speeds / bicycle.REAR_RADIUS)
-    figure = Figure(figsize=(8, 5.5), layout="constrained")
-    axes = figure.subplots()
+    figure = Figure(figsize=(13, 5.5), layout="constrained")
+    axes, drawn = figure.subplots(1, 2, width_ratios=(1.6, 1))
     for k, branch in enumerate(locus.eigenvalues.T):
         axes.plot(speeds, branch.real, "C0.", ms=3, label=None if k else "real part")
         waves = np.where(branch.imag > 1e-6, branch.imag, np.nan)
@@ -46,6 +47,8 @@ def main(folder: Path) -> RootLocus:
     axes.axhline(0.0, color="0.3", lw=0.8)
     axes.set(xlabel="speed [m/s]", ylabel="eigenvalue [1/s]", ylim=(-11, 11), title="Carvallo-Whipple bicycle")
     axes.legend(loc="lower right")
+    ride = system.simulate(system.steady(bicycle.straight(5.0), guess=bicycle.GUESS), 0.6)
+    da.plot_snapshots(ride, [0.0, 0.6], axes=drawn).legend(fontsize="small")
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / "bicycle_root_locus.png", dpi=110)
     return locus

@@ -62,4 +62,7 @@ if __name__ == "__main__":
     out = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
     for label, motion in main(out).items():
         print(motion.certificate)
+        choice, printed = motion.system.diagnose(motion.at(0.0)), {"spatial_four_bar": (1, 1), "car": (3, 1)}[label]
+        verdict = "as printed" if (choice.position_dof, choice.dof) == printed else "differs: (3.9) hides the heading"
+        print(f"{label}: n_p, n_v = {choice.position_dof}, {choice.dof}; document: {printed}; {verdict}")
         motion.animate(out / f"{label}.html")

@@ -13,6 +13,7 @@ Run ``python examples/events.py [folder]``; the figure is saved there (default: 
 import sys
 from pathlib import Path
 
+import sympy as sp
 from matplotlib.figure import Figure
 
 import dalembert as da
@@ -38,6 +39,8 @@ def latch() -> da.MotionSequence:
     model.speeds("wa wb")
     model.body("disc", mass=3, inertia=0.7, position=[0, 0], rotation=a)
     model.body("arm", mass=2, inertia=0.6, position=[0, 0], rotation=b)
+    for name, angle, length in (("disc", a, 0.3), ("arm", b, 0.5)):
+        model.line([[0, 0], [length * sp.cos(angle), length * sp.sin(angle)]], name=f"{name} pointer")
     free = model.compile()
     model.constrain(a - b, name="latch")
     caught = da.Event(a - b, direction=1, then=model.compile(), name="caught")
@@ -48,8 +51,8 @@ def main(folder: Path) -> Path:
     """Print what happened and save a figure of both motions."""
     ball, shafts = bouncing_ball(), latch()
     print(ball.certificate, shafts.certificate, sep="\n")
-    figure = Figure(figsize=(9, 3.5), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure = Figure(figsize=(13, 3.5), layout="constrained")
+    left, right, drawn = figure.subplots(1, 3)
     fine = ball.resampled([ball.t[-1] * k / 600 for k in range(601)])
     left.plot(fine["x"], fine["y"])
     left.set(title="bouncing ball", xlabel="x [m]", ylabel="y [m]")
@@ -57,6 +60,7 @@ def main(folder: Path) -> Path:
         right.plot(shafts.t, shafts[name], style, label=label)
     right.set(title="disc catches arm", xlabel="t [s]", ylabel="speed [rad/s]")
     right.legend()
+    da.plot_snapshots(shafts, [0.0, 0.2, 0.4, 0.6], axes=drawn).legend(fontsize="small")
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / "events.png", dpi=130)
     return folder / "events.png"

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import sympy as sp
+from matplotlib.figure import Figure
 
 import dalembert as da
 
@@ -31,6 +32,7 @@ def build() -> da.Model:
     x, y = L1 * sp.sin(a), -L1 * sp.cos(a)
     model.particle("P1", mass=m1, position=[x, y])
     model.particle("P2", mass=m2, position=[x + L2 * sp.sin(b), y - L2 * sp.cos(b)])
+    model.line([[0, 0], [x, y], [x + L2 * sp.sin(b), y - L2 * sp.cos(b)]], name="rods")
     model.gravity([0, -g])
     model.generalized_force({a: -c * a.diff(), b: -c * b.diff()})
     return model
@@ -54,6 +56,9 @@ def main(folder: Path) -> da.Fit:
     figure.axes[0].legend()
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / "fitted_double_pendulum.png", dpi=110)
+    drawn = Figure(figsize=(5, 4), layout="constrained")
+    da.plot_snapshots(fit.motion, [0.0, 0.4, 0.8, 1.2], axes=drawn.subplots()).legend(fontsize="small")
+    drawn.savefig(folder / "fitted_double_pendulum_mechanism.png", dpi=110)
     return fit
 
 

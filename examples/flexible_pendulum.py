@@ -35,8 +35,9 @@ def main(folder: Path) -> dict[tuple[str, str], da.Motion]:
         for beam, E in BEAMS.items()
         for name, method in METHODS.items()
     }
-    figure = Figure(figsize=(10, 7), layout="constrained")
-    panels = figure.subplots(2, 2, sharex=True)
+    figure = Figure(figsize=(15, 7), layout="constrained")
+    grid = figure.add_gridspec(2, 3)
+    panels = np.array([[figure.add_subplot(grid[row, column]) for column in (0, 1)] for row in (0, 1)])
     for (beam, name), motion in runs.items():
         column = list(BEAMS).index(beam)
         style = {"ls": "-" if name == "explicit RK" else "--", "lw": 1 if name == "explicit RK" else 2}
@@ -46,6 +47,12 @@ def main(folder: Path) -> dict[tuple[str, str], da.Motion]:
         panels[0, column].set(title=beam, ylabel="displacement of the end [m]" if not column else None)
         panels[1, column].set(xlabel="t [s]", ylabel="transverse deformation [m]" if not column else None)
         panels[1, column].legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), fontsize="small")  # beside the curves
+    for row, beam in enumerate(BEAMS):
+        drawn = da.plot_snapshots(
+            runs[beam, "explicit RK"], [0.0, 0.2, 0.4, 0.6], axes=figure.add_subplot(grid[row, 2])
+        )
+        drawn.set_title(beam)
+        drawn.legend(fontsize="small")
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / "flexible_pendulum.png", dpi=110)
     return runs

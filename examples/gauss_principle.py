@@ -44,16 +44,20 @@ def in_angle(times: np.ndarray) -> np.ndarray:
     return 20 * np.sin(state.system.simulate(state, 10.0, t_eval=times, integrator=da.DOP853(rtol=1e-12))["theta"])
 
 
-def save(path: Path, title: str, panels: list[tuple]) -> None:
-    """One figure with a panel for each (x, curves by label, x label, y label); curves after the first are dashed."""
-    figure = Figure(figsize=(10, 1.0 + 2.2 * ((len(panels) + 1) // 2)), layout="constrained")
+def save(path: Path, title: str, panels: list[tuple], motion: da.Motion) -> None:
+    """One figure with a panel for each (x, curves by label, x label, y label), and the mechanism in the last one."""
+    rows = len(panels) // 2 + 1
+    figure = Figure(figsize=(10, 1.0 + 2.2 * rows), layout="constrained")
     figure.suptitle(title)
     for k, (x, curves, xlabel, ylabel) in enumerate(panels, 1):
-        axes = figure.add_subplot((len(panels) + 1) // 2, 2, k, xlabel=xlabel, ylabel=ylabel)
+        axes = figure.add_subplot(rows, 2, k, xlabel=xlabel, ylabel=ylabel)
         for (label, curve), style in zip(curves.items(), ("-", "--", ":"), strict=False):
             axes.plot(x, curve, style, lw=0.9, label=label)
         if len(curves) > 1:
             axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
+    drawn = da.plot_snapshots(motion, [0.0, 0.5, 1.0, 1.5], axes=figure.add_subplot(rows, 2, len(panels) + 1))
+    drawn.invert_yaxis()  # gravity along +y
+    drawn.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
 
@@ -87,18 +91,24 @@ def main(folder: Path) -> dict[str, da.Motion]:
             x = in_angle(m.t)
             panels[0] = (m.t, {"by (31)": m["x"], "in the angle": x}, "t [s]", UNITS["x"])
             panels += [(m.t, {"31": m["x"] - x}, "t [s]", "x, (31) - angle [m]")]
-        save(folder / f"kalaba_udwadia_{title[7]}.png", title, panels)
+        save(folder / f"kalaba_udwadia_{title[7]}.png", title, panels, m)
     phases = []
     for name, m in list(runs.items())[1:]:
         phases += [(m[p], {name: m[v]}, UNITS[p], f"{UNITS[v]}, {name[3:]}") for p, v in (("x", "vx"), ("y", "vy"))]
-    save(folder / "kalaba_udwadia_3.png", "Figure 3: phase plots from different speeds a [m/s]", phases)
+    save(folder / "kalaba_udwadia_3.png", "Figure 3: phase plots from different speeds a [m/s]", phases, m)
     for alpha in (4.0, 0.4):
         m = runs[f"4, alpha={alpha:g}"] = problems.get("duffing_tracking").simulate(parameters={"alpha": alpha}, **HOW)
-        save(folder / f"kalaba_udwadia_4_{alpha:g}.png", f"Figures 4, 5: alpha = {alpha:g} 1/s", tracking(m))
+        save(folder / f"kalaba_udwadia_4_{alpha:g}.png", f"Figures 4, 5: alpha = {alpha:g} 1/s", tracking(m), m)
     return runs
 
 
 if __name__ == "__main__":
     print(problems.get("kalaba_udwadia_particle").system().equations(da.UdwadiaKalaba()))  # (38)
-    for label, motion in main(Path(sys.argv[1] if len(sys.argv) > 1 else "out")).items():
+    runs = main(Path(sys.argv[1] if len(sys.argv) > 1 else "out"))
+    angle = np.rad2deg(np.arctan2(runs["1"]["x"], runs["1"]["y"]).max())
+    print(f"largest angle {angle:.1f} deg; paper: about 80; {'as printed' if abs(angle - 80) < 5 else 'DIFFERS'}")
+    for alpha in ("4", "0.4"):
+        error = np.abs(runs[f"4, alpha={alpha}"].violation["position"]["track"]).max()
+        print(f"tracking error {error:.1e} m; paper: about 1e-9; {'as printed' if error < 5e-9 else 'DIFFERS'}")
+    for label, motion in runs.items():
         print(f"figure {label}: {motion.certificate.verdict}")

@@ -43,6 +43,10 @@ def governor() -> da.System:
     model.energy(
         kinetic=m / 2 * (a.diff() ** 2 + spin**2 * sp.sin(a) ** 2) + J / 2 * spin**2, potential=-m * g * sp.cos(a)
     )
+    for side in (1, -1):
+        ball = [side * sp.sin(a) * sp.cos(turn), side * sp.sin(a) * sp.sin(turn), -sp.cos(a)]
+        model.line([[0, 0, 0], ball], name=f"rod {side:+d}")
+    model.line([[0, 0, 0], [0, 0, -1.2]], name="shaft")
     model.generalized_force({a: -b * a.diff(), turn: k * sp.cos(a) - F})
     return model.compile()
 
@@ -57,8 +61,8 @@ def main(folder: Path) -> StabilityMap:
         for j, b in enumerate(FRICTIONS):
             state = system.steady({"turn": 0.0}, guess=guess, parameters={"F": F, "b": b})
             growth[i, j], speeds[i] = state.stability.growth, state["turn'"]
-    figure = Figure(figsize=(7.5, 5), layout="constrained")
-    axes = figure.subplots()
+    figure = Figure(figsize=(12, 5), layout="constrained")
+    axes, drawn = figure.subplots(1, 2, width_ratios=(1.6, 1))
     size = np.abs(growth).max()
     shades = axes.pcolormesh(FRICTIONS, LOADS, growth, cmap="RdBu_r", vmin=-size, vmax=size, shading="gouraud")
     axes.contour(FRICTIONS, LOADS, growth, levels=[0.0], colors="k")
@@ -68,7 +72,10 @@ def main(folder: Path) -> StabilityMap:
     axes.set(xlabel="friction b [N m s]", ylabel="load F [N m]", title="governor: growth rate of the speed")
     axes.set(xlim=FRICTIONS[[0, -1]], ylim=LOADS[[0, -1]])
     axes.legend(loc="lower right")
-    figure.colorbar(shades, label="largest real part [1/s]")
+    figure.colorbar(shades, ax=axes, label="largest real part [1/s]")
+    steady = system.steady({"turn": 0.0}, guess=guess, parameters={"F": LOADS[-1], "b": FRICTIONS[-1]})
+    turned = system.simulate(steady, 0.4)
+    da.plot_snapshots(turned, [0.0, 0.1, 0.2], axes=drawn).legend(fontsize="small")
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / "governor_stability.png", dpi=110)
     return StabilityMap(growth, speeds)

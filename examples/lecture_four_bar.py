@@ -83,4 +83,6 @@ def main(folder: Path) -> list[dict[str, float]]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "out"))
+    rows = main(Path(sys.argv[1] if len(sys.argv) > 1 else "out"))
+    smaller = rows[-1]["|phi| raw"] < rows[0]["|phi| raw"]
+    print("lecture: a smaller tolerance leaves a smaller residual;", "holds" if smaller else "DOES NOT HOLD")

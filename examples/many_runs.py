@@ -54,8 +54,8 @@ def main(folder: Path) -> xr.Dataset:
     runs = sweep(folder)
     print(runs)
     print(f"{int(runs['ok'].sum())} of {runs.sizes['run']} runs are ok")
-    figure = Figure(figsize=(9, 6), layout="constrained")
-    (envelope, histogram), (scatter, speed) = figure.subplots(2, 2)
+    figure = Figure(figsize=(13, 6), layout="constrained")
+    (envelope, histogram, drawn), (scatter, speed, lengths) = figure.subplots(2, 3)
     da.plot_envelope(runs, "q1", axes=envelope)
     histogram.hist(runs["q1_final"], bins=20)
     histogram.set(title="final angle", xlabel="q1 [rad]", ylabel="runs [1]")
@@ -63,6 +63,12 @@ def main(folder: Path) -> xr.Dataset:
     scatter.set(title="what the crank does to it", xlabel="la [m]", ylabel="q1 [rad]")
     speed.plot(runs["la"], runs["u1_max"], ".")
     speed.set(title="largest speed", xlabel="la [m]", ylabel="u1 [rad/s]")
+    da.plot_snapshots(problems.get("four_bar").simulate(t_end=T_END), [0.0, 0.5, 1.0, 1.5], axes=drawn)
+    drawn.legend(fontsize="small")
+    for name in ("la", "lb", "lc"):
+        lengths.hist(1e3 * (runs[name] - float(runs[name].mean())), bins=15, histtype="step", label=name)
+    lengths.set(title="the sample", xlabel="length - mean [mm]", ylabel="runs [1]")
+    lengths.legend()
     figure.savefig(folder / "many_runs.png", dpi=130)
     return runs
 

@@ -43,10 +43,11 @@ def slider_crank() -> tuple[da.System, sp.Expr]:
     c = model.parameters(**{f"c{k}": 0.0 for k in range(TERMS)})
     torque = sum(c[k] * sp.legendre(k, 2 * model.t / END - 1) for k in range(TERMS))
     model.energy(kinetic=J / 2 * th.diff() ** 2 + m / 2 * x.diff() ** 2)
-    model.particle("rod", mass=0.5, position=[r * sp.cos(th) + l / 2 * sp.cos(ph), l / 2 * sp.sin(ph)])
+    model.particle("rod", mass=0.5, position=[r * sp.cos(th) + l / 2 * sp.cos(ph), -l / 2 * sp.sin(ph)])
     model.constrain([r * sp.cos(th) + l * sp.cos(ph) - x, r * sp.sin(th) + l * sp.sin(ph)], name="loop")
     model.generalized_force({th: torque})
     model.output("torque", torque)
+    model.line([[0, 0], [r * sp.cos(th), r * sp.sin(th)], [x, 0]], name="crank and rod")
     return model.compile(), torque
 
 
@@ -86,8 +87,8 @@ def main(folder: Path) -> Optimum:
 
 
 def _draw(folder: Path, motion: da.Motion, cubic: da.DrivenMotion, efforts: tuple[float, float]) -> None:
-    figure = Figure(figsize=(9, 4), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure = Figure(figsize=(13, 4), layout="constrained")
+    left, right, drawn = figure.subplots(1, 3)
     labels = [f"{name}: {effort:.1f} N²m²s" for name, effort in zip(("least", "cubic"), efforts, strict=True)]
     for axes, best, plain, label in (
         (left, motion["torque"], cubic["effort(th)"], "torque [N m]"),
@@ -97,6 +98,7 @@ def _draw(folder: Path, motion: da.Motion, cubic: da.DrivenMotion, efforts: tupl
         axes.plot(cubic.t, plain, "--", label=labels[1])
         axes.set(xlabel="t [s]", ylabel=label)
     left.legend()
+    da.plot_snapshots(motion, [0.0, 0.3, 0.6, 1.0], axes=drawn).legend(fontsize="small")
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / "minimum_torque.png", dpi=110)
 

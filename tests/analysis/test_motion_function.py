@@ -81,3 +81,17 @@ def test_jax(oscillator):
         np.testing.assert_allclose(cost(values), 4 * np.einsum("ij,ijk->k", y, J), atol=1e-7)
         both = jax.vmap(f)(jax.numpy.array([[6.0, 0.7], [8.0, 1.5]]))
         np.testing.assert_allclose(both[1], exact([8.0, 1.5])[0], atol=1e-9)
+
+
+def test_torch(oscillator):
+    torch = pytest.importorskip("torch")
+    f, values = oscillator.to_torch(), torch.tensor([6.0, 0.7], dtype=torch.float64, requires_grad=True)
+    y, J = exact([6.0, 0.7])
+    np.testing.assert_allclose(f(values).detach().numpy(), y, atol=1e-9)
+    np.testing.assert_allclose(f(values.detach()).numpy(), y, atol=1e-9)
+    np.testing.assert_allclose(torch.autograd.functional.jacobian(f, values.detach()).numpy(), J, atol=1e-8)
+    (f(2 * values) ** 2).sum().backward()
+    y, J = exact([12.0, 1.4])
+    np.testing.assert_allclose(values.grad.numpy(), 4 * np.einsum("ij,ijk->k", y, J), atol=1e-7)
+    with pytest.raises(da.OptionError, match="double"):
+        f(values.detach().float())

@@ -55,3 +55,16 @@ def test_derivatives_are_the_very_ones_of_sympy():
         assert (3 * ours).subs(theirs, 2) == 6
     assert rate_of(a, t) == (0, 0, x.diff(t))
     assert rate_of(b, t)[2] == b[2].diff(t)
+
+
+def test_rates_are_the_derivatives_that_sympy_finds():
+    t, c = sp.symbols("t c")
+    x, y = (sp.Function(name)(t) for name in "xy")
+    other = sp.Function("z")(x, t)  # of more than the time: SymPy's own rules
+    for a in (
+        c, t, x, 3 * t**2, x.diff(t, 2), x * y * sp.sin(c * x + y), sp.sqrt(x**2 + c) / y, sp.exp(x) * sp.atan2(y, x),
+        c**x, x**y, sp.cos(x) ** 3 * x.diff(t), abs(x), other, other.diff(t), sp.Piecewise((x, t < 1), (y, True)),
+        x.diff(t).subs(x, y), sp.Integral(x, (t, 0, c)),
+    ):  # fmt: skip
+        rate, _, _ = rate_of((a, sp.S.Zero, sp.S.Zero), t)
+        assert sp.expand(rate - a.diff(t)) == 0

@@ -281,6 +281,18 @@ def test_the_start_says_which_solution_is_found():
         assert system.initial({"x": 0.0, "x'": 0.0})["T"] == pytest.approx(2.0 * start, rel=1e-12)
 
 
+@pytest.mark.parametrize("formulation", [da.LagrangeMultipliers(), da.NullSpace()], ids=repr)
+def test_a_law_need_not_be_defined_where_an_unknown_is_zero(formulation):
+    """T - 6 / T = 1 has the roots 3 and -2; at T = 0, where nothing is known yet, it has no value."""
+    for start, root in ((1.0, 3.0), (-1.0, -2.0)):
+        system = block(lambda T, *_: T - 6.0 / T - 1.0, T=start)
+        state = system.initial({"x": 0.0, "x'": 0.0})
+        assert state["T"] == pytest.approx(root, rel=1e-12)
+        motion = system.simulate(state, 0.1, formulation=formulation)
+        assert motion.certificate.ok
+        np.testing.assert_allclose(motion["T"], root, rtol=1e-12)
+
+
 def test_laws_without_a_solution_are_refused():
     system = block(lambda T, _N, x, *_: T**2 + 1.0 + x, T=1.0)
     with pytest.raises(InitialStateError, match="Newton's method found no accelerations and reactions"):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import dalembert as da
 from dalembert import problems
@@ -32,3 +33,14 @@ def test_no_times_are_refused():
     motion = problems.get("pendulum").simulate(t_end=0.1)
     with pytest.raises(da.OptionError, match="shows nothing"):
         da.plot_snapshots(motion, [])
+
+
+def test_lines_say_when_there_are_no_bodies():
+    model = da.Model("pointer")
+    (a,) = model.coordinates("a")
+    model.energy(kinetic=a.diff() ** 2 / 2)
+    model.line([[0, 0], [sp.cos(a), sp.sin(a)]], name="pointer")
+    model.line([[0, 0], [2 * sp.cos(a), 2 * sp.sin(a)]], name="longer")
+    state = model.compile().initial({"a": 0.0, "a'": 1.0})
+    axes = da.plot_snapshots(state.system.simulate(state, 1.0), [0.0, 0.5])
+    assert [text.get_text() for text in axes.legend().get_texts()] == ["t = 0 s", "t = 0.5 s"]

@@ -1,6 +1,6 @@
 """`MotionFunction`: outputs of a motion as a function of parameters and start values, with its exact Jacobian.
 
-A plain function of NumPy arrays, and from it one of JAX with its own derivative, if that is installed.
+A plain function of NumPy arrays, and from it one of JAX or PyTorch with its own derivative, if that is installed.
 """
 
 from __future__ import annotations
@@ -74,6 +74,12 @@ class MotionFunction:
             return y, J @ tangents[0]
 
         return outputs
+
+    def to_torch(self) -> Callable[[Any], Any]:
+        """The function for PyTorch: a tensor (k,) of 64-bit numbers to one (nt, n), with a first derivative."""
+        from dalembert.analysis.torch_function import torch_function
+
+        return torch_function(self)
 
     @property
     def _shape(self) -> tuple[int, int]:

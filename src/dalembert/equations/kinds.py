@@ -13,6 +13,7 @@ import numpy as np
 from dalembert.equations.functions import nonzeros
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.system import System
+from dalembert.scattered import Scattered
 from dalembert.solve.elimination_order import lower_triangle
 
 ANGLE, LENGTH, FREE = range(3)  # components of quaternions count as angles
@@ -33,7 +34,7 @@ def _find_kinds(system: System) -> np.ndarray:
     Coordinates that no entry has in common are moved together: a colouring of the columns of its Jacobian.
     """
     m, nq = system.mechanics, system.nq
-    geometry, rng = _Geometry.of(m), np.random.default_rng(11)
+    geometry, rng = _Geometry.of(m), Scattered(11)
     depends = ca.jacobian_sparsity(geometry.column, m.q)
     entry, coordinate = np.array(depends.row(), dtype=int), np.array(depends.get_col(), dtype=int)
     colours = depends.uni_coloring(depends.T)

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.equations.symbols import Symbols
 from dalembert.model.statement import Statement
+from dalembert.scattered import Scattered
 
 Probe = Callable[[ca.SX], np.ndarray]
 ROUNDING = 1e-10
@@ -16,7 +17,7 @@ ROUNDING = 1e-10
 
 def probe_at_random(statement: Statement, s: Symbols) -> Probe:
     """Evaluates an expression at three random points, (3, size); NaN where it is not defined."""
-    rng = np.random.default_rng(1743)
+    rng = Scattered(1743)
     nq, nu = s.q.shape[0], s.u.shape[0]
     defaults = [list(statement.parameters.values())] * 3
     arguments = [

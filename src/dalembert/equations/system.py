@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.equations.evaluations import Evaluations
 from dalembert.equations.system_facts import Named
 from dalembert.guidance import no_attribute, takes
+from dalembert.listed import unlisted
 from dalembert.stages import stage
 from dalembert.text_tables import html_table
 
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 Bounds = Mapping[Any, tuple[float, float]]
 
 
+@unlisted(
+    "algebraic carriers count curved derived_kernel directions drawing functions guess ideal implied invariants "
+    "is_large kept kernel kernels kinks known_kernel linearised_rows mechanics named_quantities optional_kernel "
+    "parts quantities rows singular_mass statement trivial_kinematics works"
+)
 class System(Evaluations):
     """M(q,t) u' = f(q,u,t) + r with its constraints, as graphs that become native code when first used.
 
@@ -237,8 +243,8 @@ class System(Evaluations):
     ) -> da.MotionFunction:
         """`outputs` at the end of the motion from `state`, or at `t_eval`, as a function of what `to` names.
 
-        It has an exact Jacobian, and `to_jax()` hands it to JAX. `to` names what `sensitivities` of `simulate` would;
-        `options` are those of `simulate`. See `dalembert.analysis.motion_function`.
+        It has an exact Jacobian, and `to_jax()` and `to_torch()` hand it on. `to` names what `sensitivities` of
+        `simulate` would; `options` are those of `simulate`. See `dalembert.analysis.motion_function`.
         """
         return stage("System.function")(self, outputs, state, t_end, to=to, **options)
 

@@ -127,7 +127,7 @@ class SystemFacts:
         """Number of acceleration rows if one of them is not linear in u', else 0; A u' = b needs u' for them."""
         return count_curved(self.rows)
 
-    @property
+    @cached_property
     def is_large(self) -> bool:
         """Whether matrices of all speeds and constraints are taken by their nonzeros wherever that is possible."""
         return self.nu + self.nc > LARGE

@@ -15,7 +15,6 @@ from dalembert.equations.laws import Algebraic
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
 from dalembert.initial.degeneracy import check_degeneracy
-from dalembert.initial.diagnosis import describe_motions, diagnose
 from dalembert.initial.joint_rows import joint_coordinates
 from dalembert.initial.levels import ALL, level
 from dalembert.initial.metric import position_metric, speed_metric, weighted
@@ -54,6 +53,8 @@ def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, param
     left = np.abs(found.acceleration)
     if left.size and left.max() > SOLVED:
         bad = {system.constraint_names[k]: float(left[k]) for k in np.argsort(-left) if left[k] > SOLVED}
+        from dalembert.initial.diagnosis import diagnose
+
         conflicts = [str(conflict) for conflict in diagnose(system, state).conflicting]
         raise InitialStateError(
             f"`{system.name}`: no acceleration satisfies all constraints in this state: "
@@ -61,6 +62,8 @@ def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, param
             bad,
         )
     if found.balance > SOLVED:
+        from dalembert.initial.diagnosis import describe_motions, diagnose
+
         massless = diagnose(system, state).massless
         which = f" ({describe_motions(massless)})" if massless else ""
         raise InitialStateError(

@@ -27,6 +27,7 @@ from dalembert.initial.dependence import DEPENDENT
 from dalembert.initial.large_levels import SparseLevel, position_level, velocity_level
 from dalembert.initial.request import measured
 from dalembert.native.kernel import Kernel
+from dalembert.scattered import Scattered
 
 BESIDE = 1e-3  # distance at which a row is looked at again, relative to the size of the variables and at least this
 FAINT = 1e-2  # a gradient below this fraction of the one beside the state is worth a closer look
@@ -74,13 +75,14 @@ def degenerate_rows(
 
     `sizes` (nq + nu,) are those of coordinates and speeds in that state, if they are known.
     """
-    if not system.is_large and faintest_kernel(system) is None:
+    faintest = None if system.is_large else faintest_kernel(system)
+    if faintest is None and not system.is_large:
         return ()
     if sizes is None:
         sizes = measured()(system, t, q, u, parameters, 0.0).values[: len(q) + len(u)]
     x = np.concatenate([(t,), q, u, parameters, sizes])
-    if not _any_faint(system, x):  # as it is at almost every state
-        return ()
+    if not (_any_faint(system, x) if faintest is None else faintest(x).min() < FAINT**2):
+        return ()  # as it is at almost every state
     x = x[: -len(sizes)]
     nq, nu, n_p, n_v = system.nq, system.nu, system.count("position"), system.count("velocity")
     names = system.constraint_names
@@ -95,10 +97,10 @@ def degenerate_rows(
 
 
 def _any_faint(system: System, x: np.ndarray) -> bool:
-    """Whether the gradient of a row is small beside what it is nearby; x = (t, q, u, p, sizes of q and u)."""
-    if not system.is_large:
-        faintest = faintest_kernel(system)
-        return faintest is not None and bool(faintest(x).min() < FAINT**2)
+    """Whether the gradient of a row of a large system is small beside what it is nearby.
+
+    x = (t, q, u, p, sizes of q and u).
+    """
     n_p, n_v = system.count("position"), system.count("velocity")
     x, sizes = np.split(x, [len(x) - system.nq - system.nu])
     return bool(n_p and _fades(position_level(system), x, range(n_p), sizes[: system.nq])) or bool(
@@ -183,7 +185,7 @@ def _search(surface: Surface) -> list[str]:
 @functools.cache
 def _directions(size: int) -> np.ndarray:
     """A few unit directions in no special position, (3, size)."""
-    d = np.random.default_rng(1743).standard_normal((3, size))
+    d = Scattered(1743).uniform(-1.0, 1.0, (3, size))
     return d / np.linalg.norm(d, axis=1, keepdims=True)
 
 

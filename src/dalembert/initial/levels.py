@@ -18,6 +18,7 @@ from dalembert.initial.joint_rows import (
     velocity_kernel,
 )
 from dalembert.native.kernel import Kernel
+from dalembert.scattered import Scattered
 
 POSITION, VELOCITY, ALL = "position", "velocity", "acceleration"
 
@@ -131,7 +132,7 @@ def _add_parameters(system: System, made: LevelEquations) -> LevelEquations:
 
 def _find_turns(system: System, kernel: Kernel) -> np.ndarray:
     """Which coordinates are angles to the rows of a kernel, found by turning each at two places, (nq,)."""
-    rng = np.random.default_rng(7)
+    rng = Scattered(7)
     nq = system.nq
     turns = np.ones(nq, dtype=np.int64)
     for _ in range(2):

@@ -46,6 +46,7 @@ FIRST = 1.0  # damping at the start
 STEEPEST = 1e10  # damping at which no step helps
 FLAT = 1e-12  # relative gain of a step that is none
 PATIENCE = 8  # steps without a gain before a point counts as stationary
+SLOW = 0.1  # what a step leaves of residuals that are met and that round-off keeps from becoming smaller
 
 
 def lay_out(n: int, m: int, total: int, n_in: int) -> Workspace:
@@ -275,9 +276,12 @@ def meet(plan, mem, first, goal, limit):
             gain = (cost - _cost(plan, mem)) / max(cost - left, 1e-300)
             flat = flat + 1 if _cost(plan, mem) > (1.0 - FLAT) * cost else 0
             mu = max(FLOOR, mu * (0.01 if gain > 0.75 else (0.2 if gain > 0.25 else 4.0)))
+            settled = new <= HELD and new > SLOW * worst
             worst = new
             release_bounds(plan, mem)
             linearise(plan, mem)
+            if settled:
+                break
         else:
             move(mem, v, mem, plan.value_old, n)
             move(mem, r, mem, plan.residual_old, m)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.initial.diagnosis import Diagnosis, diagnose
 from dalembert.initial.request import Wishes
 from dalembert.motion.state import State
+
+if TYPE_CHECKING:
+    from dalembert.initial.diagnosis import Diagnosis
 
 STILL = 1e-12  # changes below this fraction of the value are none
 SHOWN = 8  # moves that are printed
@@ -57,6 +60,8 @@ class Report:
     @cached_property
     def diagnosis(self) -> Diagnosis:
         """Ranks and redundancies in this state."""
+        from dalembert.initial.diagnosis import diagnose  # a start that is found needs none
+
         return diagnose(self.state.system, self.state)
 
     @property

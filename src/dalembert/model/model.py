@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from dalembert.guidance import no_attribute
+from dalembert.listed import unlisted
 from dalembert.model.journal import said
 from dalembert.model.markers import GROUND, Marker, by_name
 from dalembert.model.model_symbols import Expression, ModelSymbols
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 Components = Sequence[Expression]
 
 
+@unlisted("closed journal note number scalar")
 class Model(ModelSymbols):
     """The statement of a mechanical system.
 

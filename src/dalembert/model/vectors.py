@@ -59,8 +59,38 @@ def unit(a: Vector) -> Vector | None:
 
 def rate_of(a: Vector, t: sp.Symbol) -> Vector:
     """The derivative by time."""
-    x, y, z = (derivative(c, t) if isinstance(c, AppliedUndef) else c.diff(t) for c in a)
+    known: dict[sp.Expr, sp.Expr] = {}
+    x, y, z = (_rate(c, t, known) for c in a)
     return x, y, z
+
+
+def _rate(a: sp.Expr, t: sp.Symbol, known: dict[sp.Expr, sp.Expr]) -> sp.Expr:
+    """`a.diff(t)` by the rules for what vectors are made of; SymPy looks at each expression for much more than these.
+
+    `known` holds the derivatives found so far.
+    """
+    if a.is_Atom:
+        return sp.S.One if a == t else sp.S.Zero
+    if a not in known:
+        known[a] = _differentiated(a, t, known)
+    return known[a]
+
+
+def _differentiated(a: sp.Expr, t: sp.Symbol, known: dict[sp.Expr, sp.Expr]) -> sp.Expr:
+    if isinstance(a, sp.Add):
+        return sp.Add(*[_rate(term, t, known) for term in a.args])
+    if isinstance(a, sp.Mul):
+        rates = [_rate(factor, t, known) for factor in a.args]
+        return sp.Add(*[sp.Mul(*a.args[:k], d, *a.args[k + 1 :]) for k, d in enumerate(rates) if d != 0])
+    if isinstance(a, sp.Pow) and a.exp.is_number:
+        return a.exp * a.base ** (a.exp - 1) * _rate(a.base, t, known)
+    if isinstance(a, sp.sin | sp.cos):
+        return a.fdiff() * _rate(a.args[0], t, known)
+    if isinstance(a, AppliedUndef) and a.args == (t,):
+        return derivative(a, t)
+    if isinstance(a, sp.Derivative) and isinstance(a.expr, AppliedUndef) and a.expr.args == (t,) == a.variables[:1]:
+        return derivative(a.expr, t, a.derivative_count + 1)
+    return a.diff(t)
 
 
 def derivative(function: sp.Expr, t: sp.Symbol, order: int = 1) -> sp.Derivative:

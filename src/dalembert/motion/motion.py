@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, FileError
-from dalembert.initial.diagnosis_choice import diagnose
+from dalembert.listed import unlisted
 from dalembert.motion.archive import facts_in, floats_in, read_archive, reading
 from dalembert.motion.certificate import (
     DEPENDENT,
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 RESOLVED = 16.0 * float(np.finfo(float).eps)  # relative difference of times below which they are one
 
 
+@unlisted("can_continue continued evaluated_again facts kind known only recipe restored segments stored told")
 @dataclass(frozen=True, eq=False, repr=False)
 class Motion(Recorded):
     """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), work (nt,) done on the system, and what follows.
@@ -197,7 +198,7 @@ class Motion(Recorded):
         """Whether the reaction of each constraint and group is unique, by name, at the first sample."""
         check_sampled(self)
         first = State(self.system, self.t[0], self.q[0], self.u[0], self.udot[0], self.multipliers[0], self.parameters)
-        return dict(diagnose(self.system, first).unique)
+        return dict(self.system.diagnose(first).unique)
 
     @cached_property
     def certificate(self) -> Certificate:

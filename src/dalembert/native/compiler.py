@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import re
 from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from llvmlite import ir
 from numba import _dynfunc, types
 from numba.core import cgutils
 from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder, PassManager
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.cpu import CPUContext
 from numba.core.funcdesc import PythonFunctionDescriptor
@@ -82,14 +84,35 @@ def hand_on(context: Any, builder: Any, status: Any) -> None:
             context.call_conv.return_status_propagate(builder, status)
 
 
+class _PlainCompiler(CompilerBase):
+    """Numba's compiler without the passes that leave the functions of this package as they are."""
+
+    # They look for `with`, closures, array expressions and literal arguments: about a sixth of a translation.
+    # The module of the engine is the same without them, line by line.
+    WITHOUT = (
+        "WithLifting", "InlineClosureLikes", "RewriteDynamicRaises", "MakeFunctionToJitFunction",
+        "InlineInlinables", "FindLiterallyCalls", "LiteralUnroll", "LiteralPropagationSubPipelinePass",
+        "InlineOverloads", "NopythonRewrites", "NoPythonSupportedFeatureValidation", "DumpParforDiagnostics",
+    )  # fmt: skip
+
+    def define_pipelines(self) -> list[PassManager]:
+        plain = PassManager("plain")
+        for one, why in DefaultPassBuilder.define_nopython_pipeline(self.state).passes:
+            if one.__name__ not in self.WITHOUT:
+                plain.add_pass(one, why)
+        plain.finalize()
+        return [plain]
+
+
 @functools.cache
 def dispatcher(native: Native, checked: bool) -> Any:  # noqa: FBT001 - part of the key
     """What Numba calls a native function by; it has the one signature."""
     # Without Numba's runtime nothing can be allocated and no reference is counted: 5% of a run.
     options = {"nogil": True, "error_model": "numpy", "boundscheck": checked, "_nrt": False}
-    made = nb.njit(**options, no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath=set(native.fastmath))(
-        native.function
-    )
+    passes = _PlainCompiler if native.function.__module__.startswith("dalembert.") else Compiler
+    made = nb.njit(
+        **options, no_cpython_wrapper=True, no_cfunc_wrapper=True, fastmath=set(native.fastmath), pipeline_class=passes
+    )(native.function)
     signature = meaning(native.signature.result)(*map(meaning, native.signature.arguments))
 
     def compile_once(_types: Any) -> Any:
@@ -167,10 +190,13 @@ def _unlinked(*, checked: bool) -> Iterator[None]:
 
     with global_compiler_lock:
         JITCodeLibrary.finalize, CPUContext.get_executable = leave, name
-        _CHECKED[0] = checked
+        _CHECKED[0], collects = checked, gc.isenabled()
+        gc.disable()  # Numba makes millions of objects and keeps them; to look through them takes a tenth of the time
         try:
             yield
         finally:
+            if collects:
+                gc.enable()
             _CHECKED[0] = False
             JITCodeLibrary.finalize, CPUContext.get_executable = finalize, get_executable
 

@@ -35,10 +35,7 @@ import numpy as np
 from dalembert.errors import ArrayError, OptionError
 from dalembert.native import llvm_ir as emit
 from dalembert.native import lookup
-from dalembert.native.loop_ir import emit_loops
 from dalembert.native.object_cache import ObjectCache
-from dalembert.native.repetition import find_repetition
-from dalembert.native.tape import read_tape
 
 NATIVE_LIMIT = 30_000  # instructions; about 1.2 s of compilation
 LOOPS_FROM = 1000  # instructions above which equal pieces of a tape are looked for
@@ -230,14 +227,17 @@ def _compile_object(text: str) -> bytes:
 
 
 def load_object(code: bytes) -> Any:
-    """The engine that holds object code in memory; its addresses are good as long as it lives."""
+    """The engine that holds object code in memory; its addresses are good as long as it lives.
+
+    It resolves what the code calls when it is first asked for an address. `finalize_object` would do that too, after
+    compiling the empty module, which takes three times as long as all the rest.
+    """
     _libm_is_complete()
     machine = create_machine()
     empty = llvm.parse_assembly("")
     empty.triple = machine.triple
     engine = llvm.create_mcjit_compiler(empty, machine)
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
     return engine
 
 
@@ -286,6 +286,10 @@ _LOOPS = (
 
 def _loops(function: ca.Function, cache: ObjectCache, text: str) -> tuple[int, tuple[Any, ...]] | None:
     """Address of a function that loops over equal pieces, and what to keep alive; None if there is little to gain."""
+    from dalembert.native.loop_ir import emit_loops  # the systems of most users have no tape of that length
+    from dalembert.native.repetition import find_repetition
+    from dalembert.native.tape import read_tape
+
     try:
         repetition = find_repetition(read_tape(function, text))
     except emit.UnsupportedOperationError:

@@ -67,7 +67,7 @@ class Plan(Record):
         # Newton's method for laws: the kernel (0 if there is none), number of unknowns and of its outputs; where it
         # reads (x, unknowns, stage, b), where it writes; the matrix, its scales, a step; in the integers, its pivots.
         *ints("iteration unknowns iteration_in iteration_out iteration_matrix iteration_scale iteration_step"),
-        *ints("iteration_order"),
+        *ints("iteration_start iteration_order"),
         # Where M and A have nonzeros, the address of a record (see `solve.sparse`); 0 if they are dense.
         *ints("pattern"),
         # Records of parts: what an implicit integrator works with, and the events looked out for (0 if none).

@@ -143,8 +143,9 @@ def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:
     kernel = system.derived_kernel(f"iteration {type(formulation).__name__}", form.function)
     plan, n = work.plan, form.w.shape[0]
     plan.iteration, plan.unknowns = kernel.address, n
-    sizes = {"in": kernel.n_in, "out": kernel.n_out, "matrix": n * n, "scale": 2 * n, "step": n}
+    sizes = {"in": kernel.n_in, "out": kernel.n_out, "matrix": n * n, "scale": 2 * n, "step": n, "start": n}
     work.reserve(plan, {f"iteration_{name}": size for name, size in sizes.items()}, {"iteration_order": n})
+    work.mem[plan.iteration_start : plan.iteration_start + n] = form.start
 
 
 def _eliminate(system: System, formulation: Eliminating, work: Workspace) -> Any:

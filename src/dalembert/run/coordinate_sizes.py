@@ -138,11 +138,14 @@ def _at_a_distance(plan, mem, z, kind):
 
 @jit(i8(Plan, Floats))
 def _measure_massless(plan, mem):
-    """Sizes of coordinates without inertia, by the rows they are in and the sizes of the others in them."""
+    """Sizes of coordinates without inertia, by the row that tells most of them and the sizes of the others in it.
+
+    Where a body touches another, the gap does not change with the point of contact: such a row tells nothing.
+    """
     s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
     for i in range(plan.nq):
         if ints[s.kinds + i] != ANGLE and not mem[plan.shift + i] > 0.0:
-            mem[plan.sizes + i] = abs(mem[plan.xq + i])
+            mem[plan.sizes + i] = math.inf
     for k in range(s.levels):
         first, stop, others = ints[s.g_starts + k], ints[s.g_starts + k + 1], 0.0
         for p in range(first, stop):
@@ -151,8 +154,11 @@ def _measure_massless(plan, mem):
                 others = max(others, abs(mem[s.gradients + p]) * mem[plan.sizes + i])
         for p in range(first, stop):
             i, own = ints[s.g_columns + p], abs(mem[s.gradients + p])
-            if ints[s.kinds + i] != ANGLE and not mem[plan.shift + i] > 0.0 and own > 0.0:
-                mem[plan.sizes + i] = max(mem[plan.sizes + i], others / own)
+            if ints[s.kinds + i] != ANGLE and not mem[plan.shift + i] > 0.0 and own > 0.0 and others > 0.0:
+                mem[plan.sizes + i] = min(mem[plan.sizes + i], others / own)
+    for i in range(plan.nq):
+        if ints[s.kinds + i] != ANGLE and not mem[plan.shift + i] > 0.0:
+            mem[plan.sizes + i] = max(finite(mem[plan.sizes + i]), abs(mem[plan.xq + i]))
     return 0
 
 

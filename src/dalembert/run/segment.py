@@ -22,7 +22,7 @@ from dalembert.run.status import Status
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
-    from dalembert.run.time_loop.event_location import Watch
+    from dalembert.run.time_loop.event_watch import Watch
     from dalembert.run.time_loop.march import Samples
 
 Progress = Callable[[float], None]  # is told how far a run has come
@@ -120,7 +120,7 @@ def _mean_step(samples: Samples, start: float) -> float:
 
 def _watch(system: System, events: Sequence[Event], past: Past) -> Watch:
     """The event functions of a run as native code."""
-    from dalembert.run.time_loop.event_location import Watch
+    from dalembert.run.time_loop.event_watch import Watch
 
     observation = observer_of(system).observe(
         [event.expression(system) for event in events], f"events of `{system.name}`"
@@ -139,7 +139,7 @@ def _left(engine: Engine, events: Sequence[Event]) -> tuple[dict[str, float], di
     """The signs of the event functions where a run ended, and the steps that do not resolve them, by name."""
     if not events:
         return {}, {}
-    from dalembert.run.time_loop.event_location import doubts, signs
+    from dalembert.run.time_loop.event_watch import doubts, signs
 
     names = [event.name for event in events]
     doubted = {name: Doubt(*doubt) for name, doubt in zip(names, doubts(engine), strict=True) if doubt[0]}

@@ -269,12 +269,13 @@ def check_times(
     start: float, t_end: float | tuple[float, float], t_eval: ArrayLike | None
 ) -> tuple[tuple[float, float], np.ndarray | None]:
     """The interval from `start`, or as `t_end` gives it, and the times to sample; raises if they cannot be."""
-    if np.ndim(t_end) and np.shape(t_end) != (2,):
+    pair = np.shape(t_end)
+    if pair not in ((), (2,)):
         raise ArrayError(
-            f"t_end is a number or (t0, t_end), got shape {np.shape(t_end)}; times of samples are t_eval=..., as in "
+            f"t_end is a number or (t0, t_end), got shape {pair}; times of samples are t_eval=..., as in "
             "system.simulate(state, times[-1], t_eval=times)"
         )
-    t0, t1 = map(float, np.atleast_1d(t_end) if np.ndim(t_end) else (start, t_end))
+    t0, t1 = map(float, t_end if pair else (start, t_end))  # type: ignore[arg-type]
     if not (math.isfinite(t0) and math.isfinite(t1)):
         raise OptionError(f"the interval {t0} .. {t1} is not finite")
     if not t1 > t0:

@@ -35,13 +35,16 @@ def plot_snapshots(motion: MotionLike, times: Sequence[float] | None = None, *, 
     scene = picture_of(motion, motion.resampled(chosen).segments)
     with mpl.rc_context(STYLE if axes is None else {}):
         target = new_axes() if axes is None else axes
+        unlabelled = not scene.tracks  # then the first line that moves says when
         for line in scene.lines:
             seen = _seen(line.points, planar=scene.planar)
             if np.ptp(line.points, axis=0).max() < 1e-9:
                 target.plot(*seen[0].T, color=GROUND, linewidth=1.0, zorder=1)
                 continue
-            for points, shade in zip(seen, _shades(len(seen)), strict=True):
-                target.plot(*points.T, color=PALETTE[0], alpha=shade, linewidth=1.5, zorder=2)
+            for k, (points, shade) in enumerate(zip(seen, _shades(len(seen)), strict=True)):
+                label = f"t = {scene.t[k]:.3g} s" if unlabelled else None
+                target.plot(*points.T, color=PALETTE[0], alpha=shade, linewidth=1.5, zorder=2, label=label)
+            unlabelled = False
         for track in scene.tracks:
             seen = _seen(track.positions[:, None], planar=scene.planar)[:, 0]
             for k, (point, shade) in enumerate(zip(seen, _shades(len(seen)), strict=True)):

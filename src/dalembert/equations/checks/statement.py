@@ -153,7 +153,7 @@ def _check_symbols(statement: Statement) -> list[str]:
             more = [*(unknowns if item.unknowns else ()), *(multipliers if item.multipliers else ())]
             sets[key] = frozenset(declared[item.order].union(more))
         found += [
-            f"{item.label} contains `{symbol}`, {_why_not(symbol, statement, item.order, declared[2])}"
+            f"{item.label} contains `{symbol}`, {_why_not(symbol, statement, item, declared[2])}"
             for symbol in undeclared(item.expressions, sets[key])
         ]
     return found
@@ -166,10 +166,18 @@ _MAY = {
 }
 
 
-def _why_not(symbol: sp.Basic, statement: Statement, order: int, everything: set[sp.Basic]) -> str:
+_KINETIC = (  # Lagrange's equations differentiate an energy: d/dt brings p', which (2.46) of Dinh Van Phong lacks
+    "an unknown, whose rate Lagrange's equations of this energy would need and nothing determines. State the mass of a "
+    "particle or body, or model.matrices(mass=..., force=...), with it, and what it exerts by model.generalized_force"
+)
+
+
+def _why_not(symbol: sp.Basic, statement: Statement, item: Item, everything: set[sp.Basic]) -> str:
     if symbol in everything:
-        return _MAY[order]
+        return _MAY[item.order]
     base = symbol.expr if isinstance(symbol, sp.Derivative) else symbol
+    if base in statement.unknowns and item.label == "kinetic energy":
+        return _KINETIC
     if base in statement.unknowns:
         return "an unknown; unknowns may appear, without derivatives, in forces, masses, constraints and laws only"
     if base is not symbol and base in everything:

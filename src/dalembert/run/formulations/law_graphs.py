@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import casadi as ca
+import numpy as np
 
 from dalembert.equations.functions import flat
 from dalembert.equations.laws import Algebraic, implied_rows
@@ -15,8 +16,9 @@ from dalembert.equations.mechanics import Mechanics
 class Iteration:
     """Residuals R (n, 1) of the unknowns w (n, 1), and what these say of u' (nu, 1) and la (nc, 1).
 
-    Each formulation has unknowns of its own. `stage` and `b` (nc, 1) are inputs too: at stage 0 unknowns stay at their
-    starts and acceleration rows do not act, at stage 1 all equations count; b may have feedback in it.
+    Each formulation has unknowns of its own, those of curved rows last. `stage` and `b` (nc, 1) are inputs too: at
+    stage 0 unknowns stay at their starts and acceleration rows do not act, at stage 1 all equations count; b may have
+    feedback in it.
     """
 
     mechanics: Mechanics
@@ -32,6 +34,13 @@ class Iteration:
         """Whether the unknowns are (u', la), in this order."""
         own = ca.vertcat(self.mechanics.udot, self.mechanics.la)
         return self.w.shape == own.shape and bool(ca.is_equal(self.w, own))
+
+    @property
+    def start(self) -> np.ndarray:
+        """Where Newton's method begins, (n,): unknowns of laws at their starts, as not every law is defined at 0."""
+        start, curved = np.zeros(self.w.shape[0]), self.mechanics.curved
+        start[len(start) - curved :] = starts_of(self.mechanics)
+        return start
 
     def function(self) -> ca.Function:
         """(x, w, stage, b) -> R, dR/dw, u', la, then A, W and residuals of the acceleration rows, E; matrices flat."""
@@ -56,9 +65,14 @@ def _held(m: Mechanics, b: ca.SX) -> ca.SX:
     return ca.vertcat(ca.SX(0, 1), *[m.la[k] if k in implied else held[k] for k in range(len(m.rows) - m.curved)])
 
 
+def starts_of(m: Mechanics) -> list[float]:
+    """The starts of the multipliers of curved rows: those given for unknowns of laws, else 0."""
+    rows = m.rows[len(m.rows) - m.curved :]
+    return [row.law.start if isinstance(row.law, Algebraic) else 0.0 for row in rows]
+
+
 def staged_rows(m: Mechanics, stage: ca.SX) -> ca.SX:
     """The acceleration rows that Newton's method solves, (curved, 1); at stage 0 each multiplier at its start."""
     first = len(m.rows) - m.curved
-    starts = [row.law.start if isinstance(row.law, Algebraic) else 0.0 for row in m.rows[first:]]
-    held = m.la[first:, :] - ca.SX(starts).reshape((m.curved, 1))
+    held = m.la[first:, :] - ca.SX(starts_of(m)).reshape((m.curved, 1))
     return ca.if_else(stage > 0, m.gamma[m.gamma.shape[0] - m.curved :, :], held) if m.curved else held

@@ -103,14 +103,14 @@ def _holds(plan, mem):
 def _iterate(plan, mem):
     """The unknowns into iteration_in; leaves what the kernel gives for them."""
     n, w = plan.unknowns, plan.iteration_in + plan.xudot - plan.x
-    for i in range(n + 1):
-        mem[w + i] = 0.0
+    move(mem, w, mem, plan.iteration_start, n)
+    mem[w + n] = 0.0
     for i in range(n):
         mem[plan.iteration_scale + i] = 1.0
     if not _evaluate(plan, mem) < math.inf or not _find_step(plan, mem) > 0.0:
         return UNREACHED
     for i in range(n):
-        mem[w + i] = mem[plan.iteration_step + i]
+        mem[w + i] += mem[plan.iteration_step + i]
     mem[w + n] = 1.0
     last, before = math.inf, _evaluate(plan, mem)
     for _ in range(ITERATIONS):

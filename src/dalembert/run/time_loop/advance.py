@@ -30,9 +30,10 @@ from dalembert.native.types import Record, floats, ints
 from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.formulations.choice import RECHOOSE
 from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, SUSPECT, TOO_MANY_STEPS, UNSOUND
-from dalembert.run.time_loop.event_location import begin, is_crowded, watch, watched
+from dalembert.run.time_loop.event_location import begin, watch
+from dalembert.run.time_loop.event_watch import is_crowded, watched
 from dalembert.run.time_loop.method import Method
-from dalembert.run.time_loop.singular import conditioning, follow, gauge, is_suspect
+from dalembert.run.time_loop.singular import conditioning, follow, gauge, is_noticed, is_suspect
 from dalembert.run.time_loop.step_budget import FIRST
 from dalembert.solve.solver import call_judge
 
@@ -147,14 +148,16 @@ def _factor(error, last, exponent):
     return min(GROW, max(SHRINK, factor))
 
 
-@jit(i8(Plan, Floats, Clock, Floats, Floats, Floats, Floats))
-def _accept(plan, mem, clock, z, znew, zdot, stages):
+@jit(i8(Plan, Floats, Clock))
+def _accept(plan, mem, clock):
     """Try steps until one passes the error test and can be corrected; leaves its length in clock.taken.
 
     With an `estimate` the rates at the new state are left in zdot. They are taken after the correction: it changes
     the estimate by O(h^(p+2)), less than it tells, and saves an evaluation per step.
     """
-    t = clock.t
+    n, t = clock.nz, clock.t
+    z, znew, zdot = floats_at(clock.z, n), floats_at(clock.znew, n), floats_at(clock.zdot, n)
+    stages = floats_at(clock.stages, clock.n_stages)
     h, planned = _next_step(clock), clock.h
     # Gains that follow the step go by what was planned: those of a step cut short to end where it must would be huge.
     paced = max(h, min(planned, clock.h_max))
@@ -203,14 +206,17 @@ def _pass(plan, mem, clock, z, zdot):
     return rates(plan, mem, clock.t, z, zdot)
 
 
-@jit(i8(Plan, Floats, Clock, f8, f8, Floats, Floats, Floats, Floats, Floats, Floats, Floats))
-def conclude(plan, mem, clock, h, t_new, z, znew, zdot, stages, t_eval, ts, zs):
+@jit(i8(Plan, Floats, Clock, f8, f8))
+def conclude(plan, mem, clock, h, t_new):
     """Look for events in a step of length h that goes on, store what is asked for of it, and move to its end.
 
     A step that ends just before an instant at which an expression of time bends or jumps goes on just after it.
     Returns EVENT if an event ends the run in it, else OK.
     """
-    n, t = z.size, clock.t
+    n, t = clock.nz, clock.t
+    z, znew, zdot = floats_at(clock.z, n), floats_at(clock.znew, n), floats_at(clock.zdot, n)
+    stages, t_eval = floats_at(clock.stages, clock.n_stages), floats_at(clock.t_eval, clock.n_times)
+    ts, zs = floats_at(clock.ts, clock.capacity), floats_at(clock.zs, clock.capacity * n)
     landed = t_new >= clock.stop - clock.gap
     after = clock.stop if landed else t_new
     stop = watch(plan, mem, t, h, t_new, z, stages, znew, zdot) if plan.watch != 0 else math.inf
@@ -244,18 +250,21 @@ def conclude(plan, mem, clock, h, t_new, z, znew, zdot, stages, t_eval, ts, zs):
     return OK
 
 
-@jit(i8(Plan, Floats, Clock, Floats, Floats, Floats, Floats, Floats, Floats, Floats, i8))
-def advance(plan, mem, clock, z, znew, zdot, stages, t_eval, ts, zs, budget):
-    """Integrate until the end, until `budget` steps are done, or until the buffer `ts` is full; returns a status.
+@jit(i8(Plan, Floats, Clock, i8))
+def proceed(plan, mem, clock, budget):
+    """Integrate until the end, until `budget` steps are done, or until the buffer of samples is full; returns a status.
 
-    `t_eval` empty: every accepted step is stored. Otherwise samples are taken from the dense output and corrected.
-    Event functions are looked at after each step (`crossing`); one that ends the run is the last sample. A step in
-    which constraints may become dependent is handed over before it is concluded (SUSPECT, see `singular`).
+    Without times asked for, every accepted step is stored. Otherwise samples are taken from the dense output and
+    corrected. Event functions are looked at after each step (`event_location`); one that ends the run is the last
+    sample. A step in which constraints may become dependent is handed over before it is concluded (SUSPECT, see
+    `singular`).
     """
-    done, where = 0, clock.conditioning
+    done, where, n = 0, clock.conditioning, clock.nz
+    znew, zdot = floats_at(clock.znew, n), floats_at(clock.zdot, n)
     followed = conditioning(where)
     while clock.t < clock.t_end:
-        if done >= budget or (t_eval.size == 0 and clock.stored >= ts.size) or plan.stale > 0 or is_crowded(plan):
+        full = clock.n_times == 0 and clock.stored >= clock.capacity
+        if done >= budget or full or plan.stale > 0 or is_crowded(plan):
             return MORE
         if plan.stale < 0:
             plan.stale += 1
@@ -263,7 +272,7 @@ def advance(plan, mem, clock, z, znew, zdot, stages, t_eval, ts, zs, budget):
             return TOO_MANY_STEPS
         if not followed.judged:
             plan.least_quality = math.inf
-            status = _accept(plan, mem, clock, z, znew, zdot, stages)
+            status = _accept(plan, mem, clock)
             if status != OK:
                 return status
         t, h = clock.t, clock.taken
@@ -272,12 +281,14 @@ def advance(plan, mem, clock, z, znew, zdot, stages, t_eval, ts, zs, budget):
             rates(plan, mem, t_new, znew, zdot)
         if not is_finite(zdot):
             return NOT_FINITE
-        if followed.judged:
+        if plan.nc > 0:
             call_judge(plan.judge, (plan, mem, plan.nc))
-        if not followed.judged and is_suspect(plan, mem, where, t, h, t_new, z, stages, znew, zdot):
-            return SUSPECT
+            if not followed.judged and is_noticed(plan, mem, where, h):
+                z, stages = floats_at(clock.z, n), floats_at(clock.stages, clock.n_stages)
+                if is_suspect(plan, mem, where, t, h, t_new, z, stages, znew, zdot):
+                    return SUSPECT
         quality = mem[plan.quality]
-        status = conclude(plan, mem, clock, h, t_new, z, znew, zdot, stages, t_eval, ts, zs)
+        status = conclude(plan, mem, clock, h, t_new)
         if status != OK:
             return status
         follow(where, quality, h, t_new)
@@ -322,17 +333,6 @@ def start(plan, mem, clock, z, znew, zdot, stages, order):
     h1 = max(1e-6 * unit, h0 * 1e-3) if top <= 1e-15 else unit * (0.01 / top) ** (1.0 / order)
     clock.h = min(100.0 * h0, h1, clock.h_max, clock.t_end - t)
     return OK
-
-
-@jit(i8(Plan, Floats, Clock, i8))
-def proceed(plan, mem, clock, budget):
-    """`advance` with the arrays of the clock."""
-    n = clock.nz
-    return advance(
-        plan, mem, clock, floats_at(clock.z, n), floats_at(clock.znew, n), floats_at(clock.zdot, n),
-        floats_at(clock.stages, clock.n_stages), floats_at(clock.t_eval, clock.n_times),
-        floats_at(clock.ts, clock.capacity), floats_at(clock.zs, clock.capacity * n), budget,
-    )  # fmt: skip
 
 
 @jit(i8(Plan, Floats, Clock, i8))

@@ -17,8 +17,8 @@ from dalembert.native.jit import Native, address_of
 from dalembert.native.workspace import NOTHING
 from dalembert.run.status import MORE, PAUSED, SUSPECT, TOO_MANY_STEPS, UNSOUND, Status
 from dalembert.run.time_loop import advance as loop
-from dalembert.run.time_loop import event_location as crossing
 from dalembert.run.time_loop.columns import allocate, padded
+from dalembert.run.time_loop.event_watch import occurrences
 from dalembert.run.time_loop.method import Method
 from dalembert.run.time_loop.singular import gauge, new_conditioning
 from dalembert.run.time_loop.step_budget import WINDOW, StepBudget
@@ -226,7 +226,7 @@ class March:
 
     def collect(self) -> None:
         """Copy stored samples and occurrences out of their buffers."""
-        self.events += crossing.occurrences(self.engine)
+        self.events += occurrences(self.engine)
         n = int(self.clock.stored)
         if n:
             self.chunks.append((self.ts[:n].copy(), self.zs[: n * self.engine.nz].reshape(n, -1).copy()))

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from dalembert.native.jit import address_of
 from dalembert.run.drift.projection import Projection
 from dalembert.run.engine import Engine
 from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
@@ -321,12 +322,12 @@ class Passages:
         run.z[:] = arc.z
         run.znew[:], _ = engine.corrected(end, arc.at(np.array(end)))
         run.zdot[:] = engine.rates(end, run.znew)
-        kept = plan.prepare, plan.interpolate
+        columns = arc.columns  # native code reads them where they are
+        kept = plan.prepare, plan.interpolate, clock.stages, clock.n_stages
         plan.prepare, plan.interpolate = nothing_to_prepare.address, interpolate_arc.address
-        status = conclude(
-            plan, engine.mem, clock, arc.length, end, run.z, run.znew, run.zdot, arc.columns, run.t_eval, run.ts, run.zs
-        )
-        plan.prepare, plan.interpolate = kept
+        clock.stages, clock.n_stages = address_of(columns), columns.size
+        status = conclude(plan, engine.mem, clock, arc.length, end)
+        plan.prepare, plan.interpolate, clock.stages, clock.n_stages = kept
         run.collect()
         if status != OK:
             return status

@@ -84,20 +84,25 @@ def _dips(plan, mem, first, last, t, h, z, zdot, znew, zdotnew):
     return not least > DEPTH * most
 
 
+@jit(i8(Plan, Floats, i8, f8))
+def is_noticed(plan, mem, where, h):
+    """Whether the qualities met in an accepted step, judged at its end, are a reason to look at it again."""
+    c, there = conditioning(where), mem[plan.quality]
+    fall, rise, reach = c.before - c.now, there - c.now, c.reach * max(h, KEPT * c.longest)
+    least = min(c.now, there)
+    low, left = not least > c.floor, c.now * h < c.length * rise
+    near = c.now * c.length < reach * fall or there < STEEP * c.now
+    return low or left or near or plan.least_quality < DIP * least
+
+
 @jit(i8(Plan, Floats, i8, f8, f8, f8, Floats, Floats, Floats, Floats))
 def is_suspect(plan, mem, where, t, h, t_new, z, zdot, znew, zdotnew):
-    """Whether constraints may become dependent in or behind an accepted step; rates at its end were the last."""
-    c = conditioning(where)
-    call_judge(plan.judge, (plan, mem, plan.nc))
-    there = mem[plan.quality]
-    fall, rise, reach = c.before - c.now, there - c.now, c.reach * max(h, KEPT * c.longest)
-    low, left = not min(c.now, there) > c.floor, c.now * h < c.length * rise
-    near = c.now * c.length < reach * fall or there < STEEP * c.now
-    if plan.nc == 0 or not (low or left or near or plan.least_quality < DIP * min(c.now, there)):
-        return 0
+    """Whether constraints may become dependent in or behind a step that was noticed; rates at its end were the last."""
+    c, there = conditioning(where), mem[plan.quality]
     c.looks += 1
-    if low or plan.chosen != plan.nc:  # of redundant constraints the pivoted matrix is singular throughout
-        return 1
+    if not min(c.now, there) > c.floor or plan.chosen != plan.nc:
+        return 1  # of redundant constraints the pivoted matrix is singular throughout
+    left, reach = c.now * h < c.length * (there - c.now), c.reach * max(h, KEPT * c.longest)
     if _dips(plan, mem, -c.length if left else 0.0, reach, t, h, z, zdot, znew, zdotnew):
         return 1
     rates(plan, mem, t_new, znew, zdotnew)

@@ -1,0 +1,22 @@
+"""What `dir()` lists of an object: the names its users write, without those by which the stages read one another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Class = TypeVar("Class", bound=type)
+
+
+def unlisted(names: str) -> Callable[[Class], Class]:
+    """A class decorator: `dir()`, and with it completion, leaves out these attributes, which exist all the same."""
+    hidden = frozenset(names.split())
+
+    def listed(self: Any) -> list[str]:
+        return [name for name in object.__dir__(self) if name not in hidden]
+
+    def decorate(cls: Class) -> Class:
+        cls.__dir__ = listed  # type: ignore[assignment]
+        return cls
+
+    return decorate
