@@ -61,9 +61,9 @@ def _measure_rows(mem, places, rows, ends, columns, jacobian, light, lengths, ze
     return 0
 
 
-@jit(i8(Plan, Floats, i8))
-def factor_sparse(plan, mem, rows):
-    """Factorise with the first `rows` constraints; returns the rank, which regularisation always makes full."""
+@jit(i8(Plan, Floats, i8, f8))
+def factor_shifted(plan, mem, rows, shift):
+    """Factorise with the first `rows` constraints, E being `shift` relative to the squared length of each row."""
     at, nu, A = matrices_at(plan.pattern), plan.nu, plan.jacobian
     factors, diagonal, light, lengths = factors_at(find_factors(at.first, rows)), at.diagonal, at.light, at.lengths
     places = places_at(plan.ints, plan.n_ints)
@@ -75,10 +75,16 @@ def factor_sparse(plan, mem, rows):
     else:
         _measure_rows(mem, places, rows, at.starts + 1, at.columns, A, light, lengths, 0)
     soft = PROXIMAL if at.soft else 0.0
-    least = decompose(mem, places, factors, factors.n, nu, diagonal, light, lengths, soft, at.shift, 0)
+    least = decompose(mem, places, factors, factors.n, nu, diagonal, light, lengths, soft, shift, 0)
     at.least_pivot, mem[factors.massive] = min(least, least_mass), least_mass
     plan.rank = nu + rows
     return plan.rank
+
+
+@jit(i8(Plan, Floats, i8))
+def factor_sparse(plan, mem, rows):
+    """Factorise with the first `rows` constraints; returns the rank, which regularisation always makes full."""
+    return factor_shifted(plan, mem, rows, matrices_at(plan.pattern).shift)
 
 
 @jit(i8(Plan, Floats, i8, i8))

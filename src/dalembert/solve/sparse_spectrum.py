@@ -9,14 +9,60 @@ once; that of redundant constraints, zero everywhere, does not hide the next one
 from __future__ import annotations
 
 import functools
+import math
 
 import numpy as np
 
-from dalembert.solve.sparse_layout import SHIFT
+from dalembert.native.jit import jit
+from dalembert.native.plan import Floats, Plan, i8
+from dalembert.solve.rows import add_row, row_product, scale_row
+from dalembert.solve.sparse import solve_sparse
+from dalembert.solve.sparse_layout import SHIFT, matrices_at
 from dalembert.solve.sparse_system import SparseSaddle
 
 ITERATIONS = 5
 COLUMNS, FILTERS = 4, 8  # vectors that are filtered, and how often: a singular value of 1e-4 passes by 1e-8
+
+
+@jit(i8(Plan, Floats, i8, Floats, Floats))
+def tridiagonalise(plan, mem, rows, basis, T):
+    """Lanczos's method with the factors at hand: a basis (n + 1, rows), its first vector given, and T (n, n), its upper
+    triangle.
+    """
+    n, nu, x, lengths = basis.size // rows - 1, plan.nu, plan.rhs, plan.remainder
+    for i in range(rows):
+        mem[lengths + i] = math.sqrt(mem[matrices_at(plan.pattern).lengths + i])
+    for k in range(n):
+        image = (k + 1) * rows
+        for i in range(nu):
+            mem[x + i] = 0.0
+        for i in range(rows):
+            mem[x + nu + i] = mem[lengths + i] * basis[k * rows + i]
+        solve_sparse(plan, mem, rows, x)
+        for i in range(rows):
+            basis[image + i] = mem[lengths + i] * mem[x + nu + i]
+        for j in range(k + 1):
+            T[j * n + k] = row_product(basis, j * rows, image, rows)
+        for j in range(2 * (k + 1)):  # twice is enough
+            at = j % (k + 1) * rows
+            add_row(basis, image, at, -row_product(basis, at, image, rows), rows)
+        rest = math.sqrt(row_product(basis, image, image, rows))
+        scale_row(basis, image, 1.0 / rest if rest > 0.0 else 0.0, rows)
+    return 0
+
+
+def new_basis(m: int) -> np.ndarray:
+    """Room for the basis of `tridiagonalise`, (n + 1, m) with n = min(ITERATIONS, m), and its first vector."""
+    basis = np.zeros((min(ITERATIONS, m) + 1, m))
+    start = _directions(m, 1)[:, 0]
+    basis[0] = start / np.linalg.norm(start)
+    return basis
+
+
+def singular_values(T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Singular values (..., n), largest first, and their vectors (..., n, n) in the basis, of upper triangles T."""
+    values, vectors = np.linalg.eigh(T, UPLO="U")
+    return np.sqrt(np.clip(1.0 / np.maximum(values, 1e-300) - SHIFT, 0.0, 4.0)), vectors
 
 
 def smallest_values(saddle: SparseSaddle) -> tuple[np.ndarray, np.ndarray]:
@@ -24,21 +70,14 @@ def smallest_values(saddle: SparseSaddle) -> tuple[np.ndarray, np.ndarray]:
 
     The saddle matrix is factorised with its usual shift.
     """
-    lengths = saddle.lengths
-    count, m = min(ITERATIONS, len(lengths)), len(lengths)
-    basis, T = np.zeros((count + 1, m)), np.zeros((count, count))
-    start = _directions(m, 1)[:, 0]
-    basis[0] = start / np.linalg.norm(start) if m else start
-    for k in range(count):
-        image = lengths * saddle.solve_rows(lengths * basis[k])[0]
-        T[: k + 1, k] = basis[: k + 1] @ image
-        for _ in range(2):  # twice is enough
-            image -= basis[: k + 1].T @ (basis[: k + 1] @ image)
-        rest = np.linalg.norm(image)
-        basis[k + 1] = image / rest if rest > 0.0 else 0.0
-    values, vectors = np.linalg.eigh(T, UPLO="U")
-    squares = 1.0 / np.maximum(values, 1e-300) - SHIFT
-    return np.sqrt(np.clip(squares, 0.0, 4.0)), basis[:count].T @ vectors
+    m = saddle.pattern.nc
+    if m == 0:
+        return np.zeros(0), np.zeros((0, 0))
+    basis = new_basis(m)
+    T = np.zeros((len(basis) - 1, len(basis) - 1))
+    tridiagonalise(saddle.work.plan, saddle.work.mem, m, basis.reshape(-1), T.reshape(-1))
+    values, vectors = singular_values(T)
+    return values, basis[:-1].T @ vectors
 
 
 def vanishing_parts(saddle: SparseSaddle) -> np.ndarray:

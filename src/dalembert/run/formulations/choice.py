@@ -38,11 +38,12 @@ class Choice:
 
 
 def scaled(M: np.ndarray, A: np.ndarray) -> np.ndarray:
-    """A with its columns in the mass metric and rows of unit length, (nc, nu): free of units."""
-    mass = np.abs(M.diagonal())
-    most = mass.max(initial=0.0)
-    B = A / np.sqrt(np.where(mass > WEIGHTLESS * most, mass, max(most, 1e-300)))
-    length = np.sqrt((B * B).sum(axis=1, keepdims=True))
+    """A with its columns in the mass metric and rows of unit length, (..., nc, nu): free of units."""
+    mass = np.abs(M.diagonal(axis1=-2, axis2=-1))
+    most = mass.max(axis=-1, keepdims=True, initial=0.0)
+    weights = np.where(mass > WEIGHTLESS * most, mass, np.maximum(most, 1e-300))
+    B = A / np.sqrt(weights)[..., None, :]
+    length = np.sqrt((B * B).sum(axis=-1, keepdims=True))
     return B / np.where(length > 0.0, length, 1.0)
 
 

@@ -1,29 +1,53 @@
 """Gauss collocation: one long step whose stages keep away from its ends and, with an even number, from its middle.
 
 The rates are a polynomial through the stages, F(theta) = sum a_k P_k(2 theta - 1) with Legendre polynomials P_k, and
-the state is its integral. Stages are moved onto the constraints in every sweep (fixed-point iteration), so that what is
-amplified near a singular position is round-off only.
+the state is its integral. It is found by sweeps over the stages, each of which moves them onto the constraints, so that
+what is amplified near a singular position is round-off only. A sweep takes the stages one after the other: new rates
+count for the next stage at once (Gauss-Seidel, as in spectral deferred corrections: Dutt, Greengard, Rokhlin, BIT 40,
+2000), and so does what new speeds mean for positions. The number of stages rises from sweep to sweep: more of them are
+of no use before the first ones are nearly right.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import NamedTuple
+import math
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dalembert.native.jit import jit
-from dalembert.native.plan import LANES, interpolate_type, prepare_type
+from dalembert.native.plan import (
+    LANES,
+    Floats,
+    Plan,
+    call_correct,
+    call_kernel,
+    f8,
+    i8,
+    interpolate_type,
+    move,
+    prepare_type,
+)
+from dalembert.run.evaluate import rates
 from dalembert.run.time_loop.columns import padded
 
-SWEEPS = 60
-ROUND_OFF = 1e-14  # a sweep that changes states by less, relative to their size, was the last
-ENOUGH = 1e-4  # of the tolerance: so was one that changes them by less than this
-STALLED = 1e-7  # below this a change that hardly shrinks is round-off; what it does to the end, two arcs tell
+if TYPE_CHECKING:
+    from dalembert.run.engine import Engine
 
-Rates = Callable[[float, np.ndarray], np.ndarray]
-Move = Callable[[float, np.ndarray], np.ndarray]
+STAGES = (2, 4, 6, 8, 10)  # of the sweeps; even numbers: none is in the middle
+LEAST = 8  # stages of an arc that is taken
+SWEEPS = 40  # over all stages, at most
+INSIDE = 0.02  # what the two last stages gain between the ends, where arcs have lower order
+BETWEEN = np.array([0.1, 0.25, 0.4, 0.6, 0.75, 0.9, 1.0])  # where arcs are compared
+WEIGHTS = np.array([INSIDE] * (len(BETWEEN) - 1) + [1.0])
+# A sweep tells the error of the arc it began with. That of the new one is smaller by what sweeps gain; they gain more
+# and more, so the gain of the last one is on the safe side. It is taken times CAUTION, as FURTHEST at the most, and not
+# below BELIEVED: round-off, amplified near a singular position, does not fall with the rest.
+CAUTION, FURTHEST, BELIEVED = 3.0, 0.01, 1e-8
+ON = 1e-6  # of the last change: to what stages are brought onto the constraints
+CONVERGED = 0.1  # of the error sought: sweeps that change less are the last
+STALLED = 0.5  # so are those that hardly change less than the one before: round-off, or they do not contract
 
 
 class GaussRule(NamedTuple):
@@ -45,10 +69,13 @@ def gauss(s: int) -> GaussRule:
 
 
 def integrated(theta: np.ndarray, count: int) -> np.ndarray:
-    """The integrals of P_0 .. P_(count-1) from 0 to each theta, (n, count)."""
-    P = np.polynomial.legendre.legvander(2 * theta - 1, count)
-    parts = [(P[..., 1] + 1) / 2]
-    parts += [(P[..., k + 1] - P[..., k - 1]) / (2 * (2 * k + 1)) for k in range(1, count)]
+    """The integrals of P_0 .. P_(count-1) from 0 to each theta, (..., count)."""
+    x, parts = 2.0 * theta - 1.0, [theta]
+    before, now = np.ones_like(theta), x
+    for k in range(1, count):
+        after = ((2 * k + 1) * x * now - k * before) / (k + 1)
+        parts.append((after - before) / (2 * (2 * k + 1)))
+        before, now = now, after
     return np.stack(parts, axis=-1)
 
 
@@ -60,16 +87,11 @@ class Arc(NamedTuple):
     z: np.ndarray
     coefficients: np.ndarray
 
-    def at(self, t: float) -> np.ndarray:
-        """The state (nz,) at a time of the arc."""
-        theta = (t - self.t) / self.length
-        x, weights = 2.0 * theta - 1.0, [theta]
-        before, now = 1.0, x
-        for k in range(1, len(self.coefficients)):  # as `integrated`, without arrays
-            after = ((2 * k + 1) * x * now - k * before) / (k + 1)
-            weights.append((after - before) / (2 * (2 * k + 1)))
-            before, now = now, after
-        return self.z + self.length * (np.array(weights) @ self.coefficients)
+    def at(self, t: np.ndarray) -> np.ndarray:
+        """The states (..., nz) at times (...) of the arc."""
+        return self.z + self.length * (
+            integrated((t - self.t) / self.length, len(self.coefficients)) @ self.coefficients
+        )
 
     def until(self, t: float) -> Arc:
         """The part of the arc that ends at time t."""
@@ -77,6 +99,11 @@ class Arc(NamedTuple):
         rule = gauss(s)
         F = np.polynomial.legendre.legvander(2 * share * rule.nodes - 1, s - 1) @ self.coefficients
         return self._replace(length=t - self.t, coefficients=rule.spectrum @ F)
+
+    def gap(self, other: Arc, sizes: np.ndarray) -> float:
+        """The largest difference of two arcs over the same time, relative to `sizes`; less of it between the ends."""
+        mine, others = (_compared(len(arc.coefficients)) @ arc.coefficients for arc in (self, other))
+        return self.length * float(np.max(WEIGHTS[:, None] * np.abs(mine - others) / sizes))
 
     @property
     def columns(self) -> np.ndarray:
@@ -87,38 +114,99 @@ class Arc(NamedTuple):
         return flat.reshape(-1)
 
 
-def collocate(
-    rates: Rates,
-    move: Move,
-    guess: Callable[[float], np.ndarray],
-    t: float,
-    z: np.ndarray,
-    length: float,
-    stages: int,
-    sizes: np.ndarray,
-    tolerance: float,
-) -> Arc | None:
-    """The arc of one step from z at t; None if the iteration does not contract.
+def collocate(engine: Engine, guess: Arc, sizes: np.ndarray, enough: float) -> tuple[Arc, float]:
+    """The arc over the time of `guess`, and its estimated error relative to `sizes` (nz,), infinite if there is none.
 
-    `move` brings states onto the constraints, `guess` gives states to begin with; changes are relative to `sizes`.
-    `tolerance` is that of the step.
+    The number of stages rises until the error is small `enough`. If it is not with all of them, sweeps go on until they
+    change nothing any more, and what the last two stages gain is the error.
     """
-    rule = gauss(stages)
-    times = t + length * rule.nodes
-    Z = np.array([move(at, guess(at)) for at in times])
-    last = np.inf
-    for sweep in range(SWEEPS):
-        F = np.array([rates(at, state) for at, state in zip(times, Z, strict=True)])
-        new = z + length * (rule.integrals @ F)
-        moved = np.array([move(at, state) for at, state in zip(times, new, strict=True)])
-        change, Z = float(np.max(np.abs(moved - Z) / sizes)), moved
-        if not change < min(10.0 * last, 10.0):
-            return None
-        if change < max(ROUND_OFF, ENOUGH * tolerance) or (sweep > 2 and change < STALLED and change > 0.3 * last):
-            F = np.array([rates(at, state) for at, state in zip(times, Z, strict=True)])
-            return Arc(t, length, z, rule.spectrum @ F) if np.isfinite(F).all() else None
-        last = change
-    return None
+    arc, gap = guess, math.inf
+    for stages in STAGES:
+        last, (arc, gap) = gap, _swept(engine, arc, stages, gap, sizes)
+        error = min(gap, max(CAUTION * (gap / last) * gap, FURTHEST * gap, BELIEVED))
+        if gap == math.inf or (stages >= LEAST and error <= enough):
+            return arc, error
+    for _ in range(SWEEPS):
+        last, (arc, gap) = gap, _swept(engine, arc, STAGES[-1], gap, sizes)
+        if gap < CONVERGED * enough or not gap < STALLED * last:
+            break
+    return arc, max(gap, _swept(engine, arc, STAGES[-2], gap, sizes)[1])
+
+
+def _swept(engine: Engine, arc: Arc, stages: int, gap: float, sizes: np.ndarray) -> tuple[Arc, float]:
+    """The arc after one sweep over so many stages, and by how much it changed; `gap` is what it changed by before."""
+    rule, (t, length, z, _) = gauss(stages), arc
+    F = _values(stages, len(arc.coefficients)) @ arc.coefficients
+    W = z + length * (rule.integrals @ F)
+    sweep(
+        engine.plan, engine.mem, t, length, rule.nodes, rule.integrals.reshape(-1), W.copy().reshape(-1),
+        F.reshape(-1), W.reshape(-1), np.zeros(2 * len(z)), ON * min(gap, 1.0),
+    )  # fmt: skip
+    with np.errstate(invalid="ignore", over="ignore"):  # rates may be infinite where sweeps lead nowhere
+        new = arc._replace(coefficients=rule.spectrum @ F)
+        change = new.gap(arc, sizes)
+    return new, change if math.isfinite(change) else math.inf
+
+
+@functools.cache
+def _values(stages: int, count: int) -> np.ndarray:
+    """P_0 .. P_(count-1) at the nodes of a rule, (stages, count)."""
+    return np.polynomial.legendre.legvander(2 * gauss(stages).nodes - 1, count - 1)
+
+
+@functools.cache
+def _compared(count: int) -> np.ndarray:
+    """The integrals of P_0 .. P_(count-1) up to where arcs are compared, (n, count)."""
+    return integrated(BETWEEN, count)
+
+
+@jit(i8(Plan, Floats, f8, Floats, Floats))
+def _displace(plan, mem, t, stage, reached):
+    """C (u - u_stage) at a stage into plan.shift: what the speeds u of `reached` add to the rates q' of the stage."""
+    nq = plan.nq
+    mem[plan.x] = t
+    move(mem, plan.xq, stage, 0, nq)
+    for i in range(plan.nu):
+        mem[plan.xu + i] = reached[nq + i] - stage[nq + i]
+    call_kernel(plan.displacement, mem, plan.x, plan.shift)
+    return 0
+
+
+@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats, Floats, Floats, f8))
+def sweep(plan, mem, t, length, nodes, integrals, Z, F, W, spare, tolerance):
+    """One sweep over s stages; all arrays flat. The drift control is a projection, with at least this tolerance.
+
+    F (s, n) are rates at the states Z (s, n), W (s, n) = z + length * integrals F; `spare` (2 n). Changes Z, F and W.
+    The speeds in Z are those before they are brought onto the constraints: what they have changed by since tells how
+    the rates of q will change, and comes to nothing in the end.
+    """
+    s, n, nq = nodes.size, spare.size // 2, plan.nq
+    tolerated, enough = mem[plan.options], mem[plan.options + 1]
+    mem[plan.options], mem[plan.options + 1] = max(tolerated, tolerance), max(enough, 0.1 * tolerance)
+    place, fresh = spare[:n], spare[n:]
+    for k in range(s):
+        move(place, 0, W, k * n, n)
+        for j in range(s):
+            _displace(plan, mem, t + length * nodes[j], Z[j * n : (j + 1) * n], W[j * n : (j + 1) * n])
+            weight = length * integrals[k * s + j]
+            for i in range(nq):
+                place[i] += weight * mem[plan.shift + i]
+        at = t + length * nodes[k]
+        move(Z, k * n + nq, W, k * n + nq, n - nq)
+        call_correct(plan.correct, (plan, mem, at, place))
+        rates(plan, mem, at, place, fresh)
+        for j in range(s):
+            weight = length * integrals[j * s + k]
+            for i in range(n):
+                W[j * n + i] += weight * (fresh[i] - F[k * n + i])
+        move(Z, k * n, place, 0, nq)
+        move(F, k * n, fresh, 0, n)
+    for j in range(s):
+        _displace(plan, mem, t + length * nodes[j], Z[j * n : (j + 1) * n], W[j * n : (j + 1) * n])
+        for i in range(nq):
+            F[j * n + i] += mem[plan.shift + i]
+    mem[plan.options], mem[plan.options + 1] = tolerated, enough
+    return 0
 
 
 @jit(prepare_type)

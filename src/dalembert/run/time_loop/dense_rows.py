@@ -23,37 +23,44 @@ class DenseRows:
         self._engine, s = engine, engine.system
         self.restraining = [k for k, row in enumerate(s.rows) if k not in s.implied and not _is_law(row)]
 
-    def _scaled(self, t: float, z: np.ndarray) -> np.ndarray:
-        """The rows in the mass metric, of unit length or, where a gradient vanishes, shorter."""
-        M, A = self._engine.matrices(t, z)
-        rows: np.ndarray = scaled(M, A[self.restraining]) * self._lengths(A)[self.restraining, None]
+    def _scaled(self, t: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """The rows in the mass metric, of unit length or, where a gradient vanishes, shorter, (..., n, nu)."""
+        s, parts = self._engine.system, self._engine.system.parts
+        out = s.evaluate("dynamics", t, z[..., : s.nq], z[..., s.nq : self._engine.size], self._engine.parameters)
+        M, A = (
+            out[..., parts[name][0]].reshape(*out.shape[:-1], *parts[name][1])
+            for name in ("mass_matrix", "constraint_jacobian")
+        )
+        rows: np.ndarray = scaled(M, A[..., self.restraining, :]) * self._lengths(A)[..., self.restraining, None]
         return rows
 
     def _lengths(self, A: np.ndarray) -> np.ndarray:
-        """The lengths of rows of position and velocity constraints relative to their sizes, at most 1, (nc,)."""
-        lengths, scales = np.ones(len(A)), self._engine.scales
+        """The lengths of rows of position and velocity constraints relative to their sizes, at most 1, (..., nc)."""
+        lengths, scales = np.ones(A.shape[:-1]), self._engine.scales
         if scales is not None:
             n = len(scales.velocity)
-            lengths[:n] = np.minimum((np.abs(A[:n]) * scales.u).max(axis=1, initial=0.0) / scales.velocity, 1.0)
+            longest = (np.abs(A[..., :n, :]) * scales.u).max(axis=-1, initial=0.0)
+            lengths[..., :n] = np.minimum(longest / scales.velocity, 1.0)
         return lengths
 
-    def values(self, t: float, z: np.ndarray) -> np.ndarray:
-        """The singular values of the rows with unit length in the mass metric, largest first, (nc,)."""
-        rows = self._scaled(t, z)
-        values = np.zeros(len(rows))
-        found = np.linalg.svd(rows, compute_uv=False) if np.isfinite(rows).all() else values[:0]
-        values[: len(found)] = found
+    def values(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """The singular values of the rows with unit length in the mass metric, largest first, (nt, n)."""
+        rows = self._scaled(times, states)
+        values = np.zeros(rows.shape[:2])
+        finite = np.isfinite(rows).all(axis=(1, 2))
+        found = np.linalg.svd(rows[finite], compute_uv=False)
+        values[finite, : found.shape[1]] = found
         return values
 
     def parts(self, t: float, z: np.ndarray, rank: int) -> np.ndarray:
         """The part (nc,) of each constraint in the combinations that vanish, beyond those that vanish everywhere."""
-        left, values, _ = np.linalg.svd(self._scaled(t, z), full_matrices=False)
+        left, values, _ = np.linalg.svd(self._scaled(np.array(t), z), full_matrices=False)
         vanishing = [k for k in range(min(rank, len(values))) if values[k] < VANISHING * values[0]] or [rank - 1]
         parts = np.zeros(self._engine.system.nc)
         parts[self.restraining] = np.abs(left[:, vanishing]).max(axis=1)
         return parts
 
-    def left_over(self, t: float, z: np.ndarray) -> float:
+    def left_over(self, t: float, z: np.ndarray, close: float) -> float:
         """What is left of position rows, in the units of `values`, when z is moved onto those that stay independent."""
         engine, s, size = self._engine, self._engine.system, self._engine.system.nq
         n, q, u, p = s.count("position"), z[:size].copy(), z[size : engine.size], engine.parameters
@@ -67,8 +74,10 @@ class DenseRows:
             kept = int((values > KEPT * values[0]).sum())
             phi = U.T @ (s.position_residual(t, q, p) / np.where(length > 0.0, length, 1.0))
             left = phi[kept:]
-            shift = -(V[:kept].T @ (phi[:kept] / values[:kept])) / np.where(moving > 0.0, moving, 1.0)
-            q += s.evaluate("displacement", t, q, shift, p)
+            move = V[:kept].T @ (phi[:kept] / values[:kept])
+            if np.linalg.norm(move) < close:
+                break
+            q += s.evaluate("displacement", t, q, -move / np.where(moving > 0.0, moving, 1.0), p)
         return float(np.abs(left).max(initial=0.0))
 
     def speed(self, t: float, z: np.ndarray) -> float:

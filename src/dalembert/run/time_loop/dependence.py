@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -14,22 +16,32 @@ from dalembert.run.time_loop.sparse_rows import SparseRows
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
-CLOSE, GOLDEN, SECTIONS = 1e-7, 0.5 * (5.0**0.5 - 1.0), 40  # of the way between samples: how well to locate a minimum
-SAMPLES = 19  # along the path
+SAMPLES = 9  # along the path
+AROUND = np.array([-3.0, -1.0, 0.0, 1.0, 3.0])  # where a minimum is looked at, in units of NARROW
+QUARTIC = np.linalg.inv(np.vander(AROUND, increasing=True))
+NARROW, LOOKS = 0.05, 3  # of the way between samples; how often at most
+NEWTON = 6  # steps to the minimum of a quartic
 FEW, DIP = 7, 0.3
 INDEPENDENT = 1e-6  # singular values above this, of unit rows in the mass metric, count towards the rank
 SHARP = 0.05  # a minimum below this part of the largest value on the path was stepped over, not followed
+MOVED = 0.01  # times the root of what is told apart: a shorter move, whose square counts, is the last
 SHARE = 0.05  # rows with a smaller part in the largest combination that vanishes are not named
 
-Path = Callable[[float], np.ndarray]
-Point = tuple[float, float]
+Path = Callable[[np.ndarray], np.ndarray]  # states (nt, nz) at times (nt,)
+Function = Callable[[np.ndarray], np.ndarray]  # values (nt,) at times (nt,)
 
 
-class Dependence(NamedTuple):
-    """A time at which rows become dependent, and their numbers."""
+@dataclass(frozen=True)
+class Dependence:
+    """A time at which rows become dependent on a path, and their numbers."""
 
     t: float
-    rows: tuple[int, ...]
+    find_rows: Callable[[], tuple[int, ...]] = tuple
+
+    @cached_property
+    def rows(self) -> tuple[int, ...]:
+        """The rows with a part in the combinations that vanish."""
+        return self.find_rows()
 
     def names(self, constraint_names: tuple[str, ...]) -> tuple[str, ...]:
         """The rows by name."""
@@ -39,10 +51,10 @@ class Dependence(NamedTuple):
 class Rows(Protocol):
     """What can be asked of the rows of constraints at a state z = (q, u) at time t."""
 
-    def values(self, t: float, z: np.ndarray) -> np.ndarray:
+    def values(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
         """Singular values of the rows with unit length in the mass metric, largest first; the smallest ones at least.
 
-        As many at any state.
+        At states (nt, nz), (nt, n): as many at any state.
         """
         ...
 
@@ -53,8 +65,11 @@ class Rows(Protocol):
         """
         ...
 
-    def left_over(self, t: float, z: np.ndarray) -> float:
-        """What is left of position rows, in the units of `values`, when z is moved onto those that stay independent."""
+    def left_over(self, t: float, z: np.ndarray, close: float) -> float:
+        """What is left of position rows, in the units of `values`, when z is moved onto those that stay independent.
+
+        A move shorter than `close` in the mass metric is the last.
+        """
         ...
 
     def speed(self, t: float, z: np.ndarray) -> float:
@@ -69,87 +84,101 @@ def rows_of(engine: Engine) -> Rows:
 
 def dips(rows: Rows, path: Path, t0: float, t1: float) -> bool:
     """Whether the smallest singular value varies much between a few times in t0 .. t1."""
-    values = np.array([rows.values(t, path(t)) for t in np.linspace(t0, t1, FEW).tolist()])
+    times = np.linspace(t0, t1, FEW)
+    values = rows.values(times, path(times))
     least = values[:, max(int((values > INDEPENDENT).sum(axis=1).max()) - 1, 0)]
     return not least.min() > DIP * least.max()
 
 
 def find_dependences(rows: Rows, path: Path, t0: float, t1: float) -> list[Dependence]:
     """The times in t0 .. t1 at which the rank drops along a path, in order; the end itself is left out."""
-    times = np.linspace(t0, t1, SAMPLES).tolist()
-    values = np.array([rows.values(t, path(t)) for t in times])
+    times = np.linspace(t0, t1, SAMPLES)
+    values = rows.values(times, path(times))
     rank = int((values > INDEPENDENT).sum(axis=1).max())
     least = values[:, rank - 1] if rank else np.zeros(0)
 
-    def smallest(t: float) -> float:
-        return float(rows.values(t, path(t))[rank - 1])
+    def smallest(times: np.ndarray) -> np.ndarray:
+        return rows.values(times, path(times))[:, rank - 1]
 
     found = []
     for k in range(SAMPLES - 1 if rank else 0):
-        left, right = max(k - 1, 0), k + 1
-        if least[k] > least[left] or least[k] >= least[right]:
+        three = np.array([max(k - 1, 0), k, k + 1])
+        before, lowest, after = least[three].tolist()
+        if lowest > before or lowest >= after:
             continue
-        at, lowest = times[k], float(least[k])
+        at = float(times[k])
         if lowest > 0.0:
-            at, lowest = _least(smallest, *((times[j], float(least[j])) for j in (left, k, right)))
+            at, lowest = _least(smallest, times[three], least[three])
         if lowest < SHARP * float(least.max()):
-            found.append(Dependence(at, dependent_rows(rows, at, path(at), rank)))
+            found.append(Dependence(at, partial(dependent_rows, rows, at, path, rank)))
     return found
 
 
-def _least(f: Callable[[float], float], left: Point, middle: Point, right: Point) -> Point:
-    """Where f is least between left and right, and the value, never worse than in the middle.
+def _least(f: Function, times: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+    """Where f is least between the outer ones of three times, and the value; its values at them are given.
 
-    Next to a zero f is the absolute value of a smooth function, and its square nearly a parabola: the vertices of those
-    through three points come close in a few steps, golden sections where they do not.
+    Next to a zero f is the absolute value of a smooth function: its square is nearly a parabola, and over a narrow
+    range a quartic to many digits.
     """
-    close, last = CLOSE * (right[0] - left[0]), right[0] - left[0]
-    for step in range(SECTIONS):
-        at = _vertex(left, middle, right)
-        if not left[0] < at < right[0] or (step > 1 and abs(at - middle[0]) > 0.5 * last):
-            further = left[0] if middle[0] - left[0] > right[0] - middle[0] else right[0]
-            at = middle[0] + (1.0 - GOLDEN) * (further - middle[0])
-        last = abs(at - middle[0])
-        if last < close:
+    at, (left, middle, right) = _vertex(times, values), times.tolist()
+    unit = NARROW * (right - middle)
+    for _ in range(LOOKS):
+        found = f(at + unit * AROUND)
+        quartic = QUARTIC @ (found * found)
+        step = _bottom(quartic, float(AROUND[found.argmin()]))
+        at = at + unit * step
+        if not left <= at <= right:
+            at = min(max(at, left), right)
+            return at, float(f(np.array([at]))[0])
+        if abs(step) < 1.0:
             break
-        new = (at, f(at))
-        if new[1] < middle[1]:
-            left, middle, right = (left, new, middle) if at < middle[0] else (middle, new, right)
-        else:
-            left, right = (new, right) if at < middle[0] else (left, new)
-    return middle
+    return at, min(float(found.min()), math.sqrt(max(float(np.polyval(quartic[::-1], step)), 0.0)))
 
 
-def _vertex(left: Point, middle: Point, right: Point) -> float:
-    """Where the parabola through the squares of three values is least; NaN if there is none."""
-    (a, fa), (x, fx), (b, fb) = ((t, value * value) for t, value in (left, middle, right))
-    down, up = (x - a) * (fx - fb), (x - b) * (fx - fa)
-    bent = down - up
-    return x - 0.5 * ((x - a) * down - (x - b) * up) / bent if bent != 0.0 else math.nan
+def _vertex(times: np.ndarray, values: np.ndarray) -> float:
+    """Where the parabola through the squares of three values, the second the least, has its vertex."""
+    (left, middle, right), (a, b, c) = times.tolist(), (values * values).tolist()
+    down, up = (middle - left) * (b - c), (middle - right) * (b - a)
+    bent = up - down
+    at = middle + 0.5 * ((middle - left) * down - (middle - right) * up) / bent if bent > 0.0 else middle
+    return min(max(at, left), right)
 
 
-def dependent_rows(rows: Rows, t: float, z: np.ndarray, rank: int) -> tuple[int, ...]:
+def _bottom(quartic: np.ndarray, at: float) -> float:
+    """The minimum of a quartic, coefficients in rising order, next to `at` and within the range it was made for."""
+    _, slope, bend, third, fourth = quartic.tolist()
+    for _ in range(NEWTON):
+        curvature = 2.0 * bend + at * (6.0 * third + at * 12.0 * fourth)
+        if not curvature > 0.0:
+            break
+        at -= (slope + at * (2.0 * bend + at * (3.0 * third + at * 4.0 * fourth))) / curvature
+    return min(max(at, float(AROUND[0])), float(AROUND[-1]))
+
+
+def dependent_rows(rows: Rows, t: float, path: Path, rank: int) -> tuple[int, ...]:
     """The rows with a part in the combinations that vanish, beyond those that vanish wherever the rank is full."""
-    parts = rows.parts(t, z, rank)
+    parts = rows.parts(t, path(np.array([t]))[0], rank)
     return tuple(np.flatnonzero(parts > SHARE * parts.max()).tolist())
 
 
-def separation(rows: Rows, t: float, z: np.ndarray, way: float) -> float:
-    """By how much position rows miss the singular position next to z, relative to the `way` of a motion past it.
+def are_apart(rows: Rows, t: float, path: Path, way: float, by: float) -> bool:
+    """Whether position rows miss the singular position next to a path at t by more than a part of the `way` past it.
 
-    Along the rows that stay independent z is moved onto the constraints; what is left along the others is zero where
-    branches meet, up to the square of the distance, and not zero where the motion turns off before they do.
+    Along the rows that stay independent the state is moved onto the constraints; what is left along the others is zero
+    where branches meet, up to the square of the move, and not zero where the motion turns off before they do.
     """
-    return rows.left_over(t, z) / max(rows.speed(t, z) * way, 1e-300)
+    z = path(np.array([t]))[0]
+    length = max(rows.speed(t, z) * way, 1e-300)
+    return rows.left_over(t, z, MOVED * math.sqrt(by) * length) > by * length
 
 
 def cubic(t: float, h: float, z: np.ndarray, zdot: np.ndarray, znew: np.ndarray, zdotnew: np.ndarray) -> Path:
     """The cubic through both ends of a step and their rates."""
     rise = znew - z
+    out, back = h * zdot - rise, h * zdotnew - rise
 
-    def at(time: float) -> np.ndarray:
-        s = (time - t) / h
-        bent = (1.0 - s) * (h * zdot - rise) - s * (h * zdotnew - rise)
-        return z + s * (rise + (1.0 - s) * bent)
+    def at(times: np.ndarray) -> np.ndarray:
+        s = ((times - t) / h)[:, None]
+        return z + s * (rise + (1.0 - s) * ((1.0 - s) * out - s * back))
 
     return at

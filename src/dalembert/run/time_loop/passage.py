@@ -11,6 +11,7 @@ run ends there, or goes on and the certificate says that it left the ground it c
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -22,28 +23,26 @@ from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
 from dalembert.run.run_facts import Passage
 from dalembert.run.status import DEPENDENT, MORE, OK
 from dalembert.run.time_loop.advance import conclude
-from dalembert.run.time_loop.collocation import ROUND_OFF, Arc, collocate, interpolate_arc, nothing_to_prepare
+from dalembert.run.time_loop.collocation import Arc, collocate, interpolate_arc, nothing_to_prepare
 from dalembert.run.time_loop.dependence import (
     INDEPENDENT,
     Dependence,
     Path,
+    are_apart,
     cubic,
     dependent_rows,
     dips,
     find_dependences,
     rows_of,
-    separation,
 )
 from dalembert.run.time_loop.method import Method
 from dalembert.run.time_loop.singular import KEPT
 from dalembert.solve.dense import PROXIMAL
 
 AHEAD = 1.15  # of the reach: how far to look for a singular position
-STAGES, FEWER = 10, 8  # even numbers: no stage is in the middle
-INSIDE = 0.01  # what the two last stages gain between the ends, where arcs have lower order
-BETWEEN = np.array([0.1, 0.25, 0.4, 0.6, 0.75, 0.9])  # where arcs are compared, besides their end
 TRIES = 6
 PATIENCE = 500  # steps next to a position that was not passed, after which the run ends
+SOUGHT = 3.0  # error sought, in tolerances
 STRICT, LOOSE = 10.0, 1e-6  # error allowed at first, in tolerances, and at last, relative
 FIXED = 1e-9  # tolerance where steps are fixed
 FINEST = 1e-12  # tolerance below which round-off decides
@@ -52,12 +51,16 @@ DEEPER = 0.5  # of the worst quality met: where to look again; between looks fur
 CLOSE = 0.05  # of the smallest singular value at the start: velocity or acceleration rows that come to a zero ahead
 LOST = 1e-3  # a smallest singular value that low, with velocity or acceleration rows: there is no motion
 BACKWARDS = 1e-2  # of a step: a position nearer than this to its start is no longer ahead
+# The shorter an arc, the fewer sweeps it takes and the more round-off it amplifies. With the tolerance LONG, a position
+# further off than SHORT steps is approached first, by the step at hand; with smaller ones it may be as far off in time.
+SHORT, LONG = 1.3, 1e-6
 SAME = 0.3  # of the reach: positions nearer than this to each other are one
 # How far constraints may be from a position where they are dependent, relative to the way past it: for a state on the
 # cubic, which is not accurate, and for one on the arc. Further off the motion turns.
 ROUGHLY, EXACTLY = 1e-5, 1e-12
 SMALL = 0.01  # of the size of a variable: what counts as its value where that is zero
-CENTRED = 0.03  # of the half-width: how well the singular time must be known
+ROUND_OFF = 1e-14  # what stages may be off the constraints, relative to their size
+CENTRED = 0.06  # of the half-width: how well the singular time must be known
 
 
 class Refused(NamedTuple):
@@ -106,13 +109,15 @@ class Passages:
     def __init__(self, run: Underway) -> None:
         self.run, self.engine = run, run.engine
         self.tries, self.looks = 0, 0  # attempts to pass the next position, steps looked at next to the one refused
-        self.refused = Refused(-np.inf, 0.0, "", Dependence(-np.inf, ()))
+        self.refused = Refused(-np.inf, 0.0, "", Dependence(-np.inf))
         self.rows = rows_of(run.engine)
         self._still: Engine | None = None
+        self._floor = run.conditioning.floor  # of the conditioning, below which steps are suspect
 
     def treat(self) -> int:
         """Pass, approach or judge the suspect step at hand; returns a status, MORE to go on."""
         run, followed = self.run, self.run.conditioning
+        followed.floor = min(followed.floor, self._floor)
         t, h = float(run.clock.t), float(run.clock.taken)
         path = cubic(t, h, run.z.copy(), run.stages[: run.engine.nz].copy(), run.znew.copy(), run.zdot.copy())
         reach = followed.reach * max(h, KEPT * followed.longest)
@@ -124,7 +129,8 @@ class Passages:
                 return DEPENDENT
             if not dips(self.rows, path, begin, t + h):
                 return self._go_on()
-        fresh = [d for d in find_dependences(self.rows, path, begin, t + AHEAD * reach) if not self._knows(d, reach)]
+        found = find_dependences(self.rows, path, begin, t + AHEAD * reach)
+        fresh = [d for d in found if not self._knows(d, reach)]
         if t == run.begin and fresh and fresh[0].t <= t + BACKWARDS * h:
             return self._leave(fresh[0], reach)
         if any(d.t <= t for d in fresh):
@@ -145,7 +151,9 @@ class Passages:
             return DEPENDENT
         if not obstacle and abs(self.refused.t - ahead.t) < self.refused.reach:
             obstacle = self.refused.obstacle
-        if not obstacle and separation(self.rows, ahead.t, path(ahead.t), reach) > ROUGHLY:
+        if not obstacle and ahead.t > run.t + self._short * run.clock.taken:
+            return self._approach()
+        if not obstacle and are_apart(self.rows, ahead.t, path, reach, ROUGHLY):
             obstacle = AVOIDED
         if not obstacle:
             arc, error, found = self._attempt(ahead, reach)
@@ -160,23 +168,17 @@ class Passages:
         if not abs(self.refused.t - ahead.t) < self.refused.reach:
             self.looks = 0
         self.tries, self.refused = 0, Refused(ahead.t, SAME * reach, obstacle, ahead)
-        for crossed in find_dependences(self.rows, path, run.t, run.t + run.clock.taken):  # sharp within the step
-            self._note(crossed, obstacle)
+        for crossed in find_dependences(self.rows, path, run.t, run.t + run.clock.taken):
+            self._note(crossed, obstacle)  # it is sharp within the step
         return self._go_on()
 
     def _leave(self, here: Dependence, reach: float) -> int:
         """Start from a singular position by an arc, none of whose stages is close to its ends."""
         obstacle, t = self._obstacle(here), self.run.t
         z, length = self._moved(t, self.run.z), reach
-        zdot = self.still.rates(t, z)
-
-        def tangent(at: float) -> np.ndarray:
-            return z + (at - t) * zdot
-
         for self.tries in range(0 if obstacle else TRIES):
-            arc = self._arc(t, z, 0.5 * length, tangent, FEWER)
-            error, allowed = self._judged(arc)
-            if arc is not None and error <= allowed:
+            arc, error = self._arc(t, z, length)
+            if error <= self.allowed:
                 self._note(here, "", error)
                 return self._move_along(arc)
             length *= 0.5
@@ -208,35 +210,54 @@ class Passages:
 
     def _note_loss(self) -> None:
         """Note where steps came so near to a position that its rows no longer weigh against the shift of the solve."""
-        run, rows = self.run, self.rows
-        before, now = (rows.values(t, z) for t, z in ((run.begin, run.first), (run.t, run.z)))
-        if not self.engine.is_sparse and (before > INDEPENDENT).all() and now[-1] ** 2 < PROXIMAL:
-            self._note(Dependence(run.t, dependent_rows(rows, run.t, run.z, len(before))), APPROACHED)
+        run = self.run
+        if self.engine.is_sparse:
+            return
+        before, now = self._values((run.begin, run.first), (run.t, run.z))
+        if (before > INDEPENDENT).all() and now[-1] ** 2 < PROXIMAL:
+            self._note(self._dependence(run.t, run.z, len(before)), APPROACHED)
+
+    def _approach(self) -> int:
+        """Let the step at hand be concluded, and the next one be looked at whatever its conditioning."""
+        status = self._go_on()
+        self._floor, self.run.conditioning.floor = self.run.conditioning.floor, np.inf
+        return status
 
     def _has_motion(self, t: float) -> bool:
         """Whether rows of velocities or accelerations are independent at the end of the step at hand."""
-        system, z = self.engine.system, self.run.znew
-        values = self.rows.values(t, z)
-        before = self.rows.values(self.run.begin, self.run.first)
+        z = self.run.znew
+        values, before = self._values((t, z), (self.run.begin, self.run.first))
         rank = int((before > INDEPENDENT).sum())
         if not rank or values[rank - 1] > LOST * max(before[rank - 1], 1.0):
             return True
-        rows = dependent_rows(self.rows, t, z, rank)
-        kept = system.count("position") + system.count("velocity")  # by drift control, unlike accelerations
-        if max(rows) < system.count("position") or (max(rows) < kept and values[rank - 1] > LOST * before[rank - 1]):
+        found = self._dependence(t, z, rank)
+        # Drift control keeps rows of velocities, unlike those of accelerations.
+        kept = self.engine.system.count("position") + self.engine.system.count("velocity")
+        if not self._is_fatal(found) or (max(found.rows) < kept and values[rank - 1] > LOST * before[rank - 1]):
             return True
-        self._note(Dependence(t, rows), NO_MOTION)
+        self._note(found, NO_MOTION)
         return False
+
+    def _dependence(self, t: float, z: np.ndarray, rank: int) -> Dependence:
+        """That of the rows at one state."""
+        state = z[None, :].copy()
+        return Dependence(t, partial(dependent_rows, self.rows, t, lambda _: state, rank))
 
     def _is_close(self) -> bool:
         """Whether little is left of the independence that the constraints had at the start."""
         run = self.run
-        now, first = (self.rows.values(t, z) for t, z in ((run.t, run.z), (run.begin, run.first)))
+        now, first = self._values((run.t, run.z), (run.begin, run.first))
         rank = int((np.maximum(now, first) > INDEPENDENT).sum())
         return bool(now[rank - 1] < CLOSE * first[rank - 1])
 
+    def _values(self, *places: tuple[float, np.ndarray]) -> np.ndarray:
+        """The smallest singular values at some times and states, a row each."""
+        times, states = zip(*((t, z[: self.engine.size]) for t, z in places), strict=True)
+        return self.rows.values(np.array(times), np.array(states))
+
     def _is_fatal(self, found: Dependence) -> bool:
-        return max(found.rows) >= self.engine.system.count("position")
+        system = self.engine.system
+        return system.nc > system.count("position") and max(found.rows) >= system.count("position")
 
     def _obstacle(self, found: Dependence) -> str:
         """Why a position cannot be passed; empty if it can."""
@@ -260,6 +281,7 @@ class Passages:
         if self._still is None:
             sizes, first = self._least_sizes(self.engine.size), self.run.first[: self.engine.size]
             reached = max(ROUND_OFF, 4.0 * np.finfo(float).eps * float((np.abs(first) / sizes).max()))
+            reached = 2.0 ** np.ceil(np.log2(reached))  # engines are told apart by it
             self._still = Engine(self.engine.system, self.engine.parameters, LagrangeMultipliers(), Projection(reached))
             self._still.take_scales(self.engine.scales)
         return self._still
@@ -270,43 +292,37 @@ class Passages:
     def _attempt(self, found: Dependence, reach: float) -> tuple[Arc | None, float, Dependence]:
         """The arc over a singular position, None if its relative error is too large, that error, and where it is."""
         t, z = self.run.t, self._moved(self.run.t, self.run.z)
-        half = found.t - t
-        arc = self._arc(t, z, half, self._taylor(t, z, half), STAGES)
-        if arc is None:
-            return None, np.inf, found
-        again = find_dependences(self.rows, arc.at, t, t + 2.0 * half)
+        arc, error = self._arc(t, z, 2.0 * (found.t - t))
+        if error == np.inf:
+            return None, error, found
+        again = find_dependences(self.rows, arc.at, t, t + arc.length)
         if len(again) != 1:  # there is another one in reach, or the arc went another way
             return None, np.inf, found
-        if abs(again[0].t - found.t) > CENTRED * half:
-            half = again[0].t - t
-            arc = self._arc(t, z, half, arc.at, STAGES)
-        if arc is not None and separation(self.rows, again[0].t, arc.at(again[0].t), reach) > EXACTLY:
+        if abs(again[0].t - found.t) > CENTRED * (found.t - t):
+            arc, error = self._arc(t, z, 2.0 * (again[0].t - t))
+        if are_apart(self.rows, again[0].t, arc.at, reach, EXACTLY):
             return None, np.nan, found
-        error, allowed = self._judged(arc)
-        return (arc if error <= allowed else None), error, again[0]
+        return (arc if error <= self.allowed else None), error, again[0]
 
-    def _judged(self, arc: Arc | None) -> tuple[float, float]:
-        """The error of an arc, by another one with two stages fewer, and the one allowed."""
-        tolerance = self.tolerance
-        allowed = min(STRICT ** (1 + self.tries) * tolerance, max(LOOSE, STRICT * tolerance))
-        fewer = arc and self._arc(arc.t, arc.z, 0.5 * arc.length, arc.at, len(arc.coefficients) - 2)
-        return (self._gap(arc, fewer) if arc is not None and fewer is not None else np.inf), allowed
+    @property
+    def allowed(self) -> float:
+        """The error that is allowed in the try at hand."""
+        return min(STRICT ** (1 + self.tries) * self.tolerance, max(LOOSE, STRICT * self.tolerance))
 
     @property
     def tolerance(self) -> float:
         """The relative error of a step."""
         return max(self.run.method.rtol or 0.0, FINEST) if self.run.clock.adaptive else FIXED
 
-    def _arc(self, t: float, z: np.ndarray, half: float, guess: Path, stages: int) -> Arc | None:
-        sizes = self._sizes(z)
-        return collocate(self.still.rates, self._moved, guess, t, z, 2.0 * half, stages, sizes, self.tolerance)
+    @property
+    def _short(self) -> float:
+        """How many steps a position may be ahead of the arc over it."""
+        clock, method = self.run.clock, self.run.method
+        return float(SHORT * max(1.0, (LONG / self.tolerance) ** (1.0 / method.order))) if clock.adaptive else np.inf
 
-    def _gap(self, arc: Arc, fewer: Arc) -> float:
-        """The largest difference of two arcs over the same time, relative to the size of each variable."""
-        end = arc.t + arc.length
-        gaps = [INSIDE * (arc.at(t) - fewer.at(t)) for t in arc.t + arc.length * BETWEEN]
-        gaps.append(self._moved(end, arc.at(end)) - self._moved(end, fewer.at(end)))
-        return float(np.max(np.abs(gaps) / self._sizes(arc.z)))
+    def _arc(self, t: float, z: np.ndarray, length: float) -> tuple[Arc, float]:
+        guess = Arc(t, length, z, self.still.rates(t, z)[None, :])
+        return collocate(self.still, guess, self._sizes(z), SOUGHT * self.tolerance)
 
     def _sizes(self, z: np.ndarray) -> np.ndarray:
         """The size of each variable in a state, (nz,): what it is there, at least a part of its size in the run."""
@@ -317,12 +333,6 @@ class Passages:
         scales = self.engine.scales
         return np.ones(count) if scales is None else scales.values[:count]
 
-    def _taylor(self, t: float, z: np.ndarray, half: float) -> Path:
-        """States ahead by the rates at z and their change behind it."""
-        zdot, back = self.still.rates(t, z), 0.1 * half
-        bend = (zdot - self.still.rates(t - back, self._moved(t - back, z - back * zdot))) / back
-        return lambda at: z + (at - t) * zdot + 0.5 * (at - t) ** 2 * bend
-
     def _move_along(self, arc: Arc) -> int:
         """Let the arc be the step at hand: look for events in it, store samples, and be at its end."""
         run, engine, clock = self.run, self.engine, self.run.clock
@@ -330,7 +340,7 @@ class Passages:
         if end > run.limit:
             end, arc = run.limit, arc.until(run.limit)
         run.z[:] = arc.z
-        run.znew[:], _ = engine.corrected(end, arc.at(end))
+        run.znew[:], _ = engine.corrected(end, arc.at(np.array(end)))
         run.zdot[:] = engine.rates(end, run.znew)
         columns = arc.columns  # native code reads them where they are
         kept = plan.prepare, plan.interpolate, clock.stages, clock.n_stages

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
 
 import numpy as np
 
-from dalembert.solve.sparse_spectrum import ITERATIONS, smallest_values
-from dalembert.solve.sparse_system import SparseSaddle
-
-if TYPE_CHECKING:
-    from dalembert.run.engine import Engine
+from dalembert.native.jit import jit
+from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
+from dalembert.run.engine import Engine
+from dalembert.run.evaluate import load_state
+from dalembert.solve.sparse import factor_shifted, factor_sparse, solve_sparse
+from dalembert.solve.sparse_layout import matrices_at
+from dalembert.solve.sparse_spectrum import new_basis, singular_values, tridiagonalise
 
 KEPT, SETTLING, FILTERS = 1e-2, 8, 4  # rows with larger singular values stay independent; steps along them; see below
 VANISHING = 0.05
@@ -20,59 +22,96 @@ class SparseRows:
     """All rows of a system whose reactions are ideal."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine, system = engine, engine.system
-        pattern, self._kernel = system.mechanics.saddle_pattern, system.kernel("sparse_dynamics")
-        self._n_mass, self._n_rows = len(pattern.mass_rows), len(pattern.columns)
-        self._all = SparseSaddle(pattern)
-        self._positions = SparseSaddle(pattern.first(system.count("position")))
-        self._diagonal = pattern.mass_rows == pattern.mass_columns
+        self._engine = Engine(engine.system, engine.parameters, engine.formulation, engine.drift)
+        pattern, self._kernel = engine.system.mechanics.saddle_pattern, engine.system.kernel("sparse_dynamics")
+        self._diagonal = engine.system.nq + np.flatnonzero(pattern.mass_rows == pattern.mass_columns)
+        self._basis = new_basis(pattern.nc)
 
-    def _matrices(self, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The nonzeros of M (lower triangle) and A at a state."""
-        engine, s = self._engine, self._engine.system
-        out = self._kernel(np.concatenate([[t], z[: engine.size], engine.parameters]))
-        first = s.nq + self._n_mass + s.nu
-        return out[s.nq : s.nq + self._n_mass], out[first : first + self._n_rows]
+    def _spectra(self, times: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Singular values (nt, n), largest first, and their vectors (nt, n, n) in the basis, which is of the last."""
+        engine, n, basis = self._engine, len(self._basis) - 1, self._basis.reshape(-1)
+        T = np.zeros((len(times), n, n))
+        follow_spectrum(engine.plan, engine.mem, times, states[:, : engine.size].reshape(-1), basis, T.reshape(-1))
+        unknown = ~np.isfinite(T.sum(axis=(1, 2)))
+        T[unknown] = 0.0
+        values, vectors = singular_values(T)
+        values[unknown] = 0.0
+        return values, vectors
 
-    def _smallest(self, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Singular values (ITERATIONS,), largest first, and their left vectors as columns."""
-        M, A = self._matrices(t, z)
-        if not (np.isfinite(M).all() and np.isfinite(A).all()):
-            count = min(ITERATIONS, self._all.pattern.nc)
-            return np.zeros(count), np.zeros((self._all.pattern.nc, count))
-        self._all.factor(M, A)
-        return smallest_values(self._all)
-
-    def values(self, t: float, z: np.ndarray) -> np.ndarray:
-        """Estimates of the smallest singular values, largest first, (ITERATIONS,) or (nc,)."""
-        return self._smallest(t, z)[0]
+    def values(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """Estimates of the smallest singular values, largest first, (nt, n) with n = min(ITERATIONS, nc)."""
+        return self._spectra(times, states)[0]
 
     def parts(self, t: float, z: np.ndarray, rank: int) -> np.ndarray:
         """The part (nc,) of each constraint in the combinations that vanish, beyond those that vanish everywhere."""
-        values, vectors = self._smallest(t, z)
+        (values,), (vectors,) = self._spectra(np.array([t]), z[None, :])
         vanishing = [k for k in range(rank) if values[k] < VANISHING * values[0]] or [rank - 1]
-        found: np.ndarray = np.abs(vectors[:, vanishing]).max(axis=1)
+        found: np.ndarray = np.abs(self._basis[:-1].T @ vectors[:, vanishing]).max(axis=1)
         return found
 
-    def left_over(self, t: float, z: np.ndarray) -> float:
-        """What is left of position rows, in the units of `values`, when z is moved onto those that stay independent.
-
-        Steps are damped least squares, which leave rows alone whose singular values are below KEPT. What the others
-        still have is filtered out by KEPT^2 (S + KEPT^2)^-1.
-        """
-        engine, s, rows = self._engine, self._engine.system, self._positions
-        n, q, u, p = s.count("position"), z[: s.nq].copy(), z[s.nq : engine.size], engine.parameters
-        for _ in range(SETTLING):
-            M, A = self._matrices(t, np.concatenate([q, u]))
-            rows.factor(M, A[: rows.pattern.starts[n]], KEPT**2)
-            q += s.evaluate("displacement", t, q, -rows.solve_rows(s.position_residual(t, q, p))[1], p)
-        left = s.position_residual(t, q, p) / rows.lengths
-        for _ in range(FILTERS):
-            left = KEPT**2 * rows.lengths * rows.solve_rows(rows.lengths * left)[0]
-        return float(np.abs(left).max(initial=0.0))
+    def left_over(self, t: float, z: np.ndarray, close: float) -> float:
+        """What is left of position rows, in the units of `values`, when z is moved onto those that stay independent."""
+        engine = self._engine
+        return float(settle(engine.plan, engine.mem, t, z[: engine.size].copy(), close))
 
     def speed(self, t: float, z: np.ndarray) -> float:
         """The length of the speeds in the mass metric."""
         engine = self._engine
-        masses = np.abs(self._matrices(t, z)[0][self._diagonal])
+        masses = np.abs(self._kernel(np.concatenate([[t], z[: engine.size], engine.parameters]))[self._diagonal])
         return float(np.linalg.norm(np.sqrt(masses) * z[engine.system.nq : engine.size]))
+
+
+@jit(i8(Plan, Floats, Floats, Floats, Floats, Floats))
+def follow_spectrum(plan, mem, ts, zs, basis, T):
+    """The triangles T (nt, n, n) of `tridiagonalise` at states zs (nt, nq + nu); all flat."""
+    size, n = plan.nq + plan.nu, basis.size // plan.nc - 1
+    for row in range(ts.size):
+        load_state(plan, mem, ts[row], zs[row * size : (row + 1) * size])
+        call_kernel(plan.dynamics, mem, plan.x, plan.out)
+        factor_sparse(plan, mem, plan.nc)
+        tridiagonalise(plan, mem, plan.nc, basis, T[row * n * n : (row + 1) * n * n])
+    return 0
+
+
+@jit(f8(Plan, Floats, f8, Floats, f8))
+def settle(plan, mem, t, z, close):
+    """What is left of the positions when z is moved onto the rows that stay independent; see `left_over`.
+
+    Steps are damped least squares, which leave rows alone whose singular values are below KEPT. What the others still
+    have is filtered out by KEPT^2 (S + KEPT^2)^-1.
+    """
+    nu, n, x, at = plan.nu, plan.np, plan.rhs, matrices_at(plan.pattern)
+    y, lengths = x + nu, at.lengths
+    load_state(plan, mem, t, z)
+    call_kernel(plan.residual, mem, plan.x, plan.residuals)
+    for _ in range(SETTLING):
+        call_kernel(plan.dynamics, mem, plan.x, plan.out)
+        factor_shifted(plan, mem, n, KEPT * KEPT)
+        for i in range(nu):
+            mem[x + i] = 0.0
+        for k in range(n):
+            mem[y + k] = -mem[plan.residuals + k]
+        solve_sparse(plan, mem, n, x)
+        move(mem, plan.xu, mem, x, nu)  # the displacement kernel reads the step where u stands
+        call_kernel(plan.displacement, mem, plan.x, plan.shift)
+        move(mem, plan.xu, z, plan.nq, nu)
+        for i in range(plan.nq):
+            mem[plan.xq + i] += mem[plan.shift + i]
+        call_kernel(plan.residual, mem, plan.x, plan.residuals)
+        moved = 0.0
+        for i in range(nu):
+            moved += mem[x + i] * mem[x + i] / mem[at.light + i]
+        if moved < close * close:
+            break
+    for k in range(n):
+        mem[y + k] = mem[plan.residuals + k]
+    largest = 0.0
+    for _ in range(FILTERS):
+        for i in range(nu):
+            mem[x + i] = 0.0
+        solve_sparse(plan, mem, n, x)
+        largest = 0.0
+        for k in range(n):
+            mem[y + k] *= KEPT * KEPT * mem[lengths + k]
+            largest = max(largest, abs(mem[y + k]) / math.sqrt(mem[lengths + k]))
+    return largest
