@@ -21,6 +21,7 @@ from dalembert.run.ingredients import Drift, Eliminating, Formulation, Iterating
 from dalembert.run.right_hand_side import feedback_function
 from dalembert.run.sizing import lay_out_sizing
 from dalembert.run.solver_choice import is_sparse
+from dalembert.run.vanishing_rows import may_vanish
 from dalembert.run.variations import Columns, correct_varied, sides_function, tangent_function
 from dalembert.solve.dense import DENSE
 from dalembert.solve.row_lengths import judge_lengths
@@ -111,7 +112,7 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Colum
     plan.feedback = (leave if feedback is None else feed_back).address
     metric = SPARSE if sparse else DENSE
     _solve_by(plan, metric if system.ideal else UNSYMMETRIC, metric)
-    if not sparse and _may_vanish(system):
+    if not sparse and may_vanish(system):
         plan.judge = judge_lengths.address
     if isinstance(formulation, Eliminating):
         correct = _eliminate(system, formulation, work)
@@ -130,17 +131,6 @@ def _solve_by(plan: Plan, solver: SaddleSolver, metric: SaddleSolver) -> None:
     products = solver.products
     plan.reaction_power, plan.balance = products.power.address, products.balance.address
     plan.row_residual = products.row_residual.address
-
-
-def _may_vanish(system: System) -> bool:
-    """Whether the gradient of a position or velocity constraint has no constant entry: it may vanish somewhere."""
-    A = system.mechanics.A[: system.count("position") + system.count("velocity"), :]
-    constant = {row for row, entry in zip(A.sparsity().row(), A.nonzeros(), strict=True) if _is_number(entry)}
-    return len(constant) < A.shape[0]
-
-
-def _is_number(entry: Any) -> bool:
-    return bool(entry.is_constant()) and float(entry) != 0.0
 
 
 def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:
