@@ -86,7 +86,10 @@ def _split(rows: Sequence[Row], constraints: Constraints, dynamics: Dynamics, pr
     M, A, B = (probe(e.T).reshape(3, *e.shape) for e in (dynamics.M, constraints.A, dynamics.B))
     if not all(np.isfinite(values).all() for values in (M, A, B)):
         return None
-    P = np.array([_response(M[k], A[k][ideal], A[k][servos], B[k]) for k in range(3)])
+    with np.errstate(over="ignore", invalid="ignore"):  # of numbers such as 1e200 nothing can be told
+        P = np.array([_response(M[k], A[k][ideal], A[k][servos], B[k]) for k in range(3)])
+    if not np.isfinite(P).all():
+        return None
     P = P[:, :, _unknowns([rows[k] for k in servos])]
     left_rows, left_columns, pairs = list(range(len(servos))), list(range(len(servos))), []
     while left_rows:
