@@ -227,6 +227,7 @@ def test_constraint_forces(run):
         block = runs[f"mu = {mu:g}"]
         fall = 9.81 * (np.sin(0.6) - mu * np.cos(0.6))
         np.testing.assert_allclose(block["x"], block.t + fall * block.t**2 / 2, atol=1e-6)
+    assert all(off < 1e-7 for off in example.verdicts(runs).values())
     assert all("[" in axes.get_ylabel() for axes in figures["constraint_forces.png"].axes)
 
 
