@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert.errors import OptionError
 
-if TYPE_CHECKING:
-    from dalembert.analysis.motion_function import MotionFunction
+
+class Differentiable(Protocol):
+    """Outputs (nt, n) as a function of values (k,), alone or with their Jacobian (nt, n, k)."""
+
+    def __call__(self, values: ArrayLike) -> np.ndarray: ...
+
+    def with_jacobian(self, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]: ...
 
 
-def torch_function(function: MotionFunction) -> Callable[[Any], Any]:
+def torch_function(function: Differentiable) -> Callable[[Any], Any]:
     """The function of a tensor of values (k,) that returns a tensor (nt, n) on the same device.
 
     The Jacobian J (nt, n, k) is computed with the value if a derivative will be asked for, and handed on as J^T w to
@@ -20,7 +28,7 @@ def torch_function(function: MotionFunction) -> Callable[[Any], Any]:
     import torch
     from torch.autograd.function import once_differentiable
 
-    class Outputs(torch.autograd.Function):
+    class Evaluated(torch.autograd.Function):
         @staticmethod
         def forward(context: Any, values: Any) -> Any:
             theta = values.detach().cpu().numpy()
@@ -39,6 +47,6 @@ def torch_function(function: MotionFunction) -> Callable[[Any], Any]:
     def outputs(values: Any) -> Any:
         if values.dtype != torch.float64:
             raise OptionError(f"a motion takes 64-bit numbers, got {values.dtype}; write values.double()")
-        return Outputs.apply(values)
+        return Evaluated.apply(values)
 
     return outputs
