@@ -29,3 +29,13 @@ def test_lengths_that_are_equal_for_the_defaults_only_may_vanish():
     model.energy(kinetic=(x.diff() ** 2 + y.diff() ** 2 + a.diff() ** 2) / 2)
     model.constrain(sp.cos(a) * x.diff() + k * sp.sin(a) * y.diff())
     assert may_vanish(model.compile())
+
+
+def test_lengths_that_are_equal_for_a_default_of_zero_may_vanish():
+    """|(cos a + e, sin a)| is 1 for e = 0; for e = 1 it vanishes at a straight angle."""
+    model = da.Model("eccentric")
+    x, y, a = model.coordinates("x y a")
+    (e,) = model.parameters(e=0.0)
+    model.energy(kinetic=(x.diff() ** 2 + y.diff() ** 2 + a.diff() ** 2) / 2)
+    model.constrain((sp.cos(a) + e) * x.diff() + sp.sin(a) * y.diff())
+    assert may_vanish(model.compile())

@@ -36,7 +36,8 @@ def _is_number(entry: Any) -> bool:
 def _have_fixed_lengths(system: System, A: ca.SX) -> bool:
     """Whether each row of A has the same length at several states, whatever the parameters are."""
     lengths = ca.Function("lengths", [system.mechanics.x], [ca.sum2(A * A)])
-    scattered, defaults = Scattered(31), system.parameter_defaults
+    scattered, defaults = Scattered(31), np.array(system.parameter_defaults, dtype=float)
+    defaults[defaults == 0.0] = 1.0  # what is zero may be given another value
     for _ in range(2):
         parameters = defaults * scattered.uniform(0.5, 1.5, len(defaults))
         places = [np.append(scattered.uniform(-1.0, 1.0, 1 + system.nq + system.nu), parameters) for _ in range(3)]
