@@ -23,6 +23,18 @@ def test_an_interruption_that_was_swallowed_comes_again():
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_an_error_that_follows_an_interruption_is_one():
+    with pytest.raises(KeyboardInterrupt) as raised, noticed_interrupts():
+        swallow()
+        raise SystemError("returned a result with an exception set")
+    assert isinstance(raised.value.__context__, SystemError)
+
+
+def test_other_errors_are_left_alone():
+    with pytest.raises(ValueError, match="no square"), noticed_interrupts():
+        raise ValueError("no square")
+
+
 def test_a_handler_that_goes_on_is_left_alone():
     seen = []
     before = signal.signal(signal.SIGINT, lambda *_: seen.append("asked"))

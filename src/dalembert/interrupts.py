@@ -2,8 +2,9 @@
 
 Python's handler raises `KeyboardInterrupt` wherever bytecode runs next, and calls of CasADi lose it at times: of 60
 interruptions of loops over `casadi.jacobian` 2 were lost, over `casadi.jtimes` 1. The reason is probably that the
-wrapper takes an error, while it tries which type an argument has, for one that does not fit. What was lost is raised at
-the next check.
+wrapper takes an error, while it tries which type an argument has, for one that does not fit. Others come out of NumPy
+as `SystemError`, with the interruption as its cause. What was lost is raised at the next check, and an error that
+follows an interruption is an interruption.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from types import FrameType
 
 @contextmanager
 def noticed_interrupts() -> Iterator[Callable[[], None]]:
-    """A check that raises `KeyboardInterrupt` if one was raised since and got lost; checks nothing in other threads."""
+    """A check that raises `KeyboardInterrupt` if one was raised since and got lost; checks nothing in other threads.
+
+    An error that leaves the block after an interruption is raised as `KeyboardInterrupt` too.
+    """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield lambda: None
@@ -39,5 +43,8 @@ def noticed_interrupts() -> Iterator[Callable[[], None]]:
     signal.signal(signal.SIGINT, notice)
     try:
         yield check
+    except Exception:
+        check()
+        raise
     finally:
         signal.signal(signal.SIGINT, before)

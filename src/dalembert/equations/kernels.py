@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 import casadi as ca
 
 from dalembert.equations.functions import Functions
+from dalembert.interrupts import noticed_interrupts
 from dalembert.native.kernel import Kernel, compile_kernel
 
 RECENT = 8  # systems out of a pickle whose kernels stay for the next that is equal, although nobody holds them
@@ -40,7 +41,7 @@ class Kernels:
         if name not in self.native:
             with _MAKING:
                 if name not in self.native:
-                    self.native[name] = compile_kernel(self.functions[name])
+                    self.native[name] = _whole(lambda: compile_kernel(self.functions[name]))
         return self.native[name]
 
     def known(self, key: Hashable) -> Any:
@@ -55,7 +56,7 @@ class Kernels:
             pass
         with _MAKING:
             if key not in self._kept:
-                self._kept[key] = make()
+                self._kept[key] = _whole(make)
         return self._kept[key]
 
     def compiled(self, name: str, build: Callable[[], ca.Function | None]) -> Any:
@@ -75,6 +76,14 @@ class Kernels:
         with _LOOKING:
             _known.setdefault(self._fingerprint, self)
         return self._fingerprint, self.functions
+
+
+def _whole(make: Callable[[], Any]) -> Any:
+    """What `make` returns; nothing is kept of what an interruption has cut short."""
+    with noticed_interrupts() as check_interrupted:
+        made = make()
+        check_interrupted()
+        return made
 
 
 def found(fingerprint: str, functions: Functions) -> Kernels:
