@@ -24,9 +24,12 @@ def test_an_interruption_that_was_swallowed_comes_again():
 
 
 def test_an_error_that_follows_an_interruption_is_one():
-    with pytest.raises(KeyboardInterrupt) as raised, noticed_interrupts():
+    def interrupted():
         swallow()
         raise SystemError("returned a result with an exception set")
+
+    with pytest.raises(KeyboardInterrupt) as raised, noticed_interrupts():
+        interrupted()
     assert isinstance(raised.value.__context__, SystemError)
 
 
