@@ -64,9 +64,9 @@ def simulate(
         _check_room(system, len(times))
     values = _parameters(system, state, parameters)
     if not integrator.explicit:
-        from dalembert.run.solver_choice import check_implicit_size
+        from dalembert.run.implicit_size import check_implicit_size
 
-        check_implicit_size(system, type(integrator).__name__)
+        check_implicit_size(system, integrator)
     known = state.report is not None and state.system is system and not parameters  # what `initial` made sure of
     if state.system is not system or parameters:
         state = replace(state, system=system, parameters=values)
