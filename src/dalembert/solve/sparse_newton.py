@@ -31,7 +31,7 @@ class SparseNewton:
     2. `solve(x, x)`: x (n,) becomes K^-1 x with the real factors.
     3. `solve_complex(re, im)`: the same with the complex ones.
 
-    What goes wrong in them cannot be raised through native code: x becomes NaN, and `interrupted` says if it was Ctrl-C.
+    Errors cannot be raised through native code: x becomes NaN, and `interrupted` says if it was Ctrl-C.
     """
 
     def __init__(self, n: int, state_places: np.ndarray, rate_places: np.ndarray, multipliers: int) -> None:

@@ -75,11 +75,11 @@ class Radau(Stepping):
     ) -> Samples:
         """Samples of the motion from z0 over `span`; `stats` counts Jacobians (njev) and factorisations (nlu) too."""
         linearisation, elimination = self._prepared(engine.system)
-        sparse = None if elimination else linearisation.sparse_newton
-        work = self._lay_out(engine, linearisation, elimination or sparse)
+        newton = elimination or linearisation.sparse_newton
+        work = self._lay_out(engine, linearisation, newton)
         samples = march(engine, self.method(), z0, span, t_eval, progress)
         samples.stats["njev"], samples.stats["nlu"] = work.n_jacobians, work.n_factors
-        if sparse and sparse.interrupted:
+        if isinstance(newton, SparseNewton) and newton.interrupted:
             samples.status = Status.INTERRUPTED
         else:
             _settle(engine, samples, span[0], every=t_eval is not None)

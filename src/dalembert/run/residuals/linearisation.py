@@ -63,7 +63,7 @@ class Linearisation:
         every = ca.Function("every", [r.t, r.y, r.ydot, r.p], [ca.densify(g) for g in (r.F, nonzeros, moved)])
         F, J, moved = every(*arguments)
         alone = np.all([np.bincount(places)[places] == 1 for places in rate_places.T], axis=0)
-        unit = [entry.is_constant() and abs(float(entry)) == 1.0 for entry in F_rate.nonzeros()]
+        unit = [F_rate.nz[k].is_constant() and abs(float(F_rate.nz[k])) == 1.0 for k in range(F_rate.nnz())]
         return cls(
             residual=ca.Function("residual", [x], [F]),
             jacobian=ca.Function("jacobian", [x], [J]),
