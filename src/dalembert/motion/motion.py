@@ -81,7 +81,7 @@ class Motion(Recorded):
     facts: RunFacts | None = None  # what the run left besides its samples
     told: str = ""  # what made it in words, if that is all a file says
     events: Occurrences = field(default_factory=Occurrences)
-    tolerances: Tolerances = field(default_factory=Tolerances)
+    tolerances: Tolerances = Tolerances()
     passages: tuple[Passage, ...] = ()  # positions in which constraints became dependent
     verification: Verification | None = None  # what a second run said, see `verify`
     scales: Scales | None = None  # the sizes its tolerances are relative to

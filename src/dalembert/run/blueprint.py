@@ -21,7 +21,7 @@ from dalembert.run.ingredients import Drift, Eliminating, Formulation, Iterating
 from dalembert.run.right_hand_side import feedback_function
 from dalembert.run.sizing import lay_out_sizing
 from dalembert.run.solver_choice import is_sparse
-from dalembert.run.vanishing_rows import may_vanish
+from dalembert.run.vanishing_rows import gradients_function, may_vanish
 from dalembert.run.variations import Columns, correct_varied, sides_function, tangent_function
 from dalembert.solve.dense import DENSE
 from dalembert.solve.row_lengths import judge_lengths
@@ -114,6 +114,7 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Colum
     _solve_by(plan, metric if system.ideal else UNSYMMETRIC, metric)
     if not sparse and may_vanish(system):
         plan.judge = judge_lengths.address
+        plan.row_gradients = system.derived_kernel("row gradients", lambda: gradients_function(system)).address
     if isinstance(formulation, Eliminating):
         correct = _eliminate(system, formulation, work)
     if columns:

@@ -30,7 +30,10 @@ class Progress:
             self.bar.add_task(self.title, total=self.span[1] - self.span[0])
         self.bar.update(self.bar.task_ids[0], completed=t - self.span[0])
 
-    def close(self) -> None:
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """Take the bar away."""
         if self.bar is not None:
             self.bar.stop()
