@@ -197,7 +197,7 @@ def address_of(array: np.ndarray) -> int:
     """Where the entries of an array lie; 0 if there are none."""
     if not array.size:
         return 0
-    return _pointer_at(id(array) + _HEAD).value if _IS_LAID_OUT else int(array.ctypes.data)
+    return int(_pointer_at(id(array) + _HEAD).value if _IS_LAID_OUT else array.ctypes.data)  # type: ignore[arg-type]
 
 
 # An array of NumPy begins, behind the head of any object, with the pointer to its entries (`PyArrayObject` of its C
