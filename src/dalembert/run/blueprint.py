@@ -155,7 +155,8 @@ def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:
 
 def _eliminate(system: System, formulation: Eliminating, work: Workspace) -> Any:
     """Have native code eliminate speeds; returns the corrector."""
-    plan, speeds, correct = work.plan, system.kernel("speeds"), formulation.corrector()
+    plan, correct = work.plan, formulation.corrector()
+    speeds = system.derived_kernel("speeds of every evaluation", lambda: system.functions["speeds"])
     work.reserve(plan, {"speed_rows": speeds.n_out})
     plan.speeds, plan.eliminate = speeds.address, formulation.eliminator().address
     plan.correct_drift, plan.correct = plan.correct, correct.address

@@ -208,14 +208,16 @@ def _order(pattern: SaddlePattern, schur: SchurPattern) -> np.ndarray:
 
 
 def _partners(rows: np.ndarray, columns: np.ndarray, nc: int, nu: int) -> np.ndarray:
-    """A speed for each constraint, each speed for at most one, for nonzeros of A; -1 (nc,) where none is left."""
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import maximum_bipartite_matching
+    """A speed for each constraint, each speed for at most one, for nonzeros of A; -1 (nc,) where none is left.
 
-    if not len(columns):
-        return np.full(nc, -1, dtype=np.int64)
-    A = csr_matrix((np.ones(len(columns)), (rows, columns)), shape=(nc, nu))
-    return np.asarray(maximum_bipartite_matching(A, perm_type="column"), dtype=np.int64)
+    The maximum matching is the one that CasADi's block triangular form starts from (Dulmage and Mendelsohn). It lists
+    rows without a partner first, columns without one last, and the pairs between them in the same order.
+    """
+    partner = np.full(nc, -1, dtype=np.int64)
+    found = ca.Sparsity.triplet(nc, nu, rows.tolist(), columns.tolist()).btf()
+    listed_rows, listed_columns, coarse_rows, coarse_columns = found[1], found[2], found[5], found[6]
+    partner[listed_rows[coarse_rows[1] :]] = listed_columns[: coarse_columns[3]]
+    return partner
 
 
 def _rows_of_factor(n: int, starts: list[int], rows: list[int], most: float) -> tuple[np.ndarray, np.ndarray]:
