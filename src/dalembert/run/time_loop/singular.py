@@ -117,6 +117,13 @@ def is_suspect(plan, mem, where, t, h, t_new, z, zdot, znew, zdotnew):
     return 0
 
 
+@jit(f8(Plan, Floats))
+def judge_state(plan, mem):
+    """The quality at the state whose rates were the last."""
+    call_judge(plan.judge, (plan, mem, plan.nc))
+    return mem[plan.quality]
+
+
 @jit(i8(i8, f8, f8, f8))
 def follow(where, quality, h, t_new):
     """Remember the quality at the end of a step that goes on."""
