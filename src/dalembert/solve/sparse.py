@@ -25,6 +25,7 @@ from dalembert.solve.schur import (
     subtract_rows,
     weigh,
 )
+from dalembert.solve.short_columns import decompose_short
 from dalembert.solve.solver import SaddleSolver
 from dalembert.solve.sparse_layout import factors_at, find_factors, matrices_at
 from dalembert.solve.sparse_ldl import decompose, substitute
@@ -66,7 +67,7 @@ def factor_shifted(plan, mem, rows, shift):
     """Factorise with the first `rows` constraints, E being `shift` relative to the squared length of each row."""
     at, nu, A = matrices_at(plan.pattern), plan.nu, plan.jacobian
     factors, diagonal, light, lengths = factors_at(find_factors(at.first, rows)), at.diagonal, at.light, at.lengths
-    places = places_at(plan.ints, plan.n_ints)
+    places = places_at(at.tables, at.n_tables)
     _measure_masses(mem, places, nu, diagonal, light)
     least_mass = invert_masses(mem, places, factors, diagonal, light)
     assemble_schur(mem, places, factors, A, 0)
@@ -75,7 +76,10 @@ def factor_shifted(plan, mem, rows, shift):
     else:
         _measure_rows(mem, places, rows, at.starts + 1, at.columns, A, light, lengths, 0)
     soft = PROXIMAL if at.soft else 0.0
-    least = decompose(mem, places, factors, factors.n, nu, diagonal, light, lengths, soft, shift, 0)
+    if factors.n_targets:
+        least = decompose_short(mem, places, factors, factors.n, nu, diagonal, light, lengths, soft, shift, 0)
+    else:
+        least = decompose(mem, places, factors, factors.n, nu, diagonal, light, lengths, soft, shift, 0)
     at.least_pivot, mem[factors.massive] = min(least, least_mass), least_mass
     plan.rank = nu + rows
     return plan.rank
@@ -90,7 +94,8 @@ def factor_sparse(plan, mem, rows):
 @jit(i8(Plan, Floats, i8, i8))
 def solve_sparse(plan, mem, rows, where):
     """Replace (f, b) at mem[where : where + nu + rows] by (u', la), with the factors left by `factor_sparse`."""
-    at, places, nu = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints), plan.nu
+    at, nu = matrices_at(plan.pattern), plan.nu
+    places = places_at(at.tables, at.n_tables)
     factors = factors_at(find_factors(at.first, rows))
     t = factors.closed
     if factors.n_free:
