@@ -31,7 +31,7 @@ _SCALARS: dict[Any, Any] = {f8: ctypes.c_double, i8: ctypes.c_int64, u8: ctypes.
 ENGINE = "dalembert.native.engine_object"  # brings the machine code; it is loaded when first needed
 _FOREIGN = itertools.count()
 _DTYPES: dict[Any, np.dtype] = {
-    Floats: np.dtype(np.float64), Ints: np.dtype(np.int64), Places: np.dtype(np.uint64),
+    Floats: np.dtype(np.float64), Ints: np.dtype(np.int64), Places: np.dtype(np.uint32),
 }  # fmt: skip
 
 NATIVE: dict[str, Native] = {}  # every native function by its symbol, in the order of definition

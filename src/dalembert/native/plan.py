@@ -87,6 +87,8 @@ class Plan(Record):
         *floats("first_fallback last_fallback"),
         # The least quality of a solve since it was last set: a step looks at its stages.
         *floats("least_quality"),
+        # To what part of their size accelerations have to be solved for by refinement; 0: to round-off.
+        *floats("accuracy"),
     )
 
 

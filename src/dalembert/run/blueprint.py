@@ -52,7 +52,7 @@ class Blueprint:
     correct: Any
     feedback: str
     ones: np.ndarray  # sizes that an absolute atol is relative to
-    records: tuple[Record, ...] = ()  # what the plan refers to by address
+    records: tuple[Record | np.ndarray, ...] = ()  # what the plan refers to by address
     solves: dict[Choice | None, Solve] = field(default_factory=dict)
     whole: tuple[Choice, Solve] | None = None
 
@@ -102,12 +102,12 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Colum
         _iterate(system, formulation, work)
     # Until a choice is made, see `Engine.choose`; there is none if reactions are not ideal.
     first = accelerate_pivoted if system.ideal else accelerator_of(formulation, system, None)
-    records: list[Record] = [lay_out_sizing(system, work, sparse=sparse)]
+    records: list[Record | np.ndarray] = [lay_out_sizing(system, work, sparse=sparse)]
     if sparse:
         first, counts = accelerate_sparse, [sizes["np"], sizes["np"] + sizes["nv"], sizes["nc"]]
         rows = np.array(along.colind(), dtype=np.int64), np.array(along.row(), dtype=np.int64)
-        matrices, factors = lay_out_sparse(work, pattern, counts, soft=system.singular_mass, invariants=rows)
-        records += (matrices, *factors)
+        matrices, factors, tables = lay_out_sparse(work, pattern, counts, soft=system.singular_mass, invariants=rows)
+        records += (matrices, *factors, tables)
         plan.chosen = sizes["nc"]  # the order of elimination is fixed, and no constraint is left out
     plan.accelerate, plan.correct = first.address, correct.address
     plan.feedback = (leave if feedback is None else feed_back).address
