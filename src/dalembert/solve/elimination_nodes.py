@@ -58,7 +58,7 @@ class EliminationNodes:
         along = self._along()
         half, sequence = (len(along) + 1) // 2, along.copy()
         sequence[::2], sequence[1::2] = along[:half], along[half:][::-1]
-        nodes = replace(self, sequence=sequence)._matched()
+        nodes = replace(self, sequence=sequence).matched()
         found = nodes.unknowns
         late = np.isin(nodes.node[found], along[half:])
         turn = np.where(late, np.cumsum(late), np.cumsum(~late))
@@ -75,7 +75,7 @@ class EliminationNodes:
         found = reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.int64)
         return found[np.isin(found, self.sequence)]
 
-    def _matched(self) -> EliminationNodes:
+    def matched(self) -> EliminationNodes:
         """Each constraint in the first node that can hold it, if all find one; otherwise as they were.
 
         A node holds as many constraints as it has speeds: first those that the fewest nodes behind it could hold.
@@ -103,7 +103,7 @@ class EliminationNodes:
 
 def order_nodes(nu: int, mass: Entries, jacobian: Entries, schur: SchurPattern) -> EliminationNodes:
     """Nodes of a saddle matrix by minimum degree; speeds of `schur` are in none. Nonzeros of A are row by row."""
-    nc = len(schur.rows) - np.count_nonzero(schur.rows != schur.columns)
+    nc = len(schur.rows) - int(np.count_nonzero(schur.rows != schur.columns))
     across = ~schur.free[jacobian[1]]
     rows, columns = jacobian[0][across], jacobian[1][across]
     first = _first_of_equals(nu, rows, columns)
