@@ -22,9 +22,10 @@ class SparseMatrices(Record):
     """Where M and A have nonzeros: the lower triangle of M by rows and columns, A by rows; a chain of factors.
 
     All lists of indices are in one array of `n_tables` at the address `tables`, which engines share. `diagonal` says
-    where in mem the diagonal of M is, `soft` is 1 where M may be singular. Blocks of floats: reciprocal diagonal of M, squared length of the rows of A; a vector to begin iterations with and the units it is
-    stretched by, of all unknowns. `shift` is E relative to the lengths, `least_pivot` is the smallest pivot over the
-    largest that the last factorisation met.
+    where in mem the diagonal of M is, `soft` is 1 where M may be singular. Blocks of floats: reciprocal diagonal of
+    M, squared length of the rows of A; a vector to begin iterations with and the units it is stretched by, of all
+    unknowns. `shift` is E relative to the lengths, `least_pivot` is the smallest pivot over the largest that the
+    last factorisation met.
     """
 
     _fields_ = (
