@@ -35,6 +35,7 @@ import numpy as np
 from dalembert.errors import ArrayError, OptionError
 from dalembert.native import llvm_ir as emit
 from dalembert.native import lookup
+from dalembert.native.jit import address_of
 from dalembert.native.object_cache import ObjectCache
 from dalembert.native.trampolines import (
     INTERPRETER,
@@ -97,7 +98,7 @@ class Kernel:
             raise ArrayError(f"`x` has shape {values.shape}; this kernel takes ({self.n_in},).")
         both = np.zeros(self.n_in + self.n_out + 1)  # one array: to find an address takes longer than to copy x
         both[: self.n_in] = values
-        first = ctypes.addressof(ctypes.c_double.from_buffer(both.data))
+        first = address_of(both)
         self.call(first, first + 8 * self.n_in)
         return both[self.n_in : -1]
 
