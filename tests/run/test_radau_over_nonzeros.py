@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.errors import PairingError
 from dalembert.problems.beam import beam
 from dalembert.problems.n_four_bar import n_four_bar
 from dalembert.problems.rope import rope
@@ -105,3 +106,41 @@ def test_redundant_constraints_leave_the_motion_as_it_is(monkeypatch):
     energy = 0.5 * (motion.u**2).sum(axis=1) + 9.81 * motion["y"]
     assert np.abs(energy).max() <= 1e-7
     assert np.abs(motion["x"] ** 2 + motion["y"] ** 2 - 1).max() <= 1e-12
+
+
+@pytest.fixture(scope="module")
+def hanging():
+    """A chain of 610 bodies on revolute joints in the plane, stretched out at rest: 3,050 speeds and constraints."""
+    n = 610
+    model = da.Model("chain")
+    model.gravity([0.0, -9.81])
+    before = model.marker(model.ground, [0.0, 0.0])
+    for k in range(n):
+        body = model.body(f"B{k}", mass=1.0, inertia=1 / 12)
+        model.joints.revolute(f"J{k}", before, model.marker(body, [-0.5, 0.0]))
+        before = model.marker(body, [0.5, 0.0])
+    system = model.compile()
+    return system.initial(guess={f"B{k}_x": k + 0.5 for k in range(n)})
+
+
+def test_a_system_too_large_for_dense_matrices_moves_as_an_explicit_method_has_it(hanging):
+    system, rtol = hanging.system, 1e-8
+    implicit, explicit = (
+        system.simulate(hanging, 0.02, t_eval=[0.02], integrator=integrator)
+        for integrator in (da.Radau(rtol=rtol), da.DOP853(rtol=1e-11))
+    )
+    assert implicit.certificate.ok
+    assert np.abs(implicit.q - explicit.q).max() <= rtol * np.abs(explicit.q).max()
+    # Some tens of steps, each with an error of about rtol relative to sizes and speeds, which are not above 1.
+    assert np.abs(implicit.u - explicit.u).max() <= 100 * rtol * (1.0 + np.abs(explicit.u).max())
+
+
+@pytest.mark.parametrize("integrator", [da.IDA(), da.GeneralizedAlpha(), da.StateSpaceSVD()])
+def test_dense_implicit_integrators_are_refused_with_one_that_works(hanging, integrator):
+    with pytest.raises(PairingError, match=r"3,050 speeds and constraints, at most 3,000\); use Radau\(\)"):
+        hanging.system.simulate(hanging, 0.01, integrator=integrator)
+
+
+def test_derivatives_by_dense_matrices_are_refused(hanging):
+    with pytest.raises(PairingError, match=r"Radau finds derivatives of a motion by dense matrices.*use an explicit"):
+        hanging.system.simulate(hanging, 0.01, integrator=da.Radau(), sensitivities=["B0_phi"])

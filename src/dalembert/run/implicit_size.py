@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.run.integrators.integrator import Integrator
@@ -9,12 +11,17 @@ from dalembert.run.integrators.radau import Radau
 from dalembert.run.solver_choice import LARGEST_DENSE
 
 
-def check_implicit_size(system: System, integrator: Integrator) -> None:
-    """Raise `PairingError` if the Newton matrices of an implicit integrator are dense and would be too large."""
+def check_implicit_size(system: System, integrator: Integrator, sensitivities: Sequence[object]) -> None:
+    """Raise `PairingError` if the matrices of an implicit integrator, or of its derivatives, are dense and too large."""
     n = system.nu + system.nc
-    if n > LARGEST_DENSE and not isinstance(integrator, Radau):
-        raise PairingError(
-            f"{type(integrator).__name__} solves dense equations, too many of them for `{system.name}` ({n:,} speeds "
-            f"and constraints, at most {LARGEST_DENSE:,}); use Radau() for stiff motions, which works on nonzeros, or "
-            "an explicit integrator such as DOP853()"
-        )
+    able = isinstance(integrator, Radau)
+    if n <= LARGEST_DENSE or (able and not sensitivities):
+        return
+    remedy = "an explicit integrator such as DOP853()"
+    if not sensitivities:
+        remedy = f"Radau() for stiff motions, which works on nonzeros, or {remedy}"
+    what = "finds derivatives of a motion by dense matrices" if able else "solves dense equations"
+    raise PairingError(
+        f"{type(integrator).__name__} {what}, too many for `{system.name}` ({n:,} speeds and constraints, at most "
+        f"{LARGEST_DENSE:,}); use {remedy}"
+    )

@@ -65,7 +65,7 @@ def simulate(
     if not integrator.explicit:
         from dalembert.run.implicit_size import check_implicit_size
 
-        check_implicit_size(system, integrator)
+        check_implicit_size(system, integrator, sensitivities)
     known = state.report is not None and state.system is system and not parameters  # what `initial` made sure of
     if state.system is not system or parameters:
         state = replace(state, system=system, parameters=values)
