@@ -12,7 +12,7 @@ from dalembert.run.solver_choice import LARGEST_DENSE
 
 
 def check_implicit_size(system: System, integrator: Integrator, sensitivities: Sequence[object]) -> None:
-    """Raise `PairingError` if the matrices of an implicit integrator, or of its derivatives, are dense and too large."""
+    """Raise `PairingError` if matrices of an implicit integrator, or of its derivatives, are dense and too large."""
     n = system.nu + system.nc
     able = isinstance(integrator, Radau)
     if n <= LARGEST_DENSE or (able and not sensitivities):
