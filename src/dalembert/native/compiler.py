@@ -33,7 +33,7 @@ from dalembert.native.intrinsics import Intrinsic
 from dalembert.native.jit import NATIVE, Native
 
 f8, i8 = types.float64, types.int64
-Floats, Ints, Places = types.Array(f8, 1, "C"), types.Array(i8, 1, "C"), types.Array(types.uint64, 1, "C")
+Floats, Ints, Places = types.Array(f8, 1, "C"), types.Array(i8, 1, "C"), types.Array(types.uint32, 1, "C")
 _MEANINGS = {
     kinds.f8: f8, kinds.i8: i8, kinds.u8: types.uint64,
     kinds.Floats: Floats, kinds.Ints: Ints, kinds.Places: Places,
@@ -59,7 +59,7 @@ def view(context: Any, builder: Any, kind: Any, address: Any, size: Any) -> Any:
     from numba.np.arrayobj import populate_array
 
     array = context.make_array(kind)(context, builder)
-    width = context.get_constant(types.intp, 8)
+    width = context.get_constant(types.intp, kind.dtype.bitwidth // 8)
     data = builder.inttoptr(address, array.data.type)
     populate_array(array, data=data, shape=[size], strides=[width], itemsize=width, meminfo=None)
     return array._getvalue()  # noqa: SLF001
