@@ -33,8 +33,8 @@ def run() -> list[Figure]:
             for name, program in programs.items():
                 best[name] = min(best[name], _processor_time(program, compiled))
         detail = (
-            f"{best['first motion']:.2f} s of processor time against {best['sympy, casadi']:.2f} s; import of the model "
-            f"{best['import']:.2f} s, bare interpreter {best['nothing']:.2f} s; beside SymPy and CasADi "
+            f"{best['first motion']:.2f} s of processor time against {best['sympy, casadi']:.2f} s; import of the "
+            f"model {best['import']:.2f} s, bare interpreter {best['nothing']:.2f} s; beside SymPy and CasADi "
             f"{_dominating(programs, compiled)}"
         )
     return [
