@@ -33,7 +33,7 @@ from dalembert.native.intrinsics import Intrinsic
 from dalembert.native.jit import NATIVE, Native
 
 f8, i8 = types.float64, types.int64
-Floats, Ints, Places = types.Array(f8, 1, "C"), types.Array(i8, 1, "C"), types.Array(types.uint64, 1, "C")
+Floats, Ints, Places = types.Array(f8, 1, "C"), types.Array(i8, 1, "C"), types.Array(types.uint32, 1, "C")
 _MEANINGS = {
     kinds.f8: f8, kinds.i8: i8, kinds.u8: types.uint64,
     kinds.Floats: Floats, kinds.Ints: Ints, kinds.Places: Places,
@@ -59,7 +59,7 @@ def view(context: Any, builder: Any, kind: Any, address: Any, size: Any) -> Any:
     from numba.np.arrayobj import populate_array
 
     array = context.make_array(kind)(context, builder)
-    width = context.get_constant(types.intp, 8)
+    width = context.get_constant(types.intp, kind.dtype.bitwidth // 8)
     data = builder.inttoptr(address, array.data.type)
     populate_array(array, data=data, shape=[size], strides=[width], itemsize=width, meminfo=None)
     return array._getvalue()  # noqa: SLF001
@@ -151,7 +151,10 @@ def _definition(declared: Intrinsic) -> Any:
     names = ", ".join(f"a{k}" for k in range(len(signature.args)))
     scope: dict[str, Any] = {"define": define}
     exec(f"def {declared.__name__}(context, {names}): return define(context, {names})", scope)  # noqa: S102
-    return intrinsic(scope[declared.__name__])
+    defined = intrinsic(scope[declared.__name__])
+    cpu_target.typing_context.refresh()  # what was defined since the last look
+    cpu_target.target_context.refresh()
+    return defined
 
 
 class _Here:
@@ -170,10 +173,7 @@ def _type_of_native(native: Native, _context: Any) -> Any:
 
 @typeof_impl.register(Intrinsic)
 def _type_of_intrinsic(declared: Intrinsic, _context: Any) -> Any:
-    definition = _definition(declared)
-    cpu_target.typing_context.refresh()  # what was defined since the last look
-    cpu_target.target_context.refresh()
-    return cpu_target.typing_context.resolve_value_type(definition)
+    return cpu_target.typing_context.resolve_value_type(_definition(declared))
 
 
 @contextlib.contextmanager
@@ -323,6 +323,7 @@ def allocating(signature: kinds.Signature) -> Any:
 def optimise(module: Any, machine: Any) -> None:
     """All of LLVM's usual passes over a whole module."""
     options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = True
+    options.loop_vectorization = options.slp_vectorization = True
+    options.loop_unrolling = False  # of loops that are short: no faster, and a fifth of the build
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)

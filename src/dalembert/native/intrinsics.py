@@ -75,7 +75,7 @@ def ints_at(c: Any) -> Any:
 
 @_intrinsic
 def places_at(c: Any) -> Any:
-    """`places_at(address, size)`: the integers there as an array of indices, unsigned."""
+    """`places_at(address, size)`: the indices there as an array, 32 bits each."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return c.view(context, builder, signature.return_type, *args)

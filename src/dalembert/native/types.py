@@ -75,4 +75,5 @@ class Signature:
 
 f8, i8, u8 = Type("float64"), Type("int64"), Type("uint64")
 Floats, Ints = Type("float64[]"), Type("int64[]")
-Places = Type("uint64[]")  # integers that are indices: unsigned, they need no test for counting from the end
+Places = Type("uint32[]")  # tables of indices: unsigned, they need no test for counting from the end; 32 bits, as they
+# are read as often as the numbers they point to

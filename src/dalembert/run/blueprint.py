@@ -21,7 +21,7 @@ from dalembert.run.ingredients import Drift, Eliminating, Formulation, Iterating
 from dalembert.run.right_hand_side import feedback_function
 from dalembert.run.sizing import lay_out_sizing
 from dalembert.run.solver_choice import is_sparse
-from dalembert.run.vanishing_rows import may_vanish
+from dalembert.run.vanishing_rows import gradients_function, may_vanish
 from dalembert.run.variations import Columns, correct_varied, sides_function, tangent_function
 from dalembert.solve.dense import DENSE
 from dalembert.solve.row_lengths import judge_lengths
@@ -52,7 +52,7 @@ class Blueprint:
     correct: Any
     feedback: str
     ones: np.ndarray  # sizes that an absolute atol is relative to
-    records: tuple[Record, ...] = ()  # what the plan refers to by address
+    records: tuple[Record | np.ndarray, ...] = ()  # what the plan refers to by address
     solves: dict[Choice | None, Solve] = field(default_factory=dict)
     whole: tuple[Choice, Solve] | None = None
 
@@ -102,12 +102,12 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Colum
         _iterate(system, formulation, work)
     # Until a choice is made, see `Engine.choose`; there is none if reactions are not ideal.
     first = accelerate_pivoted if system.ideal else accelerator_of(formulation, system, None)
-    records: list[Record] = [lay_out_sizing(system, work, sparse=sparse)]
+    records: list[Record | np.ndarray] = [lay_out_sizing(system, work, sparse=sparse)]
     if sparse:
         first, counts = accelerate_sparse, [sizes["np"], sizes["np"] + sizes["nv"], sizes["nc"]]
         rows = np.array(along.colind(), dtype=np.int64), np.array(along.row(), dtype=np.int64)
-        matrices, factors = lay_out_sparse(work, pattern, counts, soft=system.singular_mass, invariants=rows)
-        records += (matrices, *factors)
+        matrices, factors, tables = lay_out_sparse(work, pattern, counts, soft=system.singular_mass, invariants=rows)
+        records += (matrices, *factors, tables)
         plan.chosen = sizes["nc"]  # the order of elimination is fixed, and no constraint is left out
     plan.accelerate, plan.correct = first.address, correct.address
     plan.feedback = (leave if feedback is None else feed_back).address
@@ -139,6 +139,7 @@ def _follow_lengths(plan: Plan, system: System, *, sparse: bool) -> None:
         plan.judge = judge_sparse_lengths.address
     elif may_vanish(system):
         plan.judge = judge_lengths.address
+        plan.row_gradients = system.derived_kernel("row gradients", lambda: gradients_function(system)).address
 
 
 def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:
@@ -162,7 +163,8 @@ def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:
 
 def _eliminate(system: System, formulation: Eliminating, work: Workspace) -> Any:
     """Have native code eliminate speeds; returns the corrector."""
-    plan, speeds, correct = work.plan, system.kernel("speeds"), formulation.corrector()
+    plan, correct = work.plan, formulation.corrector()
+    speeds = system.derived_kernel("speeds of every evaluation", lambda: system.functions["speeds"])
     work.reserve(plan, {"speed_rows": speeds.n_out})
     plan.speeds, plan.eliminate = speeds.address, formulation.eliminator().address
     plan.correct_drift, plan.correct = plan.correct, correct.address

@@ -1,9 +1,7 @@
 """Symbolic L D L^T of a sparse saddle matrix [M A^T; A -E]: the order of elimination and where L has entries, once.
 
-Speeds that M does not couple come first, in closed form (`schur_pattern`), if that takes less work. Of the others, each
-constraint is put behind one of the speeds it restrains, found by a maximum matching, and the pairs are ordered by
-approximate minimum degree. Taken first, a constraint would have its regularisation alone as pivot, 1e-8 of the size of
-the rest; taken after its speed, its pivot is as large as its row, except where the row turns away from that speed.
+Speeds that M does not couple come first, in closed form (`schur_pattern`), if that takes less work. The others follow
+with their constraints, see `elimination_nodes`.
 """
 
 from __future__ import annotations
@@ -16,7 +14,10 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from dalembert.solve.elimination_nodes import order_nodes
 from dalembert.solve.schur_pattern import SchurPattern, schur_pattern, uncoupled
+
+TWISTED = 1.1  # entries of L, relative to those of an elimination from one end, that one from both ends may have
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,14 +129,18 @@ class SymbolicFactors:
 def analyse(pattern: SaddlePattern, free: np.ndarray) -> SymbolicFactors:
     """The factors of a saddle matrix of this pattern, the speeds `free` (nu,) eliminated in closed form.
 
-    A chain can be eliminated from either end; minimum degree sees no difference, but the pairs fill in differently.
+    A chain can be eliminated from either end; minimum degree sees no difference, but it may fill in differently. From
+    both ends at once half as many unknowns wait for each other, and a processor works on two of them at a time.
     """
     schur = schur_pattern(free, pattern.nc, pattern.rows, pattern.columns)
-    nodes = _order(pattern, schur)
-    found = _factors(pattern, schur, nodes, math.inf)
-    if 2 * found.height > len(found.order):
-        with suppress(_FilledError):
-            return _factors(pattern, schur, nodes[::-1], len(found.entry_rows) - 1)
+    nodes = order_nodes(pattern.nu, (pattern.mass_rows, pattern.mass_columns), (pattern.rows, pattern.columns), schur)
+    found = _factors(pattern, schur, nodes.unknowns, math.inf)
+    if 2 * found.height <= len(found.order):
+        return found
+    with suppress(_FilledError):
+        found = _factors(pattern, schur, nodes.backwards.unknowns, len(found.entry_rows) - 1)
+    with suppress(_FilledError):
+        return _factors(pattern, schur, nodes.from_both_ends, TWISTED * len(found.entry_rows))
     return found
 
 
@@ -143,13 +148,9 @@ class _FilledError(Exception):
     """The factors have more entries than allowed."""
 
 
-def _factors(pattern: SaddlePattern, schur: SchurPattern, nodes: np.ndarray, most: float) -> SymbolicFactors:
-    """The factors if unknowns are eliminated in the order of `nodes` (n, 2): a speed or constraint, and what follows.
-
-    -1 stands for nothing. Raises `_FilledError` if L has more than `most` entries.
-    """
-    nu, nc, order = pattern.nu, pattern.nc, nodes[nodes >= 0]
-    n = len(order)
+def _factors(pattern: SaddlePattern, schur: SchurPattern, order: np.ndarray, most: float) -> SymbolicFactors:
+    """The factors if unknowns are eliminated in this order; raises `_FilledError` if L has more than `most` entries."""
+    nu, nc, n = pattern.nu, pattern.nc, len(order)
     position = np.full(nu + nc, -1, dtype=np.int64)
     position[order] = np.arange(n)
     off = np.flatnonzero(pattern.mass_rows != pattern.mass_columns)
@@ -184,38 +185,6 @@ def _factors(pattern: SaddlePattern, schur: SchurPattern, nodes: np.ndarray, mos
         column_starts=np.concatenate([[0], np.cumsum(np.bincount(row_columns, minlength=n))]),
         entry_rows=rows[stored],
     )
-
-
-def _order(pattern: SaddlePattern, schur: SchurPattern) -> np.ndarray:
-    """Unknowns other than the speeds of `schur` in the order of their elimination: nodes (n, 2), see `_factors`."""
-    nu, nc = pattern.nu, pattern.nc
-    across = ~schur.free[pattern.columns]
-    rows, columns = pattern.rows[across], pattern.columns[across]
-    partner = _partners(rows, columns, nc, nu)
-    node = np.concatenate([np.arange(nu), np.where(partner < 0, nu + np.arange(nc), partner)])
-    one = np.concatenate([node[pattern.mass_rows], node[nu + rows], node[nu + schur.rows]])
-    other = np.concatenate([node[pattern.mass_columns], node[columns], node[nu + schur.columns]])
-    n = nu + nc  # constraints that have a partner, and speeds in closed form, are nodes without neighbours
-    pairs = np.unique(np.concatenate([one * n + other, other * n + one, np.arange(n) * (n + 1)]))
-    columns, rows = np.divmod(pairs, n)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=n))])
-    found = np.array(ca.Sparsity(n, n, starts.tolist(), rows.tolist()).amd(), dtype=np.int64)
-    behind = np.full(n, -1, dtype=np.int64)
-    behind[partner[partner >= 0]] = nu + np.flatnonzero(partner >= 0)
-    alone = found[(found < nu) | (partner[np.maximum(found - nu, 0)] < 0)] if nc else found
-    alone = alone[(alone >= nu) | ~np.append(schur.free, np.zeros(nc, dtype=bool))[alone]]
-    return np.stack([alone, behind[alone]], axis=1)
-
-
-def _partners(rows: np.ndarray, columns: np.ndarray, nc: int, nu: int) -> np.ndarray:
-    """A speed for each constraint, each speed for at most one, for nonzeros of A; -1 (nc,) where none is left."""
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import maximum_bipartite_matching
-
-    if not len(columns):
-        return np.full(nc, -1, dtype=np.int64)
-    A = csr_matrix((np.ones(len(columns)), (rows, columns)), shape=(nc, nu))
-    return np.asarray(maximum_bipartite_matching(A, perm_type="column"), dtype=np.int64)
 
 
 def _rows_of_factor(n: int, starts: list[int], rows: list[int], most: float) -> tuple[np.ndarray, np.ndarray]:

@@ -25,6 +25,7 @@ from dalembert.solve.schur import (
     subtract_rows,
     weigh,
 )
+from dalembert.solve.short_columns import decompose_short
 from dalembert.solve.solver import SaddleSolver
 from dalembert.solve.sparse_layout import factors_at, find_factors, matrices_at
 from dalembert.solve.sparse_ldl import decompose, substitute
@@ -66,7 +67,7 @@ def assemble_sparse(plan, mem, rows):
     """Measure masses and the first `rows` constraints, and eliminate what has a closed form; returns the least mass."""
     at, nu, A = matrices_at(plan.pattern), plan.nu, plan.jacobian
     factors, diagonal, light, lengths = factors_at(find_factors(at.first, rows)), at.diagonal, at.light, at.lengths
-    places = places_at(plan.ints, plan.n_ints)
+    places = places_at(at.tables, at.n_tables)
     _measure_masses(mem, places, nu, diagonal, light)
     least_mass = invert_masses(mem, places, factors, diagonal, light)
     assemble_schur(mem, places, factors, A, 0)
@@ -80,9 +81,13 @@ def assemble_sparse(plan, mem, rows):
 @jit(i8(Plan, Floats, i8, f8, f8))
 def decompose_shifted(plan, mem, rows, shift, least_mass):
     """Factorise what was assembled, E being `shift` relative to the squared length of each row."""
-    at, nu, places = matrices_at(plan.pattern), plan.nu, places_at(plan.ints, plan.n_ints)
+    at, nu = matrices_at(plan.pattern), plan.nu
+    places, diagonal, light, lengths = places_at(at.tables, at.n_tables), at.diagonal, at.light, at.lengths
     factors, soft = factors_at(find_factors(at.first, rows)), PROXIMAL if at.soft else 0.0
-    least = decompose(mem, places, factors, factors.n, nu, at.diagonal, at.light, at.lengths, soft, shift, 0)
+    if factors.n_targets:
+        least = decompose_short(mem, places, factors, factors.n, nu, diagonal, light, lengths, soft, shift, 0)
+    else:
+        least = decompose(mem, places, factors, factors.n, nu, diagonal, light, lengths, soft, shift, 0)
     at.least_pivot, mem[factors.massive] = min(least, least_mass), least_mass
     plan.rank = nu + rows
     return plan.rank
@@ -103,7 +108,8 @@ def factor_sparse(plan, mem, rows):
 @jit(i8(Plan, Floats, i8, i8))
 def solve_sparse(plan, mem, rows, where):
     """Replace (f, b) at mem[where : where + nu + rows] by (u', la), with the factors left by `factor_sparse`."""
-    at, places, nu = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints), plan.nu
+    at, nu = matrices_at(plan.pattern), plan.nu
+    places = places_at(at.tables, at.n_tables)
     factors = factors_at(find_factors(at.first, rows))
     t = factors.closed
     if factors.n_free:

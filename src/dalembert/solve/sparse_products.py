@@ -17,7 +17,8 @@ from dalembert.solve.sparse_layout import matrices_at
 @jit(f8(Plan, Floats, i8))
 def leave_remainder(plan, mem, rows):
     """f - M u' + A^T la and b - A u' for (u', la) in plan.rhs, left in plan.remainder; the square of their length."""
-    at, places = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints)
+    at = matrices_at(plan.pattern)
+    places = places_at(at.tables, at.n_tables)
     nu, r, x, ends, A = plan.nu, plan.remainder, plan.rhs, at.starts + 1, plan.jacobian
     move(mem, r, mem, plan.force, nu)
     move(mem, r + nu, mem, plan.bias, rows)
@@ -46,7 +47,8 @@ def subtract_mass(mem, places, n_mass, M, rows, columns, x, r):
 @jit(f8(Plan, Floats))
 def sparse_power(plan, mem):
     """u . A^T la at the speeds in x and the multipliers found."""
-    at, places = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints)
+    at = matrices_at(plan.pattern)
+    places = places_at(at.tables, at.n_tables)
     return _weighted_rates(
         mem, places, plan.nc, at.starts + 1, at.columns, plan.jacobian, plan.xu, plan.multiplier, 0
     )  # fmt: skip
@@ -68,7 +70,8 @@ def _weighted_rates(mem, places, rows, ends, columns, A, u, la, zero):
 @jit(f8(Plan, Floats, i8, f8))
 def sparse_row_residual(plan, mem, k, size):
     """(A u' - b)_k relative to the sum of |terms| if every acceleration is `size` times the size of its speed."""
-    at, places, b = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints), mem[plan.bias + k]
+    at, b = matrices_at(plan.pattern), mem[plan.bias + k]
+    places = places_at(at.tables, at.n_tables)
     total, scale, sizes = -b, 0.0, plan.sizes + plan.nq
     for p in range(places[at.starts + k], places[at.starts + k + 1]):
         a, j = mem[plan.jacobian + p], places[at.columns + p]
@@ -81,7 +84,8 @@ def sparse_row_residual(plan, mem, k, size):
 def sparse_balance(plan, mem):
     """Largest entry of M u' - f - A^T la relative to the largest sum of |terms|, both times the sizes of speeds."""
     nu, nc, x, terms, worst, scale = plan.nu, plan.nc, plan.rhs, plan.column, 0.0, 1e-300
-    at, places = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints)
+    at = matrices_at(plan.pattern)
+    places = places_at(at.tables, at.n_tables)
     move(mem, x, mem, plan.udot, nu)
     move(mem, x + nu, mem, plan.multiplier, nc)
     leave_remainder(plan, mem, nc)

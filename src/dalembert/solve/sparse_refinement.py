@@ -9,7 +9,7 @@ from __future__ import annotations
 from dalembert.native.intrinsics import places_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8, move, u8
-from dalembert.native.types import Places
+from dalembert.native.types import Places, several
 from dalembert.solve.refinement import REFINEMENTS
 from dalembert.solve.rows import REORDERED
 from dalembert.solve.schur import add_columns, index, solve_closed, subtract_rows
@@ -57,7 +57,8 @@ def _row_squares(mem, rows, lengths, r):
 @jit(i8(Plan, Floats, SparseFactors))
 def _expand(plan, mem, factors):
     """The speeds in closed form that go with the multipliers in plan.rhs; f + A^T la left in plan.remainder."""
-    at, places, nu, r = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints), plan.nu, plan.remainder
+    at, nu, r = matrices_at(plan.pattern), plan.nu, plan.remainder
+    places = places_at(at.tables, at.n_tables)
     move(mem, r, mem, plan.force, nu)
     add_columns(mem, places, factors.rows, at.starts + 1, at.columns, plan.jacobian, plan.rhs + nu, r, 0)
     return solve_closed(mem, places, factors, nu, r, plan.rhs)
@@ -66,7 +67,8 @@ def _expand(plan, mem, factors):
 @jit(f8(Plan, Floats, SparseFactors))
 def _leave_reduced_remainder(plan, mem, factors):
     """What is left of the equations that are not solved in closed form, after `_expand`; the square of its length."""
-    at, places = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints)
+    at = matrices_at(plan.pattern)
+    places = places_at(at.tables, at.n_tables)
     nu, x, r = plan.nu, plan.rhs, plan.remainder
     if factors.n_free < nu:
         subtract_mass(mem, places, at.n_mass, plan.mass, at.mass_rows, at.mass_columns, x, r)
@@ -80,7 +82,8 @@ def _leave_reduced_remainder(plan, mem, factors):
 @jit(i8(Plan, Floats, SparseFactors))
 def _correct_reduced(plan, mem, factors):
     """Solve for the remainder and add what comes out, then the speeds in closed form."""
-    places, nu, x, r = places_at(plan.ints, plan.n_ints), plan.nu, plan.rhs, plan.remainder
+    at, nu, x, r = matrices_at(plan.pattern), plan.nu, plan.rhs, plan.remainder
+    places = places_at(at.tables, at.n_tables)
     substitute(mem, places, factors, factors.n, factors.n - 1, r)
     if factors.n_free < nu:
         for i in range(nu):
@@ -91,6 +94,34 @@ def _correct_reduced(plan, mem, factors):
     return _expand(plan, mem, factors)
 
 
+@jit(i8(Plan, Floats, i8, SparseFactors, i8))
+def _solve_at_first(plan, mem, rows, factors, closed):
+    """Solve for (f, b) with the factors at hand; (u', la) left in plan.rhs."""
+    nu, x = plan.nu, plan.rhs
+    if closed:
+        for i in range(x, x + nu + rows):
+            mem[i] = 0.0
+        _expand(plan, mem, factors)
+        _leave_reduced_remainder(plan, mem, factors)
+        return _correct_reduced(plan, mem, factors)
+    move(mem, x, mem, plan.force, nu)
+    move(mem, x + nu, mem, plan.bias, rows)
+    return solve_sparse(plan, mem, rows, x)
+
+
+@jit(several(f8, 2)(Plan, Floats, f8))
+def _aims(plan, mem, shift):
+    """The square of the remainder that is left alone, relative to the terms, and what one sweep at most leaves of it.
+
+    The quality q of the solve was last judged at the end of a step. It is about sigma^2 + E for the weakest direction:
+    accelerations are wrong by no more than the remainder over sqrt(q), and a sweep leaves E / q of it.
+    """
+    quality = mem[plan.quality]
+    if plan.accuracy > 0.0 and quality > shift:
+        return max(ROUNDING * ROUNDING, plan.accuracy * plan.accuracy * quality), (shift / quality) ** 2
+    return ROUNDING * ROUNDING, 1.0
+
+
 @jit(i8(Plan, Floats, i8))
 def refine_sparse(plan, mem, rows):
     """Solve for (f, b) with the factors at hand, refined against the true equations; (u', la) left in plan.rhs."""
@@ -98,16 +129,13 @@ def refine_sparse(plan, mem, rows):
     factors = factors_at(find_factors(at.first, rows))
     # A mass that had to be replaced is not solved with exactly.
     closed = factors.n_free > 0 and mem[factors.massive] > 0.0
-    for i in range(x, x + nu + rows):
-        mem[i] = 0.0
-    if closed:
-        _expand(plan, mem, factors)
-    before = round_off = 0.0
-    for sweep in range(1 + REFINEMENTS):
+    _solve_at_first(plan, mem, rows, factors, closed)
+    enough, falls = _aims(plan, mem, at.shift)
+    enough *= _terms(mem, nu, rows, at.light, at.lengths, plan.force, x + nu)
+    before = 0.0
+    for sweep in range(REFINEMENTS):
         left = _leave_reduced_remainder(plan, mem, factors) if closed else leave_remainder(plan, mem, rows)
-        if sweep == 1:
-            round_off = ROUNDING * ROUNDING * _terms(mem, nu, rows, at.light, at.lengths, plan.force, x + nu)
-        if sweep and left <= round_off:
+        if left <= enough:
             break
         if closed:
             _correct_reduced(plan, mem, factors)
@@ -115,7 +143,9 @@ def refine_sparse(plan, mem, rows):
             solve_sparse(plan, mem, rows, r)
             for i in range(nu + rows):
                 mem[x + i] += mem[r + i]
-        if sweep > 1 and left * left <= round_off * before:  # the next one, if it falls as the last one did
+        if sweep:
+            falls = min(falls, left / before)
+        if falls < 1.0 and left * falls <= enough:  # what the next sweep would find
             break
         before = left
     return 0

@@ -35,7 +35,7 @@ def _shortest_of(plan, mem, first, rows):
     if sized <= 0:
         return 1.0
     return _shortest(
-        mem, places_at(plan.ints, plan.n_ints), first, sized, at.starts, at.columns, plan.jacobian,
+        mem, places_at(at.tables, at.n_tables), first, sized, at.starts, at.columns, plan.jacobian,
         plan.sizes + plan.nq, plan.row_sizes + plan.np, 1,
     )  # fmt: skip
 

@@ -20,7 +20,7 @@ class SparseSaddle:
         sizes = {"nq": 0, "nu": n, "np": m, "nv": 0, "nc": m, "ni": 0, "works": 0, "ideal": 1}
         sizes |= {"mass": len(pattern.mass_rows), "jacobian": len(pattern.columns)}
         self.pattern, self.work = pattern, lay_out(sizes, 0, sum(sizes.values()) + 2 * n + m + 1, np.zeros(0))
-        self._matrices, self._factors = lay_out_sparse(self.work, pattern, [m], soft=False)
+        self._matrices, *self._kept = lay_out_sparse(self.work, pattern, [m], soft=False)
 
     def factor(self, G: np.ndarray, J: np.ndarray, shift: float = SHIFT) -> float:
         """Factorise for the nonzeros of the lower triangle of G and of J; the smallest pivot over the largest.

@@ -107,7 +107,8 @@ def onto_velocities(system: System) -> ca.Function | None:
 @jit(i8(Plan, Floats))
 def _follow_gradients(plan, mem):
     """Move q along the gradient of each invariant, given by its nonzeros."""
-    at, places = matrices_at(plan.pattern), places_at(plan.ints, plan.n_ints)
+    at = matrices_at(plan.pattern)
+    places = places_at(at.tables, at.n_tables)
     h = plan.invariants
     for k in range(plan.ni):
         norm, first, last = 0.0, places[at.invariant_starts + k], places[at.invariant_starts + k + 1]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 CHUNK = 4096  # samples per buffer when every step is stored
 MOST_STEPS = 10_000_000  # per slice, however fast they are
+SOLVED_TO = 1e-3  # of the tolerance: to what accelerations are refined where the solve is sparse
 SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctrl-C
 
 
@@ -126,6 +127,7 @@ def set_out(engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, f
     if not engine.choices:
         engine.choose(t0, z0)
     plan = engine.plan
+    plan.accuracy = SOLVED_TO * min(method.rtol, method.atol) if method.adaptive else 0.0
     plan.step, plan.prepare, plan.interpolate = method.addresses
     plan.estimate = method.estimate.address if method.estimate and method.adaptive else 0
     return recalled
@@ -149,7 +151,7 @@ class March:
         self.clock = loop.new_clock(t0, t1, method)
         self.conditioning = new_conditioning(method.order, (method.rtol if method.adaptive else 0.0) or 1e-9)
         self.clock.conditioning = self.conditioning.address
-        self.first, self.begin = np.array(z0, dtype=float), t0
+        self.first, self.begin = z0, t0
         self.chunks: list[tuple[np.ndarray, np.ndarray]] = []
         self.events: list[tuple[int, float, np.ndarray]] = []
         self.budget = 64
@@ -235,6 +237,7 @@ class March:
     def finish(self, status: int) -> Samples:
         """All samples and the cost."""
         self.engine.work.check_guards()
+        self.engine.plan.accuracy = 0.0
         self.engine.note_conditioning(self.conditioning.worst, self.conditioning.worst_t)
         if self.clock.stored:  # it ended before the first slice
             self.collect()

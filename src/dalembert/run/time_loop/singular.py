@@ -11,6 +11,7 @@ step to `passage`. All of this costs a regular run a few comparisons per step.
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -52,6 +53,11 @@ conditioning = record_at(Conditioning)
 
 def new_conditioning(order: int, tolerance: float) -> Conditioning:
     """The conditioning at the start of a run by a method of this order."""
+    return Conditioning.from_buffer_copy(_first_conditioning(order, tolerance))
+
+
+@functools.lru_cache(maxsize=64)
+def _first_conditioning(order: int, tolerance: float) -> Conditioning:
     reach = 0.7 * tolerance ** (1.0 / COLLOCATION - 1.0 / order)
     return Conditioning(
         now=1.0, before=1.0, length=1.0, floor=FLOOR, worst=math.inf, reach=min(max(reach, NEAREST), FURTHEST)
