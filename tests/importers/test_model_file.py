@@ -298,7 +298,7 @@ def test_definitions_may_refer_to_each_other_in_any_order(write):
         ("(" * 500 + "x" + ")" * 500, "nested"),
         ("+".join(["x"] * 5000), "nested"),
         ("x*" * 20000 + "x", "longer than"),
-        ("Min(sqrt(-1), x)", "cannot be read"),
+        ("Min(sqrt(-1), x)", "`I` in `Min(sqrt(-1), x)` is not a real number"),
     ],
 )
 def test_text_that_is_no_expression_is_refused(faults_of, text, words):

@@ -265,11 +265,11 @@ while True:
     for arrays in kept:
         write_archive({target!r}, "motion", arrays)
 """
-KILLS = 8
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="processes are killed by SIGKILL")
-def test_a_killed_writer_leaves_the_old_or_the_new_file(tmp_path):
+@pytest.mark.parametrize("kills", [8, pytest.param(50, marks=pytest.mark.slow)])
+def test_a_killed_writer_leaves_the_old_or_the_new_file(kills, tmp_path):
     system = compile_pendulum()
     times = [np.linspace(0.0, 2.0, n) for n in (3000, 4000)]
     motions = [system.simulate(start(system), 2.0, t_eval=t) for t in times]
@@ -277,7 +277,7 @@ def test_a_killed_writer_leaves_the_old_or_the_new_file(tmp_path):
     target = motions[0].save(tmp_path / "saved.npz")
     script = SAVING.format(sources=sources, target=str(target))
     rng, met = random.Random(3), set()
-    for _ in range(KILLS):
+    for _ in range(kills):
         with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as process:
             process.stdout.readline()
             time.sleep(rng.uniform(0.0, 0.1))

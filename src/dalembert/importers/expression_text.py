@@ -150,6 +150,8 @@ class ExpressionText:
             return self._refuse(f"{where}a number in `{text}` has too many digits; write it as 1.0e3 ** 2 instead")
         if number.is_Float and not abs(number) < sys.float_info.max:
             return self._refuse(f"{where}a number in `{text}` is beyond the range of double precision, 1.8e308")
+        if expression.is_number and expression.is_extended_real is False and expression is not sp.zoo:
+            return self._refuse(f"{where}`{brief(str(expression))}` in `{text}` is not a real number")
         return expression
 
     def _named(self, name: str, where: str, text: str) -> sp.Expr:

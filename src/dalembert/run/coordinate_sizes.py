@@ -9,28 +9,16 @@ from dalembert.native.intrinsics import ints_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
 from dalembert.run.sizing import sizing_at
+from dalembert.run.ways import find_way, finite, inertia_of, travelled
 
 NOISE = 1e-9  # lengths below this part of others, or of the way travelled in the time of a run, are round-off
 TRAVELLED = 0.1  # share of that way that is their size then
-NUDGE = 1e-6  # part of that way by which to move, to see what forces do
 
 
 @jit(f8(f8))
 def positive(size):
     """The size, 1 where there is none."""
     return size if 0.0 < size < math.inf else 1.0
-
-
-@jit(f8(f8))
-def finite(energy):
-    """The energy, 0 where there is none."""
-    return energy if energy < math.inf else 0.0
-
-
-@jit(f8(Plan, Floats, i8))
-def inertia_of(plan, mem, j):
-    """|M_jj|."""
-    return abs(mem[ints_at(plan.ints, plan.n_ints)[sizing_at(plan.sizing).inertias + j]])
 
 
 @jit(i8(Plan, Floats))
@@ -70,48 +58,6 @@ def _largest_energy(plan, mem, kind):
         if along > 0.0:
             energy = max(energy, mem[plan.shift + at] * (turn / along) ** 2)
     return finite(energy)
-
-
-@jit(f8(Plan, Floats, i8, f8))
-def _travelled(plan, mem, kind, span):
-    """The energy of how far coordinates of a kind get within `span`, if nothing but the forces acts."""
-    s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
-    energy = 0.0
-    for i in range(plan.nq if span > 0.0 else 0):
-        if ints[s.kinds + i] == kind:
-            strongest = 0.0
-            for p in range(ints[s.c_starts + i], ints[s.c_starts + i + 1]):
-                j = ints[s.c_columns + p]
-                inertia = inertia_of(plan, mem, j)
-                if inertia > 0.0:
-                    strongest = max(strongest, abs(mem[plan.force + j]) / inertia * abs(mem[s.leads + p]))
-            way = span * (abs(mem[plan.qdot + i]) + span * strongest)
-            energy = max(energy, mem[plan.shift + i] * way**2)
-    return finite(energy)
-
-
-@jit(f8(Plan, Floats, Floats, i8, f8))
-def _period(plan, mem, z, kind, way):
-    """The time in which forces turn coordinates of a kind back, by how they change on a small part of a way.
-
-    `way` is its energy. Infinite if they do not change.
-    """
-    s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
-    nu, square = plan.nu, 0.0
-    for j in range(nu):
-        mem[plan.rhs + j] = mem[plan.force + j]
-    for i in range(plan.nq):
-        if ints[s.kinds + i] == kind and mem[plan.shift + i] > 0.0:
-            mem[plan.xq + i] += NUDGE * math.sqrt(way / mem[plan.shift + i])
-    call_kernel(plan.dynamics, mem, plan.x, plan.out)
-    for j in range(nu):
-        inertia = inertia_of(plan, mem, j)
-        change = abs(mem[plan.force + j] - mem[plan.rhs + j])
-        if change > 1e-12 * abs(mem[plan.rhs + j]) and inertia > 0.0:
-            square = max(square, change / (NUDGE * math.sqrt(way * inertia)))
-    move(mem, plan.xq, z, 0, plan.nq)
-    call_kernel(plan.dynamics, mem, plan.x, plan.out)
-    return 1.0 / math.sqrt(square) if square > 0.0 else math.inf
 
 
 @jit(f8(Plan, Floats, Floats, i8))
@@ -162,6 +108,15 @@ def _measure_massless(plan, mem):
     return 0
 
 
+@jit(f8(Plan, Floats, Floats, i8, f8, f8))
+def _beside_way(plan, mem, z, kind, energy, span):
+    """The energy of sizes, or that of a share of the way travelled in `span` where sizes are round-off beside it."""
+    way = find_way(plan, mem, z, kind, span)
+    if energy == 0.0 and way == 0.0:
+        way = find_way(plan, mem, z, FREE, span)
+    return TRAVELLED**2 * way if energy <= NOISE**2 * way else energy
+
+
 @jit(i8(Plan, Floats, Floats, f8))
 def measure_coordinates(plan, mem, z, span):
     """Sizes of the coordinates in the state z, at which the kernels were called."""
@@ -182,10 +137,9 @@ def measure_coordinates(plan, mem, z, span):
         energy = _at_a_distance(plan, mem, z, kind)
     free = _largest_energy(plan, mem, FREE)
     if energy <= NOISE**2 * free:
-        energy = free
-    way = _travelled(plan, mem, kind, span)
-    if energy <= NOISE**2 * way:
-        energy = TRAVELLED**2 * _travelled(plan, mem, kind, min(span, _period(plan, mem, z, kind, way)))
+        energy, kind = free, FREE
+    if span > 0.0 and energy <= NOISE**2 * travelled(plan, mem, kind, span):
+        energy = _beside_way(plan, mem, z, kind, energy, span)
     for i in range(nq):
         if ints[s.kinds + i] != ANGLE and mem[plan.shift + i] > 0.0:
             mem[plan.sizes + i] = math.sqrt(energy / mem[plan.shift + i])

@@ -7,9 +7,10 @@ import math
 from dalembert.native.intrinsics import ints_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_accelerate, call_kernel, f8, i8, move
-from dalembert.run.coordinate_sizes import inertia_of, measure_coordinates, positive
+from dalembert.run.coordinate_sizes import measure_coordinates, positive
 from dalembert.run.evaluate import acceleration_size, load_state, violation
 from dalembert.run.sizing import sizing_at
+from dalembert.run.ways import inertia_of
 from dalembert.solve.solver import call_balance, call_row_residual
 
 SPUN = 0.1  # share of the rates at the start that counts beside the forces

@@ -16,13 +16,13 @@ class Sizing(Record):
 
     `kinds` of coordinates; `inertias`: where in mem the diagonal of M is. The nonzeros of A by rows: starts, columns,
     places in mem; those of G, the gradients of phi and the invariants in q, and of C: starts and columns, and where in
-    mem they follow each other.
+    mem they follow each other; `before`: room to keep those of G.
     """
 
     _fields_ = (
         *ints("kernel out levels kinds inertias"),
         *ints("a_starts a_columns a_places"),
-        *ints("g_starts g_columns gradients c_starts c_columns leads"),
+        *ints("g_starts g_columns gradients c_starts c_columns leads before"),
     )
 
 
@@ -49,7 +49,7 @@ def lay_out_sizing(system: System, work: Workspace, *, sparse: bool) -> Sizing:
         "a_starts": A.colind(), "a_columns": A.row(), "a_places": plan.jacobian + places,
         "g_starts": G.colind(), "g_columns": G.row(), "c_starts": C.colind(), "c_columns": C.row(),
     }  # fmt: skip
-    work.reserve(found, {"out": kernel.n_out}, {name: len(values) for name, values in lists.items()})
+    work.reserve(found, {"out": kernel.n_out, "before": G.nnz()}, {name: len(values) for name, values in lists.items()})
     for name, values in lists.items():
         start = getattr(found, name)
         work.ints[start : start + len(values)] = values
