@@ -136,8 +136,8 @@ def test_a_grid_takes_a_fraction_of_the_work_and_of_the_fill():
 def test_a_chain_is_eliminated_from_both_ends():
     """Links of coordinates x, y, which masses couple with the next link's, a crank c and a coupler p to the next link.
 
-    Eliminated link by link, x, y, c, p have 4 (y, c, p, x'), 4 (c, p, x', y'), 3 (p, x', y') and 2 entries below: 13. No
-    unknown of one half waits for one of the other, but those of the links where both meet do.
+    Eliminated link by link, x, y, c, p have 4 (y, c, p, x'), 4 (c, p, x', y'), 3 (p, x', y') and 2 entries below: 13.
+    Only where both ends meet do unknowns of one half wait for those of the other.
     """
     n = 50
     k, both = np.arange(n - 1), np.arange(2)

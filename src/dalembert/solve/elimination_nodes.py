@@ -58,7 +58,7 @@ class EliminationNodes:
         along = self._along()
         half, sequence = (len(along) + 1) // 2, along.copy()
         sequence[::2], sequence[1::2] = along[:half], along[half:][::-1]
-        nodes = replace(self, sequence=sequence)._matched()
+        nodes = replace(self, sequence=sequence).matched
         found = nodes.unknowns
         late = np.isin(nodes.node[found], along[half:])
         turn = np.where(late, np.cumsum(late), np.cumsum(~late))
@@ -75,7 +75,8 @@ class EliminationNodes:
         found = reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.int64)
         return found[np.isin(found, self.sequence)]
 
-    def _matched(self) -> EliminationNodes:
+    @property
+    def matched(self) -> EliminationNodes:
         """Each constraint in the first node that can hold it, if all find one; otherwise as they were.
 
         A node holds as many constraints as it has speeds: first those that the fewest nodes behind it could hold.
@@ -93,7 +94,8 @@ class EliminationNodes:
             rows = acting.get(at, [])
             for row in rows:
                 behind[row] -= 1
-            for row in sorted((row for row in rows if row in waiting), key=behind.__getitem__)[: room[at] if rows else 0]:
+            left = sorted((row for row in rows if row in waiting), key=behind.__getitem__)
+            for row in left[: room[at]] if rows else ():
                 waiting.remove(row)
                 node[nu + row] = at
         return self if waiting else replace(self, node=node)
