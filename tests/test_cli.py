@@ -34,6 +34,14 @@ def test_run_prints_the_certificate_and_writes_files(tmp_path):
         assert 1.62 in data["parameters"]
 
 
+def test_figure_that_the_other_process_does_not_draw_is_drawn_here(tmp_path, monkeypatch):
+    monkeypatch.setattr("dalembert.view.figure_process.FigureProcess.send", lambda *_: True)
+    monkeypatch.setattr("dalembert.view.figure_process.FigureProcess.has_drawn", lambda _: False)
+    result = runner.invoke(app, ["run", "pendulum", "--t-end", "0.3", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "pendulum.png").is_file()
+
+
 def test_wrong_input_ends_with_status_2_and_a_hint():
     for arguments, words in (
         (["run", "four_bat"], "did you mean"),

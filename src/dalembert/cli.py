@@ -134,10 +134,12 @@ def run(
     Exit status 0: every certificate is ok. 1: some constraint, energy balance or run did not hold. 2: wrong input, or
     a file that cannot be written. 130: stopped by Ctrl-C; what was reached is printed and written.
     """
-    from dalembert.cli_results import Files
+    from dalembert.view.figure_process import figure_process
 
-    with _failing(2):
-        files = Files(out, report=report, csv=csv)
+    with _failing(2), figure_process(needed=out is not None) as figures:
+        from dalembert.cli_results import Files  # and SymPy, while the other process imports Matplotlib
+
+        files = Files(out, figures, report=report, csv=csv)
         starts = _started(names, settings or [])
         files.check(starts)
         results = [_run_one(one, t_end, files, verify=verify or report, quiet=as_json) for one in starts]

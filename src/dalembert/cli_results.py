@@ -13,15 +13,21 @@ from dalembert.cli_inputs import StartedModel
 from dalembert.errors import DalembertError, FileError, OptionError
 from dalembert.motion.certificate import Certificate
 from dalembert.motion.recorded import columns_of, output_names
+from dalembert.view.figure_process import FigureProcess
+from dalembert.view.overview import panels_of
 
 FIGURES = {"png": "plot", "html": "animate", "npz": "save"}  # what goes into a folder: ending and verb of a motion
 
 
 @dataclass(frozen=True)
 class Files:
-    """Which files a run writes: figure, animation and data into `out`; a report and a table there or here."""
+    """Which files a run writes: figure, animation and data into `out`; a report and a table there or here.
+
+    `figures` draws the figure while this process writes the rest.
+    """
 
     out: Path | None
+    figures: FigureProcess
     report: bool = False
     csv: bool = False
 
@@ -51,15 +57,25 @@ class Files:
     def write(self, motion: Any, one: StartedModel) -> list[Path]:
         """Write the files of a motion, whole or in part; returns their paths."""
         targets = self.targets(one.request.problem.name)
+        picture = targets.get("plot")
+        sent = picture is not None and self.figures.send(panels_of(motion), picture)
         for verb, target in targets.items():
-            options = {"source": one.request.source} if verb == "report" else {}
-            try:
-                getattr(motion, verb)(target, **options)
-            except DalembertError:
-                raise
-            except OSError as error:  # the disk is full, or someone took the folder away
-                raise FileError(f"{target} cannot be written: {error.strerror or error}") from error
+            if verb != "plot" or not sent:
+                _write(motion, verb, target, one)
+        if picture is not None and sent and not self.figures.has_drawn():
+            _write(motion, "plot", picture, one)
         return [*targets.values()]
+
+
+def _write(motion: Any, verb: str, target: Path, one: StartedModel) -> None:
+    """Write one file of a motion by one of its verbs."""
+    options = {"source": one.request.source} if verb == "report" else {}
+    try:
+        getattr(motion, verb)(target, **options)
+    except DalembertError:
+        raise
+    except OSError as error:  # the disk is full, or someone took the folder away
+        raise FileError(f"{target} cannot be written: {error.strerror or error}") from error
 
 
 def make_folder(folder: Path) -> None:

@@ -16,7 +16,7 @@ from dalembert.errors import ArrayError, OptionError
 from dalembert.native import kernel as native
 from dalembert.native import llvm_ir as emit
 from dalembert.native import object_cache
-from dalembert.native.kernel import Kernel, compile_kernel
+from dalembert.native.kernel import OFTEN, RARELY, Kernel, compile_kernel
 from dalembert.native.object_cache import ObjectCache
 
 UNARY = {
@@ -187,13 +187,37 @@ def test_empty_results_and_constants(cache, limit):
 def test_backends_agree_and_report_themselves(cache):
     function = chain(10)
     x = np.linspace(-1, 1, 20)
-    slow = compile_kernel(function, native_limit=0, cache=cache)
+    slow = compile_kernel(function, native_limit=0, loops_from=10**6, cache=cache)
     fast = compile_kernel(function, cache=cache)
     assert (slow.backend, fast.backend) == ("interpreter", "native")
     assert slow.instructions == fast.instructions == function.n_instructions()
     assert (fast.n_in, fast.n_out) == (20, 110)
     np.testing.assert_array_equal(slow(x), interpreted(function, x))
     np.testing.assert_allclose(fast(x), slow(x), rtol=1e-12, atol=1e-12)
+
+
+def test_kernels_used_rarely_agree_and_are_kept_apart(cache, compiles):
+    function, x = chain(10), np.linspace(-1, 1, 20)
+    often, rarely = (compile_kernel(function, use=use, loops_from=10**6, cache=cache) for use in (OFTEN, RARELY))
+    assert (often.backend, rarely.backend, len(compiles)) == ("native", "native", 2)
+    np.testing.assert_allclose(rarely(x), often(x), rtol=1e-12, atol=1e-12)
+
+
+def test_a_tape_too_long_for_straight_lines_becomes_loops_rather_than_interpreted(cache):
+    function, x = chain(10), np.linspace(-1, 1, 20)
+    kernel = compile_kernel(function, native_limit=0, cache=cache)
+    assert kernel.backend == "loops"
+    assert compile_kernel(function, cache=cache).backend == "native"
+    np.testing.assert_allclose(kernel(x), interpreted(function, x), rtol=1e-12, atol=1e-12)
+
+
+def test_the_code_of_interpreted_kernels_is_compiled_once(cache, compiles):
+    x = np.linspace(0.3, 0.9, 10)
+    for function in (chain(5), chain(4), chain(3)):
+        kernel = compile_kernel(function, native_limit=0, loops_from=10**6, cache=cache)
+        assert kernel.backend == "interpreter"
+        np.testing.assert_array_equal(kernel(x[: kernel.n_in]), interpreted(function, x[: kernel.n_in]))
+    assert len(compiles) == 1
 
 
 def test_operations_without_native_code_are_interpreted(cache):
@@ -252,9 +276,9 @@ def compiles(monkeypatch):
     texts = []
     compile_object = native._compile_object
 
-    def count(text):
+    def count(text, *level):
         texts.append(text)
-        return compile_object(text)
+        return compile_object(text, *level)
 
     monkeypatch.setattr(native, "_compile_object", count)
     return texts

@@ -5,12 +5,14 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import structural_rank
 
 import dalembert as da
 from dalembert.native import plan as layout
 from dalembert.problems.n_four_bar import n_four_bar
 from dalembert.solve.dense import DENSE
-from dalembert.solve.elimination_order import SaddlePattern, lower_triangle
+from dalembert.solve.elimination_order import SaddlePattern, _partners, lower_triangle
 from dalembert.solve.sparse import SPARSE, factor_sparse, judge_sparse, solve_sparse
 from dalembert.solve.sparse_layout import SHIFT, lay_out_sparse
 from dalembert.solve.sparse_refinement import refine_sparse
@@ -115,6 +117,22 @@ def test_fewer_constraints_have_factors_of_their_own():
         x = np.linalg.solve(K, np.concatenate([f, b[:count]]))
         np.testing.assert_allclose(mem[where : where + 9 + count], [*x[:9], *-x[9:]], rtol=1e-7, atol=1e-7)
     assert len(records[1]) == 3
+
+
+@given(
+    nc=st.integers(0, 8), nu=st.integers(1, 8), places=st.sets(st.tuples(st.integers(0, 7), st.integers(0, 7)))
+)  # fmt: skip
+@settings(deadline=None)
+def test_partners_are_a_maximum_matching_of_constraints_and_speeds(nc, nu, places):
+    nonzeros = sorted((i, j) for i, j in places if i < nc and j < nu)
+    rows, columns = np.array(nonzeros, dtype=np.int64).reshape(-1, 2).T
+    partner = _partners(rows, columns, nc, nu)
+    matched = [(i, j) for i, j in enumerate(partner.tolist()) if j >= 0]
+    assert len(partner) == nc
+    assert set(matched) <= set(nonzeros)
+    assert len({j for _, j in matched}) == len(matched)
+    matrix = csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(nc, nu))
+    assert len(matched) == (structural_rank(matrix) if len(rows) else 0)
 
 
 def test_the_factor_of_a_chain_grows_with_its_length():

@@ -17,8 +17,9 @@ import casadi as ca
 
 from dalembert.equations.functions import Functions
 from dalembert.interrupts import noticed_interrupts
-from dalembert.native.kernel import Kernel, compile_kernel
+from dalembert.native.kernel import OFTEN, RARELY, Kernel, Use, compile_kernel
 
+EVALUATED = frozenset({"dynamics", "sparse_dynamics", "invariant", "sparse_invariant", "newton"})  # all along a run
 RECENT = 8  # systems out of a pickle whose kernels stay for the next that is equal, although nobody holds them
 
 _MAKING = threading.RLock()  # one thread makes for all
@@ -41,7 +42,8 @@ class Kernels:
         if name not in self.native:
             with _MAKING:
                 if name not in self.native:
-                    self.native[name] = _whole(lambda: compile_kernel(self.functions[name]))
+                    use = OFTEN if name in EVALUATED else RARELY
+                    self.native[name] = _whole(lambda: compile_kernel(self.functions[name], use=use))
         return self.native[name]
 
     def known(self, key: Hashable) -> Any:
@@ -59,12 +61,12 @@ class Kernels:
                 self._kept[key] = _whole(make)
         return self._kept[key]
 
-    def compiled(self, name: str, build: Callable[[], ca.Function | None]) -> Any:
+    def compiled(self, name: str, build: Callable[[], ca.Function | None], use: Use = OFTEN) -> Any:
         """The `Kernel` of the function that `build` returns, kept under a name; None if it returns none."""
 
         def make() -> Kernel | None:
             function = build()
-            return None if function is None else compile_kernel(function)
+            return None if function is None else compile_kernel(function, use=use)
 
         return self.kept(("kernel", name), make)
 

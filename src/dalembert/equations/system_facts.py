@@ -21,7 +21,7 @@ from dalembert.equations.naming import finite_number, name_of
 from dalembert.equations.quantities import STATED, Quantity
 from dalembert.errors import UnknownNameError
 from dalembert.model.statement import Statement
-from dalembert.native.kernel import Kernel
+from dalembert.native.kernel import OFTEN, Kernel, Use
 
 Named = Mapping[Any, float]
 LARGE = 500  # speeds and constraints
@@ -189,9 +189,9 @@ class SystemFacts:
         """What `derived_kernel` has kept under `name`; None if nobody had it compiled."""
         return self.kernels.known(("kernel", name))
 
-    def optional_kernel(self, name: str, build: Callable[[], ca.Function | None]) -> Kernel | None:
+    def optional_kernel(self, name: str, build: Callable[[], ca.Function | None], use: Use = OFTEN) -> Kernel | None:
         """As `derived_kernel`, for a function that is left out where it would be too long or has nothing to do."""
-        return self.kernels.compiled(name, build)
+        return self.kernels.compiled(name, build, use)
 
     def kept(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """What a later stage makes from the content of this system, made once; it must not refer to the system."""

@@ -26,7 +26,7 @@ from dalembert.errors import InitialStateError
 from dalembert.initial.dependence import DEPENDENT
 from dalembert.initial.large_levels import SparseLevel, position_level, velocity_level
 from dalembert.initial.request import measured
-from dalembert.native.kernel import Kernel
+from dalembert.native.kernel import RARELY, Kernel
 from dalembert.scattered import Scattered
 
 BESIDE = 1e-3  # distance at which a row is looked at again, relative to the size of the variables and at least this
@@ -126,7 +126,7 @@ def faintest_kernel(system: System) -> Kernel | None:
 
     A function of x = (t, q, u, p) and the sizes of q and u.
     """
-    return system.optional_kernel("faintest gradient", lambda: _faintest_gradient(system))
+    return system.optional_kernel("faintest gradient", lambda: _faintest_gradient(system), RARELY)
 
 
 def check_degeneracy(

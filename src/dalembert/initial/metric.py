@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dalembert.run.scales import Scales
 
 LIGHT = 1e-12  # a diagonal entry of M below this fraction of the largest counts as none
-SOFT = 1e-6  # what is added, to unit diagonals, where M may be singular
+SOFT = 1e-6  # what is added to the diagonal, relative to its entries, where M may be singular
 
 
 def speed_metric(system: System, x: np.ndarray, scales: Scales) -> np.ndarray:
@@ -22,16 +22,15 @@ def speed_metric(system: System, x: np.ndarray, scales: Scales) -> np.ndarray:
     M = system.kernel("dynamics")(x)[where].reshape(shape)
     if not math.isfinite(M.sum()):
         return np.eye(system.nu)
-    s = scales.u
-    energies = [abs(m) * size * size for m, size in zip(M.diagonal().tolist(), s.tolist(), strict=True)]
-    if not system.singular_mass and min(energies) > LIGHT * max(energies):  # energies: units do not matter
-        return M
-    diagonal = np.array(energies)
-    typical = diagonal.max(initial=0.0) or 1.0
-    size = np.sqrt(np.where(diagonal > LIGHT * typical, diagonal, typical)) / s
-    unit = M / size[:, None] / size
-    np.fill_diagonal(unit, np.where(diagonal > LIGHT * typical, 1.0 + SOFT, 1.0))
-    return unit * size[:, None] * size
+    masses, squares = [abs(m) for m in M.diagonal().tolist()], [size * size for size in scales.u.tolist()]
+    energies = [m * square for m, square in zip(masses, squares, strict=True)]  # so units do not matter
+    typical = max(energies, default=0.0) or 1.0
+    if system.singular_mass or min(energies, default=1.0) <= LIGHT * typical:
+        M.reshape(-1)[:: system.nu + 1] = [
+            (1.0 + SOFT) * m if energy > LIGHT * typical else typical / square
+            for m, square, energy in zip(masses, squares, energies, strict=True)
+        ]
+    return M
 
 
 def position_metric(system: System, x: np.ndarray, scales: Scales) -> np.ndarray:

@@ -88,7 +88,7 @@ def _measure_by_mass(starts, descent, mem, sizes):
     move(mem, G, desk, first, n * n)
     least, most = math.inf, 0.0
     for i in range(n):
-        energies[i] = abs(mem[G + i * n + i]) * sizes[i] * sizes[i]
+        energies[i] = abs(mem[G + i * n + i]) * (sizes[i] * sizes[i])
         least, most = min(least, energies[i]), max(most, energies[i])
     if starts.singular or not least > LIGHT * most:
         _soften(mem, G, n, most, energies, sizes)
@@ -96,21 +96,16 @@ def _measure_by_mass(starts, descent, mem, sizes):
 
 
 @jit(i8(Floats, i8, i8, f8, Floats, Floats))
-def _soften(mem, G, n, most, size, sizes):
-    """Make G (n, n) positive definite: a little added to unit diagonals, missing ones as large as the largest.
+def _soften(mem, G, n, most, energies, sizes):
+    """Make G (n, n) positive definite: a little added to its diagonal, missing entries as large as the largest.
 
-    `size` (n,) are the energies, diagonal x sizes^2, which are compared.
+    `energies` (n,), diagonal x sizes^2, are compared.
     """
     typical = most if most != 0.0 else 1.0
     for i in range(n):
-        heavy = size[i] > LIGHT * typical
-        mem[G + i * n + i] = 1.0 + SOFT if heavy else 1.0
-        size[i] = (math.sqrt(size[i]) if heavy else math.sqrt(typical)) / sizes[i]
-    for i in range(n):
-        for j in range(n):
-            k = G + i * n + j
-            unit = mem[k] if i == j else mem[k] / size[i] / size[j]
-            mem[k] = unit * size[i] * size[j]
+        k = G + i * n + i
+        heavy = energies[i] > LIGHT * typical
+        mem[k] = (1.0 + SOFT) * abs(mem[k]) if heavy else typical / (sizes[i] * sizes[i])
     return 0
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Values = Mapping[Any, float]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Wishes:
     """Values to meet, by index: positions, speeds, accelerations u', multipliers, q', q'' and generalised reactions;
     angles and displacements of joints, and their rates.

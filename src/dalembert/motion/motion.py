@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from dalembert.run.run_facts import Passage, RunFacts
     from dalembert.run.scales import Scales
 
+USUAL = Tolerances()
 RESOLVED = 16.0 * float(np.finfo(float).eps)  # relative difference of times below which they are one
 
 
@@ -81,7 +82,7 @@ class Motion(Recorded):
     facts: RunFacts | None = None  # what the run left besides its samples
     told: str = ""  # what made it in words, if that is all a file says
     events: Occurrences = field(default_factory=Occurrences)
-    tolerances: Tolerances = field(default_factory=Tolerances)
+    tolerances: Tolerances = USUAL
     passages: tuple[Passage, ...] = ()  # positions in which constraints became dependent
     verification: Verification | None = None  # what a second run said, see `verify`
     scales: Scales | None = None  # the sizes its tolerances are relative to

@@ -151,7 +151,10 @@ def _definition(declared: Intrinsic) -> Any:
     names = ", ".join(f"a{k}" for k in range(len(signature.args)))
     scope: dict[str, Any] = {"define": define}
     exec(f"def {declared.__name__}(context, {names}): return define(context, {names})", scope)  # noqa: S102
-    return intrinsic(scope[declared.__name__])
+    defined = intrinsic(scope[declared.__name__])
+    cpu_target.typing_context.refresh()  # what was defined since the last look
+    cpu_target.target_context.refresh()
+    return defined
 
 
 class _Here:
@@ -170,10 +173,7 @@ def _type_of_native(native: Native, _context: Any) -> Any:
 
 @typeof_impl.register(Intrinsic)
 def _type_of_intrinsic(declared: Intrinsic, _context: Any) -> Any:
-    definition = _definition(declared)
-    cpu_target.typing_context.refresh()  # what was defined since the last look
-    cpu_target.target_context.refresh()
-    return cpu_target.typing_context.resolve_value_type(definition)
+    return cpu_target.typing_context.resolve_value_type(_definition(declared))
 
 
 @contextlib.contextmanager
@@ -323,6 +323,7 @@ def allocating(signature: kinds.Signature) -> Any:
 def optimise(module: Any, machine: Any) -> None:
     """All of LLVM's usual passes over a whole module."""
     options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = True
+    options.loop_vectorization = options.slp_vectorization = True
+    options.loop_unrolling = False  # of loops that are short: no faster, and a fifth of the build
     passes = llvm.create_pass_builder(machine, options)
     passes.getModulePassManager().run(module, passes)

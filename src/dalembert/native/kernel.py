@@ -20,8 +20,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
-import os
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -35,18 +35,44 @@ import numpy as np
 from dalembert.errors import ArrayError, OptionError
 from dalembert.native import llvm_ir as emit
 from dalembert.native import lookup
+from dalembert.native.jit import address_of
 from dalembert.native.object_cache import ObjectCache
+from dalembert.native.trampolines import (
+    INTERPRETER,
+    INTERPRETER_KERNEL,
+    LOOPS,
+    LOOPS_KERNEL,
+    bind,
+    count_buffers,
+)
 
 NATIVE_LIMIT = 30_000  # instructions; about 1.2 s of compilation
 LOOPS_FROM = 1000  # instructions above which equal pieces of a tape are looked for
-WORTH = 4  # a tape so many times longer than its distinct pieces becomes loops
+PLAIN_FROM = 250  # instructions above which the wait for optimised code is noticed
+LAST_WORTH = 2  # as `Use.worth`, of a tape that would be interpreted else, which takes ten times as long
 
 # Codegen level 1 yields the same code as 3 in two thirds of the time, and no pass of the optimiser made these straight
 # lines faster than CasADi's and `emit`'s own sharing of equal values (SLP: 15% faster for three times the wait).
 _CODEGEN_LEVEL = 1
-_FORMAT = 1  # of the key; raise it when anything here changes the object code
+_FORMAT = 2  # of the key; raise it when anything here changes the object code
 
 _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+@dataclass(frozen=True)
+class Use:
+    """How a kernel is used, and so what its code is worth.
+
+    A tape `worth` times longer than its distinct pieces becomes loops over these. Codegen level 0 takes an eighth of
+    the time of level 1 and yields straight lines that take a fifth to a third longer, and loops half as long again.
+    """
+
+    level: int
+    worth: int
+
+
+OFTEN = Use(_CODEGEN_LEVEL, 24)  # in every evaluation of a run
+RARELY = Use(0, 4)  # once or twice a step, or in a run
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +98,7 @@ class Kernel:
             raise ArrayError(f"`x` has shape {values.shape}; this kernel takes ({self.n_in},).")
         both = np.zeros(self.n_in + self.n_out + 1)  # one array: to find an address takes longer than to copy x
         both[: self.n_in] = values
-        first = ctypes.addressof(ctypes.c_double.from_buffer(both.data))
+        first = address_of(both)
         self.call(first, first + 8 * self.n_in)
         return both[self.n_in : -1]
 
@@ -85,6 +111,7 @@ class Kernel:
 def compile_kernel(
     function: ca.Function,
     *,
+    use: Use = OFTEN,
     native_limit: int = NATIVE_LIMIT,
     loops_from: int = LOOPS_FROM,
     cache: ObjectCache | None = None,
@@ -99,27 +126,28 @@ def compile_kernel(
     instructions = function.n_instructions()
     if cache is None:
         cache = ObjectCache()
+    level = use.level if instructions > PLAIN_FROM else _CODEGEN_LEVEL
     tables = lookup.lookups_of(function)
     program = _read(function) if tables and instructions <= native_limit else None
     callable_libm = _libm_is_complete()
     text = function.serialize() if program is None else ""  # for the key and for the tape: it takes long to write
     long, key, code, loops = instructions > native_limit, "", None, None
     if callable_libm and not long:
-        key = _object_key(function, program, text)
+        key = _object_key(function, program, text, level)
         code = cache.load(key)  # if there is some, it had no equal pieces
     if code is None and callable_libm and instructions > loops_from and not tables:
-        loops = _loops(function, cache, text)
+        loops = _loops(function, cache, text, Use(level, LAST_WORTH if long else use.worth))
     if loops is not None:
         return Kernel(loops[0], function.nnz_in(), function.size1_out(0), "loops", instructions, loops[1])
     if callable_libm and long:
-        code = cache.load(_object_key(function, program, text))
+        code = cache.load(_object_key(function, program, text, level))
     if code is None and callable_libm and instructions <= native_limit:
         program = program or _read(function)
         if program is not None:
-            code = _compile_object(emit.emit_kernel(program))
+            code = _compile_object(emit.emit_kernel(program), level)
             cache.store(key, code)
     backend = "interpreter" if code is None else "native"
-    address, resources = _interpret(function) if code is None else _load_kernel(code)
+    address, resources = _interpret(function, cache) if code is None else _load_kernel(code)
     return Kernel(address, function.nnz_in(), function.size1_out(0), backend, instructions, (*resources, *tables))
 
 
@@ -203,10 +231,12 @@ def _emitter() -> bytes:
         sources = b"".join(Path(str(module.__file__)).read_bytes() for module in (emit, lookup))
     except OSError:  # a frozen application ships no source, and does not change either
         sources = b""
-    return hashlib.sha256(repr([_FORMAT, _CODEGEN_LEVEL]).encode() + sources).digest()
+    return hashlib.sha256(repr(_FORMAT).encode() + sources).digest()
 
 
-def _object_key(function: ca.Function, program: emit.Program | None = None, text: str = "") -> str:
+def _object_key(
+    function: ca.Function, program: emit.Program | None = None, text: str = "", level: int = _CODEGEN_LEVEL
+) -> str:
     """Key of the object code in the cache, 64 hexadecimal digits.
 
     CasADi's serialisation, `text` if it was written already, stands for the IR, which follows from it and takes ten
@@ -214,12 +244,12 @@ def _object_key(function: ca.Function, program: emit.Program | None = None, text
     table is named by its content.
     """
     content = (text or function.serialize()) if program is None else repr(program)
-    return hashlib.sha256(toolchain() + _emitter() + content.encode()).hexdigest()
+    return hashlib.sha256(toolchain() + _emitter() + bytes([level]) + content.encode()).hexdigest()
 
 
-def _compile_object(text: str) -> bytes:
+def _compile_object(text: str, level: int = _CODEGEN_LEVEL) -> bytes:
     """Object code of a module in IR text."""
-    machine = create_machine()
+    machine = create_machine(level)
     module = llvm.parse_assembly(text)
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
@@ -247,44 +277,22 @@ def _load_kernel(code: bytes) -> tuple[int, tuple[Any, ...]]:
     return engine.get_function_address("kernel"), (engine,)
 
 
-# The head of kernels with several buffers and a flag for each: the calling thread takes the first free one, number k.
-_TAKE_BUFFER = """
-define void @kernel(ptr %x, ptr %out) nounwind {{
-entry:
-  br label %ask
-ask:
-  %k = phi i64 [ 0, %entry ], [ %other, %taken ]
-  %flag = getelementptr i32, ptr inttoptr (i64 {flags} to ptr), i64 %k
-  %answer = cmpxchg ptr %flag, i32 0, i32 1 acquire monotonic
-  %free = extractvalue {{ i32, i1 }} %answer, 1
-  br i1 %free, label %evaluate, label %taken
-taken:
-  %after = add i64 %k, 1
-  %other = urem i64 %after, {buffers}
-  br label %ask
-evaluate:
-"""
+def _load_bound(text: str, level: int, cache: ObjectCache, values: Mapping[str, int]) -> tuple[int, Any]:
+    """Address of the `kernel` of a module with a table of such values (`trampolines`), and its engine."""
+    key = hashlib.sha256(toolchain() + bytes([level]) + text.encode()).hexdigest()
+    code = cache.load(key)
+    if code is None:
+        code = _compile_object(text, level)
+        cache.store(key, code)
+    engine = load_object(code)
+    bind(engine, values)
+    return engine.get_function_address("kernel"), engine
+
 
 # ---- loops over equal pieces -----------------------------------------------------------------------------------------
 
-# Values that pieces pass on to others lie in a buffer; there are several, as a kernel may be called by several threads.
-_LOOPS = (
-    _TAKE_BUFFER
-    + """\
-  %kept = getelementptr [{width} x double], ptr inttoptr (i64 {kept} to ptr), i64 %k
-  %calls = inttoptr i64 {calls} to ptr
-  %places = inttoptr i64 {places} to ptr
-  %constants = inttoptr i64 {constants} to ptr
-  %body = inttoptr i64 {body} to ptr
-  call void %body(ptr %x, ptr %out, ptr %kept, ptr %calls, ptr %places, ptr %constants, i64 {count})
-  store atomic i32 0, ptr %flag release, align 4
-  ret void
-}}
-"""
-)
 
-
-def _loops(function: ca.Function, cache: ObjectCache, text: str) -> tuple[int, tuple[Any, ...]] | None:
+def _loops(function: ca.Function, cache: ObjectCache, text: str, use: Use) -> tuple[int, tuple[Any, ...]] | None:
     """Address of a function that loops over equal pieces, and what to keep alive; None if there is little to gain."""
     from dalembert.native.loop_ir import emit_loops  # the systems of most users have no tape of that length
     from dalembert.native.repetition import find_repetition
@@ -294,65 +302,25 @@ def _loops(function: ca.Function, cache: ObjectCache, text: str) -> tuple[int, t
         repetition = find_repetition(read_tape(function, text))
     except emit.UnsupportedOperationError:
         return None
-    if WORTH * repetition.distinct > function.n_instructions():
+    if use.worth * repetition.distinct > function.n_instructions() or repetition.distinct > NATIVE_LIMIT:
         return None
-    text, tables = emit_loops(repetition)
-    key = hashlib.sha256(toolchain() + text.encode()).hexdigest()
-    code = cache.load(key)
-    if code is None:
-        code = _compile_object(text)
-        cache.store(key, code)
-    engine, buffers = load_object(code), max(8, 2 * (os.cpu_count() or 1))
+    body, tables = emit_loops(repetition)
+    buffers, width = count_buffers(), repetition.kept + 1
     arrays: dict[str, np.ndarray] = {
-        "flags": np.zeros(buffers, dtype=np.int32), "kept": np.zeros((buffers, repetition.kept + 1)),
+        "flags": np.zeros(buffers, dtype=np.int32), "kept": np.zeros((buffers, width)),
         "calls": tables.calls, "places": tables.places, "constants": tables.constants,
     }  # fmt: skip
-    trampoline = _LOOPS.format(
-        buffers=buffers, width=repetition.kept + 1, count=len(tables.calls), body=engine.get_function_address("body"),
-        **{name: array.ctypes.data for name, array in arrays.items()},
-    )  # fmt: skip
-    address, resources = _load_kernel(_compile_object(trampoline))
-    return address, (*resources, engine, arrays)
+    sizes = {"buffers": buffers, "width": width, "count": len(tables.calls)}
+    address, engine = _load_bound(body + LOOPS_KERNEL, use.level, cache, _table(LOOPS, arrays, sizes))
+    return address, (engine, arrays)
+
+
+def _table(names: Sequence[str], arrays: Mapping[str, np.ndarray], others: Mapping[str, int]) -> dict[str, int]:
+    """What a table of these names holds: addresses of arrays, and other integers."""
+    return {name: arrays[name].ctypes.data if name in arrays else others[name] for name in names}
 
 
 # ---- CasADi's interpreter --------------------------------------------------------------------------------------------
-
-# One CasADi evaluation buffer serves one thread at a time, so a kernel has several and a flag for each. The calling
-# thread takes the first free one. Values are copied in and out because a buffer is bound to its arrays for good;
-# results are set to NaN first, so that an evaluation that fails cannot pass off the values of the one before.
-_TRAMPOLINE = (
-    f"""
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
-{_TAKE_BUFFER}"""
-    """\
-  %place = getelementptr i64, ptr inttoptr (i64 {handles} to ptr), i64 %k
-  %handle = load ptr, ptr %place
-  %argument = getelementptr [{width_in} x double], ptr inttoptr (i64 {arguments} to ptr), i64 %k
-  %result = getelementptr [{width_out} x double], ptr inttoptr (i64 {results} to ptr), i64 %k
-  call void @llvm.memcpy.p0.p0.i64(ptr %argument, ptr %x, i64 {bytes_in}, i1 false)
-  call void @llvm.memset.p0.i64(ptr %result, i8 -1, i64 {bytes_out}, i1 false)
-  call void inttoptr (i64 {evaluate} to ptr)(ptr %handle)
-  br label %test
-test:
-  %i = phi i64 [ 0, %evaluate ], [ %next, %scatter ]
-  %more = icmp ult i64 %i, {nonzeros}
-  br i1 %more, label %scatter, label %done
-scatter:
-  %p = getelementptr double, ptr %result, i64 %i
-  %v = load double, ptr %p
-  %r = getelementptr i64, ptr inttoptr (i64 {rows} to ptr), i64 %i
-  %row = load i64, ptr %r
-  %q = getelementptr double, ptr %out, i64 %row
-  store double %v, ptr %q
-  %next = add i64 %i, 1
-  br label %test
-done:
-  store atomic i32 0, ptr %flag release, align 4
-  ret void
-}}
-"""
-)
 
 
 @functools.cache
@@ -369,10 +337,10 @@ def _buffer_evaluation() -> int:
     return int(ctypes.cast(function, ctypes.c_void_p).value or 0)
 
 
-def _interpret(function: ca.Function) -> tuple[int, tuple[Any, ...]]:
+def _interpret(function: ca.Function, cache: ObjectCache) -> tuple[int, tuple[Any, ...]]:
     """Address of a function that runs CasADi's interpreter, and what must be kept alive with it."""
     n_in, nonzeros = function.nnz_in(), function.nnz_out()
-    count = max(8, 2 * (os.cpu_count() or 1))
+    count = count_buffers()
     buffers: list[Any] = [function.buffer()[0] for _ in range(count)]
     arrays: dict[str, np.ndarray] = {
         "arguments": np.zeros((count, max(n_in, 1))),
@@ -384,18 +352,13 @@ def _interpret(function: ca.Function) -> tuple[int, tuple[Any, ...]]:
     for buffer, argument, result in zip(buffers, arrays["arguments"], arrays["results"], strict=True):
         buffer.set_arg(0, argument.data)
         buffer.set_res(0, result.data)
-    text = _TRAMPOLINE.format(
-        buffers=count,
-        width_in=max(n_in, 1),
-        width_out=max(nonzeros, 1),
-        bytes_in=8 * n_in,
-        bytes_out=8 * nonzeros,
-        nonzeros=nonzeros,
-        evaluate=_buffer_evaluation(),
-        **{name: array.ctypes.data for name, array in arrays.items()},
-    )
-    address, resources = _load_kernel(_compile_object(text))
-    return address, (*resources, buffers, arrays)
+    sizes = {
+        "buffers": count, "width_in": n_in, "width_out": nonzeros, "nonzeros": nonzeros,
+        "evaluate": _buffer_evaluation(),
+    }  # fmt: skip
+    table = _table(INTERPRETER, arrays, sizes)
+    address, engine = _load_bound(INTERPRETER_KERNEL, _CODEGEN_LEVEL, cache, table)
+    return address, (engine, buffers, arrays)
 
 
 def _capsule_pointer(capsule: Any) -> int:

@@ -31,7 +31,7 @@ class Plan(Record):
         # constraints not linear in u' (0 if there are none); b with feedback (0 if there is none); residuals and their
         # gradients, for drift controls that work on the whole state.
         *ints("dynamics motion residual displacement invariant energy onto_positions onto_velocities"),
-        *ints("onto_energy onto_constraints newton feedback_kernel gradients"),
+        *ints("onto_energy onto_constraints newton feedback_kernel gradients row_gradients"),
         # psi, q' and their gradients in u, for formulations that eliminate speeds (0 if all are integrated); where it
         # writes them.
         *ints("speeds speed_rows"),

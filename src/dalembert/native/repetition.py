@@ -72,8 +72,8 @@ class Repetition:
 
     @property
     def distinct(self) -> int:
-        """Length of all shapes, each counted once."""
-        return sum(len(shape) for shape in {run.shape for run in self.runs})
+        """Values of all shapes, each counted once; -1 ends the arguments of a value."""
+        return sum(shape.count(-1) for shape in {run.shape for run in self.runs})
 
 
 @dataclass(frozen=True)

@@ -104,3 +104,5 @@ def _received(process: subprocess.Popen[bytes]) -> Any:
 
 if __name__ == "__main__":
     sys.stdout.buffer.write(_share(find_compiler(), own_functions(), int(sys.argv[1]), int(sys.argv[2])).as_bitcode())
+    sys.stdout.buffer.flush()
+    os._exit(0)  # to take the objects of the compiler apart one by one takes a second

@@ -21,13 +21,14 @@ from dalembert.run.ingredients import Drift, Eliminating, Formulation, Iterating
 from dalembert.run.right_hand_side import feedback_function
 from dalembert.run.sizing import lay_out_sizing
 from dalembert.run.solver_choice import is_sparse
-from dalembert.run.vanishing_rows import may_vanish
+from dalembert.run.vanishing_rows import gradients_function, may_vanish
 from dalembert.run.variations import Columns, correct_varied, sides_function, tangent_function
 from dalembert.solve.dense import DENSE
 from dalembert.solve.row_lengths import judge_lengths
 from dalembert.solve.solver import SaddleSolver
 from dalembert.solve.sparse import SPARSE
 from dalembert.solve.sparse_layout import lay_out_sparse
+from dalembert.solve.sparse_row_lengths import judge_sparse_lengths
 from dalembert.solve.unsymmetric import UNSYMMETRIC
 
 
@@ -112,8 +113,7 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Colum
     plan.feedback = (leave if feedback is None else feed_back).address
     metric = SPARSE if sparse else DENSE
     _solve_by(plan, metric if system.ideal else UNSYMMETRIC, metric)
-    if not sparse and may_vanish(system):
-        plan.judge = judge_lengths.address
+    _follow_lengths(plan, system, sparse=sparse)
     if isinstance(formulation, Eliminating):
         correct = _eliminate(system, formulation, work)
     if columns:
@@ -131,6 +131,15 @@ def _solve_by(plan: Plan, solver: SaddleSolver, metric: SaddleSolver) -> None:
     products = solver.products
     plan.reaction_power, plan.balance = products.power.address, products.balance.address
     plan.row_residual = products.row_residual.address
+
+
+def _follow_lengths(plan: Plan, system: System, *, sparse: bool) -> None:
+    """Have native code see rows whose own gradient vanishes; over nonzeros that costs next to nothing."""
+    if sparse:
+        plan.judge = judge_sparse_lengths.address
+    elif may_vanish(system):
+        plan.judge = judge_lengths.address
+        plan.row_gradients = system.derived_kernel("row gradients", lambda: gradients_function(system)).address
 
 
 def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:
@@ -154,7 +163,8 @@ def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:
 
 def _eliminate(system: System, formulation: Eliminating, work: Workspace) -> Any:
     """Have native code eliminate speeds; returns the corrector."""
-    plan, speeds, correct = work.plan, system.kernel("speeds"), formulation.corrector()
+    plan, correct = work.plan, formulation.corrector()
+    speeds = system.derived_kernel("speeds of every evaluation", lambda: system.functions["speeds"])
     work.reserve(plan, {"speed_rows": speeds.n_out})
     plan.speeds, plan.eliminate = speeds.address, formulation.eliminator().address
     plan.correct_drift, plan.correct = plan.correct, correct.address

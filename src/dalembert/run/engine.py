@@ -337,9 +337,11 @@ class Engine:
         return violation.call(*self.work.numbers, t, address_of(state), state.size)
 
     def _checked(self, z: np.ndarray) -> np.ndarray:
-        """A state as native code takes it, (nq + nu,)."""
+        """A state (nq + nu,) as native code takes it, with zeros for derivatives if there are any."""
         if z.shape != (self.size,):
             raise ArrayError(f"a state of `{self.system.name}` holds {self.size} values (q, u), got shape {z.shape}")
+        if not self.columns:
+            return np.ascontiguousarray(z, dtype=float)
         state = np.zeros(self.nz)
         state[: self.size] = z
         return state

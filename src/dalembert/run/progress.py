@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any
+from typing import Any, Self
 
 PATIENCE = 1.0  # seconds of a run before anything is shown
 
@@ -30,7 +30,10 @@ class Progress:
             self.bar.add_task(self.title, total=self.span[1] - self.span[0])
         self.bar.update(self.bar.task_ids[0], completed=t - self.span[0])
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         """Take the bar away."""
         if self.bar is not None:
             self.bar.stop()

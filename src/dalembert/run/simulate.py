@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -71,10 +70,10 @@ def simulate(
     if state.system is not system or parameters:
         state = replace(state, system=system, parameters=values)
     looked_for = _checked(state, events) if events else ()
-    if any(isinstance(event, Event) for event in looked_for):
+    if looked_for and any(isinstance(event, Event) for event in looked_for):
         check_locates(integrator)
     motion: Motion | MotionSequence
-    with closing(Progress(system.name, span)) as progress:
+    with Progress(system.name, span) as progress:
         derivatives = start_of(state, span[0], sensitivities)
         recipe = Recipe(formulation, drift, integrator if derivatives is None else differentiable(integrator))
         motion, status = run_from(
@@ -82,7 +81,8 @@ def simulate(
         )
     if status == Status.INTERRUPTED:
         raise SimulationInterrupt(f"`{system.name}`: {motion.message}", motion)
-    _check_derivatives(motion)
+    if derivatives is not None:
+        _check_derivatives(motion)
     if verify:
         try:
             motion.verify(looked_for)
@@ -156,7 +156,7 @@ def differentiable(integrator: Integrator) -> Explicit | Radau:
 
 def start_of(state: State, t: float, keys: Sequence[Any]) -> Derivatives | None:
     """The derivatives of the start in parameters and start values, None if none are asked for; raises without any."""
-    if isinstance(keys, Sequence) and not keys:
+    if isinstance(keys, tuple | list) and not keys:
         return None
     names, columns = read_columns(state.system, keys)
     check_differentiable(state.system)
@@ -269,7 +269,7 @@ def check_times(
     start: float, t_end: float | tuple[float, float], t_eval: ArrayLike | None
 ) -> tuple[tuple[float, float], np.ndarray | None]:
     """The interval from `start`, or as `t_end` gives it, and the times to sample; raises if they cannot be."""
-    pair = np.shape(t_end)
+    pair = () if isinstance(t_end, float | int) else np.shape(t_end)
     if pair not in ((), (2,)):
         raise ArrayError(
             f"t_end is a number or (t0, t_end), got shape {pair}; times of samples are t_eval=..., as in "
@@ -283,13 +283,17 @@ def check_times(
     if t_eval is None:
         return (t0, t1), None
     times = np.asarray(t_eval, dtype=float)
-    if times.ndim == 1 and times.size and times[0] >= t0 and times[-1] <= t1 and (times[1:] > times[:-1]).all():
+    if times.ndim == 1 and times.size and t0 <= times[0] and times[-1] <= t1 and _is_increasing(times):
         return (t0, t1), times
     if times.ndim != 1 or times.size == 0 or not np.isfinite(times).all():
         raise ArrayError(f"t_eval must be a non-empty list of finite times, got shape {times.shape}")
-    if (times[1:] <= times[:-1]).any():
+    if not _is_increasing(times):
         raise ArrayError("t_eval must be strictly increasing")
     raise ArrayError(f"t_eval reaches from {times[0]:g} to {times[-1]:g}, beyond the interval {t0:g} .. {t1:g}")
+
+
+def _is_increasing(times: np.ndarray) -> bool:
+    return len(times) == 1 or bool((times[1:] > times[:-1]).all())
 
 
 def _parameters(system: System, state: State, changes: Mapping[Any, float] | None) -> np.ndarray:

@@ -11,7 +11,7 @@ from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
 from dalembert.solve.sparse import SPARSE
 from dalembert.solve.unrolled import LIMIT, count_work
 
-PROMPT = 5000  # multiplications of an unrolled solve that is compiled in less than a second
+PROMPT = 1000  # multiplications of an unrolled solve; with the projections compiled in 0.4 s, 1.1 s for 3000
 LONGER = 4  # an unrolled solve of more than so many times the multiplications is no faster than the sparse one
 OVERHEAD = 20  # multiplications of the dense solve that take as long as one of the sparse solve
 LARGEST_DENSE = 3000  # speeds and constraints: dense matrices of 0.1 GB and tens of seconds for one factorisation

@@ -7,6 +7,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.equations.functions import flat
 from dalembert.equations.system import System
 from dalembert.scattered import Scattered
 
@@ -22,8 +23,17 @@ def may_vanish(system: System) -> bool:
     return system.kept("rows may vanish", lambda: _may_vanish(system))
 
 
+def gradients_function(system: System) -> ca.Function:
+    """The first rows of A, those of positions and velocities, as a function of x; flat and row-major."""
+    return ca.Function("row_gradients", [system.mechanics.x], [flat(_gradients(system))])
+
+
+def _gradients(system: System) -> ca.SX:
+    return system.mechanics.A[: system.count("position") + system.count("velocity"), :]
+
+
 def _may_vanish(system: System) -> bool:
-    A = system.mechanics.A[: system.count("position") + system.count("velocity"), :]
+    A = _gradients(system)
     fixed = {row for row, entry in zip(A.sparsity().row(), A.nonzeros(), strict=True) if _is_number(entry)}
     rest = [row for row in range(A.shape[0]) if row not in fixed]
     return bool(rest) and not _have_fixed_lengths(system, A[rest, :])

@@ -58,7 +58,7 @@ class EliminationNodes:
         along = self._along()
         half, sequence = (len(along) + 1) // 2, along.copy()
         sequence[::2], sequence[1::2] = along[:half], along[half:][::-1]
-        nodes = replace(self, sequence=sequence).matched
+        nodes = replace(self, sequence=sequence).matched()
         found = nodes.unknowns
         late = np.isin(nodes.node[found], along[half:])
         turn = np.where(late, np.cumsum(late), np.cumsum(~late))
@@ -75,7 +75,6 @@ class EliminationNodes:
         found = reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.int64)
         return found[np.isin(found, self.sequence)]
 
-    @property
     def matched(self) -> EliminationNodes:
         """Each constraint in the first node that can hold it, if all find one; otherwise as they were.
 
@@ -103,7 +102,7 @@ class EliminationNodes:
 
 def order_nodes(nu: int, mass: Entries, jacobian: Entries, schur: SchurPattern) -> EliminationNodes:
     """Nodes of a saddle matrix by minimum degree; speeds of `schur` are in none. Nonzeros of A are row by row."""
-    nc = len(schur.rows) - np.count_nonzero(schur.rows != schur.columns)
+    nc = len(schur.rows) - int(np.count_nonzero(schur.rows != schur.columns))
     across = ~schur.free[jacobian[1]]
     rows, columns = jacobian[0][across], jacobian[1][across]
     first = _first_of_equals(nu, rows, columns)
@@ -134,11 +133,13 @@ def _first_of_equals(nu: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarr
 
 
 def _partners(rows: np.ndarray, columns: np.ndarray, nc: int, nu: int) -> np.ndarray:
-    """A speed for each constraint, each speed for at most one, for nonzeros of A; -1 (nc,) where none is left."""
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import maximum_bipartite_matching
+    """A speed for each constraint, each speed for at most one, for nonzeros of A; -1 (nc,) where none is left.
 
-    if not len(columns):
-        return np.full(nc, -1, dtype=np.int64)
-    A = csr_matrix((np.ones(len(columns)), (rows, columns)), shape=(nc, nu))
-    return np.asarray(maximum_bipartite_matching(A, perm_type="column"), dtype=np.int64)
+    The maximum matching is the one that CasADi's block triangular form starts from (Dulmage and Mendelsohn). It lists
+    rows without a partner first, columns without one last, and the pairs between them in the same order.
+    """
+    partner = np.full(nc, -1, dtype=np.int64)
+    found = ca.Sparsity.triplet(nc, nu, rows.tolist(), columns.tolist()).btf()
+    listed_rows, listed_columns, coarse_rows, coarse_columns = found[1], found[2], found[5], found[6]
+    partner[listed_rows[coarse_rows[1] :]] = listed_columns[: coarse_columns[3]]
+    return partner

@@ -17,7 +17,7 @@ def judge_lengths(plan, mem, rows):
 
     Dense A; rows of accelerations have no size. Without it the quality is that of pivots chosen by size.
     """
-    call_kernel(plan.dynamics, mem, plan.x, plan.out)
+    call_kernel(plan.row_gradients, mem, plan.x, plan.jacobian)
     shortest = 1.0
     for k in range(min(rows, plan.np + plan.nv)):
         longest = 0.0

@@ -62,9 +62,9 @@ def _measure_rows(mem, places, rows, ends, columns, jacobian, light, lengths, ze
     return 0
 
 
-@jit(i8(Plan, Floats, i8, f8))
-def factor_shifted(plan, mem, rows, shift):
-    """Factorise with the first `rows` constraints, E being `shift` relative to the squared length of each row."""
+@jit(f8(Plan, Floats, i8))
+def assemble_sparse(plan, mem, rows):
+    """Measure masses and the first `rows` constraints, and eliminate what has a closed form; returns the least mass."""
     at, nu, A = matrices_at(plan.pattern), plan.nu, plan.jacobian
     factors, diagonal, light, lengths = factors_at(find_factors(at.first, rows)), at.diagonal, at.light, at.lengths
     places = places_at(at.tables, at.n_tables)
@@ -75,7 +75,15 @@ def factor_shifted(plan, mem, rows, shift):
         lengths_of_schur(mem, rows, factors.schur, lengths)
     else:
         _measure_rows(mem, places, rows, at.starts + 1, at.columns, A, light, lengths, 0)
-    soft = PROXIMAL if at.soft else 0.0
+    return least_mass
+
+
+@jit(i8(Plan, Floats, i8, f8, f8))
+def decompose_shifted(plan, mem, rows, shift, least_mass):
+    """Factorise what was assembled, E being `shift` relative to the squared length of each row."""
+    at, nu = matrices_at(plan.pattern), plan.nu
+    places, diagonal, light, lengths = places_at(at.tables, at.n_tables), at.diagonal, at.light, at.lengths
+    factors, soft = factors_at(find_factors(at.first, rows)), PROXIMAL if at.soft else 0.0
     if factors.n_targets:
         least = decompose_short(mem, places, factors, factors.n, nu, diagonal, light, lengths, soft, shift, 0)
     else:
@@ -83,6 +91,12 @@ def factor_shifted(plan, mem, rows, shift):
     at.least_pivot, mem[factors.massive] = min(least, least_mass), least_mass
     plan.rank = nu + rows
     return plan.rank
+
+
+@jit(i8(Plan, Floats, i8, f8))
+def factor_shifted(plan, mem, rows, shift):
+    """Factorise with the first `rows` constraints, E being `shift` relative to the squared length of each row."""
+    return decompose_shifted(plan, mem, rows, shift, assemble_sparse(plan, mem, rows))
 
 
 @jit(i8(Plan, Floats, i8))

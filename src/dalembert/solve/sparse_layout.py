@@ -23,10 +23,10 @@ class SparseMatrices(Record):
     """Where M and A have nonzeros: the lower triangle of M by rows and columns, A by rows; a chain of factors.
 
     All lists of indices are in one array of `n_tables` at the address `tables`, which engines share. `diagonal` says
-    where in mem the diagonal of M is, `soft` is 1 where M may be singular. Blocks of floats: reciprocal diagonal of M,
-    squared length of the rows of A; a vector to begin iterations with and the units it is stretched by, of all
-    unknowns. `shift` is E relative to the lengths, `least_pivot` is the smallest pivot over the largest that the last
-    factorisation met.
+    where in mem the diagonal of M is, `soft` is 1 where M may be singular. Blocks of floats: reciprocal diagonal of
+    M, squared length of the rows of A; a vector to begin iterations with and the units it is stretched by, of all
+    unknowns. `shift` is E relative to the lengths, `least_pivot` is the smallest pivot over the largest that the
+    last factorisation met.
     """
 
     _fields_ = (
@@ -43,8 +43,8 @@ class SparseFactors(Record):
 
     Where columns of L are short, `targets` and `sources` stand in the place of rows (see `short_columns`), and
     n_targets is not 0; `empty` is a zero. n unknowns are left when `n_free` speeds are eliminated in closed form.
-    Blocks of floats for that: reciprocal masses (nu,), 0 for the other speeds; -S, its diagonal first; nonzeros of A of one
-    group; a vector (nu,); and one number, 0 if a mass was missing and had to be replaced.
+    Blocks of floats for that: reciprocal masses (nu,), 0 for the other speeds; -S, its diagonal first; nonzeros of A of
+    one group; a vector (nu,); and one number, 0 if a mass was missing and had to be replaced.
     """
 
     _fields_ = (

@@ -1,12 +1,9 @@
-"""What notebooks show: pages in a frame of their own, and figures that need no pyplot."""
+"""What notebooks show: pages in a frame of their own."""
 
 from __future__ import annotations
 
 import html
-import io
 from dataclasses import dataclass, field
-
-from matplotlib.figure import Figure
 
 HEIGHT = 560  # pixels of a page within a notebook
 
@@ -24,12 +21,3 @@ class Page:
             f'<iframe srcdoc="{html.escape(self.content)}" title="{html.escape(self.title)}" '
             f'style="width: 100%; height: {HEIGHT}px; border: 0"></iframe>'
         )
-
-
-class InlineFigure(Figure):
-    """A Matplotlib figure that notebooks show without pyplot."""
-
-    def _repr_png_(self) -> bytes:
-        buffer = io.BytesIO()
-        self.savefig(buffer, format="png")
-        return buffer.getvalue()

@@ -13,11 +13,11 @@ from dalembert.equations.system_facts import Drawing
 from dalembert.errors import DalembertError
 from dalembert.motion.motion import Motion
 from dalembert.motion.protocols import MotionLike
-from dalembert.motion.recorded import columns_of, output_names
+from dalembert.motion.recorded import check_sampled, columns_of, output_names
 from dalembert.motion.sequence import MotionSequence
 from dalembert.view.animation import Arrow, Polyline, Scene, Trace, Track, animation_page, write_animation
 from dalembert.view.inline import Page
-from dalembert.view.plots import plot_motion
+from dalembert.view.panels import Panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,9 +28,17 @@ FRAMES_PER_SECOND, FRAMES, FAST = 30, 1500, 900
 
 def plot_overview(motion: MotionLike, names: Sequence[Any] = ()) -> Figure:
     """Coordinates, speeds, multipliers, outputs, violation and energy balance over time, or some of these by name."""
+    from dalembert.view.plots import plot_motion
+
+    return plot_motion(*panels_of(motion, names))
+
+
+def panels_of(motion: MotionLike, names: Sequence[Any] = ()) -> Panels:
+    """What the overview figure of a motion shows, with enough samples for smooth curves."""
+    check_sampled(motion)
     s, fine = motion.system, _refined(motion)
     if names:
-        return plot_motion(fine.t, {"": columns_of(fine, names)}, {}, None, motion.system.name)
+        return Panels(fine.t, {"": columns_of(fine, names)}, {}, None, s.name)
     groups = {
         "coordinates": dict(zip(s.coordinates, fine.q.T, strict=True)),
         "speeds": dict(zip(s.speeds, fine.u.T, strict=True)),
@@ -43,7 +51,7 @@ def plot_overview(motion: MotionLike, names: Sequence[Any] = ()) -> Figure:
         for name, values in columns.items()
         if level != "acceleration"
     }
-    return plot_motion(fine.t, groups, held, fine.energy_balance, motion.system.name)
+    return Panels(fine.t, groups, held, fine.energy_balance, s.name)
 
 
 def animate_motion(motion: MotionLike, path: str | Path | None = None) -> Path | Page:

@@ -17,7 +17,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from dalembert.errors import ArrayError
-from dalembert.view.inline import InlineFigure
+from dalembert.view.inline_figure import InlineFigure
+from dalembert.view.panels import Columns
 from dalembert.view.stacked_layout import PlainPowers, StackedLayout, decade_labels
 
 LEGEND_LIMIT = 8  # more curves than this cannot be told apart by colour; a note says which they are
@@ -61,8 +62,6 @@ STYLE: dict[Any, Any] = {
     "ytick.color": "#55616e",
     "ytick.labelsize": 8,
 }
-
-Columns = Mapping[str, np.ndarray]
 
 
 def plot_series(t: np.ndarray, columns: Columns, *, title: str, ylabel: str = "", axes: Axes | None = None) -> Axes:

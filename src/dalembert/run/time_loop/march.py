@@ -151,7 +151,7 @@ class March:
         self.clock = loop.new_clock(t0, t1, method)
         self.conditioning = new_conditioning(method.order, (method.rtol if method.adaptive else 0.0) or 1e-9)
         self.clock.conditioning = self.conditioning.address
-        self.first, self.begin = np.array(z0, dtype=float), t0
+        self.first, self.begin = z0, t0
         self.chunks: list[tuple[np.ndarray, np.ndarray]] = []
         self.events: list[tuple[int, float, np.ndarray]] = []
         self.budget = 64

@@ -26,6 +26,7 @@ from dalembert.run.time_loop.advance import conclude
 from dalembert.run.time_loop.collocation import Arc, collocate, interpolate_arc, nothing_to_prepare
 from dalembert.run.time_loop.dependence import (
     INDEPENDENT,
+    SAMPLES,
     Dependence,
     Path,
     are_apart,
@@ -135,7 +136,8 @@ class Passages:
             return self._leave(fresh[0], reach)
         if any(d.t <= t for d in fresh):
             for missed in find_dependences(self.rows, path, begin, t):
-                self._note(missed, self.refused.obstacle or MISSED)
+                if not self._knows(missed, reach):
+                    self._note(missed, self.refused.obstacle or MISSED)
         ahead = next((d for d in fresh if d.t > t + BACKWARDS * h), None)
         if ahead is not None and ahead.t <= t + reach:
             return self._meet(ahead, path, reach)
@@ -158,6 +160,7 @@ class Passages:
         if not obstacle:
             arc, error, found = self._attempt(ahead, reach)
             if arc is not None:
+                self.tries = 0
                 self._note(found, "", error)
                 return self._move_along(arc)
             self.tries += 1
@@ -176,21 +179,23 @@ class Passages:
         """Start from a singular position by an arc, none of whose stages is close to its ends."""
         obstacle, t = self._obstacle(here), self.run.t
         z, length = self._moved(t, self.run.z), reach
-        for self.tries in range(0 if obstacle else TRIES):
+        while not obstacle and self.tries < TRIES:
             arc, error = self._arc(t, z, length)
             if error <= self.allowed:
+                self.tries = 0
                 self._note(here, "", error)
                 return self._move_along(arc)
             length *= 0.5
+            self.tries += 1
+        self.tries = 0
         self._note(here, obstacle or STARTED)
         return self._go_on()
 
     def _knows(self, found: Dependence, reach: float) -> bool:
         """Whether a position was dealt with before."""
-        return any(abs(passage.t - found.t) < SAME * reach for passage in self.engine.passages[-2:])
+        return any(abs(passage.t - found.t) < SAME * reach for passage in self.engine.passages[-SAMPLES:])
 
     def _note(self, found: Dependence, obstacle: str, error: float = np.nan) -> None:
-        self.tries = 0
         if found.t > self.run.t_end:
             return
         names = found.names(self.engine.system.constraint_names)

@@ -11,6 +11,7 @@ step to `passage`. All of this costs a regular run a few comparisons per step.
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -52,6 +53,11 @@ conditioning = record_at(Conditioning)
 
 def new_conditioning(order: int, tolerance: float) -> Conditioning:
     """The conditioning at the start of a run by a method of this order."""
+    return Conditioning.from_buffer_copy(_first_conditioning(order, tolerance))
+
+
+@functools.lru_cache(maxsize=64)
+def _first_conditioning(order: int, tolerance: float) -> Conditioning:
     reach = 0.7 * tolerance ** (1.0 / COLLOCATION - 1.0 / order)
     return Conditioning(
         now=1.0, before=1.0, length=1.0, floor=FLOOR, worst=math.inf, reach=min(max(reach, NEAREST), FURTHEST)
@@ -109,6 +115,13 @@ def is_suspect(plan, mem, where, t, h, t_new, z, zdot, znew, zdotnew):
     call_judge(plan.judge, (plan, mem, plan.nc))
     plan.nfev -= 1
     return 0
+
+
+@jit(f8(Plan, Floats))
+def judge_state(plan, mem):
+    """The quality at the state whose rates were the last."""
+    call_judge(plan.judge, (plan, mem, plan.nc))
+    return mem[plan.quality]
 
 
 @jit(i8(i8, f8, f8, f8))

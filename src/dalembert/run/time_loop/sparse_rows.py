@@ -10,8 +10,9 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
 from dalembert.run.engine import Engine
 from dalembert.run.evaluate import load_state
-from dalembert.solve.sparse import factor_shifted, factor_sparse, solve_sparse
-from dalembert.solve.sparse_layout import matrices_at
+from dalembert.solve.sparse import solve_sparse
+from dalembert.solve.sparse_layout import SHIFT, matrices_at
+from dalembert.solve.sparse_row_lengths import factor_sized, measure_lengths
 from dalembert.solve.sparse_spectrum import new_basis, singular_values, tridiagonalise
 
 KEPT, SETTLING, FILTERS = 1e-2, 8, 4  # rows with larger singular values stay independent; steps along them; see below
@@ -23,6 +24,7 @@ class SparseRows:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = Engine(engine.system, engine.parameters, engine.formulation, engine.drift)
+        self._engine.take_scales(engine.scales)
         pattern, self._kernel = engine.system.mechanics.saddle_pattern, engine.system.kernel("sparse_dynamics")
         self._diagonal = engine.system.nq + np.flatnonzero(pattern.mass_rows == pattern.mass_columns)
         self._basis = new_basis(pattern.nc)
@@ -47,7 +49,14 @@ class SparseRows:
         (values,), (vectors,) = self._spectra(np.array([t]), z[None, :])
         vanishing = [k for k in range(rank) if values[k] < VANISHING * values[0]] or [rank - 1]
         found: np.ndarray = np.abs(self._basis[:-1].T @ vectors[:, vanishing]).max(axis=1)
+        found[self._lengths() < VANISHING] = 1.0  # of several that vanish by themselves, vectors show some mixture
         return found
+
+    def _lengths(self) -> np.ndarray:
+        """The lengths of rows relative to their sizes, at most 1, at the last state of `_spectra`, (nc,)."""
+        lengths = np.zeros(self._engine.system.nc)
+        measure_lengths(self._engine.plan, self._engine.mem, lengths)
+        return lengths
 
     def left_over(self, t: float, z: np.ndarray, close: float) -> float:
         """What is left of position rows, in the units of `values`, when z is moved onto those that stay independent."""
@@ -68,7 +77,7 @@ def follow_spectrum(plan, mem, ts, zs, basis, T):
     for row in range(ts.size):
         load_state(plan, mem, ts[row], zs[row * size : (row + 1) * size])
         call_kernel(plan.dynamics, mem, plan.x, plan.out)
-        factor_sparse(plan, mem, plan.nc)
+        factor_sized(plan, mem, plan.nc, SHIFT)
         tridiagonalise(plan, mem, plan.nc, basis, T[row * n * n : (row + 1) * n * n])
     return 0
 
@@ -86,7 +95,7 @@ def settle(plan, mem, t, z, close):
     call_kernel(plan.residual, mem, plan.x, plan.residuals)
     for _ in range(SETTLING):
         call_kernel(plan.dynamics, mem, plan.x, plan.out)
-        factor_shifted(plan, mem, n, KEPT * KEPT)
+        factor_sized(plan, mem, n, KEPT * KEPT)
         for i in range(nu):
             mem[x + i] = 0.0
         for k in range(n):

@@ -12,8 +12,7 @@ import numpy as np
 
 from dalembert.run.run_facts import Passage
 from dalembert.run.time_loop.dependence import Path, cubic, find_dependences, rows_of
-from dalembert.run.time_loop.singular import FLOOR, STEEP
-from dalembert.solve.row_lengths import judge_lengths
+from dalembert.run.time_loop.singular import FLOOR, STEEP, judge_state
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
@@ -33,9 +32,7 @@ class Unpassed:
 
     def _quality(self) -> float:
         """The quality at the state whose rates were the last."""
-        if self.engine.plan.judge == judge_lengths.address:
-            judge_lengths.call(*self.engine.work.numbers, self.engine.system.nc)
-        return float(self.engine.mem[self.engine.plan.quality])
+        return float(judge_state(self.engine.plan, self.engine.mem))
 
     def step(self, t: float, z: np.ndarray) -> None:
         """Look at the step that led to z at time t."""

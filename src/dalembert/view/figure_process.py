@@ -1,0 +1,107 @@
+"""Another process that draws figures: it imports Matplotlib while this one imports SymPy, compiles and runs.
+
+Both take about as long, and neither needs the other. `python -m dalembert.view.figure_process` reads pairs of `Panels`
+and a path from standard input, draws each, and answers with a line when the file is there. Where it does not, the
+caller draws: a figure is there or the caller's own error says why not.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from dalembert.view.panels import Panels
+
+DRAWN = b"drawn\n"
+
+
+class FigureProcess:
+    """A process that draws figures one after the other; without one, whoever asks draws."""
+
+    def __init__(self, process: subprocess.Popen[bytes] | None) -> None:
+        self._process = process
+        self._asked = False  # for a figure, and nobody has waited for it
+
+    def send(self, panels: Panels, path: Path) -> bool:
+        """Ask for a figure; False if there is nobody to draw it."""
+        requests = self._process.stdin if self._process else None
+        if requests is None:
+            return False
+        try:
+            pickle.dump((panels, str(path)), requests)
+            requests.flush()
+        except OSError:
+            return False
+        self._asked = True
+        return True
+
+    def has_drawn(self) -> bool:
+        """Whether the figure asked for last is drawn; waits until that is known."""
+        answers = self._process.stdout if self._process else None
+        self._asked = False
+        return answers is not None and answers.readline() == DRAWN
+
+    def end(self) -> None:
+        """End the process, in the middle of its imports too, but not in the middle of a figure."""
+        if self._process is not None:
+            if not self._asked:
+                self._process.kill()
+            self._process.communicate()
+
+
+@contextmanager
+def figure_process(*, needed: bool) -> Iterator[FigureProcess]:
+    """A process that draws until the context ends, if figures are `needed` and this process would draw them later."""
+    alone = "matplotlib.figure" in sys.modules or not sys.executable or (os.cpu_count() or 1) < 2
+    figures = FigureProcess(_started() if needed and not alone else None)
+    try:
+        yield figures
+    finally:
+        figures.end()
+
+
+def _started() -> subprocess.Popen[bytes] | None:
+    """The process, with the modules of this one; None if the machine has none to give."""
+    import subprocess  # takes as long to import as a small model to run
+
+    path = os.pathsep.join(place or str(Path.cwd()) for place in sys.path)
+    try:
+        return subprocess.Popen(  # noqa: S603 - this Python, this module
+            [sys.executable, "-m", __name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": path},
+            start_new_session=True,  # Ctrl-C is for the caller, who may still have a figure to ask for
+        )
+    except OSError:
+        return None
+
+
+def draw_all(requests: BinaryIO, answers: BinaryIO) -> None:
+    """Draw what is asked for until nothing more comes."""
+    from dalembert.view.plots import plot_motion
+
+    while True:
+        try:
+            panels, path = pickle.load(requests)  # noqa: S301 - written by the process that started this one
+        except EOFError:
+            return
+        try:
+            plot_motion(*panels).savefig(path)
+        except OSError:  # the caller tells what is wrong with the place
+            answers.write(b"not drawn\n")
+        else:
+            answers.write(DRAWN)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    draw_all(sys.stdin.buffer, sys.stdout.buffer)

@@ -1,0 +1,23 @@
+"""What an overview figure shows, as plain arrays: no Matplotlib and no system are needed to hand it on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+Columns = Mapping[str, np.ndarray]
+
+
+class Panels(NamedTuple):
+    """Curves (nt,) over the times `t` (nt,), by group and name; the violation and the energy-balance error.
+
+    Groups without columns, an empty `violation` and a `balance` of None get no panel.
+    """
+
+    t: np.ndarray
+    groups: Mapping[str, Columns]
+    violation: Columns
+    balance: np.ndarray | None
+    title: str
