@@ -12,7 +12,8 @@ import dalembert as da
 from dalembert.native import plan as layout
 from dalembert.problems.n_four_bar import n_four_bar
 from dalembert.solve.dense import DENSE
-from dalembert.solve.elimination_order import SaddlePattern, _partners, lower_triangle
+from dalembert.solve.elimination_nodes import _partners
+from dalembert.solve.elimination_order import SaddlePattern, lower_triangle
 from dalembert.solve.sparse import SPARSE, factor_sparse, judge_sparse, solve_sparse
 from dalembert.solve.sparse_layout import SHIFT, lay_out_sparse
 from dalembert.solve.sparse_refinement import refine_sparse
