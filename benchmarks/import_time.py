@@ -32,11 +32,11 @@ def run() -> list[Figure]:
         for _ in range(REPEATS):
             for name, program in programs.items():
                 best[name] = min(best[name], _processor_time(program, compiled))
-    detail = (
-        f"{best['first motion']:.2f} s of processor time against {best['sympy, casadi']:.2f} s; import of the model "
-        f"{best['import']:.2f} s, bare interpreter {best['nothing']:.2f} s; beside SymPy and CasADi "
-        f"{_dominating(programs)}"
-    )
+        detail = (
+            f"{best['first motion']:.2f} s of processor time against {best['sympy, casadi']:.2f} s; import of the "
+            f"model {best['import']:.2f} s, bare interpreter {best['nothing']:.2f} s; beside SymPy and CasADi "
+            f"{_dominating(programs, compiled)}"
+        )
     return [
         Figure(
             "import_time", "README to its first motion / import sympy, casadi",
@@ -68,12 +68,14 @@ def _processor_time(program: str, compiled: str) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def _dominating(programs: dict[str, str]) -> str:
+def _dominating(programs: dict[str, str], compiled: str) -> str:
     """The packages that take longest to import for the first motion beside SymPy and CasADi, in ms."""
     own: dict[str, int] = {}
     for sign, name in ((1, "first motion"), (-1, "sympy, casadi")):
         command = [sys.executable, "-X", "importtime", "-c", programs[name]]
-        text = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT).stderr
+        text = subprocess.run(
+            command, capture_output=True, text=True, check=True, cwd=ROOT, env=_environment(compiled)
+        ).stderr
         for match in filter(None, map(_LINE.match, text.splitlines())):
             package = match[4].split(".")[0]
             own[package] = own.get(package, 0) + sign * int(match[1])

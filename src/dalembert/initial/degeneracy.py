@@ -16,6 +16,7 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -24,10 +25,12 @@ from dalembert.equations.mechanics import rows_of
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
 from dalembert.initial.dependence import DEPENDENT
-from dalembert.initial.large_levels import SparseLevel, position_level, velocity_level
 from dalembert.initial.request import measured
 from dalembert.native.kernel import RARELY, Kernel
 from dalembert.scattered import Scattered
+
+if TYPE_CHECKING:
+    from dalembert.initial.large_levels import SparseLevel
 
 BESIDE = 1e-3  # distance at which a row is looked at again, relative to the size of the variables and at least this
 FAINT = 1e-2  # a gradient below this fraction of the one beside the state is worth a closer look
@@ -101,6 +104,8 @@ def _any_faint(system: System, x: np.ndarray) -> bool:
 
     x = (t, q, u, p, sizes of q and u).
     """
+    from dalembert.initial.large_levels import position_level, velocity_level
+
     n_p, n_v = system.count("position"), system.count("velocity")
     x, sizes = np.split(x, [len(x) - system.nq - system.nu])
     return bool(n_p and _fades(position_level(system), x, range(n_p), sizes[: system.nq])) or bool(

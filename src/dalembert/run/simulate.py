@@ -15,12 +15,10 @@ from dalembert.errors import ArrayError, InconsistentStateError, OptionError, Pa
 from dalembert.free_memory import check_memory
 from dalembert.ingredients import every
 from dalembert.initial.degeneracy import check_degeneracy
-from dalembert.initial.start_derivatives import read_columns, start_derivatives
 from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.motion import Motion
 from dalembert.motion.state import State
 from dalembert.run.events import Event
-from dalembert.run.jumps import check_crossed, check_differentiable
 from dalembert.run.progress import Progress
 from dalembert.run.recipe import Recipe
 from dalembert.run.scales import Scales
@@ -63,9 +61,9 @@ def simulate(
         _check_room(system, len(times))
     values = _parameters(system, state, parameters)
     if not integrator.explicit:
-        from dalembert.run.solver_choice import check_implicit_size
+        from dalembert.run.implicit_size import check_implicit_size
 
-        check_implicit_size(system, type(integrator).__name__)
+        check_implicit_size(system, integrator, sensitivities)
     known = state.report is not None and state.system is system and not parameters  # what `initial` made sure of
     if state.system is not system or parameters:
         state = replace(state, system=system, parameters=values)
@@ -158,6 +156,9 @@ def start_of(state: State, t: float, keys: Sequence[Any]) -> Derivatives | None:
     """The derivatives of the start in parameters and start values, None if none are asked for; raises without any."""
     if isinstance(keys, tuple | list) and not keys:
         return None
+    from dalembert.initial.start_derivatives import read_columns, start_derivatives
+    from dalembert.run.jumps import check_differentiable
+
     names, columns = read_columns(state.system, keys)
     check_differentiable(state.system)
     return Derivatives(names, columns, start_derivatives(state, t, names)[None])
@@ -165,6 +166,8 @@ def start_of(state: State, t: float, keys: Sequence[Any]) -> Derivatives | None:
 
 def _check_derivatives(motion: Motion | MotionSequence) -> None:
     """Raise `PairingError` if the derivatives of a motion lack a jump of the accelerations."""
+    from dalembert.run.jumps import check_crossed
+
     for part in motion.segments:
         if part.derivatives is not None:
             check_crossed(part)

@@ -34,16 +34,6 @@ def is_sparse(system: System, formulation: object, drift: object) -> bool:
     return less_work
 
 
-def check_implicit_size(system: System, name: str) -> None:
-    """Raise `PairingError` if the Newton matrices of an implicit integrator, which are dense, would be too large."""
-    n = system.nu + system.nc
-    if n > LARGEST_DENSE:
-        raise PairingError(
-            f"{name} solves dense equations, too many of them for `{system.name}` ({n:,} speeds and constraints, at "
-            f"most {LARGEST_DENSE:,}); use an explicit integrator such as DOP853()"
-        )
-
-
 def _refusal(system: System, formulation: object, drift: object, *, asked: bool) -> PairingError:
     """Why the nonzeros are needed and cannot be used."""
     n = system.nu + system.nc

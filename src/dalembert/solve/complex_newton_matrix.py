@@ -6,8 +6,8 @@ A complex number is two entries `SHIFT` apart, so that rows are worked on in vec
 from __future__ import annotations
 
 from dalembert.native.jit import jit
-from dalembert.native.plan import Floats, Ints, f8, i8, move
-from dalembert.solve.newton_matrix import DEPENDENT, SAFE
+from dalembert.native.plan import Floats, Ints, call_kernel, f8, i8, move
+from dalembert.solve.newton_matrix import DEPENDENT, SAFE, factor_outside
 from dalembert.solve.rows import (
     clear_row,
     complex_row_product,
@@ -96,6 +96,8 @@ def _equilibrate(ints, mem, at):
 @jit(i8(Ints, Floats, NewtonMatrix, f8, f8))
 def factor_complex_newton(ints, mem, at, re, im):
     """Factorise F_y + (re + i im) F_y'; 1, or 0 if it cannot be."""
+    if at.factor_outside:
+        return factor_outside(mem, at, re, im)
     _assemble(ints, mem, at, re, im)
     if not (_eliminate(ints, mem, at, abs(re) + abs(im)) and _equilibrate(ints, mem, at)):
         return 0
@@ -145,6 +147,9 @@ def factor_complex_newton(ints, mem, at, re, im):
 @jit(i8(Ints, Floats, NewtonMatrix, i8, i8))
 def solve_complex_newton(ints, mem, at, re, im):
     """Solve in place for the right-hand side mem[re : re + ny] + i mem[im : im + ny]."""
+    if at.solve_complex_outside:
+        call_kernel(at.solve_complex_outside, mem, re, im)
+        return 0
     n, ld, first, K, shift = at.n, at.stride, at.first, at.complex, at.shift
     x, y = at.vector, at.vector + ld
     below, right, pivots = at.below, at.right, at.complex_pivots

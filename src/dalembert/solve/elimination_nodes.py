@@ -66,14 +66,28 @@ class EliminationNodes:
         return in_turn
 
     def _along(self) -> np.ndarray:
-        """The nodes from one end of a chain to the other."""
-        from scipy.sparse import csr_matrix
-        from scipy.sparse.csgraph import reverse_cuthill_mckee
+        """The nodes from one end of a chain to the other, by reversed breadth-first search (Cuthill and McKee 1969).
 
+        To import SciPy's takes longer than the whole analysis of some hundred nodes.
+        """
         n, (one, other) = len(self.node), self.neighbours
-        graph = csr_matrix((np.ones(2 * len(one)), (np.append(one, other), np.append(other, one))), shape=(n, n))
-        found = reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.int64)
-        return found[np.isin(found, self.sequence)]
+        pairs = np.unique(np.concatenate([one * n + other, other * n + one]))
+        of, to = np.divmod(pairs, n)
+        apart = of != to
+        degrees = np.bincount(of[apart], minlength=n)
+        # Neighbours of a node, those with the fewest neighbours first.
+        to = to[apart][np.lexsort((degrees[to[apart]], of[apart]))].tolist()
+        starts = np.concatenate([[0], np.cumsum(degrees)]).tolist()
+        found, seen = list[int](), set[int]()
+        for seed in self.sequence[np.argsort(degrees[self.sequence], kind="stable")].tolist():
+            reached = [] if seed in seen else [seed]
+            seen.add(seed)
+            for at in reached:  # which grows on the way
+                fresh = [k for k in to[starts[at] : starts[at + 1]] if k not in seen]
+                seen.update(fresh)
+                reached += fresh
+            found += reached
+        return np.array(found[::-1], dtype=np.int64)
 
     def matched(self) -> EliminationNodes:
         """Each constraint in the first node that can hold it, if all find one; otherwise as they were.

@@ -8,7 +8,7 @@ unknown kept as it is, and as many equations, which say nothing new, are left ou
 from __future__ import annotations
 
 from dalembert.native.jit import jit
-from dalembert.native.plan import Floats, Ints, f8, i8, move
+from dalembert.native.plan import Floats, Ints, call_kernel, f8, i8, move
 from dalembert.solve.rows import (
     add_row,
     clear_row,
@@ -81,9 +81,20 @@ def _equilibrate(ints, mem, at):
     return 1
 
 
+@jit(i8(Floats, NewtonMatrix, f8, f8))
+def factor_outside(mem, at, re, im):
+    """Have F_y + (re + i im) F_y' factorised over its nonzeros; 1, or 0 if it cannot be."""
+    request = at.nonzeros - 2
+    mem[request], mem[request + 1] = re, im
+    call_kernel(at.factor_outside, mem, request, at.answer)
+    return 1 if mem[at.answer] > 0.0 else 0
+
+
 @jit(i8(Ints, Floats, NewtonMatrix, f8))
 def factor_newton(ints, mem, at, s):
     """Factorise F_y + s F_y'; 1, or 0 if it cannot be."""
+    if at.factor_outside:
+        return factor_outside(mem, at, s, 0.0)
     _assemble(ints, mem, at, s)
     if not (_eliminate(ints, mem, at, s) and _equilibrate(ints, mem, at)):
         return 0
@@ -123,6 +134,9 @@ def factor_newton(ints, mem, at, s):
 @jit(i8(Ints, Floats, NewtonMatrix, i8))
 def solve_newton(ints, mem, at, where):
     """Solve in place for the right-hand side mem[where : where + ny], with the factors of `factor_newton`."""
+    if at.solve_outside:
+        call_kernel(at.solve_outside, mem, where, where)
+        return 0
     n, ld, first, K, x = at.n, at.stride, at.first, at.real, at.vector
     below, right, pivots = at.below, at.right, at.real_pivots
     rows, columns, order, rank = at.real_scales, at.real_scales + ld, pivots + n, ints[pivots + 2 * n]

@@ -28,6 +28,8 @@ class NewtonMatrix(Record):
         # Blocks of integers: where nonzeros go; where rows and columns go; entries below and right of the static
         # pivots, by pointers; pivot rows and the order of columns, behind them the rank.
         *ints("places row_at column_at below right real_pivots complex_pivots"),
+        # Functions of `SparseNewton` that take the place of all this (0: none), and the answer of the first.
+        *ints("factor_outside solve_outside solve_complex_outside answer"),
     )
 
 

@@ -27,11 +27,13 @@ from dalembert.run.residuals.linearisation import Linearisation
 from dalembert.run.status import Status
 from dalembert.run.time_loop.march import Samples, march
 from dalembert.run.time_loop.method import Method
+from dalembert.solve.sparse_newton import SparseNewton
 from dalembert.solve.static_elimination import StaticElimination
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
+NONZEROS_FROM = 700  # variables of a Newton matrix that is factorised over its nonzeros
 EPS = float(np.finfo(float).eps)
 RELATIVE_NEWTON = 0.1  # iterate until what is left is this part of the tolerance asked for
 
@@ -72,10 +74,15 @@ class Radau(Stepping):
         progress: Callable[[float], None] | None = None,
     ) -> Samples:
         """Samples of the motion from z0 over `span`; `stats` counts Jacobians (njev) and factorisations (nlu) too."""
-        work = self._lay_out(engine)
+        linearisation, elimination = self._prepared(engine.system)
+        newton = elimination or linearisation.sparse_newton
+        work = self._lay_out(engine, linearisation, newton)
         samples = march(engine, self.method(), z0, span, t_eval, progress)
         samples.stats["njev"], samples.stats["nlu"] = work.n_jacobians, work.n_factors
-        _settle(engine, samples, span[0], every=t_eval is not None)
+        if isinstance(newton, SparseNewton) and newton.interrupted:
+            samples.status = Status.INTERRUPTED
+        else:
+            _settle(engine, samples, span[0], every=t_eval is not None)
         return samples
 
     def method(self) -> Method:
@@ -100,18 +107,20 @@ class Radau(Stepping):
         rtol = 0.1 * self.rtol ** (2.0 / 3.0)
         return rtol, rtol * settle_atol(self.rtol, self.atol, (1e-8, 1e-10))[0] / self.rtol
 
-    def _lay_out(self, engine: Engine) -> RadauWork:
+    def _lay_out(
+        self, engine: Engine, linearisation: Linearisation, elimination: StaticElimination | SparseNewton
+    ) -> RadauWork:
         """Lists and settings where the native functions find them."""
         kernels = self._kernels(engine.system)
-        work = lay_out(engine.work, kernels, *self._prepared(engine.system))
+        work = lay_out(engine.work, kernels, linearisation, elimination)
         work.rtol, work.atol = self._tolerances
         work.newton_tolerance = max(10.0 * EPS, RELATIVE_NEWTON * self.rtol) / work.rtol
         work.keep_jacobian, work.fixed = _worth_keeping(kernels), float(self.step is not None)
         work.iterations = 10.0 if self.step is None else 50.0  # a fixed step cannot be cut instead
         return work
 
-    def _prepared(self, system: System) -> tuple[Linearisation, StaticElimination]:
-        """Derivatives and order of elimination, found once for a system and a form."""
+    def _prepared(self, system: System) -> tuple[Linearisation, StaticElimination | None]:
+        """Derivatives and order of elimination, found once for a system and a form; None: over the nonzeros."""
         return system.kept(("Radau", self.form), lambda: _prepare(self.form, system))
 
     def _kernels(self, system: System) -> tuple[Kernel, ...]:
@@ -122,11 +131,11 @@ class Radau(Stepping):
         )
 
 
-def _prepare(form: SettledForm, system: System) -> tuple[Linearisation, StaticElimination]:
+def _prepare(form: SettledForm, system: System) -> tuple[Linearisation, StaticElimination | None]:
     residual = form.residual(system)
     _check_form(form, residual, system)
     linearisation = Linearisation.of(residual)
-    return linearisation, linearisation.elimination
+    return linearisation, linearisation.elimination if residual.size < NONZEROS_FROM else None
 
 
 def _settle(engine: Engine, samples: Samples, t0: float, *, every: bool) -> None:

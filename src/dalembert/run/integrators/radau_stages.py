@@ -79,7 +79,7 @@ def predict(plan, mem, h, matched, shift, zdot):
         at.start,
     )
     matrix = newton_matrix(at.newton_matrix)
-    dependent = ints[matrix.real_pivots + 2 * matrix.n] < n
+    dependent = mem[matrix.answer] > 1.0 if matrix.solve_outside else ints[matrix.real_pivots + 2 * matrix.n] < n
     ratio = h / at.h_polynomial if matched else 0.0
     for k in range(3):
         if matched:

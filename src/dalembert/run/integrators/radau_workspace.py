@@ -13,6 +13,7 @@ from dalembert.native.kernel import Kernel
 from dalembert.native.types import Record, floats, ints
 from dalembert.native.workspace import Workspace
 from dalembert.run.residuals.linearisation import Linearisation
+from dalembert.solve.sparse_newton import SparseNewton
 from dalembert.solve.static_elimination import NewtonMatrix, StaticElimination
 
 
@@ -41,9 +42,12 @@ radau_work, newton_matrix = record_at(RadauWork), record_at(NewtonMatrix)
 
 
 def lay_out(
-    work: Workspace, kernels: tuple[Kernel, ...], linearisation: Linearisation, elimination: StaticElimination
+    work: Workspace,
+    kernels: tuple[Kernel, ...],
+    linearisation: Linearisation,
+    elimination: StaticElimination | SparseNewton,
 ) -> RadauWork:
-    """The record of a method that remembers nothing yet."""
+    """The record of a method that remembers nothing yet; a `SparseNewton` must live as long as it is used."""
     n, nz, p = len(linearisation.algebraic), work.plan.nz, kernels[0].n_in - 1 - 2 * len(linearisation.algebraic)
     blocks = {
         "input": 1 + 2 * n + p, "output": n, "start": n, "increments": 3 * n, "transformed": 3 * n, "sides": 3 * n,
@@ -53,8 +57,9 @@ def lay_out(
     made.ny, made.n_parameters = n, p
     made.residual_kernel, made.jacobian_kernel, made.rates_kernel = (kernel.address for kernel in kernels)
     work.ints[made.pure : made.pure + n] = linearisation.algebraic
-    if fresh:
-        elimination.place(work, work.inner("step_work", NewtonMatrix))
-    made.newton_matrix = work.inner("step_work", NewtonMatrix).address
+    matrix = work.inner("step_work", NewtonMatrix)
+    if fresh or isinstance(elimination, SparseNewton):  # whose functions are new ones
+        elimination.place(work, matrix)
+    made.newton_matrix = matrix.address
     made.t_jacobian, made.remaining = math.nan, 1.0
     return made

@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.run.residuals.form import Residual
+from dalembert.solve.sparse_newton import SparseNewton
 from dalembert.solve.static_elimination import StaticElimination
 
 
@@ -35,6 +36,13 @@ class Linearisation:
         """The order in which Newton matrices of this pattern are eliminated."""
         return StaticElimination.of(len(self.algebraic), self.state_places, self.rate_places, self.eliminable)
 
+    @property
+    def sparse_newton(self) -> SparseNewton:
+        """Newton matrices of this pattern over their nonzeros, for one run."""
+        n = len(self.algebraic)
+        multipliers = n - 1 - int(self.rate_places[:, 1].max(initial=-1))
+        return SparseNewton(n, self.state_places, self.rate_places, multipliers)
+
     @classmethod
     def of(cls, r: Residual) -> Linearisation:
         """Exact derivatives; variables that vanish at every solution are zero in them, which keeps them sparse."""
@@ -48,8 +56,9 @@ class Linearisation:
         arguments = [x[0], x[1 : 1 + n], x[1 + n : 1 + 2 * n], x[1 + 2 * n :]]
         nonzeros = ca.vertcat(*(ca.SX(ca.Sparsity.dense(J.nnz(), 1), J.nz[:]) for J in (F_y, F_rate)))
         rate_places = _places(F_rate)
-        algebraic = np.bincount(rate_places[:, 0], minlength=n) == 0
-        algebraic &= np.array([F_y[k, np.flatnonzero(~r.differential).tolist()].nnz() == 0 for k in range(n)])
+        state_places = _places(F_y)
+        of_multipliers = state_places[~r.differential[state_places[:, 1]], 0]
+        algebraic = np.bincount(np.concatenate([rate_places[:, 0], of_multipliers]), minlength=n) == 0
         moved = ca.jtimes(r.F, ca.vertcat(r.t, r.y), ca.vertcat(1, r.ydot)) * ca.DM(algebraic.astype(float))
         every = ca.Function("every", [r.t, r.y, r.ydot, r.p], [ca.densify(g) for g in (r.F, nonzeros, moved)])
         F, J, moved = every(*arguments)
@@ -59,7 +68,7 @@ class Linearisation:
             residual=ca.Function("residual", [x], [F]),
             jacobian=ca.Function("jacobian", [x], [J]),
             constraint_rates=ca.Function("constraint_rates", [x], [moved]),
-            state_places=_places(F_y),
+            state_places=state_places,
             rate_places=rate_places,
             eliminable=rate_places[alone & np.array(unit, dtype=bool)],
             algebraic=algebraic,
