@@ -107,9 +107,8 @@ class EliminationNodes:
             rows = acting.get(at, [])
             for row in rows:
                 behind[row] -= 1
-            for row in sorted((row for row in rows if row in waiting), key=behind.__getitem__)[
-                : room[at] if rows else 0
-            ]:
+            left = sorted((row for row in rows if row in waiting), key=behind.__getitem__)
+            for row in left[: room[at]] if rows else ():
                 waiting.remove(row)
                 node[nu + row] = at
         return self if waiting else replace(self, node=node)

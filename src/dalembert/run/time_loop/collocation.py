@@ -118,7 +118,7 @@ def collocate(engine: Engine, guess: Arc, sizes: np.ndarray, enough: float) -> t
     """The arc over the time of `guess`, and its estimated error relative to `sizes` (nz,), infinite if there is none.
 
     The number of stages rises until the error is small `enough`. If it is not with all of them, sweeps go on until they
-    change nothing any more, and what the last two stages gain is the error.
+    would change nothing any more, and what the last two stages gain is the error.
     """
     arc, gap = guess, math.inf
     for stages in STAGES:
@@ -126,11 +126,14 @@ def collocate(engine: Engine, guess: Arc, sizes: np.ndarray, enough: float) -> t
         error = min(gap, max(CAUTION * (gap / last) * gap, FURTHEST * gap, BELIEVED))
         if gap == math.inf or (stages >= LEAST and error <= enough):
             return arc, error
+    left = gap
     for _ in range(SWEEPS):
         last, (arc, gap) = gap, _swept(engine, arc, STAGES[-1], gap, sizes)
-        if gap < CONVERGED * enough or not gap < STALLED * last:
+        falls = gap < STALLED * last
+        left = gap * gap / last if falls and gap > BELIEVED else gap  # what the next one would change
+        if left < CONVERGED * enough or not falls:
             break
-    return arc, max(gap, _swept(engine, arc, STAGES[-2], gap, sizes)[1])
+    return arc, max(left, _swept(engine, arc, STAGES[-2], gap, sizes)[1])
 
 
 def _swept(engine: Engine, arc: Arc, stages: int, gap: float, sizes: np.ndarray) -> tuple[Arc, float]:
