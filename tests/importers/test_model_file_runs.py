@@ -89,7 +89,8 @@ def test_ring_of_parameters_is_named(fault_of):
 @pytest.mark.parametrize("value", ["3/0", "sqrt(-2)", "log(k - k)"])
 def test_a_parameter_that_is_no_number_is_named(value, fault_of):
     fault = fault_of(BALL.replace("g = 9.81", f'g = "{value}"').replace('y = "h"', "y = 2"))
-    assert f"[parameters] g: `{value}` is not a real number" in fault
+    assert "[parameters] g: " in fault
+    assert f"`{value}` is not a real number" in fault
 
 
 def test_ball_bounces_as_newton_says(read):
