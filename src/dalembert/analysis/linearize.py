@@ -132,7 +132,7 @@ def _check_consistent(d: EquationDerivatives) -> None:
 
 
 def _check_gradients(state: State) -> None:
-    """Raise if the gradient of a constraint vanishes in the state: several motions leave it, each with its own rates."""
+    """Raise if the gradient of a constraint vanishes in the state: several motions leave it, each with its rates."""
     vanished = [state.system.constraint_names[k] for k in np.flatnonzero(vanished_rows(state))]
     if vanished:
         raise LinearizationError(

@@ -13,8 +13,8 @@ from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.initial.degeneracy import degenerate_rows, describe
 from dalembert.initial.dependence import DEPENDENT, OPEN, Scaled, combinations, scale, sparse_basis
-from dalembert.initial.vanished import vanished_rows
 from dalembert.initial.servo import undetermined
+from dalembert.initial.vanished import vanished_rows
 from dalembert.motion.state import State
 from dalembert.text_tables import html_table
 
