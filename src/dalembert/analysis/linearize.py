@@ -22,7 +22,14 @@ from dalembert.analysis.tangent_space import TangentSpace, tangent_space
 from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
-from dalembert.errors import InconsistentStateError, OptionError, PairingError, UnknownNameError
+from dalembert.errors import (
+    InconsistentStateError,
+    LinearizationError,
+    OptionError,
+    PairingError,
+    UnknownNameError,
+)
+from dalembert.initial.vanished import vanished_rows
 from dalembert.motion.motion import Motion
 from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
@@ -65,6 +72,7 @@ def linearize_at(
         raise PairingError(f"the state belongs to `{state.system.name}`, not to `{system.name}`")
     d = differentiate(state)
     _check_consistent(d)
+    _check_gradients(state)
     check_smooth(d)
     names, directions, freed = _read_inputs(d, inputs)
     space, count = tangent_space(d, state, states, freed)
@@ -120,6 +128,17 @@ def _check_consistent(d: EquationDerivatives) -> None:
             f"the state to linearise about violates {len(bad)} equations of `{d.system.name}` (worst: `{name}`, "
             f"{worst:.3g}); get it from system.initial(...), system.equilibrium(...) or system.steady(...)",
             bad,
+        )
+
+
+def _check_gradients(state: State) -> None:
+    """Raise if the gradient of a constraint vanishes in the state: several motions leave it, each with its rates."""
+    vanished = [state.system.constraint_names[k] for k in np.flatnonzero(vanished_rows(state))]
+    if vanished:
+        raise LinearizationError(
+            f"`{state.system.name}`: the gradient of {', '.join(f'`{name}`' for name in vanished)} vanishes in this "
+            "state, which is a singular one: motions branch there; linearise next to it",
+            vanished,
         )
 
 

@@ -14,6 +14,7 @@ from dalembert.errors import PairingError
 from dalembert.initial.degeneracy import degenerate_rows, describe
 from dalembert.initial.dependence import DEPENDENT, OPEN, Scaled, combinations, scale, sparse_basis
 from dalembert.initial.servo import undetermined
+from dalembert.initial.vanished import vanished_rows
 from dalembert.motion.state import State
 from dalembert.text_tables import html_table
 
@@ -225,6 +226,8 @@ def diagnose(system: System, state: State) -> Diagnosis:
     A, b, W = system.linearised_rows(*at, more=np.concatenate([state.udot, state.multipliers]))
     rows = [k for k, row in enumerate(system.rows) if not isinstance(row.law, Algebraic)]  # laws restrain no motion
     hidden = [row for row in system.rows if row.behind]
+    vanished = vanished_rows(state)
+    A[vanished], W[vanished] = 0.0, 0.0
     A, b, W, names = A[rows], b[rows], W[rows], tuple(system.constraint_names[k] for k in rows)
     scaled = scale(system.mass_matrix(*at), A, W)
     found = combinations(scaled)

@@ -148,10 +148,8 @@ def _check_symbols(statement: Statement) -> list[str]:
     declared, unknowns = _declared(statement), set(statement.unknowns)
     multipliers = {sp.Symbol(constraint.name) for constraint in statement.constraints}
     sets: dict[tuple[int, bool, bool], frozenset[sp.Basic]] = {}  # made once each, as they may be large
-    found, fine = (
-        list[str](),
-        set[tuple[Any, int]](),
-    )  # arguments of instances, the same for all rows of a joint: looked at once
+    found: list[str] = []
+    fine: set[tuple[Any, int]] = set()  # arguments of instances, the same for all rows of a joint: looked at once
     for item in items(statement):
         key = item.order, item.unknowns, item.multipliers
         if key not in sets:

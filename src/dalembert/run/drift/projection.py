@@ -210,9 +210,8 @@ def _iterate(plan, mem, enough, velocities, first, count, borrowed):
         after = largest_residual(plan, mem, first, count)
         if after <= enough:
             return 0
-        if (
-            after > 0.97 * before and not borrowed
-        ):  # round-off, or a direction in which the constraints are dependent here
+        # Round-off, or a direction in which the constraints are dependent here; borrowed factors may be too old.
+        if after > 0.97 * before and not borrowed:
             return 0 if after <= LOST else DRIFT_STUCK
         if after > 0.1 * before:
             fresh = borrowed = 0

@@ -86,9 +86,6 @@ class Underway(Protocol):
     znew: np.ndarray
     zdot: np.ndarray
     stages: np.ndarray
-    t_eval: np.ndarray
-    ts: np.ndarray
-    zs: np.ndarray
 
     @property
     def t(self) -> float: ...
