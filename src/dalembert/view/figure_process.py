@@ -7,6 +7,7 @@ caller draws: a figure is there or the caller's own error says why not.
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import sys
@@ -87,20 +88,38 @@ def _started() -> subprocess.Popen[bytes] | None:
 
 def draw_all(requests: BinaryIO, answers: BinaryIO) -> None:
     """Draw what is asked for until nothing more comes."""
-    from dalembert.view.plots import plot_motion
-
+    _draw(_small_panels(), io.BytesIO())  # fonts and marks are read while there is nothing else to do
     while True:
         try:
             panels, path = pickle.load(requests)  # noqa: S301 - written by the process that started this one
         except EOFError:
             return
         try:
-            plot_motion(*panels).savefig(path)
+            _draw(panels, path)
         except OSError:  # the caller tells what is wrong with the place
             answers.write(b"not drawn\n")
         else:
             answers.write(DRAWN)
         answers.flush()
+
+
+def _small_panels() -> Panels:
+    """Something to draw, with one panel of each kind."""
+    import numpy as np
+
+    from dalembert.view.panels import Panels
+
+    t = np.linspace(0.0, 1.0, 3)
+    return Panels(t, {"coordinates": {"x": t}}, {"x": 1e-14 * t}, 1e-14 * t, "small")
+
+
+def _draw(panels: Panels, target: str | BinaryIO) -> None:
+    """Write a figure; `savefig` would draw it twice, first for its layout, which is done while drawing."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    from dalembert.view.plots import plot_motion
+
+    FigureCanvasAgg(plot_motion(*panels)).print_png(target)
 
 
 if __name__ == "__main__":
