@@ -1,8 +1,8 @@
 """What is eliminated together: speeds that the same constraints restrain, and behind them constraints that they hold.
 
-A constraint taken first would have its regularisation alone as pivot, 1e-9 of the size of the rest. Taken after a speed
-its pivot is as large as its row, except where the row turns away from that speed; taken after all coordinates of a
-point it cannot turn away. So speeds with equal constraints are one node, each constraint is put into the node of one
+A constraint taken first would have its regularisation alone as pivot, next to nothing beside the rest. Taken after a
+speed its pivot is as large as its row, except where the row turns away from that speed; taken after all coordinates of
+a point it cannot turn away. So speeds with equal constraints are one node, each constraint is put into the node of one
 of its speeds, found by a maximum matching, and nodes are ordered by approximate minimum degree.
 """
 
@@ -78,7 +78,8 @@ class EliminationNodes:
         # Neighbours of a node, those with the fewest neighbours first.
         to = to[apart][np.lexsort((degrees[to[apart]], of[apart]))].tolist()
         starts = np.concatenate([[0], np.cumsum(degrees)]).tolist()
-        found, seen = list[int](), set[int]()
+        found: list[int] = []
+        seen: set[int] = set()
         for seed in self.sequence[np.argsort(degrees[self.sequence], kind="stable")].tolist():
             reached = [] if seed in seen else [seed]
             seen.add(seed)
