@@ -20,6 +20,7 @@ SAMPLES = 9  # along the path
 AROUND = np.array([-3.0, -1.0, 0.0, 1.0, 3.0])  # where a minimum is looked at, in units of NARROW
 QUARTIC = np.linalg.inv(np.vander(AROUND, increasing=True))
 NARROW, LOOKS = 0.05, 3  # of the way between samples; how often at most
+FOURTH = np.array([1.0, -4.0, 6.0, -4.0, 1.0])  # difference of values at equidistant times
 NEWTON = 6  # steps to the minimum of a quartic
 FEW, DIP = 7, 0.3
 INDEPENDENT = 1e-6  # singular values above this, of unit rows in the mass metric, count towards the rank
@@ -100,7 +101,7 @@ def find_dependences(rows: Rows, path: Path, t0: float, t1: float) -> list[Depen
     def smallest(times: np.ndarray) -> np.ndarray:
         return rows.values(times, path(times))[:, rank - 1]
 
-    found = []
+    found, sharp = [], SHARP * float(least.max(initial=0.0))
     for k in range(SAMPLES - 1 if rank else 0):
         three = np.array([max(k - 1, 0), k, k + 1])
         before, lowest, after = least[three].tolist()
@@ -108,20 +109,23 @@ def find_dependences(rows: Rows, path: Path, t0: float, t1: float) -> list[Depen
             continue
         at = float(times[k])
         if lowest > 0.0:
-            at, lowest = _least(smallest, times[three], least[three])
-        if lowest < SHARP * float(least.max()):
+            guess = _crossing(times, least, k)
+            if k == 0 and guess < at and lowest > sharp:  # it grows from the start on
+                continue
+            at, lowest = _least(smallest, times[three], guess)
+        if lowest < sharp:
             found.append(Dependence(at, partial(dependent_rows, rows, at, path, rank)))
     return found
 
 
-def _least(f: Function, times: np.ndarray, values: np.ndarray) -> tuple[float, float]:
-    """Where f is least between the outer ones of three times, and the value; its values at them are given.
+def _least(f: Function, times: np.ndarray, guess: float) -> tuple[float, float]:
+    """Where f is least between the outer ones of three times, and the value; about at `guess`.
 
-    Next to a zero f is the absolute value of a smooth function: its square is nearly a parabola, and over a narrow
-    range a quartic to many digits.
+    Next to a zero f is the absolute value of a smooth function: over a narrow range its square is a quartic to many
+    digits.
     """
-    at, (left, middle, right) = _vertex(times, values), times.tolist()
-    unit = NARROW * (right - middle)
+    left, middle, right = times.tolist()
+    at, unit = min(max(guess, left), right), NARROW * (right - middle)
     for _ in range(LOOKS):
         found = f(at + unit * AROUND)
         quartic = QUARTIC @ (found * found)
@@ -135,13 +139,26 @@ def _least(f: Function, times: np.ndarray, values: np.ndarray) -> tuple[float, f
     return at, min(float(found.min()), math.sqrt(max(float(np.polyval(quartic[::-1], step)), 0.0)))
 
 
-def _vertex(times: np.ndarray, values: np.ndarray) -> float:
-    """Where the parabola through the squares of three values, the second the least, has its vertex."""
-    (left, middle, right), (a, b, c) = times.tolist(), (values * values).tolist()
-    down, up = (middle - left) * (b - c), (middle - right) * (b - a)
-    bent = up - down
-    at = middle + 0.5 * ((middle - left) * down - (middle - right) * up) / bent if bent > 0.0 else middle
-    return min(max(at, left), right)
+def _crossing(times: np.ndarray, values: np.ndarray, k: int) -> float:
+    """Where a smooth function crosses zero next to times[k], the least of its absolute values; times are equidistant.
+
+    Behind a zero its values have the other sign, at times[k] that which makes them smoother. The polynomial that gives
+    time by value is evaluated at zero (Neville); where values do not fall all the way, it is of the next two only.
+    """
+    first = min(max(k - 2, 0), len(times) - len(FOURTH))
+    here, t, s = k - first, times[first : first + len(FOURTH)].tolist(), values[first : first + len(FOURTH)].copy()
+    s[here + 1 :] *= -1.0
+    rest, part = float(FOURTH @ s) - FOURTH[here] * float(s[here]), FOURTH[here] * float(s[here])
+    if abs(rest - part) < abs(rest + part):
+        s[here] *= -1.0
+    if not (s[1:] < s[:-1]).all():
+        pair = slice(here, here + 2) if s[here] > 0.0 else slice(max(here - 1, 0), max(here - 1, 0) + 2)
+        t, s = t[pair], s[pair]
+    level = s.tolist()
+    for width in range(1, len(t)):
+        for i in range(len(t) - width):
+            t[i] = (level[i] * t[i + 1] - level[i + width] * t[i]) / (level[i] - level[i + width])
+    return t[0]
 
 
 def _bottom(quartic: np.ndarray, at: float) -> float:
