@@ -21,6 +21,8 @@ from dalembert.solve.sparse_layout import SHIFT, matrices_at
 from dalembert.solve.sparse_system import SparseSaddle
 
 ITERATIONS = 5
+ROTATIONS, VANISHED = 12, 1e-17  # sweeps of Jacobi's method, at most; entries below this part of their diagonal are zero
+LARGEST = 4.0  # squared singular value of interest
 COLUMNS, FILTERS = 4, 8  # vectors that are filtered, and how often: a singular value of 1e-4 passes by 1e-8
 
 
@@ -51,6 +53,54 @@ def tridiagonalise(plan, mem, rows, basis, T):
     return 0
 
 
+@jit(i8(Floats, i8, i8, i8))
+def _rotate(T, n, p, q):
+    """Make entry (p, q) of a symmetric matrix (n, n) zero by a rotation (Golub and Van Loan, 8.5); whether it was not."""
+    above, low, high = T[p * n + q], T[p * n + p], T[q * n + q]
+    if abs(above) <= VANISHED * math.sqrt(abs(low * high)):
+        return 0
+    slope = 0.5 * (high - low) / above
+    tangent = (1.0 if slope >= 0.0 else -1.0) / (abs(slope) + math.sqrt(slope * slope + 1.0))
+    c = 1.0 / math.sqrt(tangent * tangent + 1.0)
+    s = tangent * c
+    for r in range(n):
+        one, other = T[r * n + p], T[r * n + q]
+        T[r * n + p], T[r * n + q] = c * one - s * other, s * one + c * other
+        T[p * n + r], T[q * n + r] = T[r * n + p], T[r * n + q]
+    T[p * n + p], T[q * n + q] = low - tangent * above, high + tangent * above
+    T[p * n + q] = T[q * n + p] = 0.0
+    return 1
+
+
+@jit(i8(Floats, Floats))
+def find_singular_values(T, values):
+    """Singular values (n,), largest first, of an upper triangle T (n, n) of `tridiagonalise`; all 0 if not finite.
+
+    T is overwritten: its eigenvalues are found by Jacobi's rotations.
+    """
+    n, total = values.size, 0.0
+    for i in range(n):
+        for j in range(i, n):
+            T[j * n + i] = T[i * n + j]
+            total += 0.0 * T[i * n + j]
+    for _ in range(ROTATIONS):
+        left = 0
+        for p in range(n):
+            for q in range(p + 1, n):
+                left += _rotate(T, n, p, q)
+        if not left:
+            break
+    for i in range(n):
+        square = 1.0 / max(T[i * n + i], 1e-300) - SHIFT
+        value = math.sqrt(min(max(square, 0.0), LARGEST)) if total == 0.0 else 0.0
+        at = i
+        while at > 0 and values[at - 1] < value:
+            values[at] = values[at - 1]
+            at -= 1
+        values[at] = value
+    return 0
+
+
 def new_basis(m: int) -> np.ndarray:
     """Room for the basis of `tridiagonalise`, (n + 1, m) with n = min(ITERATIONS, m), and its first vector."""
     basis = np.zeros((min(ITERATIONS, m) + 1, m))
@@ -62,7 +112,7 @@ def new_basis(m: int) -> np.ndarray:
 def singular_values(T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Singular values (..., n), largest first, and their vectors (..., n, n) in the basis, of upper triangles T."""
     values, vectors = np.linalg.eigh(T, UPLO="U")
-    return np.sqrt(np.clip(1.0 / np.maximum(values, 1e-300) - SHIFT, 0.0, 4.0)), vectors
+    return np.sqrt(np.clip(1.0 / np.maximum(values, 1e-300) - SHIFT, 0.0, LARGEST)), vectors
 
 
 def smallest_values(saddle: SparseSaddle) -> tuple[np.ndarray, np.ndarray]:

@@ -31,6 +31,7 @@ from dalembert.native.plan import (
 )
 from dalembert.run.evaluate import rates
 from dalembert.run.time_loop.columns import padded
+from dalembert.solve.rows import FUSED
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
@@ -88,10 +89,10 @@ class Arc(NamedTuple):
     coefficients: np.ndarray
 
     def at(self, t: np.ndarray) -> np.ndarray:
-        """The states (..., nz) at times (...) of the arc."""
-        return self.z + self.length * (
-            integrated((t - self.t) / self.length, len(self.coefficients)) @ self.coefficients
-        )
+        """The states (nt, nz) at times (nt,) of the arc."""
+        states = np.empty((len(t), len(self.z)))
+        follow_arc((t - self.t) / self.length, self.length, self.z, self.coefficients.reshape(-1), states.reshape(-1))
+        return states
 
     def until(self, t: float) -> Arc:
         """The part of the arc that ends at time t."""
@@ -163,14 +164,29 @@ def _compared(count: int) -> np.ndarray:
     return integrated(BETWEEN, count)
 
 
+@jit(i8(Floats, f8, Floats), fastmath=FUSED)
+def _add(to, factor, source):
+    """to += factor * source, over the entries of `source`."""
+    for i in range(source.size):
+        to[i] += factor * source[i]
+    return 0
+
+
+@jit(i8(Floats, Floats, Floats))
+def _subtract(one, other, to):
+    """The difference of two rows, over the entries of `to`."""
+    for i in range(to.size):
+        to[i] = one[i] - other[i]
+    return 0
+
+
 @jit(i8(Plan, Floats, f8, Floats, Floats))
 def _displace(plan, mem, t, stage, reached):
     """C (u - u_stage) at a stage into plan.shift: what the speeds u of `reached` add to the rates q' of the stage."""
     nq = plan.nq
     mem[plan.x] = t
     move(mem, plan.xq, stage, 0, nq)
-    for i in range(plan.nu):
-        mem[plan.xu + i] = reached[nq + i] - stage[nq + i]
+    _subtract(reached[nq:], stage[nq:], mem[plan.xu : plan.xu + plan.nu])
     call_kernel(plan.displacement, mem, plan.x, plan.shift)
     return 0
 
@@ -186,28 +202,25 @@ def sweep(plan, mem, t, length, nodes, integrals, Z, F, W, spare, tolerance):
     s, n, nq = nodes.size, spare.size // 2, plan.nq
     tolerated, enough = mem[plan.options], mem[plan.options + 1]
     mem[plan.options], mem[plan.options + 1] = max(tolerated, tolerance), max(enough, 0.1 * tolerance)
-    place, fresh = spare[:n], spare[n:]
+    place, fresh, shift = spare[:n], spare[n:], mem[plan.shift : plan.shift + nq]
     for k in range(s):
-        move(place, 0, W, k * n, n)
+        row = k * n
+        move(place, 0, W, row, n)
         for j in range(s):
             _displace(plan, mem, t + length * nodes[j], Z[j * n : (j + 1) * n], W[j * n : (j + 1) * n])
-            weight = length * integrals[k * s + j]
-            for i in range(nq):
-                place[i] += weight * mem[plan.shift + i]
+            _add(place, length * integrals[k * s + j], shift)
         at = t + length * nodes[k]
-        move(Z, k * n + nq, W, k * n + nq, n - nq)
+        move(Z, row + nq, W, row + nq, n - nq)
         call_correct(plan.correct, (plan, mem, at, place))
         rates(plan, mem, at, place, fresh)
+        _subtract(fresh, F[row:], F[row : row + n])  # what the rates of the stage change by
         for j in range(s):
-            weight = length * integrals[j * s + k]
-            for i in range(n):
-                W[j * n + i] += weight * (fresh[i] - F[k * n + i])
-        move(Z, k * n, place, 0, nq)
-        move(F, k * n, fresh, 0, n)
+            _add(W[j * n :], length * integrals[j * s + k], F[row : row + n])
+        move(Z, row, place, 0, nq)
+        move(F, row, fresh, 0, n)
     for j in range(s):
         _displace(plan, mem, t + length * nodes[j], Z[j * n : (j + 1) * n], W[j * n : (j + 1) * n])
-        for i in range(nq):
-            F[j * n + i] += mem[plan.shift + i]
+        _add(F[j * n :], 1.0, shift)
     mem[plan.options], mem[plan.options + 1] = tolerated, enough
     return 0
 
@@ -218,19 +231,31 @@ def nothing_to_prepare(_plan, _mem, _t, _h, _z, _stages, _znew, _zdot):
     return 0
 
 
+@jit(i8(f8, f8, Floats, Floats, i8, Floats))
+def _integrate(theta, h, z, coefficients, width, place):
+    """The state at t + theta h of an arc into `place` (n,); coefficients are rows of so many floats, flat."""
+    n, x = z.size, 2.0 * theta - 1.0
+    move(place, 0, z, 0, n)
+    _add(place, h * theta, coefficients[:n])
+    before, now = 1.0, x
+    for k in range(1, coefficients.size // width):
+        after = ((2 * k + 1) * x * now - k * before) / (k + 1)
+        weight = h * (after - before) / (2 * (2 * k + 1))
+        _add(place, weight, coefficients[k * width : k * width + n])
+        before, now = now, after
+    return 0
+
+
+@jit(i8(Floats, f8, Floats, Floats, Floats))
+def follow_arc(thetas, h, z, coefficients, states):
+    """The states (nt, n) at times t + theta h of an arc, flat."""
+    n = z.size
+    for row in range(thetas.size):
+        _integrate(thetas[row], h, z, coefficients, n, states[row * n : (row + 1) * n])
+    return 0
+
+
 @jit(interpolate_type)
 def interpolate_arc(theta, h, z, stages, _znew, place):
     """The state at t + theta h of an arc whose coefficients stand in the columns of `stages`."""
-    n = z.size
-    width = (n + LANES - 1) // LANES * LANES
-    x = 2.0 * theta - 1.0
-    for i in range(n):
-        place[i] = z[i] + h * theta * stages[i]
-    before, now = 1.0, x
-    for k in range(1, stages.size // width):
-        after = ((2 * k + 1) * x * now - k * before) / (k + 1)
-        weight = h * (after - before) / (2 * (2 * k + 1))
-        for i in range(n):
-            place[i] += weight * stages[k * width + i]
-        before, now = now, after
-    return 0
+    return _integrate(theta, h, z, stages, (z.size + LANES - 1) // LANES * LANES, place)

@@ -342,7 +342,7 @@ class Passages:
         if end > run.limit:
             end, arc = run.limit, arc.until(run.limit)
         run.z[:] = arc.z
-        run.znew[:], _ = engine.corrected(end, arc.at(np.array(end)))
+        run.znew[:], _ = engine.corrected(end, arc.at(np.array([end]))[0])
         run.zdot[:] = engine.rates(end, run.znew)
         columns = arc.columns  # native code reads them where they are
         kept = plan.prepare, plan.interpolate, clock.stages, clock.n_stages

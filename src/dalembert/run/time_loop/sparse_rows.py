@@ -13,7 +13,7 @@ from dalembert.run.evaluate import load_state
 from dalembert.solve.sparse import solve_sparse
 from dalembert.solve.sparse_layout import SHIFT, matrices_at
 from dalembert.solve.sparse_row_lengths import factor_sized, measure_lengths
-from dalembert.solve.sparse_spectrum import new_basis, singular_values, tridiagonalise
+from dalembert.solve.sparse_spectrum import find_singular_values, new_basis, singular_values, tridiagonalise
 
 KEPT, SETTLING, FILTERS = 1e-2, 8, 4  # rows with larger singular values stay independent; steps along them; see below
 VANISHING = 0.05
@@ -28,32 +28,27 @@ class SparseRows:
         pattern, self._kernel = engine.system.mechanics.saddle_pattern, engine.system.kernel("sparse_dynamics")
         self._diagonal = engine.system.nq + np.flatnonzero(pattern.mass_rows == pattern.mass_columns)
         self._basis = new_basis(pattern.nc)
-
-    def _spectra(self, times: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Singular values (nt, n), largest first, and their vectors (nt, n, n) in the basis, which is of the last."""
-        engine, n, basis = self._engine, len(self._basis) - 1, self._basis.reshape(-1)
-        T = np.zeros((len(times), n, n))
-        follow_spectrum(engine.plan, engine.mem, times, states[:, : engine.size].reshape(-1), basis, T.reshape(-1))
-        unknown = ~np.isfinite(T.sum(axis=(1, 2)))
-        T[unknown] = 0.0
-        values, vectors = singular_values(T)
-        values[unknown] = 0.0
-        return values, vectors
+        self._triangle = np.zeros((len(self._basis) - 1) ** 2)
 
     def values(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
         """Estimates of the smallest singular values, largest first, (nt, n) with n = min(ITERATIONS, nc)."""
-        return self._spectra(times, states)[0]
+        engine, n = self._engine, len(self._basis) - 1
+        values, zs = np.zeros((len(times), n)), states[:, : engine.size].reshape(-1)
+        follow_values(engine.plan, engine.mem, times, zs, self._basis.reshape(-1), self._triangle, values.reshape(-1))
+        return values
 
     def parts(self, t: float, z: np.ndarray, rank: int) -> np.ndarray:
         """The part (nc,) of each constraint in the combinations that vanish, beyond those that vanish everywhere."""
-        (values,), (vectors,) = self._spectra(np.array([t]), z[None, :])
+        engine, n = self._engine, len(self._basis) - 1
+        find_triangle(engine.plan, engine.mem, t, z[: engine.size].copy(), self._basis.reshape(-1), self._triangle)
+        values, vectors = singular_values(np.nan_to_num(self._triangle.reshape(n, n)))
         vanishing = [k for k in range(rank) if values[k] < VANISHING * values[0]] or [rank - 1]
         found: np.ndarray = np.abs(self._basis[:-1].T @ vectors[:, vanishing]).max(axis=1)
         found[self._lengths() < VANISHING] = 1.0  # of several that vanish by themselves, vectors show some mixture
         return found
 
     def _lengths(self) -> np.ndarray:
-        """The lengths of rows relative to their sizes, at most 1, at the last state of `_spectra`, (nc,)."""
+        """The lengths of rows relative to their sizes, at most 1, at the state of the last triangle, (nc,)."""
         lengths = np.zeros(self._engine.system.nc)
         measure_lengths(self._engine.plan, self._engine.mem, lengths)
         return lengths
@@ -70,15 +65,22 @@ class SparseRows:
         return float(np.linalg.norm(np.sqrt(masses) * z[engine.system.nq : engine.size]))
 
 
-@jit(i8(Plan, Floats, Floats, Floats, Floats, Floats))
-def follow_spectrum(plan, mem, ts, zs, basis, T):
-    """The triangles T (nt, n, n) of `tridiagonalise` at states zs (nt, nq + nu); all flat."""
+@jit(i8(Plan, Floats, f8, Floats, Floats, Floats))
+def find_triangle(plan, mem, t, z, basis, T):
+    """The triangle T (n, n) of `tridiagonalise` at a state z (nq + nu,); basis and T are flat."""
+    load_state(plan, mem, t, z)
+    call_kernel(plan.dynamics, mem, plan.x, plan.out)
+    factor_sized(plan, mem, plan.nc, SHIFT)
+    return tridiagonalise(plan, mem, plan.nc, basis, T)
+
+
+@jit(i8(Plan, Floats, Floats, Floats, Floats, Floats, Floats))
+def follow_values(plan, mem, ts, zs, basis, T, values):
+    """The singular values (nt, n), largest first, at states zs (nt, nq + nu); T (n, n) is overwritten; all flat."""
     size, n = plan.nq + plan.nu, basis.size // plan.nc - 1
     for row in range(ts.size):
-        load_state(plan, mem, ts[row], zs[row * size : (row + 1) * size])
-        call_kernel(plan.dynamics, mem, plan.x, plan.out)
-        factor_sized(plan, mem, plan.nc, SHIFT)
-        tridiagonalise(plan, mem, plan.nc, basis, T[row * n * n : (row + 1) * n * n])
+        find_triangle(plan, mem, ts[row], zs[row * size : (row + 1) * size], basis, T)
+        find_singular_values(T, values[row * n : (row + 1) * n])
     return 0
 
 
