@@ -89,9 +89,9 @@ class Arc(NamedTuple):
     coefficients: np.ndarray
 
     def at(self, t: np.ndarray) -> np.ndarray:
-        """The states (nt, nz) at times (nt,) of the arc."""
-        states = np.empty((len(t), len(self.z)))
-        follow_arc((t - self.t) / self.length, self.length, self.z, self.coefficients.reshape(-1), states.reshape(-1))
+        """The states (..., nz) at times (...) of the arc."""
+        thetas, states = (np.reshape(t, -1) - self.t) / self.length, np.empty((*t.shape, len(self.z)))
+        follow_arc(thetas, self.length, self.z, self.coefficients.reshape(-1), states.reshape(-1))
         return states
 
     def until(self, t: float) -> Arc:

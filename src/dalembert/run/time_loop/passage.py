@@ -22,7 +22,7 @@ from dalembert.run.engine import Engine
 from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
 from dalembert.run.run_facts import Passage
 from dalembert.run.status import DEPENDENT, MORE, OK
-from dalembert.run.time_loop.advance import conclude
+from dalembert.run.time_loop.advance import conclude, proceed
 from dalembert.run.time_loop.collocation import Arc, collocate, interpolate_arc, nothing_to_prepare
 from dalembert.run.time_loop.dependence import (
     INDEPENDENT,
@@ -151,15 +151,13 @@ class Passages:
         if not obstacle and abs(self.refused.t - ahead.t) < self.refused.reach:
             obstacle = self.refused.obstacle
         if not obstacle and ahead.t > run.t + self._short * run.clock.taken:
-            return self._approach()
+            return self._approach(ahead, reach)
         if not obstacle and are_apart(self.rows, ahead.t, path, reach, ROUGHLY):
             obstacle = AVOIDED
         if not obstacle:
             arc, error, found = self._attempt(ahead, reach)
             if arc is not None:
-                self.tries = 0
-                self._note(found, "", error)
-                return self._move_along(arc)
+                return self._pass(arc, error, found)
             self.tries += 1
             if run.clock.adaptive and self.tries < TRIES and not np.isnan(error):
                 run.clock.h = 0.5 * (ahead.t - run.t)
@@ -179,9 +177,7 @@ class Passages:
         while not obstacle and self.tries < TRIES:
             arc, error = self._arc(t, z, length)
             if error <= self.allowed:
-                self.tries = 0
-                self._note(here, "", error)
-                return self._move_along(arc)
+                return self._pass(arc, error, here)
             length *= 0.5
             self.tries += 1
         self.tries = 0
@@ -219,11 +215,31 @@ class Passages:
         if (before > INDEPENDENT).all() and now[-1] ** 2 < PROXIMAL:
             self._note(self._dependence(run.t, run.z, len(before)), APPROACHED)
 
-    def _approach(self) -> int:
-        """Let the step at hand be concluded, and the next one be looked at whatever its conditioning."""
-        status = self._go_on()
-        self._floor, self.run.conditioning.floor = self.run.conditioning.floor, np.inf
+    def _approach(self, ahead: Dependence, reach: float) -> int:
+        """Let the step at hand be concluded, and pass the position from its end.
+
+        Where that does not succeed, the next step is looked at whatever its conditioning.
+        """
+        run, clock, accepted = self.run, self.run.clock, self.run.clock.accepted
+        self._go_on()
+        status = int(proceed(self.engine.plan, self.engine.mem, clock, 1))
+        run.collect()
+        if status != MORE:
+            return status
+        near = run.t < ahead.t < min(run.limit, run.t + self._short * clock.taken)
+        if near and clock.accepted > accepted and not self._obstacle(ahead):
+            arc, error, found = self._attempt(ahead, reach)
+            if arc is not None:
+                clock.h = min(clock.h, 0.5 * arc.length)  # what was planned would have led over the position
+                return self._pass(arc, error, found)
+        self._floor, run.conditioning.floor = run.conditioning.floor, np.inf
         return status
+
+    def _pass(self, arc: Arc, error: float, found: Dependence) -> int:
+        """Go over a position by an arc."""
+        self.tries = 0
+        self._note(found, "", error)
+        return self._move_along(arc)
 
     def _has_motion(self, t: float) -> bool:
         """Whether rows of velocities or accelerations are independent at the end of the step at hand."""
@@ -342,7 +358,7 @@ class Passages:
         if end > run.limit:
             end, arc = run.limit, arc.until(run.limit)
         run.z[:] = arc.z
-        run.znew[:], _ = engine.corrected(end, arc.at(np.array([end]))[0])
+        run.znew[:], _ = engine.corrected(end, arc.at(np.array(end)))
         run.zdot[:] = engine.rates(end, run.znew)
         columns = arc.columns  # native code reads them where they are
         kept = plan.prepare, plan.interpolate, clock.stages, clock.n_stages
