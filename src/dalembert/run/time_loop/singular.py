@@ -22,14 +22,20 @@ from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8
 from dalembert.native.types import Record, floats, ints
 from dalembert.run.evaluate import rates
 from dalembert.solve.solver import call_factor, call_judge
+from dalembert.solve.sparse_layout import SHIFT
 
 STEEP = 0.4  # a quality that falls to this part within one step may have landed next to a zero
 KEPT, FORGET = 0.7, 0.9  # of the longest step: next to a singular position round-off makes steps shorter
 DIP = 0.02
 DEPTH = 0.1  # within its reach, the square of the distance to a zero varies by more than this factor
 LOOKS = np.linspace(0.0, 1.0, 8)  # of the length looked at
+# Over nonzeros the quality is the square of the distance itself: around a zero it is below DEPTH of its largest value for
+# at least 0.3 of the length, and looks a quarter of it apart do.
+FEW_LOOKS = np.linspace(0.0, 1.0, 5)
 BACK = 1e-5  # of a step: how far back the quality is evaluated where no step was made yet
-FLOOR = 1e-6
+# A step is suspect in any case below FLOOR; over nonzeros below LOWER times the quality at the start, if that is less and
+# is not lost beside the shift: long chains are this weak everywhere, in proportion to the inverse square of their length.
+FLOOR, LOWER, LOST = 1e-6, 1e-2, 10.0 * SHIFT
 # Steps of order p are as long as the p-th root of the tolerance; those over singular positions have order 16.
 COLLOCATION, NEAREST, FURTHEST = 16, 1.5, 20.0
 
@@ -82,9 +88,9 @@ def _quality_at(plan, mem, s, t, h, z, zdot, znew, zdotnew):
 @jit(i8(Plan, Floats, f8, f8, f8, f8, Floats, Floats, Floats, Floats))
 def _dips(plan, mem, first, last, t, h, z, zdot, znew, zdotnew):
     """Whether the saddle matrix is much worse somewhere between t + first and t + last than elsewhere."""
-    least, most = math.inf, 0.0
-    for k in range(LOOKS.size):
-        s = (first + LOOKS[k] * (last - first)) / h
+    least, most, looks = math.inf, 0.0, FEW_LOOKS if plan.pattern else LOOKS
+    for k in range(looks.size):
+        s = (first + looks[k] * (last - first)) / h
         quality = _quality_at(plan, mem, s, t, h, z, zdot, znew, zdotnew)
         least, most = min(least, quality), max(most, quality)
     return not least > DEPTH * most
@@ -149,6 +155,8 @@ def gauge(plan, mem, where, t, h, z, zdot, spare, unused):
     call_judge(plan.judge, (plan, mem, plan.nc))
     plan.nfev -= 2
     c.now = mem[plan.quality]
+    if plan.pattern and LOWER * c.now > LOST:
+        c.floor = min(c.floor, LOWER * c.now)
     if not c.now > c.worst:
         c.worst, c.worst_t = c.now, t
     return 0
