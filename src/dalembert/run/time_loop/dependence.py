@@ -110,7 +110,7 @@ def find_dependences(rows: Rows, path: Path, t0: float, t1: float) -> list[Depen
         at = float(times[k])
         if lowest > 0.0:
             guess = _crossing(times, least, k)
-            if k == 0 and guess < at and lowest > sharp:  # it grows from the start on
+            if guess == -math.inf and lowest > sharp:  # it grows from the start on
                 continue
             at, lowest = _least(smallest, times[three], guess)
         if lowest < sharp:
@@ -144,6 +144,7 @@ def _crossing(times: np.ndarray, values: np.ndarray, k: int) -> float:
 
     Behind a zero its values have the other sign, at times[k] that which makes them smoother. The polynomial that gives
     time by value is evaluated at zero (Neville); where values do not fall all the way, it is of the next two only.
+    If all have the same sign the zero is before the first one, and minus infinity is returned.
     """
     first = min(max(k - 2, 0), len(times) - len(FOURTH))
     here, t, s = k - first, times[first : first + len(FOURTH)].tolist(), values[first : first + len(FOURTH)].copy()
@@ -151,9 +152,11 @@ def _crossing(times: np.ndarray, values: np.ndarray, k: int) -> float:
     rest, part = float(FOURTH @ s) - FOURTH[here] * float(s[here]), FOURTH[here] * float(s[here])
     if abs(rest - part) < abs(rest + part):
         s[here] *= -1.0
+    if s[0] < 0.0:
+        return -math.inf
     if not (s[1:] < s[:-1]).all():
-        pair = slice(here, here + 2) if s[here] > 0.0 else slice(max(here - 1, 0), max(here - 1, 0) + 2)
-        t, s = t[pair], s[pair]
+        before = here if s[here] > 0.0 else here - 1
+        t, s = t[before : before + 2], s[before : before + 2]
     level = s.tolist()
     for width in range(1, len(t)):
         for i in range(len(t) - width):

@@ -1,0 +1,32 @@
+"""Singular values of small triangles in native code, beside LAPACK's."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dalembert.solve.sparse_spectrum import find_singular_values, singular_values
+
+
+def triangle(seed, n):
+    """The upper triangle of a positive definite matrix whose eigenvalues are spread over four decades."""
+    rng = np.random.default_rng(seed)
+    Q, _ = np.linalg.qr(rng.standard_normal((n, n)))
+    return np.triu((Q * 10.0 ** rng.uniform(0.0, 4.0, n)) @ Q.T)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 5))
+def test_rotations_find_the_values_of_lapack(seed, n):
+    T, values = triangle(seed, n), np.zeros(n)
+    wanted, _ = singular_values(T)
+    find_singular_values(T.reshape(-1), values)
+    np.testing.assert_allclose(values, wanted, rtol=1e-10)  # round-off of the largest, 1e-16 * 1e4, beside the least, 1
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_finite_has_no_independent_direction(bad):
+    T, values = triangle(1, 4), np.ones(4)
+    T[1, 2] = bad
+    find_singular_values(T.reshape(-1), values)
+    np.testing.assert_array_equal(values, 0.0)
