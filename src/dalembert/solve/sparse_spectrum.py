@@ -21,7 +21,7 @@ from dalembert.solve.sparse_layout import SHIFT, matrices_at
 from dalembert.solve.sparse_system import SparseSaddle
 
 ITERATIONS = 5
-ROTATIONS, VANISHED = 12, 1e-17  # sweeps of Jacobi's method, at most; entries below this part of their diagonal are zero
+ROTATIONS, VANISHED = 12, 1e-17  # sweeps of Jacobi's method, at most; what is zero, relative to the diagonal
 LARGEST = 4.0  # squared singular value of interest
 COLUMNS, FILTERS = 4, 8  # vectors that are filtered, and how often: a singular value of 1e-4 passes by 1e-8
 
@@ -55,7 +55,7 @@ def tridiagonalise(plan, mem, rows, basis, T):
 
 @jit(i8(Floats, i8, i8, i8))
 def _rotate(T, n, p, q):
-    """Make entry (p, q) of a symmetric matrix (n, n) zero by a rotation (Golub and Van Loan, 8.5); whether it was not."""
+    """Make entry (p, q) of a symmetric matrix zero by a rotation (Golub and Van Loan, 8.5); whether it was not."""
     above, low, high = T[p * n + q], T[p * n + p], T[q * n + q]
     if abs(above) <= VANISHED * math.sqrt(abs(low * high)):
         return 0

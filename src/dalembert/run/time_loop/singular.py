@@ -29,12 +29,12 @@ KEPT, FORGET = 0.7, 0.9  # of the longest step: next to a singular position roun
 DIP = 0.02
 DEPTH = 0.1  # within its reach, the square of the distance to a zero varies by more than this factor
 LOOKS = np.linspace(0.0, 1.0, 8)  # of the length looked at
-# Over nonzeros the quality is the square of the distance itself: around a zero it is below DEPTH of its largest value for
-# at least 0.3 of the length, and looks a quarter of it apart do.
+# Over nonzeros the quality is the square of the distance itself: around a zero it is below DEPTH of its largest value
+# for at least 0.3 of the length, and looks a quarter of it apart do.
 FEW_LOOKS = np.linspace(0.0, 1.0, 5)
 BACK = 1e-5  # of a step: how far back the quality is evaluated where no step was made yet
-# A step is suspect in any case below FLOOR; over nonzeros below LOWER times the quality at the start, if that is less and
-# is not lost beside the shift: long chains are this weak everywhere, in proportion to the inverse square of their length.
+# A step is suspect in any case below FLOOR; over nonzeros below LOWER times the quality at the start, if that is less
+# and not lost beside the shift: long chains are that weak everywhere, by the inverse square of their length.
 FLOOR, LOWER, LOST = 1e-6, 1e-2, 10.0 * SHIFT
 # Steps of order p are as long as the p-th root of the tolerance; those over singular positions have order 16.
 COLLOCATION, NEAREST, FURTHEST = 16, 1.5, 20.0

@@ -41,7 +41,8 @@ class SparseRows:
         """The part (nc,) of each constraint in the combinations that vanish, beyond those that vanish everywhere."""
         engine, n = self._engine, len(self._basis) - 1
         find_triangle(engine.plan, engine.mem, t, z[: engine.size].copy(), self._basis.reshape(-1), self._triangle)
-        values, vectors = singular_values(np.nan_to_num(self._triangle.reshape(n, n)))
+        T = np.triu(self._triangle.reshape(n, n))
+        values, vectors = singular_values(T if np.isfinite(T).all() else np.zeros_like(T))
         vanishing = [k for k in range(rank) if values[k] < VANISHING * values[0]] or [rank - 1]
         found: np.ndarray = np.abs(self._basis[:-1].T @ vectors[:, vanishing]).max(axis=1)
         found[self._lengths() < VANISHING] = 1.0  # of several that vanish by themselves, vectors show some mixture
