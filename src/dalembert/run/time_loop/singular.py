@@ -29,9 +29,6 @@ KEPT, FORGET = 0.7, 0.9  # of the longest step: next to a singular position roun
 DIP = 0.02
 DEPTH = 0.1  # within its reach, the square of the distance to a zero varies by more than this factor
 LOOKS = np.linspace(0.0, 1.0, 8)  # of the length looked at
-# Over nonzeros the quality is the square of the distance itself: around a zero it is below DEPTH of its largest value
-# for at least 0.3 of the length, and looks a quarter of it apart do.
-FEW_LOOKS = np.linspace(0.0, 1.0, 5)
 BACK = 1e-5  # of a step: how far back the quality is evaluated where no step was made yet
 # A step is suspect in any case below FLOOR; over nonzeros below LOWER times the quality at the start, if that is less
 # and not lost beside the shift: long chains are that weak everywhere, by the inverse square of their length.
@@ -88,9 +85,9 @@ def _quality_at(plan, mem, s, t, h, z, zdot, znew, zdotnew):
 @jit(i8(Plan, Floats, f8, f8, f8, f8, Floats, Floats, Floats, Floats))
 def _dips(plan, mem, first, last, t, h, z, zdot, znew, zdotnew):
     """Whether the saddle matrix is much worse somewhere between t + first and t + last than elsewhere."""
-    least, most, looks = math.inf, 0.0, FEW_LOOKS if plan.pattern else LOOKS
-    for k in range(looks.size):
-        s = (first + looks[k] * (last - first)) / h
+    least, most = math.inf, 0.0
+    for k in range(LOOKS.size):
+        s = (first + LOOKS[k] * (last - first)) / h
         quality = _quality_at(plan, mem, s, t, h, z, zdot, znew, zdotnew)
         least, most = min(least, quality), max(most, quality)
     return not least > DEPTH * most
