@@ -92,7 +92,7 @@ def dips(rows: Rows, path: Path, t0: float, t1: float) -> bool:
 
 
 def find_dependences(rows: Rows, path: Path, t0: float, t1: float) -> list[Dependence]:
-    """The times in t0 .. t1 at which the rank drops along a path, in order; one at the end itself is left out."""
+    """The times in t0 .. t1 at which the rank drops along a path, in order; the end itself is left out."""
     times = np.linspace(t0, t1, SAMPLES)
     values = rows.values(times, path(times))
     rank = int((values > INDEPENDENT).sum(axis=1).max())
@@ -102,31 +102,30 @@ def find_dependences(rows: Rows, path: Path, t0: float, t1: float) -> list[Depen
         return rows.values(times, path(times))[:, rank - 1]
 
     found, sharp = [], SHARP * float(least.max(initial=0.0))
-    for k in range(SAMPLES if rank else 0):
-        at, lowest = float(times[k]), float(least[k])
-        if (k > 0 and lowest > least[k - 1]) or (k < SAMPLES - 1 and lowest >= least[k + 1]):
+    for k in range(SAMPLES - 1 if rank else 0):
+        three = np.array([max(k - 1, 0), k, k + 1])
+        before, lowest, after = least[three].tolist()
+        if lowest > before or lowest >= after:
             continue
-        if k < SAMPLES - 1 and lowest == 0.0:
-            found.append(Dependence(at, partial(dependent_rows, rows, at, path, rank)))
-            continue
-        guess = _crossing(times, least, k)
-        if guess == math.inf or (guess == -math.inf and lowest > sharp):  # it falls to the end, or grows from the start
-            continue
-        around = float(times[max(k - 1, 0)]), float(times[min(k + 1, SAMPLES - 1)])
-        at, lowest = _least(smallest, around, guess, float(times[1] - times[0]))
+        at = float(times[k])
+        if lowest > 0.0:
+            guess = _crossing(times, least, k)
+            if guess == -math.inf and lowest > sharp:  # it grows from the start on
+                continue
+            at, lowest = _least(smallest, times[three], guess)
         if lowest < sharp:
             found.append(Dependence(at, partial(dependent_rows, rows, at, path, rank)))
     return found
 
 
-def _least(f: Function, around: tuple[float, float], guess: float, apart: float) -> tuple[float, float]:
-    """Where f is least between two times, and the value; about at `guess`, between samples that are so far apart.
+def _least(f: Function, times: np.ndarray, guess: float) -> tuple[float, float]:
+    """Where f is least between the outer ones of three times, and the value; about at `guess`.
 
     Next to a zero f is the absolute value of a smooth function: over a narrow range its square is a quartic to many
     digits.
     """
-    left, right = around
-    at, unit = min(max(guess, left), right), NARROW * apart
+    left, middle, right = times.tolist()
+    at, unit = min(max(guess, left), right), NARROW * (right - middle)
     for _ in range(LOOKS):
         found = f(at + unit * AROUND)
         quartic = QUARTIC @ (found * found)
@@ -145,7 +144,7 @@ def _crossing(times: np.ndarray, values: np.ndarray, k: int) -> float:
 
     Behind a zero its values have the other sign, at times[k] that which makes them smoother. The polynomial that gives
     time by value is evaluated at zero (Neville); where values do not fall all the way, it is of the next two only.
-    Infinite if all have the same sign: negative where the zero is before the first one, positive behind the last one.
+    If all have the same sign the zero is before the first one, and minus infinity is returned.
     """
     first = min(max(k - 2, 0), len(times) - len(FOURTH))
     here, t, s = k - first, times[first : first + len(FOURTH)].tolist(), values[first : first + len(FOURTH)].copy()
@@ -153,8 +152,8 @@ def _crossing(times: np.ndarray, values: np.ndarray, k: int) -> float:
     rest, part = float(FOURTH @ s) - FOURTH[here] * float(s[here]), FOURTH[here] * float(s[here])
     if abs(rest - part) < abs(rest + part):
         s[here] *= -1.0
-    if s[0] < 0.0 or s[-1] > 0.0:
-        return -math.inf if s[0] < 0.0 else math.inf
+    if s[0] < 0.0:
+        return -math.inf
     if not (s[1:] < s[:-1]).all():
         before = here if s[here] > 0.0 else here - 1
         t, s = t[before : before + 2], s[before : before + 2]

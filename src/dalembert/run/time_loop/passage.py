@@ -138,8 +138,6 @@ class Passages:
         ahead = next((d for d in fresh if d.t > t + BACKWARDS * h), None)
         if ahead is not None and ahead.t <= t + reach:
             return self._meet(ahead, path, reach)
-        if ahead is not None and ahead.t < t + (1.0 + self._short) * h and not self._is_refused(ahead):
-            return self._approach(ahead, reach)
         return self._go_on() if ahead or self._has_motion(t + h) else DEPENDENT
 
     def _meet(self, ahead: Dependence, path: Path, reach: float) -> int:
@@ -150,7 +148,7 @@ class Passages:
                 return self._go_on()
             self._note(ahead, obstacle)
             return DEPENDENT
-        if not obstacle and self._is_refused(ahead):
+        if not obstacle and abs(self.refused.t - ahead.t) < self.refused.reach:
             obstacle = self.refused.obstacle
         if not obstacle and ahead.t > run.t + self._short * run.clock.taken:
             return self._approach(ahead, reach)
@@ -165,7 +163,7 @@ class Passages:
                 run.clock.h = 0.5 * (ahead.t - run.t)
                 return MORE
             obstacle = AVOIDED if np.isnan(error) else f"no step over it could be made accurate (error {error:.1e})"
-        if not self._is_refused(ahead):
+        if not abs(self.refused.t - ahead.t) < self.refused.reach:
             self.looks = 0
         self.tries, self.refused = 0, Refused(ahead.t, SAME * reach, obstacle, ahead)
         for crossed in find_dependences(self.rows, path, run.t, run.t + run.clock.taken):
@@ -185,10 +183,6 @@ class Passages:
         self.tries = 0
         self._note(here, obstacle or STARTED)
         return self._go_on()
-
-    def _is_refused(self, found: Dependence) -> bool:
-        """Whether a position is the one that was last not passed."""
-        return abs(self.refused.t - found.t) < self.refused.reach
 
     def _knows(self, found: Dependence, reach: float) -> bool:
         """Whether a position was dealt with before."""
