@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dalembert.cli_inputs import StartedModel
+from dalembert.dataclass import dataclass
 from dalembert.errors import DalembertError, FileError, OptionError
 from dalembert.motion.certificate import Certificate
 from dalembert.motion.recorded import columns_of, output_names
