@@ -356,6 +356,7 @@ def _run_one(one: StartedModel, t_end: float | None, files: Files, *, verify: bo
 def _tell(one: StartedModel, motion: Any, files: Files, *, quiet: bool) -> list[Path]:
     """Print the certificate of a motion, whole or in part, and write its files."""
     problem = one.request.problem
+    files.begin(motion, one)
     if not quiet:
         title = typer.style(printable(problem.title), bold=True)
         typer.echo(f"{title} - {printable(problem.source)}")

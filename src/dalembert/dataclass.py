@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 __all__ = ["dataclass"]
@@ -131,16 +132,25 @@ def _compile_initialiser(cls: Any) -> Any:
 
 def _comparison(names: tuple[str, ...]) -> tuple[Callable[..., bool], Callable[..., int]]:
     """`__eq__` and `__hash__` of instances with the same values under these names."""
+    values = attrgetter(*names) if len(names) > 1 else _at_most_one(*names)
 
     def equal(self: Any, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return [getattr(self, name) for name in names] == [getattr(other, name) for name in names]
+        return values(self) == values(other)
 
     def hashed(self: Any) -> int:
-        return hash(tuple([getattr(self, name) for name in names]))
+        return hash(values(self))
 
     return equal, hashed
+
+
+def _at_most_one(name: str = "") -> Callable[[Any], tuple[Any, ...]]:
+    """A function to the tuple of what is under this name, if any, as `attrgetter` gives it for two and more."""
+    if not name:
+        return lambda _instance: ()
+    value = attrgetter(name)
+    return lambda instance: (value(instance),)
 
 
 def _repr(self: Any) -> str:

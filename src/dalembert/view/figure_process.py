@@ -47,8 +47,8 @@ class FigureProcess:
         return True
 
     def has_drawn(self) -> bool:
-        """Whether the figure asked for last is drawn; waits until that is known."""
-        answers = self._process.stdout if self._process else None
+        """Whether the figure asked for last is drawn; waits until that is known. False if none was asked for."""
+        answers = self._process.stdout if self._process and self._asked else None
         self._asked = False
         return answers is not None and answers.readline() == DRAWN
 
