@@ -13,7 +13,7 @@ from dalembert.view.figure_process import figure_process_ahead
 def main() -> None:
     """Run the command line; a process that draws starts before anything else if a figure will be asked for."""
     arguments = sys.argv[1:]
-    leave = _leaving_at_once() if arguments[:1] == ["run"] else lambda _status: None
+    leave = _leaving_at_once() if arguments[:1] in (["run"], ["warmup"]) else lambda _status: None
     with figure_process_ahead(likely=_asks_for_figures(arguments)):
         from dalembert.cli import app
 
@@ -31,7 +31,7 @@ def _asks_for_figures(arguments: Sequence[str]) -> bool:
 def _leaving_at_once() -> Callable[[int], None]:
     """A function that notes the exit status; the process ends with it after all that is to be done at its exit.
 
-    To take the modules of SymPy apart first takes a tenth of a second. What is registered first is called last.
+    To take SymPy apart first takes a tenth of a second, and the compiler two. What is registered first is called last.
     """
     known: list[int] = []
 
