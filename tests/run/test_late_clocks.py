@@ -1,4 +1,4 @@
-"""Motions that begin late, as by a clock that counts from 1970: what double precision makes of times must not add up."""
+"""Motions that begin late, as by a clock that counts from 1970: rounding of times must not add up."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_gaps_at_the_kinks_of_a_table_do_not_add_up(begin, span, count):
     (x,) = model.coordinates("x")
     drive = model.table("drive", times, values, kind="linear")
     model.particle("P", mass=1, position=[x, 0])
-    model.generalized_force({x: drive(dynamicsymbols._t) - x})  # noqa: SLF001
+    model.generalized_force({x: drive(dynamicsymbols._t) - x})
     system = model.compile()
     motion = system.simulate(system.initial({x: 0.0, "x_dot": 1.0}), (begin, begin + span))
     assert motion.certificate.ok
