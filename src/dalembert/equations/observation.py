@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -38,6 +39,22 @@ class Observation:
     def at(self, t: float, q: np.ndarray, u: np.ndarray, p: np.ndarray, udot: np.ndarray, la: np.ndarray) -> np.ndarray:
         """Values at one state, (n,)."""
         return self.function(np.concatenate([[t], q, u, p, np.zeros_like(q), udot, [0.0], la])).full().ravel()
+
+    def rates(
+        self, t: float, q: np.ndarray, u: np.ndarray, p: np.ndarray, qdot: np.ndarray, udot: np.ndarray
+    ) -> np.ndarray:
+        """d/dt of the values in one state, (n,), of expressions that do not read rates."""
+        rest = np.zeros(self.function.size1_in(0) - 1 - len(q) - len(u))
+        w, ahead = (np.concatenate([[a], b, c, rest]) for a, b, c in ((t, q, u), (1.0, qdot, udot)))
+        w[1 + len(q) + len(u) :][: len(p)] = p
+        return self._slope(w, ahead).full().ravel()
+
+    @cached_property
+    def _slope(self) -> ca.Function:
+        """The derivative of the function along a direction."""
+        w = ca.SX.sym("w", self.function.size1_in(0))
+        ahead = ca.SX.sym("ahead", *w.shape)
+        return ca.Function("slope", [w, ahead], [ca.densify(ca.jtimes(self.function(w), w, ahead))])
 
     def along(self, w: np.ndarray) -> np.ndarray:
         """Values at many states, (nt, n), of their columns w (nt, size of w)."""

@@ -21,6 +21,7 @@ from dalembert.run.scales import Scales
 from dalembert.run.segment import NO_PAST, Past, Progress, carried_columns, run_segment, states_of
 from dalembert.run.state_changes import changed
 from dalembert.run.status import Status
+from dalembert.run.turning_back import forbidden_sides
 
 # When changes accumulate: an event whose last waits were each shorter than the one before, and the last of them this
 # small beside the longest; or so many changes in so small a part of the interval.
@@ -72,6 +73,7 @@ class _Course:
     status: Status = Status.OK  # of the last segment
     doubts: dict[str, Doubt] = field(default_factory=dict)
     past: Past = NO_PAST  # what events remember of the state to go on from
+    forbidden: dict[str, float] = field(default_factory=dict)  # signs that expressions turned back may not have next
     scales: dict[System, Scales | None] = field(default_factory=dict)  # found where a system first moves
     pace: dict[str, list[float]] = field(default_factory=dict)  # times of changes, by event; all of them under ""
 
@@ -94,6 +96,8 @@ class _Course:
             self.recipe, engine, state, (state.t, end), times, self.progress, self._zeros(), self.past,
             self.derivatives,
         )  # fmt: skip
+        if self._went_through(segment.first_signs, state.t):
+            return None
         self.segments.append(segment.motion)
         self.derivatives = segment.motion.derivatives
         self.status = segment.status
@@ -137,7 +141,23 @@ class _Course:
             self.end(f"ended by event `{terminal[0]}` at t = {at:.9g}", success=True)
             return None
         self.past = Past(tuple(o.name for o in ending))
-        return self._change(ending)
+        after = self._change(ending)
+        if after is not None:
+            self.forbidden = forbidden_sides(self._changing(ending), ending[0].state, after)
+        return after
+
+    def _changing(self, ending: Sequence[Occurrence]) -> list[Event]:
+        """Those of the events that change something."""
+        occurred = [self.events[o.name] for o in ending]
+        return [event for event in occurred if isinstance(event, Event) and event.then is not None]
+
+    def _went_through(self, first_signs: Mapping[str, float], t: float) -> bool:
+        """Whether an expression that was turned back at time t went on through zero unseen; the motion ends there."""
+        missed = [name for name, side in self.forbidden.items() if first_signs.get(name) == side]
+        self.forbidden = {name: side for name, side in self.forbidden.items() if first_signs.get(name) == 0.0}
+        if missed:
+            self.end(f"`{missed[0]}`: {Status.ZENO.message} (t = {t:.9g})")
+        return bool(missed)
 
     def _change(self, ending: list[Occurrence]) -> State | None:
         """Let all that occurs at the end of a segment happen, in order; the state after it, or None."""

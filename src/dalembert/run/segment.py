@@ -39,11 +39,12 @@ NO_PAST = Past()
 
 
 class Segment(NamedTuple):
-    """A motion, how it ended, and the signs of the event functions there, by name."""
+    """A motion, how it ended, and the signs of the event functions there and the first that they had, by name."""
 
     motion: Motion
     status: Status
     signs: Mapping[str, float]
+    first_signs: Mapping[str, float]
 
 
 def run_segment(
@@ -67,7 +68,7 @@ def run_segment(
     watched = [event for event in events if event.concerns(system)]
     with _watch(system, watched, past).over(engine) if watched else nullcontext():
         samples = recipe.integrator.run(engine, start, span, t_eval, progress)
-    signs, doubts = _left(engine, watched)
+    signs, first_signs, doubts = _left(engine, watched)
     nq, size, status = system.nq, engine.size, samples.status
     motion = Motion(
         system=system,
@@ -88,7 +89,7 @@ def run_segment(
         ),
         derivatives=_derivatives(recipe, engine, samples, (span[0], state), derivatives),
     )
-    return Segment(motion, status, signs)
+    return Segment(motion, status, signs, first_signs)
 
 
 def padded_start(engine: Engine, z0: np.ndarray, derivatives: Derivatives) -> np.ndarray:
@@ -135,15 +136,16 @@ def _watch(system: System, events: Sequence[Event], past: Past) -> Watch:
     )
 
 
-def _left(engine: Engine, events: Sequence[Event]) -> tuple[dict[str, float], dict[str, Doubt]]:
-    """The signs of the event functions where a run ended, and the steps that do not resolve them, by name."""
+def _left(engine: Engine, events: Sequence[Event]) -> tuple[dict[str, float], dict[str, float], dict[str, Doubt]]:
+    """By name, the signs of the event functions at the end of a run, the first ones, and the steps in doubt."""
     if not events:
-        return {}, {}
-    from dalembert.run.time_loop.event_watch import doubts, signs
+        return {}, {}, {}
+    from dalembert.run.time_loop.event_watch import doubts, first_signs, signs
 
     names = [event.name for event in events]
     doubted = {name: Doubt(*doubt) for name, doubt in zip(names, doubts(engine), strict=True) if doubt[0]}
-    return dict(zip(names, signs(engine), strict=True)), doubted
+    last, first = (dict(zip(names, values(engine), strict=True)) for values in (signs, first_signs))
+    return last, first, doubted
 
 
 def _occurrences(

@@ -339,7 +339,7 @@ def start(plan, mem, clock, z, znew, zdot, stages, order):
     unit = 1.0 / mem[plan.row_sizes + 2 * plan.np + plan.nv]  # of time, so that it does not matter which one is used
     d0, d1 = _norm(plan, z, z, rtol, atol), unit * _norm(plan, zdot, z, rtol, atol)
     h0 = unit * (1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1)
-    h0 = min(h0, clock.t_end - t)
+    h0 = min(max(h0, 2.0 * clock.h_min), clock.t_end - t)  # next to zero, where an impact stops, d0 is round-off
     for i in range(n):
         znew[i] = z[i] + h0 * stages[i]
     rates(plan, mem, t + h0, znew, zdot)

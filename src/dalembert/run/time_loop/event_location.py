@@ -100,6 +100,17 @@ def _turn(plan, mem, signs, column):
     return crossed
 
 
+@jit(i8(Plan, Floats, i8))
+def _go_on(plan, mem, column):
+    """Bring SIGNS up to a column of values, and FIRSTS where functions had no sign before."""
+    w = watched(plan.watch)
+    _turn(plan, mem, w.signs, column)
+    for k in range(w.n):
+        if mem[w.firsts + k] == 0.0:
+            mem[w.firsts + k] = mem[w.signs + k]
+    return 0
+
+
 @jit(i8(Plan, Floats, f8, Floats))
 def begin(plan, mem, t, z):
     """Values and signs at the start; functions that have just occurred have no sign, zero ones keep theirs."""
@@ -114,7 +125,7 @@ def begin(plan, mem, t, z):
             here = 0.0
         elif here == 0.0:
             here = mem[w.signs + k]
-        mem[w.signs + k], ints[w.fresh + k] = here, 0
+        mem[w.signs + k], mem[w.firsts + k], ints[w.fresh + k] = here, here, 0
     w.kept = w.stopped = 0
     w.first = 1
     return 0
@@ -323,11 +334,11 @@ def watch(plan, mem, t, h, t_new, z, stages, znew, zdot):
             if at < math.inf:
                 _doubt(plan, mem, t, h, (at - t) / h)
                 return at
-            _turn(plan, mem, w.signs, w.right)
+            _go_on(plan, mem, w.right)
             move(mem, w.left, mem, w.right, n)
             left = right
     else:
-        _turn(plan, mem, w.signs, w.ends)
+        _go_on(plan, mem, w.ends)
     _doubt(plan, mem, t, h, 1.0)
     move(mem, w.starts, mem, w.ends, n)
     w.first = 0

@@ -40,8 +40,9 @@ class Watched(Record):
         # state, and the occurrences: time and state.
         *ints("signs starts ends values left right roots input place records"),
         # Further blocks of floats: values at the start of a step and at the ends of its pieces, one after the other;
-        # per function, the value BETWEEN them, time of the first doubtful step and length of the longest.
-        *ints("pieces between doubted longest"),
+        # per function, the value BETWEEN them, time of the first doubtful step and length of the longest, and the first
+        # sign it had.
+        *ints("pieces between doubted longest firsts"),
         # Blocks of integers, per function: its direction, whether it ends the run, whether it has just occurred, how
         # many steps were doubtful; then which functions occurred.
         *ints("direction stops fresh doubts which"),
@@ -49,7 +50,9 @@ class Watched(Record):
 
 
 watched = record_at(Watched)
-PER_FUNCTION = ("signs", "starts", "ends", "values", "left", "right", "roots", "between", "doubted", "longest")
+PER_FUNCTION = (
+    "signs", "starts", "ends", "values", "left", "right", "roots", "between", "doubted", "longest", "firsts",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,12 @@ def signs(engine: Engine) -> list[float]:
     """The signs of the functions where a run has come to; 0 for one that has none yet."""
     w = engine.work.parts["watch"]
     return engine.mem[w.signs :][: w.n].tolist()
+
+
+def first_signs(engine: Engine) -> list[float]:
+    """The first signs that the functions had in a run; 0 for one that had none."""
+    w = engine.work.parts["watch"]
+    return engine.mem[w.firsts :][: w.n].tolist()
 
 
 def doubts(engine: Engine) -> list[tuple[int, float, float]]:
