@@ -37,11 +37,11 @@ class Kernels:
         self.native: dict[str, Kernel] = {}  # machine code of `functions`, as far as it was asked for
         self._kept: dict[Hashable, Any] = {}
         self._fingerprint = fingerprint
-        self._lengths = {"native_limit": NATIVE_LIMIT, "loops_from": LOOPS_FROM}
+        self._limits = NATIVE_LIMIT, LOOPS_FROM
 
     def expect_few_calls(self) -> None:
         """Interpret long functions from now on, unless the cache holds machine code: that pays after 20,000 calls."""
-        self._lengths = {"native_limit": PROMPT, "loops_from": NATIVE_LIMIT}
+        self._limits = PROMPT, NATIVE_LIMIT
 
     def kernel(self, name: str) -> Kernel:
         """The machine code of one of `functions`; its address stays good as long as this object lives."""
@@ -77,7 +77,8 @@ class Kernels:
         return self.kept(("kernel", name), make)
 
     def _compile(self, function: ca.Function, use: Use) -> Kernel:
-        return compile_kernel(function, use=use, **self._lengths)
+        native_limit, loops_from = self._limits
+        return compile_kernel(function, use=use, native_limit=native_limit, loops_from=loops_from)
 
     def packed(self, facts: Mapping[str, Any]) -> tuple[str, Functions]:
         """Fingerprint and functions, for the pickle of a system with these facts; `found` reads them back."""
