@@ -24,6 +24,7 @@ from dalembert.motion.certificate import (
     energy_finding,
     worst_of,
 )
+from dalembert.motion.control import lost_controls
 from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.equation_residuals import equation_residuals
 from dalembert.motion.files import identity, packed, packed_passages, passages_in, system_of, unpacked
@@ -246,6 +247,7 @@ class Motion(Recorded):
             dependent=tuple(float(t) for t in self.t[dependent]),
             span=(float(self.t[0]), float(self.t[-1])),
             powers=tuple(Power(*values) for values in largest_powers(self)),
+            lost_controls=lost_controls(self.system, self.t, self.q, self.u, self.parameters),
             not_unique=self._not_unique() if dependent.all() and not large else (),  # by dense decompositions
         )
 
