@@ -73,7 +73,7 @@ def losing(
 
 
 def _equations(system: System, t: np.ndarray, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-    """[M -W^T; A 0] in the mass metric, rows of A and W of unit length, (nt, nu + n, nu + n); n rows are not implied."""
+    """[M -W^T; A 0] in the mass metric, rows of A and W of unit length, (nt, nu + n, nu + n); n rows not implied."""
     kept = _enforced(system)
     out = system.evaluate("dynamics", t, q, u, parameters)
     M, A, W = (
