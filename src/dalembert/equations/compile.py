@@ -19,7 +19,7 @@ from dalembert.equations.friction import derive_friction
 from dalembert.equations.functions import Functions, function_of
 from dalembert.equations.hidden import RowEntry, reveal_hidden
 from dalembert.equations.high_order import with_lowered_constraints
-from dalembert.equations.instants import arguments_column, find_kinks
+from dalembert.equations.instants import arguments_column, find_kinks, has_bends
 from dalembert.equations.laws import (
     Algebraic,
     Bilateral,
@@ -260,6 +260,7 @@ def _constraints(
     rest = [k for k in range(len(stated)) if k not in graphs]
     graphs |= zip(rest, ca.vertsplit(low.vector([stated[k].stated for k in rest])) if rest else (), strict=True)
     fixed = _constant([k for k in rest if stated[k].level is Level.POSITION], graphs, kinematics, probe)
+    fixed = [k for k in fixed if not has_bends(stated[k].stated)]  # elsewhere such a row may be none
     invariants += [(stated[k].name, graphs[k]) for k in fixed]
     kept = [k for k in range(len(stated)) if k not in fixed]
     derived = derive_constraints([(stated[k].level, graphs[k]) for k in rest if k not in fixed], kinematics)

@@ -73,6 +73,11 @@ def find_kinks(nodes: Iterable[Any], time: sp.Symbol, parameters: Mapping[sp.Sym
     return list(found.values())
 
 
+def has_bends(expression: sp.Expr) -> bool:
+    """Whether an expression contains a function that bends or jumps, of whatever argument."""
+    return any(_bends(node) for node in sp.preorder_traversal(expression))
+
+
 def _bends(node: Any) -> list[tuple[Any, Kinks]]:
     """The arguments of a function that bends or jumps, and where."""
     if isinstance(node, Table):
