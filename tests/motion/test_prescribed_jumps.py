@@ -1,7 +1,7 @@
 """Drives that jump: no certificate is OK past them, whatever is sampled and integrated."""
 
 import pytest
-from sympy import Abs, Max, Piecewise, cos, sign, sin
+from sympy import Abs, Max, Piecewise, cos, pi, sign, sin
 
 import dalembert as da
 
@@ -10,6 +10,7 @@ DRIVES = {
     "path in pieces": lambda x, t: x - Piecewise((1 - t, t < 1), (t - 1, True)),
     "speed that jumps": lambda x, t: x.diff(t) - sign(t - 1),
     "path that jumps": lambda x, t: x - sign(t - 1) / 10,
+    "square wave": lambda x, t: x.diff(t) - sign(sin(pi * t)),
 }
 SMOOTH = {
     "speed that bends": lambda x, t: x.diff(t) - Abs(t - 1),

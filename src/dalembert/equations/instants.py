@@ -97,7 +97,14 @@ def _bends(node: Any) -> list[tuple[Any, Kinks]]:
 
 
 def _zero(argument: Any) -> tuple[Any, Kinks]:
-    """Where an argument is zero; if it is linear in one remainder Mod(a, m), where a passes a value modulo m."""
+    """Where an argument is zero.
+
+    If it is a multiple of a sine or cosine, as that of a square wave sign(sin(w t)), at integers of its phase; if it is
+    linear in one remainder Mod(a, m), where a passes a value modulo m.
+    """
+    wave = argument.as_independent(sp.sin, sp.cos, as_Add=False)[1]
+    if isinstance(wave, sp.sin | sp.cos):
+        return wave.args[0] / sp.pi - (0 if isinstance(wave, sp.sin) else sp.Rational(1, 2)), AT_INTEGERS
     remainders = argument.atoms(sp.Mod)
     if len(remainders) == 1:
         (remainder,) = remainders
