@@ -9,17 +9,17 @@ G = 9.81
 FALL = np.sqrt(2.0 / G)  # time in which the ball falls from a height of 1
 
 
-def drop(e, then, **options):
-    """The motion of a ball that is dropped, with a change where y = 0."""
+def drop(e, then, unit=1.0, **options):
+    """The motion of a ball that is dropped from a height of 1, in lengths of 1/unit, with a change where y = 0."""
     model = da.Model("ball")
     (y,) = model.coordinates("y")
     (v,) = model.speeds("v")
-    rebound, g = model.parameters(e=e, g=G)
+    rebound, g = model.parameters(e=e, g=G * unit)
     model.particle("ball", mass=1, position=[0, y])
     model.gravity([0, -g])
     system = model.compile()
     event = da.Event(y, direction=-1, then=then(v, rebound), name="floor")
-    return system.simulate(system.initial({y: 1.0, v: 0.0}), 2.0, events=[event], **options)
+    return system.simulate(system.initial({y: unit, v: 0.0}), 2.0, events=[event], **options)
 
 
 @pytest.mark.parametrize("e", [0.5, 0.1, 1e-2, 1e-3, 1e-6, 1e-12, 0.0])
@@ -33,6 +33,15 @@ def test_a_ball_that_hardly_bounces_does_not_fall_through_the_floor(e, integrato
     rest = FALL * (1 + 2 * e / (1 - e))  # when all of the bounces have happened
     left = 2 * FALL * e ** len(motion.events) / (1 - e)  # what those to come would take
     np.testing.assert_allclose(motion.t[-1], rest - left, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [2.0**-60, 2.0**-40, 2.0**40])
+@pytest.mark.parametrize("e", [0.0, 0.5, 0.9])
+def test_other_units_change_neither_bounces_nor_verdict(e, unit):
+    here, there = (drop(e, lambda v, rebound: {v: -rebound * v}, one) for one in (1.0, unit))
+    assert [event.t for event in there.events] == [event.t for event in here.events]
+    assert there.message == here.message
+    np.testing.assert_array_equal(there["y"] / unit, here["y"])
 
 
 def test_what_a_change_does_not_turn_back_goes_on_through_zero():

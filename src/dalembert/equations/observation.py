@@ -49,6 +49,22 @@ class Observation:
         w[1 + len(q) + len(u) :][: len(p)] = p
         return self._slope(w, ahead).full().ravel()
 
+    def sizes(
+        self, t: float, q: np.ndarray, u: np.ndarray, p: np.ndarray, units: tuple[np.ndarray, np.ndarray]
+    ) -> np.ndarray:
+        """How large the values are by their gradients in q and u, times `units`, the sizes of these, (n,)."""
+        nq, nu = len(q), len(u)
+        w = np.zeros(self.function.size1_in(0))
+        w[: 1 + nq + nu + len(p)] = np.concatenate([[t], q, u, p])
+        gradients = self._gradients(w).full()[:, 1 : 1 + nq + nu]
+        found: np.ndarray = np.abs(gradients * np.concatenate(units)).max(axis=1, initial=0.0)
+        return found
+
+    @cached_property
+    def _gradients(self) -> ca.Function:
+        w = ca.SX.sym("w", self.function.size1_in(0))
+        return ca.Function("gradients", [w], [ca.jacobian(self.function(w), w)])
+
     @cached_property
     def _slope(self) -> ca.Function:
         """The derivative of the function along a direction."""

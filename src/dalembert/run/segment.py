@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dalembert.equations.observation import observer_of
-from dalembert.equations.system import System
+from dalembert.equations.observation import Observation, observer_of
 from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.motion import Motion
 from dalembert.motion.state import State
@@ -36,6 +35,7 @@ class Past(NamedTuple):
 
 
 NO_PAST = Past()
+SLACK = 1e-12  # of the size of an event function, or of 1 if it has none
 
 
 class Segment(NamedTuple):
@@ -66,7 +66,7 @@ def run_segment(
     system, p, z0 = state.system, state.parameters, state.z
     start = padded_start(engine, z0, derivatives) if derivatives is not None and engine.columns else z0
     watched = [event for event in events if event.concerns(system)]
-    with _watch(system, watched, past).over(engine) if watched else nullcontext():
+    with _watch(engine, state, watched, past).over(engine) if watched else nullcontext():
         samples = recipe.integrator.run(engine, start, span, t_eval, progress)
     signs, first_signs, doubts = _left(engine, watched)
     nq, size, status = system.nq, engine.size, samples.status
@@ -119,10 +119,11 @@ def _mean_step(samples: Samples, start: float) -> float:
     return float(samples.t[-1] - start) / max(samples.stats.get("steps", 0), 1) if len(samples.t) else 0.0
 
 
-def _watch(system: System, events: Sequence[Event], past: Past) -> Watch:
-    """The event functions of a run as native code."""
+def _watch(engine: Engine, state: State, events: Sequence[Event], past: Past) -> Watch:
+    """The event functions of a run from a state as native code."""
     from dalembert.run.time_loop.event_watch import Watch
 
+    system = state.system
     observation = observer_of(system).observe(
         [event.expression(system) for event in events], f"events of `{system.name}`"
     )
@@ -132,8 +133,18 @@ def _watch(system: System, events: Sequence[Event], past: Past) -> Watch:
         stops=tuple(event.stops for event in events),
         fresh=tuple(event.name in past.fresh for event in events),
         signs=tuple(past.signs.get(event.name, 0.0) for event in events),
+        slacks=_slacks(engine, state, observation),
         reads_rates=observation.reads_rates,
     )
+
+
+def _slacks(engine: Engine, state: State, observation: Observation) -> tuple[float, ...]:
+    """Up to which values functions start at zero: a part of what the sizes of coordinates and speeds make of them."""
+    scales = engine.scales
+    if scales is None:
+        return (SLACK,) * observation.function.size1_out(0)
+    sizes = observation.sizes(state.t, state.q, state.u, state.parameters, (scales.q, scales.u))
+    return tuple(SLACK * size if 0.0 < size < np.inf else SLACK for size in sizes.tolist())
 
 
 def _left(engine: Engine, events: Sequence[Event]) -> tuple[dict[str, float], dict[str, float], dict[str, Doubt]]:

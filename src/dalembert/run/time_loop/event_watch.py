@@ -41,8 +41,8 @@ class Watched(Record):
         *ints("signs starts ends values left right roots input place records"),
         # Further blocks of floats: values at the start of a step and at the ends of its pieces, one after the other;
         # per function, the value BETWEEN them, time of the first doubtful step and length of the longest, and the first
-        # sign it had.
-        *ints("pieces between doubted longest firsts"),
+        # sign it had, and up to which values it is zero where it starts.
+        *ints("pieces between doubted longest firsts slacks"),
         # Blocks of integers, per function: its direction, whether it ends the run, whether it has just occurred, how
         # many steps were doubtful; then which functions occurred.
         *ints("direction stops fresh doubts which"),
@@ -51,7 +51,7 @@ class Watched(Record):
 
 watched = record_at(Watched)
 PER_FUNCTION = (
-    "signs", "starts", "ends", "values", "left", "right", "roots", "between", "doubted", "longest", "firsts",
+    "signs", "starts", "ends", "values", "left", "right", "roots", "between", "doubted", "longest", "firsts", "slacks",
 )  # fmt: skip
 
 
@@ -59,7 +59,8 @@ PER_FUNCTION = (
 class Watch:
     """Event functions for a run: their kernel, and per function direction, whether it ends the run, just occurred.
 
-    `signs` are those that a run before left the functions with, 0 where there was none. The kernel reads (t, q, u, p,
+    `signs` are those that a run before left the functions with, 0 where there was none; values up to `slacks` are zero
+    for a function that starts there. The kernel reads (t, q, u, p,
     q', u', power, la); `reads_rates` says whether it needs more than (t, q, u, p).
     """
 
@@ -68,6 +69,7 @@ class Watch:
     stops: tuple[bool, ...]
     fresh: tuple[bool, ...]
     signs: tuple[float, ...]
+    slacks: tuple[float, ...]
     reads_rates: bool
 
     @contextmanager
@@ -98,7 +100,7 @@ class Watch:
         )
         for name, values in (("direction", self.directions), ("stops", self.stops), ("fresh", self.fresh)):
             engine.work.ints[getattr(w, name) :][:n] = values
-        engine.mem[w.signs :][:n] = self.signs
+        engine.mem[w.signs :][:n], engine.mem[w.slacks :][:n] = self.signs, self.slacks
 
 
 def occurrences(engine: Engine) -> list[tuple[int, float, np.ndarray]]:
