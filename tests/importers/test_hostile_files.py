@@ -91,7 +91,8 @@ HOSTILE = {
     ),
     "flat": (constrained("sign(y)**999"), "constraint `rod` does not restrain any speed"),
     "idle servo": (
-        constrained("sin(y)**2 + cos(y)**2 - 1", 'unknowns = ["F"]\n') + 'servo = "F"\n[[forces]]\nat = "P"\nvector = ["F", 0]\n',
+        constrained("sin(y)**2 + cos(y)**2 - 1", 'unknowns = ["F"]\n')
+        + 'servo = "F"\n[[forces]]\nat = "P"\nvector = ["F", 0]\n',
         "`F(t)` is not determined: constraint `rod` does not depend",
     ),
 }  # fmt: skip

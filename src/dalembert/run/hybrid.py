@@ -73,7 +73,9 @@ class _Course:
     status: Status = Status.OK  # of the last segment
     doubts: dict[str, Doubt] = field(default_factory=dict)
     past: Past = NO_PAST  # what events remember of the state to go on from
-    forbidden: dict[str, float] = field(default_factory=dict)  # signs that expressions turned back may not have next
+    turned: tuple[Event, ...] = ()  # those that may have stopped their expressions or turned them back, not yet judged
+    turn: tuple[State, State] | None = None  # before and after that
+    slacks: dict[System, tuple[float, ...]] = field(default_factory=dict)  # as the scales
     scales: dict[System, Scales | None] = field(default_factory=dict)  # found where a system first moves
     pace: dict[str, list[float]] = field(default_factory=dict)  # times of changes, by event; all of them under ""
 
@@ -93,9 +95,10 @@ class _Course:
             engine.measure(state.t, state.z, self.span[1] - state.t)
             self.scales[state.system] = engine.scales
         segment = run_segment(
-            self.recipe, engine, state, (state.t, end), times, self.progress, self._zeros(), self.past,
-            self.derivatives,
+            self.recipe, engine, state, (state.t, end), times, self.progress, self._zeros(),
+            self.past._replace(slacks=self.slacks.get(state.system, ())), self.derivatives,
         )  # fmt: skip
+        self.slacks[state.system] = segment.slacks
         if self._went_through(segment.first_signs, state.t):
             return None
         self.segments.append(segment.motion)
@@ -143,18 +146,20 @@ class _Course:
         self.past = Past(tuple(o.name for o in ending))
         after = self._change(ending)
         if after is not None:
-            self.forbidden = forbidden_sides(self._changing(ending), ending[0].state, after)
+            occurred = [self.events[o.name] for o in ending]
+            self.turned = tuple(e for e in occurred if isinstance(e, Event) and e.then is not None)
+            self.turn = ending[0].state, after
         return after
-
-    def _changing(self, ending: Sequence[Occurrence]) -> list[Event]:
-        """Those of the events that change something."""
-        occurred = [self.events[o.name] for o in ending]
-        return [event for event in occurred if isinstance(event, Event) and event.then is not None]
 
     def _went_through(self, first_signs: Mapping[str, float], t: float) -> bool:
         """Whether an expression that was turned back at time t went on through zero unseen; the motion ends there."""
-        missed = [name for name, side in self.forbidden.items() if first_signs.get(name) == side]
-        self.forbidden = {name: side for name, side in self.forbidden.items() if first_signs.get(name) == 0.0}
+        signs = {event: first_signs.get(event.name, np.nan) for event in self.turned}
+        self.turned = tuple(event for event, sign in signs.items() if sign == 0.0)
+        onwards = [event for event, sign in signs.items() if sign in (-1.0, 1.0) and event.direction in (0, sign)]
+        if not onwards or self.turn is None:
+            return False
+        forbidden = forbidden_sides(onwards, *self.turn)
+        missed = [event.name for event in onwards if forbidden.get(event.name) == signs[event]]
         if missed:
             self.end(f"`{missed[0]}`: {Status.ZENO.message} (t = {t:.9g})")
         return bool(missed)

@@ -28,10 +28,14 @@ Progress = Callable[[float], None]  # is told how far a run has come
 
 
 class Past(NamedTuple):
-    """What events remember of the segment before: those that have just occurred, and the signs of the others."""
+    """What events remember of the segment before: those that have just occurred, and the signs of the others.
+
+    `slacks` are the values up to which the functions of the system start at zero, empty if they are not known yet.
+    """
 
     fresh: tuple[str, ...] = ()
     signs: Mapping[str, float] = MappingProxyType({})
+    slacks: tuple[float, ...] = ()
 
 
 NO_PAST = Past()
@@ -39,12 +43,13 @@ SLACK = 1e-12  # of the size of an event function, or of 1 if it has none
 
 
 class Segment(NamedTuple):
-    """A motion, how it ended, and the signs of the event functions there and the first that they had, by name."""
+    """A motion and how it ended; the signs of event functions there and their first ones, by name; their slacks."""
 
     motion: Motion
     status: Status
     signs: Mapping[str, float]
     first_signs: Mapping[str, float]
+    slacks: tuple[float, ...]
 
 
 def run_segment(
@@ -66,7 +71,8 @@ def run_segment(
     system, p, z0 = state.system, state.parameters, state.z
     start = padded_start(engine, z0, derivatives) if derivatives is not None and engine.columns else z0
     watched = [event for event in events if event.concerns(system)]
-    with _watch(engine, state, watched, past).over(engine) if watched else nullcontext():
+    watch = _watch(engine, state, watched, past) if watched else None
+    with watch.over(engine) if watch else nullcontext():
         samples = recipe.integrator.run(engine, start, span, t_eval, progress)
     signs, first_signs, doubts = _left(engine, watched)
     nq, size, status = system.nq, engine.size, samples.status
@@ -89,7 +95,7 @@ def run_segment(
         ),
         derivatives=_derivatives(recipe, engine, samples, (span[0], state), derivatives),
     )
-    return Segment(motion, status, signs, first_signs)
+    return Segment(motion, status, signs, first_signs, watch.slacks if watch else ())
 
 
 def padded_start(engine: Engine, z0: np.ndarray, derivatives: Derivatives) -> np.ndarray:
@@ -133,7 +139,7 @@ def _watch(engine: Engine, state: State, events: Sequence[Event], past: Past) ->
         stops=tuple(event.stops for event in events),
         fresh=tuple(event.name in past.fresh for event in events),
         signs=tuple(past.signs.get(event.name, 0.0) for event in events),
-        slacks=_slacks(engine, state, observation),
+        slacks=past.slacks or _slacks(engine, state, observation),
         reads_rates=observation.reads_rates,
     )
 
