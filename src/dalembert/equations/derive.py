@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import casadi as ca
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.lowering.lower import Lowering
 from dalembert.equations.symbols import Kinematics, atoms_of
 from dalembert.model.quaternion import rotation_matrix

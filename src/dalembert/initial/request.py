@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.naming import finite_number, name_of
 from dalembert.equations.system import System

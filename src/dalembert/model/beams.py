@@ -7,12 +7,12 @@ exactly and lets gravity act as on everything else; the strain energy is a quadr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy as sp
 
+from dalembert.dataclass import dataclass
 from dalembert.model.journal import Section, said
 from dalembert.model.markers import axes_of
 from dalembert.model.statement import Attitude, Body, Line, Particle, Vector

@@ -22,7 +22,7 @@ import functools
 import hashlib
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.errors import ArrayError, OptionError
 from dalembert.native import llvm_ir as emit
 from dalembert.native import lookup, sine_cosine

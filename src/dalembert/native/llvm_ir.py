@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import casadi as ca
 
+from dalembert.dataclass import dataclass
 from dalembert.native.lookup import PREFIX, WHOLE, Lookup, read_leaf
 from dalembert.native.sine_cosine import ASIDE, WIDEST, count_lanes, declare_sines, emit_sines
 

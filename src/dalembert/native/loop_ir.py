@@ -8,11 +8,10 @@ in all runs of a shape stands in the code.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import casadi as ca
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.native.llvm_ir import Block, Program, declare, schedule
 from dalembert.native.repetition import CONSTANT, INPUT, Repetition, Run, Shape
 from dalembert.native.sine_cosine import ASIDE, declare_sines

@@ -9,10 +9,11 @@ the instructions are asked for one by one.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
+
+from dalembert.dataclass import dataclass
 
 WIDTH = 16  # bytes of an instruction; a byte is two letters, the lower half first
 SAMPLES = 200  # instructions that are compared
