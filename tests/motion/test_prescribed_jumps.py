@@ -11,6 +11,7 @@ DRIVES = {
     "speed that jumps": lambda x, t: x.diff(t) - sign(t - 1),
     "path that jumps": lambda x, t: x - sign(t - 1) / 10,
     "square wave": lambda x, t: x.diff(t) - sign(sin(pi * t)),
+    "pulses": lambda x, t: x.diff(t) - sign(2 * sin(pi * t / 6) - 1),
 }
 SMOOTH = {
     "speed that bends": lambda x, t: x.diff(t) - Abs(t - 1),
