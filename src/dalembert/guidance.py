@@ -183,7 +183,8 @@ def explain_call(error: TypeError, call: str, first: Any) -> TypeError | None:
     if trace is None or trace.tb_next is not None:
         return None
     said = str(error).partition("() ")[2] or str(error)
-    hint = "" if isinstance(first, str) or "name" not in call else "; the first argument is its name, a string"
+    named = call.partition("(")[2].startswith("name") and not isinstance(first, str)
+    hint = "; the first argument is its name, a string" if named else ""
     return TypeError(f"{call}: {said}{hint}")
 
 
