@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csc_matrix, tril
 
 from dalembert.initial.large_levels import SparseLevel
 from dalembert.solve.elimination_order import SaddlePattern
 from dalembert.solve.sparse_system import SparseSaddle
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_matrix
 
 HELD = 1e-12  # as in `levenberg_marquardt`
 CONSISTENT = 1e-14
@@ -105,6 +108,8 @@ class LargeStage:
     @cached_property
     def _saddle(self) -> tuple[SparseSaddle, np.ndarray, csc_matrix]:
         """The equations of a step, nonzeros of the metric among the free variables, and the metric."""
+        from scipy.sparse import csc_matrix, tril  # a guess that holds takes no step, and waits for no import
+
         G = csc_matrix(self.metric())
         low = csc_matrix(tril(G, format="csc"))
         low.sort_indices()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from numbers import Real
 from typing import Any
 
@@ -31,10 +32,10 @@ def listed(value: Any) -> list[Any] | None:
     return None
 
 
-def nodes(expression: sp.Basic) -> Iterator[sp.Basic]:
+def nodes(*expressions: sp.Basic) -> Iterator[sp.Basic]:
     """Every subexpression once: products of rotations share so much that the tree may be too large to walk."""
     seen: dict[int, sp.Basic] = {}
-    stack = [expression]
+    stack = [*expressions]
     while stack:
         node = stack.pop()
         if id(node) not in seen:
@@ -109,7 +110,7 @@ class Reader:
         if isinstance(value, AppliedUndef | sp.Symbol | Instance):  # the arguments of an instance have been read
             return value
         if type(value) in (int, float) and math.isfinite(value):
-            return sp.sympify(value)
+            return _read_number(value)
         if is_vector(value) or is_dyadic(value):
             need = f"a scalar, got the vector {value}; give its components, `.to_matrix(frame)`"
         elif isinstance(value, sp.FunctionClass):
@@ -241,6 +242,12 @@ class Reader:
             return ZERO
         read = [*(self.scalar(entry, f"{what} [{k}]") for k, entry in enumerate(entries)), sp.S.Zero]
         return read[0], read[1], read[2]
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _read_number(value: float) -> sp.Expr:
+    """The SymPy number of a Python one; one object for many bodies, as these take SymPy long to make and to compare."""
+    return sp.sympify(value)
 
 
 def _sympified(value: Any) -> Any:

@@ -155,7 +155,9 @@ def _check_symbols(statement: Statement) -> list[str]:
         if key not in sets:
             more = [*(unknowns if item.unknowns else ()), *(multipliers if item.multipliers else ())]
             sets[key] = frozenset(declared[item.order].union(more))
-        varying = [e for e in item.expressions if not (e.is_Number or e in sets[key])]
+        varying = [e for e in item.expressions if isinstance(e, Instance) or not (e.is_Number or e in sets[key])]
+        if not varying:
+            continue
         parts = [(key, content_key(e)) for e in varying if isinstance(e, Instance)]
         if len(parts) == len(varying) and fine.issuperset(parts):
             continue
@@ -220,7 +222,7 @@ def _check_sizes(statement: Statement) -> list[str]:
         faults.append("there are no coordinates; declare some by model.coordinates")
     elif nk != nq:
         faults.append(f"there are {nk} kinematical equations for {nq} coordinates; each coordinate needs one")
-    used = {node for e in statement.kinematics for node in nodes(e)}
+    used = {node for node in nodes(*statement.kinematics) if isinstance(node, AppliedUndef)}
     unused = [u for u in statement.speeds if u not in used]
     faults += [
         f"speed `{u}` does not appear in the kinematics ({nu} speeds, {nq} coordinates); "
