@@ -78,10 +78,10 @@ class _Geometry:
 
     def at(self, x: np.ndarray) -> np.ndarray:
         """The values at x, zero where undefined."""
-        values = np.zeros(self.column.shape[0])
+        x, values = np.ascontiguousarray(x), np.zeros(self.column.shape[0])
         buffer: Any
         buffer, evaluate = self.function.buffer()  # without a list of all numbers on the way
-        buffer.set_arg(0, np.ascontiguousarray(x).data)
+        buffer.set_arg(0, x.data)
         buffer.set_res(0, values.data)
         evaluate()
         values[~np.isfinite(values)] = 0.0  # a place at random may be outside the domain of the model
