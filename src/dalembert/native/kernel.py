@@ -236,8 +236,8 @@ def _emitter() -> bytes:
 def _object_key(function: ca.Function, program: emit.Program | None = None, level: int = _CODEGEN_LEVEL) -> str:
     """Key of the object code in the cache, 64 hexadecimal digits.
 
-    CasADi's serialisation stands for the IR, which follows from it and takes ten times longer to write. With tables it would hold all their numbers, and the `program` stands for it, in which a
-    table is named by its content.
+    CasADi's serialisation stands for the IR, which follows from it and takes ten times longer to write. With tables it
+    would hold all their numbers, and the `program` stands for it, in which a table is named by its content.
     """
     content = function.serialize() if program is None else repr(program)
     return hashlib.sha256(toolchain() + _emitter() + bytes([level]) + content.encode()).hexdigest()

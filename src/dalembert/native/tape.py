@@ -13,6 +13,7 @@ import ctypes
 import functools
 import struct
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -105,7 +106,8 @@ def _place() -> int | None:
 
 def _node(function: ca.Function) -> int:
     """The address of what a function is a handle of."""
-    return _word(int(function.this))
+    handle: Any = function
+    return _word(int(handle.this))
 
 
 def _word(address: int) -> int:
