@@ -15,7 +15,7 @@ from sympy.core.function import AppliedUndef
 from dalembert.model.instances import Instance
 from dalembert.model.quaternion import Quaternion
 from dalembert.model.statement import Attitude, Level, Vector
-from dalembert.model.time_symbols import is_dyadic, is_vector
+from dalembert.model.time_symbols import is_dyadic, is_undefined_function, is_vector
 
 ZERO: Vector = (sp.S.Zero, sp.S.Zero, sp.S.Zero)
 INFINITE = frozenset({sp.nan, sp.zoo, sp.oo, -sp.oo})
@@ -56,7 +56,7 @@ def level_of(expression: sp.Expr, coordinates: Collection[sp.Expr], speeds: Coll
     """The level of a constraint, by the highest derivative in it; None if it contains no coordinate or speed."""
     order = -1
     for atom in nodes(expression):
-        if not isinstance(atom, sp.Derivative | AppliedUndef):
+        if not (isinstance(atom, sp.Derivative) or is_undefined_function(atom)):
             continue
         base, count = (atom.expr, atom.derivative_count) if isinstance(atom, sp.Derivative) else (atom, 0)
         if base in coordinates:
