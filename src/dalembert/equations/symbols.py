@@ -109,7 +109,7 @@ class Kinematics:
             atoms[derivative(u, t)] = rate
         for k, y in enumerate(statement.unknowns):
             atoms[y] = s.y[k]
-        for constraint, multiplier in zip(statement.constraints, _entries(s.n), strict=True):
+        for constraint, multiplier in zip(statement.constraints, _entries(s.n), strict=False):  # laws alone read them
             atoms[constraint.multiplier] = multiplier
         return atoms
 
