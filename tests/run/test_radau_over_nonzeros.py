@@ -152,7 +152,7 @@ def test_a_system_too_large_for_dense_matrices_moves_as_an_explicit_method_has_i
     assert np.abs(implicit.u - explicit.u).max() <= 100 * rtol * (1.0 + np.abs(explicit.u).max())
 
 
-@pytest.mark.parametrize("integrator", [da.IDA(), da.GeneralizedAlpha(), da.StateSpaceSVD()])
+@pytest.mark.parametrize("integrator", [da.IDA(), da.StateSpaceSVD()])
 def test_dense_implicit_integrators_are_refused_with_one_that_works(hanging, integrator):
     with pytest.raises(PairingError, match=r"3,050 speeds and constraints, at most 3,000\); use Radau\(\)"):
         hanging.system.simulate(hanging, 0.01, integrator=integrator)
