@@ -87,8 +87,10 @@ class LargeStage:
     @cached_property
     def _taken(self) -> np.ndarray:
         """Which nonzeros of the level belong to the rows picked."""
-        starts = self.level.starts
-        return np.concatenate([np.zeros(0, dtype=int), *[np.arange(starts[k], starts[k + 1]) for k in self.pick]])
+        counts = np.diff(self.level.starts)[self.pick]
+        before = np.cumsum(counts) - counts
+        found: np.ndarray = np.repeat(self.level.starts[self.pick] - before, counts) + np.arange(counts.sum())
+        return found
 
     @cached_property
     def _least(self) -> np.ndarray:
