@@ -5,10 +5,10 @@ Model -> System -> State -> (Formulation x Drift x Integrator) -> Motion -> figu
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dalembert.ingredients import INGREDIENTS as _INGREDIENTS
+from dalembert.loading import load as _load
 
 if TYPE_CHECKING:
     __version__: str
@@ -215,7 +215,7 @@ def __getattr__(name: str) -> Any:
 
         value: Any = version("dalembert")
     elif name in _PLACES:
-        value = getattr(import_module(_PLACES[name]), name)
+        value = getattr(_load(_PLACES[name]), name)
     else:
         raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
     globals()[name] = value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from dalembert.errors import DalembertError, SimulationInterrupt
+from dalembert.loading import collection_paused
 from dalembert.printable import printable
 
 if TYPE_CHECKING:
@@ -137,7 +137,8 @@ def run(
     from dalembert.view.figure_process import figure_process
 
     with _failing(2), figure_process(needed=out is not None) as figures:
-        from dalembert.cli_results import Files  # and SymPy, while the other process imports Matplotlib
+        with collection_paused():
+            from dalembert.cli_results import Files  # and SymPy, while the other process imports Matplotlib
 
         files = Files(out, figures, report=report, csv=csv)
         starts = _started(names, settings or [])
@@ -355,6 +356,7 @@ def _run_one(one: StartedModel, t_end: float | None, files: Files, *, verify: bo
 def _tell(one: StartedModel, motion: Any, files: Files, *, quiet: bool) -> list[Path]:
     """Print the certificate of a motion, whole or in part, and write its files."""
     problem = one.request.problem
+    files.begin(motion, one)
     if not quiet:
         title = typer.style(printable(problem.title), bold=True)
         typer.echo(f"{title} - {printable(problem.source)}")
@@ -363,8 +365,3 @@ def _tell(one: StartedModel, motion: Any, files: Files, *, quiet: bool) -> list[
     if written and not quiet:
         _print(f"  wrote {', '.join(map(str, written))}")
     return written
-
-
-def main() -> None:
-    """Entry point for `python -m dalembert`."""
-    sys.exit(app())

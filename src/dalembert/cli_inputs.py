@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dalembert import problems
+from dalembert.dataclass import dataclass
 from dalembert.errors import DalembertError, OptionError
 from dalembert.importers.file_values import FileValues
 from dalembert.importers.model_file import ModelFile, from_toml

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dalembert.cli_inputs import StartedModel
+from dalembert.dataclass import dataclass
 from dalembert.errors import DalembertError, FileError, OptionError
 from dalembert.motion.certificate import Certificate
 from dalembert.motion.recorded import columns_of, output_names
@@ -54,16 +56,21 @@ class Files:
         for target in writers:
             check_writable(target)
 
+    def begin(self, motion: Any, one: StartedModel) -> None:
+        """Have the figure of a motion drawn from now on, if another process does that."""
+        picture = self.targets(one.request.problem.name).get("plot")
+        if picture is not None:
+            with contextlib.suppress(DalembertError):  # a motion that cannot be drawn: `write` says why
+                self.figures.send(panels_of(motion), picture)
+
     def write(self, motion: Any, one: StartedModel) -> list[Path]:
-        """Write the files of a motion, whole or in part; returns their paths."""
+        """Write the files of a motion that was begun, whole or in part; returns their paths."""
         targets = self.targets(one.request.problem.name)
-        picture = targets.get("plot")
-        sent = picture is not None and self.figures.send(panels_of(motion), picture)
         for verb, target in targets.items():
-            if verb != "plot" or not sent:
+            if verb != "plot":
                 _write(motion, verb, target, one)
-        if picture is not None and sent and not self.figures.has_drawn():
-            _write(motion, "plot", picture, one)
+        if "plot" in targets and not self.figures.has_drawn():
+            _write(motion, "plot", targets["plot"], one)
         return [*targets.values()]
 
 

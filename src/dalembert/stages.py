@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
+
+from dalembert.loading import load
 
 ARROWS = {
     "Model.to_toml": "dalembert.importers.model_writing:write_model",
@@ -56,4 +57,4 @@ ARROWS = {
 def stage(verb: str) -> Callable[..., Any]:
     """The function behind a verb, such as "System.simulate"."""
     module, _, function = ARROWS[verb].partition(":")
-    return getattr(import_module(module), function)
+    return getattr(load(module), function)

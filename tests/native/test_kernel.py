@@ -127,18 +127,19 @@ def test_random_graphs_agree_to_the_last_bits_without_fusing(nodes, x):
             UNARY[SAFE_UNARY[op % len(SAFE_UNARY)]](a) if unary else BINARY[SAFE_BINARY[op % len(SAFE_BINARY)]](a, b)
         )
     function = ca.Function("f", [symbols], [ca.densify(ca.vertcat(*values[4:]))])
-    text = emit.emit_kernel(emit.read_program(function), chunk=7).replace("contract ", "")
+    text = emit.emit_kernel(emit.read_program(function), chunk=7, fuses=False).replace("contract ", "")
     address, resources = native._load_kernel(native._compile_object(text))
     kernel = Kernel(address, 3, function.size1_out(0), "native", function.n_instructions(), resources)
     same(kernel(np.array(x)), interpreted(function, x), rtol=0)
 
 
+@pytest.mark.parametrize("fuses", [False, True])
 @pytest.mark.parametrize("chunk", [1, 3, 50, 500, 10**6])
-def test_chunks_do_not_change_the_value(chunk):
+def test_chunks_do_not_change_the_value(chunk, fuses):
     function = chain(6)
     assert function.n_instructions() > 500
-    text = emit.emit_kernel(emit.read_program(function), chunk=chunk)
-    assert text == emit.emit_kernel(emit.read_program(function), chunk=chunk)
+    text = emit.emit_kernel(emit.read_program(function), chunk=chunk, fuses=fuses)
+    assert text == emit.emit_kernel(emit.read_program(function), chunk=chunk, fuses=fuses)
     address, resources = native._load_kernel(native._compile_object(text))
     kernel = Kernel(address, 12, function.size1_out(0), "native", function.n_instructions(), resources)
     x = np.linspace(0.1, 2, 12)
@@ -148,7 +149,7 @@ def test_chunks_do_not_change_the_value(chunk):
 def test_long_lived_values_go_to_the_heap_when_the_stack_is_short(monkeypatch):
     monkeypatch.setattr(emit, "STACK_SLOTS", 4)
     function = chain(4)
-    text = emit.emit_kernel(emit.read_program(function), chunk=20)
+    text = emit.emit_kernel(emit.read_program(function), chunk=20, fuses=True)
     assert "call ptr @malloc" in text
     address, resources = native._load_kernel(native._compile_object(text))
     kernel = Kernel(address, 8, function.size1_out(0), "native", function.n_instructions(), resources)

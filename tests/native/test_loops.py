@@ -42,10 +42,20 @@ def test_loops_compute_what_the_interpreter_does(wild):
         np.testing.assert_allclose(kernel(x), expected, rtol=1e-13, atol=1e-12)
 
 
+def test_loops_take_sines_of_any_argument():
+    x = ca.SX.sym("x", 300)
+    parts = [ca.sin(x[k]) * ca.cos(x[k + 1] - x[k]) + ca.sin(3 * x[k + 2]) for k in range(298)]
+    kernel = compile_kernel(function := ca.Function("waves", [x], [ca.vertcat(*parts)]))
+    assert kernel.backend == "loops"
+    at = np.random.default_rng(2).uniform(-9.0, 9.0, 300)
+    at[[5, 120, 290]] = [1e12, -3e15, 2e9]
+    np.testing.assert_allclose(kernel(at), function(at).full().ravel(), rtol=1e-14, atol=1e-14)
+
+
 def test_the_number_of_shapes_does_not_depend_on_the_number_of_parts():
     found = [find_repetition(tape.read_tape(springs(n))) for n in (100, 400)]
     assert found[0].distinct == found[1].distinct
-    texts = [emit_loops(one)[0] for one in found]
+    texts = [emit_loops(one, fuses=True)[0] for one in found]
     assert len(texts[1]) < 1.1 * len(texts[0])  # which slots are the same in all instances may differ by accident
     assert sum(len(run.places) for run in found[1].runs) > 3 * sum(len(run.places) for run in found[0].runs)
     assert all(len(total.terms) > LONG for one in found for total in one.sums)

@@ -59,3 +59,25 @@ def test_no_process_where_this_one_draws_as_soon(tmp_path):
     with figure_process.figure_process(needed=True) as figures:  # Matplotlib is imported already
         assert not figures.send(PANELS, tmp_path / "figure.png")
         assert not figures.has_drawn()
+
+
+def test_process_started_ahead_is_the_one_that_draws(monkeypatch, tmp_path):
+    monkeypatch.delitem(sys.modules, "matplotlib.figure")
+    with figure_process.figure_process_ahead(likely=True):
+        (ahead,) = figure_process._AHEAD
+        with figure_process.figure_process(needed=True) as figures:
+            assert figures is ahead
+            assert figures.send(PANELS, tmp_path / "figure.png")
+            assert figures.has_drawn()
+
+
+@pytest.mark.parametrize("likely", [True, False])
+def test_process_that_nobody_needed_ends_with_the_context(monkeypatch, likely):
+    monkeypatch.delitem(sys.modules, "matplotlib.figure")
+    with figure_process.figure_process_ahead(likely=likely):
+        started = [figures._process for figures in figure_process._AHEAD]
+        with figure_process.figure_process(needed=False) as figures:
+            assert figures._process is None
+    assert len(started) == likely
+    assert all(process.returncode is not None for process in started)
+    assert figure_process._AHEAD == []

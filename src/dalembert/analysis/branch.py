@@ -8,7 +8,7 @@ across it, so that the parameter may turn back.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ import numpy as np
 from dalembert.analysis.derivatives import EquationDerivatives, differentiate
 from dalembert.analysis.stability import Stability, stability_of
 from dalembert.analysis.tangent_space import read_states
+from dalembert.dataclass import dataclass
 from dalembert.equations.naming import finite_number
 from dalembert.errors import InitialStateError, LinearizationError, OptionError, UnknownNameError
 from dalembert.initial.accelerations import complete_state

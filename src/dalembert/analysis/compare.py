@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError
 from dalembert.ingredients import every

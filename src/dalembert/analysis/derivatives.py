@@ -10,13 +10,13 @@ changes keep the constraints, and dla is not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.evaluations import PROMPT
 from dalembert.equations.system import System
 from dalembert.errors import LinearizationError

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.motion.outputs import Observed, is_expression, spelling, values_of
 from dalembert.motion.reactions import Wrench, constraint_reaction, joint_reaction, reaction_on

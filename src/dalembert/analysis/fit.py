@@ -9,7 +9,7 @@ s^2 = sum r^2 / (m - n) if it is not. Directions that J does not see are named i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from dalembert.analysis.fit_result import Fit, covariance_of
 from dalembert.analysis.losses import RobustLoss
 from dalembert.analysis.measurements import Experiment, label, read_experiments
 from dalembert.analysis.sensitivities import all_sensitivities
+from dalembert.dataclass import dataclass
 from dalembert.equations.naming import finite_number
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, OptionError, PairingError, UnknownNameError

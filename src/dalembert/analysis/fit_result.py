@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.analysis.measurements import Experiment
+from dalembert.dataclass import dataclass
 from dalembert.equations.naming import name_of
 from dalembert.errors import UnknownNameError
 from dalembert.text_tables import text_table

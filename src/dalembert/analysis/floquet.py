@@ -6,12 +6,11 @@ multipliers. Along the motion itself, if the equations do not contain the time, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import casadi as ca
 import numpy as np
 
 from dalembert.analysis.derivatives import EquationDerivatives, differentiate
+from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import LinearizationError
 from dalembert.motion.motion import Motion

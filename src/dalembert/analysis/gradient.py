@@ -14,7 +14,7 @@ number of parameters.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from dalembert.analysis.measurements import label
 from dalembert.analysis.output_gradients import output_graph
 from dalembert.analysis.sensitivities import all_sensitivities, check_passed
 from dalembert.analysis.sweep.reductions import Final
+from dalembert.dataclass import dataclass
 from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, OptionError, PairingError, UnknownNameError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from dalembert.analysis.floquet import check_periodic, multipliers_of
 from dalembert.analysis.transition import carry, changes_along, recipe_of
+from dalembert.dataclass import dataclass
 from dalembert.errors import LinearizationError, PairingError
 from dalembert.motion.motion import Motion
 from dalembert.motion.sequence import MotionSequence

@@ -6,9 +6,9 @@ With z = (residual / scale)^2 the sum over scale^2 rho(z) / 2 is least; residual
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
+from dalembert.dataclass import dataclass
 from dalembert.errors import OptionError
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.naming import finite_number
 from dalembert.errors import ArrayError, OptionError, PairingError
 from dalembert.motion.outputs import is_expression, spelling

@@ -11,12 +11,12 @@ space. Arnoldi iterations (ARPACK) on (K - sigma E)^-1 E find those nearest to a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import LinearizationError, OptionError, PairingError
 from dalembert.motion.outputs import rates_of

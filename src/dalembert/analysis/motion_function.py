@@ -6,7 +6,6 @@ A plain function of NumPy arrays, and from it one of JAX or PyTorch with its own
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.analysis.fit import given_of
 from dalembert.analysis.sensitivities import all_sensitivities, check_passed
+from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import ArrayError, DalembertError, OptionError
 from dalembert.initial.start_derivatives import read_columns

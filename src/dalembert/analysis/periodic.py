@@ -7,7 +7,7 @@ guess. Along the motion itself nothing is moved (the phase condition), if the eq
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from dalembert.analysis.floquet import (
 from dalembert.analysis.shooting import Shooting, Shot, read_advance, read_held, read_period
 from dalembert.analysis.tangent_space import tangent_space
 from dalembert.analysis.transition import carry, changes_at_end, with_derivatives
+from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import Closest, DalembertError, InitialStateError, LinearizationError, OptionError
 from dalembert.initial.request import Values, key_name

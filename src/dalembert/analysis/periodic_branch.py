@@ -8,7 +8,7 @@ parameter may turn back.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ import numpy as np
 from dalembert.analysis.floquet import OrbitalStability
 from dalembert.analysis.periodic import CLOSED, FREE, LEAST, PeriodicMotion, finished
 from dalembert.analysis.shooting import Shooting, Shot
+from dalembert.dataclass import dataclass
 from dalembert.equations.naming import finite_number
 from dalembert.errors import DalembertError, InitialStateError, LinearizationError, OptionError, UnknownNameError
 from dalembert.initial.request import key_name

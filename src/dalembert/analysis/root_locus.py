@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +11,7 @@ import numpy as np
 from dalembert.analysis.equilibrium import find_equilibrium, find_steady
 from dalembert.analysis.linearization import Linearization
 from dalembert.analysis.linearize import linearize_at
+from dalembert.dataclass import dataclass
 from dalembert.equations.naming import finite_number
 from dalembert.errors import OptionError, UnknownNameError
 from dalembert.initial.request import key_name

@@ -11,7 +11,6 @@ end. dz is a combination of orthonormal directions in the tangent space of all c
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -22,6 +21,7 @@ from scipy.linalg import null_space
 from dalembert.analysis.derivatives import differentiate
 from dalembert.analysis.tangent_space import tangent_space
 from dalembert.analysis.transition import carry, changes_at_end
+from dalembert.dataclass import dataclass
 from dalembert.equations.naming import finite_number, name_of
 from dalembert.equations.system import System
 from dalembert.errors import OptionError, UnknownNameError

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from dalembert.analysis.linearize import linearize_at
+from dalembert.dataclass import dataclass
 from dalembert.errors import LinearizationError
 from dalembert.motion.state import State
 

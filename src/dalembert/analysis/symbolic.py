@@ -7,7 +7,7 @@ Sources: [K] Bajodah, Hodges, Chen (nonminimal Kane), [G] Kalaba, Udwadia (Gauss
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import sympy as sp
@@ -15,6 +15,7 @@ from sympy.physics.vector.printing import VectorStrPrinter, vlatex
 
 from dalembert.analysis.symbolic_formulations import WRITERS, Case, solve_motion
 from dalembert.analysis.symbolic_mechanics import SymbolicMechanics, derive_mechanics, tidy
+from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import PairingError, UnknownNameError
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import sympy as sp
 from sympy.polys.matrices.exceptions import DMNonInvertibleMatrixError
 
 from dalembert.analysis.symbolic_mechanics import LEGIBLE, SymbolicMechanics, tidy
+from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import OptionError, PairingError, UnknownNameError
 

@@ -7,12 +7,12 @@ numbers of a simulation never come from here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import sympy as sp
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.laws import Row, implied_rows
 from dalembert.model.instances import explicit
 from dalembert.model.quaternion import rotation_matrix

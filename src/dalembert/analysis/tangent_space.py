@@ -7,12 +7,12 @@ dependent ones d that is J_d dd = -J_x dx, so that (dq, du) = T dx with the unit
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dalembert.analysis.derivatives import EquationDerivatives
+from dalembert.dataclass import dataclass
 from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
 from dalembert.errors import LinearizationError, OptionError, UnknownNameError

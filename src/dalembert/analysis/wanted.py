@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
 from dalembert.errors import ArrayError, OptionError, UnknownNameError

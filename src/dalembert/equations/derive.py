@@ -7,11 +7,12 @@ the dot is taken with u' = 0 (Bajodah et al., eq. 23-34). Lagrange's way for ene
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import casadi as ca
 import sympy as sp
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.lowering.lower import Lowering
 from dalembert.equations.rotations import (
     angular_velocities_of_quaternions,

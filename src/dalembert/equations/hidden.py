@@ -15,12 +15,13 @@ Kolodziejczyk write ("A geometric approach to solving problems of control constr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.derive import Constraints, Dynamics, derive_constraints
 from dalembert.equations.laws import Bilateral, Implied, Law, Row, Servo
 from dalembert.equations.mechanics import rows_of

@@ -5,12 +5,12 @@ Nobody states units, but angles show themselves: a full turn leaves constraints,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.functions import nonzeros
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.system import System

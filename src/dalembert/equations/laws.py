@@ -15,10 +15,11 @@ A further law is one more class here, its term in `Mechanics.multiplier_forces`,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import casadi as ca
+
+from dalembert.dataclass import dataclass
 
 
 class Law(Protocol):

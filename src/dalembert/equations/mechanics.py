@@ -10,12 +10,13 @@ them for their `sparsity()`, and only a kernel that must be dense fills them up.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any
 
 import casadi as ca
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.laws import Row, are_ideal, count_curved, have_friction
 from dalembert.solve.elimination_order import SaddlePattern
 

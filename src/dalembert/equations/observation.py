@@ -7,7 +7,6 @@ leaves. The symbol of a constraint's name stands for its multiplier, an unknown 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +14,7 @@ import casadi as ca
 import numpy as np
 import sympy as sp
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.lowering.lower import Lowering, LoweringError, undeclared
 from dalembert.equations.naming import name_of

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
+
+from dalembert.dataclass import dataclass
 
 STATED = "outputs"  # the group of what `Model.output` named
 

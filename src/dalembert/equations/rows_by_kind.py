@@ -11,13 +11,13 @@ which are far shorter than derivatives by the quaternion: R is computed once per
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 import sympy as sp
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.derive import Constraints, Derivation
 from dalembert.equations.free_bodies import FreeBody, find_free_bodies
 from dalembert.equations.lowering.lower import Lowering

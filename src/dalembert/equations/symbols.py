@@ -6,11 +6,12 @@ Notation as in the design: q' = C(q,t) u + D(q,t); a dot is a total time derivat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import casadi as ca
 import sympy as sp
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.lowering.lower import Lowering
 from dalembert.model.statement import Statement
 from dalembert.model.vectors import derivative

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from dalembert.dataclass import dataclass
 
 _HEADER = re.compile(r"\s*(\[\[?)\s*([\w\"'.-]+)\s*\]\]?")
 _KEY = re.compile(r"\s*([\w-]+|\"[^\"]*\"|'[^']*')\s*=\s*")

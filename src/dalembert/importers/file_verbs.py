@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from dalembert.dataclass import dataclass
 from dalembert.model.beams import Beams
 from dalembert.model.contacts import Contacts
 from dalembert.model.elements import Elements

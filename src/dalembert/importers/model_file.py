@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import sympy as sp
 
+from dalembert.dataclass import dataclass
 from dalembert.errors import ModelError
 from dalembert.importers.file_parameters import follow_changes
 from dalembert.importers.file_positions import Positions

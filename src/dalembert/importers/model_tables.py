@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from dalembert.dataclass import dataclass
 from dalembert.errors import UnknownNameError
 from dalembert.importers.file_positions import Positions, Where
 from dalembert.importers.file_verbs import GROUPS, KIND, VERBS, Keys, keys_of, kinds_of

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import sympy as sp
 from sympy.physics.mechanics import Dyadic, Point, ReferenceFrame, RigidBody, Vector
 
+from dalembert.dataclass import dataclass
 from dalembert.importers.replacement import Replacement
 from dalembert.model import statement
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import sympy as sp
@@ -22,6 +22,7 @@ from sympy.physics.mechanics import (
 )
 from sympy.physics.mechanics.actuator import ActuatorBase
 
+from dalembert.dataclass import dataclass
 from dalembert.errors import ModelError
 from dalembert.importers.sympy_links import joint_points
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
 from sympy.physics.mechanics import Particle, Point, ReferenceFrame, RigidBody, Vector, dynamicsymbols
 
+from dalembert.dataclass import dataclass
 from dalembert.errors import ModelError
 from dalembert.importers.replacement import Replacement
 from dalembert.importers.sympy_geometry import REST, Components, Geometry, Moving

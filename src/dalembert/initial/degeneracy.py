@@ -15,12 +15,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.mechanics import rows_of
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError

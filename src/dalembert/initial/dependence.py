@@ -7,11 +7,11 @@ are measured by the constraints they meet.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.errors import InitialStateError
 
 DEPENDENT = 1e-9  # a singular value below this, with unit rows, is zero

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.labels import groups_of
 from dalembert.equations.laws import Algebraic, Row
 from dalembert.equations.system import System

@@ -6,13 +6,13 @@ inertia to bodies whose mass matrix is singular. Such parts are small, and judge
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.labels import groups_of
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError

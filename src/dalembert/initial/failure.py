@@ -8,10 +8,11 @@ to the wish at which the equations can be met is looked for. If no given value h
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.errors import Closest, InitialStateError
 from dalembert.initial.levels import ALL, POSITION, level
 from dalembert.initial.metric import weighted

@@ -7,11 +7,11 @@ residuals, q' and A from the dynamics.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.functions import function_of
 from dalembert.equations.system import System
 from dalembert.initial.joint_rows import joint_coordinates, joint_rates, read_joints

@@ -8,12 +8,12 @@ target (sequential quadratic programming with the metric as Hessian).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.initial.large_levels import SparseLevel
 from dalembert.solve.elimination_order import SaddlePattern
 from dalembert.solve.sparse_system import SparseSaddle

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.initial.request import Wishes
 from dalembert.motion.state import State
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.naming import finite_number, name_of
 from dalembert.equations.system import System
@@ -146,13 +147,13 @@ def read_wishes(system: System, values: Values, what: str) -> Wishes:
         )
     wishes, places = Wishes(), _places(system)
     for key, value in values.items():
-        name = key_name(key)
-        if name not in places:
+        name = key if type(key) is str else key_name(key)
+        place_of = places.get(name)
+        if place_of is None:
             raise _unknown(system, name, what)
-        kind, index = places[name]
-        number = float(value) if isinstance(value, float) else math.nan
-        if not math.isfinite(number):
-            number = finite_number(value, f"{what} value of `{name}`")
+        kind, index = place_of
+        plain = type(value) is float and math.isfinite(value)
+        number: float = value if plain else finite_number(value, f"{what} value of `{name}`")
         if kind == "joints":
             number = wrapped_value(system, name, number)
         place: dict[int, float] = getattr(wishes, kind)
@@ -167,8 +168,6 @@ def read_wishes(system: System, values: Values, what: str) -> Wishes:
 
 def key_name(key: Any) -> str:
     """The name a symbol, a constraint or a string stands for."""
-    if type(key) is str:
-        return key
     return key.name if isinstance(key, Constraint) else name_of(key)
 
 

@@ -11,11 +11,11 @@ given values changing by what is asked: the derivative of `system.initial(given,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError, OptionError, UnknownNameError
 from dalembert.initial.metric import position_metric, speed_metric

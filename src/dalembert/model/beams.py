@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import sympy as sp
 
+from dalembert.dataclass import dataclass
 from dalembert.model.instances import MANY, Template
 from dalembert.model.journal import Section, said
 from dalembert.model.markers import axes_of

@@ -9,10 +9,11 @@ the template.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import sympy as sp
+
+from dalembert.dataclass import dataclass
 
 MANY = 16  # bodies from which on those that follow are instances
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
+from dalembert.dataclass import dataclass
 from dalembert.model.instances import Frame, Template
 from dalembert.model.markers import GROUND, Marker, axes_of, mark
 from dalembert.model.quaternion import rotation_matrix

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from dalembert.dataclass import dataclass
 from dalembert.model.quaternion import rotation_matrix
 from dalembert.model.statement import Attitude, Body, Point, Vector
 from dalembert.model.vectors import EX, EY, EZ, ORIGIN, cross, dot, minus, plus, rate_of, times, turned, unit

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
 import sympy as sp
 
+from dalembert.dataclass import dataclass
 from dalembert.model.instances import Template
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import sympy as sp
 
+from dalembert.dataclass import dataclass
 from dalembert.model.markers import Marker, axes_of
 from dalembert.model.statement import Body, Line, Statement, Vector
 from dalembert.model.vectors import ORIGIN, plus, times, turned

@@ -8,11 +8,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any
 
 import sympy as sp
 
+from dalembert.dataclass import dataclass
 from dalembert.model.instances import explicit
 
 Vector = tuple[sp.Expr, sp.Expr, sp.Expr]

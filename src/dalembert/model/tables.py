@@ -7,13 +7,13 @@ polynomial through the data, so Jacobians and time derivatives are exact.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
+from dalembert.dataclass import dataclass
 from dalembert.errors import ModelError
 from dalembert.model.names import Names
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.motion.verification import Deviation, Verification
 from dalembert.run.run_facts import Passage
 from dalembert.text_tables import html_table

@@ -8,13 +8,13 @@ leading axis nt of a motion, or none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import sympy as sp
 from sympy.core.function import AppliedUndef
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.labels import label_of
 from dalembert.equations.naming import name_of
 from dalembert.equations.observation import Observation, observer_of

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.distinct import distinct
 from dalembert.equations.labels import label_of, rows_of
 from dalembert.errors import DalembertError, UnknownNameError
 from dalembert.motion.protocols import Source
@@ -61,7 +62,7 @@ def largest_powers(motion: Source) -> list[tuple[str, float, float, str]]:
     system = motion.system
     if not system.nc:
         return []
-    some = np.unique(np.linspace(0, len(motion.t) - 1, SAMPLES).astype(int))
+    some = distinct(np.linspace(0, len(motion.t) - 1, SAMPLES).astype(int))
     t, q, u = motion.t[some], motion.q[some], motion.u[some]
     la = motion.multipliers[some]
     rates, sums = np.split(system.evaluate("row_rates", t, q, u, motion.parameters), 2, axis=-1)

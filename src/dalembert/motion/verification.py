@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+
+from dalembert.dataclass import dataclass
 
 ROUGH = 1e-3  # an error beyond this part of its size makes a coordinate wrong rather than inaccurate
 SMALL = 1e-3  # sizes below this part of the largest coordinate do not make errors relatively large

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import gc
-import re
 from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -28,6 +26,7 @@ from numba.core.funcdesc import PythonFunctionDescriptor
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic, typeof_impl
 
+from dalembert.loading import collection_paused
 from dalembert.native import types as kinds
 from dalembert.native.intrinsics import Intrinsic
 from dalembert.native.jit import NATIVE, Native
@@ -179,26 +178,66 @@ def _type_of_intrinsic(declared: Intrinsic, _context: Any) -> Any:
 @contextlib.contextmanager
 def _unlinked(*, checked: bool) -> Iterator[None]:
     """Let Numba translate functions without linking, optimising or loading them, for as long as the context lasts."""
-    finalize, get_executable = JITCodeLibrary.finalize, CPUContext.get_executable
-
-    def leave(library: Any) -> None:
-        library._finalized = True  # noqa: SLF001
-
-    def name(_context: Any, _library: Any, description: Any, environment: Any) -> Any:
-        """A key by which callers find the function; there is nothing to call."""
-        return _dynfunc.make_function(description.lookup_module(), description.qualname, "", 0, environment, ())
-
-    with global_compiler_lock:
-        JITCodeLibrary.finalize, CPUContext.get_executable = leave, name
-        _CHECKED[0], collects = checked, gc.isenabled()
-        gc.disable()  # Numba makes millions of objects and keeps them; to look through them takes a tenth of the time
+    with (
+        global_compiler_lock,
+        _instead(JITCodeLibrary, finalize=_leave),
+        _instead(CPUContext, get_executable=_name),
+        _remembered_answers(),
+        collection_paused(),  # Numba makes millions of objects and keeps them
+    ):
+        _CHECKED[0] = checked
         try:
             yield
         finally:
-            if collects:
-                gc.enable()
             _CHECKED[0] = False
-            JITCodeLibrary.finalize, CPUContext.get_executable = finalize, get_executable
+
+
+def _leave(library: Any) -> None:
+    library._finalized = True  # noqa: SLF001
+
+
+def _name(_context: Any, _library: Any, description: Any, environment: Any) -> Any:
+    """A key by which callers find the function; there is nothing to call."""
+    return _dynfunc.make_function(description.lookup_module(), description.qualname, "", 0, environment, ())
+
+
+@contextlib.contextmanager
+def _remembered_answers() -> Iterator[None]:
+    """Let Numba look up once, not thousands of times, what `+` of two floats is and how long a pointer is."""
+    call_type, size = types.Function.get_call_type, CPUContext.get_abi_sizeof
+    known_types: dict[Any, Any] = {}
+    known_sizes: dict[str, int] = {}
+
+    def get_call_type(function: Any, context: Any, arguments: Any, named: Any) -> Any:
+        key = id(function), tuple(arguments), tuple(named.items())
+        if key not in known_types:  # with the function, so that no other one gets its id
+            known_types[key] = call_type(function, context, arguments, named), function
+        return known_types[key][0]
+
+    def get_abi_sizeof(context: Any, kind: Any) -> int:
+        key = str(kind)
+        if key not in known_sizes:
+            known_sizes[key] = size(context, kind)
+        return known_sizes[key]
+
+    with _instead(types.Function, get_call_type=get_call_type), _instead(CPUContext, get_abi_sizeof=get_abi_sizeof):
+        yield
+
+
+@contextlib.contextmanager
+def _instead(owner: Any, **others: Any) -> Iterator[None]:
+    """Other methods in a class, for as long as the context lasts."""
+    own = {name: vars(owner).get(name) for name in others}
+    for name, other in others.items():
+        setattr(owner, name, other)
+    try:
+        yield
+    finally:
+        for name, before in own.items():
+            if before is None:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, before)
 
 
 def join(modules: Iterable[Any]) -> Any:
@@ -225,10 +264,12 @@ def translate(natives: Iterable[Native], elsewhere: Iterable[Native], *, checked
             for result in dispatcher(native, checked).overloads.values():
                 if result.library is not None and id(result.library) in libraries:
                     names[result.fndesc.llvm_func_name] = symbol
-    mangled = re.compile("|".join(re.escape(name) for name in sorted(names, key=len, reverse=True)))
     module = llvm.parse_assembly("")
     for library in libraries.values():
-        module.link_in(llvm.parse_assembly(mangled.sub(lambda found: names[found.group()], library.get_llvm_str())))
+        one = llvm.parse_bitcode(library._final_module.as_bitcode())  # noqa: SLF001
+        for function in one.functions:
+            function.name = names.get(function.name, function.name)
+        module.link_in(one)
     for function in module.functions:  # Numba's own, among them wrappers for Python, which nobody calls
         if not function.is_declaration and function.name not in NATIVE:
             function.linkage = "internal"

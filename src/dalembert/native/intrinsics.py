@@ -64,6 +64,29 @@ def move(c: Any) -> Any:
 
 
 @_intrinsic
+def move_few(c: Any) -> Any:
+    """As `move`, for few numbers: a loop here and now, where a call of the libc would take as long as their copies."""
+
+    def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        array, first, other, second, length = args
+        make = context.make_array(c.Floats)
+        to, source = make(context, builder, array), make(context, builder, other)
+        c.check_bounds(context, builder, first, length, to.nitems)
+        c.check_bounds(context, builder, second, length, source.nitems)
+        there, here = builder.gep(to.data, [first]), builder.gep(source.data, [second])
+        vector = c.ir.VectorType(c.ir.DoubleType(), LANES)
+        whole = builder.and_(length, length.type(-LANES))
+        with c.cgutils.for_range_slice(builder, length.type(0), whole, length.type(LANES)) as (i, _):
+            at, of = (builder.bitcast(builder.gep(p, [i]), vector.as_pointer()) for p in (there, here))
+            builder.store(builder.load(of, align=8), at, align=8)
+        with c.cgutils.for_range_slice(builder, whole, length, length.type(1)) as (i, _):
+            builder.store(builder.load(builder.gep(here, [i])), builder.gep(there, [i]))
+        return context.get_dummy_value()
+
+    return c.types.void(c.Floats, c.i8, c.Floats, c.i8, c.i8), generate
+
+
+@_intrinsic
 def ints_at(c: Any) -> Any:
     """`ints_at(address, size)`: the integers there as an array."""
 

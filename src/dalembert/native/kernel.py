@@ -22,7 +22,7 @@ import functools
 import hashlib
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -32,9 +32,10 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.errors import ArrayError, OptionError
 from dalembert.native import llvm_ir as emit
-from dalembert.native import lookup
+from dalembert.native import lookup, sine_cosine
 from dalembert.native.jit import address_of
 from dalembert.native.object_cache import ObjectCache
 from dalembert.native.trampolines import (
@@ -143,7 +144,7 @@ def compile_kernel(
     if code is None and callable_libm and instructions <= native_limit:
         program = program or _read(function)
         if program is not None:
-            code = _compile_object(emit.emit_kernel(program), level)
+            code = _compile_object(emit.emit_kernel(program, fuses=fuses()), level)
             cache.store(key, code)
     backend = "interpreter" if code is None else "native"
     address, resources = _interpret(function, cache) if code is None else _load_kernel(code)
@@ -192,6 +193,13 @@ def target() -> tuple[str, str, str]:
     return llvm.get_process_triple(), llvm.get_host_cpu_name(), features
 
 
+@functools.cache
+def fuses() -> bool:
+    """Whether this machine has an instruction for a product and a sum; else LLVM would call a slow function."""
+    triple, _, features = target()
+    return "+fma" in features.split(",") or triple.startswith(("aarch64", "arm64"))
+
+
 def create_machine(level: int = _CODEGEN_LEVEL, processor: str | None = None) -> Any:
     """LLVM's description of this machine, or of a family of processors, which turns modules into object code."""
     triple, cpu, features = target()
@@ -227,7 +235,7 @@ def toolchain() -> bytes:
 def _emitter() -> bytes:
     """Digest of what writes the IR of kernels."""
     try:
-        sources = b"".join(Path(str(module.__file__)).read_bytes() for module in (emit, lookup))
+        sources = b"".join(Path(str(module.__file__)).read_bytes() for module in (emit, lookup, sine_cosine))
     except OSError:  # a frozen application ships no source, and does not change either
         sources = b""
     return hashlib.sha256(repr(_FORMAT).encode() + sources).digest()
@@ -300,7 +308,7 @@ def _loops(function: ca.Function, cache: ObjectCache, use: Use) -> tuple[int, tu
         return None
     if use.worth * repetition.distinct > function.n_instructions() or repetition.distinct > NATIVE_LIMIT:
         return None
-    body, tables = emit_loops(repetition)
+    body, tables = emit_loops(repetition, fuses=fuses())
     buffers, width = count_buffers(), repetition.kept + 1
     arrays: dict[str, np.ndarray] = {
         "flags": np.zeros(buffers, dtype=np.int32), "kept": np.zeros((buffers, width)),

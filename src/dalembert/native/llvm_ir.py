@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import casadi as ca
 
+from dalembert.dataclass import dataclass
 from dalembert.native.lookup import PREFIX, WHOLE, Lookup, read_leaf
+from dalembert.native.sine_cosine import ASIDE, WIDEST, count_lanes, declare_sines, emit_sines
 
 CHUNK = 500  # instructions per basic block; measured, see native.py
 STACK_SLOTS = 8192  # 64 kB; secondary threads on macOS have 512 kB of stack in all
@@ -33,7 +35,8 @@ _ARITHMETIC = {
     ca.OP_INV: "fdiv contract double 1.0, {0}",
     ca.OP_FMOD: "frem double {0}, {1}",
 }
-# Sine and cosine of one argument become one sincos call where libm has it; the others are one or two instructions.
+# Sine and cosine are called where the machine does not fuse products and sums (see `sine_cosine`), one sincos for one
+# argument where the libm has it; the others are one or two instructions.
 _INTRINSIC = {
     getattr(ca, f"OP_{name.upper()}"): f"llvm.{name}.f64"
     for name in ("sin", "cos", "sqrt", "floor", "ceil", "fabs", "copysign")
@@ -54,6 +57,7 @@ COPIES = (ca.OP_ASSIGN, ca.OP_LIFT)
 COMMUTATIVE = (ca.OP_ADD, ca.OP_MUL)
 EMITTED = frozenset(_ARITHMETIC) | frozenset(_CALLS) | frozenset(_COMPARISON) | {*_LOGICAL, *_BRANCHING}
 _LEAVES = (ca.OP_CONST, ca.OP_INPUT)
+TURNS = (ca.OP_SIN, ca.OP_COS)
 # Operations on table k are numbered from TABLE + k * PARTS: the number of the piece at x, then each part of a piece.
 TABLE, PARTS = 1_000, 8
 
@@ -184,22 +188,27 @@ class _Reading:
 
 
 def schedule(operations: list[int], arguments: list[tuple[int, ...]]) -> list[int]:
-    """Values in tape order, but sine and cosine of one argument side by side: LLVM only joins them within a block."""
-    partner: dict[int, int] = {}
-    waiting: dict[int, int] = {}
+    """Values in tape order, but sines and cosines side by side as far as they do not depend on each other.
+
+    Those that depend on no other come first, after all that does not depend on one, and so on; of one argument they
+    are neighbours.
+    """
+    depth = [0] * len(operations)  # sines and cosines on the way to a value
     for value, op in enumerate(operations):
-        if op in (ca.OP_SIN, ca.OP_COS):
-            first = waiting.setdefault(arguments[value][0], value)
-            if first != value:
-                partner[first] = value
-    moved = set(partner.values())
-    order: list[int] = []
-    for value, op in enumerate(operations):
-        if op not in _LEAVES and value not in moved:
-            order.append(value)
-            if value in partner:
-                order.append(partner[value])
-    return order
+        if op not in _LEAVES:
+            depth[value] = max((depth[argument] for argument in arguments[value]), default=0) + (op in TURNS)
+    ready = [value for value, op in enumerate(operations) if op not in _LEAVES]
+    met: dict[int, int] = {}
+    for value in ready:
+        if operations[value] in TURNS:
+            met.setdefault(arguments[value][0], len(met))
+
+    def place(value: int) -> tuple[float, int]:
+        if operations[value] in TURNS:
+            return depth[value] - 0.5, met[arguments[value][0]]
+        return depth[value], 0
+
+    return sorted(ready, key=place)
 
 
 def assign_slots(program: Program, chunk_of: dict[int, int], chunks: int) -> tuple[dict[int, int], int]:
@@ -238,6 +247,8 @@ class Block:
     lines: list[str] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
     truths: dict[int, str] = field(default_factory=dict)
+    widths: set[int] = field(default_factory=set)  # of the vectors of sines and cosines
+    label: str = "entry"  # of the basic block that lines are added to
     rows: dict[str, str] = field(default_factory=dict)  # of tables, by the operand that holds the piece
 
     def name(self, value: int) -> str:
@@ -268,6 +279,42 @@ class Block:
         operand = self.name(value)
         self.lines.append(f"%{destination}p{index} = getelementptr double, ptr %{destination}, i64 {index}")
         self.lines.append(f"store double {operand}, ptr %{destination}p{index}, align 8")
+
+    def compute_all(self, values: Sequence[int], *, fuses: bool) -> None:
+        """Emit the instructions of values in order; sines and cosines together if the machine fuses products."""
+        for k, value in enumerate(values):
+            if value in self.names:
+                continue
+            if fuses and self.program.operations[value] in TURNS:
+                self._turn(self._side_by_side(values[k:]))
+            else:
+                self.compute(value)
+
+    def _side_by_side(self, values: Sequence[int]) -> list[int]:
+        """The first of the values, as long as they are sines and cosines that do not depend on each other."""
+        taken: dict[int, None] = {}
+        for value in values:
+            if self.program.operations[value] not in TURNS or self.program.arguments[value][0] in taken:
+                break
+            taken[value] = None
+        return list(taken)
+
+    def _turn(self, values: Sequence[int]) -> None:
+        """Emit sines and cosines, as many arguments at once as there are lanes."""
+        operations, arguments = self.program.operations, self.program.arguments
+        distinct = list(dict.fromkeys(arguments[value][0] for value in values))
+        found: dict[int, tuple[str, str]] = {}
+        for k in range(0, len(distinct), WIDEST):
+            group = distinct[k : k + WIDEST]
+            operands = [self.name(argument) for argument in group]
+            prefix = f"w{group[0]}."
+            lines, names = emit_sines(prefix, operands)
+            self.lines += lines
+            self.label = f"{prefix}on"
+            self.widths.add(count_lanes(len(group)))
+            found |= dict(zip(group, names, strict=True))
+        for value in values:
+            self.names[value] = found[arguments[value][0]][operations[value] == ca.OP_COS]
 
     def compute(self, value: int) -> None:
         """Emit the instruction of a value."""
@@ -325,34 +372,35 @@ class Block:
         ]
 
 
-def _emit_chunks(program: Program, chunk: int) -> tuple[list[list[str]], int]:
-    """The lines of every chunk, and the length of the work array."""
+def _emit_chunks(program: Program, chunk: int, *, fuses: bool) -> tuple[list[Block], int]:
+    """Every chunk, and the length of the work array."""
     parts = [program.order[k : k + chunk] for k in range(0, len(program.order), chunk)] or [[]]
     chunk_of = {value: c for c, part in enumerate(parts) for value in part}
     slots, length = assign_slots(program, chunk_of, len(parts))
-    bodies = []
+    blocks = []
     for c, part in enumerate(parts):
         block = Block(program, slots)
         # Inputs and constants that are results themselves belong to no chunk; the first one stores them.
         leaves = [v for v in program.outputs if program.operations[v] in _LEAVES] if c == 0 else []
+        block.compute_all(part, fuses=fuses)
         for value in leaves + part:
-            if value in chunk_of:
-                block.compute(value)
             for row in program.outputs.get(value, ()):
                 block.store(value, "out", row)
             if value in slots:
                 block.store(value, "work", slots[value])
-        bodies.append(block.lines)
-    return bodies, length
+        blocks.append(block)
+    return blocks, length
 
 
-def emit_kernel(program: Program, *, chunk: int = CHUNK) -> str:
+def emit_kernel(program: Program, *, chunk: int = CHUNK, fuses: bool) -> str:
     """IR of a module that defines `void kernel(const double* x, double* out)`; x and out must not overlap.
 
-    `chunk` is the most instructions a basic block may hold.
+    `chunk` is the most instructions a basic block may hold. `fuses` says that the machine has an instruction for a
+    product and a sum.
     """
-    bodies, length = _emit_chunks(program, chunk)
-    text = declare([program])
+    blocks, length = _emit_chunks(program, chunk, fuses=fuses)
+    bodies = [[ASIDE, *block.lines] if block.widths else block.lines for block in blocks]
+    text = declare([program]) + declare_sines(set().union(*(block.widths for block in blocks)))
     head = "define void @kernel(ptr noalias %x, ptr noalias %out) #1 {"
     if len(bodies) == 1:
         return "\n".join([*text, head, *bodies[0], "ret void\n}\n"])
@@ -373,6 +421,8 @@ def declare(programs: Sequence[Program]) -> list[str]:
         "attributes #0 = { nounwind willreturn memory(none) }",
         "attributes #1 = { nounwind }",
         "attributes #2 = { nounwind noinline }",
+        "attributes #3 = { nounwind noinline cold }",
+        '!0 = !{!"branch_weights", i32 1000000, i32 1}',
         "declare ptr @malloc(i64) #1",
         "declare void @free(ptr) #1",
     ]

@@ -12,13 +12,15 @@ from __future__ import annotations
 import hashlib
 import math
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from weakref import WeakValueDictionary
 
 import casadi as ca
 import llvmlite.binding as llvm
 import numpy as np
+
+from dalembert.dataclass import dataclass
 
 PREFIX = "piecewise_"
 _BOUND = float(np.finfo(float).max)  # CasADi's search needs a first and a last break

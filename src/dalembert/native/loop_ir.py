@@ -8,13 +8,13 @@ in all runs of a shape stands in the code.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import casadi as ca
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.native.llvm_ir import Block, Program, declare, schedule
 from dalembert.native.repetition import CONSTANT, INPUT, Repetition, Run, Shape
+from dalembert.native.sine_cosine import ASIDE, declare_sines
 
 _LEAVES = (ca.OP_CONST, ca.OP_INPUT)
 BITS = 2**64 - 1  # of a double, as an integer without sign
@@ -42,16 +42,22 @@ class _Form:
     varying_constants: list[bool]
 
 
-def emit_loops(repetition: Repetition) -> tuple[str, InstanceTables]:
-    """IR of a module that defines `void body(x, out, kept, calls, places, constants, count)`, and its tables."""
+def emit_loops(repetition: Repetition, *, fuses: bool) -> tuple[str, InstanceTables]:
+    """IR of a module that defines `void body(x, out, kept, calls, places, constants, count)`, and its tables.
+
+    `fuses` says that the machine has an instruction for a product and a sum.
+    """
     by_shape: dict[Shape, list[Run]] = {}
     for run in repetition.runs:
         by_shape.setdefault(run.shape, []).append(run)
     numbers = {shape: k for k, shape in enumerate(by_shape)}
     forms = [_read(shape, runs) for shape, runs in by_shape.items()]
-    text = declare([form.program for form in forms])
+    text, widths = declare([form.program for form in forms]), set[int]()
     for k, form in enumerate(forms):
-        text += _loop(k, form)
+        lines, needed = _loop(k, form, fuses=fuses)
+        text += lines
+        widths |= needed
+    text += declare_sines(widths)
     text += _sum_loop(len(forms)) + _driver(len(forms) + 1)
     return "\n".join(text) + "\n", _tabulate(repetition, numbers, forms)
 
@@ -109,8 +115,11 @@ def _pointer(name: str, base: str, index: str, kind: str = "double") -> str:
     return f"%{name} = getelementptr {kind}, ptr %{base}, i64 {index}"
 
 
-def _loop(number: int, form: _Form) -> list[str]:
-    """The function of one shape: what all instances share is loaded first, then a loop over the instances."""
+def _loop(number: int, form: _Form, *, fuses: bool) -> tuple[list[str], set[int]]:
+    """The function of one shape: what all instances share is loaded first, then a loop over the instances.
+
+    Also returns the widths of its vectors of sines and cosines.
+    """
     width, constant_width = sum(form.varying), sum(form.varying_constants)
     outer, inner, names = list[str](), list[str](), dict[int, str]()
     place = constant = shared = 0
@@ -128,9 +137,8 @@ def _loop(number: int, form: _Form) -> list[str]:
         lines += _gather(value, table, at, base)
         names[value] = f"%v{value}"
         place, here, shared = place + 1, here + varies, shared + (not varies)
-    block = Block(form.program, {}, inner, names)
-    for value in form.program.order:
-        block.compute(value)
+    block = Block(form.program, {}, inner, names, label="loop")
+    block.compute_all(form.program.order, fuses=fuses)
     for base, values in (("out", form.results), ("kept", form.kept)):
         for value in values:
             operand, k = block.name(value), here
@@ -140,14 +148,15 @@ def _loop(number: int, form: _Form) -> list[str]:
                 f"store double {operand}, ptr %op{k}, align 8",
             ]  # fmt: skip
             here += 1
+    aside = [ASIDE] if block.widths else []
     return [
-        f"define internal void @shape{number}({_SIGNATURE}) #2 {{", "entry:", *outer, "br label %loop", "loop:",
-        "%i = phi i64 [ 0, %entry ], [ %next, %loop ]",
+        f"define internal void @shape{number}({_SIGNATURE}) #2 {{", "entry:", *aside, *outer, "br label %loop", "loop:",
+        f"%i = phi i64 [ 0, %entry ], [ %next, %{block.label} ]",
         f"%pw = mul i64 %i, {width}", _pointer("p", "places", "%pw", "i32"),
         f"%cw = mul i64 %i, {constant_width}", _pointer("c", "constants", "%cw"),
         *inner, "%next = add i64 %i, 1", "%more = icmp ult i64 %next, %count",
         "br i1 %more, label %loop, label %done", "done:", "ret void\n}",
-    ]  # fmt: skip
+    ], block.widths  # fmt: skip
 
 
 _SIGNATURE = (

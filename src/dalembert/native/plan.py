@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.native.intrinsics import LANES, call_kernel, caller, ints_at, move
+from dalembert.native.intrinsics import LANES, call_kernel, caller, ints_at, move, move_few
 from dalembert.native.types import Floats, Ints, Record, f8, floats, i8, ints, u8
 from dalembert.native.workspace import Workspace
 
@@ -170,5 +170,5 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
 __all__ = [
     "LANES", "Floats", "Ints", "Plan", "call_accelerate", "call_correct", "call_eliminate", "call_estimate",
     "call_feedback", "call_interpolate", "call_kernel", "call_prepare", "call_step", "f8", "i8", "ints_at",
-    "lay_out", "move", "u8",
+    "lay_out", "move", "move_few", "u8",
 ]  # fmt: skip

@@ -13,12 +13,12 @@ passes over the tape are native code (`tape_values`, `tape_shapes`); here are th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeVar
 
 import casadi as ca
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.native import tape_values as roles
 from dalembert.native.llvm_ir import COMMUTATIVE, COPIES, EMITTED, UnsupportedOperationError
 from dalembert.native.tape import Tape

@@ -12,11 +12,12 @@ from __future__ import annotations
 import ctypes
 import functools
 import struct
-from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 import numpy as np
+
+from dalembert.dataclass import dataclass
 
 WIDTH = 16  # bytes of an instruction
 SAMPLES = 200  # instructions that are compared

@@ -7,7 +7,8 @@ their meaning. A signature reads `f8(Plan, Floats, i8)`: the type that comes bac
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+
+from dalembert.dataclass import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,12 +8,13 @@ no velocity; the front wheel by three velocity constraints, one of which repeats
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import acos, cos, hypot, pi, sin
 from typing import Any
 
 import sympy as sp
 from sympy.physics.mechanics import KanesMethod, Point, ReferenceFrame, RigidBody, dynamicsymbols, inertia
+
+from dalembert.dataclass import dataclass
 
 Frames = dict[str, ReferenceFrame]
 Points = dict[str, Point]

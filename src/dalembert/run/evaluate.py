@@ -15,6 +15,7 @@ from dalembert.native.plan import (
     f8,
     i8,
     move,
+    move_few,
 )
 from dalembert.solve.dense_products import exerted
 from dalembert.solve.solver import call_balance, call_judge, call_power, call_row_residual
@@ -24,7 +25,7 @@ from dalembert.solve.solver import call_balance, call_judge, call_power, call_ro
 def load_state(plan, mem, t, z):
     """Put (t, q, u) where kernels read them; z holds q, u and possibly the work done and derivatives of q and u."""
     mem[plan.x] = t
-    move(mem, plan.xq, z, 0, plan.nq + plan.nu)
+    move_few(mem, plan.xq, z, 0, plan.nq + plan.nu)
     if plan.n_variations:
         move(mem, plan.variations, z, plan.nz - plan.n_variations, plan.n_variations)
     return 0
@@ -121,7 +122,7 @@ def rates(plan, mem, t, z, zdot):
     plan.nfev += 1
     plan.least_quality = min(plan.least_quality, mem[plan.quality])
     plain = plan.nz - plan.n_variations
-    move(zdot, 0, mem, plan.rates, plain)
+    move_few(zdot, 0, mem, plan.rates, plain)
     if plan.n_variations:
         move(zdot, plain, mem, plan.variation_rates, plan.n_variations)
     return 0

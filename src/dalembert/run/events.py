@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, NamedTuple, overload
 
 import sympy as sp
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.naming import name_of
 from dalembert.equations.observation import observer_of
 from dalembert.equations.system import System

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 
+from dalembert.dataclass import dataclass
 from dalembert.errors import OptionError
 from dalembert.run.events import Change, read_change
 

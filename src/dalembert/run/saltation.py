@@ -12,10 +12,11 @@ taken along the one direction that is needed, by differences of order four over 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.observation import observer_of
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError

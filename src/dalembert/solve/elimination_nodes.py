@@ -8,11 +8,12 @@ of its speeds, found by a maximum matching, and nodes are ordered by approximate
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.solve.schur_pattern import SchurPattern
 
 WIDEST = 6  # speeds of a node: those of a body in space

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 
 import casadi as ca
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.solve.elimination_nodes import order_nodes
 from dalembert.solve.schur_pattern import SchurPattern, schur_pattern, uncoupled
 

@@ -7,9 +7,9 @@ speeds only: the factors are then those of S, a matrix of the constraints alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+
+from dalembert.dataclass import dataclass
 
 WIDEST = 32  # constraints on a speed in closed form: it couples each with each
 

@@ -8,8 +8,7 @@ right-hand side. What else is asked of the matrices goes through the solver too,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dalembert.dataclass import dataclass
 from dalembert.native.intrinsics import caller
 from dalembert.native.jit import Native
 from dalembert.native.plan import Plan

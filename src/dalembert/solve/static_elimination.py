@@ -7,10 +7,9 @@ equations of a mechanism this takes the coordinates and the work out, and leaves
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.native.intrinsics import LANES
 from dalembert.native.types import Record, ints
 from dalembert.native.workspace import Workspace

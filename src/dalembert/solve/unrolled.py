@@ -10,10 +10,11 @@ whenever the saddle matrix is regular.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
+
+from dalembert.dataclass import dataclass
 
 TRUSTED = 1e-4  # quality above which the result of an unrolled solve is used
 MANY = 500  # unknowns above which nothing is unrolled: the order would take long to find

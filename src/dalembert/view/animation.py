@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import html
 import pathlib
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.errors import ArrayError, OptionError
 from dalembert.view.page import embedded_json, fill_page, write_page
 

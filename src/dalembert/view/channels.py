@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.motion.motion import Motion
 from dalembert.motion.recorded import columns_of, output_names
 

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from dalembert.loading import collection_paused
+
 if TYPE_CHECKING:
     import subprocess
 
@@ -45,8 +47,8 @@ class FigureProcess:
         return True
 
     def has_drawn(self) -> bool:
-        """Whether the figure asked for last is drawn; waits until that is known."""
-        answers = self._process.stdout if self._process else None
+        """Whether the figure asked for last is drawn; waits until that is known. False if none was asked for."""
+        answers = self._process.stdout if self._process and self._asked else None
         self._asked = False
         return answers is not None and answers.readline() == DRAWN
 
@@ -58,11 +60,26 @@ class FigureProcess:
             self._process.communicate()
 
 
+_AHEAD: list[FigureProcess] = []  # started before anybody asked for one
+
+
+@contextmanager
+def figure_process_ahead(*, likely: bool) -> Iterator[None]:
+    """Start a process now if somebody is `likely` to need it within this context; it ends if nobody does."""
+    if likely:
+        _AHEAD.append(FigureProcess(_started()))
+    try:
+        yield
+    finally:
+        while _AHEAD:
+            _AHEAD.pop().end()
+
+
 @contextmanager
 def figure_process(*, needed: bool) -> Iterator[FigureProcess]:
     """A process that draws until the context ends, if figures are `needed` and this process would draw them later."""
-    alone = "matplotlib.figure" in sys.modules or not sys.executable or (os.cpu_count() or 1) < 2
-    figures = FigureProcess(_started() if needed and not alone else None)
+    ahead = _AHEAD.pop() if needed and _AHEAD else None
+    figures = ahead or FigureProcess(_started() if needed else None)
     try:
         yield figures
     finally:
@@ -70,7 +87,9 @@ def figure_process(*, needed: bool) -> Iterator[FigureProcess]:
 
 
 def _started() -> subprocess.Popen[bytes] | None:
-    """The process, with the modules of this one; None if the machine has none to give."""
+    """The process, with the modules of this one; None if this one draws as soon, or the machine has none to give."""
+    if "matplotlib.figure" in sys.modules or not sys.executable or (os.cpu_count() or 1) < 2:
+        return None
     import subprocess  # takes as long to import as a small model to run
 
     path = os.pathsep.join(place or str(Path.cwd()) for place in sys.path)
@@ -88,7 +107,8 @@ def _started() -> subprocess.Popen[bytes] | None:
 
 def draw_all(requests: BinaryIO, answers: BinaryIO) -> None:
     """Draw what is asked for until nothing more comes."""
-    _draw(_small_panels(), io.BytesIO())  # fonts and marks are read while there is nothing else to do
+    with collection_paused():
+        _draw(_small_panels(), io.BytesIO())  # fonts and marks are read while there is nothing else to do
     while True:
         try:
             panels, path = pickle.load(requests)  # noqa: S301 - written by the process that started this one

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from dalembert.dataclass import dataclass
 
 HEIGHT = 560  # pixels of a page within a notebook
 

@@ -7,11 +7,11 @@ constraints; a Python function it cannot run.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.naming import name_of
 from dalembert.equations.observation import observer_of
 from dalembert.equations.system import System

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.distinct import distinct
 from dalembert.equations.system_facts import Drawing
 from dalembert.errors import DalembertError
 from dalembert.motion.motion import Motion
@@ -133,7 +134,7 @@ def frames_of(motion: MotionLike) -> tuple[Motion, ...]:
     Where steps are short there are more frames, so that fast turns look like turns.
     """
     wanted = max((motion.t[-1] - motion.t[0]) * FRAMES_PER_SECOND, min(3 * len(motion), FAST))
-    times = np.unique(np.linspace(motion.t[0], motion.t[-1], int(np.clip(wanted, 200, FRAMES))))  # one if at one time
+    times = distinct(np.linspace(motion.t[0], motion.t[-1], int(np.clip(wanted, 200, FRAMES))))  # one if at one time
     if all(part.can_continue for part in motion.segments):
         return motion.resampled(times).segments
     once = np.diff(motion.t, prepend=-np.inf) > 0.0  # an animation has one picture at a time
@@ -156,4 +157,4 @@ def _filled(motion: Motion, span: float) -> Motion:
     count = int(SMOOTH * (motion.t[-1] - motion.t[0]) / span) + 2
     if len(motion) >= count:
         return motion
-    return motion.resampled(np.union1d(motion.t, np.linspace(motion.t[0], motion.t[-1], count)))
+    return motion.resampled(distinct(np.append(motion.t, np.linspace(motion.t[0], motion.t[-1], count))))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.naming import finite_number, name_of
 from dalembert.equations.system import System
 from dalembert.errors import OptionError, UnknownNameError

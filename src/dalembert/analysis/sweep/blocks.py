@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil, prod
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from dalembert.analysis.sweep.native_runs import run_natively
 from dalembert.analysis.sweep.study import OK, Study
+from dalembert.dataclass import dataclass
 
 LOG = logging.getLogger("dalembert.sweep")  # a line at level INFO for every run that is not ok
 

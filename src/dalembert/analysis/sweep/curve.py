@@ -7,11 +7,11 @@ once more from the sample before at `FINE` Chebyshev points of the bracket, with
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.run.batch.crossings import find_zero, next_candidate
 from dalembert.run.batch.extrema import AGREED, KINKED, NOISE
 from dalembert.run.batch.integrals import GAUSS, N_GAUSS, gauss_values, integrate

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.naming import name_of
 from dalembert.errors import ArrayError, OptionError
 

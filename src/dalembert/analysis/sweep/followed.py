@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from dalembert.dataclass import dataclass
 from dalembert.errors import PairingError
 from dalembert.initial.continuation import follow
 from dalembert.motion.state import State

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -13,6 +12,7 @@ from dalembert.analysis.sweep.blocks import RunBlock
 from dalembert.analysis.sweep.design import Design
 from dalembert.analysis.sweep.replay import ABOUT, about_starts
 from dalembert.analysis.sweep.study import OK, Study
+from dalembert.dataclass import dataclass
 from dalembert.errors import OptionError
 from dalembert.run.recipe import described
 

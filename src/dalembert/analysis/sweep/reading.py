@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from dalembert.analysis.sweep.curve import Curve, Sampler
+from dalembert.dataclass import dataclass
 from dalembert.equations.observation import Observation
 from dalembert.equations.system import System
 from dalembert.errors import OptionError

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from dalembert.analysis.sweep.curve import Curve
+from dalembert.dataclass import dataclass
 from dalembert.errors import OptionError
 
 

@@ -15,7 +15,6 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from dalembert.analysis.sweep.blocks import RunBlock, chunk_of, run_block, spans
 from dalembert.analysis.sweep.layout import Layout, Variable, parts_of
 from dalembert.analysis.sweep.study import Study
 from dalembert.analysis.sweep.tables import import_xarray, import_zarr
+from dalembert.dataclass import dataclass
 from dalembert.errors import FileError
 
 FACTS, CHUNK = "dalembert_facts", "dalembert_chunk"  # attributes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from dalembert.analysis.sweep.followed import Followed
 from dalembert.analysis.sweep.reading import Reading
 from dalembert.analysis.sweep.reductions import Reduction
 from dalembert.analysis.sweep.verdict import verdict_of
+from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, InitialStateError
 from dalembert.motion.motion import Motion

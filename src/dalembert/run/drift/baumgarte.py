@@ -11,12 +11,13 @@ formulation and for reactions of every kind. Constraints on accelerations hold a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.system import System
 from dalembert.errors import OptionError

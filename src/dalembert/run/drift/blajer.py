@@ -13,11 +13,11 @@ and Chen. `Projection` is the same correction iterated to a tolerance.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import OptionError
 from dalembert.native.jit import jit

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.native.jit import jit
 from dalembert.native.kernel import Kernel

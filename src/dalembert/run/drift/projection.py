@@ -14,12 +14,12 @@ shorter. A last stage that the estimate shares with the next step (Tsit5) is eva
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import OptionError
 from dalembert.native.intrinsics import places_at

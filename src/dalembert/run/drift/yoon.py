@@ -17,12 +17,12 @@ left alone; where constraints are redundant, the pseudo-inverse of G is taken.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.native.jit import jit
 from dalembert.native.kernel import Kernel

@@ -7,10 +7,10 @@ eliminates in their order; native loops read them from the workspace.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.native.workspace import Workspace
 
 RANK_TOLERANCE = 1e-9  # pivots below this, in the mass metric with unit rows, mean dependent constraints

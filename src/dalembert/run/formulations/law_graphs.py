@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import casadi as ca
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.functions import flat
 from dalembert.equations.laws import Algebraic, implied_rows
 from dalembert.equations.mechanics import Mechanics

@@ -6,11 +6,11 @@ Bajodah, Hodges, Chen, eq. (16)-(22) and (39): u = (u_I, u_D), A = -J2^-1 J1, u_
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8, move

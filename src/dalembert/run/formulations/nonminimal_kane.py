@@ -7,11 +7,11 @@ remaining inertia forces. Constraints may be of any nonlinearity in the speeds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8, ints_at, move

@@ -6,11 +6,11 @@ reactions as unknowns, the reduced one does not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.laws import implied_rows
 from dalembert.equations.mechanics import Mechanics, rows_of
 from dalembert.equations.system import System

@@ -9,11 +9,11 @@ same stretch of time. Work is counted, not timed, so that a run is the same ever
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.run.integrators.dop853 import DOP853
 from dalembert.run.integrators.explicit import method_of
 from dalembert.run.integrators.options import check_length, check_tolerances

@@ -6,11 +6,11 @@ t + theta h. Both ends are met exactly, also where the drift control has moved t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.errors import OptionError
 from dalembert.native.jit import jit
 from dalembert.native.plan import interpolate_type, move, prepare_type

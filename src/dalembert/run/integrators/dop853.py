@@ -5,9 +5,9 @@ E. Hairer, S. P. Norsett, G. Wanner, "Solving Ordinary Differential Equations I"
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from dalembert.dataclass import dataclass
 from dalembert.run.integrators.dense_output import DormandPrinceInterpolant
 from dalembert.run.integrators.dop853_coefficients import E3, E5, A, B, C, D
 from dalembert.run.integrators.error_estimate import FifthAndThirdOrderError

@@ -9,11 +9,11 @@ entry: they may be rough where the motion is smooth or at rest.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8

@@ -6,11 +6,11 @@ import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.errors import OptionError
 from dalembert.run.integrators.options import check_length, check_limits, check_span, settle_atol
 from dalembert.run.integrators.runge_kutta import RungeKutta

@@ -11,11 +11,12 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.instants import instants
 from dalembert.errors import OptionError, PairingError
 from dalembert.run.integrators.ida_solver import Quiet, Solver, SolverPoint

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ import casadi as ca
 import numpy as np
 from sksundae import ida as sundials
 
+from dalembert.dataclass import dataclass
 from dalembert.native.kernel import Kernel
 from dalembert.run.residuals.form import Residual, SettledForm
 

@@ -8,11 +8,11 @@ on the safe side, for others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.run.integrators.dense_output import CubicHermite
 from dalembert.run.integrators.error_estimate import EmbeddedError
 from dalembert.run.integrators.explicit import Adaptive

@@ -7,13 +7,14 @@ E. Hairer, G. Wanner, "Solving Ordinary Differential Equations II", 2nd ed., sec
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.native.kernel import Kernel

@@ -13,12 +13,12 @@ inside a step are ends of shorter steps from the same start.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.functions import flat
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError

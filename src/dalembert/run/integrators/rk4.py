@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.run.integrators.dense_output import CubicHermite
 from dalembert.run.integrators.explicit import FixedStep
 from dalembert.run.integrators.runge_kutta import RungeKutta

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any
 
+from dalembert.dataclass import dataclass
 from dalembert.run.integrators.options import (
     SMALLEST_RTOL,
     check_fixed,

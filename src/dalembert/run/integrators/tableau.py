@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.errors import OptionError
 from dalembert.run.integrators.dense_output import ROUND_OFF, DenseOutput
 from dalembert.run.integrators.error_estimate import ErrorEstimate

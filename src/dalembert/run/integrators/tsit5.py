@@ -7,12 +7,12 @@ that moves the state it is taken at the corrected one, where the next step start
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.polynomial.polynomial import polymul
 
+from dalembert.dataclass import dataclass
 from dalembert.run.integrators.dense_output import ContinuousWeights
 from dalembert.run.integrators.error_estimate import EmbeddedError
 from dalembert.run.integrators.explicit import Adaptive

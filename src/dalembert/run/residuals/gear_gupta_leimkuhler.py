@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.system import System
 from dalembert.run.residuals.consistency import carried_multipliers, consistent, positions

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.run.residuals.form import Residual
 from dalembert.run.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import casadi as ca
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.run.residuals.form import Residual
 from dalembert.solve.sparse_newton import SparseNewton
 from dalembert.solve.static_elimination import StaticElimination

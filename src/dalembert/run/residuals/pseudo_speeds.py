@@ -8,12 +8,12 @@ constraints. Velocity constraints are eliminated in the same way.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.system import System
 from dalembert.errors import OptionError, PairingError

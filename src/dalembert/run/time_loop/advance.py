@@ -42,9 +42,9 @@ class Clock(Record):
     """How far an integration is and how it goes on: times, step lengths, tolerances, counts."""
 
     _fields_ = (
-        # Time, next step, start, end, tolerances, bounds on the step, exponent of the controller, error and length of
-        # the last step.
-        *floats("t h t_start t_end rtol atol h_max h_min exponent last_error taken"),
+        # Time, next step, start, end, tolerances, bounds on the step, exponent of the controller, logarithm of
+        # the error and length of the last step.
+        *floats("t h t_start t_end rtol atol h_max h_min exponent last_level taken"),
         # The next instant at which an expression of time bends or jumps (infinity: none); a step ends `gap` before it
         # and the next one begins `gap` after it, so that each sees one side of it only.
         *floats("stop gap"),
@@ -97,7 +97,7 @@ def _allowed(method: Method) -> int:
 def _clock(method: Method) -> Clock:
     """What the clock says of a method, whatever the interval."""
     return Clock(
-        h=method.first_step, rtol=method.rtol, atol=method.atol, exponent=1.0 / method.order, last_error=1.0,
+        h=method.first_step, rtol=method.rtol, atol=method.atol, exponent=1.0 / method.order, last_level=0.0,
         allowed=_allowed(method), adaptive=int(method.adaptive), order=method.order,
     )  # fmt: skip
 
@@ -138,13 +138,13 @@ SAFETY, INTEGRAL, PROPORTIONAL = 0.8, 0.8, 0.1  # gains times the order of the e
 SHRINK, GROW = 0.2, 10.0
 
 
+NO_ERROR, SMALLEST = 1e-300, math.log(1e-4)  # a smaller error before does not count
+
+
 @jit(f8(f8, f8, f8))
-def _factor(error, last, exponent):
-    """Factor on the step by a PI controller (Gustafsson), bounded."""
-    if error == 0.0:
-        return GROW
-    now = error ** (-(INTEGRAL + PROPORTIONAL) * exponent)
-    factor = SAFETY * now * max(last, 1e-4) ** (PROPORTIONAL * exponent)
+def _factor(now, last, exponent):
+    """Factor on the step by a PI controller (Gustafsson), bounded, from the logarithms of this and the last error."""
+    factor = SAFETY * math.exp(exponent * (PROPORTIONAL * last - (INTEGRAL + PROPORTIONAL) * now))
     return min(GROW, max(SHRINK, factor))
 
 
@@ -186,11 +186,12 @@ def _accept(plan, mem, clock):
         paced *= factor
         shrunk = True
     if clock.adaptive:
-        grow = _factor(error, clock.last_error, clock.exponent)
+        level = math.log(max(error, NO_ERROR))
+        grow = _factor(level, clock.last_level, clock.exponent)
         clock.h = h * (min(1.0, grow) if shrunk else grow)
         if not shrunk and h < planned:  # cut short to end where it must
             clock.h = max(clock.h, planned)
-        clock.last_error = error
+        clock.last_level = max(level, SMALLEST)
     clock.taken = h
     return OK
 

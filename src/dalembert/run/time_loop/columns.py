@@ -14,11 +14,11 @@ them reads and writes its padding, never its neighbour. The padding stays zero.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.native.intrinsics import LANES, Intrinsic
 
 

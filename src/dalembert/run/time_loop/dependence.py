@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.run.time_loop.dense_rows import DenseRows
 from dalembert.run.time_loop.sparse_rows import SparseRows
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.dataclass import dataclass
 from dalembert.native.intrinsics import record_at
 from dalembert.native.jit import jit
 from dalembert.native.kernel import Kernel
