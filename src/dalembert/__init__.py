@@ -217,7 +217,9 @@ def __getattr__(name: str) -> Any:
     elif name in _PLACES:
         value = getattr(_load(_PLACES[name]), name)
     else:
-        raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
+        from dalembert.guidance import no_public_name
+
+        no_public_name(name, __all__)
     globals()[name] = value
     return value
 

@@ -171,6 +171,7 @@ def check(names: Models, settings: Settings = None) -> None:
             with collecting(errors, name if len(names) > 1 else ""):
                 request = read_request(name, changes)
                 system = request.problem.system()
+                system.kernels.expect_few_calls()
                 _print(repr(system))
                 state = request.problem.state(system, request.parameters)
                 diagnosis = system.diagnose(state)

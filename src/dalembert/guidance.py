@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -91,6 +91,17 @@ _OF_STATE = {
     "y": "coordinates and speeds are state.q and state.u, or by name state['x']",
     "simulate": "write system.simulate(state, 10.0)",
 }
+_OF_PACKAGE = {
+    "solve_ivp": f"write {_RUN}",
+    "simulate": f"write {_RUN}",
+    "RK45": "write integrator=da.DOP853() or integrator=da.Tsit5()",
+    "BDF": "write integrator=da.Radau() for stiff systems",
+    "LSODA": "write integrator=da.Automatic(), the default, which changes to an implicit method where that pays",
+    "KanesMethod": "write da.from_sympy(kane), with a KanesMethod of sympy.physics.mechanics",
+    "LagrangesMethod": "write da.from_sympy(lagrange), with a LagrangesMethod of sympy.physics.mechanics",
+    "symbols": "write model.parameters(m=1.0) for constants and model.coordinates('x y') for functions of time",
+    "load": "write da.Motion.load(path, system) for a motion, da.from_toml(path) for a model",
+}
 HINTS: Mapping[str, Mapping[str, str]] = {
     "Model": _OF_MODEL,
     "Joints": _OF_JOINTS,
@@ -132,8 +143,18 @@ def no_attribute(self: Any, name: str) -> NoReturn:
     raise AttributeError(message, name=name, obj=self)
 
 
+def no_public_name(name: str, known: Sequence[str]) -> NoReturn:
+    """`__getattr__` of the package, for a name that is not among those it has."""
+    message = f"module 'dalembert' has no attribute '{name}'"
+    hint = _OF_PACKAGE.get(name) or ("" if name.startswith("_") else _close(name, known))
+    raise AttributeError(f"{message}; {hint}" if hint else message, name=name)
+
+
 def _alike(owner: type, name: str) -> str:
-    known = [key for key in dir(owner) if not key.startswith("_")]
+    return _close(name, [key for key in dir(owner) if not key.startswith("_")])
+
+
+def _close(name: str, known: Sequence[str]) -> str:
     close = difflib.get_close_matches(name, known, n=2, cutoff=0.6)
     return f"did you mean {' or '.join(f'`{key}`' for key in close)}?" if close else ""
 
@@ -162,7 +183,8 @@ def explain_call(error: TypeError, call: str, first: Any) -> TypeError | None:
     if trace is None or trace.tb_next is not None:
         return None
     said = str(error).partition("() ")[2] or str(error)
-    hint = "" if isinstance(first, str) or "name" not in call else "; the first argument is its name, a string"
+    named = call.partition("(")[2].startswith("name") and not isinstance(first, str)
+    hint = "; the first argument is its name, a string" if named else ""
     return TypeError(f"{call}: {said}{hint}")
 
 

@@ -164,3 +164,22 @@ def test_bad_input_is_named(change, error, message):
     call = {"data": {"t": [0.0, 0.5], "x": [1.0, 0.5]}, "vary": ["k"], "state": state, **change}
     with pytest.raises(error, match=message):
         system.fit(call.pop("data"), call.pop("vary"), **call)
+
+
+def test_a_fitted_motion_that_is_not_ok_is_no_success():
+    model = da.Model("equal slider-crank")
+    a, b, x = model.coordinates("a b x")
+    (g,) = model.parameters(g=9.81)
+    model.particle("pin", mass=1, position=[sp.cos(a), sp.sin(a)])
+    model.particle("slider", mass=1, position=[x, 0])
+    model.constrain(sp.cos(a) + sp.cos(b) - x)
+    model.constrain(sp.sin(a) - sp.sin(b))
+    model.gravity([0, -g])
+    system = model.compile()
+    state = system.initial({a: 0.8, a.diff(): 4.0}, guess={b: 0.8, x: 1.4})
+    times = np.linspace(0.0, 0.6, 30)  # at t = 0.24 the bars lie on each other
+    motion = system.simulate(state, 0.6, t_eval=times)
+    found = system.fit({"t": times, "x": motion["x"]}, {"g": 9.8}, state=state)
+    assert not found.motion.certificate.ok
+    assert not found.success
+    assert "the fitted motion is NOT OK" in found.message

@@ -365,6 +365,19 @@ def test_a_mode_is_animated_and_has_a_shape(tmp_path):
 # -- what is refused --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("factor", [1.0, 1e3, 1e9, 1e12])
+def test_a_row_without_gradient_is_smooth_whatever_its_factor(factor):
+    model = da.Model("bead")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1, position=[x, y])
+    model.generalized_force({x: -4 * x})
+    model.constrain(y, name="wire")
+    model.constrain(factor * y**2, name="implied")
+    system = model.compile()
+    found = system.linearize(system.initial({x: 0.0})).eigenvalues
+    np.testing.assert_allclose(np.sort_complex(found), [-2j, 2j], rtol=0, atol=1e-9)
+
+
 def test_kinks_are_refused():
     model = da.Model("stopped")
     x, y = model.coordinates("x y")

@@ -614,3 +614,14 @@ def test_work_matches_hand_calculation():
     x = np.exp(-d * motion.t) * (np.cos(w * motion.t) + d / w * np.sin(w * motion.t))
     np.testing.assert_allclose(motion["x"], x, atol=1e-8)
     np.testing.assert_allclose(motion.energy[-1] - motion.energy[0], motion.work[-1] - motion.work[0], atol=1e-8)
+
+
+@pytest.mark.parametrize("where", ["later", "further"])
+def test_a_constraint_that_restrains_nothing_here_is_no_constant(where):
+    """What vanishes at a few points may hold elsewhere: a row must not be taken for one that is kept by itself."""
+    model = da.Model("late")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1, position=[x, y])
+    model.constrain(sp.Max(0, (model.t if where == "later" else x) - 5) ** 3 * y, name="gate")
+    with pytest.raises(da.ModelError, match="`gate` does not restrain any speed"):
+        model.compile()

@@ -162,6 +162,21 @@ def test_a_square_wave_of_time_is_stepped_to():
     np.testing.assert_allclose(end_of(motion), [x, v], atol=1e-9)
 
 
+@pytest.mark.parametrize("wave", [sp.sin, sp.cos])
+def test_the_sign_of_a_wave_is_stepped_to(wave):
+    system, state = driven(lambda m, _: sp.sign(-2 * wave(3 * m.t)))
+    motion = system.simulate(state, 10.0)
+    first = np.pi / 3 if wave is sp.sin else np.pi / 6
+    ends = [*np.arange(first, 10.0, np.pi / 3), 10.0]
+    assert np.abs(np.subtract.outer(ends, motion.t)).min(axis=1).max() < 1e-12
+    x = v = 0.0
+    for k, h in enumerate(np.diff(ends, prepend=0.0)):
+        force = (-1) ** (k + 1)
+        c, d = x - force, v
+        x, v = force + c * np.cos(h) + d * np.sin(h), -c * np.sin(h) + d * np.cos(h)
+    np.testing.assert_allclose(end_of(motion), [x, v], atol=1e-9)
+
+
 def test_a_short_pulse_among_many_points_is_not_missed():
     """100,000 points, all zero but three: the impulse of that triangle moves the mass."""
     times, values = np.linspace(0.0, 100.0, 100_001), np.zeros(100_001)

@@ -1,6 +1,7 @@
 """Other units, or a row multiplied by a number, change nothing: not the steps, not the verdict, not the motion."""
 
 import functools
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -271,3 +272,18 @@ def test_stiff_beams_are_no_false_alarm(held):
         motion = system.simulate(state, t_end, integrator=integrator)
         assert motion.certificate.ok, motion.certificate
     assert 1e-3 < motion.scales.q[0] < 1e2  # metres: the beam is 2 m long
+
+
+@pytest.mark.parametrize("near", [0.0, 1e-21, 1e-17, 1e-12])
+def test_round_off_of_a_length_is_no_size_beside_angles(near):
+    model = da.Model("cart")
+    x, a = model.coordinates("x a")
+    model.particle("cart", mass=2, position=[x, 0])
+    model.particle("bob", mass=1, position=[x + sin(a), -cos(a)])
+    model.gravity([0, -9.81])
+    model.constrain(x, name="clamp")
+    system = model.compile()
+    state = system.initial({a: 0.5, a.diff(): 0.0}, guess={x: 1.0})  # leaves x next to zero
+    motion = system.simulate(replace(state, q=np.array([near, 0.5])), 1.0)
+    assert motion.certificate.ok
+    assert motion.scales.q[0] == pytest.approx(np.sqrt(1 / 3))  # the inertia of the angle is 1, that of x 3

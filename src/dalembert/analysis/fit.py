@@ -69,6 +69,7 @@ def fit(
 def _result(problem: _Problem, found: Any, *, known: bool) -> Fit:
     r, J = problem.evaluate(found.x)
     freedom = max(len(r) - len(found.x), 1)
+    doubts = [motion.certificate.verdict for motion in problem.motions if not motion.certificate.ok]
     covariance, blind = covariance_of(J, found.x, problem.names, 1.0 if known else float(r @ r) / freedom)
     return Fit(
         names=problem.names,
@@ -80,8 +81,8 @@ def _result(problem: _Problem, found: Any, *, known: bool) -> Fit:
         residuals=tuple(problem.differences),
         cost=float(found.cost),
         runs=problem.runs,
-        success=bool(found.success),
-        message=str(found.message),
+        success=bool(found.success) and not doubts,
+        message="; ".join([str(found.message), *(f"the fitted motion is {doubt}" for doubt in doubts)]),
     )
 
 

@@ -10,13 +10,16 @@ from dalembert.errors import LinearizationError
 STEP = 1e-8  # of every variable, relative to its size, at least this
 KINK = 1e-2  # deviation from the tangent, relative to the largest term, above which there is a kink
 
+LONGER = 1e4  # times STEP: where an equation that seems to have a kink is looked at again
+BENT = LONGER**-1.5  # part of the deviation there; LONGER^-2 if the equation is smooth, LONGER^-1 if it has a kink
 ROUND_OFF = 1e-13  # of a residual, relative to its terms and at least 1
 
 
 def check_smooth(d: EquationDerivatives) -> None:
     """Raise `LinearizationError` naming equations that leave their tangent at once, on one side of the state or both.
 
-    A smooth equation leaves it by O(step^2), one with a kink by O(step), one with a jump by more.
+    A smooth equation leaves it by O(step^2), one with a kink by O(step), one with a jump by more. Where a gradient
+    vanishes the slope tells no size, so that a deviation is compared with that after a longer step too.
     """
     s = d.system
     n = d.rows["rates"].start
@@ -31,8 +34,11 @@ def check_smooth(d: EquationDerivatives) -> None:
     terms = np.abs(d.gradients[:n]) @ np.abs(d.y)
     bad = np.zeros(n, dtype=bool)
     for side in (1.0, -1.0):
-        left = np.abs(_values(d, d.y + side * way) - d.values[:n] - side * slope)
-        bad |= ~(left <= KINK * np.maximum(size, STEP * terms.max(initial=0.0)) + ROUND_OFF * np.maximum(terms, 1.0))
+        left, longer = (
+            np.abs(_values(d, d.y + length * way) - d.values[:n] - length * slope) for length in (side, LONGER * side)
+        )
+        small = left <= KINK * np.maximum(size, STEP * terms.max(initial=0.0)) + ROUND_OFF * np.maximum(terms, 1.0)
+        bad |= ~(small | (left <= BENT * longer))
     if bad.any():
         rows = [d.labels[k] for k in np.flatnonzero(bad)]
         raise LinearizationError(

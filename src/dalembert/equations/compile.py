@@ -19,7 +19,7 @@ from dalembert.equations.friction import derive_friction
 from dalembert.equations.functions import Functions, function_of
 from dalembert.equations.hidden import RowEntry, reveal_hidden
 from dalembert.equations.high_order import with_lowered_constraints
-from dalembert.equations.instants import arguments_column, find_kinks
+from dalembert.equations.instants import arguments_column, find_kinks, has_bends
 from dalembert.equations.laws import (
     Algebraic,
     Bilateral,
@@ -98,7 +98,10 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
     if faults:
         raise ModelError(statement.name, faults)
     progress("energies")
-    power, transport, works = _power(d.derivation.kinematics, d.dynamics, d.constraints, d.rows, probe)
+    kinks = find_kinks(list(d.derivation.low.nodes()), statement.time, statement.parameters)
+    power, transport, works = _power(
+        d.derivation.kinematics, d.dynamics, d.constraints, d.rows, probe, switched=bool(kinks)
+    )
     mechanics = _mechanics(d, s, F=friction, power=power, transport=transport)
     la = mechanics.la
     progress("outputs")
@@ -107,7 +110,6 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
         wrenches = derive_wrenches(d.derivation, d.rows, la)
     except LoweringError as error:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
-    kinks = find_kinks(list(d.derivation.low.nodes()), statement.time, statement.parameters)
     stated = {
         "kinks": function_of("kinks", s.x, [arguments_column(kinks, d.derivation.low, statement.time)]),
         "inertias": function_of("inertias", s.x, [inertia_column(statement, d.derivation.low)]),
@@ -259,6 +261,7 @@ def _constraints(
     rest = [k for k in range(len(stated)) if k not in graphs]
     graphs |= zip(rest, ca.vertsplit(low.vector([stated[k].stated for k in rest])) if rest else (), strict=True)
     fixed = _constant([k for k in rest if stated[k].level is Level.POSITION], graphs, kinematics, probe)
+    fixed = [k for k in fixed if not has_bends(stated[k].stated)]  # elsewhere such a row may be none
     invariants += [(stated[k].name, graphs[k]) for k in fixed]
     kept = [k for k in range(len(stated)) if k not in fixed]
     derived = derive_constraints([(stated[k].level, graphs[k]) for k in rest if k not in fixed], kinematics)
@@ -294,10 +297,11 @@ def _constant(rows: list[int], graphs: Mapping[int, ca.SX], kinematics: Kinemati
 
 
 def _power(
-    kinematics: Kinematics, d: Dynamics, c: Constraints, rows: tuple[Row, ...], probe: Probe
+    kinematics: Kinematics, d: Dynamics, c: Constraints, rows: tuple[Row, ...], probe: Probe, *, switched: bool
 ) -> tuple[ca.SX, ca.SX, bool]:
     """Power (1, 1) and transport (nu, 1) such that dE/dt = power + transport . u' + r . u, and if any of it can act.
 
+    With expressions that bend or jump in time (`switched`) a few points do not tell what holds at other times.
     For natural systems (T quadratic in u, no explicit time) only applied forces stay. In general
     dT/dt - u . (M u' - inertial) = (T_q q' + T_t + u . inertial) + (T_u - M u) . u'.
     """
@@ -311,13 +315,14 @@ def _power(
         ca.horzcat(kinematics.rate_terms(T), inertial),
         ca.horzcat(ca.gradient(T, u), -scaled_columns(d.M, u)),
     )
-    if all(cancelling(probe, part).all() for part in terms):
+    later = [switched and bool(ca.depends_on(part, s.t)) for part in (T, c.psi)]
+    if not later[0] and all(cancelling(probe, part).all() for part in terms):
         transport = ca.SX(*u.shape)
     else:
         power += left
     power = ca.sparsify(power)
     n = c.psi.shape[0]
-    silent = not rows_by_unknown(rows) and c.gamma.shape[0] == 0
+    silent = not rows_by_unknown(rows) and c.gamma.shape[0] == 0 and not later[1]
     if silent and n:  # A u - psi is zero for scleronomic constraints linear in u
         silent = bool(cancelling(probe, ca.horzcat(scaled_columns(c.A[:n, :], u), -c.psi)).all())
     return power, transport, not (silent and power.nnz() == 0 and transport.nnz() == 0)

@@ -73,6 +73,11 @@ def find_kinks(nodes: Iterable[Any], time: sp.Symbol, parameters: Mapping[sp.Sym
     return list(found.values())
 
 
+def has_bends(expression: sp.Expr) -> bool:
+    """Whether an expression contains a function that bends or jumps, of whatever argument."""
+    return any(_bends(node) for node in sp.preorder_traversal(expression))
+
+
 def _bends(node: Any) -> list[tuple[Any, Kinks]]:
     """The arguments of a function that bends or jumps, and where."""
     if isinstance(node, Table):
@@ -92,16 +97,39 @@ def _bends(node: Any) -> list[tuple[Any, Kinks]]:
 
 
 def _zero(argument: Any) -> tuple[Any, Kinks]:
-    """Where an argument is zero; if it is linear in one remainder Mod(a, m), where a passes a value modulo m."""
+    """Where an argument is zero.
+
+    If it is a multiple of a sine or cosine, as that of a square wave sign(sin(w t)), at integers of its phase; if it is
+    linear in one sine or cosine, as that of a pulse sin(w t) > 0.5, twice a turn; if it is linear in one remainder
+    Mod(a, m), where a passes a value modulo m.
+    """
+    wave = argument.as_independent(sp.sin, sp.cos, as_Add=False)[1]
+    if isinstance(wave, sp.sin | sp.cos):
+        return wave.args[0] / sp.pi - (0 if isinstance(wave, sp.sin) else sp.Rational(1, 2)), AT_INTEGERS
+    waves = argument.atoms(sp.sin, sp.cos)
+    if len(waves) == 1:
+        (wave,) = waves
+        level = _level(argument, wave)
+        if level is not None and abs(level) < 1.0:
+            middle, half = (0.5 * np.pi, np.arccos(level)) if isinstance(wave, sp.sin) else (0.0, np.arccos(level))
+            return wave.args[0], Kinks(np.sort([middle - half, middle + half]), 2.0 * np.pi)
     remainders = argument.atoms(sp.Mod)
     if len(remainders) == 1:
         (remainder,) = remainders
-        z = sp.Dummy()
-        rest = argument.xreplace({remainder: z})
-        slope, period = rest.diff(z), remainder.args[1]
-        if slope.is_number and slope != 0 and period.is_positive and rest.free_symbols == {z}:
-            return remainder.args[0], Kinks(np.array([float(-rest.subs(z, 0) / slope)]), float(period))
+        level, period = _level(argument, remainder), remainder.args[1]
+        if level is not None and period.is_positive:
+            return remainder.args[0], Kinks(np.array([level]), float(period))
     return argument, AT_ZERO
+
+
+def _level(argument: Any, part: Any) -> float | None:
+    """The value of `part` at which an argument is zero, if it is linear in it and reads nothing else."""
+    z = sp.Dummy()
+    rest = argument.xreplace({part: z})
+    slope = rest.diff(z)
+    if rest.free_symbols != {z} or not slope.is_number or slope == 0:
+        return None
+    return float(-rest.subs(z, 0) / slope)
 
 
 def _kinks(table: type[Table]) -> Kinks:

@@ -17,9 +17,10 @@ import casadi as ca
 
 from dalembert.equations.functions import Functions
 from dalembert.interrupts import noticed_interrupts
-from dalembert.native.kernel import OFTEN, RARELY, Kernel, Use, compile_kernel
+from dalembert.native.kernel import LOOPS_FROM, NATIVE_LIMIT, OFTEN, RARELY, Kernel, Use, compile_kernel
 
 EVALUATED = frozenset({"dynamics", "sparse_dynamics", "invariant", "sparse_invariant", "newton"})  # all along a run
+PROMPT = 1000  # instructions that compile in an unnoticeable time, even if there are a dozen such kernels
 RECENT = 8  # systems out of a pickle whose kernels stay for the next that is equal, although nobody holds them
 
 _MAKING = threading.RLock()  # one thread makes for all
@@ -36,6 +37,11 @@ class Kernels:
         self.native: dict[str, Kernel] = {}  # machine code of `functions`, as far as it was asked for
         self._kept: dict[Hashable, Any] = {}
         self._fingerprint = fingerprint
+        self._limits = NATIVE_LIMIT, LOOPS_FROM
+
+    def expect_few_calls(self) -> None:
+        """Interpret long functions from now on, unless the cache holds machine code: that pays after 20,000 calls."""
+        self._limits = PROMPT, NATIVE_LIMIT
 
     def kernel(self, name: str) -> Kernel:
         """The machine code of one of `functions`; its address stays good as long as this object lives."""
@@ -43,7 +49,7 @@ class Kernels:
             with _MAKING:
                 if name not in self.native:
                     use = OFTEN if name in EVALUATED else RARELY
-                    self.native[name] = _whole(lambda: compile_kernel(self.functions[name], use=use))
+                    self.native[name] = _whole(lambda: self._compile(self.functions[name], use))
         return self.native[name]
 
     def known(self, key: Hashable) -> Any:
@@ -66,9 +72,13 @@ class Kernels:
 
         def make() -> Kernel | None:
             function = build()
-            return None if function is None else compile_kernel(function, use=use)
+            return None if function is None else self._compile(function, use)
 
         return self.kept(("kernel", name), make)
+
+    def _compile(self, function: ca.Function, use: Use) -> Kernel:
+        native_limit, loops_from = self._limits
+        return compile_kernel(function, use=use, native_limit=native_limit, loops_from=loops_from)
 
     def packed(self, facts: Mapping[str, Any]) -> tuple[str, Functions]:
         """Fingerprint and functions, for the pickle of a system with these facts; `found` reads them back."""

@@ -7,6 +7,7 @@ leaves. The symbol of a constraint's name stands for its multiplier, an unknown 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -38,6 +39,38 @@ class Observation:
     def at(self, t: float, q: np.ndarray, u: np.ndarray, p: np.ndarray, udot: np.ndarray, la: np.ndarray) -> np.ndarray:
         """Values at one state, (n,)."""
         return self.function(np.concatenate([[t], q, u, p, np.zeros_like(q), udot, [0.0], la])).full().ravel()
+
+    def rates(
+        self, t: float, q: np.ndarray, u: np.ndarray, p: np.ndarray, qdot: np.ndarray, udot: np.ndarray
+    ) -> np.ndarray:
+        """d/dt of the values in one state, (n,), of expressions that do not read rates."""
+        rest = np.zeros(self.function.size1_in(0) - 1 - len(q) - len(u))
+        w, ahead = (np.concatenate([[a], b, c, rest]) for a, b, c in ((t, q, u), (1.0, qdot, udot)))
+        w[1 + len(q) + len(u) :][: len(p)] = p
+        return self._slope(w, ahead).full().ravel()
+
+    def sizes(
+        self, t: float, q: np.ndarray, u: np.ndarray, p: np.ndarray, units: tuple[np.ndarray, np.ndarray]
+    ) -> np.ndarray:
+        """How large the values are by their gradients in q and u, times `units`, the sizes of these, (n,)."""
+        nq, nu = len(q), len(u)
+        w = np.zeros(self.function.size1_in(0))
+        w[: 1 + nq + nu + len(p)] = np.concatenate([[t], q, u, p])
+        gradients = self._gradients(w).full()[:, 1 : 1 + nq + nu]
+        found: np.ndarray = np.abs(gradients * np.concatenate(units)).max(axis=1, initial=0.0)
+        return found
+
+    @cached_property
+    def _gradients(self) -> ca.Function:
+        w = ca.SX.sym("w", self.function.size1_in(0))
+        return ca.Function("gradients", [w], [ca.jacobian(self.function(w), w)])
+
+    @cached_property
+    def _slope(self) -> ca.Function:
+        """The derivative of the function along a direction."""
+        w = ca.SX.sym("w", self.function.size1_in(0))
+        ahead = ca.SX.sym("ahead", *w.shape)
+        return ca.Function("slope", [w, ahead], [ca.densify(ca.jtimes(self.function(w), w, ahead))])
 
     def along(self, w: np.ndarray) -> np.ndarray:
         """Values at many states, (nt, n), of their columns w (nt, size of w)."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.dataclass import dataclass
+from dalembert.motion.control import LostControl
 from dalembert.motion.verification import Deviation, Verification
 from dalembert.run.run_facts import Passage
 from dalembert.text_tables import html_table
@@ -73,6 +74,7 @@ class Certificate:
     minus work done, relative to the energy turned over). `condition` is the smallest reciprocal condition met in the
     constraint solve (1 is perfect, 0 singular); `dependent` are the sample times at which it was practically zero.
     `powers` are the constraints that exchange energy, at up to 200 of the samples; they do not affect `ok`.
+    `lost_controls` are the unknowns of servo constraints that lost their hold between two samples.
     `passages` are the positions in which constraints became dependent; one that could not be passed is not OK.
     `events` has a line per event; events do not affect `ok`. `verification` is what a second run says about the error.
     `not_unique` names the constraints whose multipliers are not unique because constraints are redundant throughout.
@@ -97,6 +99,7 @@ class Certificate:
     events: tuple[str, ...] = ()
     verification: Verification | None = None
     passages: tuple[Passage, ...] = ()
+    lost_controls: tuple[LostControl, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -121,6 +124,11 @@ class Certificate:
         return tuple(passage for passage in self.passages if not passage.passed)
 
     @property
+    def _control(self) -> str:
+        """What may be the reason for a failure, as a clause."""
+        return f"; {self.lost_controls[0]}" if self.lost_controls else ""
+
+    @property
     def failures(self) -> tuple[Finding, ...]:
         """The findings that did not hold."""
         return tuple(finding for finding in self.findings if not finding.ok)
@@ -137,7 +145,7 @@ class Certificate:
         if self.failures:
             worst = max(self.failures, key=lambda f: f.worst / f.allowed if f.worst == f.worst else np.inf)
             what = f"{worst.level} `{worst.name}` {worst.worst:.1e} at t = {worst.t:.4g}"
-            return f"NOT OK: {what} (allowed {worst.allowed:.0e})"
+            return f"NOT OK: {what} (allowed {worst.allowed:.0e}){self._control}"
         if self._rough:
             return f"NOT OK: a second run differs altogether: {', '.join(map(str, self._rough[:3]))}"
         held = [f.worst / f.size for f in self.findings if f.level in ("position", "velocity")]
@@ -159,6 +167,7 @@ class Certificate:
             f"  power of constraints: {', '.join(map(str, self.powers)) or 'none'}",
             f"  conditioning of the constraint solve: at worst {self.condition:.1e} at t = {self.condition_t:.4g}",
             *self._passed(),
+            *(f"  {lost}" for lost in self.lost_controls[:SHOWN]),
             *self._remarks(),
             *self._accuracy(),
             *self._facts(),
@@ -249,6 +258,7 @@ def combine(parts: Sequence[Certificate], **whole: Any) -> Certificate:
         not_unique=tuple(dict.fromkeys(name for part in parts for name in part.not_unique)),
         least=all(part.least for part in parts),
         passages=tuple(passage for part in parts for passage in part.passages),
+        lost_controls=tuple(lost for part in parts for lost in part.lost_controls),
     )
     return replace(combined, **whole)
 

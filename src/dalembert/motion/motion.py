@@ -25,10 +25,12 @@ from dalembert.motion.certificate import (
     energy_finding,
     worst_of,
 )
+from dalembert.motion.control import lost_controls
 from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.equation_residuals import equation_residuals
 from dalembert.motion.files import identity, packed, packed_passages, passages_in, system_of, unpacked
 from dalembert.motion.outputs import values_of
+from dalembert.motion.prescribed_jumps import prescribed_jumps
 from dalembert.motion.reactions import (
     Wrench,
     constraint_power,
@@ -233,6 +235,7 @@ class Motion(Recorded):
             for level, columns in self.violation.items()
             for k, (name, values) in enumerate(columns.items())
         ]  # fmt: skip
+        findings += prescribed_jumps(self.system, self.t, (self.q, self.u), self.parameters, self._scales.rows, allowed)
         findings.append(worst_of("solve", "M u' - f - r", self.t, e.balance, allowed.solve))
         energies = (e.kinetic, e.potential, self.work)
         findings.append(energy_finding("E - E0 - W", self.t, energies, self.energy_balance, allowed.energy))
@@ -247,6 +250,7 @@ class Motion(Recorded):
             dependent=tuple(float(t) for t in self.t[dependent]),
             span=(float(self.t[0]), float(self.t[-1])),
             powers=tuple(Power(*values) for values in largest_powers(self)),
+            lost_controls=lost_controls(self.system, self.t, self.q, self.u, self.parameters),
             not_unique=self._not_unique() if dependent.all() and not large else (),  # by dense decompositions
         )
 

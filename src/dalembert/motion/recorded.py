@@ -88,9 +88,10 @@ class Recorded(Observed):
         With `names`, of variables or outputs, or expressions, of these alone: `motion.plot(names=["x", x + y])`.
         """
         check_sampled(self)
-        if not isinstance(path, str | Path | None):
+        if not isinstance(path, str | Path | None) or path in _plain_names(self):
+            wanted = [path] if isinstance(path, str) else path
             raise OptionError(
-                f"plot() takes the path of a file; what to draw is names=: write motion.plot(names={path!r})"
+                f"plot() takes the path of a file; what to draw is names=: write motion.plot(names={wanted!r})"
             )
         figure = stage("Motion.plot")(self, names)
         if path is not None:
@@ -196,6 +197,11 @@ def _columns(motion: MotionLike, more: Sequence[Any]) -> dict[str, np.ndarray]:
 def output_names(motion: MotionLike) -> tuple[str, ...]:
     """Names of the outputs of all systems."""
     return tuple(dict.fromkeys(q.name for part in motion.segments for q in part.system.outputs))
+
+
+def _plain_names(motion: MotionLike) -> tuple[str, ...]:
+    """Names of coordinates, speeds and outputs."""
+    return (*motion.system.coordinates, *motion.system.speeds, *output_names(motion))
 
 
 def columns_of(motion: MotionLike, keys: Sequence[Any]) -> dict[str, np.ndarray]:

@@ -131,8 +131,9 @@ def measure_coordinates(plan, mem, z, span):
     _find_inertias(plan, mem)
     kind = LENGTH if lengths or angles else FREE
     energy = _largest_energy(plan, mem, kind)
-    if energy == 0.0 and angles:
-        energy = _largest_energy(plan, mem, ANGLE)
+    turning = _largest_energy(plan, mem, ANGLE) if angles else 0.0
+    if energy <= NOISE**2 * turning:
+        energy = turning
     if energy == 0.0 and plan.np:
         energy = _at_a_distance(plan, mem, z, kind)
     free = _largest_energy(plan, mem, FREE)

@@ -42,8 +42,8 @@ class Event:
 
     Signs are compared at the end of every step and at three points within it. Two zeros closer than that can be missed:
     limit `max_step` of the integrator if they matter. The time is located on the dense output of the integrator, with
-    the constraints held. An event whose expression is zero (within 1e-12) at the start does not occur there, and an
-    event that has just changed the motion does not occur again at once.
+    the constraints held. An event whose expression is zero (within 1e-12 of its size) at the start does not occur
+    there, and an event that has just changed the motion does not occur again at once.
     """
 
     expr: Any

@@ -22,6 +22,7 @@ from dalembert.run.scales import Scales
 from dalembert.run.segment import NO_PAST, Past, Progress, carried_columns, run_segment, states_of
 from dalembert.run.state_changes import changed
 from dalembert.run.status import Status
+from dalembert.run.turning_back import forbidden_sides
 
 # When changes accumulate: an event whose last waits were each shorter than the one before, and the last of them this
 # small beside the longest; or so many changes in so small a part of the interval.
@@ -73,6 +74,9 @@ class _Course:
     status: Status = Status.OK  # of the last segment
     doubts: dict[str, Doubt] = field(default_factory=dict)
     past: Past = NO_PAST  # what events remember of the state to go on from
+    turned: tuple[Event, ...] = ()  # those that may have stopped their expressions or turned them back, not yet judged
+    turn: tuple[State, State] | None = None  # before and after that
+    slacks: dict[System, tuple[float, ...]] = field(default_factory=dict)  # as the scales
     scales: dict[System, Scales | None] = field(default_factory=dict)  # found where a system first moves
     pace: dict[str, list[float]] = field(default_factory=dict)  # times of changes, by event; all of them under ""
 
@@ -92,9 +96,12 @@ class _Course:
             engine.measure(state.t, state.z, self.span[1] - state.t)
             self.scales[state.system] = engine.scales
         segment = run_segment(
-            self.recipe, engine, state, (state.t, end), times, self.progress, self._zeros(), self.past,
-            self.derivatives,
+            self.recipe, engine, state, (state.t, end), times, self.progress, self._zeros(),
+            self.past._replace(slacks=self.slacks.get(state.system, ())), self.derivatives,
         )  # fmt: skip
+        self.slacks[state.system] = segment.slacks
+        if self._went_through(segment.first_signs, state.t):
+            return None
         self.segments.append(segment.motion)
         self.derivatives = segment.motion.derivatives
         self.status = segment.status
@@ -138,7 +145,25 @@ class _Course:
             self.end(f"ended by event `{terminal[0]}` at t = {at:.9g}", success=True)
             return None
         self.past = Past(tuple(o.name for o in ending))
-        return self._change(ending)
+        after = self._change(ending)
+        if after is not None:
+            occurred = [self.events[o.name] for o in ending]
+            self.turned = tuple(e for e in occurred if isinstance(e, Event) and e.then is not None)
+            self.turn = ending[0].state, after
+        return after
+
+    def _went_through(self, first_signs: Mapping[str, float], t: float) -> bool:
+        """Whether an expression that was turned back at time t went on through zero unseen; the motion ends there."""
+        signs = {event: first_signs.get(event.name, np.nan) for event in self.turned}
+        self.turned = tuple(event for event, sign in signs.items() if sign == 0.0)
+        onwards = [event for event, sign in signs.items() if sign in (-1.0, 1.0) and event.direction in (0, sign)]
+        if not onwards or self.turn is None:
+            return False
+        forbidden = forbidden_sides(onwards, *self.turn)
+        missed = [event.name for event in onwards if forbidden.get(event.name) == signs[event]]
+        if missed:
+            self.end(f"`{missed[0]}`: {Status.ZENO.message} (t = {t:.9g})")
+        return bool(missed)
 
     def _change(self, ending: list[Occurrence]) -> State | None:
         """Let all that occurs at the end of a segment happen, in order; the state after it, or None."""

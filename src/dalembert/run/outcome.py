@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.motion.certificate import DEPENDENT
+from dalembert.motion.control import losing
 from dalembert.run.status import Status
 
 if TYPE_CHECKING:
@@ -74,6 +75,10 @@ def _whereabouts(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) ->
     states = np.zeros((2, engine.nz))
     states[0, : engine.size], states[1] = z0, z
     first, last = engine.evaluate(np.array([t0, t]), states).condition
+    here = np.array([t0, t]), states[:, : engine.system.nq], states[:, engine.system.nq : engine.size]
+    lost = losing(engine.system, *here, engine.parameters, NEAR)
+    if lost is not None:
+        return f"; control is lost there: {lost.what}, and grows without bound"
     if last < NEAR * first and first > DEPENDENT:  # constraints that are redundant throughout are not the reason
         return f"; at a singular position: constraints become dependent there, reciprocal condition {last:.1e}"
     zdot = engine.rates(t, z)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from dalembert.equations.observation import observer_of
-from dalembert.equations.system import System
+from dalembert.equations.observation import Observation, observer_of
 from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.motion import Motion
 from dalembert.motion.state import State
@@ -29,21 +28,28 @@ Progress = Callable[[float], None]  # is told how far a run has come
 
 
 class Past(NamedTuple):
-    """What events remember of the segment before: those that have just occurred, and the signs of the others."""
+    """What events remember of the segment before: those that have just occurred, and the signs of the others.
+
+    `slacks` are the values up to which the functions of the system start at zero, empty if they are not known yet.
+    """
 
     fresh: tuple[str, ...] = ()
     signs: Mapping[str, float] = MappingProxyType({})
+    slacks: tuple[float, ...] = ()
 
 
 NO_PAST = Past()
+SLACK = 1e-12  # of the size of an event function, or of 1 if it has none
 
 
 class Segment(NamedTuple):
-    """A motion, how it ended, and the signs of the event functions there, by name."""
+    """A motion and how it ended; the signs of event functions there and their first ones, by name; their slacks."""
 
     motion: Motion
     status: Status
     signs: Mapping[str, float]
+    first_signs: Mapping[str, float]
+    slacks: tuple[float, ...]
 
 
 def run_segment(
@@ -65,9 +71,10 @@ def run_segment(
     system, p, z0 = state.system, state.parameters, state.z
     start = padded_start(engine, z0, derivatives) if derivatives is not None and engine.columns else z0
     watched = [event for event in events if event.concerns(system)]
-    with _watch(system, watched, past).over(engine) if watched else nullcontext():
+    watch = _watch(engine, state, watched, past) if watched else None
+    with watch.over(engine) if watch else nullcontext():
         samples = recipe.integrator.run(engine, start, span, t_eval, progress)
-    signs, doubts = _left(engine, watched)
+    signs, first_signs, doubts = _left(engine, watched)
     nq, size, status = system.nq, engine.size, samples.status
     motion = Motion(
         system=system,
@@ -88,7 +95,7 @@ def run_segment(
         ),
         derivatives=_derivatives(recipe, engine, samples, (span[0], state), derivatives),
     )
-    return Segment(motion, status, signs)
+    return Segment(motion, status, signs, first_signs, watch.slacks if watch else ())
 
 
 def padded_start(engine: Engine, z0: np.ndarray, derivatives: Derivatives) -> np.ndarray:
@@ -118,10 +125,11 @@ def _mean_step(samples: Samples, start: float) -> float:
     return float(samples.t[-1] - start) / max(samples.stats.get("steps", 0), 1) if len(samples.t) else 0.0
 
 
-def _watch(system: System, events: Sequence[Event], past: Past) -> Watch:
-    """The event functions of a run as native code."""
+def _watch(engine: Engine, state: State, events: Sequence[Event], past: Past) -> Watch:
+    """The event functions of a run from a state as native code."""
     from dalembert.run.time_loop.event_watch import Watch
 
+    system = state.system
     observation = observer_of(system).observe(
         [event.expression(system) for event in events], f"events of `{system.name}`"
     )
@@ -131,19 +139,30 @@ def _watch(system: System, events: Sequence[Event], past: Past) -> Watch:
         stops=tuple(event.stops for event in events),
         fresh=tuple(event.name in past.fresh for event in events),
         signs=tuple(past.signs.get(event.name, 0.0) for event in events),
+        slacks=past.slacks or _slacks(engine, state, observation),
         reads_rates=observation.reads_rates,
     )
 
 
-def _left(engine: Engine, events: Sequence[Event]) -> tuple[dict[str, float], dict[str, Doubt]]:
-    """The signs of the event functions where a run ended, and the steps that do not resolve them, by name."""
+def _slacks(engine: Engine, state: State, observation: Observation) -> tuple[float, ...]:
+    """Up to which values functions start at zero: a part of what the sizes of coordinates and speeds make of them."""
+    scales = engine.scales
+    if scales is None:
+        return (SLACK,) * observation.function.size1_out(0)
+    sizes = observation.sizes(state.t, state.q, state.u, state.parameters, (scales.q, scales.u))
+    return tuple(SLACK * size if 0.0 < size < np.inf else SLACK for size in sizes.tolist())
+
+
+def _left(engine: Engine, events: Sequence[Event]) -> tuple[dict[str, float], dict[str, float], dict[str, Doubt]]:
+    """By name, the signs of the event functions at the end of a run, the first ones, and the steps in doubt."""
     if not events:
-        return {}, {}
-    from dalembert.run.time_loop.event_watch import doubts, signs
+        return {}, {}, {}
+    from dalembert.run.time_loop.event_watch import doubts, first_signs, signs
 
     names = [event.name for event in events]
     doubted = {name: Doubt(*doubt) for name, doubt in zip(names, doubts(engine), strict=True) if doubt[0]}
-    return dict(zip(names, signs(engine), strict=True)), doubted
+    last, first = (dict(zip(names, values(engine), strict=True)) for values in (signs, first_signs))
+    return last, first, doubted
 
 
 def _occurrences(

@@ -122,8 +122,8 @@ def run_from(
         from dalembert.run.hybrid import follow_events
 
         return follow_events(recipe, state, span, times, events, progress, derivatives)
-    motion, status, _ = run_segment(recipe, engine, state, span, times, progress, derivatives=derivatives)
-    return motion, status
+    segment = run_segment(recipe, engine, state, span, times, progress, derivatives=derivatives)
+    return segment.motion, segment.status
 
 
 def _checked(state: State, events: Iterable[Event | Every]) -> tuple[Event | Every, ...]:

@@ -148,6 +148,12 @@ def _factor(now, last, exponent):
     return min(GROW, max(SHRINK, factor))
 
 
+@jit(f8(f8, f8))
+def _representable(t, h):
+    """The length by which a step of about h from t moves the clock: late clocks are coarse, and lengths add up."""
+    return (t + h) - t
+
+
 @jit(i8(Plan, Floats, Clock))
 def _accept(plan, mem, clock):
     """Try steps until one passes the error test and can be corrected; leaves its length in clock.taken.
@@ -159,6 +165,9 @@ def _accept(plan, mem, clock):
     z, znew, zdot = floats_at(clock.z, n), floats_at(clock.znew, n), floats_at(clock.zdot, n)
     stages = floats_at(clock.stages, clock.n_stages)
     h, planned = _next_step(clock), clock.h
+    cut = h < planned  # to end where it must
+    if clock.adaptive and h < _limit(clock) - t:
+        h = _representable(t, h)
     # Gains that follow the step go by what was planned: those of a step cut short to end where it must would be huge.
     paced = max(h, min(planned, clock.h_max))
     shrunk = False
@@ -182,29 +191,40 @@ def _accept(plan, mem, clock):
         if not clock.adaptive or (h * factor < clock.h_min):
             return status
         clock.rejected += 1
-        h *= factor
+        h = _representable(t, h * factor)
         paced *= factor
         shrunk = True
     if clock.adaptive:
         level = math.log(max(error, NO_ERROR))
         grow = _factor(level, clock.last_level, clock.exponent)
         clock.h = h * (min(1.0, grow) if shrunk else grow)
-        if not shrunk and h < planned:  # cut short to end where it must
+        if cut and not shrunk:
             clock.h = max(clock.h, planned)
         clock.last_level = max(level, SMALLEST)
     clock.taken = h
     return OK
 
 
-@jit(i8(Plan, Floats, Clock, Floats, Floats))
-def _pass(plan, mem, clock, z, zdot):
-    """Go on from an instant: the rates beyond it, and the next one."""
+@jit(i8(Plan, Floats, Clock, Floats, Floats, Floats))
+def _pass(plan, mem, clock, z, zdot, before):
+    """Go on from an instant: the state and the rates beyond it, and the next one.
+
+    The state moves along with the clock, at the rates of either side: what a short gap loses adds up over many.
+    """
+    begin = clock.t
     clock.t = min(clock.stop + clock.gap, clock.t_end)
+    across = clock.t - begin
+    move(before, 0, zdot, 0, z.size)
+    for i in range(z.size):
+        z[i] += across * zdot[i]
     clock.next_stop += 1
     clock.stop = math.inf
     if clock.next_stop < clock.n_stops:
         clock.stop = floats_at(clock.stops, clock.n_stops)[clock.next_stop]
-    return rates(plan, mem, clock.t, z, zdot)
+    rates(plan, mem, clock.t, z, zdot)
+    for i in range(z.size):
+        z[i] += 0.5 * across * (zdot[i] - before[i])
+    return 0
 
 
 @jit(i8(Plan, Floats, Clock, f8, f8))
@@ -246,7 +266,7 @@ def conclude(plan, mem, clock, h, t_new):
     move(z, 0, znew, 0, n)
     clock.t = t_new
     if landed:
-        _pass(plan, mem, clock, z, zdot)
+        _pass(plan, mem, clock, z, zdot, stages)
     move(stages, 0, zdot, 0, n)
     return OK
 
@@ -320,7 +340,7 @@ def start(plan, mem, clock, z, znew, zdot, stages, order):
     unit = 1.0 / mem[plan.row_sizes + 2 * plan.np + plan.nv]  # of time, so that it does not matter which one is used
     d0, d1 = _norm(plan, z, z, rtol, atol), unit * _norm(plan, zdot, z, rtol, atol)
     h0 = unit * (1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1)
-    h0 = min(h0, clock.t_end - t)
+    h0 = min(max(h0, 2.0 * clock.h_min), clock.t_end - t)  # next to zero, where an impact stops, d0 is round-off
     for i in range(n):
         znew[i] = z[i] + h0 * stages[i]
     rates(plan, mem, t + h0, znew, zdot)

@@ -8,7 +8,7 @@ resolution of time. Two zeros of one function within one piece of a step cancel 
 the pieces leave room for that (`_is_unresolved`), the step is counted as doubtful.
 
 A function that is zero at the start has no sign there, unless a run before left it one: it takes that of the first
-value beyond `SLACK`, and does not occur by doing so. This is why an event that has just changed the motion does not
+value beyond its slack, and does not occur by doing so. This is why an event that has just changed the motion does not
 occur again at once.
 """
 
@@ -33,7 +33,6 @@ from dalembert.native.plan import (
 from dalembert.run.evaluate import load_state
 from dalembert.run.time_loop.event_watch import NEAR, PIECES, watched
 
-SLACK = 1e-12  # values this small are zero for a function that starts there, in its unit
 EPSILON = 2.0**-52
 
 # Where a step is looked at besides, to see whether the values at the pieces tell what happens between them. Functions
@@ -73,10 +72,10 @@ def _keep_values(plan, mem, column):
     return 0
 
 
-@jit(f8(f8, f8))
-def _sign(old, value):
-    """Sign of a function that had sign `old` (0: none yet) and now has `value`."""
-    if old == 0.0 and abs(value) <= SLACK:
+@jit(f8(f8, f8, f8))
+def _sign(old, value, slack):
+    """Sign of a function that had sign `old` (0: none yet) and now has `value`; up to `slack` it starts at zero."""
+    if old == 0.0 and abs(value) <= slack:
         return 0.0
     return 1.0 if value > 0.0 else (-1.0 if value < 0.0 else 0.0)
 
@@ -96,8 +95,19 @@ def _turn(plan, mem, signs, column):
     for k in range(w.n):
         at, value = signs + k, mem[column + k]
         crossed += _crosses(mem[at], value, ints[w.direction + k])
-        mem[at] = _sign(mem[at], value)
+        mem[at] = _sign(mem[at], value, mem[w.slacks + k])
     return crossed
+
+
+@jit(i8(Plan, Floats, i8))
+def _go_on(plan, mem, column):
+    """Bring SIGNS up to a column of values, and FIRSTS where functions had no sign before."""
+    w = watched(plan.watch)
+    _turn(plan, mem, w.signs, column)
+    for k in range(w.n):
+        if mem[w.firsts + k] == 0.0:
+            mem[w.firsts + k] = mem[w.signs + k]
+    return 0
 
 
 @jit(i8(Plan, Floats, f8, Floats))
@@ -109,12 +119,12 @@ def begin(plan, mem, t, z):
     _gauge_state(plan, mem, t, z)
     _keep_values(plan, mem, w.starts)
     for k in range(n):
-        here = _sign(0.0, mem[w.values + k])
+        here = _sign(0.0, mem[w.values + k], mem[w.slacks + k])
         if ints[w.fresh + k]:
             here = 0.0
         elif here == 0.0:
             here = mem[w.signs + k]
-        mem[w.signs + k], ints[w.fresh + k] = here, 0
+        mem[w.signs + k], mem[w.firsts + k], ints[w.fresh + k] = here, here, 0
     w.kept = w.stopped = 0
     w.first = 1
     return 0
@@ -173,7 +183,7 @@ def _is_unresolved(plan, mem, k, until):
     rest += 16.0 * abs(mem[w.between + k] - expected)
     for piece in range(4):
         a, b = mem[at + piece * n], mem[at + (piece + 1) * n]
-        if 0.25 * piece >= until or abs(a) <= SLACK or abs(b) <= SLACK:
+        if 0.25 * piece >= until or min(abs(a), abs(b)) <= mem[w.slacks + k]:
             continue
         left = first if piece < 2 else second
         right = first if piece == 0 else (second if piece == 1 else third)
@@ -288,7 +298,8 @@ def _take(plan, mem, t, h, t_new, z, stages, znew):
             mem[roots + first] = math.inf
             continue
         for k in range(n):
-            if mem[roots + k] - s <= together or (mem[roots + k] < math.inf and abs(mem[w.values + k]) <= SLACK):
+            here = mem[roots + k] < math.inf and abs(mem[w.values + k]) <= mem[w.slacks + k]
+            if mem[roots + k] - s <= together or here:
                 _record(plan, mem, k, at)
         w.stopped = 1
         return at
@@ -323,11 +334,11 @@ def watch(plan, mem, t, h, t_new, z, stages, znew, zdot):
             if at < math.inf:
                 _doubt(plan, mem, t, h, (at - t) / h)
                 return at
-            _turn(plan, mem, w.signs, w.right)
+            _go_on(plan, mem, w.right)
             move(mem, w.left, mem, w.right, n)
             left = right
     else:
-        _turn(plan, mem, w.signs, w.ends)
+        _go_on(plan, mem, w.ends)
     _doubt(plan, mem, t, h, 1.0)
     move(mem, w.starts, mem, w.ends, n)
     w.first = 0

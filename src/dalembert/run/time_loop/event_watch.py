@@ -40,8 +40,9 @@ class Watched(Record):
         # state, and the occurrences: time and state.
         *ints("signs starts ends values left right roots input place records"),
         # Further blocks of floats: values at the start of a step and at the ends of its pieces, one after the other;
-        # per function, the value BETWEEN them, time of the first doubtful step and length of the longest.
-        *ints("pieces between doubted longest"),
+        # per function, the value BETWEEN them, time of the first doubtful step and length of the longest, and the first
+        # sign it had, and up to which values it is zero where it starts.
+        *ints("pieces between doubted longest firsts slacks"),
         # Blocks of integers, per function: its direction, whether it ends the run, whether it has just occurred, how
         # many steps were doubtful; then which functions occurred.
         *ints("direction stops fresh doubts which"),
@@ -49,14 +50,17 @@ class Watched(Record):
 
 
 watched = record_at(Watched)
-PER_FUNCTION = ("signs", "starts", "ends", "values", "left", "right", "roots", "between", "doubted", "longest")
+PER_FUNCTION = (
+    "signs", "starts", "ends", "values", "left", "right", "roots", "between", "doubted", "longest", "firsts", "slacks",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Watch:
     """Event functions for a run: their kernel, and per function direction, whether it ends the run, just occurred.
 
-    `signs` are those that a run before left the functions with, 0 where there was none. The kernel reads (t, q, u, p,
+    `signs` are those that a run before left the functions with, 0 where there was none; values up to `slacks` are zero
+    for a function that starts there. The kernel reads (t, q, u, p,
     q', u', power, la); `reads_rates` says whether it needs more than (t, q, u, p).
     """
 
@@ -65,6 +69,7 @@ class Watch:
     stops: tuple[bool, ...]
     fresh: tuple[bool, ...]
     signs: tuple[float, ...]
+    slacks: tuple[float, ...]
     reads_rates: bool
 
     @contextmanager
@@ -95,7 +100,7 @@ class Watch:
         )
         for name, values in (("direction", self.directions), ("stops", self.stops), ("fresh", self.fresh)):
             engine.work.ints[getattr(w, name) :][:n] = values
-        engine.mem[w.signs :][:n] = self.signs
+        engine.mem[w.signs :][:n], engine.mem[w.slacks :][:n] = self.signs, self.slacks
 
 
 def occurrences(engine: Engine) -> list[tuple[int, float, np.ndarray]]:
@@ -113,6 +118,12 @@ def signs(engine: Engine) -> list[float]:
     """The signs of the functions where a run has come to; 0 for one that has none yet."""
     w = engine.work.parts["watch"]
     return engine.mem[w.signs :][: w.n].tolist()
+
+
+def first_signs(engine: Engine) -> list[float]:
+    """The first signs that the functions had in a run; 0 for one that had none."""
+    w = engine.work.parts["watch"]
+    return engine.mem[w.firsts :][: w.n].tolist()
 
 
 def doubts(engine: Engine) -> list[tuple[int, float, float]]:

@@ -1,0 +1,117 @@
+"""Where the unknowns of servo constraints lose their hold: they no longer act on what their constraints ask for.
+
+With r = W^T la, accelerations and multipliers solve M u' - W^T la = f, A u' = b. For ideal reactions W = A, and only
+dependent constraints make that singular. An unknown acts through the forces, W = B^T: its matrix can be singular where
+all constraints are independent, and its determinant has another sign on the other side. The unknown grows without bound
+towards such a state (W. Blajer, K. Kolodziejczyk, Multibody Syst. Dyn. 11 (2004) 343-364: tangent realisation).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dalembert.equations.laws import Servo
+from dalembert.equations.system import System
+
+SHARE = 0.05  # rows and unknowns with a smaller part in what is lost are not named
+REGULAR = 1e-12  # of the largest singular value: below it equations are singular throughout
+WEIGHTLESS = 1e-24  # of the largest inertia: none
+
+
+class LostControl(NamedTuple):
+    """The unknowns that lost their hold on some constraints, and between which times."""
+
+    unknowns: tuple[str, ...]
+    rows: tuple[str, ...]
+    begin: float
+    end: float
+
+    @property
+    def what(self) -> str:
+        """What no longer acts on what."""
+        unknowns, rows = (", ".join(f"`{name}`" for name in names) for names in (self.unknowns, self.rows))
+        return f"{unknowns} no longer {'act' if len(self.unknowns) > 1 else 'acts'} on what {rows} asks for"
+
+    def __str__(self) -> str:
+        return f"control was lost between t = {self.begin:.6g} and {self.end:.6g}: {self.what}, and grows without bound"
+
+
+def has_servo(system: System) -> bool:
+    """Whether unknowns enforce constraints, and the equations are linear in accelerations and multipliers."""
+    return not (system.is_large or system.curved) and any(isinstance(row.law, Servo) for row in system.rows)
+
+
+def lost_controls(
+    system: System, t: np.ndarray, q: np.ndarray, u: np.ndarray, parameters: np.ndarray
+) -> tuple[LostControl, ...]:
+    """What was lost between samples, t (nt,), q (nt, nq), u (nt, nu): there the determinant changes its sign."""
+    if not has_servo(system) or len(t) < 2:
+        return ()
+    matrices = _equations(system, t, q, u, parameters)
+    finite = np.isfinite(matrices).all(axis=(1, 2))
+    signs = np.linalg.slogdet(np.where(finite[:, None, None], matrices, 0.0))[0]
+    found = []
+    for k in np.flatnonzero(signs[1:] * signs[:-1] < 0.0):
+        weaker = min(matrices[k : k + 2], key=lambda matrix: float(np.linalg.svd(matrix, compute_uv=False)[-1]))
+        found.append(_named(system, weaker, float(t[k]), float(t[k + 1])))
+    return tuple(lost for lost in found if lost is not None)
+
+
+def losing(
+    system: System, t: np.ndarray, q: np.ndarray, u: np.ndarray, parameters: np.ndarray, part: float
+) -> LostControl | None:
+    """What is being lost at the last of two samples, if little, `part`, is left of what the first had."""
+    if not has_servo(system):
+        return None
+    matrices = _equations(system, t, q, u, parameters)
+    if not np.isfinite(matrices).all():
+        return None
+    first, last = np.linalg.svd(matrices, compute_uv=False)[:, -1]
+    return _named(system, matrices[-1], float(t[-1]), float(t[-1])) if last < part * first else None
+
+
+def _equations(system: System, t: np.ndarray, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+    """[M -W^T; A 0] in the mass metric, rows of A and W of unit length, (nt, nu + n, nu + n); n rows not implied."""
+    kept = _enforced(system)
+    out = system.evaluate("dynamics", t, q, u, parameters)
+    M, A, W = (
+        out[..., system.parts[name][0]].reshape(len(t), *system.parts[name][1])
+        for name in ("mass_matrix", "constraint_jacobian", "directions")
+    )
+    mass = np.abs(M.diagonal(axis1=1, axis2=2))
+    most = np.maximum(mass.max(axis=1, keepdims=True), np.finfo(float).tiny)
+    root = np.sqrt(np.where(mass > WEIGHTLESS * most, mass, most))
+    nu, size = system.nu, system.nu + len(kept)
+    whole = np.zeros((len(t), size, size))
+    whole[:, :nu, :nu] = M / (root[:, :, None] * root[:, None, :])
+    whole[:, nu:, :nu] = _unit(A[:, kept] / root[:, None, :])
+    whole[:, :nu, nu:] = -_unit(W[:, kept] / root[:, None, :]).transpose(0, 2, 1)
+    return whole
+
+
+def _enforced(system: System) -> list[int]:
+    """The rows that something enforces."""
+    return [k for k in range(system.nc) if k not in system.implied]
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    length = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return rows / np.where(length > 0.0, length, 1.0)
+
+
+def _named(system: System, matrix: np.ndarray, begin: float, end: float) -> LostControl | None:
+    """The rows and unknowns with a part in what is lost; None if no unknown has one."""
+    left, values, right = np.linalg.svd(matrix)
+    if not values[-2] > REGULAR * values[0]:
+        return None
+    asked, acting = np.abs(left[system.nu :, -1]), np.abs(right[-1, system.nu :])
+    kept = _enforced(system)
+    rows = [k for k, part in zip(kept, asked, strict=True) if part > SHARE * asked.max()]
+    laws = [system.rows[k].law for k, part in zip(kept, acting, strict=True) if part > SHARE * acting.max()]
+    unknowns = [law.unknown for law in laws if isinstance(law, Servo)]
+    if not unknowns:
+        return None
+    names = tuple(system.unknowns[k] for k in unknowns), tuple(system.constraint_names[k] for k in rows)
+    return LostControl(*names, begin, end)

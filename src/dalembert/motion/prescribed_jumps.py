@@ -1,0 +1,56 @@
+"""Constraints that jump at an instant known beforehand, such as v - sign(t - 1) = 0: no motion follows them there.
+
+Speeds, or positions, would have to jump too, by impulses that the equations do not hold. A drift control moves the
+state onto the new side all the same, and every residual at the samples is small again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.equations.instants import instants
+from dalembert.equations.system import System
+from dalembert.motion.certificate import Finding, Tolerances
+
+GAP = 4.0 * float(np.finfo(float).eps)  # of the largest time: how far from an instant both sides are seen
+SIDES = np.array([-1.0, 1.0, 3.0])  # in gaps; what changes from the second to the third is no jump
+
+
+def prescribed_jumps(
+    system: System,
+    t: np.ndarray,
+    z: tuple[np.ndarray, np.ndarray],
+    parameters: np.ndarray,
+    sizes: np.ndarray,
+    allowed: Tolerances,
+) -> list[Finding]:
+    """The largest jump of each row of positions and of velocities that jumps between samples t (nt,).
+
+    `z` are the coordinates (nt, nq) and speeds (nt, nu) there, `sizes` those of (phi, psi).
+    """
+    if not system.kinks or not _reads_time(system):
+        return []
+    times = instants(system, parameters, (float(t[0]), float(t[-1])))
+    times = times[(times > t[0]) & (times < t[-1])]
+    if not times.size:
+        return []
+    before = np.searchsorted(t, times, side="right") - 1
+    gap = GAP * np.abs(t).max()
+    left, right, further = (
+        system.evaluate("residual", times + side * gap, z[0][before], z[1][before], parameters) for side in SIDES
+    )
+    jumps = np.abs((right - left) - (further - right))
+    worst = jumps.argmax(axis=0)
+    n_p, names = system.count("position"), system.constraint_names
+    found = []
+    for k, at in enumerate(worst):
+        level, name = ("position", names[k]) if k < n_p else ("velocity", names[k - n_p])
+        limit = float(getattr(allowed, level) * sizes[k])
+        finding = Finding(level, f"jump of {name}", float(jumps[at, k]), float(times[at]), limit, float(sizes[k]))
+        found += [] if finding.ok else [finding]
+    return found
+
+
+def _reads_time(system: System) -> bool:
+    """Whether a constraint of positions or velocities depends on time."""
+    return system.kept("rows read time", lambda: 0 in system.functions["residual"].jac_sparsity(0, 0).get_triplet()[1])

@@ -1,0 +1,49 @@
+"""Drives that jump: no certificate is OK past them, whatever is sampled and integrated."""
+
+import pytest
+from sympy import Abs, Max, Piecewise, cos, pi, sign, sin
+
+import dalembert as da
+
+DRIVES = {
+    "bent path": lambda x, t: x - Abs(t - 1),
+    "path in pieces": lambda x, t: x - Piecewise((1 - t, t < 1), (t - 1, True)),
+    "speed that jumps": lambda x, t: x.diff(t) - sign(t - 1),
+    "path that jumps": lambda x, t: x - sign(t - 1) / 10,
+    "square wave": lambda x, t: x.diff(t) - sign(sin(pi * t)),
+    "pulses": lambda x, t: x.diff(t) - sign(2 * sin(pi * t / 6) - 1),
+}
+SMOOTH = {
+    "speed that bends": lambda x, t: x.diff(t) - Abs(t - 1),
+    "acceleration that jumps": lambda x, t: x - Max(0, t - 1) ** 2,
+}
+SAMPLES = [0.0, 0.5, 1.5, 2.0]  # the jump is at t = 1
+
+
+def driven_cart(drive):
+    """A cart with a pendulum."""
+    model = da.Model("cart")
+    x, a = model.coordinates("x a")
+    model.particle("cart", mass=2, position=[x, 0])
+    model.particle("bob", mass=1, position=[x + sin(a), -cos(a)])
+    model.gravity([0, -9.81])
+    model.constrain(drive(x, model.t), name="drive")
+    system = model.compile()
+    return system, system.initial({a: 0.5, a.diff(): 0.0}, guess={x: 1.0})
+
+
+@pytest.mark.parametrize("name", DRIVES)
+@pytest.mark.parametrize("integrator", [da.DOP853(), da.Radau(), da.IDA()], ids=lambda value: type(value).__name__)
+def test_a_drive_that_jumps_is_not_ok(name, integrator):
+    system, state = driven_cart(DRIVES[name])
+    motion = system.simulate(state, 2.0, t_eval=SAMPLES, integrator=integrator)
+    assert not motion.certificate.ok
+    assert "`jump of drive`" in motion.certificate.verdict
+    assert "at t = 1 " in motion.certificate.verdict
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_a_drive_whose_accelerations_jump_is_ok(name):
+    system, state = driven_cart(SMOOTH[name])
+    motion = system.simulate(state, 2.0, t_eval=SAMPLES)
+    assert motion.certificate.ok
