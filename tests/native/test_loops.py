@@ -71,21 +71,30 @@ def test_a_tape_without_repetition_stays_as_it_is():
     assert compile_kernel(function).backend == "native"
 
 
-def test_a_tape_is_read_from_the_text_as_from_single_instructions(monkeypatch):
+def test_a_tape_is_read_from_memory_as_from_single_instructions(monkeypatch):
     function = springs(50, wild=True)
-    assert tape._decode(function, "") is not None
+    assert tape._recall(function) is not None
     quick = tape.read_tape(function)
-    monkeypatch.setattr(tape, "_decode", lambda *_: None)
+    monkeypatch.setattr(tape, "_recall", lambda *_: None)
     slow = tape.read_tape(function)
     assert quick.slots == slow.slots
     for name in ("operations", "targets", "first", "second"):
         np.testing.assert_array_equal(getattr(quick, name), getattr(slow, name))
 
 
-def test_a_text_that_says_something_else_is_not_believed(monkeypatch):
-    function, other = springs(50), springs(51)
-    monkeypatch.setattr(tape, "SAMPLES", 10**6)
-    assert tape._decode(function, other.serialize()) is None
+def test_instructions_are_not_believed_where_casadi_says_something_else(monkeypatch):
+    function, other = springs(50), springs(50, wild=True)
+    assert tape._recall(function) is not None
+    said = tape._instruction
+    monkeypatch.setattr(tape, "_instruction", lambda _, k: said(other, k))
+    assert tape._recall(function) is None
+
+
+def test_nothing_is_read_where_a_vector_has_another_length(monkeypatch):
+    place = tape._place()
+    assert place is not None
+    monkeypatch.setattr(tape, "_place", lambda: place + 8)
+    assert tape._recall(springs(50)) is None
 
 
 def test_threads_do_not_disturb_each_other():

@@ -253,7 +253,8 @@ def _constraints(
     A position constraint that the kinematics keep by themselves becomes an invariant.
     """
     kinematics, low = derivation.kinematics, derivation.low
-    invariants = [(name, low(e)) for name, e in statement.invariants]
+    kept_by_rates = ca.vertsplit(low.vector([e for _, e in statement.invariants])) if statement.invariants else []
+    invariants = [(name, e) for (name, _), e in zip(statement.invariants, kept_by_rates, strict=True)]
     stated = [statement.constraints[k] for k in sorted_constraints(statement)]
     kinds = rows_by_kind(stated, derivation, probe)
     graphs = dict(zip(kinds.rows.tolist(), ca.vertsplit(kinds.phi), strict=True)) if kinds else {}

@@ -6,16 +6,20 @@ the dot is taken with u' = 0 (Bajodah et al., eq. 23-34). Lagrange's way for ene
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import field
 
 import casadi as ca
 import sympy as sp
-from sympy.core.function import AppliedUndef
 
 from dalembert.dataclass import dataclass
 from dalembert.equations.lowering.lower import Lowering
+from dalembert.equations.rotations import (
+    angular_velocities_of_quaternions,
+    crossed,
+    has_quaternion,
+    rotations_of_quaternions,
+)
 from dalembert.equations.symbols import Kinematics, atoms_of
 from dalembert.model.quaternion import rotation_matrix
 from dalembert.model.statement import Attitude, Body, Energy, Level, Particle, Point, Statement
@@ -105,6 +109,14 @@ class Derivation:
             self._attitudes[id(body)] = self._rotation(body), body
         return self._attitudes[id(body)][0]
 
+    def _turn(self, bodies: Sequence[Body]) -> None:
+        """The rotation matrices of bodies by their own quaternions, all at once."""
+        plain = [body for body in bodies if has_quaternion(body)]
+        if plain:
+            quaternions = self.low.vector([e for body in plain for e in body.rotation])
+            matrices = ca.horzsplit(rotations_of_quaternions()(ca.reshape(quaternions, 4, len(plain))), 3)
+            self._attitudes |= {id(body): (R, body) for body, R in zip(plain, matrices, strict=True)}
+
     def _rotation(self, body: Body) -> ca.SX:
         if body.attitude is Attitude.ANGLE:
             a = self.low(body.rotation[0])
@@ -113,8 +125,8 @@ class Derivation:
             )
         if body.attitude is Attitude.MATRIX:
             return self.low.matrix(sp.Matrix(3, 3, body.rotation))
-        if body.attitude is Attitude.QUATERNION and all(isinstance(e, AppliedUndef) for e in body.rotation):
-            return _rotation_by_quaternion()(self.low.vector(body.rotation))
+        if has_quaternion(body):
+            return rotations_of_quaternions()(self.low.vector(body.rotation))
         if body.attitude is Attitude.QUATERNION:
             return self.low.matrix(rotation_matrix(body.rotation))
         return ca.SX.eye(3)
@@ -151,10 +163,12 @@ class Derivation:
 
     def _turn_by_quaternion(self, bodies: Sequence[Body]) -> None:
         """Angular velocities of bodies with quaternions, by one sweep."""
-        quaternions = [self.low.vector(body.rotation) for body in bodies]
-        rates = ca.vertsplit(self.kinematics.rate(ca.vertcat(*quaternions)), 4)
-        for body, e, rate in zip(bodies, quaternions, rates, strict=True):
-            self._turning[id(body)] = _quaternion_rate(e, rate), body
+        e = self.low.vector([component for body in bodies for component in body.rotation])
+        rates = angular_velocities_of_quaternions()(
+            *(ca.reshape(some, 4, len(bodies)) for some in (e, self.kinematics.rate(e)))
+        )
+        for body, rate in zip(bodies, ca.horzsplit(rates), strict=True):
+            self._turning[id(body)] = rate, body
 
     def axes_angular_velocity(self, body: Body) -> ca.SX:
         """Angular velocity (3, 1) of the axes in which inertia and angular velocity are stated, in these axes."""
@@ -162,10 +176,17 @@ class Derivation:
             return self.angular_velocity(body)
         return self.low.vector(body.axes_angular_velocity)
 
-    def inertia(self, body: Body) -> ca.SX:
-        """The inertia matrix (3, 3) of a body, in its axes."""
-        entries = (*[sp.S.Zero] * 8, *body.inertia) if len(body.inertia) == 1 else body.inertia
-        return self.low.matrix([entries[:3], entries[3:6], entries[6:]])
+    def inertias(self, bodies: Sequence[Body]) -> ca.SX:
+        """The inertia matrices (3, 3) of bodies, in their axes, along the diagonal of a matrix (3 n, 3 n)."""
+        entries = [
+            (3 * k + i % 3, 3 * k + i // 3, entry)
+            for k, body in enumerate(bodies)
+            for i, entry in ([(8, body.inertia[0])] if len(body.inertia) == 1 else enumerate(_transposed(body.inertia)))
+            if entry is not sp.S.Zero
+        ]
+        rows, columns, values = zip(*entries, strict=True) if entries else ((), (), ())
+        pattern = ca.Sparsity.triplet(3 * len(bodies), 3 * len(bodies), rows, columns)
+        return ca.sparsify(ca.SX(pattern, self.low.vector(values)))
 
     # -- contributions ---------------------------------------------------------------------------------------------
 
@@ -179,19 +200,14 @@ class Derivation:
         n, gravity = len(items), self.low.vector(st.gravity)
         steady = not gravity_varies(gravity, k.symbols.t)
         rooted = [steady and item.position is not None for item in items]
-        masses = ca.vertsplit(self.low.vector([item.mass for item in items]))
-        inertias = [self.inertia(body) for body in bodies]
+        masses = self.low.vector([item.mass for item in items])
+        self._state_angular_velocities(bodies)
         velocity = ca.vertcat(self._velocities(items), *[self.angular_velocity(body) for body in bodies])
-        mass = ca.diagcat(*[m * ca.SX.eye(3) for m in masses], *inertias)
+        mass = ca.diagcat(ca.diag(ca.vec(ca.repmat(masses.T, 3, 1))), self.inertias(bodies))
         momentum = ca.mtimes(mass, velocity)
-        resisting = ca.mtimes(mass, k.rate(velocity)) + ca.vertcat(
-            ca.SX(3 * n, 1),
-            *[
-                ca.cross(self.axes_angular_velocity(body), h)
-                for body, h in zip(bodies, ca.vertsplit(momentum, 3)[n:], strict=True)
-            ],
-        )
-        weights = [m * gravity for m in masses]
+        turning = ca.vertcat(ca.SX(0, 1), *[self.axes_angular_velocity(body) for body in bodies])
+        resisting = ca.mtimes(mass, k.rate(velocity)) + ca.vertcat(ca.SX(3 * n, 1), crossed(turning, momentum[3 * n :]))
+        weights = ca.vertsplit(ca.vec(ca.mtimes(gravity, masses.T)), 3)
         potential, applied = (
             ca.vertcat(
                 *[w if is_rooted is kind else ca.SX(3, 1) for w, is_rooted in zip(weights, rooted, strict=True)],
@@ -208,13 +224,27 @@ class Derivation:
         d.inertial -= inertial
         d.conservative += conservative
         d.applied += active
-        for item, weight, is_rooted in zip(items, weights, rooted, strict=True):
-            if is_rooted:
-                d.potential -= ca.dot(weight, self.position(item))
+        standing = [(item, weight) for item, weight, is_rooted in zip(items, weights, rooted, strict=True) if is_rooted]
+        if standing:
+            d.potential -= ca.dot(
+                ca.vertcat(*[w for _, w in standing]), self._positions([item for item, _ in standing])
+            )
+
+    def _state_angular_velocities(self, bodies: Sequence[Body]) -> None:
+        """Lower the angular velocities that were stated, all at once."""
+        stated = [body for body in bodies if body.angular_velocity is not None]
+        column = self.low.vector([w for body in stated for w in body.angular_velocity or ()])
+        for body, w in zip(stated, ca.vertsplit(column, 3) if stated else (), strict=True):
+            self._stated[id(body)] = w, body
+
+    def _positions(self, points: Sequence[Point]) -> ca.SX:
+        """Inertial positions of points that have one, (3 n, 1)."""
+        return self.low.vector([c for point in points for c in point.position or ()])
 
     def _named(self, items: Sequence[Particle | Body], velocity: ca.SX) -> ca.SX:
         """Velocities of whole particles and of bodies, then angular velocities of bodies, in inertial axes."""
         parts, n, bodies = ca.vertsplit(velocity, 3), len(items), self.statement.bodies
+        self._turn(bodies)
         whole = [v for item, v in zip(items, parts[:n], strict=True) if isinstance(item, Body) or not item.part]
         turning = [
             w if body.attitude is Attitude.ANGLE else ca.mtimes(self.attitude(body), w)
@@ -225,7 +255,7 @@ class Derivation:
     def _velocities(self, points: Sequence[Point]) -> ca.SX:
         """Inertial velocities of points, (3 n, 1); those that follow from positions by one sweep, sharing parts."""
         derived = [point for point in points if point.velocity is None]
-        rates = ca.vertsplit(self.kinematics.rate(ca.vertcat(*map(self.position, derived))), 3) if derived else []
+        rates = ca.vertsplit(self.kinematics.rate(self._positions(derived)), 3) if derived else []
         known = dict(zip(map(id, derived), rates, strict=True))
         return ca.vertcat(*[known[id(p)] if id(p) in known else self.velocity(p) for p in points])
 
@@ -327,23 +357,14 @@ def _length(expressions: Sequence[ca.SX]) -> int:
     return int(ca.Function("count", ca.symvar(ca.veccat(*needed)), needed).n_instructions())
 
 
-@functools.cache
-def _rotation_by_quaternion() -> ca.Function:
-    """The rotation matrix (3, 3) of four coordinates, lowered once for all bodies."""
-    symbols, e = sp.symbols("e0:4"), ca.SX.sym("e", 4)
-    low = Lowering({symbol: e[k] for k, symbol in enumerate(symbols)})
-    return ca.Function("rotation", [e], [low.matrix(rotation_matrix(symbols))])
-
-
 def gravity_varies(gravity: ca.SX, t: ca.SX) -> bool:
     """Whether gravity depends on time, so that it has no potential to speak of."""
     return bool(ca.depends_on(gravity, t))
 
 
-def _quaternion_rate(e: ca.SX, ed: ca.SX) -> ca.SX:
-    """Angular velocity in body axes: the vector part of 2 conj(e) e' / (e.e)."""
-    e0, v, d0, dv = e[0], e[1:4], ed[0], ed[1:4]
-    return 2 * (e0 * dv - d0 * v - ca.cross(v, dv)) / ca.dot(e, e)
+def _transposed(entries: Sequence[sp.Expr]) -> Sequence[sp.Expr]:
+    """The nine entries of a matrix column by column, given row by row."""
+    return [entries[3 * i + j] for j in range(3) for i in range(3)]
 
 
 @dataclass(frozen=True)

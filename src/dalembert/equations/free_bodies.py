@@ -31,7 +31,8 @@ class FreeBody(NamedTuple):
 def find_free_bodies(statement: Statement, kinematics: Kinematics, probe: Probe) -> dict[tuple[sp.Expr, ...], FreeBody]:
     """The free bodies by their coordinates, x and the quaternion."""
     C = _Entries(kinematics.C)
-    found = [body for body in _candidates(statement, C) if not kinematics.D[list(body.coordinates)].nnz()]
+    drifting = set(kinematics.D.sparsity().row())
+    found = [body for body in _candidates(statement, C) if drifting.isdisjoint(body.coordinates)]
     if not found:
         return {}
     q, u = (np.array([body[k] for body in found]) for k in (1, 2))

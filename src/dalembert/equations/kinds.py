@@ -5,6 +5,8 @@ Nobody states units, but angles show themselves: a full turn leaves constraints,
 
 from __future__ import annotations
 
+from typing import Any
+
 import casadi as ca
 import numpy as np
 
@@ -76,7 +78,12 @@ class _Geometry:
 
     def at(self, x: np.ndarray) -> np.ndarray:
         """The values at x, zero where undefined."""
-        values = np.array(self.function(x).nonzeros())
+        x, values = np.ascontiguousarray(x), np.zeros(self.column.shape[0])
+        buffer: Any
+        buffer, evaluate = self.function.buffer()  # without a list of all numbers on the way
+        buffer.set_arg(0, x.data)
+        buffer.set_res(0, values.data)
+        evaluate()
         values[~np.isfinite(values)] = 0.0  # a place at random may be outside the domain of the model
         return values
 

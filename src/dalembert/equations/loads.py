@@ -54,7 +54,7 @@ def _by_owner(derivation: Derivation) -> dict[int, list[Push]]:
 def _torque(derivation: Derivation, body: Body, rate: ca.SX, pushes: Sequence[Push]) -> ca.SX:
     """The torque on a body whose angular velocity changes at this rate (3, 1)."""
     low, w = derivation.low, derivation.angular_velocity(body)
-    J = derivation.inertia(body)
+    J = derivation.inertias([body])
     turn, R = derivation.axes_angular_velocity(body), derivation.attitude(body)
     torque = ca.mtimes(R, ca.mtimes(J, rate) + ca.cross(turn, ca.mtimes(J, w)))
     for applied in derivation.statement.torques:

@@ -26,10 +26,11 @@ def probe_at_random(statement: Statement, s: Symbols) -> Probe:
         rng.uniform(-1.0, 1.0, (3, s.y.shape[0])), rng.uniform(0.5, 1.5, (3, s.n.shape[0])),
     ]  # fmt: skip
     variables = [s.t, s.q, s.qd, s.u, s.ud, s.p, s.y, s.n]
+    points = [[ca.DM(a[k]) for a in arguments] for k in range(3)]
 
     def evaluate(expression: ca.SX) -> np.ndarray:
         f = ca.Function("probe", variables, [ca.densify(ca.vec(expression))])
-        return np.array([np.array(f(*[a[k] for a in arguments])).ravel() for k in range(3)])
+        return np.array([f(*point).full().ravel() for point in points])
 
     return evaluate
 

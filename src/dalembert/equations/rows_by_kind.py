@@ -23,6 +23,7 @@ from dalembert.equations.free_bodies import FreeBody, find_free_bodies
 from dalembert.equations.lowering.lower import Lowering
 from dalembert.equations.probe import Probe
 from dalembert.model.instances import Instance, Template
+from dalembert.model.reading import content_key
 from dalembert.model.statement import Constraint, Level, Statement
 
 
@@ -66,7 +67,7 @@ def rows_by_kind(stated: Sequence[Constraint], derivation: Derivation, probe: Pr
         return None
     bodies = find_free_bodies(derivation.statement, derivation.kinematics, probe)
     groups: dict[tuple[str, tuple[int, ...]], tuple[Template, list[Filled]]] = {}
-    for (template, arguments), (indices, rows) in joints.items():
+    for template, arguments, indices, rows in joints:
         filled = _fill(template, arguments, rows, bodies, derivation.statement)
         if filled is not None:
             groups.setdefault((template.label, tuple(indices)), (template, []))[1].append(filled)
@@ -77,19 +78,21 @@ def rows_by_kind(stated: Sequence[Constraint], derivation: Derivation, probe: Pr
     return KindRows(np.concatenate([part.rows for part in parts]), phi, psi, A, b)
 
 
-Joints = dict[tuple[Template, tuple[Any, ...]], tuple[list[int], list[int]]]
+Joint = tuple[Template, tuple[Any, ...], list[int], list[int]]
 
 
-def _joints(stated: Sequence[Constraint]) -> Joints:
-    """Instances of one template with the same arguments: the indices of their expressions, and which rows they are."""
-    found: Joints = {}
+def _joints(stated: Sequence[Constraint]) -> list[Joint]:
+    """Templates and arguments of joints: with them the indices of their expressions, and which rows they are."""
+    found: dict[tuple[str, int], Joint] = {}
     for row, constraint in enumerate(stated):
         e = constraint.stated
         if isinstance(e, Instance) and e.template.frames and constraint.level is Level.POSITION:
-            indices, rows = found.setdefault((e.template, e.args), ([], []))
-            indices.append(e.index)
-            rows.append(row)
-    return found
+            key = e.template.label, content_key(e)
+            if key not in found:
+                found[key] = e.template, e.args, [], []
+            found[key][2].append(e.index)
+            found[key][3].append(row)
+    return list(found.values())
 
 
 def _fill(
@@ -123,8 +126,9 @@ def _evaluate(
     blocks = []
     for k in range(len(template.frames)):
         places = np.array([joint.bodies[k].coordinates[:3] for joint in joints])
-        matrices = [ca.vec(derivation.attitude(joint.bodies[k].body).T) for joint in joints]
-        blocks += [_gathered(s.q, places), ca.horzcat(*matrices)]
+        matrices = ca.horzcat(*[derivation.attitude(joint.bodies[k].body) for joint in joints])
+        by_rows = (9 * np.arange(n)[:, None] + np.arange(9).reshape(3, 3).T.ravel()).ravel()
+        blocks += [_gathered(s.q, places), ca.reshape(ca.vec(ca.densify(matrices))[by_rows.tolist()], 9, n)]
     numbers = derivation.low.vector([number for joint in joints for number in joint.numbers])
     column = kind.function(ca.vertcat(*blocks, _gathered(s.u, speeds), ca.reshape(numbers, -1, n)))
     m, entries = len(indices), len(kind.rows)

@@ -61,8 +61,7 @@ def atoms_of(statement: Statement, s: Symbols) -> dict[sp.Basic, ca.SX]:
     for q, value, rate in zip(statement.coordinates, _entries(s.q), _entries(s.qd), strict=True):
         atoms[q], atoms[derivative(q, t)] = value, rate
     atoms |= zip(statement.speeds, _entries(s.u), strict=True)
-    for k, p in enumerate(statement.parameters):
-        atoms[p] = s.p[k]
+    atoms |= zip(statement.parameters, _entries(s.p), strict=True)
     return atoms
 
 
@@ -111,8 +110,8 @@ class Kinematics:
             atoms[derivative(u, t)] = rate
         for k, y in enumerate(statement.unknowns):
             atoms[y] = s.y[k]
-        for k in range(s.n.shape[0]):
-            atoms[statement.constraints[k].multiplier] = s.n[k]
+        for constraint, multiplier in zip(statement.constraints, _entries(s.n), strict=False):  # laws alone read them
+            atoms[constraint.multiplier] = multiplier
         return atoms
 
     def lowering(self, statement: Statement) -> Lowering:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csc_matrix, diags, identity
-from scipy.sparse.csgraph import connected_components
 
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError, OptionError
-from dalembert.initial.large_levels import kinematics_of, position_level, velocity_level
+from dalembert.initial.large_levels import position_level, velocity_level
 from dalembert.initial.large_stage import LargeFound, LargeStage
-from dalembert.initial.metric import LIGHT, SOFT
 from dalembert.initial.request import Task
 
 if TYPE_CHECKING:
+    from scipy.sparse import csc_matrix
+
     from dalembert.run.scales import Scales
 
 
@@ -43,7 +42,7 @@ def large_positions(task: Task) -> LargeStage:
         wanted=np.array([0.0] * required + list(wished.joints.values())),
         target=target,
         free=_free(nq, wished.q),
-        metric=lambda: _weighted(_position_metric(s, x, scales), weights),
+        metric=lambda: _position_metric(s, x, scales, weights),
         sizes=scales.q,
         row_sizes=np.concatenate([scales.position, np.ones(len(s.invariants))]),
     )
@@ -64,7 +63,7 @@ def large_velocities(task: Task, q: np.ndarray) -> LargeStage:
         wanted=np.array([0.0] * count + [*wished.rates.values(), *wished.joint_rates.values()]),
         target=target,
         free=_free(s.nu, wished.u),
-        metric=lambda: _weighted(_speed_metric(s, x, scales), weights),
+        metric=lambda: _speed_metric(s, x, scales, weights),
         sizes=scales.u,
         row_sizes=scales.velocity,
     )
@@ -89,63 +88,13 @@ def _free(n: int, wished: dict[int, float]) -> np.ndarray:
     return free
 
 
-def _weighted(G: csc_matrix, weights: np.ndarray | None) -> csc_matrix:
-    if weights is None:
-        return G
-    root = diags(np.sqrt(weights))
-    return csc_matrix(root @ G @ root)
+def _position_metric(system: System, x: np.ndarray, scales: Scales, weights: np.ndarray | None) -> csc_matrix:
+    from dalembert.initial import large_metric  # and with it SciPy, which a guess that holds does not need
+
+    return large_metric.weighted(large_metric.position_metric(system, x, scales), weights)
 
 
-def _speed_metric(system: System, x: np.ndarray, scales: Scales) -> csc_matrix:
-    """M (nu, nu) at x, made positive definite where it is not; as `metric.speed_metric`."""
-    pattern, nq, n = system.mechanics.saddle_pattern, system.nq, system.nu
-    values = system.kernel("sparse_dynamics")(x)[nq : nq + len(pattern.mass_rows)]
-    if not np.isfinite(values).all():
-        return csc_matrix(identity(n))
-    low = csc_matrix((values, (pattern.mass_rows, pattern.mass_columns)), shape=(n, n))
-    M = csc_matrix(low + low.T - diags(low.diagonal()))
-    energies = np.abs(M.diagonal()) * scales.u**2
-    typical = energies.max(initial=0.0) or 1.0
-    light = energies <= LIGHT * typical
-    if not (system.singular_mass or light.any()):
-        return M
-    return csc_matrix(M + diags(np.where(light, typical, SOFT * energies) / scales.u**2))
+def _speed_metric(system: System, x: np.ndarray, scales: Scales, weights: np.ndarray | None) -> csc_matrix:
+    from dalembert.initial import large_metric
 
-
-def _position_metric(system: System, x: np.ndarray, scales: Scales) -> csc_matrix:
-    """G (nq, nq) of the distance of coordinates; as `metric.position_metric`, part by part of the kinematics."""
-    M = _speed_metric(system, x, scales)
-    if system.trivial_kinematics:
-        return M
-    pattern, nq, nu = system.mechanics.C.sparsity(), system.nq, system.nu
-    C = csc_matrix((kinematics_of(system)(x), pattern.row(), pattern.colind()), shape=(nq, nu))
-    if not np.isfinite(C.data).all():
-        return csc_matrix(identity(nq))
-    Q, U = diags(1.0 / scales.q), diags(scales.u)
-    C = csc_matrix(Q @ C @ U)  # in units of the sizes
-    back = _pseudo_inverse(C)
-    G = back.T @ (U @ M @ U) @ back
-    off = identity(nq) - C @ back
-    typical = float(G.diagonal().sum()) / max(nu, 1) or 1.0
-    return csc_matrix(Q @ (G + typical * (off.T @ off) + SOFT * typical * identity(nq)) @ Q)
-
-
-def _pseudo_inverse(C: csc_matrix) -> csc_matrix:
-    """The pseudo-inverse (nu, nq) of a matrix that falls into small parts, by parts."""
-    nq, nu = C.shape
-    coo = C.tocoo()
-    links = csc_matrix((np.ones(coo.nnz), (coo.row, nq + coo.col)), shape=(nq + nu, nq + nu))
-    count, label = connected_components(links, directed=False)
-    order = np.argsort(label, kind="stable")
-    parts = np.split(order, np.cumsum(np.bincount(label, minlength=count))[:-1])
-    data, rows, columns = list[np.ndarray](), list[np.ndarray](), list[np.ndarray]()
-    by_row = C.tocsr()
-    for part in parts:
-        q, u = part[part < nq], part[part >= nq] - nq
-        if len(q) and len(u):
-            back = np.linalg.pinv(by_row[q][:, u].toarray())
-            data.append(back.ravel())
-            rows.append(np.repeat(u, len(q)))
-            columns.append(np.tile(q, len(u)))
-    found = (np.concatenate(data), (np.concatenate(rows), np.concatenate(columns)))
-    return csc_matrix(found, shape=(nu, nq))
+    return large_metric.weighted(large_metric.speed_metric(system, x, scales), weights)

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csc_matrix, tril
 
 from dalembert.dataclass import dataclass
 from dalembert.initial.large_levels import SparseLevel
 from dalembert.solve.elimination_order import SaddlePattern
 from dalembert.solve.sparse_system import SparseSaddle
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_matrix
 
 HELD = 1e-12  # as in `levenberg_marquardt`
 CONSISTENT = 1e-14
@@ -84,8 +87,10 @@ class LargeStage:
     @cached_property
     def _taken(self) -> np.ndarray:
         """Which nonzeros of the level belong to the rows picked."""
-        starts = self.level.starts
-        return np.concatenate([np.zeros(0, dtype=int), *[np.arange(starts[k], starts[k + 1]) for k in self.pick]])
+        counts = np.diff(self.level.starts)[self.pick]
+        before = np.cumsum(counts) - counts
+        found: np.ndarray = np.repeat(self.level.starts[self.pick] - before, counts) + np.arange(counts.sum())
+        return found
 
     @cached_property
     def _least(self) -> np.ndarray:
@@ -105,6 +110,8 @@ class LargeStage:
     @cached_property
     def _saddle(self) -> tuple[SparseSaddle, np.ndarray, csc_matrix]:
         """The equations of a step, nonzeros of the metric among the free variables, and the metric."""
+        from scipy.sparse import csc_matrix, tril  # a guess that holds takes no step, and waits for no import
+
         G = csc_matrix(self.metric())
         low = csc_matrix(tril(G, format="csc"))
         low.sort_indices()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalembert.equations.compile_progress import uncollected
 from dalembert.initial.accelerations import combined_stage, complete_state
 from dalembert.initial.degeneracy import check_degeneracy
 from dalembert.initial.positions import position_stage
@@ -24,7 +25,8 @@ __all__ = ["complete_state", "solve_task"]
 def solve_task(task: Task, *, attempts: int = RESTARTS) -> State:
     """The state a task asks for; raises `InitialStateError` saying what is in the way."""
     if task.system.is_large:
-        return _solve_large(task)
+        with uncollected():
+            return _solve_large(task)
     positions = position_stage(task)
     found = positions.seek(attempts)
     if not found.met:

@@ -6,13 +6,15 @@ exactly and lets gravity act as on everything else; the strain energy is a quadr
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import sympy as sp
 
 from dalembert.dataclass import dataclass
+from dalembert.model.instances import MANY, Template
 from dalembert.model.journal import Section, said
 from dalembert.model.markers import axes_of
 from dalembert.model.statement import Attitude, Body, Line, Particle, Vector
@@ -105,13 +107,14 @@ class Beams:
         size = length / elements
         nodes = [self._node(name, k, a + (b - a) * k / elements, (b - a) / length) for k in range(elements + 1)]
         rho, EA, EI = (self._scalar(v, name) for v in (density, axial_stiffness, bending_stiffness))
-        for k in range(elements):
-            shape = _hermite(nodes[k], nodes[k + 1], size)
-            self._masses(f"{name}_{k}", [((*shape(x, 0), sp.S.Zero), rho * (size * w)) for x, w in _gauss(POINTS)])
-            self._model.energy(potential=_strain(shape, EA * size, EI * size))
         place, at = _along(name, nodes, size)
-        strokes = [place(size * k / DRAWN) for k in range(DRAWN * elements + 1)]
-        self._model.statement.shapes.append(Line(name, tuple(strokes)))
+        masses, strokes = [rho * (size * w) for _, w in _gauss(POINTS)], list[Vector]()
+        for k in range(elements):
+            element = _element(nodes[k], nodes[k + 1], size, EA, EI, many=elements > MANY)
+            self._masses(f"{name}_{k}", list(zip(element.points, masses, strict=True)))
+            self._model.energy(potential=element.strain)
+            strokes += element.strokes
+        self._model.statement.shapes.append(Line(name, (*strokes, place(length))))
         return Cable(name, length, elements, self._noted(name, at))
 
     @said("beams")
@@ -207,6 +210,50 @@ def _hermite(left: Node, right: Node, size: float) -> Shape:
         return a, b
 
     return shape
+
+
+class _Element(NamedTuple):
+    """A cable element: its Gauss points, its strain energy, and where its strokes begin."""
+
+    points: tuple[Vector, ...]
+    strain: sp.Expr
+    strokes: tuple[Vector, ...]
+
+
+def _element(left: Node, right: Node, size: float, EA: sp.Expr, EI: sp.Expr, *, many: bool) -> _Element:
+    """The element between two nodes; one of many is an instance of the only kind there is."""
+    if not many:
+        return _written(_hermite(left, right, size), EA * size, EI * size)
+    ends = [c for node in (left, right) for vector in node for c in vector]
+    filled = _cable_template().fill((*ends, sp.Float(size), EA, EI))
+    strain, *places = filled
+    vectors = tuple((x, y, sp.S.Zero) for x, y in zip(places[::2], places[1::2], strict=True))
+    return _Element(vectors[:POINTS], strain, vectors[POINTS:])
+
+
+def _written(shape: Shape, EA: sp.Expr, EI: sp.Expr) -> _Element:
+    """An element of this shape, EA and EI times its length."""
+    points, strokes = (
+        tuple((*shape(x, 0), sp.S.Zero) for x in some)
+        for some in ([x for x, _ in _gauss(POINTS)], [k / DRAWN for k in range(DRAWN)])
+    )
+    return _Element(points, _strain(shape, EA, EI), strokes)
+
+
+@functools.cache
+def _cable_template() -> Template:
+    """Strain energy, Gauss points and strokes of an element in symbols; with slopes times its size it has size 1."""
+    symbols = sp.symbols("x0 y0 sx0 sy0 x1 y1 sx1 sy1 h EA EI")
+    x0, y0, sx0, sy0, x1, y1, sx1, sy1, h, EA, EI = symbols
+    cubic = _hermite(((x0, y0), (h * sx0, h * sy0)), ((x1, y1), (h * sx1, h * sy1)), 1.0)
+
+    def shape(x: float, k: int) -> Plane:
+        a, b = cubic(x, k)
+        return a / h**k, b / h**k
+
+    element = _written(shape, EA * h, EI * h)
+    places = [c for place in (*element.points, *element.strokes) for c in place[:2]]
+    return Template("cable element", symbols, [element.strain, *places])
 
 
 def _strain(shape: Shape, EA: sp.Expr, EI: sp.Expr) -> sp.Expr:

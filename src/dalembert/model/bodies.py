@@ -11,7 +11,7 @@ from dalembert.model.names import Names
 from dalembert.model.quaternion import Quaternion
 from dalembert.model.reading import Reader, listed
 from dalembert.model.statement import Attitude, Body, Particle, Statement
-from dalembert.model.vectors import EX, EY, EZ, ORIGIN
+from dalembert.model.vectors import EX, EY, EZ, ORIGIN, with_plain_numbers
 
 
 class BodyReader:
@@ -110,4 +110,5 @@ class BodyReader:
                 self._read.fault(f"{what}: axis {along} and across {aside} must have a length and not be parallel")
         if body.attitude is Attitude.NONE and (spot != ORIGIN or axes != (EX, EY, EZ)):
             self._read.fault(f"{what}: the body has no rotation, so that nothing is fixed in it; state its rotation")
-        return mark(body.name, body, spot, axes, self._statement.time)
+        x, y, z = map(with_plain_numbers, axes)
+        return mark(body.name, body, with_plain_numbers(spot), (x, y, z), self._statement.time)

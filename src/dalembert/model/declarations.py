@@ -76,7 +76,7 @@ class Declarations:
         quaternion = Quaternion(e, tuple(function_of_time(s) for s in symbols))
         many = len(self._statement.bodies) >= MANY
         stated = quaternion.instances if many else (*quaternion.rates, quaternion.norm)
-        self.speeds(" ".join(symbols), dict(zip(e, stated[:4], strict=True)))
+        self.speeds(quaternion.angular_velocity, dict(zip(e, stated[:4], strict=True)))
         self._statement.invariants.append((f"|{name}|", stated[4]))
         self._statement.defaults[e[0]] = 1.0
         return quaternion

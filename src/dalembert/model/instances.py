@@ -43,6 +43,7 @@ class Template:
     ) -> None:
         self.label, self.symbols, self.expressions = str(key), tuple(symbols), tuple(expressions)
         self.frames = tuple(frames)
+        self.operations = tuple(f"{self.label}[{k}]" for k in range(len(self.expressions)))  # names of them, in graphs
 
     @property
     def rotations(self) -> dict[sp.Symbol, sp.Expr]:
@@ -75,6 +76,11 @@ class Instance(sp.Expr):
 
     def _hashable_content(self) -> tuple[Any, ...]:
         return (self.template.label, self.index, *self.args)
+
+    @property
+    def is_varying(self) -> bool:
+        """Whether anything in it is not a number; it is not written out for the question."""
+        return any(part.free_symbols for part in self.args)
 
     @property
     def func(self) -> Callable[..., Instance]:

@@ -142,7 +142,7 @@ def _numbers(marker: Marker) -> list[sp.Expr]:
 
 def _kind(value: sp.Expr) -> Hashable:
     """The number itself where it makes terms vanish or factors 1, else that it varies."""
-    return value if value in PLAIN else VARIABLE
+    return value if value.is_Integer and value in PLAIN else VARIABLE
 
 
 def _state(key: Hashable, make: Rows, i: Marker, j: Marker, t: sp.Symbol) -> tuple[Template, list[str]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from dalembert.guidance import no_attribute
-from dalembert.model.instances import MANY
+from dalembert.model.instances import MANY, Instance
 from dalembert.model.joint_templates import JointRow, Rows, fill_rows
 from dalembert.model.journal import said
 from dalembert.model.markers import (
@@ -211,7 +211,7 @@ class Joints:
 
     def _join(self, kind: str, name: str, i: Marker, j: Marker, rows: Sequence[JointRow]) -> Joint:
         rows = [row for row in rows if row.expression != 0]  # else the coordinates keep it, without a multiplier
-        if i.body.name == j.body.name or not all(row.expression.free_symbols for row in rows):
+        if i.body.name == j.body.name or not all(_varies(row.expression) for row in rows):
             return Joint(name, kind, i, j, (), (), ())  # its fault is told
         if not rows:
             self._model.note(f"joint `{name}` already holds by the choice of coordinates; leave it out")
@@ -306,6 +306,11 @@ def displacement_of(joint: Joint) -> sp.Expr:
 
 
 # -- rows -------------------------------------------------------------------------------------------------------------
+
+
+def _varies(expression: sp.Expr) -> bool:
+    """Whether an expression has symbols in it."""
+    return expression.is_varying if isinstance(expression, Instance) else bool(expression.free_symbols)
 
 
 def _gap(i: Marker, j: Marker) -> Vector:

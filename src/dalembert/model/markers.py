@@ -102,6 +102,7 @@ def is_planar(point: Point) -> bool:
     return point.position is not None and point.position[2] == 0
 
 
+@lru_cache(maxsize=256)
 def axes_along(axis: Vector, across: Vector | None) -> Axes | None:
     """Unit vectors x, y, z with z along `axis` and x nearest to `across`; None if they have no length or are parallel.
 

@@ -59,7 +59,9 @@ class Rates:
         if q not in self._free:
             self._read.fault(f"kinematics: the rate of `{q}` is given twice")
             return
-        scalar = self._read.scalar(rate, f"rate of `{q.func.__name__}({self._statement.time})`")  # SymPy prints slowly
+        scalar = self._read.scalar(
+            rate, f"rate of `{q.func.__name__}({self._statement.time.name})`"
+        )  # SymPy prints slowly
         self._statement.kinematics.append(self._difference(derivative(q, self._statement.time), scalar))
         self._remove(q)
 

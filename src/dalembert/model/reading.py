@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from numbers import Real
 from typing import Any
 
@@ -14,7 +15,7 @@ from sympy.core.function import AppliedUndef
 from dalembert.model.instances import Instance
 from dalembert.model.quaternion import Quaternion
 from dalembert.model.statement import Attitude, Level, Vector
-from dalembert.model.time_symbols import is_dyadic, is_vector
+from dalembert.model.time_symbols import is_dyadic, is_undefined_function, is_vector
 
 ZERO: Vector = (sp.S.Zero, sp.S.Zero, sp.S.Zero)
 INFINITE = frozenset({sp.nan, sp.zoo, sp.oo, -sp.oo})
@@ -31,10 +32,10 @@ def listed(value: Any) -> list[Any] | None:
     return None
 
 
-def nodes(expression: sp.Basic) -> Iterator[sp.Basic]:
+def nodes(*expressions: sp.Basic) -> Iterator[sp.Basic]:
     """Every subexpression once: products of rotations share so much that the tree may be too large to walk."""
     seen: dict[int, sp.Basic] = {}
-    stack = [expression]
+    stack = [*expressions]
     while stack:
         node = stack.pop()
         if id(node) not in seen:
@@ -55,7 +56,7 @@ def level_of(expression: sp.Expr, coordinates: Collection[sp.Expr], speeds: Coll
     """The level of a constraint, by the highest derivative in it; None if it contains no coordinate or speed."""
     order = -1
     for atom in nodes(expression):
-        if not isinstance(atom, sp.Derivative | AppliedUndef):
+        if not (isinstance(atom, sp.Derivative) or is_undefined_function(atom)):
             continue
         base, count = (atom.expr, atom.derivative_count) if isinstance(atom, sp.Derivative) else (atom, 0)
         if base in coordinates:
@@ -109,7 +110,7 @@ class Reader:
         if isinstance(value, AppliedUndef | sp.Symbol | Instance):  # the arguments of an instance have been read
             return value
         if type(value) in (int, float) and math.isfinite(value):
-            return sp.sympify(value)
+            return _read_number(value)
         if is_vector(value) or is_dyadic(value):
             need = f"a scalar, got the vector {value}; give its components, `.to_matrix(frame)`"
         elif isinstance(value, sp.FunctionClass):
@@ -241,6 +242,12 @@ class Reader:
             return ZERO
         read = [*(self.scalar(entry, f"{what} [{k}]") for k, entry in enumerate(entries)), sp.S.Zero]
         return read[0], read[1], read[2]
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _read_number(value: float) -> sp.Expr:
+    """The SymPy number of a Python one; one object for many bodies, as these take SymPy long to make and to compare."""
+    return sp.sympify(value)
 
 
 def _sympified(value: Any) -> Any:

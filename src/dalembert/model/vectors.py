@@ -57,6 +57,15 @@ def unit(a: Vector) -> Vector | None:
     return None if square == 0 else times(1 / sp.sqrt(square), a)
 
 
+def with_plain_numbers(a: Vector) -> Vector:
+    """The vector with 0, 1 and -1 as whole numbers, which leave no terms and factors behind as 0.0 and 1.0 do."""
+    x, y, z = (_PLAIN.get(float(c), c) if c.is_Float else c for c in a)
+    return x, y, z
+
+
+_PLAIN = {float(number): number for number in (sp.S.Zero, sp.S.One, sp.S.NegativeOne)}
+
+
 def rate_of(a: Vector, t: sp.Symbol) -> Vector:
     """The derivative by time."""
     known: dict[sp.Expr, sp.Expr] = {}
@@ -93,6 +102,7 @@ def _differentiated(a: sp.Expr, t: sp.Symbol, known: dict[sp.Expr, sp.Expr]) -> 
     return a.diff(t)
 
 
+@functools.lru_cache(maxsize=1 << 17)
 def derivative(function: sp.Expr, t: sp.Symbol, order: int = 1) -> sp.Derivative:
     """`function.diff(t, order)` of an undefined function of time, without SymPy's search for a closed form.
 

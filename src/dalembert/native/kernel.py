@@ -131,17 +131,16 @@ def compile_kernel(
     tables = lookup.lookups_of(function)
     program = _read(function) if tables and instructions <= native_limit else None
     callable_libm = _libm_is_complete()
-    text = function.serialize() if program is None else ""  # for the key and for the tape: it takes long to write
     long, key, code, loops = instructions > native_limit, "", None, None
     if callable_libm and not long:
-        key = _object_key(function, program, text, level)
+        key = _object_key(function, program, level)
         code = cache.load(key)  # if there is some, it had no equal pieces
     if code is None and callable_libm and instructions > loops_from and not tables:
-        loops = _loops(function, cache, text, Use(level, LAST_WORTH if long else use.worth))
+        loops = _loops(function, cache, Use(level, LAST_WORTH if long else use.worth))
     if loops is not None:
         return Kernel(loops[0], function.nnz_in(), function.size1_out(0), "loops", instructions, loops[1])
     if callable_libm and long:
-        code = cache.load(_object_key(function, program, text, level))
+        code = cache.load(_object_key(function, program, level))
     if code is None and callable_libm and instructions <= native_limit:
         program = program or _read(function)
         if program is not None:
@@ -242,16 +241,13 @@ def _emitter() -> bytes:
     return hashlib.sha256(repr(_FORMAT).encode() + sources).digest()
 
 
-def _object_key(
-    function: ca.Function, program: emit.Program | None = None, text: str = "", level: int = _CODEGEN_LEVEL
-) -> str:
+def _object_key(function: ca.Function, program: emit.Program | None = None, level: int = _CODEGEN_LEVEL) -> str:
     """Key of the object code in the cache, 64 hexadecimal digits.
 
-    CasADi's serialisation, `text` if it was written already, stands for the IR, which follows from it and takes ten
-    times longer to write. With tables it would hold all their numbers, and the `program` stands for it, in which a
-    table is named by its content.
+    CasADi's serialisation stands for the IR, which follows from it and takes ten times longer to write. With tables it
+    would hold all their numbers, and the `program` stands for it, in which a table is named by its content.
     """
-    content = (text or function.serialize()) if program is None else repr(program)
+    content = function.serialize() if program is None else repr(program)
     return hashlib.sha256(toolchain() + _emitter() + bytes([level]) + content.encode()).hexdigest()
 
 
@@ -300,14 +296,14 @@ def _load_bound(text: str, level: int, cache: ObjectCache, values: Mapping[str, 
 # ---- loops over equal pieces -----------------------------------------------------------------------------------------
 
 
-def _loops(function: ca.Function, cache: ObjectCache, text: str, use: Use) -> tuple[int, tuple[Any, ...]] | None:
+def _loops(function: ca.Function, cache: ObjectCache, use: Use) -> tuple[int, tuple[Any, ...]] | None:
     """Address of a function that loops over equal pieces, and what to keep alive; None if there is little to gain."""
     from dalembert.native.loop_ir import emit_loops  # the systems of most users have no tape of that length
     from dalembert.native.repetition import find_repetition
     from dalembert.native.tape import read_tape
 
     try:
-        repetition = find_repetition(read_tape(function, text))
+        repetition = find_repetition(read_tape(function))
     except emit.UnsupportedOperationError:
         return None
     if use.worth * repetition.distinct > function.n_instructions() or repetition.distinct > NATIVE_LIMIT:

@@ -205,17 +205,18 @@ def _cut(values: _Values, sums: _Sums) -> _Pieces:
     )  # fmt: skip
     members = _part(at, work, "member", count.members)
     piece_of = _part(at, work, "of_member", count.members)
-    _, first, number = np.unique(piece_of, return_index=True, return_inverse=True)
-    met = np.argsort(first, kind="stable")
-    rank = np.empty_like(met)
-    rank[met] = np.arange(len(met))
-    number = rank[number]
-    begin = np.zeros(len(met) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(number, minlength=len(met)), out=begin[1:])
+    first = np.full(count.pieces, count.members)
+    first[piece_of[::-1]] = np.arange(count.members)[::-1]  # of equal places the last one written stays
+    order = np.argsort(first, kind="stable")[: np.count_nonzero(first < count.members)]
+    rank = np.empty(count.pieces, dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    number = rank[piece_of]
+    begin = np.zeros(len(order) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(number, minlength=len(order)), out=begin[1:])
     return _Pieces(
         _part(at, work, "kept", n).copy(), _part(at, work, "copied", n).copy(),
         _part(at, work, "level", count.pieces).copy(), _part(at, work, "sum_piece", len(sums.roots)).copy(),
-        piece_of[first[met]], members[np.argsort(number, kind="stable")], begin, count.kept,
+        order, members[np.argsort(number, kind="stable")], begin, count.kept,
     )  # fmt: skip
 
 

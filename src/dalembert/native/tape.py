@@ -1,23 +1,27 @@
 """The instruction tape of a CasADi function as arrays.
 
-CasADi hands out one instruction at a time, which takes Python some microseconds each. All of them stand in its
-serialised text, sixteen bytes each: the operation and three integers, or one integer and a double. The text is searched
-for the first instruction and compared at many others; if anything differs, as it might in another version of CasADi,
-the instructions are asked for one by one.
+CasADi hands out one instruction at a time, which takes Python some microseconds each. All of them stand in a vector of
+the function, sixteen bytes each: the operation and three integers, or one integer and a double. Where that vector is,
+is found once in a small function, all of whose instructions are compared; of every other function many are. If anything
+differs, as it might in another version of CasADi, the instructions are asked for one by one. To read them out of the
+serialised text instead takes as long as all other work on a kernel together.
 """
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import struct
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from dalembert.dataclass import dataclass
 
-WIDTH = 16  # bytes of an instruction; a byte is two letters, the lower half first
+WIDTH = 16  # bytes of an instruction
 SAMPLES = 200  # instructions that are compared
-TRIES = 50  # places that may look like the first instruction
+SPAN = 1856  # bytes of a function, as CasADi 3.8 has it
 
 
 @dataclass(frozen=True)
@@ -35,9 +39,9 @@ class Tape:
     slots: int
 
 
-def read_tape(function: ca.Function, text: str = "") -> Tape:
-    """The tape of a function of one input that returns one column; `text` is its serialisation if there is one."""
-    words = _decode(function, text)
+def read_tape(function: ca.Function) -> Tape:
+    """The tape of a function of one input that returns one column."""
+    words = _recall(function)
     if words is None:
         words = np.frombuffer(b"".join(_instruction(function, k) for k in range(function.n_instructions())), np.int32)
     words = words.reshape(-1, 4)
@@ -70,29 +74,51 @@ def _instruction(function: ca.Function, k: int) -> bytes:
     return struct.pack("<4i", op, writes[0], reads[0], reads[-1])
 
 
-def _decode(function: ca.Function, text: str) -> np.ndarray | None:
-    """The words (4 n,) of all instructions out of the serialised function; None if they are not found there."""
-    n = function.n_instructions()
-    if n == 0:
+def _recall(function: ca.Function) -> np.ndarray | None:
+    """The words (4 n,) of all instructions out of CasADi's memory; None if they are not found there."""
+    n, place = function.n_instructions(), _place()
+    if n == 0 or place is None:
         return None
-    text = text or function.serialize()
-    expected = {k: _instruction(function, k) for k in (*range(0, n, max(1, n // SAMPLES)), n - 1)}
-    known = {k: 12 if _reads_one(function, k) else WIDTH for k in expected}
-    head = "".join(chr(97 + (byte & 15)) + chr(97 + (byte >> 4)) for byte in expected[0])
-    at = -1
-    for _ in range(TRIES):
-        at = text.find(head, at + 1)
-        if at < 0 or at + 2 * WIDTH * n > len(text):
-            return None
-        if all(_bytes(text, at + 2 * WIDTH * k, known[k]) == expected[k][: known[k]] for k in expected):
-            return np.frombuffer(_bytes(text, at, WIDTH * n), np.int32)
+    begin, end, last = (_word(_node(function) + place + 8 * k) for k in range(3))
+    if end - begin != WIDTH * n or last < end:
+        return None
+    words = np.frombuffer(ctypes.string_at(begin, WIDTH * n), np.int32)
+    samples = {*range(0, n, max(1, n // SAMPLES)), n - 1}
+    return words if all(_is_same(function, k, words[4 * k : 4 * k + 4].tobytes()) for k in samples) else None
+
+
+@functools.cache
+def _place() -> int | None:
+    """Where in a function CasADi keeps its vector of instructions, in bytes; None if it is not found in a small one.
+
+    A vector is three addresses: where it begins, where it ends, and where the memory for it ends.
+    """
+    x = ca.SX.sym("x", 7)
+    small = ca.Function("small", [x], [ca.sin(x) * x + 0.5 * x**2 - x[0] / x[1]])
+    n, node = small.n_instructions(), _node(small)
+    words = [_word(node + place) for place in range(0, SPAN, 8)]
+    for k, (begin, end, last) in enumerate(zip(words, words[1:], words[2:], strict=False)):
+        if begin > 0 and end - begin == WIDTH * n and last >= end:
+            content = ctypes.string_at(begin, WIDTH * n)
+            if all(_is_same(small, i, content[WIDTH * i : WIDTH * (i + 1)]) for i in range(n)):
+                return 8 * k
     return None
 
 
-def _bytes(text: str, at: int, count: int) -> bytes:
-    """So many bytes from a place of the text on."""
-    letters = np.frombuffer(text[at : at + 2 * count].encode("ascii"), np.uint8) - 97
-    return (letters[0::2] | letters[1::2] << 4).tobytes()
+def _node(function: ca.Function) -> int:
+    """The address of what a function is a handle of."""
+    handle: Any = function
+    return _word(int(handle.this))
+
+
+def _word(address: int) -> int:
+    return int(ctypes.c_int64.from_address(address).value)
+
+
+def _is_same(function: ca.Function, k: int, content: bytes) -> bool:
+    """Whether the bytes of instruction k are those that CasADi says of it."""
+    known = 12 if _reads_one(function, k) else WIDTH
+    return content[:known] == _instruction(function, k)[:known]
 
 
 def _reads_one(function: ca.Function, k: int) -> bool:

@@ -28,7 +28,7 @@ def ladder(n: int) -> Problem:
     return Problem(
         name=f"ladder_{n}",
         title=f"hanging ladder of {n} four-bars",
-        source="a multiple pendulum in absolute coordinates; J. Bernoulli (1742) for its small oscillations",
+        source="our own example; it moves as the multiple pendulum whose energies the module states",
         build=partial(build, n),
         given={},
         guess=start(n, ANGLE),

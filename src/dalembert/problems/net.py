@@ -24,7 +24,7 @@ def net(n: int, m: int) -> Problem:
     return Problem(
         name=f"net_{n}_{m}",
         title=f"net of {n} x {m} knots and {rods(n, m)} rods, pinned along an edge",
-        source="a standard exercise; its uniform fall is a chain of particles, J. L. Lagrange, Mecanique analytique",
+        source="our own example; struck evenly, its columns move as chains of particles",
         build=partial(build, n, m),
         given={},
         guess=start(n, m, STRIKE),

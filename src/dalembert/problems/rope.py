@@ -27,7 +27,7 @@ def rope(n: int) -> Problem:
     return Problem(
         name=f"rope_{n}",
         title=f"rope of {n} rods slung between two points, swinging",
-        source="the discrete catenary: statics of rods, e.g. E. J. Routh, Analytical Statics I (1891), ch. 10",
+        source="our own example; at rest it hangs as the discrete catenary that the module derives",
         build=partial(build, n),
         given={},
         guess=start(n, RATE),

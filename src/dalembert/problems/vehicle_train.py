@@ -36,7 +36,7 @@ def vehicle_train(n: int) -> Problem:
     return Problem(
         name=f"vehicle_train_{n}",
         title=f"tractor and {n} wagons on a circle",
-        source="the general n-trailer: C. Altafini, Int. J. Robotics Research 20 (2001) 894-909",
+        source="our own example of a general n-trailer, as in C. Altafini, Int. J. Control 74 (2001) 409-424",
         build=partial(build, n),
         given={"car0_x": 0.0, "car0_y": 0.0, "car0_a": 0.0, "car0_vx": SPEED},
         guess={name: float(values[0]) for name, values in exact(n, np.zeros(1)).items()},

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
+from dalembert.run.integrators.generalized_alpha import GeneralizedAlpha, works_on_nonzeros
 from dalembert.run.integrators.integrator import Integrator
 from dalembert.run.integrators.radau import Radau
 from dalembert.run.solver_choice import LARGEST_DENSE
@@ -14,7 +15,7 @@ from dalembert.run.solver_choice import LARGEST_DENSE
 def check_implicit_size(system: System, integrator: Integrator, sensitivities: Sequence[object]) -> None:
     """Raise `PairingError` if matrices of an implicit integrator, or of its derivatives, are dense and too large."""
     n = system.nu + system.nc
-    able = isinstance(integrator, Radau)
+    able = isinstance(integrator, Radau) or (isinstance(integrator, GeneralizedAlpha) and works_on_nonzeros(system))
     if n <= LARGEST_DENSE or (able and not sensitivities):
         return
     remedy = "an explicit integrator such as DOP853()"

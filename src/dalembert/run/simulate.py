@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert import free_memory
 from dalembert.equations.system import System
 from dalembert.errors import ArrayError, InconsistentStateError, OptionError, PairingError, SimulationInterrupt
-from dalembert.free_memory import NEGLIGIBLE, check_memory
 from dalembert.ingredients import every
 from dalembert.initial.degeneracy import check_degeneracy
 from dalembert.motion.derivatives import Derivatives
@@ -91,9 +91,9 @@ def simulate(
 
 def _check_room(system: System, count: int) -> None:
     """Raise `OutOfMemoryError` if the motion at so many times does not fit."""
-    if (needed := 8 * count * (1 + system.nq + 2 * system.nu + system.nc)) > NEGLIGIBLE:
+    if (needed := 8 * count * (1 + system.nq + 2 * system.nu + system.nc)) > free_memory.NEGLIGIBLE:
         what = f"the motion of `{system.name}` at {count} times"
-        check_memory(needed, what, "give fewer times in t_eval=, or run it in parts")
+        free_memory.check_memory(needed, what, "give fewer times in t_eval=, or run it in parts")
 
 
 def run_from(

@@ -53,13 +53,13 @@ def uncoupled(nu: int, mass_rows: np.ndarray, mass_columns: np.ndarray, columns:
 
 def schur_pattern(free: np.ndarray, nc: int, rows: np.ndarray, columns: np.ndarray) -> SchurPattern:
     """What the elimination of the speeds `free` (nu,) leaves; nonzeros of A are at (`rows`, `columns`), row by row."""
-    places = np.argsort(columns, kind="stable").tolist()  # constraints ascending for each speed
+    by_speed = np.argsort(columns, kind="stable")  # constraints ascending for each speed
+    places, acting_rows = by_speed.tolist(), rows[by_speed].tolist()
     ends = np.cumsum(np.bincount(columns, minlength=len(free))).tolist()
-    starts, row_of = [0, *ends[:-1]], rows.tolist()
+    starts = [0, *ends[:-1]]
     groups: dict[tuple[int, ...], list[int]] = {}
     for speed in np.flatnonzero(free).tolist():
-        acting = tuple(row_of[p] for p in places[starts[speed] : ends[speed]])
-        groups.setdefault(acting, []).append(speed)
+        groups.setdefault(tuple(acting_rows[starts[speed] : ends[speed]]), []).append(speed)
     numbers = {(k, k): k for k in range(nc)}
     speeds, entries, targets = list[int](), list[int](), list[int]()
     for acting, group in groups.items():

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 import sympy as sp
-from sympy.core.function import AppliedUndef
 
 from dalembert.equations.lowering.lower import Lowering, LoweringError, undeclared
 from dalembert.equations.massless import check_massless
@@ -17,6 +16,7 @@ from dalembert.model.reading import content_key, levels_of, nodes
 from dalembert.model.shapes import Link
 from dalembert.model.statement import Body, Level, Particle, Point, Statement
 from dalembert.model.tables import Table
+from dalembert.model.time_symbols import is_undefined_function
 from dalembert.model.vectors import derivative
 
 
@@ -155,7 +155,9 @@ def _check_symbols(statement: Statement) -> list[str]:
         if key not in sets:
             more = [*(unknowns if item.unknowns else ()), *(multipliers if item.multipliers else ())]
             sets[key] = frozenset(declared[item.order].union(more))
-        varying = [e for e in item.expressions if not (e.is_Number or e in sets[key])]
+        varying = [e for e in item.expressions if isinstance(e, Instance) or not (e.is_Number or e in sets[key])]
+        if not varying:
+            continue
         parts = [(key, content_key(e)) for e in varying if isinstance(e, Instance)]
         if len(parts) == len(varying) and fine.issuperset(parts):
             continue
@@ -220,7 +222,7 @@ def _check_sizes(statement: Statement) -> list[str]:
         faults.append("there are no coordinates; declare some by model.coordinates")
     elif nk != nq:
         faults.append(f"there are {nk} kinematical equations for {nq} coordinates; each coordinate needs one")
-    used = {node for e in statement.kinematics for node in nodes(e)}
+    used = {node for node in nodes(*statement.kinematics) if is_undefined_function(node)}
     unused = [u for u in statement.speeds if u not in used]
     faults += [
         f"speed `{u}` does not appear in the kinematics ({nu} speeds, {nq} coordinates); "
@@ -285,7 +287,7 @@ def _check_constraints(statement: Statement) -> list[str]:
 
 def _polylines(expression: sp.Expr, known: dict[int, list[str]]) -> list[str]:
     """Names of the linear tables in an expression; what holds the same symbols is `known`."""
-    if not expression.args or isinstance(expression, AppliedUndef):
+    if not expression.args or is_undefined_function(expression):
         return []
     key = content_key(expression)
     if key not in known:

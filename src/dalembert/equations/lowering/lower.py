@@ -16,13 +16,12 @@ from typing import Any, TypeAlias
 import casadi
 import numpy as np
 import sympy
-from sympy.core.function import AppliedUndef
 
 from dalembert.equations.lowering.expression_graph import TRUTHS, Graph
 from dalembert.equations.lowering.sx_emission import Emission
 from dalembert.equations.lowering.sympy_rules import NO_RULE, LoweringError, Rule, rule_of, show
 from dalembert.model.instances import Template
-from dalembert.model.time_symbols import is_dyadic, is_vector
+from dalembert.model.time_symbols import is_dyadic, is_undefined_function, is_vector
 
 __all__ = ["Lowering", "LoweringError", "undeclared"]
 
@@ -40,6 +39,7 @@ class Lowering:
         self._graph = Graph()
         self._emission = Emission(self._graph, self._atoms, lower_template)
         self._rules: dict[type, Rule] = {}
+        self._atomic = Rule(self._atom)
         # By identity, as comparing deep SymPy expressions is recursive; the node is kept alive beside its number.
         self._interned: dict[int, tuple[int, Any]] = {}
 
@@ -104,8 +104,8 @@ class Lowering:
 
     def _rule(self, node: Any) -> Rule:
         kind = type(node)
-        if isinstance(node, ATOMS):
-            return Rule(self._atom)
+        if is_undefined_function(node) or isinstance(node, SYMBOLS):
+            return self._atomic
         if kind not in self._rules:
             self._rules[kind] = rule_of(kind)
         return self._rules[kind]
@@ -134,11 +134,11 @@ def lower_template(template: Template) -> casadi.Function:
 
 
 _TEMPLATES: dict[str, casadi.Function] = {}
-ATOMS = (sympy.Symbol, AppliedUndef, sympy.Derivative)
+SYMBOLS = (sympy.Symbol, sympy.Derivative)
 
 
 def _check_atom(key: Any, value: Any) -> casadi.SX:
-    if not isinstance(key, ATOMS):
+    if not (is_undefined_function(key) or isinstance(key, SYMBOLS)):
         raise LoweringError(f"{show(key)} cannot stand for a value; only symbols, q(t) and its derivatives can.", key)
     if not isinstance(value, casadi.SX) or not value.is_scalar():
         raise LoweringError(f"{show(key)} must stand for a scalar casadi.SX.", key)
@@ -203,5 +203,5 @@ def undeclared(exprs: Iterable[Any], atoms: Collection[sympy.Basic]) -> list[sym
 
 def _is_leaf(node: Any) -> bool:
     if isinstance(node, sympy.Derivative):
-        return isinstance(node.expr, AppliedUndef)
-    return isinstance(node, sympy.Symbol | AppliedUndef)
+        return is_undefined_function(node.expr)
+    return is_undefined_function(node) or isinstance(node, sympy.Symbol)

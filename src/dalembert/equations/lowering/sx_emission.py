@@ -211,6 +211,8 @@ class Emission:
 
     def _operate(self, node: int, values: Sequence[casadi.SX]) -> casadi.SX:
         op = self._graph.ops[node]
+        if op == "atom":
+            return self._atoms[self._graph.args[node][0]]
         if op in _UNARY:
             return casadi.SX.unary(_UNARY[op], *values)
         if op == "select":
@@ -227,8 +229,7 @@ class Emission:
         if op in self._graph.tables:
             leaf, order = self._graph.tables[op]
             return evaluate(leaf, order, values[0])
-        leaf = self._graph.args[node][0]
-        return self._atoms[leaf] if op == "atom" else casadi.SX(leaf)
+        return casadi.SX(self._graph.args[node][0])
 
     def _fill(self, node: int, values: Sequence[casadi.SX]) -> casadi.SX:
         """One expression of a template; the others come with it."""

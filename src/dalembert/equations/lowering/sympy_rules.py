@@ -232,7 +232,7 @@ def _table(graph: Graph, node: Any, parts: Sequence[int]) -> int:
 def _instance(graph: Graph, node: Any, parts: Sequence[int]) -> int:
     if node.template is DIFFERENCE:
         return graph.add([parts[0], graph.scale(-1.0, [parts[1]])])
-    op = f"{node.template.label}[{node.index}]"
+    op = node.template.operations[node.index]
     graph.instances[op] = (node.template, node.index)
     return graph.put(op, *parts)
 

@@ -21,36 +21,18 @@ from __future__ import annotations
 
 import math
 
-from dalembert.native.intrinsics import floats_at, record_at
+from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, move
-from dalembert.native.types import floats, ints
-from dalembert.run.integrators.divided import Divided
+from dalembert.run.integrators.alpha_nonzeros import (
+    damp_over_nonzeros,
+    improve_over_nonzeros,
+    make_matrix_over_nonzeros,
+)
+from dalembert.run.integrators.alpha_workspace import alpha_work
 from dalembert.solve.dense import PROXIMAL
 from dalembert.solve.lu import factor_lu, solve_lu
 from dalembert.solve.rows import row_product
-
-
-class AlphaWork(Divided):
-    """Kernels, blocks, memory and parameters of a generalized-alpha method."""
-
-    _fields_ = (
-        *ints("kinematics_kernel balance_kernel jacobian_kernel length"),  # length of x
-        # Blocks: the argument (x, u', la) at the end of the step; x at its middle; q', q'_q, C there; residuals and
-        # their Jacobian; the matrix of q1; dq for increments (p, eta); Y; the Newton matrix, its right-hand side and
-        # the scales of its rows and columns; residual of q1; s.
-        *ints("argument middle kinematics balance derivative fold slope normals matrix right row_scale column_scale"),
-        *ints("gap average"),
-        # a, u', la at the start and at the end; the states these belong to; u' of the index-1 equations at the start
-        # and one step before; errors of position and of u; row orders of the two matrices (integers).
-        *ints("a_old v_old la_old a_start a_new v_new la_new z_old z_new rate rate_before errors order fold_order"),
-        # Times the stored vectors belong to, the steps they were made with, the step of the matrix at hand (0: none).
-        *floats("t_old t_new h_old h_new h_matrix"),
-        *floats("alpha_m alpha_f beta gamma error_q error_u"),
-    )
-
-
-alpha_work = record_at(AlphaWork)
 
 ITERATIONS = 25
 NEAR = 10.0  # size of increments, in units of the tolerances, from which on their contraction can be trusted
@@ -173,6 +155,8 @@ def make_matrix(plan, mem, h):
     """The Newton matrix at the state last evaluated, factorised; returns whether it is regular."""
     ints = ints_at(plan.ints, plan.n_ints)
     I = alpha_work(plan.step_work)
+    if I.newton_matrix:
+        return make_matrix_over_nonzeros(plan, mem, h)
     nu, nc, n = plan.nu, plan.nc, plan.np
     size, K = nu + nc + n, I.matrix
     beta, gamma, ratio = I.beta, I.gamma, (1.0 - I.alpha_m) / (1.0 - I.alpha_f)
@@ -223,6 +207,8 @@ def _solve(plan, mem, h):
 def improve(plan, mem, h, znew, rtol, atol):
     """One Newton step with the matrix at hand; returns its size in units of the tolerances."""
     I = alpha_work(plan.step_work)
+    if I.newton_matrix:
+        return improve_over_nonzeros(plan, mem, h, znew, rtol, atol)
     nq, nu, nc, n = plan.nq, plan.nu, plan.nc, plan.np
     beta, gamma, ratio = I.beta, I.gamma, (1.0 - I.alpha_m) / (1.0 - I.alpha_f)
     p, g, S, Y, to_a = I.right, I.gap, I.slope, I.normals, 1.0 / (beta * h * h)
@@ -255,6 +241,8 @@ def damp(plan, mem, e):
     """
     ints = ints_at(plan.ints, plan.n_ints)
     I = alpha_work(plan.step_work)
+    if I.newton_matrix:
+        return damp_over_nonzeros(plan, mem, e)
     nq, nu = plan.nq, plan.nu
     size, width, J, x = nu + plan.nc + plan.np, nq + 2 * nu + plan.nc, I.derivative, I.right
     for i in range(size):

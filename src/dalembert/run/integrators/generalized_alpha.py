@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,18 +13,21 @@ from dalembert.equations.system import System
 from dalembert.errors import OptionError
 from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
-from dalembert.native.kernel import Kernel
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
 from dalembert.run.evaluate import rates
 from dalembert.run.integrators import implicit_equations as equations
-from dalembert.run.integrators.alpha import AlphaWork, alpha_work, damp, make_matrix, solve_step
+from dalembert.run.integrators.alpha import damp, make_matrix, solve_step
+from dalembert.run.integrators.alpha_nonzeros import WEIGHTS, inertia_product, newton_entries, newton_of
+from dalembert.run.integrators.alpha_workspace import AlphaWork, alpha_work
 from dalembert.run.integrators.divided import divided_method
 from dalembert.run.integrators.stepping import Stepping
 from dalembert.run.integrators.work import work_error
-from dalembert.run.status import NOT_CONVERGED, OK
+from dalembert.run.status import NOT_CONVERGED, OK, Status
 from dalembert.run.time_loop.march import Samples, march
 from dalembert.run.time_loop.method import Method
 from dalembert.solve.rows import row_product
+from dalembert.solve.sparse_newton import SparseNewton
+from dalembert.solve.static_elimination import NewtonMatrix
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
@@ -34,6 +37,7 @@ USUAL = 1e-5, 1e-7  # rtol, atol
 FIXED = 1e-8  # what takes the place of the tolerances when the step is fixed
 COLUMNS = 5  # of `stages`; dense output reads the last
 NUMBERS = ("alpha_m", "alpha_f", "beta", "gamma", "error_q", "error_u")
+NONZEROS_FROM = 700  # unknowns of a step from which on its matrix is factorised over its nonzeros
 SAME = 1e-9  # a state further from the one stored, relative to its size, is another: a new start
 
 
@@ -80,34 +84,78 @@ class GeneralizedAlpha(Stepping):
     ) -> Samples:
         """Samples of the motion from z0 over `span`."""
         system, size = engine.system, engine.size
-        work, _ = engine.work.part("step_work", AlphaWork, _blocks(system), _orders(system))
+        newton = _lay_out_nonzeros(engine) if works_on_nonzeros(system) else None
+        work = engine.work.parts["step_work"] if newton else _lay_out_dense(engine)
         work.inner, work.width, work.fixed = alpha_step.address, COLUMNS, self.step is not None
-        work.kinematics_kernel, work.balance_kernel, work.jacobian_kernel = (k.address for k in _kernels(system))
         work.length = 1 + size + len(engine.parameters)
         for at in (work.middle, work.argument):
             engine.mem[at + 1 + size : at + work.length] = engine.parameters
         for name, value in zip(NUMBERS, self.numbers, strict=True):
             setattr(work, name, value)
         work.t_old = work.t_new = math.nan  # nothing is stored yet
-        return march(engine, self.method(), z0, span, t_eval, progress)
+        samples = march(engine, self.method(), z0, span, t_eval, progress)
+        if newton is not None and newton.interrupted:
+            samples.status = Status.INTERRUPTED
+        return samples
 
     def method(self) -> Method:
         """The native functions and the settings of the time loop."""
         return divided_method(self, alpha_step, COLUMNS, tolerance=FIXED, usual=USUAL, order=3)
 
 
-def _kernels(system: System) -> Sequence[Kernel]:
-    return [
-        equations.kernel(system, "kinematics", equations.kinematics),
-        equations.kernel(system, "balance", equations.balance),
-        equations.kernel(system, "balance jacobian", equations.balance_jacobian),
-    ]
+def works_on_nonzeros(system: System) -> bool:
+    """Whether Newton matrices are factorised over their nonzeros; what keeps positions needs a mass for each speed."""
+    return _size(system) >= NONZEROS_FROM and system.ideal and not system.singular_mass
+
+
+def _size(system: System) -> int:
+    """Number of unknowns of a step if none is eliminated."""
+    return system.nq + 2 * system.nu + system.nc + system.count("position")
+
+
+def _lay_out_dense(engine: Engine) -> AlphaWork:
+    """Blocks and kernels of dense matrices."""
+    system = engine.system
+    work, _ = engine.work.part("step_work", AlphaWork, _blocks(system), _orders(system))
+    work.kinematics_kernel, work.balance_kernel, work.jacobian_kernel = (
+        equations.kernel(system, name, build).address
+        for name, build in (
+            ("kinematics", equations.kinematics), ("balance", equations.balance),
+            ("balance jacobian", equations.balance_jacobian),
+        )
+    )  # fmt: skip
+    return work
+
+
+def _lay_out_nonzeros(engine: Engine) -> SparseNewton:
+    """Blocks and kernels of matrices over their nonzeros; the factors must live as long as the run."""
+    system, length = engine.system, 1 + engine.size + len(engine.parameters)
+    function, places = system.kept("GeneralizedAlpha over nonzeros", lambda: newton_entries(system.mechanics))
+    size, n = _size(system), system.count("position")
+    sizes = _vectors(system) | {
+        "request": WEIGHTS + 2 * length + 2 * system.nu + system.nc, "kinematics": system.nq,
+        "balance": system.nu + n + system.nc, "right": size,
+    }  # fmt: skip
+    work, _ = engine.work.part("step_work", AlphaWork, sizes, {})
+    work.middle, work.argument = work.request + WEIGHTS, work.request + WEIGHTS + length
+    work.kinematics_kernel, work.balance_kernel, work.product_kernel = (
+        equations.kernel(system, name, build).address
+        for name, build in (
+            ("rates", equations.rates), ("balance", equations.balance), ("inertia product", inertia_product),
+        )
+    )  # fmt: skip
+    work.jacobian_kernel = system.derived_kernel("GeneralizedAlpha matrix", lambda: function).address
+    newton = newton_of(places, size, system.nc + n)
+    matrix = engine.work.inner("step_work", NewtonMatrix)
+    newton.place(engine.work, matrix)
+    work.newton_matrix = matrix.address
+    return newton
 
 
 def _blocks(system: System) -> dict[str, int]:
     nq, nu, nc, n = system.nq, system.nu, system.nc, system.count("position")
     length, size, rows = 1 + nq + nu + len(system.parameters), nu + nc + n, nu + nc + n
-    sizes = {
+    return _vectors(system) | {
         "argument": length + nu + nc,
         "middle": length,
         "kinematics": nq * (1 + nq + nu),
@@ -120,10 +168,13 @@ def _blocks(system: System) -> dict[str, int]:
         "right": max(size, nq),
         "row_scale": size,
         "column_scale": size,
-        "gap": nq,
-        "average": nu,
-        "errors": 2 * nu,
     }
+
+
+def _vectors(system: System) -> dict[str, int]:
+    """What is remembered of a step, and its errors."""
+    nq, nu, nc = system.nq, system.nu, system.nc
+    sizes = {"gap": nq, "average": nu, "errors": 2 * nu}
     sizes |= dict.fromkeys(("a_old", "v_old", "a_start", "a_new", "v_new"), nu) | dict.fromkeys(
         ("la_old", "la_new"), nc
     )
@@ -218,8 +269,11 @@ def _error(plan, mem, h, z, znew, rtol, atol):
     damp(plan, mem, e)
     damp(plan, mem, e + nu)
     total, units = 0.0, floats_at(plan.units, nq + nu)
+    if I.newton_matrix:  # the change of the middle is left out: h/2 q'_q beside 1
+        move(mem, I.middle + 1 + nq, mem, e, nu)
+        call_kernel(plan.displacement, mem, I.middle, I.right)
     for i in range(nq):
-        wrong = row_product(mem, S + i * width, e, nu)
+        wrong = mem[I.right + i] if I.newton_matrix else row_product(mem, S + i * width, e, nu)
         total += (wrong / (atol * units[i] + rtol * max(abs(z[i]), abs(znew[i])))) ** 2
     for i in range(nu):
         total += (mem[e + nu + i] / (atol * units[nq + i] + rtol * max(abs(z[nq + i]), abs(znew[nq + i])))) ** 2

@@ -39,6 +39,11 @@ def kinematics(m: Mechanics) -> tuple[ca.SX, list[ca.SX]]:
     return m.x, [m.qdot, ca.jacobian(m.qdot, m.q), ca.jacobian(m.qdot, m.u)]
 
 
+def rates(m: Mechanics) -> tuple[ca.SX, list[ca.SX]]:
+    """q' (nq) as a function of x."""
+    return m.x, [m.qdot]
+
+
 def levels(m: Mechanics) -> tuple[ca.SX, list[ca.SX]]:
     """phi (np), h (ni), psi (np + nv) as functions of x."""
     return m.x, [m.phi, m.h, m.psi]

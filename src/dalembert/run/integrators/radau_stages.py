@@ -13,6 +13,7 @@ from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, move
 from dalembert.run.integrators.radau_coefficients import ALPHA, BACK, BETA, GAMMA, INVERSE, LAGRANGE, NODES, T
+from dalembert.run.integrators.radau_rounding import is_rounding
 from dalembert.run.integrators.radau_workspace import newton_matrix, radau_work
 from dalembert.solve.complex_newton_matrix import factor_complex_newton, solve_complex_newton
 from dalembert.solve.newton_matrix import factor_newton, solve_newton
@@ -159,7 +160,7 @@ def iterate(plan, mem, t, h, rtol, atol):
     matrix, n, R = newton_matrix(at.newton_matrix), at.ny, at.sides
     tolerance = at.newton_tolerance
     remaining = max(at.remaining, 1e-16) ** 0.8
-    last = last_ratio = 0.0
+    last = last_ratio = at.rounding = 0.0
     most = int(at.iterations)
     for k in range(most):
         _residuals(plan, mem, t, h)
@@ -175,10 +176,10 @@ def iterate(plan, mem, t, h, rtol, atol):
             at.rate = rate
             remaining = rate / (1.0 - rate) if rate < 0.99 else math.inf
             if k > 1:  # the second correction may be as large as the first, where constraints were met by none before
-                if rate >= 0.99:
-                    return 1 if size <= 1e-2 * tolerance else 0  # round-off, if the corrections are that small
-                if remaining * size * rate ** (most - 1 - k) > tolerance:
-                    return 0
+                if rate >= 0.99 and size <= 1e-2 * tolerance:
+                    return 1  # round-off, if the corrections are that small
+                if rate >= 0.99 or remaining * size * rate ** (most - 1 - k) > tolerance:
+                    return is_rounding(plan, mem, size, rtol, atol)
         last = size
         if size == 0.0 or remaining * size <= tolerance:
             at.remaining = remaining

@@ -9,6 +9,7 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, move
 from dalembert.run.evaluate import rates
 from dalembert.run.integrators.radau_coefficients import ESTIMATE, GAMMA, INVERSE
+from dalembert.run.integrators.radau_rounding import rounding_norm
 from dalembert.run.integrators.radau_stages import begin, factorise, iterate, linearise, predict
 from dalembert.run.integrators.radau_workspace import newton_matrix, radau_work
 from dalembert.solve.newton_matrix import factor_newton, solve_newton
@@ -181,9 +182,14 @@ def radau_step(plan, mem, t, h, z, stages, znew, rtol, atol):
     _polish(plan, mem, t + h, znew)
     error = _estimate(plan, mem, t, h, znew, rtol, atol, match != 2)
     if math.isfinite(error):
+        if error > 1.0 and at.rounding == 0.0:
+            at.rounding = rounding_norm(plan, mem, rtol, atol)
+        error /= max(1.0, at.rounding)  # no step is better than that
         _remember(plan, mem, t, h)
     if at.fixed and error >= 0.0:
         return 0.0
+    if at.rounding > 0.0:
+        return error  # the iterations end where rounding begins, and their rate says nothing
     # A step that would only just pass the iterations must not grow: its rate of convergence counts as an error.
     return max(error, min(0.9, (0.9 * at.rate / SLOW) ** 4)) if error <= 1.0 else error
 

@@ -30,8 +30,9 @@ class RadauWork(Record):
         # Marks of the pure constraint rows (integers); the Newton matrix; Jacobians and factorisations made.
         *ints("pure newton_matrix n_jacobians n_factors"),
         # Start and length (0: none) of the polynomial; time of the Jacobian (NaN: none); step of the factors (0: none);
-        # last rate of convergence and the bound on the error it gives.
-        *floats("t_polynomial h_polynomial t_jacobian h_factors rate remaining"),
+        # last rate of convergence and the bound on the error it gives; norm of what rounding makes of the state, if the
+        # iterations ended there (else 0).
+        *floats("t_polynomial h_polynomial t_jacobian h_factors rate remaining rounding"),
         # Settings: share of the tolerance for Newton, rate up to which a Jacobian is kept, whether steps are fixed,
         # tolerances of the error test, most iterations.
         *floats("newton_tolerance keep_jacobian fixed rtol atol iterations"),
