@@ -94,7 +94,7 @@ def _place() -> int | None:
 
     A vector is three addresses: where it begins, where it ends, and where the memory for it ends.
     """
-    if not ca.__version__.startswith(KNOWN) or sys.platform != SYSTEM:  # the object may be smaller there
+    if not ca.CasadiMeta.version().startswith(KNOWN) or sys.platform != SYSTEM:  # the object may be smaller there
         return None
     x = ca.SX.sym("x", 7)
     small = ca.Function("small", [x], [ca.sin(x) * x + 0.5 * x**2 - x[0] / x[1]])

@@ -213,7 +213,8 @@ class Passages:
             return
         before, now = self._values((run.begin, run.first), (run.t, run.z))
         if (before > INDEPENDENT).all() and now[-1] ** 2 < PROXIMAL:
-            self._note(self._dependence(run.t, run.z, len(before)), APPROACHED)
+            known = abs(self.refused.t - run.t) < 3.0 * self.refused.reach
+            self._note(self._dependence(run.t, run.z, len(before)), self.refused.obstacle if known else APPROACHED)
 
     def _approach(self, ahead: Dependence, reach: float) -> int:
         """Let the step at hand be concluded, and pass the position from its end.
