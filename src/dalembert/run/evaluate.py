@@ -27,7 +27,7 @@ def load_state(plan, mem, t, z):
     mem[plan.x] = t
     move_few(mem, plan.xq, z, 0, plan.nq + plan.nu)
     if plan.n_variations:
-        move(mem, plan.variations, z, plan.nz - plan.n_variations, plan.n_variations)
+        move_few(mem, plan.variations, z, plan.nz - plan.n_variations, plan.n_variations)
     return 0
 
 
@@ -124,7 +124,7 @@ def rates(plan, mem, t, z, zdot):
     plain = plan.nz - plan.n_variations
     move_few(zdot, 0, mem, plan.rates, plain)
     if plan.n_variations:
-        move(zdot, plain, mem, plan.variation_rates, plan.n_variations)
+        move_few(zdot, plain, mem, plan.variation_rates, plan.n_variations)
     return 0
 
 
