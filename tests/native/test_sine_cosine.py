@@ -88,3 +88,19 @@ def test_sines_of_sines_wait_for_each_other():
     kernel = Kernel(address, 3, 6, "native", function.n_instructions(), resources)
     at = np.array([0.3, -1.2, 7.0])
     np.testing.assert_allclose(kernel(at), function(at).full().ravel(), rtol=1e-15, atol=1e-16)
+
+
+def test_the_way_by_the_libm_disturbs_no_other_value():
+    """Many values live across the sines, more than there are registers."""
+    x = ca.SX.sym("x", 12)
+    live = [x[k] * x[(k + 1) % 12] + k for k in range(12)]
+    turns = ca.sin(x) + ca.cos(x)
+    function = ca.Function("f", [x], [ca.vertcat(*[live[k] * turns[k] + live[(k + 5) % 12] for k in range(12)])])
+    address, resources = native._load_kernel(
+        native._compile_object(emit.emit_kernel(emit.read_program(function), fuses=True))
+    )
+    kernel = Kernel(address, 12, 12, "native", function.n_instructions(), resources)
+    for far in ([], [0], [3, 7], range(12)):
+        at = np.linspace(0.1, 2.3, 12)
+        at[list(far)] *= 1e10
+        np.testing.assert_allclose(kernel(at), function(at).full().ravel(), rtol=1e-14, atol=0)
