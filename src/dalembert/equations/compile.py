@@ -99,15 +99,12 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
         raise ModelError(statement.name, faults)
     progress("energies")
     kinks = find_kinks(list(d.derivation.low.nodes()), statement.time, statement.parameters)
-    power, transport, works = _power(
-        d.derivation.kinematics, d.dynamics, d.constraints, d.rows, probe, switched=bool(kinks)
-    )
+    power, transport, works = _power(d, probe, switched=bool(kinks))
     mechanics = _mechanics(d, s, F=friction, power=power, transport=transport)
-    la = mechanics.la
     progress("outputs")
     try:
         quantities, readable = derive_outputs(d.derivation, mechanics)
-        wrenches = derive_wrenches(d.derivation, d.rows, la)
+        wrenches = derive_wrenches(d.derivation, d.rows, mechanics.la)
     except LoweringError as error:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
     stated = {
@@ -296,15 +293,14 @@ def _constant(rows: list[int], graphs: Mapping[int, ca.SX], kinematics: Kinemati
     return [k for k, value in zip(rows, still, strict=True) if value]
 
 
-def _power(
-    kinematics: Kinematics, d: Dynamics, c: Constraints, rows: tuple[Row, ...], probe: Probe, *, switched: bool
-) -> tuple[ca.SX, ca.SX, bool]:
+def _power(derived: Derived, probe: Probe, *, switched: bool) -> tuple[ca.SX, ca.SX, bool]:
     """Power (1, 1) and transport (nu, 1) such that dE/dt = power + transport . u' + r . u, and if any of it can act.
 
     With expressions that bend or jump in time (`switched`) a few points do not tell what holds at other times.
     For natural systems (T quadratic in u, no explicit time) only applied forces stay. In general
     dT/dt - u . (M u' - inertial) = (T_q q' + T_t + u . inertial) + (T_u - M u) . u'.
     """
+    kinematics, d, c, rows = derived.derivation.kinematics, derived.dynamics, derived.constraints, derived.rows
     s = kinematics.symbols
     T, V, u = d.kinetic, d.potential, s.u
     power = ca.dot(d.applied + d.prescribed, u) + ca.jtimes(V, s.t, ca.SX(1)) + ca.jtimes(V, s.q, kinematics.D)
