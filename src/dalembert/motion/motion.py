@@ -16,31 +16,20 @@ from dalembert.equations.system import System
 from dalembert.errors import DalembertError, FileError
 from dalembert.listed import unlisted
 from dalembert.motion.archive import facts_in, floats_in, read_archive, reading
-from dalembert.motion.certificate import (
-    DEPENDENT,
-    DEPENDENT_AMONG_MANY,
-    Certificate,
-    Power,
-    Tolerances,
-    energy_finding,
-    worst_of,
-)
-from dalembert.motion.control import lost_controls
+from dalembert.motion.certificate import Certificate, Tolerances
+from dalembert.motion.certification import certified
 from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.equation_residuals import equation_residuals
 from dalembert.motion.files import identity, packed, packed_passages, passages_in, system_of, unpacked
 from dalembert.motion.outputs import values_of
-from dalembert.motion.prescribed_jumps import prescribed_jumps
 from dalembert.motion.reactions import (
     Wrench,
     constraint_power,
     constraint_reaction,
     joint_reaction,
-    largest_powers,
     reaction_on,
 )
 from dalembert.motion.recorded import Recorded, check_sampled, one_time, times_within
-from dalembert.motion.row_sizes import row_sizes
 from dalembert.motion.state import State, reactions_of, unknowns_of
 from dalembert.motion.verification import Verification
 from dalembert.run.events import Occurrences
@@ -207,52 +196,7 @@ class Motion(Recorded):
     @cached_property
     def certificate(self) -> Certificate:
         """How well constraints, equations and energy balance held; print it, or ask `.ok`."""
-        facts = Certificate(
-            title=self.system.name,
-            success=self.success,
-            message=self.message,
-            method=self.method,
-            stats=self.stats,
-            least=self.system.ideal,
-            events=self.events.remarks,
-            verification=self.verification,
-            passages=self.passages,
-        )
-        if not len(self):
-            return facts
-        e, allowed = self.evaluation, self.tolerances
-        large = self.system.is_large
-        dependent = e.condition < (DEPENDENT_AMONG_MANY if large else DEPENDENT)
-        # Where constraints are dependent for an instant, A u' = b is not determined; what counts is that positions and
-        # velocities hold there, and that is judged at every sample. Nothing else judges rows of accelerations.
-        judged = np.ones_like(dependent) if dependent.all() else ~dependent
-        kept = self.system.count("position") + self.system.count("velocity")
-        sizes = {"acceleration": np.ones(self.system.nc), **row_sizes(self, self._scales)}
-        findings = [
-            worst_of(level, name, self.t,
-                     np.where(judged, values, 0.0) if level == "acceleration" and k < kept else values,
-                     getattr(allowed, level), float(sizes[level][k]))
-            for level, columns in self.violation.items()
-            for k, (name, values) in enumerate(columns.items())
-        ]  # fmt: skip
-        findings += prescribed_jumps(self.system, self.t, (self.q, self.u), self.parameters, self._scales.rows, allowed)
-        findings.append(worst_of("solve", "M u' - f - r", self.t, e.balance, allowed.solve))
-        energies = (e.kinetic, e.potential, self.work)
-        findings.append(energy_finding("E - E0 - W", self.t, energies, self.energy_balance, allowed.energy))
-        k = int(np.argmin(e.condition))
-        worst = min((float(e.condition[k]), float(self.t[k])), self.facts.worst if self.facts else (np.inf, np.nan))
-        return replace(
-            facts,
-            findings=tuple(findings),
-            energy_error=float(np.abs(self.energy_balance).max()),
-            condition=worst[0],
-            condition_t=worst[1],
-            dependent=tuple(float(t) for t in self.t[dependent]),
-            span=(float(self.t[0]), float(self.t[-1])),
-            powers=tuple(Power(*values) for values in largest_powers(self)),
-            lost_controls=lost_controls(self.system, self.t, self.q, self.u, self.parameters),
-            not_unique=self._not_unique() if dependent.all() and not large else (),  # by dense decompositions
-        )
+        return certified(self, self._scales if len(self) else None)
 
     @cached_property
     def _scales(self) -> Scales:
@@ -263,9 +207,6 @@ class Motion(Recorded):
 
         span = float(self.t[-1] - self.t[0])
         return measured(self.system, float(self.t[0]), self.q[0], self.u[0], self.parameters, span)
-
-    def _not_unique(self) -> tuple[str, ...]:
-        return tuple(name for name in self.system.constraint_names if not self.unique[name])
 
     # -- other times -----------------------------------------------------------------------------------------------
 
