@@ -12,7 +12,7 @@ PAGES = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples")
 MACHINERY = {
     "model": {"closed", "journal", "number", "scalar"},
     "system": {"kernel", "kept", "mechanics", "rows", "statement", "trivial_kinematics"},
-    "motion": {"continued", "evaluated_again", "recipe", "restored", "segments", "told"},
+    "motion": {"continued", "ending", "evaluated", "recipe", "segments", "storage", "told"},
 }
 
 

@@ -98,17 +98,18 @@ class System(Evaluations):
     @overload
     def simulate(self, state: da.State, t_end: float | tuple[float, float], *, events: Iterable[da.Event | da.Every],
                  t_eval: ArrayLike | None = ..., parameters: Named | None = ..., formulation: Any = ...,
-                 drift: Any = ..., integrator: Any = ..., verify: bool = ..., sensitivities: Sequence[Any] = ...
-                 ) -> da.Motion | da.MotionSequence: ...
+                 drift: Any = ..., integrator: Any = ..., verify: bool = ..., sensitivities: Sequence[Any] = ...,
+                 store: str | Path | None = ...) -> da.Motion | da.MotionSequence: ...
     @overload
     def simulate(self, state: da.State, t_end: float | tuple[float, float], *, t_eval: ArrayLike | None = ...,
                  parameters: Named | None = ..., formulation: Any = ..., drift: Any = ..., integrator: Any = ...,
-                 verify: bool = ..., sensitivities: Sequence[Any] = ...) -> da.Motion: ...
-    @takes("t_eval", "parameters", "formulation", "drift", "integrator", "events", "verify", "sensitivities")
+                 verify: bool = ..., sensitivities: Sequence[Any] = ..., store: str | Path | None = ...
+                 ) -> da.Motion: ...
+    @takes("t_eval", "parameters", "formulation", "drift", "integrator", "events", "verify", "sensitivities", "store")
     def simulate(self, state: da.State, t_end: float | tuple[float, float], *, t_eval: ArrayLike | None = None,
                  parameters: Named | None = None, formulation: Any = None, drift: Any = None, integrator: Any = None,
-                 events: Iterable[da.Event | da.Every] = (), verify: bool = False, sensitivities: Sequence[Any] = ()
-                 ) -> da.Motion | da.MotionSequence:
+                 events: Iterable[da.Event | da.Every] = (), verify: bool = False, sensitivities: Sequence[Any] = (),
+                 store: str | Path | None = None) -> da.Motion | da.MotionSequence:
         # fmt: on
         """The motion from `state` to `t_end`, or over `(t0, t_end)`.
 
@@ -128,10 +129,13 @@ class System(Evaluations):
         differentiated: `motion.sensitivity("y", "m")`. The derivatives are exact, those of the consistent start
         included, and are carried over events that change something. Explicit integrators only; `Automatic` is DOP853
         then.
+
+        `store` is a folder for a motion that does not fit into memory: samples are written there as the run goes on and
+        read where they are. `Motion.load` reads it later, also what a run that was killed has left.
         """
         return stage("System.simulate")(
             self, state, t_end, t_eval=t_eval, parameters=parameters, formulation=formulation, drift=drift,
-            integrator=integrator, events=events, verify=verify, sensitivities=sensitivities,
+            integrator=integrator, events=events, verify=verify, sensitivities=sensitivities, store=store,
         )  # fmt: skip
 
     def sweep(self, values: Any, t_end: float | tuple[float, float], **options: Any) -> xr.Dataset:

@@ -48,7 +48,7 @@ def write_archive(path: str | Path, kind: str, arrays: Mapping[str, Any]) -> Pat
     content = buffer.getvalue()[:-_DIGITS]
     target = Path(path)
     try:
-        _write_atomically(target.resolve(), content + hashlib.sha256(content).hexdigest().encode())
+        write_atomically(target.resolve(), content + hashlib.sha256(content).hexdigest().encode())
     except OSError as error:
         raise FileError(f"{target} cannot be written: {error.strerror or error}") from error
     return target
@@ -142,7 +142,8 @@ def _why_unmarked(path: str | Path, content: bytes, kind: str) -> str:
     return f"{path} is not a file written by {writer}.save: it has no format version"
 
 
-def _write_atomically(target: Path, content: bytes) -> None:
+def write_atomically(target: Path, content: bytes) -> None:
+    """Write a file that is the old or the new one at any time."""
     if target.exists() and not target.is_file():
         raise FileError(f"{target} is not a regular file")
     _remove_stale(target)

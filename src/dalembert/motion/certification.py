@@ -15,6 +15,7 @@ from dalembert.motion.certificate import (
     Power,
     energy_finding,
     worst_of,
+    worst_of_each,
 )
 from dalembert.motion.control import lost_controls
 from dalembert.motion.prescribed_jumps import prescribed_jumps
@@ -66,14 +67,22 @@ def _findings(motion: Motion, scales: Scales, dependent: np.ndarray) -> list[Fin
     there, and that is judged at every sample. Nothing else judges rows of accelerations.
     """
     system, t, e, allowed = motion.system, motion.t, motion.evaluation, motion.tolerances
-    judged = np.ones_like(dependent) if dependent.all() else ~dependent
+    everywhere = np.ones_like(dependent)
+    judged = everywhere if dependent.all() else ~dependent
+    names, sizes, ones = system.constraint_names, row_sizes(motion, scales), np.ones(system.nc)
     kept = system.count("position") + system.count("velocity")
-    sizes = {"acceleration": np.ones(system.nc), **row_sizes(motion, scales)}
     findings = [
-        worst_of(level, name, t, np.where(judged, values, 0.0) if level == "acceleration" and k < kept else values,
-                 getattr(allowed, level), float(sizes[level][k]))
-        for level, columns in motion.violation.items()
-        for k, (name, values) in enumerate(columns.items())
+        finding
+        for level, first, values, size, where in (
+            ("position", 0, e.phi, sizes["position"], everywhere),
+            ("velocity", 0, e.psi, sizes["velocity"], everywhere),
+            ("acceleration", 0, e.acceleration[:, :kept], ones, judged),
+            ("acceleration", kept, e.acceleration[:, kept:], ones, everywhere),
+        )
+        for finding in worst_of_each(
+            level, names[first:], t, values, where, getattr(allowed, level) * size, size,
+            motion.storage.slices(*values.shape),
+        )
     ]  # fmt: skip
     findings += prescribed_jumps(system, t, (motion.q, motion.u), motion.parameters, scales.rows, allowed)
     energies = (e.kinetic, e.potential, motion.work)

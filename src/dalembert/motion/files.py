@@ -74,3 +74,12 @@ def _packed(state: State) -> dict[str, Any]:
 def _unpacked(facts: Mapping[str, Any], systems: Sequence[System]) -> State:
     system = system_of(facts["system"], systems)
     return State(system, float(facts["t"]), **floats_in(facts, state_shapes(system)))
+
+
+def array_shapes(system: System, samples: int) -> dict[str, tuple[int, ...]]:
+    """The arrays a file holds of a motion by name, with their shapes."""
+    nt, nu = samples, system.nu
+    return {
+        "parameters": (len(system.parameters),), "t": (nt,), "q": (nt, system.nq), "u": (nt, nu), "work": (nt,),
+        "udot": (nt, nu), "multipliers": (nt, system.nc),
+    }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,15 +13,13 @@ import numpy as np
 
 from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
-from dalembert.errors import DalembertError, FileError
+from dalembert.errors import DalembertError
 from dalembert.listed import unlisted
-from dalembert.motion.archive import facts_in, floats_in, read_archive, reading
 from dalembert.motion.certificate import Certificate, Tolerances
 from dalembert.motion.certification import certified
 from dalembert.motion.derivatives import Derivatives
-from dalembert.motion.equation_residuals import equation_residuals
-from dalembert.motion.files import identity, packed, packed_passages, passages_in, system_of, unpacked
-from dalembert.motion.outputs import values_of
+from dalembert.motion.files import array_shapes, identity, packed, packed_passages
+from dalembert.motion.outputs import values_in_blocks
 from dalembert.motion.reactions import (
     Wrench,
     constraint_power,
@@ -35,11 +33,14 @@ from dalembert.motion.verification import Verification
 from dalembert.run.events import Occurrences
 from dalembert.run.recipe import Recipe, describe
 from dalembert.run.status import Status
+from dalembert.run.storage import IN_MEMORY, Storage
+from dalembert.stages import stage
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dalembert.run.engine import Evaluation
+    from dalembert.run.engine import Engine
+    from dalembert.run.evaluation import Evaluation
     from dalembert.run.run_facts import Passage, RunFacts
     from dalembert.run.scales import Scales
 
@@ -47,7 +48,7 @@ USUAL = Tolerances()
 RESOLVED = 16.0 * float(np.finfo(float).eps)  # relative difference of times below which they are one
 
 
-@unlisted("can_continue continued evaluated_again facts kind known only recipe restored segments stored told")
+@unlisted("can_continue continued ending evaluated facts kind known only recipe segments sizes storage stored told")
 @dataclass(frozen=True, eq=False, repr=False)
 class Motion(Recorded):
     """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), work (nt,) done on the system, and what follows.
@@ -79,12 +80,13 @@ class Motion(Recorded):
     verification: Verification | None = None  # what a second run said, see `verify`
     scales: Scales | None = None  # the sizes its tolerances are relative to
     derivatives: Derivatives | None = None  # of q and u, see `sensitivity`
+    storage: Storage = IN_MEMORY  # where its samples are
     known: Evaluation | None = None  # what a file or another motion holds; otherwise evaluated when first asked for
 
     # -- values ----------------------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> np.ndarray:
-        return np.asarray(values_of(self, key))
+        return values_in_blocks([*self._blocks()], key)
 
     def __len__(self) -> int:
         return len(self.t)
@@ -104,14 +106,36 @@ class Motion(Recorded):
         """Accelerations, multipliers, residuals and energies at the samples, computed when first asked for."""
         if self.known is not None:
             return self.known
-        recipe, facts = self._origin("evaluated")
-        engine = recipe.engine(self.system, self.parameters)
-        engine.resume(facts)
-        return engine.evaluate(self.t, self._samples())
+        if self.recipe is None or self.facts is None:
+            return self.evaluated(stage("Motion.solve")(self.system, self.parameters))
+        engine = self.recipe.engine(self.system, self.parameters)
+        engine.resume(self.facts)
+        return self.evaluated(engine)
 
-    def _samples(self) -> np.ndarray:
-        """What a run integrates, at the samples: (q, u), and the work if something can do any, (nt, nz)."""
-        return np.hstack([self.q, self.u, self.work[:, None]] if self.system.works else [self.q, self.u])
+    def evaluated(self, engine: Engine, *given: np.ndarray) -> Evaluation:
+        """What an engine finds at the samples, block by block; with u' (nt, nu) and la (nt, nc), if they are given."""
+        table = self.storage.table()
+        for rows in self.storage.slices(len(self), engine.nz + 2 * self.system.nu + 4 * self.system.nc):
+            found = engine.evaluate(self.t[rows], self._samples(rows), *(values[rows] for values in given))
+            table.append(*vars(found).values())
+        return replace(found, **dict(zip(vars(found), table.joined(), strict=True)))
+
+    def _blocks(self) -> Iterator[Motion]:
+        """The motion in parts that are read at once, each from the last sample of the one before it on."""
+        if self.storage is IN_MEMORY:
+            yield self
+            return
+        steps = self.stats.get("steps", 0) / max(len(self), 1)
+        for rows in self.storage.slices(len(self), self.q.shape[1] + self.system.nu):
+            part = slice(max(rows.start - 1, 0), rows.stop)
+            kept = {name: getattr(self, name)[part] for name in ("t", "q", "u", "work")}
+            stats = {"steps": int(steps * len(kept["t"]))}
+            yield replace(self, derivatives=None, storage=IN_MEMORY, known=None, stats=stats, **kept)
+
+    def _samples(self, rows: slice) -> np.ndarray:
+        """What a run integrates, at some samples: (q, u), and the work if something can do any, (n, nz)."""
+        parts = [self.q[rows], self.u[rows]]
+        return np.hstack([*parts, self.work[rows, None]] if self.system.works else parts)
 
     @property
     def udot(self) -> np.ndarray:
@@ -196,10 +220,10 @@ class Motion(Recorded):
     @cached_property
     def certificate(self) -> Certificate:
         """How well constraints, equations and energy balance held; print it, or ask `.ok`."""
-        return certified(self, self._scales if len(self) else None)
+        return certified(self, self.sizes if len(self) else None)
 
     @cached_property
-    def _scales(self) -> Scales:
+    def sizes(self) -> Scales:
         """The sizes the run went by; if it is not known, those at the first sample."""
         if self.scales is not None:
             return self.scales
@@ -223,7 +247,7 @@ class Motion(Recorded):
         rows = np.array([self._continued(float(t)) for t in ts])
         nq, size = self.system.nq, self.system.nq + self.system.nu
         q, u, work = rows[:, :nq], rows[:, nq:size], rows[:, size]
-        return replace(self, t=ts, q=q, u=u, work=work, derivatives=None, known=None)
+        return replace(self, t=ts, q=q, u=u, work=work, derivatives=None, storage=IN_MEMORY, known=None)
 
     def continued(self, k: int, times: np.ndarray) -> Motion:
         """The motion at increasing times after sample k, integrated from there in one go, with dense output."""
@@ -236,7 +260,7 @@ class Motion(Recorded):
         nq, size, works = self.system.nq, engine.size, self.system.works
         work = self.work[k] + (samples.z[:, size] if works else np.zeros(len(times)))
         z = samples.z
-        return replace(self, t=samples.t, q=z[:, :nq], u=z[:, nq:size], work=work, known=None)
+        return replace(self, t=samples.t, q=z[:, :nq], u=z[:, nq:size], work=work, storage=IN_MEMORY, known=None)
 
     def _continued(self, t: float) -> np.ndarray:
         """(q, u, work) at time t, by a run of its own from the sample before it."""
@@ -271,6 +295,7 @@ class Motion(Recorded):
         return replace(
             self,
             known=replace(self.evaluation, **{k: v[samples] for k, v in vars(self.evaluation).items()}),
+            storage=IN_MEMORY,
             **kept,
         )
 
@@ -278,72 +303,26 @@ class Motion(Recorded):
 
     @staticmethod
     def load(path: str | Path, system: System) -> Motion:
-        """A motion written by `save`, for the same system; it can be read, but not continued between its samples.
+        """A motion written by `save`, or kept by `simulate(store=...)`, for the same system.
 
-        Raises `FileError` if the file is damaged or holds something else. Residuals, energies and conditioning are
-        evaluated again with the equations of `system`, so that the certificate is about these.
+        It can be read, but not continued between its samples. Raises `FileError` if the file is damaged or holds
+        something else. Residuals, energies and conditioning are evaluated again with the equations of `system`, so
+        that the certificate is about these.
         """
-        data = read_archive(path, Motion.kind)
-        with reading(path, Motion.kind):
-            return Motion.restored(data, [system], str(path))
+        return stage("Motion.load")(path, system)
 
     def stored(self) -> dict[str, np.ndarray]:
         """Everything a file needs, as arrays by name; the facts are JSON."""
+        arrays = {name: getattr(self, name) for name in array_shapes(self.system, len(self))}
+        outputs = {f"o_{output.name}": self[output.name] for output in self.system.outputs}  # for other readers
+        return {**arrays, "facts": np.array(json.dumps(self.ending())), **outputs}
+
+    def ending(self) -> dict[str, Any]:
+        """What a file tells of the run, in numbers and words."""
         facts = {"success": self.success, "message": self.message, "stats": self.stats, "method": self.method}
         facts |= {"system": identity(self.system), "names": [*self.system.coordinates, *self.system.speeds]}
         facts |= {"events": packed(self.events), "passages": packed_passages(self.passages)}
-        facts |= {"scales": self._scales.values.tolist() if len(self) else []}
-        arrays = {name: getattr(self, name) for name in _shapes(self.system, len(self))}
-        outputs = {f"o_{output.name}": self[output.name] for output in self.system.outputs}  # for other readers
-        return {**arrays, "facts": np.array(json.dumps(facts)), **outputs}
-
-    @staticmethod
-    def restored(data: Mapping[str, np.ndarray], systems: Sequence[System], source: str) -> Motion:
-        """The motion of `stored` arrays, of one of the systems; `source` says where they come from."""
-        facts = facts_in(data, "facts")
-        system = system_of(facts["system"], systems)
-        if facts["names"] != [*system.coordinates, *system.speeds]:
-            raise FileError(
-                f"{source} holds a motion of `{facts['system'][0]}` ({facts['names']}), not of `{system.name}`"
-            )
-        arrays = floats_in(data, _shapes(system, len(data["t"])))
-        solved = {name: arrays.pop(name) for name in ("udot", "multipliers")}
-        motion = Motion(
-            system=system,
-            success=facts["success"] is True,
-            message=str(facts["message"]),
-            stats={str(what): int(count) for what, count in facts["stats"].items()},
-            told=str(facts["method"]),
-            events=unpacked(facts["events"], systems),
-            scales=_read_scales(system, facts.get("scales", [])),
-            passages=passages_in(facts),
-            **arrays,
-        )
-        return replace(motion, known=motion.evaluated_again(**solved))
-
-    def evaluated_again(self, udot: np.ndarray, multipliers: np.ndarray) -> Evaluation:
-        """What follows from the samples and these accelerations (nt, nu) and multipliers (nt, nc), if they are right.
-
-        They are put into the equations; how far these are off is in the residuals.
-        """
-        from dalembert.run.accelerations import evaluate_samples
-
-        fresh = evaluate_samples(self.system, self.parameters, self.t, self._samples())
-        motion = replace(self, known=replace(fresh, udot=udot, multipliers=multipliers))
-        if not len(motion):
-            return motion.evaluation
-        acceleration, balance = equation_residuals(motion, motion._scales)  # noqa: SLF001
-        return replace(motion.evaluation, acceleration=acceleration, balance=balance)
-
-
-def _read_scales(system: System, values: list[float]) -> Scales | None:
-    """The sizes a file holds; None if it has none, or they are not those of the system."""
-    from dalembert.run.scales import Scales
-
-    n_p, n_v = system.count("position"), system.count("velocity")
-    sizes = np.array(values, dtype=float)
-    fits = sizes.shape == (system.nq + system.nu + 2 * n_p + n_v + 2,) and (sizes > 0.0).all()
-    return Scales(sizes, system.nq, system.nu, n_p) if fits and np.isfinite(sizes).all() else None
+        return facts | {"scales": self.sizes.values.tolist() if len(self) else []}
 
 
 def _check_continued(status: Status, t: float) -> None:
@@ -352,12 +331,3 @@ def _check_continued(status: Status, t: float) -> None:
         raise KeyboardInterrupt
     if status != 0:
         raise DalembertError(f"the motion cannot be continued to t = {t:g}: {status.message}")
-
-
-def _shapes(system: System, samples: int) -> dict[str, tuple[int, ...]]:
-    """The arrays a file holds of a motion by name, with their shapes."""
-    nt, nu = samples, system.nu
-    return {
-        "parameters": (len(system.parameters),), "t": (nt,), "q": (nt, system.nq), "u": (nt, nu), "work": (nt,),
-        "udot": (nt, nu), "multipliers": (nt, system.nc),
-    }  # fmt: skip

@@ -27,7 +27,7 @@ from dalembert.model.statement import Constraint, Element, Joint, Output, Point
 from dalembert.model.time_symbols import time_symbol
 from dalembert.motion.protocols import Source
 from dalembert.motion.reactions import motion_values
-from dalembert.motion.turns import count_turns
+from dalembert.motion.turns import count_turns, join_turns
 from dalembert.native.along import along
 
 
@@ -43,6 +43,20 @@ def values_of(source: Source, key: Any) -> np.ndarray:
     if is_expression(key):
         return observed_values(source, observation_of(source.system, key))
     return _named_values(source, spelling(key))
+
+
+def values_in_blocks(blocks: Sequence[Source], key: Any) -> np.ndarray:
+    """The values of a key along motions that are parts of one, each from the last sample of the one before it on."""
+    if len(blocks) == 1:
+        return np.asarray(values_of(blocks[0], key))
+    entries = listed(key)
+    if entries is not None:
+        return np.stack([values_in_blocks(blocks, entry) for entry in entries], axis=1)
+    parts, known = [values_of(block, key) for block in blocks], blocks[0].system.named_quantities
+    name = "" if is_expression(key) else spelling(key)
+    if name in known and known[name][0].wrapped:
+        parts = join_turns(parts)
+    return np.concatenate([parts[0], *(part[1:] for part in parts[1:])])
 
 
 def is_expression(key: Any) -> bool:

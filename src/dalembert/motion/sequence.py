@@ -24,6 +24,7 @@ from dalembert.motion.motion import Motion
 from dalembert.motion.outputs import is_expression, spelling
 from dalembert.motion.reactions import Wrench
 from dalembert.motion.recorded import Recorded, one_time, times_within
+from dalembert.motion.saved import restored
 from dalembert.motion.state import State
 from dalembert.motion.turns import join_turns
 from dalembert.motion.verification import Verification
@@ -249,7 +250,7 @@ class MotionSequence(Recorded):
                 if rest:
                     parts[int(number)][rest] = array
             before = floats_in(arrays, {"before": (len(parts), 2)})["before"]
-            segments = tuple(Motion.restored(part, systems, str(path)) for part in parts)
+            segments = tuple(restored(part, systems, str(path)) for part in parts)
             if not segments:
                 raise FileError(f"{path} holds no segments")
             events = unpacked(facts["events"], systems)

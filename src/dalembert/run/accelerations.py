@@ -11,7 +11,7 @@ from dalembert.native.jit import address_of
 from dalembert.native.workspace import Workspace
 from dalembert.run.blueprint import blueprint_of
 from dalembert.run.drift.no_correction import NoCorrection
-from dalembert.run.engine import Engine, Evaluation
+from dalembert.run.engine import Engine
 from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
 from dalembert.run.measure import complete, measure
 from dalembert.run.scales import Scales
@@ -36,9 +36,9 @@ class Accelerations(NamedTuple):
     sizes: np.ndarray
 
 
-def evaluate_samples(system: System, parameters: np.ndarray, t: np.ndarray, z: np.ndarray) -> Evaluation:
-    """Everything at samples t (nt,), z (nt, nz), whatever made them: solved by LagrangeMultipliers."""
-    return Engine(system, parameters, *SOLVED_BY).evaluate(t, z)
+def solver_engine(system: System, parameters: np.ndarray) -> Engine:
+    """An engine that evaluates samples, whatever made them: it solves by LagrangeMultipliers."""
+    return Engine(system, parameters, *SOLVED_BY)
 
 
 def measured(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray, span: float) -> Scales:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import ArrayError
 from dalembert.native.jit import address_of
 from dalembert.native.kernel import Kernel
+from dalembert.native.workspace import NOTHING
 from dalembert.run.blueprint import Solve, blueprint_of
 from dalembert.run.drift.start import Start
 from dalembert.run.evaluate import rates, sample, violation
+from dalembert.run.evaluation import Evaluation
 from dalembert.run.formulations.accelerators import accelerator_of
 from dalembert.run.formulations.choice import RECHOOSE, Choice
 from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted
@@ -25,27 +28,13 @@ from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, Passage, RunFacts
 from dalembert.run.scales import Scales
 from dalembert.run.solver_choice import LARGEST_DENSE
 from dalembert.run.status import Status
+from dalembert.run.storage import IN_MEMORY, Storage
 from dalembert.run.variations import Columns, accelerate_varied, varied_motion_function
 
 PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
 # How far ahead to look, relative to q, where constraints are dependent. In a singular position pivots grow with the
 # distance, beyond RANK_TOLERANCE; those of redundant constraints with its square, as a straight step leaves them.
 AHEAD = 1e-5
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Everything computed at samples: u' (nt, nu), la (nt, nc), residuals by level, energies, solve quality (nt,)."""
-
-    udot: np.ndarray
-    multipliers: np.ndarray
-    phi: np.ndarray
-    psi: np.ndarray
-    acceleration: np.ndarray
-    kinetic: np.ndarray
-    potential: np.ndarray
-    balance: np.ndarray
-    condition: np.ndarray
 
 
 class Engine:
@@ -82,6 +71,7 @@ class Engine:
         self.budget: Any = None  # of steps, see `time_loop.step_budget`; made when a run starts that has none given
         self.notes: list[str] = []  # what was chosen on the way, and why
         self.passages: list[Passage] = []  # singular positions on the way
+        self.storage: Storage = IN_MEMORY  # of samples
         self.worst = (math.inf, math.nan)  # the worst conditioning of an accepted step, and when
         if columns:
             self._use(Solve(0, self.plan.accelerate))
@@ -181,6 +171,15 @@ class Engine:
         if solve.motion and choice == Choice(tuple(range(system.nc)), ()):
             choice.write(self.blueprint.work, system.nu)
             self.blueprint.whole = choice, solve
+
+    @contextmanager
+    def storing(self, storage: Storage) -> Iterator[None]:
+        """Have runs keep their samples there for a while."""
+        usual, self.storage = self.storage, storage
+        try:
+            yield
+        finally:
+            self.storage = usual
 
     def note_conditioning(self, quality: float, t: float) -> None:
         """Keep the worst quality of a solve that a run has met, and when."""
@@ -351,10 +350,11 @@ class Engine:
         moved = np.array(z, dtype=float)
         return moved, Status(self.correct.call(*self.work.numbers, t, address_of(moved), moved.size))
 
-    def evaluate(self, t: np.ndarray, z: np.ndarray) -> Evaluation:
+    def evaluate(self, t: np.ndarray, z: np.ndarray, *given: np.ndarray) -> Evaluation:
         """Accelerations, multipliers, residuals and energies at samples t (nt,), z (nt, nz).
 
-        Each sample is solved with the static choice that served at its time.
+        Each sample is solved with the static choice that served at its time. Accelerations (nt, nu) and multipliers
+        (nt, nc) that are `given` take the place of the solution, and the residuals are theirs; of ideal systems only.
         """
         s = self.system
         if self.scales is None and len(t):
@@ -366,20 +366,22 @@ class Engine:
         out = np.zeros((len(t), sum(widths)))
         used = Solve(self.plan.motion, self.plan.plain_accelerate if self.columns else self.plan.accelerate)
         if len(self.choices) < 2:
-            self._sample(self.choices[0][1] if self.choices else None, t, z, out)
+            self._sample(self.choices[0][1] if self.choices else None, t, z, given, out)
         else:
             served = np.searchsorted([made for made, _ in self.choices[1:]], t, side="right")
             for k in np.unique(served):
                 rows = served == k
                 part = out[rows]
-                self._sample(self.choices[k][1], t[rows], z[rows], part)
+                self._sample(self.choices[k][1], t[rows], z[rows], [values[rows] for values in given], part)
                 out[rows] = part
         self._install(self.choice, used)
         self.work.check_guards()
         blocks = np.split(out, np.cumsum(widths)[:-1], axis=1)
         return Evaluation(*blocks[:5], *(b[:, 0] for b in blocks[5:]))
 
-    def _sample(self, choice: Choice | None, t: np.ndarray, z: np.ndarray, out: np.ndarray) -> None:
+    def _sample(
+        self, choice: Choice | None, t: np.ndarray, z: np.ndarray, given: Sequence[np.ndarray], out: np.ndarray
+    ) -> None:
         """Everything at samples by one choice, into the rows of `out`."""
         if self.choices:
             self._install(choice, self._solve(choice))
@@ -387,4 +389,5 @@ class Engine:
         if redundant and self.system.ideal:  # the least multipliers, not any
             self.plan.accelerate = accelerate_pivoted.address
         flat = np.ascontiguousarray(z, dtype=float).ravel()
-        sample(self.plan, self.mem, np.ascontiguousarray(t, dtype=float), flat, out.reshape(-1))
+        solved = np.hstack(given).ravel() if given else NOTHING
+        sample(self.plan, self.mem, np.ascontiguousarray(t, dtype=float), flat, solved, out.reshape(-1))

@@ -137,9 +137,11 @@ def acceleration_size(plan, mem):
     return worst
 
 
-@jit(i8(Plan, Floats, Floats, Floats, Floats))
-def sample(plan, mem, ts, zs, out):
+@jit(i8(Plan, Floats, Floats, Floats, Floats, Floats))
+def sample(plan, mem, ts, zs, given, out):
     """Everything worth knowing at given samples, a row each in `out` (flat).
+
+    If u' and la of all samples are `given` (flat, nu + nc each), they are judged instead of what is solved for.
 
     Row: u' (nu), la (nc), phi and psi (2 np + nv), acceleration residual A u' - b (nc), T, V, balance residual,
     reciprocal condition.
@@ -157,6 +159,9 @@ def sample(plan, mem, ts, zs, out):
         call_kernel(plan.dynamics, mem, plan.x, plan.out)
         if plan.iteration:
             exert_unknowns(plan, mem)
+        if given.size:
+            move(mem, plan.udot, given, row * (nu + nc), nu)
+            move(mem, plan.multiplier, given, row * (nu + nc) + nu, nc)
         at = row * width
         for i in range(nu):
             out[at + i] = mem[plan.udot + i]

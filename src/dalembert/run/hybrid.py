@@ -22,6 +22,7 @@ from dalembert.run.scales import Scales
 from dalembert.run.segment import NO_PAST, Past, Progress, carried_columns, run_segment, states_of
 from dalembert.run.state_changes import changed
 from dalembert.run.status import Status
+from dalembert.run.storage import IN_MEMORY, Storage
 from dalembert.run.turning_back import forbidden_sides
 
 # When changes accumulate: an event whose last waits were each shorter than the one before, and the last of them this
@@ -38,14 +39,15 @@ def follow_events(
     events: Sequence[Event | Every],
     progress: Progress | None = None,
     derivatives: Derivatives | None = None,
+    storage: Storage = IN_MEMORY,
 ) -> tuple[Motion | MotionSequence, Status]:
     """The motion from `state` over `span` and how its last segment ended; a Motion if nothing changed it.
 
-    `derivatives` are those at the start, if any are to be carried along.
+    `derivatives` are those at the start, if any are to be carried along. Samples are kept in `storage`.
     """
     schedule = Schedule([event for event in events if isinstance(event, Every)], span)
     named = {event.name: event for event in events}
-    course = _Course(recipe, span, t_eval, named, schedule, progress, derivatives)
+    course = _Course(recipe, span, t_eval, named, schedule, progress, derivatives, storage)
     try:
         going: State | None = replace(state, t=span[0])
         while going is not None:
@@ -69,6 +71,7 @@ class _Course:
     schedule: Schedule
     progress: Progress | None = None
     derivatives: Derivatives | None = None  # at the state to go on from
+    storage: Storage = IN_MEMORY
     segments: list[Motion] = field(default_factory=list)
     happened: list[Occurrence] = field(default_factory=list)
     status: Status = Status.OK  # of the last segment
@@ -97,7 +100,7 @@ class _Course:
             self.scales[state.system] = engine.scales
         segment = run_segment(
             self.recipe, engine, state, (state.t, end), times, self.progress, self._zeros(),
-            self.past._replace(slacks=self.slacks.get(state.system, ())), self.derivatives,
+            self.past._replace(slacks=self.slacks.get(state.system, ())), self.derivatives, self.storage,
         )  # fmt: skip
         self.slacks[state.system] = segment.slacks
         if self._went_through(segment.first_signs, state.t):

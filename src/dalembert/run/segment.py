@@ -18,6 +18,7 @@ from dalembert.run.events import Doubt, Event, Occurrence, Occurrences
 from dalembert.run.outcome import ending
 from dalembert.run.recipe import Recipe
 from dalembert.run.status import Status
+from dalembert.run.storage import IN_MEMORY, Storage
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
@@ -62,16 +63,18 @@ def run_segment(
     events: Sequence[Event] = (),
     past: Past = NO_PAST,
     derivatives: Derivatives | None = None,
+    storage: Storage = IN_MEMORY,
 ) -> Segment:
     """The motion of the system of `state`, in `engine`, from there over `span`, as far as it gets, and how it ended.
 
     Events that do not concern the system are left out. `derivatives` are those at the start, one sample of them, if
-    the engine carries any along.
+    the engine carries any along. Samples are kept in `storage`.
     """
     system, p, z0 = state.system, state.parameters, state.z
     start = padded_start(engine, z0, derivatives) if derivatives is not None and engine.columns else z0
     watched = [event for event in events if event.concerns(system)]
     watch = _watch(engine, state, watched, past) if watched else None
+    engine.storage = storage
     with watch.over(engine) if watch else nullcontext():
         samples = recipe.integrator.run(engine, start, span, t_eval, progress)
     signs, first_signs, doubts = _left(engine, watched)
@@ -87,6 +90,7 @@ def run_segment(
         message=ending(engine, samples, span[0], z0),
         stats=samples.stats | ({"passages": len(engine.passages)} if engine.passages else {}),
         recipe=recipe,
+        storage=storage,
         scales=engine.scales,
         passages=tuple(engine.passages),
         facts=engine.facts(_mean_step(samples, span[0]), (span[0], z0)),

@@ -6,6 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from dalembert.run.recipe import Recipe
 from dalembert.run.scales import Scales
 from dalembert.run.segment import carried_columns, run_segment
 from dalembert.run.status import Status
+from dalembert.run.storage import IN_MEMORY, Storage
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -51,13 +53,14 @@ def simulate(
     events: Iterable[Event | Every] = (),
     verify: bool = False,
     sensitivities: Sequence[Any] = (),
+    store: str | Path | None = None,
 ) -> Motion | MotionSequence:
     """The motion from `state` to `t_end`, or over `(t0, t_end)`; `System.simulate` describes the options."""
     formulation, drift, integrator = pair(formulation, drift, integrator)
     if not isinstance(state, State):
         raise PairingError(f"simulate needs a State, got {type(state).__name__}; call system.initial(...) for one")
     span, times = check_times(state.t, t_end, t_eval)
-    if times is not None:
+    if times is not None and store is None:
         _check_room(system, len(times))
     values = _parameters(system, state, parameters)
     if not integrator.explicit:
@@ -70,15 +73,15 @@ def simulate(
     looked_for = _checked(state, events) if events else ()
     if looked_for and any(isinstance(event, Event) for event in looked_for):
         check_locates(integrator)
+    storage = IN_MEMORY if store is None else _begun(store, state, integrator, looked_for, sensitivities, times)
     motion: Motion | MotionSequence
     with Progress(system.name, span) as progress:
         derivatives = start_of(state, span[0], sensitivities)
         recipe = Recipe(formulation, drift, integrator if derivatives is None else differentiable(integrator))
         motion, status = run_from(
-            recipe, state, span, times, looked_for, progress, known=known, derivatives=derivatives
+            recipe, state, span, times, looked_for, progress, known=known, derivatives=derivatives, storage=storage
         )
-    if status == Status.INTERRUPTED:
-        raise SimulationInterrupt(f"`{system.name}`: {motion.message}", motion)
+    _ended(motion, status)
     if derivatives is not None:
         _check_derivatives(motion)
     if verify:
@@ -89,11 +92,36 @@ def simulate(
     return motion
 
 
+def _begun(
+    store: str | Path,
+    state: State,
+    integrator: Integrator,
+    events: Sequence[Event | Every],
+    sensitivities: Sequence[Any],
+    times: np.ndarray | None,
+) -> Storage:
+    """The folder that the samples of a run from a state are kept in; raises if it cannot be."""
+    from dalembert.motion.store import begin_store
+
+    check_storable(integrator, events, sensitivities)
+    return begin_store(store, state.system, state.parameters, None if times is None else len(times))
+
+
+def _ended(motion: Motion | MotionSequence, status: Status) -> None:
+    """Note on disk how a run ended, if its samples are there; raise `SimulationInterrupt` if that was Ctrl-C."""
+    if isinstance(motion, Motion) and motion.storage is not IN_MEMORY:
+        from dalembert.motion.store import end_store
+
+        end_store(motion)
+    if status == Status.INTERRUPTED:
+        raise SimulationInterrupt(f"`{motion.system.name}`: {motion.message}", motion)
+
+
 def _check_room(system: System, count: int) -> None:
     """Raise `OutOfMemoryError` if the motion at so many times does not fit."""
     if (needed := 8 * count * (1 + system.nq + 2 * system.nu + system.nc)) > free_memory.NEGLIGIBLE:
         what = f"the motion of `{system.name}` at {count} times"
-        free_memory.check_memory(needed, what, "give fewer times in t_eval=, or run it in parts")
+        free_memory.check_memory(needed, what, "give fewer times in t_eval=, or a folder on disk in store=")
 
 
 def run_from(
@@ -106,11 +134,12 @@ def run_from(
     *,
     known: bool,
     derivatives: Derivatives | None = None,
+    storage: Storage = IN_MEMORY,
 ) -> tuple[Motion | MotionSequence, Status]:
     """The motion from a state and how it ended; every option has been checked.
 
     `known` says that the state comes from `initial`, which has looked for degenerate constraints. `derivatives` are
-    those of the start, to be carried along.
+    those of the start, to be carried along. Samples are kept in `storage`.
     """
     system = state.system
     engine = recipe.engine(system, state.parameters, carried_columns(recipe, derivatives))
@@ -121,8 +150,8 @@ def run_from(
     if events:
         from dalembert.run.hybrid import follow_events
 
-        return follow_events(recipe, state, span, times, events, progress, derivatives)
-    segment = run_segment(recipe, engine, state, span, times, progress, derivatives=derivatives)
+        return follow_events(recipe, state, span, times, events, progress, derivatives, storage)
+    segment = run_segment(recipe, engine, state, span, times, progress, derivatives=derivatives, storage=storage)
     return segment.motion, segment.status
 
 
@@ -171,14 +200,27 @@ def _check_derivatives(motion: Motion | MotionSequence) -> None:
             check_crossed(part)
 
 
-def check_locates(integrator: Integrator) -> None:
-    """Raise `PairingError` if the integrator is not a one-step method: it cannot locate events."""
+def check_storable(integrator: Integrator, events: Sequence[Event | Every], sensitivities: Sequence[Any]) -> None:
+    """Raise `PairingError` if a run does not keep its samples on disk as it goes on, or is not one motion."""
+    changing = [event.name for event in events if event.then is not None]
+    if changing:
+        raise PairingError(
+            f"store= keeps one motion, and event `{changing[0]}` makes a sequence of motions; leave `store` out, or "
+            "run from event to event with terminal events and a store for each"
+        )
+    if sensitivities:
+        raise PairingError("store= does not keep sensitivities; leave one of the two out")
+    check_locates(integrator, "store=")
+
+
+def check_locates(integrator: Integrator, option: str = "events") -> None:
+    """Raise `PairingError` if the integrator is not a one-step method: it cannot locate events, nor keep samples."""
     from dalembert.run.integrators.integrator import OneStep
 
     if not isinstance(integrator, OneStep):
         raise PairingError(
-            f"{type(integrator).__name__} does not support events; use a one-step integrator such as DOP853(), or "
-            "leave `events` out"
+            f"{type(integrator).__name__} does not support {option}; use a one-step integrator such as DOP853(), or "
+            f"leave `{option.rstrip('=')}` out"
         )
 
 

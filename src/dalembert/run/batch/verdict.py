@@ -65,7 +65,7 @@ def holds(plan, mem, batch, ts, zs):
     )
     start, done = 0.0, 0.0
     for k in range(ts.size):
-        sample(plan, mem, ts[k : k + 1], zs[k * nz : (k + 1) * nz], row)
+        sample(plan, mem, ts[k : k + 1], zs[k * nz : (k + 1) * nz], row[:0], row)
         if not _row_holds(plan, mem, batch, row):
             return 0
         T, V = row[kinetic], row[kinetic + 1]

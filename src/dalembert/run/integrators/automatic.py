@@ -18,6 +18,7 @@ from dalembert.run.integrators.dop853 import DOP853
 from dalembert.run.integrators.explicit import method_of
 from dalembert.run.integrators.options import check_length, check_tolerances
 from dalembert.run.status import PAUSED, TOO_MANY_STEPS
+from dalembert.run.storage import IN_MEMORY, Storage
 from dalembert.run.time_loop.march import Samples, march
 from dalembert.run.time_loop.method import Method
 
@@ -87,7 +88,7 @@ class Automatic:
             steps = sum(part.stats["steps"] for part in parts)
             told = review.told(len(parts) - 1) if looked else "the system is too large to try an implicit method"
             engine.notes.append(f"DOP853 throughout, {steps:,} steps; {told}")
-        return parts[0] if len(parts) == 1 else joined(parts)
+        return parts[0] if len(parts) == 1 else joined(parts, engine.storage)
 
     def _implicit(self, max_steps: int | None = None) -> Radau:
         from dalembert.run.integrators.radau import Radau  # half a minute of compilation, once, if it is needed
@@ -96,7 +97,8 @@ class Automatic:
 
     def _pays(self, engine: Engine, t: float, z: np.ndarray, t_end: float, review: Review) -> bool:
         """Whether an implicit method needs less work from here on, by a trial."""
-        trial = self._implicit(TRIAL).run(engine, z, (t, t_end))
+        with engine.storing(IN_MEMORY):
+            trial = self._implicit(TRIAL).run(engine, z, (t, t_end))
         if trial.status not in (0, TOO_MANY_STEPS) or len(trial.t) < 2:
             return False
         s = engine.system
@@ -132,20 +134,19 @@ class Review:
         return f"Radau, tried {trials} times, needed no less work from there on"
 
 
-def joined(parts: list[Samples]) -> Samples:
-    """Parts of one run after each other: work done goes on, costs add up."""
-    t = np.concatenate([part.t if k == 0 else part.t[part.t > part.begin] for k, part in enumerate(parts)])
-    states, done = [], 0.0
+def joined(parts: list[Samples], storage: Storage) -> Samples:
+    """Parts of one run after each other: costs add up."""
+    whole = storage.table("t", "z")
     for k, part in enumerate(parts):
-        z = np.array(part.z if k == 0 else part.z[part.t > part.begin])
-        if part.works:
-            z[:, -1] += done
-            done += part.end[1][-1]
-        states.append(z)
+        for rows in storage.slices(*part.z.shape):
+            t, z = part.t[rows], part.z[rows]
+            later = t > part.begin if k else slice(None)  # the first sample of a part is the last before it
+            whole.append(t[later], z[later])
     stats: dict[str, int] = {}
     for part in parts:
         for name, count in part.stats.items():
             stats[name] = stats.get(name, 0) + count
     last = parts[-1]
     events = [event for part in parts for event in part.events]
-    return Samples(t, np.concatenate(states), last.status, stats, events, parts[0].begin, last.end, works=last.works)
+    t, z = whole.joined() or (last.t, last.z)
+    return Samples(t, z, last.status, stats, events, parts[0].begin, last.end)

@@ -148,13 +148,15 @@ def _settle(engine: Engine, samples: Samples, t0: float, *, every: bool) -> None
     length = float(samples.t[-1]) - t0 if len(samples.t) else 0.0
     if not length > 0.0:
         return
-    inside = np.flatnonzero(samples.t > t0)
+    first = int(np.searchsorted(samples.t, t0, side="right"))
     if not every:
-        inside = inside[-1:] if samples.status == Status.EVENT else inside[:0]
+        first = len(samples.t) - int(samples.status == Status.EVENT)
     zdot = np.zeros(engine.nz)
-    states = np.ascontiguousarray(samples.z[inside])
-    settle(engine.plan, engine.mem, length / steps, samples.t[inside], states.reshape(-1), zdot)
-    samples.z[inside] = states
+    for rows in engine.storage.slices(len(samples.t) - first, engine.nz):
+        there = samples.z[first:][rows]
+        states = np.array(there)
+        settle(engine.plan, engine.mem, length / steps, samples.t[first:][rows], states.reshape(-1), zdot)
+        there[:] = states
     for _, t, z in samples.events:
         settle(engine.plan, engine.mem, length / steps, np.array([t]), z, zdot)
 

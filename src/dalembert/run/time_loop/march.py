@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dalembert.run.engine import Engine
     from dalembert.run.time_loop.passage import Passages
 
-CHUNK = 4096  # samples per buffer when every step is stored
+CHUNK, ROOM = 4096, 2**23  # samples per buffer when every step is stored, and numbers in it, but 16 samples
 MOST_STEPS = 10_000_000  # per slice, however fast they are
 SOLVED_TO = 1e-3  # of the tolerance: to what accelerations are refined where the solve is sparse
 SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctrl-C
@@ -48,7 +48,6 @@ class Samples:
     events: list[tuple[int, float, np.ndarray]] = field(default_factory=list)
     begin: float = 0.0
     end: tuple[float, np.ndarray] = (0.0, np.zeros(0))  # time and state where it stopped, stored or not
-    works: bool = False  # whether the last entry of a state is the work done
 
 
 class Reviewer(Protocol):
@@ -143,17 +142,16 @@ class March:
         self.engine, self.method = engine, method
         (t0, t1), nz = span, engine.nz
         self.t_eval = NOTHING if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
-        capacity = CHUNK if t_eval is None else len(self.t_eval) + 1  # an event may add one
+        capacity = max(16, min(CHUNK, ROOM // nz)) if t_eval is None else len(self.t_eval) + 1  # an event may add one
         self.z, self.znew, self.zdot, self.stages = allocate(nz, method.columns)
         samples = np.zeros(capacity * (1 + nz))
         self.ts, self.zs = samples[:capacity], samples[capacity:]
-        self.z[: engine.size] = z0[: engine.size]  # the work done starts at zero
-        self.z[engine.plain :] = z0[engine.plain :]  # derivatives, if there are any
+        self.z[: z0.size] = z0  # of q and u only, if the work done starts at zero and there are no derivatives
         self.clock = loop.new_clock(t0, t1, method)
         self.conditioning = new_conditioning(method.order, (method.rtol if method.adaptive else 0.0) or 1e-9)
         self.clock.conditioning = self.conditioning.address
         self.first, self.begin = z0, t0
-        self.chunks: list[tuple[np.ndarray, np.ndarray]] = []
+        self.table = engine.storage.table("t", "z")
         self.events: list[tuple[int, float, np.ndarray]] = []
         self.budget = 64
         self.looked = 0  # accepted steps when the step budget was last looked at
@@ -232,7 +230,7 @@ class March:
         self.events += occurrences(self.engine)
         n = int(self.clock.stored)
         if n:
-            self.chunks.append((self.ts[:n].copy(), self.zs[: n * self.engine.nz].reshape(n, -1).copy()))
+            self.table.append(self.ts[:n].copy(), self.zs[: n * self.engine.nz].reshape(n, -1).copy())
         self.clock.stored = 0
 
     def finish(self, status: int) -> Samples:
@@ -247,11 +245,9 @@ class March:
             "rejected": int(self.clock.rejected),
             "nfev": int(self.engine.plan.nfev),
         }
-        more = (self.events, self.t_start, (self.t, self.z.copy()), self.engine.system.works)
-        if not self.chunks:
-            return Samples(np.zeros(0), np.zeros((0, self.engine.nz)), Status(status), stats, *more)
-        t, z = self.chunks[0] if len(self.chunks) == 1 else (np.concatenate(c) for c in zip(*self.chunks, strict=True))
-        if status == Status.INTERRUPTED:  # Ctrl-C can make a chunk be collected twice
+        t, z = self.table.joined() or (np.zeros(0), np.zeros((0, self.engine.nz)))
+        if status == Status.INTERRUPTED and not (t[1:] > t[:-1]).all():  # Ctrl-C can make a chunk be collected twice
             fresh = np.r_[True, t[1:] > t[:-1]]
             t, z = t[fresh], z[fresh]
-        return Samples(t, z, Status(status), stats, *more)
+        end = (self.t, self.z.copy())
+        return Samples(t, z, Status(status), stats, self.events, self.t_start, end)

@@ -1,0 +1,161 @@
+"""Motions in a folder, written while they run and read where they are: for those that do not fit into memory.
+
+The folder holds the samples as .npy files - `0.t.npy` the times (nt,), `0.z.npy` the states (nt, nz), (q, u) and the
+work done - and `motion.json`: whose motion it is and, once the run has ended, how, with the checksums of the files. A
+run that was killed leaves all samples it had; its parts are in several tables then, in the order of their numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.equations.system import System
+from dalembert.errors import FileError
+from dalembert.motion.archive import reading, write_atomically
+from dalembert.motion.files import identity
+from dalembert.run.storage import BLOCK, Folder
+
+if TYPE_CHECKING:
+    from dalembert.motion.motion import Motion
+
+KIND, VERSION = "stored motion", 1
+NOTE = "motion.json"
+UNFINISHED = "the run did not end by itself: the process that wrote this was stopped"
+_TABLE = re.compile(r"([0-9]+)\.(t|z)\.npy")
+
+
+def begin_store(path: str | Path, system: System, parameters: np.ndarray, samples: int | None) -> Folder:
+    """A folder for a motion of a system, of so many samples if that is known; replaces a motion that is there.
+
+    Raises `FileError` if something else is there, or if the disk has not enough room.
+    """
+    folder = Path(path)
+    _clear(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        needed, free = 16 * (samples or 0) * (1 + system.nq + system.nu + system.works), shutil.disk_usage(folder).free
+        if needed > free:  # twice the samples: parts of a run are joined at its end
+            raise FileError(
+                f"{folder}: {samples:,} samples of `{system.name}` need up to {needed / 1e9:.2g} GB on disk, "
+                f"{free / 1e9:.2g} GB are free; give fewer times in t_eval="
+            )
+        facts = {"system": identity(system), "names": [*system.coordinates, *system.speeds]}
+        _write_note(folder, facts | {"parameters": parameters.tolist(), "works": system.works})
+    except OSError as error:
+        raise error if isinstance(error, FileError) else _not_written(folder, error) from error
+    return Folder(folder)
+
+
+def end_store(motion: Motion) -> None:
+    """Note how a motion in a folder ended, and leave nothing but its samples there."""
+    if not isinstance(motion.storage, Folder):
+        return
+    folder = motion.storage.path
+    try:
+        tables = _tables(folder)
+        last = max(tables, default=0)
+        for number in tables:
+            for file in _files(folder, number) if number != last else ():
+                file.unlink(missing_ok=True)
+        sums = {file.name: _checksum(file) for file in _files(folder, last) if file.exists()}
+        _write_note(folder, _note(folder) | motion.ending() | {"files": sums})
+    except OSError as error:
+        raise _not_written(folder, error) from error
+
+
+def read_store(path: str | Path, system: System) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
+    """What a folder tells of a motion of a system, and its samples t (nt,) and z (nt, nz), mapped if it has ended."""
+    folder = Path(path)
+    note = _note(folder)
+    with reading(folder, "motion"):
+        names = [*system.coordinates, *system.speeds]
+        if note["names"] != names:
+            raise FileError(f"{folder} holds a motion of `{note['system'][0]}`, not of `{system.name}`")
+        parts = [[_mapped(file) for file in _files(folder, number)] for number in _tables(folder)]
+        width = len(names) + (note["works"] is True)
+        if any(z.shape != (len(t), width) for t, z in parts):
+            raise FileError(f"{folder} is damaged: its tables do not fit together; restore it from a copy")
+        if "files" not in note:
+            return note, *_rescued(parts, width)
+        if any(_checksum(folder / name) != known for name, known in note["files"].items()):
+            raise FileError(f"{folder} is damaged: samples do not match their SHA-256 checksum; restore it from a copy")
+        t, z = parts[0] if parts else (np.zeros(0), np.zeros((0, width)))
+    return note, t, z
+
+
+def _rescued(parts: list[list[np.ndarray]], width: int) -> tuple[np.ndarray, np.ndarray]:
+    """The samples of a run that was killed: what is later than all before it, of each part."""
+    times, states, last = [np.zeros(0)], [np.zeros((0, width))], -np.inf
+    for t, z in parts:
+        later = t > last
+        times.append(t[later])
+        states.append(z[later])
+        last = t[-1] if len(t) else last
+    return np.concatenate(times), np.concatenate(states)
+
+
+def _clear(folder: Path) -> None:
+    """Remove the motion in a folder; raises `FileError` if there is anything else."""
+    if not folder.exists():
+        return
+    found = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else [folder.name]
+    others = [name for name in found if name != NOTE and not _TABLE.fullmatch(name)]
+    if others or not folder.is_dir() or (found and NOTE not in found):
+        raise FileError(f"{folder} exists and is not a folder with nothing but a motion in it; choose another name")
+    for name in found:
+        (folder / name).unlink()
+
+
+def _tables(folder: Path) -> list[int]:
+    found = (_TABLE.fullmatch(entry.name) for entry in folder.iterdir())
+    return sorted({int(match[1]) for match in found if match})
+
+
+def _files(folder: Path, number: int) -> Iterator[Path]:
+    return (folder / f"{number}.{name}.npy" for name in ("t", "z"))
+
+
+def _mapped(file: Path) -> np.ndarray:
+    return np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
+
+
+def _checksum(file: Path) -> str:
+    found = hashlib.sha256()
+    with file.open("rb") as content:
+        while block := content.read(BLOCK):
+            found.update(block)
+    return found.hexdigest()
+
+
+def _write_note(folder: Path, facts: dict[str, Any]) -> None:
+    text = json.dumps({"kind": KIND, "version": VERSION} | facts)
+    write_atomically(folder / NOTE, text.encode())
+
+
+def _note(folder: Path) -> dict[str, Any]:
+    try:
+        note = json.loads((folder / NOTE).read_bytes())
+    except FileNotFoundError as error:
+        raise FileError(f"{folder} is not a regular file, nor a folder written by simulate(store=...)") from error
+    except OSError as error:
+        raise FileError(f"{folder} cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise FileError(f"{folder} is not a folder written by simulate(store=...): {error}") from error
+    if not isinstance(note, dict) or note.get("kind") != KIND:
+        raise FileError(f"{folder} is not a folder written by simulate(store=...)")
+    if note.get("version") != VERSION:
+        raise FileError(f"{folder} has version {note.get('version')} of the format; this dalembert reads {VERSION}")
+    return note
+
+
+def _not_written(folder: Path, error: OSError) -> FileError:
+    return FileError(f"{folder} cannot be written: {os.strerror(error.errno) if error.errno else error}")

@@ -1,0 +1,158 @@
+"""Where the samples of a run are kept: in memory, or in files that grow while the run goes on.
+
+A `Table` takes blocks of rows and gives them back as arrays, one for each of its columns. Those of `IN_MEMORY` are
+plain arrays. Those of a `Folder` are .npy files mapped into memory: the operating system reads what is looked at and
+forgets it when it needs the room. The head of a file tells how many rows it holds. It is written after them, so that a
+file can be read at any time, whatever ended the process that wrote it.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+import numpy as np
+
+from dalembert.dataclass import dataclass
+
+HEAD = 256  # bytes of a file before its rows
+BLOCK = 2**25  # bytes of a block of rows that is worked on at once
+
+
+class Table(Protocol):
+    """Rows that come in blocks, an array (n, ...) for each column."""
+
+    def append(self, *blocks: np.ndarray) -> None: ...
+
+    def joined(self) -> tuple[np.ndarray, ...]:
+        """All rows, an array for each column; nothing if there are none."""
+        ...
+
+
+class Storage(Protocol):
+    """A place for tables."""
+
+    def table(self, *names: str) -> Table:
+        """A new table, whose columns are told by these names if anybody is to find them later."""
+        ...
+
+    def slices(self, rows: int, width: int) -> Iterator[slice]:
+        """Parts of so many rows of so many numbers that are worked on at once."""
+        ...
+
+
+class MemoryTable:
+    """Rows in memory."""
+
+    def __init__(self) -> None:
+        self._blocks: list[tuple[np.ndarray, ...]] = []
+
+    def append(self, *blocks: np.ndarray) -> None:
+        """Take a block of rows; the arrays are kept, not copied."""
+        self._blocks.append(blocks)
+
+    def joined(self) -> tuple[np.ndarray, ...]:
+        """All rows."""
+        if len(self._blocks) > 1:
+            self._blocks = [tuple(np.concatenate(column) for column in zip(*self._blocks, strict=True))]
+        return self._blocks[0] if self._blocks else ()
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Arrays in memory, worked on as a whole."""
+
+    def table(self, *_names: str) -> MemoryTable:
+        """A table in memory."""
+        return MemoryTable()
+
+    def slices(self, rows: int, _width: int) -> Iterator[slice]:
+        """All rows at once."""
+        yield slice(0, rows)
+
+
+IN_MEMORY = Memory()
+
+
+class GrowingFile:
+    """One column in an open file: rows are appended, and read where they are."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._shape = file, (0,)
+        weakref.finalize(self, file.close)  # what is mapped stays
+
+    def append(self, block: np.ndarray) -> None:
+        """Write the rows of a block (n, ...) behind those that are there, then their number."""
+        self._shape = (self._shape[0] + len(block), *block.shape[1:])
+        self._file.seek(0, os.SEEK_END)
+        if not self._file.tell():
+            self._file.write(_head(self._shape))
+        self._file.write(np.ascontiguousarray(block, dtype="<f8").data)
+        self._file.flush()
+        self._file.seek(0)
+        self._file.write(_head(self._shape))
+        self._file.flush()
+
+    def rows(self) -> np.ndarray:
+        """All rows, mapped into memory; they may be changed."""
+        if not self._shape[0] or 0 in self._shape:
+            return np.zeros(self._shape)
+        return np.asarray(np.memmap(self._file, dtype="<f8", mode="r+", offset=HEAD, shape=self._shape))
+
+
+class FileTable:
+    """Rows in files, one for each column."""
+
+    def __init__(self, files: Iterator[BinaryIO]) -> None:
+        self._files, self._columns = files, list[GrowingFile]()
+
+    def append(self, *blocks: np.ndarray) -> None:
+        """Write a block of rows."""
+        while len(self._columns) < len(blocks):
+            self._columns.append(GrowingFile(next(self._files)))
+        for column, block in zip(self._columns, blocks, strict=True):
+            column.append(block)
+
+    def joined(self) -> tuple[np.ndarray, ...]:
+        """All rows, mapped into memory."""
+        return tuple(column.rows() for column in self._columns)
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Files in a folder that exists; tables without names leave nothing behind there."""
+
+    path: Path
+
+    def table(self, *names: str) -> FileTable:
+        """A table in files of its own, numbered in the order of tables: `0.t.npy`, ..."""
+        return FileTable(self._named(names) if names else self._nameless())
+
+    def _named(self, names: tuple[str, ...]) -> Iterator[BinaryIO]:
+        number = len(list(self.path.glob(f"*.{names[0]}.npy")))
+        for name in names:
+            yield (self.path / f"{number}.{name}.npy").open("xb+")
+
+    def _nameless(self) -> Iterator[BinaryIO]:
+        place = self.path if os.access(self.path, os.W_OK) else None
+        while True:
+            yield tempfile.TemporaryFile(dir=place)  # noqa: SIM115 - it lives as long as the arrays mapped from it
+
+    def slices(self, rows: int, width: int) -> Iterator[slice]:
+        """Blocks of about `BLOCK` bytes."""
+        step = max(1, BLOCK // (8 * max(width, 1)))
+        yield from (slice(first, min(first + step, rows)) for first in range(0, max(rows, 1), step))
+
+
+def _head(shape: tuple[int, ...]) -> bytes:
+    """The head of a .npy file of floats of this shape, `HEAD` bytes."""
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(head, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    text = head.getvalue()
+    # The length of the head is in bytes 8 and 9; blanks before its last character fill it up.
+    return text[:8] + (HEAD - 10).to_bytes(2, "little") + text[10:-1].ljust(HEAD - 11) + b"\n"

@@ -1,0 +1,263 @@
+"""Motions kept in a folder while they run: the same motions, in bounded memory, whole or told to be otherwise."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_motion_is_data import compile_pendulum, pendulum
+
+import dalembert as da
+from dalembert.problems.n_four_bar import n_four_bar
+from dalembert.run import storage
+from dalembert.run.integrators import automatic
+
+TIMES = np.linspace(0.0, 4.0, 1001)
+ARRAYS = ("t", "q", "u", "udot", "multipliers", "reactions", "work", "energy", "energy_balance")
+
+
+@pytest.fixture(scope="module")
+def system():
+    """A damped bar on a hinge in space, swung over: work is done, and the angle of its hinge counts turns."""
+    model = da.Model("swung over")
+    model.gravity([0, 0, -9.81])
+    bar = model.body("B", mass=1.0, inertia=[0.1, 0.1, 0.02])
+    ends = model.marker(model.ground, [0, 0, 0], axis=[0, 1, 0]), model.marker(bar, [0, 0, 0.5], axis=[0, 1, 0])
+    model.joints.revolute("hinge", *ends)
+    model.elements.torsion_damper("bearing", model.ground, bar, coefficient=0.02, axis=[0, 1, 0])
+    return model.compile()
+
+
+@pytest.fixture(scope="module")
+def state(system):
+    return system.initial({"B_x": 0.0, "B_wy": 12.0}, guess={"B_z": -0.5})
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(storage, "BLOCK", 4096)  # bytes: tens of samples
+
+
+@pytest.mark.parametrize("times", [TIMES, None], ids=["times asked for", "every step"])
+@pytest.mark.parametrize(
+    "integrator",
+    [None, da.DOP853(), da.RK4(step=1e-3), da.Radau(), da.GeneralizedAlpha(step=1e-3)],
+    ids=lambda i: type(i).__name__,
+)
+def test_it_is_the_motion_in_memory_to_the_bit(system, state, integrator, times, tmp_path, small_blocks):
+    there = system.simulate(state, 4.0, t_eval=times, integrator=integrator)
+    here = system.simulate(state, 4.0, t_eval=times, integrator=integrator, store=tmp_path / "m")
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(here, name), getattr(there, name))
+    assert str(here.certificate) == str(there.certificate)
+    assert sorted(file.name for file in (tmp_path / "m").iterdir()) == ["0.t.npy", "0.z.npy", "motion.json"]
+    np.testing.assert_array_equal(np.load(tmp_path / "m" / "0.t.npy"), there.t)
+
+
+@pytest.mark.parametrize("times", [TIMES, TIMES[::50]], ids=["close samples", "sparse samples"])
+def test_values_are_those_of_the_motion_in_memory(system, state, times, tmp_path, small_blocks):
+    there = system.simulate(state, 4.0, t_eval=times)
+    here = system.simulate(state, 4.0, t_eval=times, store=tmp_path / "m")
+    x = here.system.coordinates[0]
+    for key in (x, f"{x}'", "hinge.angle", "hinge.rate", "B.position", ["B_x", "B_z"], "t"):
+        np.testing.assert_allclose(here[key], there[key], rtol=0, atol=1e-12, err_msg=str(key))
+    assert np.abs(there["hinge.angle"]).max() > 2 * np.pi  # turns were counted
+    assert here.at(1.2345).q.tolist() == there.at(1.2345).q.tolist()
+    np.testing.assert_array_equal(here.resampled([0.5, 1.5]).q, there.resampled([0.5, 1.5]).q)
+
+
+def test_a_stiff_run_changes_its_method_on_disk_as_in_memory(tmp_path, small_blocks, monkeypatch):
+    monkeypatch.setattr(automatic, "WORTH", 1e6)  # short runs are looked at, too
+    model = da.Model("stiff")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1.0, position=[x, y])
+    model.generalized_force({x: -1e6 * (x - y) - 3e3 * x.diff(), y: -y})
+    system = model.compile()
+    state = system.initial({x: 1.0, y: 1.0, x.diff(): 0.0, y.diff(): 0.0})
+    there = system.simulate(state, 20.0)
+    here = system.simulate(state, 20.0, store=tmp_path / "m")
+    assert "then Radau" in there.method  # parts of a run are joined
+    np.testing.assert_array_equal(here.q, there.q)
+    np.testing.assert_array_equal(here.work, there.work)
+    assert len([*(tmp_path / "m").iterdir()]) == 3  # its parts are gone
+
+
+def test_it_is_read_back_and_judged_anew(system, state, tmp_path):
+    motion = system.simulate(state, 4.0, t_eval=TIMES, store=tmp_path / "m")
+    again = da.Motion.load(tmp_path / "m", system)
+    for name in ("t", "q", "u", "work"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(motion, name))
+    np.testing.assert_allclose(again.multipliers, motion.multipliers, rtol=1e-9, atol=1e-9)
+    assert (again.certificate.ok, again.message, again.stats) == (True, motion.message, motion.stats)
+    assert again.method == motion.method
+    with pytest.raises(da.DalembertError, match="loaded from a file"):
+        again.at(1.0)
+
+
+def test_what_was_altered_is_refused_or_not_ok(system, state, tmp_path):
+    folder = tmp_path / "m"
+    system.simulate(state, 4.0, t_eval=TIMES, store=folder)
+    z = np.load(folder / "0.z.npy")
+    np.save(folder / "0.z.npy", 3.0 * z)
+    with pytest.raises(da.FileError, match="SHA-256"):
+        da.Motion.load(folder, system)
+    note = json.loads((folder / "motion.json").read_text())
+    del note["files"]  # as if it had been killed: no checksum, but then no success either
+    (folder / "motion.json").write_text(json.dumps(note))
+    assert not da.Motion.load(folder, system).certificate.ok
+    np.save(folder / "0.z.npy", z[:, :3])
+    with pytest.raises(da.FileError, match="do not fit together"):
+        da.Motion.load(folder, system)
+    (folder / "motion.json").write_text("{")
+    with pytest.raises(da.FileError, match=r"not a folder written by simulate"):
+        da.Motion.load(folder, system)
+    shutil.rmtree(folder)
+    folder.mkdir()
+    with pytest.raises(da.FileError, match="nor a folder written by"):
+        da.Motion.load(folder, system)
+
+
+def test_the_motion_of_another_system_is_refused(system, state, tmp_path):
+    system.simulate(state, 0.1, store=tmp_path / "m")
+    with pytest.raises(da.FileError, match="not of `"):
+        da.Motion.load(tmp_path / "m", pendulum())
+
+
+def test_a_motion_there_is_replaced_and_anything_else_is_left_alone(system, state, tmp_path):
+    first = system.simulate(state, 0.2, store=tmp_path / "m")
+    kept = first.q.copy()
+    second = system.simulate(state, 0.1, store=tmp_path / "m")
+    np.testing.assert_array_equal(first.q, kept)  # it is still mapped
+    assert second.t[-1] == 0.1
+    (tmp_path / "m" / "thesis.tex").write_text("years of work")
+    for place in (tmp_path / "m", tmp_path / "m" / "thesis.tex"):
+        with pytest.raises(da.FileError, match="choose another name"):
+            system.simulate(state, 0.1, store=place)
+    assert (tmp_path / "m" / "thesis.tex").read_text() == "years of work"
+
+
+def test_a_full_disk_is_told_beforehand(system, state, tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9, 1000))
+    with pytest.raises(da.FileError, match=r"1,001 samples of `swung over` need up to .* GB on disk"):
+        system.simulate(state, 4.0, t_eval=TIMES, store=tmp_path / "m")
+
+
+def test_what_is_not_one_motion_is_refused_by_name(system, state, tmp_path):
+    refused = (
+        ({"events": [da.Every(0.1, then=lambda s: s, name="tick")]}, "event `tick` makes a sequence"),
+        ({"sensitivities": ["B_wy"]}, "does not keep sensitivities"),
+        ({"integrator": da.IDA()}, "IDA does not support store="),
+    )
+    for options, message in refused:
+        with pytest.raises(da.PairingError, match=message):
+            system.simulate(state, 1.0, store=tmp_path / "m", **options)
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_terminal_event_ends_it(system, state, tmp_path):
+    event = da.Event("B_z", name="level", terminal=True)
+    there, here = (system.simulate(state, 4.0, events=[event], **more) for more in ({}, {"store": tmp_path / "m"}))
+    assert here.message == there.message
+    np.testing.assert_array_equal(here.q, there.q)
+    assert [o.t for o in da.Motion.load(tmp_path / "m", system).events] == [o.t for o in there.events]
+
+
+def test_ctrl_c_leaves_what_was_there(tmp_path):
+    script = f"""
+import os, pathlib, signal, threading, time, dalembert as da
+from test_motion_is_data import pendulum, start
+
+def interrupt():
+    file = pathlib.Path({str(tmp_path / "m" / "0.z.npy")!r})
+    while not (file.exists() and file.stat().st_size > 100_000):
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+threading.Thread(target=interrupt, daemon=True).start()
+try:
+    pendulum().simulate(start(pendulum()), 1e7, integrator=da.DOP853(), store={str(tmp_path / "m")!r})
+except KeyboardInterrupt as interruption:
+    print(len(interruption.motion))
+"""
+    count = int(_run(script).communicate(timeout=120)[0])
+    again = da.Motion.load(tmp_path / "m", compile_pendulum())
+    assert len(again) == count > 100
+    assert not again.success
+    assert "interrupted" in again.message
+
+
+def test_a_killed_run_leaves_its_samples(tmp_path):
+    script = f"""
+from test_motion_is_data import pendulum, start
+pendulum().simulate(start(pendulum()), 1e7, parameters=dict(c=1e-6), store={str(tmp_path / "m")!r})
+"""
+    process, deadline = _run(script), time.monotonic() + 60.0
+    while time.monotonic() < deadline and sum(f.stat().st_size for f in (tmp_path / "m").glob("*.z.npy")) < 500_000:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    again = da.Motion.load(tmp_path / "m", compile_pendulum())
+    assert (np.diff(again.t) > 0.0).all()
+    assert len(again) > 1000
+    assert again.certificate.verdict.startswith("NOT OK: the run did not end by itself")
+    assert not again.certificate.failures
+
+
+def test_what_was_killed_between_its_parts_is_put_together(system, state, tmp_path):
+    """`Automatic` goes on in a table of its own where it changes or tries a method, and joins them at the end."""
+    folder = tmp_path / "m"
+    motion = system.simulate(state, 4.0, t_eval=TIMES, store=folder)
+    t, z, q, work = (np.array(a) for a in (motion.t, np.load(folder / "0.z.npy"), motion.q, motion.work))
+    for number, rows in enumerate([slice(0, 400), slice(399, 900), slice(0, 300)]):  # the last joins the others
+        np.save(folder / f"{number}.t.npy", t[rows])
+        np.save(folder / f"{number}.z.npy", z[rows])
+    note = json.loads((folder / "motion.json").read_text())
+    (folder / "motion.json").write_text(json.dumps({k: v for k, v in note.items() if k not in ("files", "success")}))
+    again = da.Motion.load(folder, system)
+    np.testing.assert_array_equal(again.q, q[:900])
+    np.testing.assert_array_equal(again.work, work[:900])
+    assert not again.success
+
+
+def _run(script):
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    return subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, env=environment, text=True)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_memory_does_not_grow_with_the_samples(tmp_path):
+    script = f"""
+import re, pathlib, numpy as np, dalembert as da
+from test_motion_is_data import pendulum, start
+
+def private():  # memory that is not that of files, MB
+    return int(re.search(r"RssAnon:\\s+(\\d+)", pathlib.Path("/proc/self/status").read_text())[1]) / 1024
+
+system = pendulum()
+run = lambda n: system.simulate(start(system), n * 1e-3, integrator=da.RK4(step=1e-3), store={str(tmp_path / "m")!r})
+run(1000).certificate
+before, motion = private(), run(1_500_000)
+size = sum(a.nbytes for a in (motion.t, motion.q, motion.u, *vars(motion.evaluation).values())) / 2**20
+print(motion.certificate.success, private() - before, size, np.ptp(motion["x"]))
+"""
+    success, grown, size, _ = _run(script).communicate(timeout=300)[0].split()
+    assert success == "True"
+    assert float(size) > 150.0
+    assert float(grown) < 0.5 * float(size)  # t, energies and verdicts are (nt,) each; blocks are 32 MB
+
+
+def test_a_large_motion_is_read_back_over_its_nonzeros(tmp_path):
+    problem = n_four_bar(300)  # matrices of all samples would take 130 MB each
+    system = problem.build().compile()
+    motion = system.simulate(problem.state(system), 0.05, t_eval=np.linspace(0.0, 0.05, 11))
+    again = da.Motion.load(motion.save(tmp_path / "m.npz"), system)
+    assert again.certificate.ok
+    np.testing.assert_allclose(again.evaluation.acceleration, motion.evaluation.acceleration, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(again.evaluation.balance, motion.evaluation.balance, rtol=0, atol=1e-14)
