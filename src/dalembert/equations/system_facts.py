@@ -75,17 +75,17 @@ class SystemFacts:
 
     # -- sizes -----------------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def nq(self) -> int:
         """Number of coordinates."""
         return len(self.coordinates)
 
-    @property
+    @cached_property
     def nu(self) -> int:
         """Number of speeds."""
         return len(self.speeds)
 
-    @property
+    @cached_property
     def nc(self) -> int:
         """Number of constraint rows."""
         return len(self.rows)

@@ -98,7 +98,7 @@ def march(
                 with suppress(OptionError):
                     engine.choose(float(run.clock.t), run.z)
                 run.regauge()
-            if progress is not None:
+            if progress is not None and status == MORE:
                 progress(run.t)
             if review is not None and status == MORE and run.accepted >= review.due and review(run):
                 status = PAUSED
@@ -113,24 +113,14 @@ def march(
 def set_out(engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, float]) -> bool:
     """Have an engine march by a method from z0 over `span`; whether its static choice is recalled, not made there."""
     t0 = span[0]
-    engine.begin(
-        t0,
-        z0,
-        span[1] - t0,
-        integrator=method.name,
-        order=method.order,
-        step=None if method.adaptive else method.first_step,
-        tolerance=max(method.rtol, method.atol),
-        stability=method.stability,
-    )
+    engine.begin(t0, z0, span[1] - t0, method.stepping)
     engine.set_units(absolute=method.absolute)
     recalled = engine.recall(t0)
     if not engine.choices:
         engine.choose(t0, z0)
     plan = engine.plan
     plan.accuracy = SOLVED_TO * min(method.rtol, method.atol) if method.adaptive else 0.0
-    plan.step, plan.prepare, plan.interpolate = method.addresses
-    plan.estimate = method.estimate.address if method.estimate and method.adaptive else 0
+    plan.step, plan.prepare, plan.interpolate, plan.estimate = method.addresses
     return recalled
 
 
@@ -145,7 +135,7 @@ class March:
         self.t_eval = NOTHING if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
         capacity = CHUNK if t_eval is None else len(self.t_eval) + 1  # an event may add one
         self.z, self.znew, self.zdot, self.stages = allocate(nz, method.columns)
-        samples = np.zeros(capacity * (1 + nz))
+        samples = np.empty(capacity * (1 + nz))
         self.ts, self.zs = samples[:capacity], samples[capacity:]
         self.z[: engine.size] = z0[: engine.size]  # the work done starts at zero
         self.z[engine.plain :] = z0[engine.plain :]  # derivatives, if there are any
@@ -199,8 +189,9 @@ class March:
         """Advance for about `SLICE` seconds, `most` steps, or until the buffer is full; collects what was stored."""
         begin = time.perf_counter()
         status = advance.call(*self.engine.work.numbers, self.clock.address, min(self.budget, most))
-        seconds = time.perf_counter() - begin
-        self.budget = max(16, min(int(self.budget * SLICE / max(seconds, 1e-6)), 4 * self.budget, MOST_STEPS))
+        if status == MORE:
+            seconds = time.perf_counter() - begin
+            self.budget = max(16, min(int(self.budget * SLICE / max(seconds, 1e-6)), 4 * self.budget, MOST_STEPS))
         self.collect()
         return status
 
@@ -230,9 +221,9 @@ class March:
     def collect(self) -> None:
         """Copy stored samples and occurrences out of their buffers."""
         self.events += occurrences(self.engine)
-        n = int(self.clock.stored)
+        n, nz = self.clock.stored, self.engine.nz
         if n:
-            self.chunks.append((self.ts[:n].copy(), self.zs[: n * self.engine.nz].reshape(n, -1).copy()))
+            self.chunks.append((self.ts[:n].copy(), self.zs[: n * nz].copy().reshape(n, nz)))
         self.clock.stored = 0
 
     def finish(self, status: int) -> Samples:
@@ -242,11 +233,8 @@ class March:
         self.engine.note_conditioning(self.conditioning.worst, self.conditioning.worst_t)
         if self.clock.stored:  # it ended before the first slice
             self.collect()
-        stats = {
-            "steps": int(self.clock.accepted),
-            "rejected": int(self.clock.rejected),
-            "nfev": int(self.engine.plan.nfev),
-        }
+        clock, nfev = self.clock, self.engine.plan.nfev
+        stats = {"steps": clock.accepted, "rejected": clock.rejected, "nfev": nfev}
         more = (self.events, self.t_start, (self.t, self.z.copy()), self.engine.system.works)
         if not self.chunks:
             return Samples(np.zeros(0), np.zeros((0, self.engine.nz)), Status(status), stats, *more)
