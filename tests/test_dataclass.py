@@ -155,3 +155,26 @@ def test_instances_survive_pickles_and_copies():
     for again in (pickle.loads(pickle.dumps(made)), copy.copy(made), copy.deepcopy(made)):
         assert again == made
         assert hash(again) == hash(made)
+
+
+class Doubled:
+    """An attribute that is set to twice what it is given."""
+
+    def __set__(self, instance: Any, value: float) -> None:
+        instance.__dict__["_x"] = 2.0 * value
+
+    def __get__(self, instance: Any, _owner: type | None = None) -> Any:
+        return None if instance is None else instance.__dict__["_x"]
+
+
+@pytest.mark.parametrize("decorator", [dataclass, dataclasses.dataclass])
+def test_fields_of_frozen_classes_are_set_through_descriptors(decorator):
+    class Given:
+        x = Doubled()
+
+    @decorator(frozen=True)
+    class Derived(Given):
+        x: float = field()
+        values: float = 0.0  # a name that the text of an initialiser might use itself
+
+    assert (Derived(3.0, 5.0).x, Derived(3.0, 5.0).values) == (6.0, 5.0)

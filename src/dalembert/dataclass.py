@@ -104,9 +104,9 @@ class _Initialiser:
 
 def _compile_initialiser(cls: Any) -> Any:
     """`__init__` with the signature that the fields say."""
-    put = "put(self, {0!r}, {1})" if cls.__dataclass_params__.frozen else "self.{0} = {1}"
     scope: dict[str, Any] = {"put": object.__setattr__, "FACTORY": _FACTORY}
-    plain, keywords, body = ["self"], ["*"], []
+    plain, keywords = ["self"], ["*"]
+    body = ["__dict__ = self.__dict__"] if cls.__dataclass_params__.frozen else []
     for f in fields(cls):
         value, default = f.name, ""
         if f.default_factory is not MISSING:
@@ -119,7 +119,7 @@ def _compile_initialiser(cls: Any) -> Any:
         if f.init:
             (keywords if f.kw_only else plain).append(f.name + default)
         if f.init or f.default_factory is not MISSING:
-            body.append(put.format(f.name, value))
+            body.append(_assignment(cls, f.name).format(f.name, value))
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
     parameters = plain + (keywords if len(keywords) > 1 else [])
@@ -130,9 +130,17 @@ def _compile_initialiser(cls: Any) -> Any:
     return function
 
 
+def _assignment(cls: Any, name: str) -> str:
+    """How `__init__` sets a field: past the `__setattr__` that refuses, but through a descriptor that takes it."""
+    if not cls.__dataclass_params__.frozen:
+        return "self.{0} = {1}"
+    found = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
+    return "put(self, {0!r}, {1})" if hasattr(type(found), "__set__") else "__dict__[{0!r}] = {1}"
+
+
 def _comparison(names: tuple[str, ...]) -> tuple[Callable[..., bool], Callable[..., int]]:
     """`__eq__` and `__hash__` of instances with the same values under these names."""
-    values = attrgetter(*names) if len(names) > 1 else _at_most_one(*names)
+    values = attrgetter("__class__", *names)
 
     def equal(self: Any, other: object) -> bool:
         if type(other) is not type(self):
@@ -143,14 +151,6 @@ def _comparison(names: tuple[str, ...]) -> tuple[Callable[..., bool], Callable[.
         return hash(values(self))
 
     return equal, hashed
-
-
-def _at_most_one(name: str = "") -> Callable[[Any], tuple[Any, ...]]:
-    """A function to the tuple of what is under this name, if any, as `attrgetter` gives it for two and more."""
-    if not name:
-        return lambda _instance: ()
-    value = attrgetter(name)
-    return lambda instance: (value(instance),)
 
 
 def _repr(self: Any) -> str:

@@ -75,17 +75,17 @@ class SystemFacts:
 
     # -- sizes -----------------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def nq(self) -> int:
         """Number of coordinates."""
         return len(self.coordinates)
 
-    @property
+    @cached_property
     def nu(self) -> int:
         """Number of speeds."""
         return len(self.speeds)
 
-    @property
+    @cached_property
     def nc(self) -> int:
         """Number of constraint rows."""
         return len(self.rows)
@@ -145,7 +145,7 @@ class SystemFacts:
 
         Raises `OptionError` if they make a mass or an inertia negative, or zero where it is not zero by default.
         """
-        values = np.array(self.parameter_defaults, dtype=float)
+        values = self._defaults.copy()
         for key, value in (changes or {}).items():
             name = name_of(key)
             if name not in self.parameters:
@@ -154,8 +154,12 @@ class SystemFacts:
             values[self.parameters.index(name)] = number
         if changes and any(values[k] != self.parameter_defaults[k] for k in self._weighty):
             inertias = Inertias(self.carriers, self.functions["inertias"], self.parameters)
-            inertias.check(np.array(self.parameter_defaults, dtype=float), values)
+            inertias.check(self._defaults, values)
         return values
+
+    @cached_property
+    def _defaults(self) -> np.ndarray:
+        return np.array(self.parameter_defaults, dtype=float)
 
     @cached_property
     def _weighty(self) -> tuple[int, ...]:

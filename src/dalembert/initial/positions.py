@@ -16,7 +16,8 @@ def position_stage(task: Task) -> Stage:
     made = level(s, POSITION, joints=bool(task.wishes.joints))
     target = task.target[:nq]
     free = np.ones(nq, dtype=bool)
-    free[list(task.wishes.q)] = False
+    for k in task.wishes.q:
+        free[k] = False
     x = task.x(target, task.target[nq:])
     pick, wanted = made.equations({made.required + k: value for k, value in task.wishes.joints.items()})
     weights = None if task.weights is None else task.weights[:nq]

@@ -15,7 +15,7 @@ def agreeing_speeds(task: Task, q: np.ndarray) -> Found | None:
     s, u = task.system, task.target[task.system.nq :]
     if task.wishes.rates or task.wishes.joint_rates:
         return None
-    psi = s.kernel("speeds")(task.x(q, u))[: s.count("position") + s.count("velocity")]
+    psi = s.kernel("residual")(task.x(q, u))[s.count("position") :]
     worst = float((np.abs(psi) / task.scales(q, u).velocity).max(initial=0.0)) if psi.any() else 0.0
     return Found(u, psi, np.zeros((0, s.nu)), worst, met=True, steps=0) if worst <= CONSISTENT else None
 

@@ -76,12 +76,12 @@ class Engine:
         if columns:
             self._use(Solve(0, self.plan.accelerate))
 
-    def begin(self, t: float, z: np.ndarray, span: float = 0.0, **stepping: Any) -> None:
+    def begin(self, t: float, z: np.ndarray, span: float, stepping: tuple[Any, ...]) -> None:
         """Tell the drift control where and how a run of length `span` starts, see `Start`; it may refuse."""
         q, u = z[: self.system.nq], z[self.system.nq : self.size]
         if self.scales is None:
             self.measure(t, z[: self.size], span)
-        self._tell_drift(Start(t, q, u, self.parameters, **stepping))
+        self._tell_drift(Start(t, q, u, self.parameters, *stepping))
         self.plan.unsolved = 0
 
     def measure(self, t: float, z: np.ndarray, span: float) -> float:

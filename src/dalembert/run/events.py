@@ -182,6 +182,9 @@ class Occurrences(Sequence[Occurrence]):
         return tuple(lines)
 
 
+NONE_OCCURRED = Occurrences()  # of a run that watches none
+
+
 def read_change(then: Any, where: str) -> Change | None:
     """What an event changes, its expressions read; raises if it is nothing of that kind."""
     if then is None or isinstance(then, System):

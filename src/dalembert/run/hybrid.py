@@ -93,13 +93,14 @@ class _Course:
         end = min(self.schedule.next, self.span[1])
         columns = carried_columns(self.recipe, self.derivatives)
         engine, times = self.recipe.engine(state.system, state.parameters, columns), self._times(state.t, end)
+        z0 = state.z
         if state.system in self.scales:
             engine.take_scales(self.scales[state.system])
         else:
-            engine.measure(state.t, state.z, self.span[1] - state.t)
+            engine.measure(state.t, z0, self.span[1] - state.t)
             self.scales[state.system] = engine.scales
         segment = run_segment(
-            self.recipe, engine, state, (state.t, end), times, self.progress, self._zeros(),
+            self.recipe, engine, state, z0, (state.t, end), times, self.progress, self._zeros(),
             self.past._replace(slacks=self.slacks.get(state.system, ())), self.derivatives, self.storage,
         )  # fmt: skip
         self.slacks[state.system] = segment.slacks

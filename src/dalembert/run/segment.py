@@ -14,7 +14,7 @@ from dalembert.equations.observation import Observation, observer_of
 from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.motion import Motion
 from dalembert.motion.state import State
-from dalembert.run.events import Doubt, Event, Occurrence, Occurrences
+from dalembert.run.events import NONE_OCCURRED, Doubt, Event, Occurrence, Occurrences
 from dalembert.run.outcome import ending
 from dalembert.run.recipe import Recipe
 from dalembert.run.status import Status
@@ -40,6 +40,7 @@ class Past(NamedTuple):
 
 
 NO_PAST = Past()
+UNWATCHED = nullcontext()  # of a run without events
 SLACK = 1e-12  # of the size of an event function, or of 1 if it has none
 
 
@@ -57,6 +58,7 @@ def run_segment(
     recipe: Recipe,
     engine: Engine,
     state: State,
+    z0: np.ndarray,
     span: tuple[float, float],
     t_eval: np.ndarray | None,
     progress: Progress | None = None,
@@ -67,18 +69,20 @@ def run_segment(
 ) -> Segment:
     """The motion of the system of `state`, in `engine`, from there over `span`, as far as it gets, and how it ended.
 
-    Events that do not concern the system are left out. `derivatives` are those at the start, one sample of them, if
-    the engine carries any along. Samples are kept in `storage`.
+    z0 = (q, u) are the values of the state in one array. Events that do not concern the system are left out.
+    `derivatives` are those at the start, one sample of them, if the engine carries any along. Samples are kept
+    in `storage`.
     """
-    system, p, z0 = state.system, state.parameters, state.z
+    system, p = state.system, state.parameters
     start = padded_start(engine, z0, derivatives) if derivatives is not None and engine.columns else z0
     watched = [event for event in events if event.concerns(system)]
     watch = _watch(engine, state, watched, past) if watched else None
     engine.storage = storage
-    with watch.over(engine) if watch else nullcontext():
+    with watch.over(engine) if watch else UNWATCHED:
         samples = recipe.integrator.run(engine, start, span, t_eval, progress)
     signs, first_signs, doubts = _left(engine, watched)
     nq, size, status = system.nq, engine.size, samples.status
+    passages = tuple(engine.passages)
     motion = Motion(
         system=system,
         parameters=p,
@@ -88,15 +92,13 @@ def run_segment(
         work=samples.z[:, size] if system.works else np.zeros(len(samples.t)),
         success=status == 0,
         message=ending(engine, samples, span[0], z0),
-        stats=samples.stats | ({"passages": len(engine.passages)} if engine.passages else {}),
+        stats=samples.stats | {"passages": len(passages)} if passages else samples.stats,
         recipe=recipe,
         storage=storage,
         scales=engine.scales,
-        passages=tuple(engine.passages),
+        passages=passages,
         facts=engine.facts(_mean_step(samples, span[0]), (span[0], z0)),
-        events=Occurrences(
-            _occurrences(engine, watched, samples.events), tuple(event.name for event in events), doubts
-        ),
+        events=_occurrences(engine, watched, samples.events, events, doubts),
         derivatives=_derivatives(recipe, engine, samples, (span[0], state), derivatives),
     )
     return Segment(motion, status, signs, first_signs, watch.slacks if watch else ())
@@ -170,13 +172,18 @@ def _left(engine: Engine, events: Sequence[Event]) -> tuple[dict[str, float], di
 
 
 def _occurrences(
-    engine: Engine, events: Sequence[Event], found: list[tuple[int, float, np.ndarray]]
-) -> tuple[Occurrence, ...]:
-    """Occurrences with complete states."""
-    if not found:
-        return ()
-    states = states_of(engine, np.array([t for _, t, _ in found]), np.array([state for _, _, state in found]))
-    return tuple(Occurrence(events[which].name, s.t, s) for (which, _, _), s in zip(found, states, strict=True))
+    engine: Engine,
+    watched: Sequence[Event],
+    found: list[tuple[int, float, np.ndarray]],
+    events: Sequence[Event],
+    doubts: dict[str, Doubt],
+) -> Occurrences:
+    """What was `found` of the events `watched`, with complete states, among all `events` of a run."""
+    if not events:
+        return NONE_OCCURRED
+    states = states_of(engine, np.array([t for _, t, _ in found]), np.array([z for _, _, z in found])) if found else []
+    named = tuple(Occurrence(watched[which].name, s.t, s) for (which, _, _), s in zip(found, states, strict=True))
+    return Occurrences(named, tuple(event.name for event in events), doubts)
 
 
 def states_of(engine: Engine, times: np.ndarray, z: np.ndarray) -> list[State]:

@@ -143,7 +143,8 @@ def run_from(
     """
     system = state.system
     engine = recipe.engine(system, state.parameters, carried_columns(recipe, derivatives))
-    if not engine.measure(span[0], state.z, span[1] - span[0]) <= CONSISTENT:
+    z0 = state.z
+    if not engine.measure(span[0], z0, span[1] - span[0]) <= CONSISTENT:
         raise _inconsistent(state, span[0], Scales.read(engine.work, system).rows)
     if not known:
         check_degeneracy(system, span[0], state.q, state.u, state.parameters)
@@ -151,7 +152,7 @@ def run_from(
         from dalembert.run.hybrid import follow_events
 
         return follow_events(recipe, state, span, times, events, progress, derivatives, storage)
-    segment = run_segment(recipe, engine, state, span, times, progress, derivatives=derivatives, storage=storage)
+    segment = run_segment(recipe, engine, state, z0, span, times, progress, derivatives=derivatives, storage=storage)
     return segment.motion, segment.status
 
 
@@ -181,7 +182,7 @@ def differentiable(integrator: Integrator) -> Explicit | Radau:
 
 def start_of(state: State, t: float, keys: Sequence[Any]) -> Derivatives | None:
     """The derivatives of the start in parameters and start values, None if none are asked for; raises without any."""
-    if isinstance(keys, tuple | list) and not keys:
+    if isinstance(keys, (tuple, list)) and not keys:
         return None
     from dalembert.initial.start_derivatives import read_columns, start_derivatives
     from dalembert.run.jumps import check_differentiable
@@ -312,7 +313,7 @@ def check_times(
     start: float, t_end: float | tuple[float, float], t_eval: ArrayLike | None
 ) -> tuple[tuple[float, float], np.ndarray | None]:
     """The interval from `start`, or as `t_end` gives it, and the times to sample; raises if they cannot be."""
-    pair = () if isinstance(t_end, float | int) else np.shape(t_end)
+    pair = () if isinstance(t_end, (float, int)) else np.shape(t_end)
     if pair not in ((), (2,)):
         raise ArrayError(
             f"t_end is a number or (t0, t_end), got shape {pair}; times of samples are t_eval=..., as in "

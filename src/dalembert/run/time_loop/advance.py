@@ -67,12 +67,10 @@ EPS = float(np.finfo(float).eps)
 
 def new_clock(t0: float, t1: float, method: Method) -> Clock:
     """The clock at the start of an interval."""
-    clock = Clock.from_buffer_copy(_clock(method))
+    clock, unit = Clock.from_buffer_copy(_clock(method)), EPS * max(abs(t0), abs(t1))
     clock.t = clock.t_start = t0
     clock.t_end = t1
-    clock.h_max, clock.h_min = min(method.max_step, t1 - t0), 16.0 * EPS * max(abs(t0), abs(t1))
-    clock.gap = 4.0 * EPS * max(abs(t0), abs(t1))
-    clock.stop = math.inf
+    clock.h_max, clock.h_min, clock.gap = min(method.max_step, t1 - t0), 16.0 * unit, 4.0 * unit
     return clock
 
 
@@ -98,7 +96,7 @@ def _clock(method: Method) -> Clock:
     """What the clock says of a method, whatever the interval."""
     return Clock(
         h=method.first_step, rtol=method.rtol, atol=method.atol, exponent=1.0 / method.order, last_level=0.0,
-        allowed=_allowed(method), adaptive=int(method.adaptive), order=method.order,
+        allowed=_allowed(method), adaptive=int(method.adaptive), order=method.order, stop=math.inf,
     )  # fmt: skip
 
 

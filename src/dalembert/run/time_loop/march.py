@@ -97,7 +97,7 @@ def march(
                 with suppress(OptionError):
                     engine.choose(float(run.clock.t), run.z)
                 run.regauge()
-            if progress is not None:
+            if progress is not None and status == MORE:
                 progress(run.t)
             if review is not None and status == MORE and run.accepted >= review.due and review(run):
                 status = PAUSED
@@ -112,24 +112,14 @@ def march(
 def set_out(engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, float]) -> bool:
     """Have an engine march by a method from z0 over `span`; whether its static choice is recalled, not made there."""
     t0 = span[0]
-    engine.begin(
-        t0,
-        z0,
-        span[1] - t0,
-        integrator=method.name,
-        order=method.order,
-        step=None if method.adaptive else method.first_step,
-        tolerance=max(method.rtol, method.atol),
-        stability=method.stability,
-    )
+    engine.begin(t0, z0, span[1] - t0, method.stepping)
     engine.set_units(absolute=method.absolute)
     recalled = engine.recall(t0)
     if not engine.choices:
         engine.choose(t0, z0)
     plan = engine.plan
     plan.accuracy = SOLVED_TO * min(method.rtol, method.atol) if method.adaptive else 0.0
-    plan.step, plan.prepare, plan.interpolate = method.addresses
-    plan.estimate = method.estimate.address if method.estimate and method.adaptive else 0
+    plan.step, plan.prepare, plan.interpolate, plan.estimate = method.addresses
     return recalled
 
 
@@ -144,7 +134,7 @@ class March:
         self.t_eval = NOTHING if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
         capacity = max(16, min(CHUNK, ROOM // nz)) if t_eval is None else len(self.t_eval) + 1  # an event may add one
         self.z, self.znew, self.zdot, self.stages = allocate(nz, method.columns)
-        samples = np.zeros(capacity * (1 + nz))
+        samples = np.empty(capacity * (1 + nz))
         self.ts, self.zs = samples[:capacity], samples[capacity:]
         self.z[: z0.size] = z0  # of q and u only, if the work done starts at zero and there are no derivatives
         self.clock = loop.new_clock(t0, t1, method)
@@ -197,8 +187,9 @@ class March:
         """Advance for about `SLICE` seconds, `most` steps, or until the buffer is full; collects what was stored."""
         begin = time.perf_counter()
         status = advance.call(*self.engine.work.numbers, self.clock.address, min(self.budget, most))
-        seconds = time.perf_counter() - begin
-        self.budget = max(16, min(int(self.budget * SLICE / max(seconds, 1e-6)), 4 * self.budget, MOST_STEPS))
+        if status == MORE:
+            seconds = time.perf_counter() - begin
+            self.budget = max(16, min(int(self.budget * SLICE / max(seconds, 1e-6)), 4 * self.budget, MOST_STEPS))
         self.collect()
         return status
 
@@ -228,9 +219,9 @@ class March:
     def collect(self) -> None:
         """Copy stored samples and occurrences out of their buffers."""
         self.events += occurrences(self.engine)
-        n = int(self.clock.stored)
+        n, nz = self.clock.stored, self.engine.nz
         if n:
-            self.table.append(self.ts[:n].copy(), self.zs[: n * self.engine.nz].reshape(n, -1).copy())
+            self.table.append(self.ts[:n].copy(), self.zs[: n * nz].copy().reshape(n, nz))
         self.clock.stored = 0
 
     def finish(self, status: int) -> Samples:
@@ -240,11 +231,8 @@ class March:
         self.engine.note_conditioning(self.conditioning.worst, self.conditioning.worst_t)
         if self.clock.stored:  # it ended before the first slice
             self.collect()
-        stats = {
-            "steps": int(self.clock.accepted),
-            "rejected": int(self.clock.rejected),
-            "nfev": int(self.engine.plan.nfev),
-        }
+        clock, nfev = self.clock, self.engine.plan.nfev
+        stats = {"steps": clock.accepted, "rejected": clock.rejected, "nfev": nfev}
         t, z = self.table.joined() or (np.zeros(0), np.zeros((0, self.engine.nz)))
         if status == Status.INTERRUPTED and not (t[1:] > t[:-1]).all():  # Ctrl-C can make a chunk be collected twice
             fresh = np.r_[True, t[1:] > t[:-1]]

@@ -9,7 +9,7 @@ from typing import Any
 from dalembert.dataclass import dataclass
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Method:
     """Native functions and settings.
 
@@ -40,6 +40,13 @@ class Method:
     restarts: bool = False  # whether the state may be replaced between two steps
 
     @cached_property
-    def addresses(self) -> tuple[int, int, int]:
-        """Where native code finds `step`, `prepare` and `interpolate`."""
-        return self.step.address, self.prepare.address, self.interpolate.address
+    def addresses(self) -> tuple[int, int, int, int]:
+        """Where native code finds `step`, `prepare`, `interpolate` and `estimate` (0: `step` estimates the error)."""
+        estimate = self.estimate.address if self.estimate and self.adaptive else 0
+        return self.step.address, self.prepare.address, self.interpolate.address, estimate
+
+    @cached_property
+    def stepping(self) -> tuple[str, int, float | None, float, Sequence[float]]:
+        """How it steps, as drift controls are told (`run.drift.start`): from the name of the integrator on."""
+        step = None if self.adaptive else self.first_step
+        return self.name, self.order, step, max(self.rtol, self.atol), self.stability
