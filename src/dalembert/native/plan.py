@@ -31,7 +31,10 @@ class Plan(Record):
         # constraints not linear in u' (0 if there are none); b with feedback (0 if there is none); residuals and their
         # gradients, for drift controls that work on the whole state.
         *ints("dynamics motion residual displacement invariant energy onto_positions onto_velocities"),
-        *ints("onto_energy onto_constraints newton feedback_kernel gradients row_gradients"),
+        *ints("onto_energy onto_constraints newton feedback_kernel gradients"),
+        # The square of the shortest row of A relative to its size, at most 1, of sizes and x (0: no row can vanish);
+        # where it is left.
+        *ints("row_lengths shortest"),
         # psi, q' and their gradients in u, for formulations that eliminate speeds (0 if all are integrated); where it
         # writes them.
         *ints("speeds speed_rows"),
@@ -49,8 +52,9 @@ class Plan(Record):
         # Workspace of the solves, of displacements, of signs of la last found, of Newton's method; where the workspace
         # of a formulation or a drift control starts.
         *ints("matrix scale rhs remainder column shift sign linearised mass_copy work"),
-        # Sizes of q, u and the energy; of phi and psi, then the rate (see `run.scales`). `units` is the address of the
-        # sizes that atol is relative to, one per entry of a state (q, u, work), `sizing` of what sizes are found with.
+        # Sizes of q, u and the energy; of phi and psi, then the rate (see `run.scales`): right before x, for kernels
+        # that read both. `units` is the address of the sizes that atol is relative to, one per entry of a state (q, u,
+        # work), `sizing` of what sizes are found with.
         *ints("sizes row_sizes units sizing"),
         # Integer workspace: where it is and its size; pivot order and pivot sizes; that of a formulation.
         *ints("ints n_ints permutation pivots work_ints"),
@@ -129,7 +133,9 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
     work = Workspace(plan)
     tail = (nu + curved if curved else 0, 1, len(options))
     behind = varied + n if varied else 0  # the columns, then u' and la
-    work.reserve(plan, {"x": 1 + nq + nu + n_parameters + sum(tail) + behind, "out": n_out, "direction": stated})
+    n_sizes, n_x = nq + nu + 1 + 2 * sizes["np"] + sizes["nv"] + 1, 1 + nq + nu + n_parameters + sum(tail) + behind
+    work.reserve(plan, {"sizes": n_sizes + n_x, "out": n_out, "direction": stated, "shortest": 1})
+    plan.x, plan.row_sizes = plan.sizes + n_sizes, plan.sizes + nq + nu + 1
     plan.xq, plan.xu = plan.x + 1, plan.x + 1 + nq
     plan.xudot = plan.xu + nu + n_parameters
     plan.step_length, plan.options = plan.xudot + tail[0], plan.xudot + tail[0] + 1
@@ -151,13 +157,11 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
             "invariants": ni + sizes.get("gradients", ni * nq), "energies": 2,
             "matrix": dense, "scale": n, "rhs": n + 1, "remainder": n, "column": 2 * n, "shift": nq + 1, "sign": nc,
             "linearised": curved * (2 * nu + 1) + bent, "mass_copy": bent,
-            "sizes": nq + nu + 1 + 2 * sizes["np"] + sizes["nv"] + 1,
             "sides": sizes.get("columns", 0) * (nq + n) + 1 if varied else 0,
         },
         {"permutation": n, "pivots": n, "chosen_rows": nc, "chosen_speeds": nu},
     )  # fmt: skip
-    plan.row_sizes = plan.sizes + nq + nu + 1
-    work.mem[plan.sizes : plan.row_sizes + 2 * sizes["np"] + sizes["nv"] + 1] = 1.0
+    work.mem[plan.sizes : plan.x] = work.mem[plan.shortest] = 1.0
     plan.udot = plan.rates + nq
     plan.total_power = plan.udot + nu
     plan.multiplier, plan.quality = plan.total_power + 1, plan.total_power + 1 + nc

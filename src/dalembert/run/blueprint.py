@@ -22,7 +22,7 @@ from dalembert.run.ingredients import Drift, Eliminating, Formulation, Iterating
 from dalembert.run.right_hand_side import feedback_function
 from dalembert.run.sizing import lay_out_sizing
 from dalembert.run.solver_choice import is_sparse
-from dalembert.run.vanishing_rows import gradients_function, may_vanish
+from dalembert.run.vanishing_rows import lengths_function, rows_that_may_vanish
 from dalembert.run.variations import Columns, correct_varied, sides_function, tangent_function
 from dalembert.solve.dense import DENSE
 from dalembert.solve.row_lengths import judge_lengths
@@ -138,9 +138,9 @@ def _follow_lengths(plan: Plan, system: System, *, sparse: bool) -> None:
     """Have native code see rows whose own gradient vanishes; over nonzeros that costs next to nothing."""
     if sparse:
         plan.judge = judge_sparse_lengths.address
-    elif may_vanish(system):
+    elif rows_that_may_vanish(system):
         plan.judge = judge_lengths.address
-        plan.row_gradients = system.derived_kernel("row gradients", lambda: gradients_function(system)).address
+        plan.row_lengths = system.derived_kernel("row lengths", lambda: lengths_function(system)).address
 
 
 def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:

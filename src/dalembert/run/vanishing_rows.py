@@ -2,56 +2,64 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from dalembert.equations.functions import flat
 from dalembert.equations.system import System
 from dalembert.scattered import Scattered
 
 SAME = 1e-10  # relative difference of squared lengths that is rounding
 
 
-def may_vanish(system: System) -> bool:
-    """Whether the gradient of a position or velocity constraint may vanish somewhere; found once.
+def rows_that_may_vanish(system: System) -> tuple[int, ...]:
+    """The position and velocity constraints whose gradients may vanish somewhere, by their rows in A; found once.
 
-    It does not if an entry of it is a number, or if it is equally long at states in no special position, as those of
-    wheels and blades are.
+    A gradient does not vanish if an entry of it is a number, or if it is equally long at states in no special position,
+    as those of wheels and blades are.
     """
-    return system.kept("rows may vanish", lambda: _may_vanish(system))
+    found: tuple[int, ...] = system.kept("rows that may vanish", lambda: _find_rows(system))
+    return found
 
 
-def gradients_function(system: System) -> ca.Function:
-    """The first rows of A, those of positions and velocities, as a function of x; flat and row-major."""
-    return ca.Function("row_gradients", [system.mechanics.x], [flat(_gradients(system))])
+def lengths_function(system: System) -> ca.Function:
+    """The square of the shortest of these rows relative to its size, at most 1, of sizes and x (see `native.plan`)."""
+    n_p, n = system.count("position"), system.count("position") + system.count("velocity")
+    sizes, rows = ca.SX.sym("sizes", system.nq + system.nu + 1), ca.SX.sym("row_sizes", n_p + n + 1)
+    A, u, shortest = _gradients(system), sizes[system.nq : system.nq + system.nu], ca.SX(1.0)
+    for k in rows_that_may_vanish(system):
+        entries = (ca.fabs(A[k, i]) * u[i] for i in A[k, :].sparsity().get_col())
+        longest = functools.reduce(ca.fmax, entries, ca.SX(0.0))
+        shortest = ca.fmin(shortest, longest / rows[n_p + k])
+    return ca.Function("row_lengths", [ca.vertcat(sizes, rows, system.mechanics.x)], [shortest**2])
 
 
 def _gradients(system: System) -> ca.SX:
     return system.mechanics.A[: system.count("position") + system.count("velocity"), :]
 
 
-def _may_vanish(system: System) -> bool:
+def _find_rows(system: System) -> tuple[int, ...]:
     A = _gradients(system)
     fixed = {row for row, entry in zip(A.sparsity().row(), A.nonzeros(), strict=True) if _is_number(entry)}
-    rest = [row for row in range(A.shape[0]) if row not in fixed]
-    return bool(rest) and not _have_fixed_lengths(system, A[rest, :])
+    rest = np.array([row for row in range(A.shape[0]) if row not in fixed], dtype=int)
+    return tuple(rest[~_have_fixed_lengths(system, A[rest.tolist(), :])].tolist()) if len(rest) else ()
 
 
 def _is_number(entry: Any) -> bool:
     return bool(entry.is_constant()) and float(entry) != 0.0
 
 
-def _have_fixed_lengths(system: System, A: ca.SX) -> bool:
-    """Whether each row of A has the same length at several states, whatever the parameters are."""
+def _have_fixed_lengths(system: System, A: ca.SX) -> np.ndarray:
+    """Whether a row of A has the same length at several states, whatever the parameters are, (n,)."""
     lengths = ca.Function("lengths", [system.mechanics.x], [ca.sum2(A * A)])
     scattered, defaults = Scattered(31), np.array(system.parameter_defaults, dtype=float)
     defaults[defaults == 0.0] = 1.0  # what is zero may be given another value
+    fixed = np.ones(A.shape[0], dtype=bool)
     for _ in range(2):
         parameters = defaults * scattered.uniform(0.5, 1.5, len(defaults))
         places = [np.append(scattered.uniform(-1.0, 1.0, 1 + system.nq + system.nu), parameters) for _ in range(3)]
         values = np.array([lengths(x).full().ravel() for x in places])
-        if not (np.ptp(values, axis=0) <= SAME * values.min(axis=0)).all():
-            return False
-    return True
+        fixed &= np.ptp(values, axis=0) <= SAME * values.min(axis=0)
+    return fixed

@@ -12,17 +12,11 @@ from dalembert.native.plan import Floats, Plan, call_kernel, i8
 
 
 @jit(i8(Plan, Floats, i8))
-def judge_lengths(plan, mem, rows):
+def judge_lengths(plan, mem, _rows):
     """Multiply the quality at the state in mem by the square of the shortest row, relative to its size, at most 1.
 
-    Dense A; rows of accelerations have no size. Without it the quality is that of pivots chosen by size.
+    Rows of accelerations have no size. Without it the quality is that of pivots chosen by size.
     """
-    call_kernel(plan.row_gradients, mem, plan.x, plan.jacobian)
-    shortest = 1.0
-    for k in range(min(rows, plan.np + plan.nv)):
-        longest = 0.0
-        for i in range(plan.nu):
-            longest = max(longest, abs(mem[plan.jacobian + k * plan.nu + i]) * mem[plan.sizes + plan.nq + i])
-        shortest = min(shortest, longest / mem[plan.row_sizes + plan.np + k])
-    mem[plan.quality] *= shortest * shortest
+    call_kernel(plan.row_lengths, mem, plan.sizes, plan.shortest)
+    mem[plan.quality] *= mem[plan.shortest]
     return 0

@@ -306,11 +306,11 @@ def proceed(plan, mem, clock, budget):
                 z, stages = floats_at(clock.z, n), floats_at(clock.stages, clock.n_stages)
                 if is_suspect(plan, mem, where, t, h, t_new, z, stages, znew, zdot):
                     return SUSPECT
-        quality = mem[plan.quality]
+        quality, shortest = mem[plan.quality], mem[plan.shortest]
         status = conclude(plan, mem, clock, h, t_new)
         if status != OK:
             return status
-        follow(where, quality, h, t_new)
+        follow(where, quality, shortest, h, t_new)
         done += 1
     return OK
 

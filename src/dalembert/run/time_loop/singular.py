@@ -7,6 +7,9 @@ one far below both ends; or if it is below all that the run has met. A formulati
 without anything singular, so a suspect step is looked at again: the pivoted saddle matrix is factorised along the cubic
 through both ends, continued beyond the step. Only if that dips too, or cannot tell, the time loop stops and hands the
 step to `passage`. All of this costs a regular run a few comparisons per step.
+
+The quality is that of the solve times the square of the shortest row (`solve.row_lengths`). Where the lengths alone are
+the reason to look, only they are evaluated again: the gradients, without a factorisation.
 """
 
 from __future__ import annotations
@@ -46,6 +49,8 @@ class Conditioning(Record):
         *floats("now before length longest floor worst worst_t"),
         # From how many steps ahead a singular position can be passed.
         *floats("reach"),
+        # What lengths of rows contribute to the quality, at the state reached and one step before.
+        *floats("shortest shortest_before"),
         # Whether the step at hand was looked at and goes on as it is; steps looked at again.
         *ints("judged looks"),
     )
@@ -63,45 +68,65 @@ def new_conditioning(order: int, tolerance: float) -> Conditioning:
 def _first_conditioning(order: int, tolerance: float) -> Conditioning:
     reach = 0.7 * tolerance ** (1.0 / COLLOCATION - 1.0 / order)
     return Conditioning(
-        now=1.0, before=1.0, length=1.0, floor=FLOOR, worst=math.inf, reach=min(max(reach, NEAREST), FURTHEST)
-    )
+        now=1.0, before=1.0, length=1.0, floor=FLOOR, worst=math.inf, reach=min(max(reach, NEAREST), FURTHEST),
+        shortest=1.0, shortest_before=1.0,
+    )  # fmt: skip
 
 
-@jit(f8(Plan, Floats, f8, f8, f8, Floats, Floats, Floats, Floats))
-def _quality_at(plan, mem, s, t, h, z, zdot, znew, zdotnew):
-    """The quality of the pivoted saddle matrix at t + s h, on the cubic through both ends of a step."""
+@jit(f8(Plan, Floats, i8, f8, f8, f8, Floats, Floats, Floats, Floats))
+def _quality_at(plan, mem, lengths, s, t, h, z, zdot, znew, zdotnew):
+    """The quality of the pivoted saddle matrix at t + s h, on the cubic through both ends of a step; or of its lengths.
+
+    `lengths` says that what the lengths of rows contribute is enough.
+    """
     mem[plan.x] = t + s * h
     r = 1.0 - s
     for i in range(plan.nq + plan.nu):
         rise = znew[i] - z[i]
         bent = r * (h * zdot[i] - rise) - s * (h * zdotnew[i] - rise)
         mem[plan.xq + i] = z[i] + s * (rise + r * bent)
+    if lengths:
+        call_kernel(plan.row_lengths, mem, plan.sizes, plan.shortest)
+        return mem[plan.shortest]
     call_kernel(plan.dynamics, mem, plan.x, plan.out)
     call_factor(plan.factor_metric, (plan, mem, plan.nc))
     call_judge(plan.judge, (plan, mem, plan.nc))
     return mem[plan.quality]
 
 
-@jit(i8(Plan, Floats, f8, f8, f8, f8, Floats, Floats, Floats, Floats))
-def _dips(plan, mem, first, last, t, h, z, zdot, znew, zdotnew):
-    """Whether the saddle matrix is much worse somewhere between t + first and t + last than elsewhere."""
+@jit(i8(Plan, Floats, i8, f8, f8, f8, f8, Floats, Floats, Floats, Floats))
+def _dips(plan, mem, lengths, first, last, t, h, z, zdot, znew, zdotnew):
+    """Whether the saddle matrix, or rows alone, are much worse between t + first and t + last than elsewhere."""
     least, most = math.inf, 0.0
     for k in range(LOOKS.size):
         s = (first + LOOKS[k] * (last - first)) / h
-        quality = _quality_at(plan, mem, s, t, h, z, zdot, znew, zdotnew)
+        quality = _quality_at(plan, mem, lengths, s, t, h, z, zdot, znew, zdotnew)
         least, most = min(least, quality), max(most, quality)
     return not least > DEPTH * most
+
+
+@jit(i8(Plan, Conditioning, f8, f8, f8, f8))
+def _stands_out(plan, c, before, now, there, h):
+    """Whether qualities before, at the start and at the end of a step of length h are as next to a zero."""
+    near = now * c.length < c.reach * max(h, KEPT * c.longest) * (before - now) or there < STEEP * now
+    left = now * h < c.length * (there - now)
+    return near or left or plan.least_quality < DIP * min(now, there)
 
 
 @jit(i8(Plan, Floats, i8, f8))
 def is_noticed(plan, mem, where, h):
     """Whether the qualities met in an accepted step, judged at its end, are a reason to look at it again."""
     c, there = conditioning(where), mem[plan.quality]
-    fall, rise, reach = c.before - c.now, there - c.now, c.reach * max(h, KEPT * c.longest)
-    least = min(c.now, there)
-    low, left = not least > c.floor, c.now * h < c.length * rise
-    near = c.now * c.length < reach * fall or there < STEEP * c.now
-    return low or left or near or plan.least_quality < DIP * least
+    return not min(c.now, there) > c.floor or _stands_out(plan, c, c.before, c.now, there, h)
+
+
+@jit(i8(Plan, Floats, Conditioning, f8))
+def _is_by_lengths(plan, mem, c, h):
+    """Whether the lengths of rows are the reason to look at a step, and the solve without them is none."""
+    if not plan.row_lengths or not min(c.shortest, c.shortest_before, mem[plan.shortest]) > 0.0:
+        return 0
+    before, now, there = c.before / c.shortest_before, c.now / c.shortest, mem[plan.quality] / mem[plan.shortest]
+    return not _stands_out(plan, c, before, now, there, h)
 
 
 @jit(i8(Plan, Floats, i8, f8, f8, f8, Floats, Floats, Floats, Floats))
@@ -112,7 +137,8 @@ def is_suspect(plan, mem, where, t, h, t_new, z, zdot, znew, zdotnew):
     if not min(c.now, there) > c.floor or plan.chosen != plan.nc:
         return 1  # of redundant constraints the pivoted matrix is singular throughout
     left, reach = c.now * h < c.length * (there - c.now), c.reach * max(h, KEPT * c.longest)
-    if _dips(plan, mem, -c.length if left else 0.0, reach, t, h, z, zdot, znew, zdotnew):
+    alone = _is_by_lengths(plan, mem, c, h)
+    if _dips(plan, mem, alone, -c.length if left else 0.0, reach, t, h, z, zdot, znew, zdotnew):
         return 1
     rates(plan, mem, t_new, znew, zdotnew)
     call_judge(plan.judge, (plan, mem, plan.nc))
@@ -127,10 +153,11 @@ def judge_state(plan, mem):
     return mem[plan.quality]
 
 
-@jit(i8(i8, f8, f8, f8))
-def follow(where, quality, h, t_new):
+@jit(i8(i8, f8, f8, f8, f8))
+def follow(where, quality, shortest, h, t_new):
     """Remember the quality at the end of a step that goes on."""
     c = conditioning(where)
+    c.shortest_before, c.shortest = c.shortest, shortest
     c.before, c.now, c.length, c.judged = c.now, quality, h, 0
     c.longest = max(h, FORGET * c.longest)
     if not quality > c.worst:
@@ -147,11 +174,11 @@ def gauge(plan, mem, where, t, h, z, zdot, spare, unused):
         spare[i] = z[i] - back * zdot[i]
     rates(plan, mem, t - back, spare, unused)
     call_judge(plan.judge, (plan, mem, plan.nc))
-    c.before, c.length, c.judged = mem[plan.quality], back, 0
+    c.before, c.shortest_before, c.length, c.judged = mem[plan.quality], mem[plan.shortest], back, 0
     rates(plan, mem, t, z, unused)
     call_judge(plan.judge, (plan, mem, plan.nc))
     plan.nfev -= 2
-    c.now = mem[plan.quality]
+    c.now, c.shortest = mem[plan.quality], mem[plan.shortest]
     if plan.pattern and LOWER * c.now > LOST:
         c.floor = min(c.floor, LOWER * c.now)
     if not c.now > c.worst:
