@@ -36,5 +36,11 @@ def html_table(title: str, blocks: Sequence[Block]) -> str:
     return "\n".join(parts)
 
 
+def names_in_line(names: Sequence[str]) -> str:
+    """Names after each other, the first `SHOWN` of them."""
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
+
 def _cut(rows: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
     return [*rows[:SHOWN], (f"... {len(rows) - SHOWN} more",)] if len(rows) > SHOWN else rows

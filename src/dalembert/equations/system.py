@@ -12,7 +12,7 @@ from dalembert.equations.system_facts import Named
 from dalembert.guidance import no_attribute, takes
 from dalembert.listed import unlisted
 from dalembert.stages import stage
-from dalembert.text_tables import html_table
+from dalembert.text_tables import html_table, names_in_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,24 +39,24 @@ class System(Evaluations):
 
     def __repr__(self) -> str:
         levels = ", ".join(f"{self.count(l)} {l}" for l in ("position", "velocity", "acceleration") if self.count(l))
-        unknowns = f"\n  unknowns     {', '.join(self.unknowns)}" if self.unknowns else ""
-        values = zip(self.parameters, self.parameter_defaults, strict=True)
+        unknowns = f"\n  unknowns     {names_in_line(self.unknowns)}" if self.unknowns else ""
+        values = [f"{name}={value:g}" for name, value in zip(self.parameters, self.parameter_defaults, strict=True)]
         return (
             f"System {self.name!r}\n"
-            f"  coordinates  {self.nq}: {', '.join(self.coordinates)}\n"
-            f"  speeds       {self.nu}: {', '.join(self.speeds)}\n"
-            f"  constraints  {self.nc} ({levels or 'none'}): {', '.join(self.constraint_names)}{unknowns}\n"
-            f"  parameters   {', '.join(f'{name}={value:g}' for name, value in values)}"
+            f"  coordinates  {self.nq}: {names_in_line(self.coordinates)}\n"
+            f"  speeds       {self.nu}: {names_in_line(self.speeds)}\n"
+            f"  constraints  {self.nc} ({levels or 'none'}): {names_in_line(self.constraint_names)}{unknowns}\n"
+            f"  parameters   {names_in_line(values)}"
         )
 
     def _repr_html_(self) -> str:
-        values = zip(self.parameters, self.parameter_defaults, strict=True)
+        values = [f"{name} = {value:g}" for name, value in zip(self.parameters, self.parameter_defaults, strict=True)]
         rows = [
-            ("coordinates", str(self.nq), ", ".join(self.coordinates)),
-            ("speeds", str(self.nu), ", ".join(self.speeds)),
-            ("constraints", str(self.nc), ", ".join(f"{row.name} ({row.level})" for row in self.rows)),
-            ("unknowns", str(len(self.unknowns)), ", ".join(self.unknowns)),
-            ("parameters", str(len(self.parameters)), ", ".join(f"{name} = {value:g}" for name, value in values)),
+            ("coordinates", str(self.nq), names_in_line(self.coordinates)),
+            ("speeds", str(self.nu), names_in_line(self.speeds)),
+            ("constraints", str(self.nc), names_in_line([f"{row.name} ({row.level})" for row in self.rows])),
+            ("unknowns", str(len(self.unknowns)), names_in_line(self.unknowns)),
+            ("parameters", str(len(self.parameters)), names_in_line(values)),
         ]
         return html_table(f"System {self.name}", [(("what", "count", "names"), rows)])
 

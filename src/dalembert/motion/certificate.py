@@ -16,6 +16,7 @@ from dalembert.text_tables import html_table
 
 DEPENDENT = 1e-6  # reciprocal condition below which constraints count as dependent
 SHOWN = 12  # passages listed
+MOST, WORST = 60, 12  # findings of a level that are told; if there are more, the worst of them
 DEPENDENT_AMONG_MANY = 1e-8  # the same for large systems: that of a long chain falls with the square of its length
 LEVELS = ("position", "velocity", "acceleration", "solve", "energy")  # in the order they are shown
 
@@ -154,14 +155,16 @@ class Certificate:
     def __str__(self) -> str:
         if not self.findings:
             return "\n".join([f"certificate of `{self.title}`, no samples: {self.verdict}", *self._facts()])
-        width = max([len(f.name) for f in self.findings] + [10])
+        shown = self._shown()
+        width = max([len(f.name) for f, _ in shown] + [10])
         lines = [
             f"certificate of `{self.title}`, t = {self.span[0]:g} .. {self.span[1]:g}: {self.verdict}",
             f"  {'level':<13}{'what':<{width + 2}}{'worst':>10}  {'at t':>10}  {'allowed':>8}",
         ]
-        for f in self.findings:
+        for f, more in shown:
             mark = "" if f.ok else "  <-- not held"
             lines.append(f"  {f.level:<13}{f.name:<{width + 2}}{f.worst:>10.1e}  {f.t:>10.4g}  {f.allowed:>8.0e}{mark}")
+            lines += [f"  {f.level:<13}{more}"] if more else []
         lines += [
             f"  energy change minus work done: at most {self.energy_error:.2e}",
             f"  power of constraints: {', '.join(map(str, self.powers)) or 'none'}",
@@ -176,13 +179,31 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         rows = [
-            (f.level, f.name, f"{f.worst:.1e}", f"{f.t:.4g}", f"{f.allowed:.0e}", "" if f.ok else "not held")
-            for f in self.findings
+            (f.level, f.name, f"{f.worst:.1e}", f"{f.t:.4g}", f"{f.allowed:.0e}", more or ("" if f.ok else "not held"))
+            for f, more in self._shown()
         ]
         title = f"certificate of {self.title}, t = {self.span[0]:g} .. {self.span[1]:g}: {self.verdict}"
         remarks = [*self._remarks(), *self._accuracy(), *self._facts()] if self.findings else self._facts()
         notes = [(line.strip(),) for line in remarks]
         return html_table(title, [(("level", "what", "worst", "at t", "allowed", ""), rows), (("remarks",), notes)])
+
+    def _shown(self) -> list[tuple[Finding, str]]:
+        """The findings that are told, and what is said of others behind the last of a level.
+
+        Of a level with many only the worst are, relative to what was allowed.
+        """
+        shown = []
+        for level in LEVELS:
+            found = [f for f in self.findings if f.level == level]
+            if len(found) <= MOST:
+                shown += [(f, "") for f in found]
+                continue
+            found.sort(key=lambda f: -np.inf if np.isnan(f.worst) else -f.worst / f.allowed)
+            failed = sum(not f.ok for f in found[WORST:])
+            rest = f"{failed:,} of them not held" if failed else "all held"
+            note = f"and {len(found) - WORST:,} more, {rest}; these are the worst"
+            shown += [*((f, "") for f in found[: WORST - 1]), (found[WORST - 1], note)]
+        return shown
 
     def _facts(self) -> list[str]:
         cost = ", ".join(f"{count:,} {what}" for what, count in self.stats.items())

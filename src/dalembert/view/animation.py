@@ -18,6 +18,7 @@ from dalembert.view.page import embedded_json, fill_page, write_page
 
 KINDS = ("point", "body")
 DIGITS = 7  # significant digits of what is drawn: a pixel is coarser, also after zooming in a hundred times
+EXACT = 22  # powers of ten up to this one are floats
 TIME_DIGITS = 12  # time also orders the samples, so it is kept finer
 
 
@@ -178,5 +179,13 @@ def _array(label: str, values: np.ndarray, shape: tuple[int | None, ...]) -> np.
 
 def _rounded(array: np.ndarray, digits: int = DIGITS) -> list[Any]:
     """Nested lists of `array` at so many significant digits; the text of the file gets three times shorter."""
-    short = [float(format(value, f".{digits}g")) + 0.0 for value in array.ravel().tolist()]  # + 0.0 turns -0.0 to 0.0
-    return np.array(short).reshape(array.shape).tolist()
+    sizes = np.abs(array)
+    with np.errstate(divide="ignore"):
+        places = digits - 1 - np.floor(np.log10(sizes))
+    exact = (sizes == 0.0) | (np.abs(places) <= EXACT)
+    powers = 10.0 ** np.where(exact & (sizes > 0.0), np.abs(places), 0.0)
+    # A whole number over or times an exact power of ten is the number that these digits stand for.
+    short = np.where(places < 0, np.rint(array / powers) * powers, np.rint(array * powers) / powers) + 0.0  # no -0.0
+    for k in np.argwhere(~exact):
+        short[tuple(k)] = float(format(array[tuple(k)], f".{digits}g"))
+    return short.tolist()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 SMOOTH = 400  # samples that make a smooth curve
 FRAMES_PER_SECOND, FRAMES, FAST = 30, 1500, 900
+FEW, DRAWN = 60, 3_000_000  # numbers that an animation holds, of many parts in this many frames at least
 
 
 def plot_overview(motion: MotionLike, names: Sequence[Any] = ()) -> Figure:
@@ -131,16 +132,23 @@ def drawn(d: Drawing, data: np.ndarray) -> tuple[tuple[Track, ...], tuple[Polyli
 def frames_of(motion: MotionLike) -> tuple[Motion, ...]:
     """The motion at frame times, in one piece per segment; as it is if it cannot be continued between its samples.
 
-    Where steps are short there are more frames, so that fast turns look like turns.
+    Where steps are short there are more frames, so that fast turns look like turns. Of many parts there are fewer.
     """
     wanted = max((motion.t[-1] - motion.t[0]) * FRAMES_PER_SECOND, min(3 * len(motion), FAST))
-    times = distinct(np.linspace(motion.t[0], motion.t[-1], int(np.clip(wanted, 200, FRAMES))))  # one if at one time
+    most = max(FEW, DRAWN // max(_numbers(motion.system.drawing), 1))
+    count = min(int(np.clip(wanted, 200, FRAMES)), most)
+    times = distinct(np.linspace(motion.t[0], motion.t[-1], count))  # one if at one time
     if all(part.can_continue for part in motion.segments):
         return motion.resampled(times).segments
     once = np.diff(motion.t, prepend=-np.inf) > 0.0  # an animation has one picture at a time
     starts = np.cumsum([0, *map(len, motion.segments)])
     parts = [part.only(once[a:b]) for part, a, b in zip(motion.segments, starts[:-1], starts[1:], strict=True)]
     return tuple(part for part in parts if len(part))
+
+
+def _numbers(d: Drawing) -> int:
+    """How many numbers a picture takes."""
+    return 3 * len(d.points) + 9 * len(d.bodies) + 3 * sum(k for _, k in d.lines)
 
 
 def _refined(motion: MotionLike) -> MotionLike:

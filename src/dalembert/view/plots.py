@@ -6,7 +6,7 @@ are: the style lives in a context around each function.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import matplotlib as mpl
@@ -22,6 +22,7 @@ from dalembert.view.panels import Columns
 from dalembert.view.stacked_layout import PlainPowers, StackedLayout, decade_labels
 
 LEGEND_LIMIT = 8  # more curves than this cannot be told apart by colour; a note says which they are
+CROWD = 60  # more curves than this hide each other: some of them are drawn, and a band that holds all
 VIOLATION_FLOOR = 1e-18  # a logarithmic axis has no zero; this is far below rounding of anything of order one
 
 PALETTE = ("#2f6db3", "#c8553d", "#3c8d6e", "#7a5ea8", "#b8862b", "#2a8c9c", "#b04a7e", "#6b7785")
@@ -68,8 +69,8 @@ def plot_series(t: np.ndarray, columns: Columns, *, title: str, ylabel: str = ""
     """Axes with one curve per column (nt,) over the times `t` (nt,)."""
     with mpl.rc_context(STYLE):
         target = new_axes() if axes is None else axes
-        _draw_series(target, t, columns, title, ylabel)
-        _draw_legend(target, list(columns), outside=axes is None)
+        names = _draw_series(target, t, columns, title, ylabel)
+        _draw_legend(target, names, outside=axes is None)
         target.set_xlabel("t [s]")
     return target
 
@@ -95,8 +96,7 @@ def plot_violation(t: np.ndarray, columns: Columns, *, axes: Axes | None = None)
     """Axes with |violation| of each constraint (nt,) on a logarithmic scale; below `VIOLATION_FLOOR` counts as it."""
     with mpl.rc_context(STYLE):
         target = new_axes() if axes is None else axes
-        _draw_violation(target, t, columns)
-        _draw_legend(target, list(columns), outside=axes is None)
+        _draw_legend(target, _draw_violation(target, t, columns), outside=axes is None)
         target.set_xlabel("t [s]")
     return target
 
@@ -133,9 +133,9 @@ def plot_motion(
             _draw_panel(next(remaining), t, columns, name)
         if violation:
             panel = next(remaining)
-            _draw_violation(panel, t, violation)
+            names = _draw_violation(panel, t, violation)
             panel.yaxis.set_major_formatter(decade_labels())
-            _draw_legend(panel, list(violation), outside=True)
+            _draw_legend(panel, names, outside=True)
         if balance is not None:
             _draw_balance(next(remaining), t, balance, None)
         panels[-1].set_xlabel("t [s]")
@@ -154,24 +154,47 @@ def new_axes() -> Axes:
 
 
 def _draw_panel(axes: Axes, t: np.ndarray, columns: Columns, title: str) -> None:
-    _draw_series(axes, t, columns, title, "")
-    _draw_legend(axes, list(columns), outside=True)
+    _draw_legend(axes, _draw_series(axes, t, columns, title, ""), outside=True)
 
 
-def _draw_series(axes: Axes, t: np.ndarray, columns: Columns, title: str, ylabel: str) -> None:
+def _draw_series(
+    axes: Axes,
+    t: np.ndarray,
+    columns: Columns,
+    title: str,
+    ylabel: str,
+    rank: Callable[..., np.ndarray] = np.ptp,
+) -> list[str]:
+    """Draw a curve per column, and return their names.
+
+    Of a crowd a band that holds all is drawn, and some of them: from the one of the highest `rank` evenly down to the
+    one of the lowest.
+    """
     times = _times(t)
-    many = len(columns) > LEGEND_LIMIT
-    for name, values in columns.items():
-        axes.plot(times, _column(name, values, times.size), label=_plain(name), linewidth=0.8 if many else None)
+    curves = {name: _column(name, values, times.size) for name, values in columns.items()}
+    names = list(curves)
+    if len(curves) > CROWD:
+        values = np.stack([*curves.values()])
+        order = np.argsort(-np.nan_to_num(rank(values, axis=1)), kind="stable")
+        chosen = order[np.linspace(0, len(order) - 1, LEGEND_LIMIT - 1).astype(int)]
+        curves = {names[k]: curves[names[k]] for k in chosen.tolist()}
+        band = f"all {len(names):,}"
+        low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
+        axes.fill_between(times, low, high, color="#dfe3e8", linewidth=0.0, label=_plain(band))
+        names = [band, *curves]
+    many = len(curves) > LEGEND_LIMIT
+    for name, curve in curves.items():
+        axes.plot(times, curve, label=_plain(name), linewidth=0.8 if many else None)
     axes.set_title(_plain(title))
     axes.set_ylabel(ylabel)
+    return names
 
 
-def _draw_violation(axes: Axes, t: np.ndarray, columns: Columns) -> None:
+def _draw_violation(axes: Axes, t: np.ndarray, columns: Columns) -> list[str]:
     nt = _times(t).size
     sizes = {name: np.maximum(np.abs(_column(name, v, nt)), VIOLATION_FLOOR) for name, v in columns.items()}
     axes.set_yscale("log")
-    _draw_series(axes, t, sizes, "constraint violation", "|residual|")
+    return _draw_series(axes, t, sizes, "constraint violation", "|residual|", np.max)
 
 
 def _draw_balance(axes: Axes, t: np.ndarray, balance: np.ndarray, energy: np.ndarray | None) -> None:
