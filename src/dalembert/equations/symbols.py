@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from dataclasses import field
 
 import casadi as ca
-import sympy as sp
 
 from dalembert.dataclass import dataclass
+from dalembert.equations.lowering.atoms import Atoms
 from dalembert.equations.lowering.lower import Lowering
 from dalembert.model.statement import Statement
-from dalembert.model.vectors import derivative
 
 
 @dataclass(frozen=True)
@@ -54,20 +53,14 @@ class Symbols:
         return ca.vertcat(self.t, self.q, self.u, self.p)
 
 
-def atoms_of(statement: Statement, s: Symbols) -> dict[sp.Basic, ca.SX]:
+def atoms_of(statement: Statement, s: Symbols) -> Atoms:
     """What each SymPy symbol stands for, with coordinate rates left free."""
-    atoms: dict[sp.Basic, ca.SX] = {statement.time: s.t}
-    t = statement.time
-    for q, value, rate in zip(statement.coordinates, _entries(s.q), _entries(s.qd), strict=True):
-        atoms[q], atoms[derivative(q, t)] = value, rate
-    atoms |= zip(statement.speeds, _entries(s.u), strict=True)
-    atoms |= zip(statement.parameters, _entries(s.p), strict=True)
+    atoms = Atoms(statement.time)
+    atoms.add([statement.time], s.t)
+    atoms.add(statement.coordinates, s.q, s.qd)
+    atoms.add(statement.speeds, s.u)
+    atoms.add([*statement.parameters], s.p)
     return atoms
-
-
-def _entries(column: ca.SX) -> list[ca.SX]:
-    """The entries of a column, all at once: CasADi takes long to hand out single ones."""
-    return ca.vertsplit(column) if column.shape[0] else []
 
 
 @dataclass(frozen=True)
@@ -99,19 +92,16 @@ class Kinematics:
         """Total derivative, with u' in it."""
         return self.rate(expression) + ca.jtimes(expression, self.symbols.u, self.symbols.ud)
 
-    def atoms(self, statement: Statement) -> dict[sp.Basic, ca.SX]:
+    def atoms(self, statement: Statement) -> Atoms:
         """What each SymPy symbol stands for: coordinate rates are C u + D, and second rates their derivative."""
-        s, t = self.symbols, statement.time
-        atoms = atoms_of(statement, s)
-        first, second = _entries(self.qdot), _entries(self.total_rate(self.qdot))
-        for q, rate, next_rate in zip(statement.coordinates, first, second, strict=True):
-            atoms[derivative(q, t)], atoms[derivative(q, t, 2)] = rate, next_rate
-        for u, rate in zip(statement.speeds, _entries(s.ud), strict=True):
-            atoms[derivative(u, t)] = rate
-        for k, y in enumerate(statement.unknowns):
-            atoms[y] = s.y[k]
-        for constraint, multiplier in zip(statement.constraints, _entries(s.n), strict=False):  # laws alone read them
-            atoms[constraint.multiplier] = multiplier
+        s, atoms = self.symbols, Atoms(statement.time)
+        atoms.add([statement.time], s.t)
+        atoms.add(statement.coordinates, s.q, self.qdot, lambda: self.total_rate(self.qdot))
+        atoms.add(statement.speeds, s.u, s.ud)
+        atoms.add([*statement.parameters], s.p)
+        atoms.add(statement.unknowns, s.y)
+        if s.n.shape[0] and any(constraint.law for constraint in statement.constraints):  # nothing else reads them
+            atoms.add([constraint.multiplier for constraint in statement.constraints], s.n)
         return atoms
 
     def lowering(self, statement: Statement) -> Lowering:
