@@ -20,7 +20,7 @@ from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.lowering.atoms import Atoms
 from dalembert.equations.lowering.lower import Lowering, LoweringError, undeclared
 from dalembert.equations.naming import name_of
-from dalembert.equations.symbols import Symbols, atoms_of, solve_kinematics
+from dalembert.equations.symbols import Symbols, kinematics_of
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, OptionError, UnknownNameError
 from dalembert.model.statement import Constraint, Statement
@@ -149,7 +149,7 @@ def _atoms(system: System, statement: Statement) -> tuple[Atoms, ca.SX, ca.SX]:
     enforced = rows_by_unknown(system.rows)
     y = ca.vertcat(ca.SX(0, 1), *(la[enforced[j]] for j in range(len(system.unknowns))))
     s = Symbols(t, q, ca.SX.sym("qd", nq), u, ud, p, y)
-    kinematics = solve_kinematics([*map(Lowering(atoms_of(statement, s)), statement.kinematics)], s)
+    kinematics = kinematics_of(statement, s)
     atoms = kinematics.atoms(statement)
     atoms.add([sp.Symbol(name) for name in system.constraint_names], la)
     return atoms, w, w[int(sizes[4]) :]

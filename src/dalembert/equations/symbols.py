@@ -5,14 +5,15 @@ Notation as in the design: q' = C(q,t) u + D(q,t); a dot is a total time derivat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import field
 
 import casadi as ca
+import sympy as sp
 
 from dalembert.dataclass import dataclass
 from dalembert.equations.lowering.atoms import Atoms
 from dalembert.equations.lowering.lower import Lowering
+from dalembert.model.instances import DIFFERENCE, Instance
 from dalembert.model.statement import Statement
 
 
@@ -109,15 +110,39 @@ class Kinematics:
         return Lowering(self.atoms(statement))
 
 
-def solve_kinematics(equations: Sequence[ca.SX], s: Symbols) -> Kinematics:
-    """Kinematics from equations that are zero and linear in q' and u, solved for q' (eq. 1 of Bajodah et al.)."""
-    k = ca.vertcat(*equations)
-    K = ca.jacobian(k, s.qd)
-    rest = ca.substitute(k, s.qd, ca.SX.zeros(s.qd.shape))
-    qdot = -(rest if is_identity(K) else ca.solve(K, rest))
-    C = ca.jacobian(qdot, s.u)
+def kinematics_of(statement: Statement, s: Symbols) -> Kinematics:
+    """The kinematics of a statement whose equations are linear in q' and u (eq. 1 of Bajodah et al.)."""
+    low = Lowering(atoms_of(statement, s))
+    return explicit_kinematics(statement, low, s) or solve_kinematics(low.vector(statement.kinematics), s)
+
+
+def explicit_kinematics(statement: Statement, low: Lowering, s: Symbols) -> Kinematics | None:
+    """Kinematics from equations that say what each rate is, linear in u; None if one of them says anything else."""
+    rates: dict[sp.Expr, sp.Expr] = {}
+    for equation in statement.kinematics:
+        rate, value = (
+            equation.args if isinstance(equation, Instance) and equation.template is DIFFERENCE else (None, None)
+        )
+        if not isinstance(rate, sp.Derivative) or rate.derivative_count > 1:
+            return None
+        rates[rate.expr] = value
+    if len(rates) != len(statement.kinematics) or rates.keys() != {*statement.coordinates}:
+        return None
+    found = _collect(low.vector([rates[q] for q in statement.coordinates]), s)
+    return None if ca.depends_on(found.qdot, s.qd) or ca.depends_on(found.C, s.u) else found
+
+
+def solve_kinematics(equations: ca.SX, s: Symbols) -> Kinematics:
+    """Kinematics from a column of equations that are zero and linear in q' and u, solved for q'."""
+    K = ca.jacobian(equations, s.qd)
+    rest = ca.substitute(equations, s.qd, ca.SX.zeros(s.qd.shape))
+    return _collect(-(rest if is_identity(K) else ca.solve(K, rest)), s)
+
+
+def _collect(qdot: ca.SX, s: Symbols) -> Kinematics:
+    """q' = C u + D of rates that are linear in u."""
     D = ca.substitute(qdot, s.u, ca.SX.zeros(s.u.shape))
-    return Kinematics(s, qdot, C, ca.sparsify(D))
+    return Kinematics(s, qdot, ca.jacobian(qdot, s.u), ca.sparsify(D))
 
 
 def scaled_columns(matrix: ca.SX, factors: ca.SX) -> ca.SX:

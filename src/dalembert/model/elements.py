@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from dalembert.guidance import no_attribute
-from dalembert.model.instances import MANY
 from dalembert.model.joint_templates import fill_between, fill_moving
 from dalembert.model.journal import said
 from dalembert.model.markers import (
@@ -173,9 +172,7 @@ class Elements:
         return i, j, self._model.marker(i.body, [0, 0, 0], axis=axis).axis(2)
 
     def _repeated(self, first: Any, second: Any) -> tuple[Marker, Marker] | None:
-        """Both ends of an element that may be an instance of its kind, being one of many; else None."""
-        if len(self._model.statement.bodies) < MANY:
-            return None
+        """Both ends of an element that may be an instance of its kind; else None."""
         start, end = marker_at(first, self._model.t), marker_at(second, self._model.t)
         return None if start is None or end is None else (start, end)
 

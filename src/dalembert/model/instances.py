@@ -15,8 +15,6 @@ import sympy as sp
 
 from dalembert.dataclass import dataclass
 
-MANY = 16  # bodies from which on those that follow are instances
-
 
 @dataclass(frozen=True)
 class Frame:
@@ -118,3 +116,8 @@ def _difference() -> Template:
 
 
 DIFFERENCE = _difference()
+
+
+def difference(a: sp.Expr, b: sp.Expr) -> Instance:
+    """a - b, not written out."""
+    return Instance(DIFFERENCE, 0, (a, b))

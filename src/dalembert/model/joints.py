@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from dalembert.guidance import no_attribute
-from dalembert.model.instances import MANY, Instance
+from dalembert.model.instances import Instance
 from dalembert.model.joint_templates import JointRow, Rows, fill_rows
 from dalembert.model.journal import said
 from dalembert.model.markers import (
@@ -204,9 +204,8 @@ class Joints:
     # -- inside ---------------------------------------------------------------------------------------------------
 
     def _repeat(self, kind: str, name: str, i: Marker, j: Marker, make: Rows) -> Joint:
-        """A joint that is nothing but its markers: one of many has the rows of its kind, filled in."""
-        many = len(self._model.statement.bodies) >= MANY
-        rows = fill_rows(kind, make, i, j, self._model.t) if many else None
+        """A joint that is nothing but its markers: it has the rows of its kind, filled in."""
+        rows = fill_rows(kind, make, i, j, self._model.t)
         return self._join(kind, name, i, j, make(i, j) if rows is None else rows)
 
     def _join(self, kind: str, name: str, i: Marker, j: Marker, rows: Sequence[JointRow]) -> Joint:

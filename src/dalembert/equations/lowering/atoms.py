@@ -56,11 +56,11 @@ class Atoms(Mapping[sympy.Basic, casadi.SX]):
         """Where the value of a symbol or of a derivative is; None for one that stands for nothing."""
         order, base = 0, node
         if isinstance(node, sympy.Derivative) and node not in self._places:
-            base, order = node.expr, node.derivative_count
-            if node.variables != (self._time,) * order:
+            base, (by, order) = node.expr, node.args[1]
+            if by != self._time or len(node.args) > 2:
                 return None
         first, orders, entry = self._places.get(base, (0, 0, 0))
-        return (first + order, entry) if order < orders else None
+        return (first + int(order), entry) if order < orders else None
 
     def __contains__(self, node: object) -> bool:
         return isinstance(node, sympy.Basic) and self.place(node) is not None
