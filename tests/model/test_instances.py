@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import dalembert as da
-from dalembert.model import elements, instances, joints
+from dalembert.model import contacts, elements, instances, joints
 from dalembert.model.instances import Instance, explicit
 from dalembert.model.quaternion import Quaternion
 from dalembert.model.time_symbols import function_of_time
@@ -50,8 +50,8 @@ def write_out(monkeypatch):
     """Have all joints and elements of later models written out, and the rates of quaternions with them."""
     written = property(lambda self: (*self.rates, self.norm))
     monkeypatch.setattr(Quaternion, "instances", written)
-    for module in (joints, elements):
-        for fill in ("fill_rows", "fill_between", "fill_moving"):
+    for module in (joints, elements, contacts):
+        for fill in ("fill_rows", "fill"):
             monkeypatch.setattr(module, fill, lambda *_: None, raising=False)
 
 

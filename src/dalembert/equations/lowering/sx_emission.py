@@ -200,7 +200,7 @@ class Emission:
             begin = begins.get((id(columns), number), -1)
             if begin < 0:
                 begin = begins[id(columns), number] = size
-                parts.append(columns[number] if columns else guarded.get(node, self._plain.get(node)))
+                parts.append(columns[number] if columns else guarded[node] if node in guarded else self._plain[node])
                 size += columns[number].shape[0] if columns else 1
             index.append(begin + entry)
         whole = casadi.densify(casadi.vertcat(*parts))
