@@ -122,6 +122,19 @@ def fill(kind: str, make: Make, ends: Ends | None, numbers: Sequence[sp.Expr] = 
     return None if template is None else template.fill(_varying(values))
 
 
+def fill_drawing(kind: str, make: Callable[..., Sequence[Vector]], marker: Marker, size: sp.Expr) -> tuple[Vector, ...]:
+    """The places in body axes that `make` says of place, x and y axis of a marker and a size, as instances."""
+    numbers = [*marker.place, *marker.axes[0], *marker.axes[1], size]
+    key = (kind, *map(_kind, numbers))
+    if key not in _DRAWINGS:
+        symbols = TemplateSymbols()
+        n = [symbols(number) for number in numbers]
+        places = make((n[0], n[1], n[2]), (n[3], n[4], n[5]), (n[6], n[7], n[8]), n[9])
+        _DRAWINGS[key] = Template(key, symbols.given, [c for place in places for c in place])
+    e = _DRAWINGS[key].fill(_varying(numbers))
+    return tuple((e[k], e[k + 1], e[k + 2]) for k in range(0, len(e), 3))
+
+
 def _template(key: Hashable, symbols: TemplateSymbols, expressions: Sequence[sp.Expr]) -> Template | None:
     """The template of expressions in these symbols; None if something in them is infinite, for others to tell."""
     infinite = not INFINITE.isdisjoint(nodes(*expressions))
@@ -146,6 +159,7 @@ def _rates(body: Body, t: sp.Symbol) -> list[sp.Expr] | None:
 
 VARIABLE = "variable"
 _ROWS: dict[Hashable, tuple[Template | None, tuple[str, ...]]] = {}  # with the units of the rows
+_DRAWINGS: dict[Hashable, Template] = {}
 _EXPRESSIONS: dict[Hashable, Template | None] = {}
 
 
