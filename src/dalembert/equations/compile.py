@@ -43,7 +43,15 @@ from dalembert.equations.nonlinear_unknowns import split_unknowns
 from dalembert.equations.outputs import check_outputs, derive_outputs
 from dalembert.equations.probe import Probe, cancelling, probe_at_random
 from dalembert.equations.rows_by_kind import rows_by_kind
-from dalembert.equations.symbols import Kinematics, Symbols, atoms_of, is_identity, scaled_columns, solve_kinematics
+from dalembert.equations.symbols import (
+    Kinematics,
+    Symbols,
+    atoms_of,
+    explicit_kinematics,
+    is_identity,
+    scaled_columns,
+    solve_kinematics,
+)
 from dalembert.equations.system import System
 from dalembert.equations.wrenches import derive_wrenches
 from dalembert.errors import ModelError
@@ -216,18 +224,21 @@ def _has_small_pivots(pattern: ca.Sparsity, samples: np.ndarray) -> bool:
 
 def _kinematics(statement: Statement, s: Symbols, probe: Probe) -> Kinematics:
     low = Lowering(atoms_of(statement, s))
+    explicit = explicit_kinematics(statement, low, s)
+    if explicit is not None:
+        return explicit
     k = low.vector(statement.kinematics)
     K = ca.jacobian(k, s.qd)
     _check_linear(statement, ca.jacobian(k, ca.vertcat(s.qd, s.u)), ca.vertcat(s.qd, s.u))
     n = s.q.shape[0]
     if is_identity(K):
-        return solve_kinematics([k], s)
+        return solve_kinematics(k, s)
     ranks = [np.linalg.matrix_rank(np.nan_to_num(v.reshape(n, n))) for v in probe(K)]
     if max(ranks) < n:
         loose = [str(q) for j, q in enumerate(statement.coordinates) if K[:, j].nnz() == 0]
         which = f"the rates of {', '.join(loose)} do not appear" if loose else f"rank {max(ranks)} for {n} rates"
         raise ModelError(statement.name, [f"kinematics cannot be solved for the coordinate rates: {which}"])
-    return solve_kinematics([k], s)
+    return solve_kinematics(k, s)
 
 
 def _check_linear(statement: Statement, jacobian: ca.SX, variables: ca.SX) -> None:

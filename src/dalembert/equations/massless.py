@@ -17,6 +17,7 @@ from dataclasses import replace
 
 import sympy as sp
 
+from dalembert.model.instances import difference
 from dalembert.model.reading import level_of, nodes
 from dalembert.model.statement import Constraint, Level, Matrices, Role, Statement
 from dalembert.model.time_symbols import function_of_time
@@ -64,7 +65,7 @@ def with_massless_coordinates(statement: Statement) -> Statement:
 def add_coordinates(statement: Statement, new: Sequence[sp.Expr]) -> Statement:
     """The statement with further coordinates, which have no inertia, and speeds that are their rates."""
     speeds = [function_of_time(_speed(q)) for q in new]
-    rates = [derivative(q, statement.time) - u for q, u in zip(new, speeds, strict=True)]
+    rates = [difference(derivative(q, statement.time), u) for q, u in zip(new, speeds, strict=True)]
     return replace(
         statement,
         coordinates=[*statement.coordinates, *new],

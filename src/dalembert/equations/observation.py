@@ -17,9 +17,10 @@ import sympy as sp
 
 from dalembert.dataclass import dataclass
 from dalembert.equations.laws import rows_by_unknown
+from dalembert.equations.lowering.atoms import Atoms
 from dalembert.equations.lowering.lower import Lowering, LoweringError, undeclared
 from dalembert.equations.naming import name_of
-from dalembert.equations.symbols import Symbols, atoms_of, solve_kinematics
+from dalembert.equations.symbols import Symbols, kinematics_of
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, OptionError, UnknownNameError
 from dalembert.model.statement import Constraint, Statement
@@ -139,7 +140,7 @@ def observer_of(system: System) -> Observer:
     return system.kept("observer", lambda: Observer(system, statement))
 
 
-def _atoms(system: System, statement: Statement) -> tuple[dict[sp.Basic, ca.SX], ca.SX, ca.SX]:
+def _atoms(system: System, statement: Statement) -> tuple[Atoms, ca.SX, ca.SX]:
     """What each SymPy symbol stands for in the column w; w; and the part of it that evaluating the rates gives."""
     nq, nu, nc, n_p = system.nq, system.nu, system.nc, len(system.parameters)
     sizes = np.cumsum([0, 1, nq, nu, n_p, nq, nu, 1, nc])
@@ -148,6 +149,7 @@ def _atoms(system: System, statement: Statement) -> tuple[dict[sp.Basic, ca.SX],
     enforced = rows_by_unknown(system.rows)
     y = ca.vertcat(ca.SX(0, 1), *(la[enforced[j]] for j in range(len(system.unknowns))))
     s = Symbols(t, q, ca.SX.sym("qd", nq), u, ud, p, y)
-    kinematics = solve_kinematics([*map(Lowering(atoms_of(statement, s)), statement.kinematics)], s)
-    named = {sp.Symbol(name): la[k] for k, name in enumerate(system.constraint_names)}
-    return {**kinematics.atoms(statement), **named}, w, w[int(sizes[4]) :]
+    kinematics = kinematics_of(statement, s)
+    atoms = kinematics.atoms(statement)
+    atoms.add([sp.Symbol(name) for name in system.constraint_names], la)
+    return atoms, w, w[int(sizes[4]) :]

@@ -92,8 +92,9 @@ def _outputs(derivation: Derivation, mechanics: Mechanics) -> list[Named]:
     st, s = derivation.statement, derivation.kinematics.symbols
     if not st.outputs:
         return []
-    multipliers = {sp.Symbol(row.name): mechanics.la[k] for k, row in enumerate(mechanics.rows)}
-    low, solved = Lowering({**derivation.kinematics.atoms(st), **multipliers}), ca.vertcat(s.ud, s.y, mechanics.la)
+    atoms, solved = derivation.kinematics.atoms(st), ca.vertcat(s.ud, s.y, mechanics.la)
+    atoms.add([sp.Symbol(row.name) for row in mechanics.rows], mechanics.la)
+    low = Lowering(atoms)
     found = []
     for output in st.outputs:
         graph = low.vector(output.expressions)

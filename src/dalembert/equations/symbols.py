@@ -5,16 +5,16 @@ Notation as in the design: q' = C(q,t) u + D(q,t); a dot is a total time derivat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import field
 
 import casadi as ca
 import sympy as sp
 
 from dalembert.dataclass import dataclass
+from dalembert.equations.lowering.atoms import Atoms
 from dalembert.equations.lowering.lower import Lowering
+from dalembert.model.instances import DIFFERENCE, Instance
 from dalembert.model.statement import Statement
-from dalembert.model.vectors import derivative
 
 
 @dataclass(frozen=True)
@@ -54,20 +54,14 @@ class Symbols:
         return ca.vertcat(self.t, self.q, self.u, self.p)
 
 
-def atoms_of(statement: Statement, s: Symbols) -> dict[sp.Basic, ca.SX]:
+def atoms_of(statement: Statement, s: Symbols) -> Atoms:
     """What each SymPy symbol stands for, with coordinate rates left free."""
-    atoms: dict[sp.Basic, ca.SX] = {statement.time: s.t}
-    t = statement.time
-    for q, value, rate in zip(statement.coordinates, _entries(s.q), _entries(s.qd), strict=True):
-        atoms[q], atoms[derivative(q, t)] = value, rate
-    atoms |= zip(statement.speeds, _entries(s.u), strict=True)
-    atoms |= zip(statement.parameters, _entries(s.p), strict=True)
+    atoms = Atoms(statement.time)
+    atoms.add([statement.time], s.t)
+    atoms.add(statement.coordinates, s.q, s.qd)
+    atoms.add(statement.speeds, s.u)
+    atoms.add([*statement.parameters], s.p)
     return atoms
-
-
-def _entries(column: ca.SX) -> list[ca.SX]:
-    """The entries of a column, all at once: CasADi takes long to hand out single ones."""
-    return ca.vertsplit(column) if column.shape[0] else []
 
 
 @dataclass(frozen=True)
@@ -99,19 +93,16 @@ class Kinematics:
         """Total derivative, with u' in it."""
         return self.rate(expression) + ca.jtimes(expression, self.symbols.u, self.symbols.ud)
 
-    def atoms(self, statement: Statement) -> dict[sp.Basic, ca.SX]:
+    def atoms(self, statement: Statement) -> Atoms:
         """What each SymPy symbol stands for: coordinate rates are C u + D, and second rates their derivative."""
-        s, t = self.symbols, statement.time
-        atoms = atoms_of(statement, s)
-        first, second = _entries(self.qdot), _entries(self.total_rate(self.qdot))
-        for q, rate, next_rate in zip(statement.coordinates, first, second, strict=True):
-            atoms[derivative(q, t)], atoms[derivative(q, t, 2)] = rate, next_rate
-        for u, rate in zip(statement.speeds, _entries(s.ud), strict=True):
-            atoms[derivative(u, t)] = rate
-        for k, y in enumerate(statement.unknowns):
-            atoms[y] = s.y[k]
-        for constraint, multiplier in zip(statement.constraints, _entries(s.n), strict=False):  # laws alone read them
-            atoms[constraint.multiplier] = multiplier
+        s, atoms = self.symbols, Atoms(statement.time)
+        atoms.add([statement.time], s.t)
+        atoms.add(statement.coordinates, s.q, self.qdot, lambda: self.total_rate(self.qdot))
+        atoms.add(statement.speeds, s.u, s.ud)
+        atoms.add([*statement.parameters], s.p)
+        atoms.add(statement.unknowns, s.y)
+        if s.n.shape[0] and any(constraint.law for constraint in statement.constraints):  # nothing else reads them
+            atoms.add([constraint.multiplier for constraint in statement.constraints], s.n)
         return atoms
 
     def lowering(self, statement: Statement) -> Lowering:
@@ -119,15 +110,39 @@ class Kinematics:
         return Lowering(self.atoms(statement))
 
 
-def solve_kinematics(equations: Sequence[ca.SX], s: Symbols) -> Kinematics:
-    """Kinematics from equations that are zero and linear in q' and u, solved for q' (eq. 1 of Bajodah et al.)."""
-    k = ca.vertcat(*equations)
-    K = ca.jacobian(k, s.qd)
-    rest = ca.substitute(k, s.qd, ca.SX.zeros(s.qd.shape))
-    qdot = -(rest if is_identity(K) else ca.solve(K, rest))
-    C = ca.jacobian(qdot, s.u)
+def kinematics_of(statement: Statement, s: Symbols) -> Kinematics:
+    """The kinematics of a statement whose equations are linear in q' and u (eq. 1 of Bajodah et al.)."""
+    low = Lowering(atoms_of(statement, s))
+    return explicit_kinematics(statement, low, s) or solve_kinematics(low.vector(statement.kinematics), s)
+
+
+def explicit_kinematics(statement: Statement, low: Lowering, s: Symbols) -> Kinematics | None:
+    """Kinematics from equations that say what each rate is, linear in u; None if one of them says anything else."""
+    rates: dict[sp.Expr, sp.Expr] = {}
+    for equation in statement.kinematics:
+        rate, value = (
+            equation.args if isinstance(equation, Instance) and equation.template is DIFFERENCE else (None, None)
+        )
+        if not isinstance(rate, sp.Derivative) or rate.derivative_count > 1:
+            return None
+        rates[rate.expr] = value
+    if len(rates) != len(statement.kinematics) or rates.keys() != {*statement.coordinates}:
+        return None
+    found = _collect(low.vector([rates[q] for q in statement.coordinates]), s)
+    return None if ca.depends_on(found.qdot, s.qd) or ca.depends_on(found.C, s.u) else found
+
+
+def solve_kinematics(equations: ca.SX, s: Symbols) -> Kinematics:
+    """Kinematics from a column of equations that are zero and linear in q' and u, solved for q'."""
+    K = ca.jacobian(equations, s.qd)
+    rest = ca.substitute(equations, s.qd, ca.SX.zeros(s.qd.shape))
+    return _collect(-(rest if is_identity(K) else ca.solve(K, rest)), s)
+
+
+def _collect(qdot: ca.SX, s: Symbols) -> Kinematics:
+    """q' = C u + D of rates that are linear in u."""
     D = ca.substitute(qdot, s.u, ca.SX.zeros(s.u.shape))
-    return Kinematics(s, qdot, C, ca.sparsify(D))
+    return Kinematics(s, qdot, ca.jacobian(qdot, s.u), ca.sparsify(D))
 
 
 def scaled_columns(matrix: ca.SX, factors: ca.SX) -> ca.SX:

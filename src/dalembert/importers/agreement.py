@@ -12,9 +12,8 @@ import casadi as ca
 import numpy as np
 import sympy as sp
 
-from dalembert.equations.lowering.lower import Lowering
 from dalembert.equations.probe import probe_at_random, vanishes
-from dalembert.equations.symbols import Symbols, atoms_of, solve_kinematics
+from dalembert.equations.symbols import Symbols, kinematics_of
 from dalembert.model.statement import Statement, Vector
 
 NEGLIGIBLE = 1e-9  # relative part of a constraint gradient that counts as rounding
@@ -28,8 +27,7 @@ class Agreement:
 
     def __init__(self, statement: Statement) -> None:
         s = Symbols.of(statement)
-        low = Lowering(atoms_of(statement, s))
-        self._kinematics = solve_kinematics([low(e) for e in statement.kinematics], s)
+        self._kinematics = kinematics_of(statement, s)
         self._low = self._kinematics.lowering(statement)
         self._probe = probe_at_random(statement, s)
 

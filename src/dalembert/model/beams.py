@@ -14,7 +14,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.dataclass import dataclass
-from dalembert.model.instances import MANY, Template
+from dalembert.model.instances import Template
 from dalembert.model.journal import Section, said
 from dalembert.model.markers import axes_of
 from dalembert.model.statement import Attitude, Body, Line, Particle, Vector
@@ -110,7 +110,7 @@ class Beams:
         place, at = _along(name, nodes, size)
         masses, strokes = [rho * (size * w) for _, w in _gauss(POINTS)], list[Vector]()
         for k in range(elements):
-            element = _element(nodes[k], nodes[k + 1], size, EA, EI, many=elements > MANY)
+            element = _element(nodes[k], nodes[k + 1], size, EA, EI)
             self._masses(f"{name}_{k}", list(zip(element.points, masses, strict=True)))
             self._model.energy(potential=element.strain)
             strokes += element.strokes
@@ -220,10 +220,8 @@ class _Element(NamedTuple):
     strokes: tuple[Vector, ...]
 
 
-def _element(left: Node, right: Node, size: float, EA: sp.Expr, EI: sp.Expr, *, many: bool) -> _Element:
-    """The element between two nodes; one of many is an instance of the only kind there is."""
-    if not many:
-        return _written(_hermite(left, right, size), EA * size, EI * size)
+def _element(left: Node, right: Node, size: float, EA: sp.Expr, EI: sp.Expr) -> _Element:
+    """The element between two nodes, an instance of the only kind there is."""
     ends = [c for node in (left, right) for vector in node for c in vector]
     filled = _cable_template().fill((*ends, sp.Float(size), EA, EI))
     strain, *places = filled

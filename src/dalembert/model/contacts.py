@@ -7,15 +7,17 @@ not integrable.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from dalembert.model.joint_templates import JointRow, JointRows, Rows, fill_rows, moving, still
 from dalembert.model.journal import said
 from dalembert.model.markers import GROUND, Marker, angular_velocity_of, has_axes, marker_at, velocity_of
-from dalembert.model.shapes import blade_of, disc_of, wheel_of
-from dalembert.model.statement import Constraint, Joint, Line, Point, Vector
+from dalembert.model.shapes import Link, blade_of, disc_of, wheel_of
+from dalembert.model.statement import Constraint, Joint, Point, Vector
+from dalembert.model.time_symbols import time_symbol
 from dalembert.model.vectors import ORIGIN, cross, dot, minus, plus, times
 
 if TYPE_CHECKING:
@@ -35,10 +37,9 @@ class Contacts:
     def skate(self, name: str, blade: Point) -> Joint:
         """A knife edge: no velocity across the blade, which lies along the x axis of the marker `blade`."""
         end = self._marker(blade, name)
-        across = end.axis(1)
-        row = dot(velocity_of(end, self._model.t), across)
         self._draw(end, blade_of(name, end, BLADE))
-        return self._contact("skate", name, self._plane(None, name), end, [(row, across)])
+        plane = self._plane(None, name)
+        return self._contact("skate", name, plane, end, [self._velocity_rows("skate", _held_across, plane, end)])
 
     @said("contacts")
     def wheel(self, name: str, hub: Point, *, radius: Expression, spin: Expression) -> Joint:
@@ -47,12 +48,10 @@ class Contacts:
         `spin` is its rate of turning about the axle, forward positive: the hub advances by `radius` times it and does
         not move sideways.
         """
-        end, r = self._marker(hub, name), self._scalar(radius, name)
-        along, across = end.axis(0), end.axis(1)
-        v = velocity_of(end, self._model.t)
-        advance = dot(v, along) - r * self._scalar(spin, name)
+        end, r, plane = self._marker(hub, name), self._scalar(radius, name), self._plane(None, name)
         self._draw(end, wheel_of(name, end, r))
-        return self._contact("wheel", name, self._plane(None, name), end, [(advance, along), (dot(v, across), across)])
+        numbers = [r, self._scalar(spin, name)]
+        return self._contact("wheel", name, plane, end, [self._velocity_rows("wheel", _rolling, plane, end, numbers)])
 
     @said("contacts")
     def disc(
@@ -64,18 +63,15 @@ class Contacts:
         a plane that moves (a turntable) carries it along. `radius` is that of the centre line of the tube.
         """
         end, ground, r = self._marker(hub, name), self._plane(plane, name), self._scalar(radius, name)
-        n, a = ground.axis(2), end.axis(2)
-        down = minus(n, times(dot(n, a), a))
-        drop = minus(times(-r / sp.sqrt(dot(down, down)), down), times(self._scalar(tube, name), n))
         self._draw(end, disc_of(name, end, r))
-        return self._roll("rolling disc", name, ground, end, drop)
+        return self._roll("rolling disc", name, ground, end, _below_disc, [r, self._scalar(tube, name)])
 
     @said("contacts")
     def sphere(self, name: str, centre: Point, *, radius: Expression, plane: Point | None = None) -> Joint:
         """A ball that rolls on a plane without slip; a plane that moves (a turntable) carries it along."""
         end, ground, r = self._marker(centre, name), self._plane(plane, name), self._scalar(radius, name)
         self._draw(end, disc_of(name, end, r))
-        return self._roll("rolling sphere", name, ground, end, times(-r, ground.axis(2)))
+        return self._roll("rolling sphere", name, ground, end, _below_sphere, [r])
 
     @said("contacts")
     def speed_of_rolling(self, name: str, hub: Point, *, radius: Expression, spin: Expression) -> Constraint:
@@ -91,36 +87,38 @@ class Contacts:
 
     # -- inside ---------------------------------------------------------------------------------------------------
 
-    def _roll(self, kind: str, name: str, plane: Marker, end: Marker, drop: Vector) -> Joint:
+    def _roll(self, kind: str, name: str, plane: Marker, end: Marker, drop: Drop, numbers: Sequence[sp.Expr]) -> Joint:
         """The point of contact, `drop` away from the hub, on the plane and without velocity relative to it."""
-        t = self._model.t
-        if end.position is None:
+        if not end.placed:
             self._model.note(f"contact `{name}`: `{end.body.name}` has no position to keep on the plane; state it")
         if end.body is plane.body:
             self._model.note(f"contact `{name}` lets `{end.body.name}` roll on itself; give another plane")
-        point = plus(end.position or ORIGIN, drop)
-        arm = minus(point, plane.position or ORIGIN)
-        slip = plus(velocity_of(end, t), cross(angular_velocity_of(end.body, t), drop))
-        carried = plus(velocity_of(plane, t), cross(angular_velocity_of(plane.body, t), arm))
-        slip = minus(slip, carried)
-        x, y, n = (plane.axis(k) for k in range(3))
-        rows = [(dot(arm, n), n), (dot(slip, x), x), (dot(slip, y), y)]
-        return self._contact(kind, name, plane, replace(end, position=point), rows)
+        above, slipping = _heights(drop), _slips(drop)
+        height = fill_rows(kind, above, still(plane, end, self._model.t), numbers)
+        rows = [height or JointRows.of(above(plane, end, *numbers))]
+        rows.append(self._velocity_rows(kind, slipping, plane, end, numbers))
+        point = end.moved_to(lambda: plus(end.position or ORIGIN, drop(plane, end, *numbers)))
+        return self._contact(kind, name, plane, point, rows)
 
-    def _contact(self, kind: str, name: str, plane: Marker, end: Marker, rows: list[tuple[sp.Expr, Vector]]) -> Joint:
+    def _velocity_rows(
+        self, kind: str, make: Rows, plane: Marker, end: Marker, numbers: Sequence[sp.Expr] = ()
+    ) -> JointRows:
+        filled = fill_rows(kind, make, moving(plane, end, self._model.t), numbers)
+        return filled or JointRows.of(make(plane, end, *numbers))
+
+    def _contact(self, kind: str, name: str, plane: Marker, end: Marker, parts: Sequence[JointRows]) -> Joint:
         """Rows with the direction in which each pushes the body at the point of contact."""
-        labels = []
-        for k, (row, _) in enumerate(rows):
-            unit = "m" if len(rows) == 3 and k == 0 else "m/s"  # of three rows the first keeps the distance
-            stated = self._model.constrain(row, name=f"{name}[{k}]" if len(rows) > 1 else name, unit=unit)
+        labels, rows = [], [row for part in parts for row in zip(part.expressions, part.units, strict=True)]
+        for k, (expression, unit) in enumerate(rows):
+            stated = self._model.constrain(expression, name=f"{name}[{k}]" if len(rows) > 1 else name, unit=unit)
             labels.append(stated.name if isinstance(stated, Constraint) else stated[0].name)
-        forces = tuple(direction for _, direction in rows)
-        joint = Joint(name, kind, plane, end, tuple(labels), forces=forces, torques=(ORIGIN,) * len(rows))
+        forces: Any = lambda: tuple(force for part in parts for force in part.pushes()[0])  # noqa: E731
+        joint = Joint(name, kind, plane, end, tuple(labels), forces, torques=(ORIGIN,) * len(rows))
         self._model.statement.joints.append(joint)
         return joint
 
-    def _draw(self, end: Marker, shape: Line) -> None:
-        if end.position is not None:
+    def _draw(self, end: Marker, shape: Link) -> None:
+        if end.placed:
             self._model.statement.shapes.append(shape)
 
     def _marker(self, point: Any, name: str) -> Marker:
@@ -136,3 +134,61 @@ class Contacts:
 
     def _scalar(self, value: Any, name: str) -> sp.Expr:
         return self._model.scalar(value, f"contact `{name}`")
+
+
+# -- rows -------------------------------------------------------------------------------------------------------------
+
+Drop = Callable[..., Vector]  # from the hub to the point of contact, of the plane, the hub and numbers
+
+
+def _held_across(_: Marker, end: Marker) -> list[JointRow]:
+    across = end.axis(1)
+    return [JointRow(dot(velocity_of(end, time_symbol()), across), across, ORIGIN, "m/s")]
+
+
+def _rolling(_: Marker, end: Marker, radius: sp.Expr, spin: sp.Expr) -> list[JointRow]:
+    along, across = end.axis(0), end.axis(1)
+    v = velocity_of(end, time_symbol())
+    return [
+        JointRow(dot(v, along) - radius * spin, along, ORIGIN, "m/s"),
+        JointRow(dot(v, across), across, ORIGIN, "m/s"),
+    ]
+
+
+def _below_disc(plane: Marker, end: Marker, radius: sp.Expr, tube: sp.Expr) -> Vector:
+    n, a = plane.axis(2), end.axis(2)
+    down = minus(n, times(dot(n, a), a))
+    return minus(times(-radius / sp.sqrt(dot(down, down)), down), times(tube, n))
+
+
+def _below_sphere(plane: Marker, _: Marker, radius: sp.Expr) -> Vector:
+    return times(-radius, plane.axis(2))
+
+
+def _heights(drop: Drop) -> Rows:
+    """One row: the point of contact on the plane."""
+
+    def height(plane: Marker, end: Marker, *numbers: sp.Expr) -> list[JointRow]:
+        n = plane.axis(2)
+        return [JointRow(dot(_arm(plane, end, drop(plane, end, *numbers)), n), n, ORIGIN, "m")]
+
+    return height
+
+
+def _slips(drop: Drop) -> Rows:
+    """Two rows: the material point of contact without velocity relative to the plane."""
+
+    def slip(plane: Marker, end: Marker, *numbers: sp.Expr) -> list[JointRow]:
+        t, away = time_symbol(), drop(plane, end, *numbers)
+        own = plus(velocity_of(end, t), cross(angular_velocity_of(end.body, t), away))
+        arm = _arm(plane, end, away)
+        carried = plus(velocity_of(plane, t), cross(angular_velocity_of(plane.body, t), arm))
+        relative = minus(own, carried)
+        return [JointRow(dot(relative, axis), axis, ORIGIN, "m/s") for axis in (plane.axis(0), plane.axis(1))]
+
+    return slip
+
+
+def _arm(plane: Marker, end: Marker, away: Vector) -> Vector:
+    """The way from the origin of the plane to the point of contact, `away` from the hub."""
+    return minus(plus(end.position or ORIGIN, away), plane.position or ORIGIN)

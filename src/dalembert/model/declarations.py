@@ -9,7 +9,6 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from dalembert.errors import ModelError
-from dalembert.model.instances import MANY
 from dalembert.model.names import Names, split_names
 from dalembert.model.quaternion import Quaternion
 from dalembert.model.rates import Rates
@@ -74,8 +73,7 @@ class Declarations:
             self._read.fault(f"quaternion `{name}` needs three speeds, got {len(symbols)} ({speeds!r})")
             symbols = (symbols + [f"{name}_w{k}" for k in range(3)])[:3]
         quaternion = Quaternion(e, tuple(function_of_time(s) for s in symbols))
-        many = len(self._statement.bodies) >= MANY
-        stated = quaternion.instances if many else (*quaternion.rates, quaternion.norm)
+        stated = quaternion.instances
         self.speeds(quaternion.angular_velocity, dict(zip(e, stated[:4], strict=True)))
         self._statement.invariants.append((f"|{name}|", stated[4]))
         self._statement.defaults[e[0]] = 1.0

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from dalembert.guidance import no_attribute
-from dalembert.model.instances import MANY
-from dalembert.model.joint_templates import fill_between, fill_moving
+from dalembert.model.joint_templates import fill, moving, still
 from dalembert.model.journal import said
 from dalembert.model.markers import (
     GROUND,
@@ -23,6 +22,7 @@ from dalembert.model.markers import (
 )
 from dalembert.model.shapes import coil_of, dashpot_of
 from dalembert.model.statement import Element, Line, Point, Vector
+from dalembert.model.time_symbols import time_symbol
 from dalembert.model.vectors import EX, ORIGIN, dot, minus, times
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Elements:
         """A linear spring of free `length` between two points, as a potential energy."""
         k, free = self._scalar(stiffness, name), self._scalar(length, name)
         ends = self._repeated(first, second)
-        filled = None if ends is None else fill_between("spring", _spring_between, *ends, [k, free], self._model.t)
+        filled = None if ends is None else fill("spring", _spring_between, still(*ends, self._model.t), [k, free])
         if filled is None or ends is None:
             i, j, gap = self._gap(name, first, second)
             filled = tuple(_spring(i.position or ORIGIN, gap, k, free))
@@ -66,8 +66,8 @@ class Elements:
         """A linear damper along the line between two points: force = -coefficient * rate of their distance."""
         c, t = self._scalar(coefficient, name), self._model.t
         ends = self._repeated(first, second)
-        filled = None if ends is None else fill_moving("damper", _damper_between, *ends, [c], t)
-        drawn = None if ends is None else fill_between("dashpot", _dashpot_between, *ends, [], t)
+        filled = None if ends is None else fill("damper", _damper_between, moving(*ends, t), [c])
+        drawn = None if ends is None else fill("dashpot", _dashpot_between, still(*ends, t))
         if filled is None or drawn is None or ends is None:
             i, j, gap = self._gap(name, first, second)
             filled = tuple(_damper(gap, minus(velocity_of(j, t), velocity_of(i, t)), c))
@@ -81,8 +81,8 @@ class Elements:
         """A force that pushes two points apart along their line; negative pulls them together. May be an unknown."""
         effort = self._scalar(force, name)
         t, ends = self._model.t, self._repeated(first, second)
-        forces = None if ends is None else fill_between("actuator", _actuator_between, *ends, [effort], t)
-        drawn = None if ends is None else fill_between("stroke", _stroke_between, *ends, [], t)
+        forces = None if ends is None else fill("actuator", _actuator_between, still(*ends, t), [effort])
+        drawn = None if ends is None else fill("stroke", _stroke_between, still(*ends, t))
         if forces is None or drawn is None or ends is None:
             i, j, gap = self._gap(name, first, second)
             forces = _actuator(gap, effort)
@@ -99,31 +99,32 @@ class Elements:
         The angle is that from x to x about the z axis of the first marker; in space it is taken between -pi and pi.
         """
         i, j = self._turning(name, first, second)
-        k, turned = self._scalar(stiffness, name), angle_between(i, j) - self._scalar(angle, name)
-        self._model.energy(potential=k * turned**2 / 2)
-        return self._add(Element(name, "torsion spring", i, j, -k * turned, i.axis(2), angle_between(i, j)))
+        numbers = [self._scalar(stiffness, name), self._scalar(angle, name)]
+        filled = fill("torsion spring", _torsion_spring, still(i, j, self._model.t), numbers)
+        potential, effort, between, x, y, z = filled or _torsion_spring(i, j, *numbers)
+        self._model.energy(potential=potential)
+        return self._add(Element(name, "torsion spring", i, j, effort, (x, y, z), between))
 
     @said("elements")
     def torsion_damper(
         self, name: str, first: Point, second: Point, *, coefficient: Expression, axis: Sequence[Expression] = (0, 0, 1)
     ) -> Element:
         """A torque -coefficient * relative rate of turning about `axis` of the first body."""
-        i, j, e = self._about(name, first, second, axis)
-        t = self._model.t
-        rate = dot(minus(angular_velocity_of(j.body, t), angular_velocity_of(i.body, t)), e)
-        effort = -self._scalar(coefficient, name) * rate
-        self._twist(i, j, times(effort, e))
-        return self._add(Element(name, "torsion damper", i, j, effort, e))
+        i, j, about = self._about(name, first, second, axis)
+        numbers = [self._scalar(coefficient, name)]
+        filled = fill("torsion damper", _torsion_damper, moving(about, j, self._model.t), numbers)
+        effort, *twist = filled or _torsion_damper(about, j, *numbers)
+        return self._twist("torsion damper", name, i, j, effort, twist)
 
     @said("elements")
     def motor(
         self, name: str, first: Point, second: Point, *, torque: Expression, axis: Sequence[Expression] = (0, 0, 1)
     ) -> Element:
         """A torque on the second body about `axis` of the first one, the opposite on the first. May be an unknown."""
-        i, j, e = self._about(name, first, second, axis)
+        i, j, about = self._about(name, first, second, axis)
         effort = self._scalar(torque, name)
-        self._twist(i, j, times(effort, e))
-        return self._add(Element(name, "motor", i, j, effort, e))
+        twist = fill("motor", _motor, still(about, j, self._model.t), [effort]) or _motor(about, j, effort)
+        return self._twist("motor", name, i, j, effort, twist)
 
     # -- inside ---------------------------------------------------------------------------------------------------
 
@@ -168,14 +169,13 @@ class Elements:
             self._model.note(f"element `{name}` turns `{i.body.name}` against itself; give two bodies, or model.ground")
         return i, j
 
-    def _about(self, name: str, first: Any, second: Any, axis: Sequence[Expression]) -> tuple[Marker, Marker, Vector]:
+    def _about(self, name: str, first: Any, second: Any, axis: Sequence[Expression]) -> tuple[Marker, Marker, Marker]:
+        """Both ends, and a marker on the first body with this axis."""
         i, j = self._turning(name, first, second)
-        return i, j, self._model.marker(i.body, [0, 0, 0], axis=axis).axis(2)
+        return i, j, self._model.marker(i.body, [0, 0, 0], axis=axis)
 
     def _repeated(self, first: Any, second: Any) -> tuple[Marker, Marker] | None:
-        """Both ends of an element that may be an instance of its kind, being one of many; else None."""
-        if len(self._model.statement.bodies) < MANY:
-            return None
+        """Both ends of an element that may be an instance of its kind; else None."""
         start, end = marker_at(first, self._model.t), marker_at(second, self._model.t)
         return None if start is None or end is None else (start, end)
 
@@ -199,10 +199,12 @@ class Elements:
         points = tuple((entries[n], entries[n + 1], entries[n + 2]) for n in range(0, len(entries), 3))
         self._model.statement.shapes.append(Line(name, points))
 
-    def _twist(self, i: Marker, j: Marker, torque: Vector) -> None:
-        for end, sign in ((i, -1), (j, 1)):
+    def _twist(self, kind: str, name: str, i: Marker, j: Marker, effort: sp.Expr, twist: Sequence[sp.Expr]) -> Element:
+        """An element that turns both bodies by the torques of `twist`; the axis comes last in it."""
+        for end, torque in ((i, twist[:3]), (j, twist[3:6])):
             if end.body is not GROUND:
-                self._model.torque(list(times(sp.Integer(sign), torque)), on=end.body)
+                self._model.torque(list(torque), on=end.body)
+        return self._add(Element(name, kind, i, j, effort, (twist[6], twist[7], twist[8])))
 
 
 def _spring(start: Vector, gap: Vector, stiffness: sp.Expr, length: sp.Expr) -> list[sp.Expr]:
@@ -213,8 +215,12 @@ def _spring(start: Vector, gap: Vector, stiffness: sp.Expr, length: sp.Expr) -> 
     return [potential, effort, *(c for point in coil_of("", start, gap).points for c in point)]
 
 
-def _spring_between(start: Vector, end: Vector, stiffness: sp.Expr, length: sp.Expr) -> list[sp.Expr]:
-    return _spring(start, minus(end, start), stiffness, length)
+def _spring_between(i: Marker, j: Marker, stiffness: sp.Expr, length: sp.Expr) -> list[sp.Expr]:
+    return _spring(i.position or ORIGIN, _way(i, j), stiffness, length)
+
+
+def _way(i: Marker, j: Marker) -> Vector:
+    return minus(j.position or ORIGIN, i.position or ORIGIN)
 
 
 def _damper(gap: Vector, rate: Vector, coefficient: sp.Expr) -> list[sp.Expr]:
@@ -224,16 +230,16 @@ def _damper(gap: Vector, rate: Vector, coefficient: sp.Expr) -> list[sp.Expr]:
     return [effort, *_opposite(times(effort, along))]
 
 
-def _damper_between(start: Vector, end: Vector, v: Vector, w: Vector, coefficient: sp.Expr) -> list[sp.Expr]:
-    return _damper(minus(end, start), minus(w, v), coefficient)
+def _damper_between(i: Marker, j: Marker, coefficient: sp.Expr) -> list[sp.Expr]:
+    return _damper(_way(i, j), minus(j.velocity or ORIGIN, i.velocity or ORIGIN), coefficient)
 
 
 def _dashpot(start: Vector, gap: Vector) -> list[sp.Expr]:
     return [c for point in dashpot_of("", start, gap).points for c in point]
 
 
-def _dashpot_between(start: Vector, end: Vector) -> list[sp.Expr]:
-    return _dashpot(start, minus(end, start))
+def _dashpot_between(i: Marker, j: Marker) -> list[sp.Expr]:
+    return _dashpot(i.position or ORIGIN, _way(i, j))
 
 
 def _actuator(gap: Vector, effort: sp.Expr) -> tuple[sp.Expr, ...]:
@@ -241,12 +247,33 @@ def _actuator(gap: Vector, effort: sp.Expr) -> tuple[sp.Expr, ...]:
     return _opposite(times(effort / sp.sqrt(dot(gap, gap)), gap))
 
 
-def _actuator_between(start: Vector, end: Vector, effort: sp.Expr) -> tuple[sp.Expr, ...]:
-    return _actuator(minus(end, start), effort)
+def _actuator_between(i: Marker, j: Marker, effort: sp.Expr) -> tuple[sp.Expr, ...]:
+    return _actuator(_way(i, j), effort)
 
 
-def _stroke_between(start: Vector, end: Vector) -> tuple[sp.Expr, ...]:
-    return *start, *end
+def _stroke_between(i: Marker, j: Marker) -> tuple[sp.Expr, ...]:
+    return *(i.position or ORIGIN), *(j.position or ORIGIN)
+
+
+def _torsion_spring(i: Marker, j: Marker, stiffness: sp.Expr, angle: sp.Expr) -> tuple[sp.Expr, ...]:
+    """Potential energy and torque of a torsion spring, the angle between its ends, and its axis."""
+    between = angle_between(i, j)
+    potential = stiffness * (between - angle) ** 2 / 2
+    return potential, -stiffness * (between - angle), between, *i.axis(2)
+
+
+def _motor(i: Marker, _: Marker, effort: sp.Expr) -> tuple[sp.Expr, ...]:
+    """The torque of a motor about the axis of its first marker on the first body, on the second, and the axis."""
+    axis = i.axis(2)
+    return *_opposite(times(effort, axis)), *axis
+
+
+def _torsion_damper(i: Marker, j: Marker, coefficient: sp.Expr) -> tuple[sp.Expr, ...]:
+    """What a torsion damper exerts, then as `_motor`."""
+    t = time_symbol()
+    rate = dot(minus(angular_velocity_of(j.body, t), angular_velocity_of(i.body, t)), i.axis(2))
+    effort = -coefficient * rate
+    return effort, *_motor(i, j, effort)
 
 
 def _opposite(force: Vector) -> tuple[sp.Expr, ...]:

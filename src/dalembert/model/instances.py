@@ -15,8 +15,6 @@ import sympy as sp
 
 from dalembert.dataclass import dataclass
 
-MANY = 16  # bodies from which on those that follow are instances
-
 
 @dataclass(frozen=True)
 class Frame:
@@ -50,10 +48,10 @@ class Template:
         """What the symbols of the matrices of all frames stand for, in terms of `symbols`."""
         return {r: entry for frame in self.frames for r, entry in zip(frame.matrix, frame.entries, strict=True)}
 
-    def fill(self, arguments: Sequence[sp.Expr]) -> tuple[sp.Expr, ...]:
-        """The expressions with arguments in the place of the symbols, in their order; numbers stay what they are."""
+    def fill(self, arguments: Sequence[sp.Expr], count: int | None = None) -> tuple[sp.Expr, ...]:
+        """The expressions, or the first `count`, with arguments in the place of the symbols; numbers stay numbers."""
         shared = tuple(arguments)
-        return tuple(e if e.is_Number else Instance(self, k, shared) for k, e in enumerate(self.expressions))
+        return tuple(e if e.is_Number else Instance(self, k, shared) for k, e in enumerate(self.expressions[:count]))
 
 
 class Instance(sp.Expr):
@@ -118,3 +116,8 @@ def _difference() -> Template:
 
 
 DIFFERENCE = _difference()
+
+
+def difference(a: sp.Expr, b: sp.Expr) -> Instance:
+    """a - b, not written out."""
+    return Instance(DIFFERENCE, 0, (a, b))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
@@ -11,8 +13,9 @@ from dalembert.dataclass import dataclass
 from dalembert.model.instances import Frame, Template
 from dalembert.model.markers import GROUND, Marker, axes_of, mark
 from dalembert.model.quaternion import rotation_matrix
+from dalembert.model.reading import INFINITE, nodes
 from dalembert.model.statement import Attitude, Body, Vector
-from dalembert.model.vectors import ORIGIN, cross, derivative, plus, turned
+from dalembert.model.vectors import cross, derivative, plus, turned
 
 PLAIN = frozenset({sp.S.Zero, sp.S.One, sp.S.NegativeOne})  # numbers that make a kind of their own
 
@@ -27,66 +30,119 @@ class JointRow:
     unit: str = ""
 
 
-Rows = Callable[[Marker, Marker], Sequence[JointRow]]
+Pushes = tuple[tuple[Vector, ...], tuple[Vector, ...]]  # forces and torques, row by row
 
 
-def fill_rows(kind: str, make: Rows, i: Marker, j: Marker, t: sp.Symbol) -> list[JointRow] | None:
-    """The rows of a joint as instances of those of its kind; None for bodies that do not move by their coordinates."""
-    if not _are_of_a_kind(i, j):
+@dataclass(frozen=True)
+class JointRows:
+    """The expressions of rows, their units, and a function that writes out the forces and torques that go with them."""
+
+    expressions: tuple[sp.Expr, ...]
+    units: tuple[str, ...]
+    pushes: Callable[[], Pushes]
+
+    @classmethod
+    def of(cls, rows: Sequence[JointRow]) -> JointRows:
+        """Rows that are written out."""
+        pushes = tuple(row.force for row in rows), tuple(row.torque for row in rows)
+        return cls(tuple(row.expression for row in rows), tuple(row.unit for row in rows), lambda: pushes)
+
+
+Rows = Callable[..., Sequence[JointRow]]
+Make = Callable[..., Sequence[sp.Expr]]
+
+
+class Ends(NamedTuple):
+    """Two markers as arguments of templates: what makes a kind of them, their numbers, and the same in symbols."""
+
+    kind: tuple[Hashable, ...]
+    numbers: list[sp.Expr]
+    mark: Callable[[TemplateSymbols], list[Marker]]
+
+
+def still(i: Marker, j: Marker, t: sp.Symbol) -> Ends | None:
+    """Two markers with their places and axes; None if they are not on bodies that move by coordinates of their own."""
+    if i.body is j.body or not (_has_own_coordinates(i.body) and _has_own_coordinates(j.body)):
         return None
-    values = [*_numbers(i), *_numbers(j)]
-    key = _key(kind, i, j, values)
-    found = _KNOWN.get(key)
-    if found is None:
-        found = _KNOWN[key] = _state(key, make, i, j, t)
-    template, units = found
-    filled = template.fill([value for value in values if _kind(value) == VARIABLE])
-    return [
-        JointRow(filled[k], filled[k + 1 : k + 4], filled[k + 4 : k + 7], unit)
-        for k, unit in zip(range(0, len(filled), 7), units, strict=True)
-    ]
+    numbers = [*_numbers(i), *_numbers(j)]
+    return Ends(_attitudes(i, j), numbers, lambda symbols: [symbols.marker(end, t) for end in (i, j)])
 
 
-Between = Callable[..., Sequence[sp.Expr]]
-
-
-def fill_between(
-    kind: str, make: Between, i: Marker, j: Marker, numbers: Sequence[sp.Expr], t: sp.Symbol
-) -> tuple[sp.Expr, ...] | None:
-    """What `make` says of two positions and some `numbers`, as instances; None as in `fill_rows`."""
-    if not _are_of_a_kind(i, j):
-        return None
-    values = [*_numbers(i), *_numbers(j), *numbers]
-    key = _key(kind, i, j, values)
-    template = _BETWEEN.get(key)
-    if template is None:
-        symbols = TemplateSymbols()
-        ends = [symbols.marker(end, t).position for end in (i, j)]
-        expressions = make(*ends, *map(symbols, numbers))  # before the symbols are all given
-        template = _BETWEEN[key] = Template(key, symbols.given, expressions, symbols.frames)
-    return template.fill([value for value in values if _kind(value) == VARIABLE])
-
-
-def fill_moving(
-    kind: str, make: Between, i: Marker, j: Marker, numbers: Sequence[sp.Expr], t: sp.Symbol
-) -> tuple[sp.Expr, ...] | None:
-    """What `make` says of two positions, their two velocities and some `numbers`, as instances; None as above."""
+def moving(i: Marker, j: Marker, t: sp.Symbol) -> Ends | None:
+    """As `still`, with the velocities of the markers and the angular velocities of their bodies."""
     rates = [_rates(end.body, t) for end in (i, j)]
-    if not _are_of_a_kind(i, j) or None in rates:
+    if still(i, j, t) is None or rates[0] is None or rates[1] is None:
         return None
-    values = [*_numbers(i), *(rates[0] or ()), *_numbers(j), *(rates[1] or ()), *numbers]
-    key = _key(kind, i, j, values)
-    template = _BETWEEN.get(key)
-    if template is None:
+    numbers = [*_numbers(i), *rates[0], *_numbers(j), *rates[1]]
+    return Ends(
+        ("moving", *_attitudes(i, j)), numbers, lambda symbols: [symbols.moving_marker(end, t) for end in (i, j)]
+    )
+
+
+def fill_rows(kind: str, make: Rows, ends: Ends | None, numbers: Sequence[sp.Expr] = ()) -> JointRows | None:
+    """The rows that `make` says of two markers and some numbers, as instances of those of their kind.
+
+    None if there are no such `ends`, or if the rows of the kind are infinite.
+    """
+    if ends is None:
+        return None
+    values = [*ends.numbers, *numbers]
+    key = (kind, make.__name__, *ends.kind, *map(_kind, values))
+    if key not in _ROWS:
         symbols = TemplateSymbols()
-        ends = []
-        for end, own in zip((i, j), rates, strict=True):
-            marker = symbols.marker(end, t)
-            ends.append((marker.position, _velocity(marker, [symbols(rate) for rate in own or ()])))
-        (start, v), (stop, w) = ends
-        expressions = make(start, stop, v, w, *map(symbols, numbers))
-        template = _BETWEEN[key] = Template(key, symbols.given, expressions, symbols.frames)
-    return template.fill([value for value in values if _kind(value) == VARIABLE])
+        rows = [row for row in make(*ends.mark(symbols), *map(symbols, numbers)) if row.expression != 0]
+        pushed = [e for row in rows for e in (*row.force, *row.torque)]
+        expressions = [*(row.expression for row in rows), *pushed]
+        _ROWS[key] = _template(key, symbols, expressions), tuple(row.unit for row in rows)
+    template, units = _ROWS[key]
+    if template is None:
+        return None
+    arguments = _varying(values)
+    return JointRows(template.fill(arguments, len(units)), units, lambda: _pushes(template, arguments, len(units)))
+
+
+def _pushes(template: Template, arguments: Sequence[sp.Expr], count: int) -> Pushes:
+    """The forces and torques of a template of rows: six expressions for each of `count` rows, after these."""
+    e = template.fill(arguments)[count:]
+    forces = tuple((e[k], e[k + 1], e[k + 2]) for k in range(0, 6 * count, 6))
+    return forces, tuple((e[k + 3], e[k + 4], e[k + 5]) for k in range(0, 6 * count, 6))
+
+
+def fill(kind: str, make: Make, ends: Ends | None, numbers: Sequence[sp.Expr] = ()) -> tuple[sp.Expr, ...] | None:
+    """What `make` says of two markers and some numbers, as instances of what it says of their kind; None as above."""
+    if ends is None:
+        return None
+    values = [*ends.numbers, *numbers]
+    key = (kind, make.__name__, *ends.kind, *map(_kind, values))
+    if key not in _EXPRESSIONS:
+        symbols = TemplateSymbols()
+        expressions = make(*ends.mark(symbols), *map(symbols, numbers))  # before the symbols are all given
+        _EXPRESSIONS[key] = _template(key, symbols, expressions)
+    template = _EXPRESSIONS[key]
+    return None if template is None else template.fill(_varying(values))
+
+
+def fill_drawing(kind: str, make: Callable[..., Sequence[Vector]], marker: Marker, size: sp.Expr) -> tuple[Vector, ...]:
+    """The places in body axes that `make` says of place, x and y axis of a marker and a size, as instances."""
+    numbers = [*marker.place, *marker.axes[0], *marker.axes[1], size]
+    key = (kind, *map(_kind, numbers))
+    if key not in _DRAWINGS:
+        symbols = TemplateSymbols()
+        n = [symbols(number) for number in numbers]
+        places = make((n[0], n[1], n[2]), (n[3], n[4], n[5]), (n[6], n[7], n[8]), n[9])
+        _DRAWINGS[key] = Template(key, symbols.given, [c for place in places for c in place])
+    e = _DRAWINGS[key].fill(_varying(numbers))
+    return tuple((e[k], e[k + 1], e[k + 2]) for k in range(0, len(e), 3))
+
+
+def _template(key: Hashable, symbols: TemplateSymbols, expressions: Sequence[sp.Expr]) -> Template | None:
+    """The template of expressions in these symbols; None if something in them is infinite, for others to tell."""
+    infinite = not INFINITE.isdisjoint(nodes(*expressions))
+    return None if infinite else Template(key, symbols.given, expressions, symbols.frames)
+
+
+def _varying(values: Sequence[sp.Expr]) -> list[sp.Expr]:
+    return [value for value in values if _kind(value) == VARIABLE]
 
 
 def _rates(body: Body, t: sp.Symbol) -> list[sp.Expr] | None:
@@ -101,28 +157,14 @@ def _rates(body: Body, t: sp.Symbol) -> list[sp.Expr] | None:
     return [*place, derivative(body.rotation[0], t)] if body.angular_velocity is None else None
 
 
-def _velocity(marker: Marker, rates: Sequence[sp.Expr]) -> Vector:
-    """The velocity of a marker on a body in symbols, with the rates of that body."""
-    if not rates:
-        return ORIGIN
-    x, y, z, *turning = rates
-    spin = turning if len(turning) == 3 else [sp.S.Zero, sp.S.Zero, turning[0]]  # about z it is the same in all axes
-    return plus((x, y, z), turned(axes_of(marker.body), cross((spin[0], spin[1], spin[2]), marker.place)))
-
-
 VARIABLE = "variable"
-_KNOWN: dict[Hashable, tuple[Template, list[str]]] = {}
-_BETWEEN: dict[Hashable, Template] = {}
+_ROWS: dict[Hashable, tuple[Template | None, tuple[str, ...]]] = {}  # with the units of the rows
+_DRAWINGS: dict[Hashable, Template] = {}
+_EXPRESSIONS: dict[Hashable, Template | None] = {}
 
 
-def _are_of_a_kind(i: Marker, j: Marker) -> bool:
-    """Whether two markers are on different bodies that move by coordinates of their own."""
-    return i.body is not j.body and _has_own_coordinates(i.body) and _has_own_coordinates(j.body)
-
-
-def _key(kind: str, i: Marker, j: Marker, values: Sequence[sp.Expr]) -> Hashable:
-    attitudes = (body.attitude if body is not GROUND else "ground" for body in (i.body, j.body))
-    return (kind, *attitudes, *map(_kind, values))
+def _attitudes(i: Marker, j: Marker) -> tuple[Hashable, ...]:
+    return tuple("ground" if body is GROUND else body.attitude for body in (i.body, j.body))
 
 
 def _has_own_coordinates(body: Body) -> bool:
@@ -143,14 +185,6 @@ def _numbers(marker: Marker) -> list[sp.Expr]:
 def _kind(value: sp.Expr) -> Hashable:
     """The number itself where it makes terms vanish or factors 1, else that it varies."""
     return value if value.is_Integer and value in PLAIN else VARIABLE
-
-
-def _state(key: Hashable, make: Rows, i: Marker, j: Marker, t: sp.Symbol) -> tuple[Template, list[str]]:
-    """The rows of a kind in symbols, and their units."""
-    symbols = TemplateSymbols()
-    rows = [row for row in make(symbols.marker(i, t), symbols.marker(j, t)) if row.expression != 0]
-    expressions = [e for row in rows for e in (row.expression, *row.force, *row.torque)]
-    return Template(key, symbols.given, expressions, symbols.frames), [row.unit for row in rows]
 
 
 class TemplateSymbols:
@@ -179,6 +213,18 @@ class TemplateSymbols:
         px, py, pz = map(self, marker.place)
         ax, ay, az = ((self(axis[0]), self(axis[1]), self(axis[2])) for axis in marker.axes)
         return mark(body.name, body, (px, py, pz), (ax, ay, az), t)
+
+    def moving_marker(self, marker: Marker, t: sp.Symbol) -> Marker:
+        """A marker on a body of the same kind that moves, in symbols."""
+        known = self.marker(marker, t)
+        rates = [self(rate) for rate in _rates(marker.body, t) or ()]
+        if not rates:
+            return known
+        x, y, z, *turning = rates
+        spin = (turning[0], turning[1], turning[2]) if len(turning) == 3 else (sp.S.Zero, sp.S.Zero, turning[0])
+        body = replace(known.body, velocity=(x, y, z), angular_velocity=spin)
+        velocity = plus((x, y, z), turned(axes_of(body), cross(spin, known.place)))
+        return replace(known, body=body, velocity=velocity)
 
     def _frame(self, position: Vector, quaternion: tuple[sp.Expr, ...]) -> tuple[sp.Symbol, ...]:
         """The symbols of the rotation matrix of one more frame."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from dalembert.guidance import no_attribute
-from dalembert.model.instances import MANY, Instance
-from dalembert.model.joint_templates import JointRow, Rows, fill_rows
+from dalembert.model.instances import Instance
+from dalembert.model.joint_templates import JointRow, JointRows, Rows, fill_rows, still
 from dalembert.model.journal import said
 from dalembert.model.markers import (
     GROUND,
@@ -130,16 +130,14 @@ class Joints:
         force = ORIGIN
         for symbol, axis in zip(local, axes, strict=True):
             force = plus(force, times(value.diff(symbol).xreplace(place), axis))
-        return self._join("point on surface", name, i, j, [JointRow(value.xreplace(place), force, ORIGIN)])
+        row = JointRow(value.xreplace(place), force, ORIGIN)
+        return self._join("point on surface", name, i, j, _written([row]))
 
     @said("joints")
     def rod(self, name: str, first: Point, second: Point, *, length: Expression) -> Joint:
         """A constant distance between origins; its multiplier is the pushing force in the rod."""
         i, j, _ = self._ends("rod", name, first, second)
-        gap = _gap(i, j)
-        distance = sp.sqrt(dot(gap, gap))
-        row = JointRow(distance - self._scalar(length, name), times(1 / distance, gap), ORIGIN, "m")
-        return self._join("rod", name, i, j, [row])
+        return self._repeat("rod", name, i, j, _rod, [self._scalar(length, name)])
 
     @said("joints")
     def screw(self, name: str, first: Point, second: Point, *, pitch: Expression) -> Joint:
@@ -149,7 +147,7 @@ class Joints:
         drag = cross(angular_velocity_of(i.body, t), _gap(i, j))
         sliding = dot(minus(minus(velocity_of(j, t), velocity_of(i, t)), drag), axis)
         advance = JointRow(sliding - lead * self._turning_rate(i, j), axis, times(-lead, axis), "m/s")
-        return self._join("screw", name, i, j, [*_on_line(i, j), *_parallel(i, j), advance])
+        return self._join("screw", name, i, j, _written([*_on_line(i, j), *_parallel(i, j), advance]))
 
     @said("joints")
     def gear(
@@ -174,7 +172,7 @@ class Joints:
             angles = [angle_between(joint.first, joint.second) for joint in (driving, driven)]
             gap = angles[1] - ratio * angles[0] - self._scalar(phase, name)
         row = JointRow(gap, ORIGIN, driven.first.axis(2), "rad/s" if phase is None else "rad")
-        return self._join("gear", name, driving.second, driven.second, [row])
+        return self._join("gear", name, driving.second, driven.second, _written([row]))
 
     @said("joints")
     def drive(
@@ -195,37 +193,31 @@ class Joints:
         i, j = held.first, held.second
         if angle is None:
             wanted = self._scalar(0 if displacement is None else displacement, name)
-            row = JointRow(displacement_of(held) - wanted, i.axis(2), ORIGIN, "m")
-        else:
-            a = self._scalar(angle, name)
-            row = _square(minus(times(sp.cos(a), i.axis(1)), times(sp.sin(a), i.axis(0))), j.axis(0))
-        return self._join("drive", name, i, j, [row])
+            return self._repeat("drive", name, i, j, _displaced, [wanted])
+        return self._repeat("drive", name, i, j, _turned, [self._scalar(angle, name)])
 
     # -- inside ---------------------------------------------------------------------------------------------------
 
-    def _repeat(self, kind: str, name: str, i: Marker, j: Marker, make: Rows) -> Joint:
-        """A joint that is nothing but its markers: one of many has the rows of its kind, filled in."""
-        many = len(self._model.statement.bodies) >= MANY
-        rows = fill_rows(kind, make, i, j, self._model.t) if many else None
-        return self._join(kind, name, i, j, make(i, j) if rows is None else rows)
+    def _repeat(self, kind: str, name: str, i: Marker, j: Marker, make: Rows, numbers: Sequence[sp.Expr] = ()) -> Joint:
+        """A joint that is nothing but its markers and some numbers: it has the rows of its kind, filled in."""
+        rows = fill_rows(kind, make, still(i, j, self._model.t), numbers)
+        return self._join(kind, name, i, j, rows or _written(make(i, j, *numbers)))
 
-    def _join(self, kind: str, name: str, i: Marker, j: Marker, rows: Sequence[JointRow]) -> Joint:
-        rows = [row for row in rows if row.expression != 0]  # else the coordinates keep it, without a multiplier
-        if i.body.name == j.body.name or not all(_varies(row.expression) for row in rows):
+    def _join(self, kind: str, name: str, i: Marker, j: Marker, rows: JointRows) -> Joint:
+        if i.body.name == j.body.name or not all(map(_varies, rows.expressions)):
             return Joint(name, kind, i, j, (), (), ())  # its fault is told
-        if not rows:
+        if not rows.expressions:
             self._model.note(f"joint `{name}` already holds by the choice of coordinates; leave it out")
             return Joint(name, kind, i, j, (), (), ())
-        expressions = [row.expression for row in rows]
-        units = [row.unit for row in rows]
-        one = len(rows) == 1
+        expressions, units = rows.expressions, rows.units
+        one = len(expressions) == 1
         stated = self._model.constrain(
             expressions[0] if one else expressions, name=name, unit=units[0] if one else units
         )
         labels = (stated.name,) if isinstance(stated, Constraint) else tuple(c.name for c in stated)
-        joint = Joint(
-            name, kind, i, j, labels, forces=tuple(row.force for row in rows), torques=tuple(row.torque for row in rows)
-        )
+        forces: Any = lambda: rows.pushes()[0]  # noqa: E731 - written out when first read
+        torques: Any = lambda: rows.pushes()[1]  # noqa: E731
+        joint = Joint(name, kind, i, j, labels, forces, torques)
         self._model.statement.joints.append(joint)
         return joint
 
@@ -308,6 +300,11 @@ def displacement_of(joint: Joint) -> sp.Expr:
 # -- rows -------------------------------------------------------------------------------------------------------------
 
 
+def _written(rows: Sequence[JointRow]) -> JointRows:
+    """Rows as they are; one that vanishes is kept by the coordinates, without a multiplier."""
+    return JointRows.of([row for row in rows if row.expression != 0])
+
+
 def _varies(expression: sp.Expr) -> bool:
     """Whether an expression has symbols in it."""
     return expression.is_varying if isinstance(expression, Instance) else bool(expression.free_symbols)
@@ -337,6 +334,20 @@ def _on_line(i: Marker, j: Marker) -> list[JointRow]:
 
 def _parallel(i: Marker, j: Marker) -> list[JointRow]:
     return [_square(i.axis(k), j.axis(2)) for k in (0, 1)]
+
+
+def _rod(i: Marker, j: Marker, length: sp.Expr) -> list[JointRow]:
+    gap = _gap(i, j)
+    distance = sp.sqrt(dot(gap, gap))
+    return [JointRow(distance - length, times(1 / distance, gap), ORIGIN, "m")]
+
+
+def _displaced(i: Marker, j: Marker, displacement: sp.Expr) -> list[JointRow]:
+    return [JointRow(dot(_gap(i, j), i.axis(2)) - displacement, i.axis(2), ORIGIN, "m")]
+
+
+def _turned(i: Marker, j: Marker, angle: sp.Expr) -> list[JointRow]:
+    return [_square(minus(times(sp.cos(angle), i.axis(1)), times(sp.sin(angle), i.axis(0))), j.axis(0))]
 
 
 def _untwisted(i: Marker, j: Marker) -> JointRow:

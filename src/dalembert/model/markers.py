@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,30 +12,13 @@ from dalembert.dataclass import dataclass
 from dalembert.model.quaternion import rotation_matrix
 from dalembert.model.statement import Attitude, Body, Point, Vector
 from dalembert.model.vectors import EX, EY, EZ, ORIGIN, cross, dot, minus, plus, rate_of, times, turned, unit
+from dalembert.model.when_asked import WhenAsked
 
 Axes = tuple[Vector, Vector, Vector]  # unit vectors x, y, z
 
 GROUND = Body(
     "ground", ORIGIN, ORIGIN, attitude=Attitude.MATRIX, rotation=(*EX, *EY, *EZ), angular_velocity=ORIGIN
 )  # the inertial frame as something to hold on to; not a body of any statement
-
-
-class WhenAsked:
-    """An attribute that may be set to a function without arguments, which is called when it is first read."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = f"_{name}"
-
-    def __set__(self, instance: Any, value: Any) -> None:
-        instance.__dict__[self._name] = value
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        if instance is None:
-            return None  # the default of the field
-        value = instance.__dict__[self._name]
-        if callable(value):
-            value = instance.__dict__[self._name] = value()
-        return value
 
 
 @dataclass(frozen=True)
@@ -56,6 +40,11 @@ class Marker(Point):
     def placed(self) -> bool:
         """Whether it has a position, which is not written out for the question."""
         return self.__dict__["_position"] is not None
+
+    def moved_to(self, position: Callable[[], Vector]) -> Marker:
+        """The same marker at another position, which is written out when first read."""
+        places: Any = position
+        return Marker(self.name, places, self.__dict__["_velocity"], body=self.body, place=self.place, axes=self.axes)
 
     def axis(self, k: int) -> Vector:
         """Unit vector x, y or z (k = 0, 1, 2) in inertial components."""

@@ -11,6 +11,7 @@ import sympy as sp
 
 from dalembert.guidance import no_attribute
 from dalembert.listed import unlisted
+from dalembert.model.instances import difference
 from dalembert.model.journal import said
 from dalembert.model.markers import GROUND, Marker, by_name
 from dalembert.model.model_symbols import Expression, ModelSymbols
@@ -373,7 +374,7 @@ class Model(ModelSymbols):
             if self._names.kind(name)
         ]
         new = [function_of_time(name) for name in names]
-        rates = [derivative(q, self.t) - u for q, u in zip(rest, new, strict=True)]
+        rates = [difference(derivative(q, self.t), u) for q, u in zip(rest, new, strict=True)]
         coordinates, speeds = set(s.coordinates), {*s.speeds, *new}
         # Levels anew: a constraint may name a speed that was declared after it.
         levels = levels_of([c.stated for c in s.constraints], coordinates, speeds)

@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy as sp
 
-from dalembert.model.instances import DIFFERENCE, MANY, Instance
+from dalembert.model.instances import difference
 from dalembert.model.reading import Reader, listed
 from dalembert.model.statement import Statement
 from dalembert.model.vectors import derivative
@@ -32,7 +32,7 @@ class Rates:
         """Let speeds be the rates of the next coordinates without an equation, in order."""
         t = self._statement.time
         for q, u in zip(list(self._free.elements()), speeds, strict=False):
-            self._statement.kinematics.append(derivative(q, t) - u)
+            self._statement.kinematics.append(difference(derivative(q, t), u))
             self._remove(q)
 
     def equations(self, equations: Any) -> bool:
@@ -62,11 +62,8 @@ class Rates:
         scalar = self._read.scalar(
             rate, f"rate of `{q.func.__name__}({self._statement.time.name})`"
         )  # SymPy prints slowly
-        self._statement.kinematics.append(self._difference(derivative(q, self._statement.time), scalar))
+        self._statement.kinematics.append(difference(derivative(q, self._statement.time), scalar))
         self._remove(q)
-
-    def _difference(self, a: sp.Expr, b: sp.Expr) -> sp.Expr:
-        return a - b if len(self._statement.bodies) < MANY else Instance(DIFFERENCE, 0, (a, b))
 
     def _remove(self, q: sp.Expr) -> None:
         self._free[q] -= 1

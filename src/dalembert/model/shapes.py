@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import sympy as sp
 
 from dalembert.dataclass import dataclass
+from dalembert.model.joint_templates import fill_drawing
 from dalembert.model.markers import Marker, axes_of
 from dalembert.model.statement import Body, Line, Statement, Vector
 from dalembert.model.vectors import ORIGIN, plus, times, turned
@@ -50,24 +49,35 @@ def links_of(statement: Statement) -> list[Link]:
     return lines
 
 
-def disc_of(name: str, marker: Marker, radius: sp.Expr) -> Line:
+def disc_of(name: str, marker: Marker, radius: sp.Expr) -> Link:
     """The rim of a disc about the z axis of a marker, and a spoke to see it turn."""
+    return Link(name, marker.body, fill_drawing("disc", _rim, marker, radius))
+
+
+def _rim(place: Vector, x: Vector, y: Vector, radius: sp.Expr) -> list[Vector]:
     angles = [2 * sp.pi * k / CORNERS for k in range(CORNERS + 1)]
-    rim = [_place(marker, radius * sp.cos(a), radius * sp.sin(a)) for a in angles]
-    return _path(name, marker, [*rim, marker.place])
+    return [*(_at_marker(place, x, y, radius * sp.cos(a), radius * sp.sin(a)) for a in angles), place]
 
 
-def wheel_of(name: str, marker: Marker, radius: sp.Expr) -> Line:
+def wheel_of(name: str, marker: Marker, radius: sp.Expr) -> Link:
     """A wheel from above: as long as it is high along the x axis of a marker, and a third as wide."""
+    return Link(name, marker.body, fill_drawing("wheel", _outline, marker, radius))
+
+
+def _outline(place: Vector, x: Vector, y: Vector, radius: sp.Expr) -> list[Vector]:
     corner = [(1.0, 0.0), (1.0, 0.7), (0.9, 1.0), (0.0, 1.0)]  # a rounded one; the others mirror it
     outline = [(sx * a, sy * b) for sx, sy in ((1, 1), (-1, 1), (-1, -1), (1, -1))
                for a, b in (corner if sx * sy > 0 else corner[::-1])]  # fmt: skip
-    return _path(name, marker, [_place(marker, a * radius, b * radius / 3) for a, b in (*outline, outline[0])])
+    return [_at_marker(place, x, y, a * radius, b * radius / 3) for a, b in (*outline, outline[0])]
 
 
-def blade_of(name: str, marker: Marker, length: sp.Expr) -> Line:
+def blade_of(name: str, marker: Marker, length: sp.Expr) -> Link:
     """A short stroke along the x axis of a marker: a skate or knife edge."""
-    return _path(name, marker, [_place(marker, length * sp.Rational(k, 16), sp.S.Zero) for k in range(-8, 9, 2)])
+    return Link(name, marker.body, fill_drawing("blade", _stroke, marker, length))
+
+
+def _stroke(place: Vector, x: Vector, y: Vector, length: sp.Expr) -> list[Vector]:
+    return [_at_marker(place, x, y, length * sp.Rational(k, 16), sp.S.Zero) for k in range(-8, 9, 2)]
 
 
 def coil_of(name: str, start: Vector, gap: Vector) -> Line:
@@ -90,13 +100,9 @@ def dashpot_of(name: str, start: Vector, gap: Vector) -> Line:
     return Line(name, tuple(points))
 
 
-def _place(marker: Marker, x: sp.Expr, y: sp.Expr) -> Vector:
-    """A place in body axes, given along the x and y axes of a marker."""
-    return plus(marker.place, plus(times(x, marker.axes[0]), times(y, marker.axes[1])))
-
-
-def _path(name: str, marker: Marker, places: Sequence[Vector]) -> Line:
-    return Line(name, tuple(_at(marker.body, place) for place in places))
+def _at_marker(place: Vector, x: Vector, y: Vector, a: sp.Expr, b: sp.Expr) -> Vector:
+    """A place in body axes, given by a and b along the axes x and y of a marker at `place`."""
+    return plus(place, plus(times(a, x), times(b, y)))
 
 
 def _at(body: Body, place: Vector) -> Vector:

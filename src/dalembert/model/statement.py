@@ -9,12 +9,13 @@ import enum
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import field, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
 from dalembert.dataclass import dataclass
 from dalembert.model.instances import explicit
+from dalembert.model.when_asked import WhenAsked
 
 Vector = tuple[sp.Expr, sp.Expr, sp.Expr]
 
@@ -157,6 +158,10 @@ class Joint:
     forces: tuple[tuple[sp.Expr, ...], ...]
     torques: tuple[tuple[sp.Expr, ...], ...]
 
+    if not TYPE_CHECKING:
+        forces = WhenAsked()
+        torques = WhenAsked()
+
 
 @dataclass(frozen=True)
 class Element:
@@ -242,7 +247,7 @@ class Statement:
     elements: list[Element] = field(default_factory=list)
     outputs: list[Output] = field(default_factory=list)
     lines: list[Any] = field(default_factory=list)  # of `Line` or, made of bodies and joints, `shapes.Link`
-    shapes: list[Line] = field(default_factory=list)  # of springs, wheels and the like
+    shapes: list[Any] = field(default_factory=list)  # likewise, of springs, wheels and the like
     faults: list[str] = field(default_factory=list)
 
     def copy(self) -> Statement:

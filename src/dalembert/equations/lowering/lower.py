@@ -17,11 +17,12 @@ import casadi
 import numpy as np
 import sympy
 
+from dalembert.equations.lowering.atoms import Atoms
 from dalembert.equations.lowering.expression_graph import TRUTHS, Graph
 from dalembert.equations.lowering.sx_emission import Emission
 from dalembert.equations.lowering.sympy_rules import NO_RULE, LoweringError, Rule, rule_of, show
 from dalembert.model.instances import Template
-from dalembert.model.time_symbols import is_dyadic, is_undefined_function, is_vector
+from dalembert.model.time_symbols import is_dyadic, is_undefined_function, is_vector, time_symbol
 
 __all__ = ["Lowering", "LoweringError", "undeclared"]
 
@@ -35,7 +36,7 @@ class Lowering:
     """
 
     def __init__(self, atoms: Mapping[sympy.Basic, casadi.SX]) -> None:
-        self._atoms = {key: _check_atom(key, value) for key, value in atoms.items()}
+        self._atoms = atoms if isinstance(atoms, Atoms) else _read_atoms(atoms)
         self._graph = Graph()
         self._emission = Emission(self._graph, self._atoms, lower_template)
         self._rules: dict[type, Rule] = {}
@@ -51,8 +52,7 @@ class Lowering:
         """The dense column (n, 1) of n expressions."""
         if isinstance(exprs, sympy.MatrixBase) and 1 not in exprs.shape and len(exprs):
             raise LoweringError(f"a matrix of shape {exprs.shape} is not a vector; use `matrix`.", exprs)
-        entries = self._emission.emit([self._root(expr) for expr in exprs])
-        return casadi.densify(casadi.vertcat(*entries)) if entries else casadi.SX(0, 1)
+        return self._emission.column([self._root(expr) for expr in exprs])
 
     def matrix(self, m: sympy.MatrixBase | Nested) -> casadi.SX:
         """The matrix (r, c); entries that are exactly zero are left out of its sparsity pattern."""
@@ -68,9 +68,10 @@ class Lowering:
         return (node for _, node in self._interned.values())
 
     def _root(self, expr: Any) -> int:
-        if not isinstance(expr, sympy.Basic) or isinstance(expr, sympy.MatrixBase):
+        known = self._interned.get(id(expr))
+        if known is None and (not isinstance(expr, sympy.Basic) or isinstance(expr, sympy.MatrixBase)):
             return self._graph.const(_python_number(expr))
-        node = self._intern(expr)
+        node = self._intern(expr) if known is None else known[0]
         if node in self._graph.odd:
             what = "a condition" if self._graph.ops[node] in TRUTHS else "infinite"
             raise LoweringError(f"{show(expr)} is {what}, not a finite number.", expr)
@@ -111,8 +112,9 @@ class Lowering:
         return self._rules[kind]
 
     def _atom(self, graph: Graph, node: Any, parts: Sequence[int]) -> int:
-        if node in self._atoms:
-            return graph.put("atom", node)
+        place = self._atoms.place(node)
+        if place is not None:
+            return graph.put("atom", *place)
         if any(show(key) == show(node) for key in self._atoms):
             message = f"{show(node)} is undeclared: what is declared under that name has other assumptions."
             raise LoweringError(message, node)
@@ -137,12 +139,20 @@ _TEMPLATES: dict[str, casadi.Function] = {}
 SYMBOLS = (sympy.Symbol, sympy.Derivative)
 
 
-def _check_atom(key: Any, value: Any) -> casadi.SX:
+def _read_atoms(atoms: Mapping[sympy.Basic, casadi.SX]) -> Atoms:
+    """The atoms that a mapping says; each is an entry of one column."""
+    for key, value in atoms.items():
+        _check_atom(key, value)
+    read = Atoms(time_symbol())
+    read.add([*atoms], casadi.vertcat(casadi.SX(0, 1), *atoms.values()))
+    return read
+
+
+def _check_atom(key: Any, value: Any) -> None:
     if not (is_undefined_function(key) or isinstance(key, SYMBOLS)):
         raise LoweringError(f"{show(key)} cannot stand for a value; only symbols, q(t) and its derivatives can.", key)
     if not isinstance(value, casadi.SX) or not value.is_scalar():
         raise LoweringError(f"{show(key)} must stand for a scalar casadi.SX.", key)
-    return value
 
 
 def _python_number(value: Any) -> float:
@@ -181,7 +191,7 @@ def undeclared(exprs: Iterable[Any], atoms: Collection[sympy.Basic]) -> list[sym
 
     What is in `atoms` hides its inside: with q(t) in it, t need not be.
     """
-    if not isinstance(atoms, frozenset):
+    if not isinstance(atoms, frozenset | Atoms):
         atoms = frozenset(atoms)
     found: dict[sympy.Basic, None] = {}
     seen: dict[int, Any] = {}

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import Any
 
 import casadi
-import sympy
 
+from dalembert.equations.lowering.atoms import Atoms, Columns, Place
 from dalembert.equations.lowering.expression_graph import HARMLESS, Graph
 from dalembert.model.instances import Template
 from dalembert.native.lookup import evaluate
@@ -114,34 +113,98 @@ class _Uses:
 
 
 class Emission:
-    """The nodes of a graph as `casadi.SX`, each emitted once; `atoms` are what its atoms stand for."""
+    """The nodes of a graph as `casadi.SX`, each emitted once; `atoms` are what its atoms stand for.
 
-    def __init__(
-        self,
-        graph: Graph,
-        atoms: Mapping[sympy.Basic, casadi.SX],
-        lowered: Callable[[Template], casadi.Function],
-    ) -> None:
+    Atoms and instances of templates are entries of columns. They are picked out of these together, and become values of
+    their own only where another operation needs them.
+    """
+
+    def __init__(self, graph: Graph, atoms: Atoms, lowered: Callable[[Template], casadi.Function]) -> None:
         self._graph = graph
         self._atoms = atoms
         self._lowered = lowered
-        self._filled: dict[tuple[Any, ...], list[casadi.SX]] = {}  # templates with their arguments
-        self._plain: dict[int, casadi.SX] = {}  # without guards: what has no branches, and conditions
+        self._columns = Columns()  # of templates, for all their instances
+        self._filled: dict[tuple[str, tuple[int, ...]], Place] = {}  # by label and arguments: the first expression
+        self._done: set[int] = set()  # nodes that are emitted without guards
+        self._plain: dict[int, casadi.SX] = {}  # values of them, as far as they are not in columns
         self._safe: dict[int, casadi.SX] = {}  # with branches, guarded; always in use
         self._selectors: dict[int, list[casadi.SX]] = {}
 
     def emit(self, roots: Sequence[int]) -> list[casadi.SX]:
         """The SX of each root."""
+        guarded, branches = self._emit_all(roots), self._graph.branches
+        return [guarded[root] if branches[root] else self._value(root) for root in roots]
+
+    def column(self, roots: Sequence[int]) -> casadi.SX:
+        """The dense column (n, 1) of n roots."""
+        guarded, branches = self._emit_all(roots), self._graph.branches
+        return self._gather(roots, {root: guarded[root] for root in roots if branches[root]})
+
+    def _emit_all(self, roots: Sequence[int]) -> Mapping[int, casadi.SX]:
+        """Emit roots; those with branches, which are guarded, come back."""
         branches = self._graph.branches
         self._emit_plain(root for root in roots if not branches[root])
-        guarded = self._emit_guarded([root for root in roots if branches[root]], roots)
-        return [guarded[root] if branches[root] else self._plain[root] for root in roots]
+        return self._emit_guarded([root for root in roots if branches[root]], roots)
 
     def _emit_plain(self, roots: Iterable[int]) -> None:
-        order = self._graph.reach(roots, self._graph.children, self._plain)
-        self._fill_together(order)
+        order = self._graph.reach(roots, self._graph.children, self._done)
+        for instances, others in self._by_depth(order):
+            self._fill_together(instances)
+            for node in others:
+                self._plain[node] = self._operate(node, [self._value(k) for k in self._graph.children(node)])
+            self._done.update(instances, others)
+
+    def _by_depth(self, order: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+        """Instances, and other operations, that need no more than those before them; atoms are left out."""
+        ops, instances = self._graph.ops, self._graph.instances
+        if not instances:
+            return [([], [node for node in order if ops[node] != "atom"])]
+        depths: dict[int, int] = {}
+        found: list[tuple[list[int], list[int]]] = [([], [])]
         for node in order:
-            self._plain[node] = self._operate(node, [self._plain[k] for k in self._graph.children(node)])
+            if ops[node] == "atom":
+                continue
+            filled = ops[node] in instances
+            depth = max((depths.get(k, 0) for k in self._graph.children(node)), default=0) + filled
+            depths[node] = depth
+            if depth == len(found):
+                found.append(([], []))
+            found[depth][not filled].append(node)
+        return found
+
+    def _place(self, node: int) -> tuple[Columns, int, int] | None:
+        """Which columns hold a node, the number of the column and that of the entry; None for a value of its own."""
+        op, arguments = self._graph.ops[node], self._graph.args[node]
+        if op == "atom":
+            return self._atoms.columns, *arguments
+        template, index = self._graph.instances.get(op, (None, 0))
+        if template is None:
+            return None
+        number, first = self._filled[template.label, arguments]
+        return self._columns, number, first + index
+
+    def _value(self, node: int) -> casadi.SX:
+        """The scalar (1, 1) of a node that is emitted without guards."""
+        if node not in self._plain:
+            columns, *place = self._place(node) or (self._columns,)
+            self._plain[node] = columns.value((place[0], place[1]))
+        return self._plain[node]
+
+    def _gather(self, nodes: Sequence[int], guarded: Mapping[int, casadi.SX]) -> casadi.SX:
+        """The dense column (n, 1) of nodes that are emitted, picked out of the columns that hold them."""
+        begins: dict[tuple[int, int], int] = {}
+        parts, size, index = [casadi.SX(0, 1)], 0, []
+        for node in nodes:
+            place = self._place(node) if node not in guarded else None
+            columns, number, entry = place or (None, node, 0)
+            begin = begins.get((id(columns), number), -1)
+            if begin < 0:
+                begin = begins[id(columns), number] = size
+                parts.append(columns[number] if columns else guarded[node] if node in guarded else self._plain[node])
+                size += columns[number].shape[0] if columns else 1
+            index.append(begin + entry)
+        whole = casadi.densify(casadi.vertcat(*parts))
+        return whole if index == [*range(size)] else casadi.reshape(whole[index], len(index), 1)
 
     def _emit_guarded(self, branching: Sequence[int], roots: Sequence[int]) -> Mapping[int, casadi.SX]:
         """The SX of nodes that hold branches, each possibly infinite operation guarded unless it is always in use."""
@@ -161,13 +224,13 @@ class Emission:
         always = condition is None
         if not self._graph.wild[node] or (always and not self._graph.branches[node]):
             self._emit_plain([node])
-            done[node] = self._plain[node]
+            done[node] = self._value(node)
         elif always and node in self._safe:
             done[node] = self._safe[node]
         else:
             children = self._value_children(node)
             self._emit_plain(k for k in children if k not in done)
-            values = [done[k] if k in done else self._plain[k] for k in children]
+            values = [done[k] if k in done else self._value(k) for k in children]
             done[node] = self._operate(node, self._guard(node, condition, values))
             if always:
                 self._safe[node] = done[node]
@@ -211,8 +274,6 @@ class Emission:
 
     def _operate(self, node: int, values: Sequence[casadi.SX]) -> casadi.SX:
         op = self._graph.ops[node]
-        if op == "atom":
-            return self._atoms[self._graph.args[node][0]]
         if op in _UNARY:
             return casadi.SX.unary(_UNARY[op], *values)
         if op == "select":
@@ -232,41 +293,30 @@ class Emission:
         return casadi.SX(self._graph.args[node][0])
 
     def _fill(self, node: int, values: Sequence[casadi.SX]) -> casadi.SX:
-        """One expression of a template; the others come with it."""
+        """One expression of a template with guarded arguments."""
         template, index = self._graph.instances[self._graph.ops[node]]
-        key = (template.label, self._graph.args[node])
-        if key not in self._filled:
-            self._filled[key] = casadi.vertsplit(self._lowered(template)(casadi.vertcat(*values)))
-        return self._filled[key][index]
+        return self._lowered(template)(casadi.vertcat(*values))[index]
 
-    def _fill_together(self, order: Sequence[int]) -> None:
-        """Each template once for all its instances among these nodes that have symbols and numbers as arguments."""
-        if not self._graph.instances:
-            return
-        graph, templates = self._graph, dict[str, Template]()
-        found: dict[str, dict[tuple[int, ...], None]] = {}
-        for node in order:
-            template, _ = graph.instances.get(graph.ops[node], (None, 0))
-            arguments = graph.args[node]
-            if template is None or (template.label, arguments) in self._filled:
-                continue
-            if not any(map(graph.children, arguments)):
-                templates[template.label] = template
-                found.setdefault(template.label, {})[arguments] = None
-        for label, filled in found.items():
-            values = [self._operate(k, ()) for arguments in filled for k in arguments]
-            size, count = len(templates[label].symbols), len(templates[label].expressions)
-            columns = self._lowered(templates[label])(casadi.reshape(casadi.vertcat(*values), size, len(filled)))
-            entries = casadi.vertsplit(casadi.vec(columns))
-            for n, arguments in enumerate(filled):
-                self._filled[label, arguments] = entries[n * count : (n + 1) * count]
+    def _fill_together(self, instances: Sequence[int]) -> None:
+        """Each template once for all of some instances, whose arguments are emitted."""
+        found: dict[str, tuple[Template, dict[tuple[int, ...], None]]] = {}
+        for node in instances:
+            template, _ = self._graph.instances[self._graph.ops[node]]
+            arguments = self._graph.args[node]
+            if (template.label, arguments) not in self._filled:
+                found.setdefault(template.label, (template, {}))[1][arguments] = None
+        for label, (template, filled) in found.items():
+            values = self._gather([k for arguments in filled for k in arguments], {})
+            columns = self._lowered(template)(casadi.reshape(values, len(template.symbols), len(filled)))
+            number, count = self._columns.append(casadi.vec(columns)), len(template.expressions)
+            self._filled |= {(label, arguments): (number, n * count) for n, arguments in enumerate(filled)}
 
     def _selectors_of(self, node: int) -> list[casadi.SX]:
         """One 0/1 per branch: its condition holds and none before it does. Needs the conditions emitted."""
         if node not in self._selectors:
             selectors, rest = [], None
             for k in self._graph.args[node][::2]:
-                condition, certain = self._plain[k], self._graph.ops[k] == "truth"
+                condition, certain = self._value(k), self._graph.ops[k] == "truth"
                 selectors.append(condition if rest is None else rest if certain else _both(rest, condition))
                 rest = _not(condition) if rest is None else _both(rest, _not(condition))
             self._selectors[node] = selectors

@@ -1,0 +1,80 @@
+"""What the symbols of expressions stand for: entries of columns, so that many of them are picked out at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import casadi
+import sympy
+
+from dalembert.model.vectors import derivative
+
+Column = casadi.SX | Callable[[], casadi.SX]
+Place = tuple[int, int]  # number of a column, number of an entry in it
+
+
+class Columns:
+    """Columns by number; one may be a function without arguments that returns it, called when it is first needed."""
+
+    def __init__(self) -> None:
+        self._columns: list[Column] = []
+        self._entries: dict[int, list[casadi.SX]] = {}
+
+    def append(self, *columns: Column) -> int:
+        """Add columns (n, 1); the number of the first comes back."""
+        self._columns += columns
+        return len(self._columns) - len(columns)
+
+    def __getitem__(self, number: int) -> casadi.SX:
+        column = self._columns[number]
+        if not isinstance(column, casadi.SX):
+            column = self._columns[number] = column()
+        return column
+
+    def value(self, place: Place) -> casadi.SX:
+        """The scalar (1, 1) at a place."""
+        number, entry = place
+        if number not in self._entries:  # all of them: CasADi takes long to hand out single ones
+            self._entries[number] = casadi.vertsplit(self[number])
+        return self._entries[number][entry]
+
+
+class Atoms(Mapping[sympy.Basic, casadi.SX]):
+    """Symbols and functions of time by the `columns` that hold what they, and their derivatives by time, stand for."""
+
+    def __init__(self, time: sympy.Symbol) -> None:
+        self.columns = Columns()
+        self._time = time
+        self._places: dict[sympy.Basic, tuple[int, int, int]] = {}  # first column, how many follow, entry
+
+    def add(self, symbols: Sequence[sympy.Basic], *columns: Column) -> None:
+        """Let symbols stand for the entries of a column, their derivatives for those of the columns that follow it."""
+        first = self.columns.append(*columns)
+        self._places |= {symbol: (first, len(columns), k) for k, symbol in enumerate(symbols)}
+
+    def place(self, node: sympy.Basic) -> Place | None:
+        """Where the value of a symbol or of a derivative is; None for one that stands for nothing."""
+        order, base = 0, node
+        if isinstance(node, sympy.Derivative) and node not in self._places:
+            base, (by, order) = node.expr, node.args[1]
+            if by != self._time or len(node.args) > 2:
+                return None
+        first, orders, entry = self._places.get(base, (0, 0, 0))
+        return (first + int(order), entry) if order < orders else None
+
+    def __contains__(self, node: object) -> bool:
+        return isinstance(node, sympy.Basic) and self.place(node) is not None
+
+    def __getitem__(self, node: sympy.Basic) -> casadi.SX:
+        place = self.place(node)
+        if place is None:
+            raise KeyError(node)
+        return self.columns.value(place)
+
+    def __iter__(self) -> Iterator[sympy.Basic]:
+        for symbol, (_, orders, _) in self._places.items():
+            yield symbol
+            yield from (derivative(symbol, self._time, order) for order in range(1, orders))
+
+    def __len__(self) -> int:
+        return sum(orders for _, orders, _ in self._places.values())
