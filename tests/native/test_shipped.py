@@ -117,7 +117,7 @@ def test_a_wheel_runs_without_numba_and_without_a_home(tmp_path):
     program = """
 import dalembert as da
 from dalembert import problems
-from dalembert.ingredients import every
+from dalembert.exports import every
 from dalembert.native import engine_object
 engine_object._announce = None  # would be called before an engine is built
 problem = problems.get("four_bar")

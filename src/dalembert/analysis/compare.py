@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +18,12 @@ import numpy as np
 from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError
-from dalembert.ingredients import every
+from dalembert.exports import every, exported
 from dalembert.motion.motion import Motion
 from dalembert.motion.state import State
+from dalembert.run.drift.projection import Projection
+from dalembert.run.integrators.automatic import Automatic
+from dalembert.run.integrators.dop853 import DOP853
 from dalembert.run.simulate import simulate
 
 if TYPE_CHECKING:
@@ -167,25 +170,28 @@ def _ladder(integrator: Any, span: float) -> list[Any]:
 
 def every_formulation() -> list[Any]:
     """All formulations that are exported, with their defaults."""
-    import dalembert as da
-
-    return [getattr(da, name)() for name in every("formulations")]
+    return [exported(name)() for name in every("formulations")]
 
 
 def every_drift() -> list[Any]:
-    """All drift controls, with their defaults."""
-    import dalembert as da
-
-    return [da.Projection(), da.Baumgarte(), da.Blajer(), da.Yoon(), da.NoCorrection()]
+    """All drift controls that are exported, with their defaults; first the one that is taken where nothing is said."""
+    made = [exported(name)() for name in every("drift")]
+    return sorted(made, key=lambda drift: not isinstance(drift, Projection))
 
 
 def every_integrator(span: float) -> list[Any]:
-    """All integrators; those with fixed steps take 3000 over the span."""
-    import dalembert as da
+    """All integrators that are exported, with their defaults; those that need a step take 3000 over the span.
 
-    step = span / 3000.0
-    explicit = [da.DOP853(), da.Tsit5(), da.KuttaMerson(rtol=1e-8), da.RK4(step)]
-    return [*explicit, da.Radau(), da.StateSpaceSVD(), da.GeneralizedAlpha(), da.IDA()]
+    `Automatic` is left out: it is one of the others.
+    """
+    made = [_integrator(exported(name), span / 3000.0) for name in every("integrators")]
+    return [integrator for integrator in made if not isinstance(integrator, Automatic)]
+
+
+def _integrator(kind: Any, step: float) -> Any:
+    """An integrator of this kind, with steps of this length if it has no others."""
+    must = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
+    return kind(step) if must == ["step"] else kind()
 
 
 def _combinations(formulations: list[Any], drifts: list[Any], integrators: list[Any]) -> list[tuple[Any, Any, Any]]:
@@ -195,9 +201,7 @@ def _combinations(formulations: list[Any], drifts: list[Any], integrators: list[
 
 
 def _tightest(system: System, state: State, t_end: float, times: np.ndarray) -> tuple[np.ndarray, str]:
-    import dalembert as da
-
-    best = da.DOP853(rtol=TIGHTEST, atol=TIGHTEST)
+    best = DOP853(rtol=TIGHTEST, atol=TIGHTEST)
     motion = simulate(system, state, t_end, t_eval=times, integrator=best)
     if not motion.success:
         raise DalembertError(f"the tightest run of `{system.name}` did not reach its end: {motion.message}")

@@ -47,9 +47,11 @@ def call_kernel(c: Any) -> Any:
     return c.types.void(c.i8, c.Floats, c.i8, c.i8), generate
 
 
-@_intrinsic
-def move(c: Any) -> Any:
-    """`move(target, to, source, start, count)`: source[start : start + count] to target[to:]; no views, no wrapping."""
+def _copying(c: Any, copy: Callable[[Any, Any, Any, Any], None]) -> Any:
+    """Signature and code of `(target, to, source, start, count)`; `copy(builder, there, here, count)` writes the code.
+
+    It copies source[start : start + count] to target[to:]; no views, no wrapping.
+    """
 
     def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         array, first, other, second, length = args
@@ -57,23 +59,27 @@ def move(c: Any) -> Any:
         to, source = make(context, builder, array), make(context, builder, other)
         c.check_bounds(context, builder, first, length, to.nitems)
         c.check_bounds(context, builder, second, length, source.nitems)
-        c.cgutils.raw_memcpy(builder, builder.gep(to.data, [first]), builder.gep(source.data, [second]), length, 8)
+        copy(builder, builder.gep(to.data, [first]), builder.gep(source.data, [second]), length)
         return context.get_dummy_value()
 
     return c.types.void(c.Floats, c.i8, c.Floats, c.i8, c.i8), generate
 
 
 @_intrinsic
+def move(c: Any) -> Any:
+    """`move(target, to, source, start, count)`: source[start : start + count] to target[to:]."""
+
+    def copy(builder: Any, there: Any, here: Any, length: Any) -> None:
+        c.cgutils.raw_memcpy(builder, there, here, length, 8)
+
+    return _copying(c, copy)
+
+
+@_intrinsic
 def move_few(c: Any) -> Any:
     """As `move`, for few numbers: a loop here and now, where a call of the libc would take as long as their copies."""
 
-    def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        array, first, other, second, length = args
-        make = context.make_array(c.Floats)
-        to, source = make(context, builder, array), make(context, builder, other)
-        c.check_bounds(context, builder, first, length, to.nitems)
-        c.check_bounds(context, builder, second, length, source.nitems)
-        there, here = builder.gep(to.data, [first]), builder.gep(source.data, [second])
+    def copy(builder: Any, there: Any, here: Any, length: Any) -> None:
         vector = c.ir.VectorType(c.ir.DoubleType(), LANES)
         whole = builder.and_(length, length.type(-LANES))
         with c.cgutils.for_range_slice(builder, length.type(0), whole, length.type(LANES)) as (i, _):
@@ -81,9 +87,8 @@ def move_few(c: Any) -> Any:
             builder.store(builder.load(of, align=8), at, align=8)
         with c.cgutils.for_range_slice(builder, whole, length, length.type(1)) as (i, _):
             builder.store(builder.load(builder.gep(here, [i])), builder.gep(there, [i]))
-        return context.get_dummy_value()
 
-    return c.types.void(c.Floats, c.i8, c.Floats, c.i8, c.i8), generate
+    return _copying(c, copy)
 
 
 @_intrinsic

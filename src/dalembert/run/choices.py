@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from importlib import import_module
 from typing import Any
 
 from dalembert.errors import OptionError, UnknownNameError
-from dalembert.ingredients import INGREDIENTS, every
+from dalembert.exports import every, exported
 from dalembert.run.events import Event
 from dalembert.run.every import Every
 
@@ -20,7 +19,7 @@ def choose(role: str, name: str, options: Mapping[str, Any]) -> Any:
     known = every(KINDS[role])
     if name not in known:
         raise UnknownNameError(name, known, f"the choices for `{role}`")
-    made = getattr(import_module(INGREDIENTS[name]), name)
+    made = exported(name)
     options_known = [f.name for f in fields(made) if f.init]
     for option in options:
         if option not in options_known:

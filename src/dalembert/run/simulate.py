@@ -14,7 +14,7 @@ import numpy as np
 from dalembert import free_memory
 from dalembert.equations.system import System
 from dalembert.errors import ArrayError, InconsistentStateError, OptionError, PairingError, SimulationInterrupt
-from dalembert.ingredients import every
+from dalembert.exports import every
 from dalembert.initial.degeneracy import check_degeneracy
 from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.motion import Motion

@@ -95,7 +95,7 @@ def march(
             if engine.plan.stale > 0:
                 # A partition given by the user may fail on the way: the pivoted solve carries on.
                 with suppress(OptionError):
-                    engine.choose(float(run.clock.t), run.z)
+                    engine.choose(run.t, run.z)
                 run.regauge()
             if progress is not None and status == MORE:
                 progress(run.t)
@@ -161,7 +161,7 @@ class March:
     @property
     def t(self) -> float:
         """Where it is."""
-        return float(self.clock.t)
+        return self.clock.t
 
     @property
     def t_start(self) -> float:
@@ -171,17 +171,17 @@ class March:
     @property
     def t_end(self) -> float:
         """Where it should end."""
-        return float(self.clock.t_end)
+        return self.clock.t_end
 
     @property
     def limit(self) -> float:
         """Where the next step must end at the latest: the end, or an instant at which an expression of time bends."""
-        return min(self.t_end, float(self.clock.stop - self.clock.gap))
+        return min(self.t_end, self.clock.stop - self.clock.gap)
 
     @property
     def accepted(self) -> int:
         """Steps accepted so far."""
-        return int(self.clock.accepted)
+        return self.clock.accepted
 
     def slice(self, advance: Native, most: int) -> int:
         """Advance for about `SLICE` seconds, `most` steps, or until the buffer is full; collects what was stored."""
