@@ -5,6 +5,7 @@ import pytest
 
 import dalembert as da
 from dalembert import problems
+from dalembert.problems.n_four_bar import n_four_bar
 
 ADAPTIVE = [da.KuttaMerson, da.Tsit5, da.DOP853]
 
@@ -170,3 +171,25 @@ def test_the_certificate_shows_the_options_in_use(pendulum):
     shown = system.simulate(state, 0.1, integrator=da.KuttaMerson(step=1e-3)).method
     assert "KuttaMerson(step=0.001)" in shown
     assert "Tsit5(rtol=1e-08)" in system.simulate(state, 0.1, integrator=da.Tsit5(rtol=1e-8)).method
+
+
+@pytest.mark.parametrize("integrator", ADAPTIVE)
+def test_a_sample_at_the_end_of_a_step_costs_no_dense_output(pendulum, integrator):
+    system, state = pendulum
+    method = integrator(rtol=1e-6, atol=1e-6)
+    steps, end = (system.simulate(state, 1.0, t_eval=times, integrator=method) for times in (None, [1.0]))
+    between = system.simulate(state, 1.0, t_eval=[0.5, 1.0], integrator=method)
+    assert end.stats == steps.stats
+    assert (end.q[-1] == steps.q[-1]).all()
+    assert between.stats["nfev"] - steps.stats["nfev"] == integrator.scheme.tableau.dense.further
+
+
+def test_the_first_step_follows_the_motion_not_the_number_of_parts():
+    """All cranks turn alike; 160 loops reach further than 10, so relative errors of more entries count."""
+    first = []
+    for n in (10, 160):
+        problem = n_four_bar(n)
+        system = problem.system()
+        motion = system.simulate(problem.state(system), 0.5, integrator=da.DOP853(rtol=1e-5, atol=1e-5))
+        first.append(motion.t[1])
+    assert first[1] == pytest.approx(first[0], rel=0.1)

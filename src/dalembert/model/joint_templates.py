@@ -70,8 +70,8 @@ def still(i: Marker, j: Marker, t: sp.Symbol) -> Ends | None:
 
 def moving(i: Marker, j: Marker, t: sp.Symbol) -> Ends | None:
     """As `still`, with the velocities of the markers and the angular velocities of their bodies."""
-    rates = [_rates(end.body, t) for end in (i, j)]
-    if still(i, j, t) is None or rates[0] is None or rates[1] is None:
+    rates = [_rates(end.body, t) for end in (i, j)] if still(i, j, t) is not None else [None, None]
+    if rates[0] is None or rates[1] is None:
         return None
     numbers = [*_numbers(i), *rates[0], *_numbers(j), *rates[1]]
     return Ends(

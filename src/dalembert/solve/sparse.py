@@ -15,7 +15,7 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8, move, u8
 from dalembert.native.types import Places
 from dalembert.solve.dense import PROXIMAL
-from dalembert.solve.rows import FUSED, REORDERED, row_product, scale_row
+from dalembert.solve.rows import FUSED, REORDERED, multiply_row, row_product
 from dalembert.solve.schur import (
     add_columns,
     assemble_schur,
@@ -125,13 +125,24 @@ def solve_sparse(plan, mem, rows, where):
     return 0
 
 
-@jit(f8(Floats, u8, u8, u8), fastmath=REORDERED)
-def _stretch(mem, n, x, by):
-    """x_i *= by_i for i < n; the sum of their squares then."""
+@jit(i8(Floats, u8, u8, u8, u8, u8))
+def _find_units(mem, nu, rows, light, lengths, units):
+    """The square roots of masses and of squared lengths of rows, (nu + rows,)."""
+    for i in range(nu):
+        mem[units + i] = math.sqrt(1.0 / mem[light + i])
+    for k in range(rows):
+        mem[units + nu + k] = math.sqrt(mem[lengths + k])
+    return 0
+
+
+@jit(f8(Floats, u8, u8, u8, f8), fastmath=REORDERED)
+def _stretch_twice(mem, n, x, by, sign):
+    """x_i becomes sign by_i^2 x_i for i < n; the sum of the squares of by_i x_i."""
     total = 0.0
     for i in range(n):
-        mem[x + i] *= mem[by + i]
-        total += mem[x + i] * mem[x + i]
+        once = mem[x + i] * mem[by + i]
+        total += once * once
+        mem[x + i] = sign * once * mem[by + i]
     return total
 
 
@@ -140,24 +151,19 @@ def judge_sparse(plan, mem, rows):
     """Estimate the reciprocal condition by inverse iteration.
 
     Pivots leave it open, as one that is small may come from a constraint that has turned away from its speed. The
-    estimate is the smallest eigenvalue of the matrix with unit rows and masses, in which the largest is about 1.
+    estimate is the smallest eigenvalue of the matrix with unit rows and masses, in which the largest is about 1. With
+    S^2 the reciprocal units, y = S^-1 K^-1 S^-1 y is iterated as x = S^-1 y; y grows by 1 / SHIFT at the most.
     """
     nu, x, at, n = plan.nu, plan.remainder, matrices_at(plan.pattern), plan.nu + rows
-    for i in range(nu):
-        mem[at.stretch + i] = 1.0 / math.sqrt(mem[at.light + i])
-    for k in range(rows):
-        mem[at.stretch + nu + k] = math.sqrt(mem[at.lengths + k])
+    units, before, smallest = at.stretch, row_product(mem, at.probe, at.probe, n), 1.0
+    _find_units(mem, nu, rows, at.light, at.lengths, units)
     move(mem, x, mem, at.probe, n)
-    before, smallest = row_product(mem, x, x, n), 1.0
-    for _ in range(INVERSE_ITERATIONS):  # x = S^-1 K^-1 S^-1 x with S^2 the reciprocal units
-        _stretch(mem, n, x, at.stretch)
-        solve_sparse(plan, mem, rows, x)
-        for k in range(x + nu, x + n):
-            mem[k] = -mem[k]
-        after = _stretch(mem, n, x, at.stretch)
+    multiply_row(mem, x, units, n)
+    for _ in range(INVERSE_ITERATIONS):
+        solve_sparse(plan, mem, rows, x)  # K is that of (u', -la)
+        after = _stretch_twice(mem, nu, x, units, 1.0) + _stretch_twice(mem, rows, x + nu, units + nu, -1.0)
         smallest = math.sqrt(before / after) if after > 0.0 else 0.0
-        scale_row(mem, x, 1.0 / math.sqrt(after) if after > 0.0 else 1.0, n)
-        before = 1.0 if after > 0.0 else 0.0
+        before = after
     mem[plan.quality] = min(smallest, 1.0)
     return 0
 

@@ -8,8 +8,7 @@ from dalembert.native.intrinsics import places_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8, move, u8
 from dalembert.native.types import Places
-from dalembert.solve.rows import FUSED
-from dalembert.solve.schur import add_columns, subtract_rows
+from dalembert.solve.rows import FUSED, REORDERED
 from dalembert.solve.solver import Products
 from dalembert.solve.sparse_layout import matrices_at
 
@@ -19,17 +18,38 @@ def leave_remainder(plan, mem, rows):
     """f - M u' + A^T la and b - A u' for (u', la) in plan.rhs, left in plan.remainder; the square of their length."""
     at = matrices_at(plan.pattern)
     places = places_at(at.tables, at.n_tables)
-    nu, r, x, ends, A = plan.nu, plan.remainder, plan.rhs, at.starts + 1, plan.jacobian
+    nu, r, x = plan.nu, plan.remainder, plan.rhs
     move(mem, r, mem, plan.force, nu)
     move(mem, r + nu, mem, plan.bias, rows)
     subtract_mass(mem, places, at.n_mass, plan.mass, at.mass_rows, at.mass_columns, x, r)
-    add_columns(mem, places, rows, ends, at.columns, A, x + nu, r, 0)
-    subtract_rows(mem, places, rows, ends, at.columns, A, x, r + nu, 0)
-    total = 0.0
-    for i in range(nu):
-        total += mem[r + i] * mem[r + i] * mem[at.light + i]
+    total = _subtract_constraints(
+        mem, places, rows, at.starts + 1, at.columns, plan.jacobian, x, x + nu, r, r + nu, at.lengths, 0
+    )  # fmt: skip
+    return total + _weighted_squares(mem, nu, at.light, r)
+
+
+@jit(f8(Floats, Places, u8, u8, u8, u8, u8, u8, u8, u8, u8, u8), fastmath=FUSED)
+def _subtract_constraints(mem, places, rows, ends, columns, A, x, la, r, left, lengths, zero):
+    """r (nu,) += A^T la and left (rows,) -= A x in one pass over A; the sum of squares of `left`, for unit rows."""
+    start, squares = zero, 0.0
     for k in range(rows):
-        total += mem[r + nu + k] * mem[r + nu + k] / mem[at.lengths + k]
+        stop, lak, total = places[ends + k], mem[la + k], mem[left + k]
+        for p in range(start, stop):
+            a, j = mem[A + p], places[columns + p]
+            total -= a * mem[x + j]
+            mem[r + j] += a * lak
+        mem[left + k] = total
+        squares += total * total / mem[lengths + k]
+        start = stop
+    return squares
+
+
+@jit(f8(Floats, u8, u8, u8), fastmath=REORDERED)
+def _weighted_squares(mem, n, weights, x):
+    """The sum of weights_i x_i^2 for i < n."""
+    total = 0.0
+    for i in range(n):
+        total += mem[x + i] * mem[x + i] * mem[weights + i]
     return total
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 CHUNK, ROOM = 4096, 2**23  # samples per buffer when every step is stored, and numbers in it, but 16 samples
 MOST_STEPS = 10_000_000  # per slice, however fast they are
-SOLVED_TO = 1e-3  # of the tolerance: to what accelerations are refined where the solve is sparse
+SOLVED_TO = 1e-2  # of the tolerance: to what accelerations are refined where the solve is sparse
 SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctrl-C
 
 

@@ -17,8 +17,6 @@ from __future__ import annotations
 import functools
 import math
 
-import numpy as np
-
 from dalembert.native.intrinsics import record_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8
@@ -31,7 +29,7 @@ STEEP = 0.4  # a quality that falls to this part within one step may have landed
 KEPT, FORGET = 0.7, 0.9  # of the longest step: next to a singular position round-off makes steps shorter
 DIP = 0.02
 DEPTH = 0.1  # within its reach, the square of the distance to a zero varies by more than this factor
-LOOKS = np.linspace(0.0, 1.0, 8)  # of the length looked at
+PIECES = 7  # of the reach: at their ends a step that was noticed is looked at
 BACK = 1e-5  # of a step: how far back the quality is evaluated where no step was made yet
 # A step is suspect in any case below FLOOR; over nonzeros below LOWER times the quality at the start, if that is less
 # and not lost beside the shift: long chains are that weak everywhere, by the inverse square of their length.
@@ -94,51 +92,65 @@ def _quality_at(plan, mem, lengths, s, t, h, z, zdot, znew, zdotnew):
     return mem[plan.quality]
 
 
-@jit(i8(Plan, Floats, i8, f8, f8, f8, f8, Floats, Floats, Floats, Floats))
-def _dips(plan, mem, lengths, first, last, t, h, z, zdot, znew, zdotnew):
-    """Whether the saddle matrix, or rows alone, are much worse between t + first and t + last than elsewhere."""
-    least, most = math.inf, 0.0
-    for k in range(LOOKS.size):
-        s = (first + LOOKS[k] * (last - first)) / h
+@jit(i8(Plan, Floats, i8, f8, f8, f8, f8, f8, Floats, Floats, Floats, Floats))
+def _dips(plan, mem, lengths, first, last, apart, t, h, z, zdot, znew, zdotnew):
+    """Whether the saddle matrix, or rows alone, are much worse between t + first and t + last than elsewhere.
+
+    It is looked at in equal distances of `apart` at the most.
+    """
+    least, most, pieces = math.inf, 0.0, max(math.ceil((last - first) / apart - 1e-9), 1)
+    for k in range(pieces + 1):
+        s = (first + (last - first) * k / pieces) / h
         quality = _quality_at(plan, mem, lengths, s, t, h, z, zdot, znew, zdotnew)
         least, most = min(least, quality), max(most, quality)
-    return not least > DEPTH * most
+        if not least > DEPTH * most:
+            return 1
+    return 0
 
 
-@jit(i8(Plan, Conditioning, f8, f8, f8, f8))
-def _stands_out(plan, c, before, now, there, h):
-    """Whether qualities before, at the start and at the end of a step of length h are as next to a zero."""
-    near = now * c.length < c.reach * max(h, KEPT * c.longest) * (before - now) or there < STEEP * now
-    left = now * h < c.length * (there - now)
-    return near or left or plan.least_quality < DIP * min(now, there)
+@jit(f8(Conditioning, f8))
+def _reach(c, h):
+    """The time within which a singular position behind a step of length h can be passed."""
+    return c.reach * max(h, KEPT * c.longest)
 
 
-@jit(i8(Plan, Floats, i8, f8))
-def is_noticed(plan, mem, where, h):
+@jit(i8(Plan, Conditioning, f8, f8, f8, f8, f8))
+def _stands_out(plan, c, before, now, there, h, left):
+    """Whether qualities before, at the start and at the end of a step of length h are as next to a zero.
+
+    The run ends `left` after the start of the step: nothing behind that is looked for.
+    """
+    near = now * c.length < min(_reach(c, h), left) * (before - now) or there < STEEP * now
+    rises = now * h < c.length * (there - now)
+    return near or rises or plan.least_quality < DIP * min(now, there)
+
+
+@jit(i8(Plan, Floats, i8, f8, f8))
+def is_noticed(plan, mem, where, h, left):
     """Whether the qualities met in an accepted step, judged at its end, are a reason to look at it again."""
     c, there = conditioning(where), mem[plan.quality]
-    return not min(c.now, there) > c.floor or _stands_out(plan, c, c.before, c.now, there, h)
+    return not min(c.now, there) > c.floor or _stands_out(plan, c, c.before, c.now, there, h, left)
 
 
-@jit(i8(Plan, Floats, Conditioning, f8))
-def _is_by_lengths(plan, mem, c, h):
+@jit(i8(Plan, Floats, Conditioning, f8, f8))
+def _is_by_lengths(plan, mem, c, h, left):
     """Whether the lengths of rows are the reason to look at a step, and the solve without them is none."""
     if not plan.row_lengths or not min(c.shortest, c.shortest_before, mem[plan.shortest]) > 0.0:
         return 0
     before, now, there = c.before / c.shortest_before, c.now / c.shortest, mem[plan.quality] / mem[plan.shortest]
-    return not _stands_out(plan, c, before, now, there, h)
+    return not _stands_out(plan, c, before, now, there, h, left)
 
 
-@jit(i8(Plan, Floats, i8, f8, f8, f8, Floats, Floats, Floats, Floats))
-def is_suspect(plan, mem, where, t, h, t_new, z, zdot, znew, zdotnew):
+@jit(i8(Plan, Floats, i8, f8, f8, f8, f8, Floats, Floats, Floats, Floats))
+def is_suspect(plan, mem, where, t, h, left, t_new, z, zdot, znew, zdotnew):
     """Whether constraints may become dependent in or behind a step that was noticed; rates at its end were the last."""
     c, there = conditioning(where), mem[plan.quality]
     c.looks += 1
     if not min(c.now, there) > c.floor or plan.chosen != plan.nc:
         return 1  # of redundant constraints the pivoted matrix is singular throughout
-    left, reach = c.now * h < c.length * (there - c.now), c.reach * max(h, KEPT * c.longest)
-    alone = _is_by_lengths(plan, mem, c, h)
-    if _dips(plan, mem, alone, -c.length if left else 0.0, reach, t, h, z, zdot, znew, zdotnew):
+    first = -c.length if c.now * h < c.length * (there - c.now) else 0.0
+    reach, alone = _reach(c, h), _is_by_lengths(plan, mem, c, h, left)
+    if _dips(plan, mem, alone, first, min(reach, left), (reach - first) / PIECES, t, h, z, zdot, znew, zdotnew):
         return 1
     rates(plan, mem, t_new, znew, zdotnew)
     call_judge(plan.judge, (plan, mem, plan.nc))
@@ -165,22 +177,36 @@ def follow(where, quality, shortest, h, t_new):
     return 0
 
 
-@jit(i8(Plan, Floats, i8, f8, f8, Floats, Floats, Floats, Floats))
-def gauge(plan, mem, where, t, h, z, zdot, spare, unused):
-    """Begin to follow the quality at a state z with rates zdot, as if a short step had led there."""
+@jit(i8(Plan, Floats, i8, f8))
+def begin_following(plan, mem, where, t):
+    """Begin to follow the quality at the state whose rates, at time t, were the last."""
     c = conditioning(where)
-    back = BACK * h
-    for i in range(z.size):
-        spare[i] = z[i] - back * zdot[i]
-    rates(plan, mem, t - back, spare, unused)
     call_judge(plan.judge, (plan, mem, plan.nc))
-    c.before, c.shortest_before, c.length, c.judged = mem[plan.quality], mem[plan.shortest], back, 0
-    rates(plan, mem, t, z, unused)
-    call_judge(plan.judge, (plan, mem, plan.nc))
-    plan.nfev -= 2
     c.now, c.shortest = mem[plan.quality], mem[plan.shortest]
     if plan.pattern and LOWER * c.now > LOST:
         c.floor = min(c.floor, LOWER * c.now)
     if not c.now > c.worst:
         c.worst, c.worst_t = c.now, t
     return 0
+
+
+@jit(i8(Plan, Floats, i8, f8, f8, Floats, Floats, Floats, Floats))
+def look_back(plan, mem, where, t, h, z, zdot, spare, unused):
+    """The quality a little before a state z with rates zdot, as if a short step had led there."""
+    c, back = conditioning(where), BACK * h
+    for i in range(z.size):
+        spare[i] = z[i] - back * zdot[i]
+    rates(plan, mem, t - back, spare, unused)
+    call_judge(plan.judge, (plan, mem, plan.nc))
+    plan.nfev -= 1
+    c.before, c.shortest_before, c.length, c.judged = mem[plan.quality], mem[plan.shortest], back, 0
+    return 0
+
+
+@jit(i8(Plan, Floats, i8, f8, f8, Floats, Floats, Floats, Floats))
+def gauge(plan, mem, where, t, h, z, zdot, spare, unused):
+    """Begin to follow the quality anew at a state z with rates zdot, with a next step of length h."""
+    look_back(plan, mem, where, t, h, z, zdot, spare, unused)
+    rates(plan, mem, t, z, unused)
+    plan.nfev -= 1
+    return begin_following(plan, mem, where, t)
