@@ -24,6 +24,7 @@ from dalembert.errors import InitialStateError, LinearizationError, OptionError,
 from dalembert.initial.accelerations import complete_state
 from dalembert.initial.request import key_name
 from dalembert.motion.state import State
+from dalembert.solve.decompositions import UNIT, decompose, least_squares
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -103,12 +104,12 @@ class _Curve:
     def tangent(self, y: np.ndarray, before: np.ndarray | None) -> np.ndarray:
         """The direction of the curve in scaled entries, of length 1 but for the multipliers."""
         _, J = self.rows(self.at(y))
-        _, values, right = np.linalg.svd(J)
-        null = right[int((values > FREE).sum()) :]
+        found = decompose(J, FREE, UNIT)
+        null = found.null.T
         if before is None and len(null) > 1:
             raise self._too_free(null)
         if not len(null):
-            null = right[-1:]
+            null = found.right[-1:]
         way = null.T @ (null @ before) if before is not None and len(null) > 1 else null[0]
         measured = way[: self.measured]
         way = way / np.linalg.norm(measured)
@@ -135,7 +136,7 @@ class _Curve:
             terms = 1.0 + np.abs(J) @ np.abs(y[self.free] / self.size)
             if k and (np.abs(left) <= SOLVED * terms).all():
                 return y, k
-            step = np.linalg.lstsq(np.vstack([J, across]), -np.append(left, off), rcond=1e-13)[0]
+            step = least_squares(np.vstack([J, across]), -np.append(left, off), 1e-13)
             y[self.free] += step * self.size
         return None
 

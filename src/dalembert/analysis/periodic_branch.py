@@ -22,6 +22,7 @@ from dalembert.dataclass import dataclass
 from dalembert.equations.naming import finite_number
 from dalembert.errors import DalembertError, InitialStateError, LinearizationError, OptionError, UnknownNameError
 from dalembert.initial.request import key_name
+from dalembert.solve.decompositions import decompose, least_squares, pseudo_inverse
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -101,13 +102,13 @@ class _PeriodicCurve:
         """The direction of the curve in scaled (z, T, p), of length 1."""
         changes = shot.changes / self.size[:, None]
         rows = np.vstack([shot.J, shot.phase]) if self.problem.unknown else shot.J
-        _, values, right = np.linalg.svd(rows)
-        null = changes @ right[int((values > FREE * values.max(initial=1.0)).sum()) :].T
+        found = decompose(rows, FREE)
+        null = changes @ found.null
         if before is None and null.shape[1] > 1:
             raise self._too_free(null)
         if not null.shape[1]:
-            null = changes @ right[-1:].T
-        way = null @ (np.linalg.pinv(null) @ before) if before is not None else null[:, 0]
+            null = changes @ found.right[-1:].T
+        way = null @ (pseudo_inverse(null) @ before) if before is not None else null[:, 0]
         return way / np.linalg.norm(way)
 
     def correct(self, shot: Shot, change: np.ndarray, way: np.ndarray) -> tuple[Shot, int] | None:
@@ -124,7 +125,7 @@ class _PeriodicCurve:
                 if self.problem.unknown:
                     rows.append(ahead.phase)
                 side = np.concatenate([-ahead.F, [-off], np.zeros(int(self.problem.unknown))])
-                step = ahead.changes @ np.linalg.lstsq(np.vstack(rows), side, rcond=FREE)[0]
+                step = ahead.changes @ least_squares(np.vstack(rows), side, FREE)
                 ahead = self.problem.shoot(*self.problem.moved(ahead, step), self.parameter)
         except DalembertError:  # no consistent start, or no motion to the end
             return None
