@@ -29,12 +29,13 @@ def choose_solver(system: System, formulation: object, drift: object) -> SaddleS
     solver = formulation.solver if isinstance(formulation, LagrangeMultipliers) else None
     able = system.ideal and isinstance(formulation, LagrangeMultipliers) and isinstance(drift, AT_SIZE)
     too_large = system.nu + system.nc > LARGEST_DENSE
-    if solver == SPARSE or too_large:
-        if not able or solver not in (None, SPARSE):
+    asked = solver is not None and solver.over_nonzeros
+    if asked or too_large:
+        if not able or not (solver is None or asked):
             raise _refusal(system, formulation, drift, asked=not too_large)
-        return SPARSE
+        return solver or SPARSE
     less_work = able and solver is None and system.kept("sparse is less work", lambda: _is_less_work(system))
-    return SPARSE if less_work else DENSE
+    return SPARSE if less_work else solver or DENSE
 
 
 def _refusal(system: System, formulation: object, drift: object, *, asked: bool) -> PairingError:
@@ -42,7 +43,7 @@ def _refusal(system: System, formulation: object, drift: object, *, asked: bool)
     n = system.nu + system.nc
     if not system.ideal:
         why = "reactions are not all ideal (servo, friction or constraints nonlinear in the accelerations)"
-    elif not isinstance(formulation, LagrangeMultipliers) or formulation.solver not in (None, SPARSE):
+    elif not isinstance(formulation, LagrangeMultipliers) or not (formulation.solver or SPARSE).over_nonzeros:
         why = f"{formulation!r} works on dense matrices; use LagrangeMultipliers()"
     else:
         names = ", ".join(f"{kind.__name__}()" for kind in AT_SIZE)

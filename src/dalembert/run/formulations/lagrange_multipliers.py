@@ -31,7 +31,8 @@ class LagrangeMultipliers:
     """M u' - A^T la = f with A u' = b (Dinh Van Phong, eq. 2.40-2.45).
 
     The mass matrix may be singular as long as the whole matrix is not. Redundant constraints leave u' unique.
-    `solver` is DENSE or SPARSE, or None: unrolled, sparse or dense, whichever takes the least work.
+    `solver` is DENSE, SPARSE or a `SaddleSolver` of your own; None: unrolled, sparse or dense, whichever takes the
+    least work.
     """
 
     solver: SaddleSolver | None = None
