@@ -1,10 +1,14 @@
 """What imports what: imports inside functions count as much as those at the top of a file."""
 
+import ast
+from pathlib import Path
+
 import grimp
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+import dalembert
 from dalembert.exports import PLACES
 
 
@@ -30,3 +34,75 @@ def test_modules_do_not_import_one_another():
 
 def test_rings_are_seen():
     assert rings([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]) == [["a", "b", "c"]]
+
+
+# LAPACK and SuperLU: what factorises a matrix. Eigenvalues are results, not solves, and may be asked for anywhere.
+FACTORISATIONS = frozenset(
+    [
+        "svd",
+        "svdvals",
+        "qr",
+        "lstsq",
+        "pinv",
+        "solve",
+        "inv",
+        "cholesky",
+        "matrix_rank",
+        "null_space",
+        "orth",
+        "slogdet",
+        "det",
+        "cond",
+        "lu",
+        "lu_factor",
+        "lu_solve",
+        "cho_factor",
+        "solve_triangular",
+        "splu",
+        "spilu",
+        "spsolve",
+        "factorized",
+        "lsqr",
+        "lsmr",
+        "lsq_linear",
+        "ldl",
+        "polar",
+    ]
+)
+TABLES = ("radau_coefficients.py",)  # coefficients of a method, found once of constants
+FOLLOWED = ("dense_rows.py",)  # singular values of rows along a path
+
+
+def factorisations(tree):
+    """The factorisations that functions of a module call or import by NumPy or SciPy, as (line, name)."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    called = {
+        (node.lineno, node.attr)
+        for function in functions
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value).endswith("linalg")
+    }
+    imported = {
+        (node.lineno, alias.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("linalg")
+        for alias in node.names
+    }
+    return sorted((line, name) for line, name in called | imported if name in FACTORISATIONS)
+
+
+def test_only_solve_factorises():
+    root = Path(dalembert.__file__).parent
+    files = {path.relative_to(root): path for path in root.rglob("*.py") if path.name not in TABLES + FOLLOWED}
+    found = {
+        str(place): factorisations(ast.parse(path.read_text(encoding="utf-8")))
+        for place, path in files.items()
+        if place.parts[0] != "solve"
+    }
+    assert {place: names for place, names in found.items() if names} == {}
+
+
+def test_factorisations_are_seen():
+    inside = "def f(A):\n    from scipy.linalg import qr\n    return np.linalg.svd(A), np.linalg.norm(A)"
+    assert factorisations(ast.parse(inside)) == [(2, "qr"), (3, "svd")]
+    assert factorisations(ast.parse("TABLE = np.linalg.inv(CONSTANT)")) == []

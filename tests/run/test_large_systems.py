@@ -1,12 +1,14 @@
 """Systems of many parts, solved over nonzeros: exact motions, what the small ones do, and refusals by name."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import dalembert as da
 from dalembert.problems.n_four_bar import n_four_bar
+from dalembert.run.blueprint import blueprint_of
 from dalembert.solve.dense import DENSE
 from dalembert.solve.sparse import SPARSE
 
@@ -72,6 +74,15 @@ def test_a_formulation_keeps_its_solver_in_a_pickle():
     for solver in (SPARSE, DENSE):
         formulation = da.LagrangeMultipliers(solver=solver)
         assert pickle.loads(pickle.dumps(formulation)) == formulation
+
+
+def test_a_solver_of_ones_own_is_the_one_that_solves():
+    """A dense one beside those of the library is a value; nothing else has to know it."""
+    own = replace(DENSE, name="own")
+    system = n_four_bar(2).system()
+    assert blueprint_of(system, da.LagrangeMultipliers(solver=own), da.Projection()).metric is own
+    assert blueprint_of(system, da.LagrangeMultipliers(solver=SPARSE), da.Projection()).metric is SPARSE
+    assert blueprint_of(system, da.LagrangeMultipliers(), da.Projection()).metric is DENSE
 
 
 def rope(n):

@@ -7,7 +7,6 @@ across it, so that the parameter may turn back.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.analysis.arclength import Pace, follow_curve
 from dalembert.analysis.derivatives import EquationDerivatives, differentiate
 from dalembert.analysis.stability import Stability, stability_of
 from dalembert.analysis.tangent_space import read_states
@@ -24,16 +24,14 @@ from dalembert.errors import InitialStateError, LinearizationError, OptionError,
 from dalembert.initial.accelerations import complete_state
 from dalembert.initial.request import key_name
 from dalembert.motion.state import State
+from dalembert.solve.decompositions import UNIT, decompose, least_squares
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NEWTON, SOLVED = 12, 1e-12  # iterations of one corrector, and the residual, relative to its terms, that ends it
 FREE = 1e-8  # singular value, for unit rows, below which a direction is free
-SHORTEST = 1e-6  # part of the step below which the branch cannot be followed
-FOLD = 1e-12  # of the arclength at which a fold is located
-FURTHER, TURNED = 1.2, 0.9  # how far, in steps, the next point may be, and the least cosine of the turn
-QUICK = 4  # iterations up to which the step may grow
+PACE = Pace(shortest=1e-6, further=1.2, turned=0.9, located=1e-12)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,12 +101,12 @@ class _Curve:
     def tangent(self, y: np.ndarray, before: np.ndarray | None) -> np.ndarray:
         """The direction of the curve in scaled entries, of length 1 but for the multipliers."""
         _, J = self.rows(self.at(y))
-        _, values, right = np.linalg.svd(J)
-        null = right[int((values > FREE).sum()) :]
+        found = decompose(J, FREE, UNIT)
+        null = found.null.T
         if before is None and len(null) > 1:
             raise self._too_free(null)
         if not len(null):
-            null = right[-1:]
+            null = found.right[-1:]
         way = null.T @ (null @ before) if before is not None and len(null) > 1 else null[0]
         measured = way[: self.measured]
         way = way / np.linalg.norm(measured)
@@ -122,10 +120,36 @@ class _Curve:
         first = len(self.state.q) + 2 * len(self.state.u) + len(self.state.parameters) + 1
         return int((self.free < first).sum())
 
-    def correct(self, y: np.ndarray, way: np.ndarray) -> tuple[np.ndarray, int] | None:
-        """The point of the curve in the plane through y across `way`, and the iterations; None if there is none."""
+    @property
+    def place(self) -> int:
+        """The place of the key among the free entries."""
+        return int(np.flatnonzero(self.free == self.key)[0])
+
+    def value(self, y: np.ndarray) -> float:
+        """The value of the key."""
+        return float(y[self.key])
+
+    def between(self, y: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """The scaled change of the free entries from one point to another."""
+        return (other - y)[self.free] / self.size
+
+    def measure(self, change: np.ndarray, other: np.ndarray) -> float:
+        """The product of two changes, multipliers left out."""
+        return float(change[: self.measured] @ other[: self.measured])
+
+    def ended(self, y: np.ndarray) -> InitialStateError:
+        """What to say where the branch cannot be followed any further."""
+        return InitialStateError(
+            f"`{self.state.system.name}`: the branch cannot be followed beyond {y[self.key]:.6g}; it ends or is not "
+            "smooth there"
+        )
+
+    def correct(self, y: np.ndarray, change: np.ndarray, way: np.ndarray) -> tuple[np.ndarray, int] | None:
+        """The point of the curve in the plane across `way` at a change from y, and the iterations; None if none."""
         across = np.where(np.arange(len(way)) < self.measured, way, 0.0)
-        start, y = y, y.copy()
+        start = y.copy()
+        start[self.free] += change * self.size
+        y = start.copy()
         for k in range(NEWTON):
             d = self.at(y)
             left, J = self.rows(d)
@@ -135,7 +159,7 @@ class _Curve:
             terms = 1.0 + np.abs(J) @ np.abs(y[self.free] / self.size)
             if k and (np.abs(left) <= SOLVED * terms).all():
                 return y, k
-            step = np.linalg.lstsq(np.vstack([J, across]), -np.append(left, off), rcond=1e-13)[0]
+            step = least_squares(np.vstack([J, across]), -np.append(left, off), 1e-13)
             y[self.free] += step * self.size
         return None
 
@@ -160,20 +184,9 @@ def follow_branch(
         raise OptionError(
             f"`{key_name(key)}` is {y[curve.key]:g}, outside the span {low:g} .. {high:g}; start inside it"
         )
-    place = int(np.flatnonzero(curve.free == curve.key)[0])
-    way = curve.tangent(y, None)
-    if way[place] < 0.0:
-        way = -way
-    ys, folds, h = [y], [], float(finite_number(step, "step"))
-    longest, complete = 4.0 * h, False
-    while len(ys) < most and not complete:
-        ahead, onward, taken, iterations = _advance(curve, ys[-1], way, h)
-        if onward[place] * way[place] < 0.0:
-            folds.append(_fold(curve, ys[-1], way, taken, place))
-        if not low <= ahead[curve.key] <= high:
-            ahead, complete = _end(curve, ys[-1], way, taken, np.clip(ahead[curve.key], low, high)), True
-        ys.append(ahead)
-        way, h = onward, min(taken * (1.5 if iterations <= QUICK else 1.0), longest)
+    ys, folds, complete = follow_curve(curve, y, (low, high), float(finite_number(step, "step")), most, PACE)
+    if complete:
+        ys[-1][curve.key] = low if abs(ys[-1][curve.key] - low) < abs(ys[-1][curve.key] - high) else high
     states = tuple(_completed(curve, one) for one in ys)
     turned = tuple(_completed(curve, one) for one in folds)
     return Branch(key_name(key), np.array([one[curve.key] for one in ys]), states, turned, complete)
@@ -201,61 +214,6 @@ def _read(state: State, key: Any, span: tuple[float, float], hold: Any) -> tuple
     entries = np.array(free)
     y = differentiate(state).y
     return _Curve(state, entries, names.index(name), np.maximum(1.0, np.abs(y[entries]))), (low, high)
-
-
-def _advance(curve: _Curve, y: np.ndarray, way: np.ndarray, h: float) -> tuple[np.ndarray, np.ndarray, float, int]:
-    """The next point, the tangent there, the arclength to it and the iterations it took.
-
-    The step is halved until the point is where the tangent leads and the curve has turned little: else it may have
-    jumped to another branch, or over a sharp fold.
-    """
-    least, n = SHORTEST * h, curve.measured
-    while h > least:
-        found = curve.correct(_moved(curve, y, h * way), way)
-        if found is not None:
-            onward = curve.tangent(found[0], way)
-            gone = np.linalg.norm(((found[0] - y)[curve.free] / curve.size)[:n])
-            if gone <= FURTHER * h and onward[:n] @ way[:n] >= TURNED:
-                return found[0], onward, h, found[1]
-        h *= 0.5
-    s = curve.state.system
-    raise InitialStateError(
-        f"`{s.name}`: the branch cannot be followed beyond {y[curve.key]:.6g}; it ends or is not smooth there"
-    )
-
-
-def _moved(curve: _Curve, y: np.ndarray, change: np.ndarray) -> np.ndarray:
-    y = y.copy()
-    y[curve.free] += change * curve.size
-    return y
-
-
-def _fold(curve: _Curve, y: np.ndarray, way: np.ndarray, h: float, place: int) -> np.ndarray:
-    """The point between y and a step h ahead where the key turns back, by bisection of the arclength."""
-    rising = way[place] > 0.0
-    return _bisected(curve, y, way, h, lambda point: (curve.tangent(point, way)[place] > 0.0) == rising)
-
-
-def _end(curve: _Curve, y: np.ndarray, way: np.ndarray, h: float, value: float) -> np.ndarray:
-    """The point between y and a step h ahead where the key has a value."""
-    below = y[curve.key] < value
-    point = _bisected(curve, y, way, h, lambda one: (one[curve.key] < value) == below)
-    point[curve.key] = value
-    return point
-
-
-def _bisected(
-    curve: _Curve, y: np.ndarray, way: np.ndarray, h: float, before: Callable[[np.ndarray], bool]
-) -> np.ndarray:
-    low, high, point = 0.0, h, y
-    while high - low > FOLD * h:
-        middle = (low + high) / 2
-        found = curve.correct(_moved(curve, y, middle * way), way)
-        if found is None:
-            break
-        point = found[0]
-        low, high = (middle, high) if before(point) else (low, middle)
-    return point
 
 
 def _completed(curve: _Curve, y: np.ndarray) -> State:

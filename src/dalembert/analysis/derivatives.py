@@ -22,6 +22,8 @@ from dalembert.equations.system import System
 from dalembert.errors import LinearizationError
 from dalembert.motion.state import State
 from dalembert.native.kernel import Kernel, compile_kernel
+from dalembert.solve.decompositions import decompose
+from dalembert.solve.decompositions import inverse as invert
 
 INTERPRETED = 200_000  # instructions up to which an interpreter answers before equal pieces of a tape are found
 REGULAR = 1e-9  # reciprocal condition number above which K counts as regular
@@ -139,19 +141,16 @@ def _solve(K: np.ndarray, rhs: np.ndarray, labels: list[str], system: System) ->
         for _ in range(2):
             x += inverse @ (b - scaled @ x)
         return x * right[:, None], np.zeros((n, 0))
-    U, values, Vt = np.linalg.svd(scaled)
-    rank = int((values > DEPENDENT * values[0]).sum())
-    lost, null = U[:, rank:], Vt[rank:].T
-    _check_unique(null[: system.nu], system)
-    _check_solvable(lost, b, labels, system)
-    x = Vt[:rank].T @ ((U[:, :rank].T @ b) / values[:rank, None])
-    return x * right[:, None], null * right[:, None]
+    found = decompose(scaled, DEPENDENT)
+    _check_unique(found.null[: system.nu], system)
+    _check_solvable(found.lost, b, labels, system)
+    return found.solve(b) * right[:, None], found.null * right[:, None]
 
 
 def _inverse(K: np.ndarray) -> np.ndarray | None:
     """K^-1, None if K is not regular."""
     try:
-        inverse = np.linalg.inv(K)
+        inverse = invert(K)
     except np.linalg.LinAlgError:
         return None
     condition = np.abs(K).sum(axis=0).max() * np.abs(inverse).sum(axis=0).max()
@@ -186,7 +185,7 @@ def _check_solvable(lost: np.ndarray, b: np.ndarray, labels: list[str], system: 
     excess = lost.T @ b
     if not excess.size or np.abs(excess).max() <= LEFT_OVER * max(np.abs(b).max(), 1.0):
         return
-    worst = lost @ np.linalg.svd(excess)[0][:, 0]
+    worst = lost @ decompose(excess, 0.0).left[:, 0]
     rows = [labels[k] for k in np.argsort(-np.abs(worst)) if abs(worst[k]) > 1e-3]
     raise LinearizationError(
         f"`{system.name}`: no linearisation exists in this state: {', '.join(f'`{row}`' for row in rows[:6])} are "

@@ -12,6 +12,7 @@ from dalembert.analysis.measurements import Experiment
 from dalembert.dataclass import dataclass
 from dalembert.equations.naming import name_of
 from dalembert.errors import UnknownNameError
+from dalembert.solve.decompositions import decompose
 from dalembert.text_tables import text_table
 
 if TYPE_CHECKING:
@@ -84,14 +85,11 @@ def covariance_of(
     size = np.where(theta != 0.0, np.abs(theta), 1.0)
     columns = np.linalg.norm(J * size, axis=0)
     scale = size / np.where(columns > 0.0, columns, 1.0)
-    missing = np.zeros((max(len(theta) - len(J), 0), len(theta)))
-    _, values, Vt = np.linalg.svd(np.vstack([J * scale, missing]), full_matrices=False)
-    seen = values > BLIND * max(values.max(initial=0.0), 1e-300)
-    inverse = np.where(seen, 1.0 / np.where(seen, values, 1.0), 0.0)
-    half = Vt.T * inverse * np.sqrt(variance)
+    found = decompose(J * scale, BLIND)
+    half = found.right[: found.rank].T / found.values[: found.rank] * np.sqrt(variance)
     covariance = (half @ half.T) * scale[:, None] * scale
     blind = []
-    for direction in Vt[~seen]:
+    for direction in found.null.T:
         relative = direction * scale / size
         relative /= np.abs(relative).max()
         relative *= np.sign(relative[np.argmax(np.abs(relative))])

@@ -12,6 +12,7 @@ import numpy as np
 from dalembert.equations.nonlinear_unknowns import check_known_mass
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
+from dalembert.solve.decompositions import solve
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -34,4 +35,4 @@ def gauss_measure(
     M = system.mass_matrix(t, q, u, parameters)
     free = system.forces(t, q, u, parameters) + system.prescribed_reaction(t, q, u, parameters)
     r = np.einsum("...ij,...j->...i", M, np.asarray(udot, dtype=float)) - free
-    return np.einsum("...i,...i->...", r, np.linalg.solve(M, r[..., None])[..., 0])
+    return np.einsum("...i,...i->...", r, solve(M, r[..., None])[..., 0])

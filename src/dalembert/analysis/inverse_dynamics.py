@@ -27,6 +27,7 @@ from dalembert.initial.positions import position_stage
 from dalembert.initial.request import Task, Values, read_task
 from dalembert.initial.velocities import velocity_stage
 from dalembert.motion.state import State
+from dalembert.solve.decompositions import UNIT, least_squares, null_space, unit_rows
 
 NEWTON = 30  # iterations
 SOLVED = 1e-10  # residuals below this, relative to their terms, are zero
@@ -135,10 +136,7 @@ def _check_determined(state: State, goal: Wanted) -> None:
     """Raise if constraints and wanted coordinates leave a motion free."""
     s, d = state.system, differentiate(state)
     rows = np.vstack([d.of("velocity", "u"), d.of("rates", "u")[list(goal.places)]])
-    lengths = np.linalg.norm(rows, axis=1)
-    unit = rows[lengths > 0.0] / lengths[lengths > 0.0, None]
-    _, values, right = np.linalg.svd(unit) if len(unit) else (None, np.zeros(0), np.eye(s.nu))
-    free = right[int((values > FREE).sum()) :]
+    free = null_space(unit_rows(rows), FREE, UNIT).T
     if len(free):
         names = [s.speeds[k] for k in np.flatnonzero(np.abs(free).max(axis=0) > 1e-6)]
         raise InitialStateError(
@@ -165,7 +163,7 @@ def _accelerated(
         terms = np.abs(K) @ np.abs(np.concatenate([state.udot, state.multipliers, tau])) + 1.0
         if (np.abs(left) <= SOLVED * terms).all():
             return state, _efforts(state, driven, tau)
-        step = np.linalg.lstsq(K, -left, rcond=1e-13)[0]
+        step = least_squares(K, -left, 1e-13)
         tau = tau + step[nu + nc :]
         p = state.parameters.copy()
         for i, (_, place, _) in enumerate(driven):

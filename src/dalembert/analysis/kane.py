@@ -15,6 +15,7 @@ import numpy as np
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.run.formulations.partition import check_names, choose_partition
+from dalembert.solve.decompositions import solve
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -101,7 +102,7 @@ def _directions(system: System, M: np.ndarray, A: np.ndarray, names: tuple[str, 
     independent = [system.speeds.index(name) for name in names]
     Z = np.zeros((system.nu, len(names)))
     Z[independent, range(len(names))] = 1.0
-    Z[dependent] = -np.linalg.solve(A[np.ix_(rows, dependent)], A[np.ix_(rows, independent)])
+    Z[dependent] = -solve(A[np.ix_(rows, dependent)], A[np.ix_(rows, independent)])
     return Z
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from dalembert.dataclass import dataclass
 from dalembert.errors import ArrayError, DalembertError, OptionError
 from dalembert.motion.state import State
+from dalembert.solve.decompositions import condition, inverse, solve
 from dalembert.stages import stage
 from dalembert.text_tables import text_table
 
@@ -109,13 +110,13 @@ class Linearization:
         q = [k for k, name in enumerate(self.states) if name in s.coordinates]
         v = [k for k, name in enumerate(self.states) if name not in s.coordinates]
         Z, own = self.A[np.ix_(q, v)], self.A[np.ix_(q, q)]
-        if len(q) != len(v) or np.abs(own).max(initial=0.0) > STILL or (q and np.linalg.cond(Z) > 1e12):
+        if len(q) != len(v) or np.abs(own).max(initial=0.0) > STILL or (q and condition(Z) > 1e12):
             raise DalembertError(
                 f"`{s.name}`: there is no second-order form M x'' + C x' + K x = 0 of the states "
                 f"{', '.join(self.states)}: {len(q)} coordinates, {len(v)} speeds; their numbers must be equal and the "
                 "coordinates' rates given by the speeds alone. Name states without ignorable coordinates"
             )
-        back = np.linalg.inv(Z)
+        back = inverse(Z)
         M = back.T @ self.projected_mass @ back
         damping = -M @ Z @ self.A[np.ix_(v, v)] @ back
         stiffness = -M @ Z @ self.A[np.ix_(v, q)]
@@ -148,7 +149,7 @@ class Linearization:
         if w.ndim != 1 or not np.isfinite(w).all():
             raise ArrayError(f"frequencies must be finite numbers in one axis, got shape {w.shape}")
         shifted = 1j * w[:, None, None] * np.eye(len(self.A)) - self.A
-        return self.C @ np.linalg.solve(shifted, np.broadcast_to(self.B, (len(w), *self.B.shape))) + self.D
+        return self.C @ solve(shifted, np.broadcast_to(self.B, (len(w), *self.B.shape))) + self.D
 
     def to_scipy(self) -> StateSpace:
         """The system as `scipy.signal.StateSpace`; without inputs or outputs these are all states."""

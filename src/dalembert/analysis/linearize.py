@@ -33,6 +33,7 @@ from dalembert.initial.vanished import vanished_rows
 from dalembert.motion.motion import Motion
 from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
+from dalembert.solve.decompositions import least_squares
 
 if TYPE_CHECKING:
     from dalembert.analysis.linearized_motion import LinearizedMotion
@@ -227,7 +228,5 @@ def _projected_mass(d: EquationDerivatives, space: TangentSpace, count: int) -> 
     M = N.T @ d.of("balance", "udot") @ N
     inner = M[np.ix_(kept, kept)]
     if rest and np.any(M[np.ix_(kept, rest)]):
-        inner = (
-            inner - M[np.ix_(kept, rest)] @ np.linalg.lstsq(M[np.ix_(rest, rest)], M[np.ix_(rest, kept)], rcond=None)[0]
-        )
+        inner = inner - M[np.ix_(kept, rest)] @ least_squares(M[np.ix_(rest, rest)], M[np.ix_(rest, kept)])
     return inner

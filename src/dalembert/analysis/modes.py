@@ -21,6 +21,7 @@ from dalembert.equations.system import System
 from dalembert.errors import LinearizationError, OptionError, PairingError
 from dalembert.motion.outputs import rates_of
 from dalembert.motion.state import State
+from dalembert.solve.sparse_shift import factor_shifted
 from dalembert.text_tables import text_table
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 RESTING = 1e-7  # rates and residuals below this, relative to the sizes of their terms, are zero
 ACCURATE = 1e-7  # residual of an eigenpair, relative to its terms, above which it is not one
-ASIDE = 1e-3  # of 1 + |near|: how far the shift is moved if it is an eigenvalue itself
 INFINITE = 1e-12  # 1 / (eigenvalue - shift), relative to the largest, below which the eigenvalue is infinite
 FURTHER = 2  # eigenvalues that are sought beyond those asked for, so that no pair is cut
 
@@ -141,17 +141,9 @@ def _nearest(system: System, E: csc_matrix, K: csc_matrix, k: int, near: complex
 
 def _factors(system: System, E: csc_matrix, K: csc_matrix, shift: complex) -> tuple[SuperLU, complex]:
     """Factors of K - shift E; the shift is moved aside if it is an eigenvalue."""
-    from scipy.sparse import csc_matrix
-    from scipy.sparse.linalg import splu
-
-    for moved in (shift, shift + ASIDE * (1.0 + abs(shift))):
-        try:
-            lu = splu(csc_matrix(K - moved * E))
-        except RuntimeError:  # exactly singular
-            continue
-        size = np.abs(lu.U.diagonal())
-        if size.min(initial=1.0) > INFINITE * size.max(initial=1.0):
-            return lu, moved
+    found = factor_shifted(E, K, shift, INFINITE)
+    if found is not None:
+        return found
     raise LinearizationError(
         f"`{system.name}`: the equations are singular at the shift {shift:g}: constraints depend on each other, or "
         "some motion has no inertia; remove redundant constraints (system.diagnose names them), or use system.linearize"

@@ -33,6 +33,7 @@ from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
 from dalembert.run.integrators.dop853 import DOP853
 from dalembert.run.simulate import pair, run_from
+from dalembert.solve.decompositions import least_squares
 from dalembert.stages import stage
 
 NEWTON, HALVINGS = 40, 10  # Gauss-Newton steps, and how often one is halved where it does not lead closer
@@ -200,7 +201,7 @@ def _step(shot: Shot, weak: float) -> np.ndarray:
     rows, side = shot.J, -shot.F
     if shot.problem.unknown:
         rows, side = np.vstack([rows, shot.phase]), np.append(side, 0.0)
-    change = shot.changes @ np.linalg.lstsq(rows, side, rcond=weak)[0]
+    change = shot.changes @ least_squares(rows, side, weak)
     return change / max(1.0, abs(change[-2]) / (CHANGE * shot.T))
 
 

@@ -7,7 +7,6 @@ parameter may turn back.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.analysis.arclength import Pace, follow_curve
 from dalembert.analysis.floquet import OrbitalStability
 from dalembert.analysis.periodic import CLOSED, FREE, LEAST, PeriodicMotion, finished
 from dalembert.analysis.shooting import Shooting, Shot
@@ -22,16 +22,13 @@ from dalembert.dataclass import dataclass
 from dalembert.equations.naming import finite_number
 from dalembert.errors import DalembertError, InitialStateError, LinearizationError, OptionError, UnknownNameError
 from dalembert.initial.request import key_name
+from dalembert.solve.decompositions import decompose, least_squares, pseudo_inverse
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NEWTON = 8  # iterations of one corrector
-QUICK = 4  # iterations up to which the step may grow
-SHORTEST = 1e-4  # part of the first step below which the branch cannot be followed
-FURTHER, TURNED = 1.3, 0.85  # how far, in steps, the next point may be, and the least cosine of the turn
-LONGEST = 4.0  # times the first step
-FOLD = 1e-10  # of the arclength at which a fold or an end is located
+PACE = Pace(shortest=1e-4, further=1.3, turned=0.85, located=1e-10)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,13 +98,13 @@ class _PeriodicCurve:
         """The direction of the curve in scaled (z, T, p), of length 1."""
         changes = shot.changes / self.size[:, None]
         rows = np.vstack([shot.J, shot.phase]) if self.problem.unknown else shot.J
-        _, values, right = np.linalg.svd(rows)
-        null = changes @ right[int((values > FREE * values.max(initial=1.0)).sum()) :].T
+        found = decompose(rows, FREE)
+        null = changes @ found.null
         if before is None and null.shape[1] > 1:
             raise self._too_free(null)
         if not null.shape[1]:
-            null = changes @ right[-1:].T
-        way = null @ (np.linalg.pinv(null) @ before) if before is not None else null[:, 0]
+            null = changes @ found.right[-1:].T
+        way = null @ (pseudo_inverse(null) @ before) if before is not None else null[:, 0]
         return way / np.linalg.norm(way)
 
     def correct(self, shot: Shot, change: np.ndarray, way: np.ndarray) -> tuple[Shot, int] | None:
@@ -124,11 +121,26 @@ class _PeriodicCurve:
                 if self.problem.unknown:
                     rows.append(ahead.phase)
                 side = np.concatenate([-ahead.F, [-off], np.zeros(int(self.problem.unknown))])
-                step = ahead.changes @ np.linalg.lstsq(np.vstack(rows), side, rcond=FREE)[0]
+                step = ahead.changes @ least_squares(np.vstack(rows), side, FREE)
                 ahead = self.problem.shoot(*self.problem.moved(ahead, step), self.parameter)
         except DalembertError:  # no consistent start, or no motion to the end
             return None
         return None
+
+    def between(self, shot: Shot, other: Shot) -> np.ndarray:
+        """The scaled change of (z, T, p) from one shot to another."""
+        return (self.point(other) - self.point(shot)) / self.size
+
+    def measure(self, change: np.ndarray, other: np.ndarray) -> float:
+        """The product of two changes."""
+        return float(change @ other)
+
+    def ended(self, shot: Shot) -> InitialStateError:
+        """What to say where the branch cannot be followed any further."""
+        return InitialStateError(
+            f"`{self.problem.system.name}`: the branch of periodic motions cannot be followed beyond "
+            f"{self.value(shot):.6g}; it ends or is not smooth there"
+        )
 
     def _too_free(self, null: np.ndarray) -> LinearizationError:
         s = self.problem.system
@@ -146,19 +158,8 @@ def follow_periodic(
     periodic: PeriodicMotion, key: Any, span: tuple[float, float], *, step: float = 0.05, most: int = 200
 ) -> PeriodicBranch:
     """The branch of periodic motions through one; see `PeriodicMotion.branch`."""
-    curve, shot, (low, high) = _read(periodic, key, span)
-    way = curve.tangent(shot, None)
-    way = -way if way[curve.place] < 0.0 else way
-    shots, folds, h = [shot], [], float(finite_number(step, "step"))
-    shortest, longest, complete = SHORTEST * h, LONGEST * h, False
-    while len(shots) < most and not complete:
-        ahead, onward, taken, quick = _advance(curve, shots[-1], way, h, shortest)
-        if onward[curve.place] * way[curve.place] < 0.0:
-            folds.append(_fold(curve, shots[-1], way, taken))
-        if not low <= curve.value(ahead) <= high:
-            ahead, complete = _end(curve, shots[-1], way, taken, float(np.clip(curve.value(ahead), low, high))), True
-        shots.append(ahead)
-        way, h = onward, min(taken * (1.5 if quick else 1.0), longest)
+    curve, shot, ends = _read(periodic, key, span)
+    shots, folds, complete = follow_curve(curve, shot, ends, float(finite_number(step, "step")), most, PACE)
     motions, turned = (tuple(finished(curve.problem, one) for one in found) for found in (shots, folds))
     return PeriodicBranch(key_name(key), np.array([curve.value(one) for one in shots]), motions, turned, complete)
 
@@ -183,59 +184,6 @@ def _read(
         raise OptionError(f"`{name}` is {value:g}, outside the span {low:g} .. {high:g}; start inside it")
     size = np.concatenate([shot.size, np.maximum([periodic.period, abs(value)], [1e-300, 1.0])])
     return _PeriodicCurve(problem, parameter, place, size), shot, (low, high)
-
-
-def _advance(
-    curve: _PeriodicCurve, shot: Shot, way: np.ndarray, h: float, shortest: float
-) -> tuple[Shot, np.ndarray, float, bool]:
-    """The next shot, the tangent there, the arclength to it and whether it was found quickly.
-
-    The step is halved until the shot is where the tangent leads and the curve has turned little: else it may have
-    jumped to another branch, or over a sharp fold.
-    """
-    while h > shortest:
-        found = curve.correct(shot, h * way, way)
-        if found is not None:
-            onward = curve.tangent(found[0], way)
-            gone = np.linalg.norm((curve.point(found[0]) - curve.point(shot)) / curve.size)
-            if gone <= FURTHER * h and onward @ way >= TURNED:
-                return found[0], onward, h, found[1] <= QUICK
-        h *= 0.5
-    raise InitialStateError(
-        f"`{curve.problem.system.name}`: the branch of periodic motions cannot be followed beyond "
-        f"{curve.value(shot):.6g}; it ends or is not smooth there"
-    )
-
-
-def _fold(curve: _PeriodicCurve, shot: Shot, way: np.ndarray, h: float) -> Shot:
-    """The shot between one and a step h ahead where the key turns back."""
-    return _where(curve, shot, way, h, lambda one: float(curve.tangent(one, way)[curve.place]))
-
-
-def _end(curve: _PeriodicCurve, shot: Shot, way: np.ndarray, h: float, value: float) -> Shot:
-    """The shot between one and a step h ahead where the key has a value."""
-    return _where(curve, shot, way, h, lambda one: curve.value(one) - value)
-
-
-def _where(curve: _PeriodicCurve, shot: Shot, way: np.ndarray, h: float, g: Callable[[Shot], float]) -> Shot:
-    """The shot on the way h along the tangent at which g is zero, by Brent's method."""
-    from scipy.optimize import brentq
-
-    found: dict[float, Shot] = {0.0: shot}
-
-    def at(s: float) -> float:
-        if s not in found:
-            corrected = curve.correct(shot, s * way, way)
-            if corrected is None:
-                raise InitialStateError(f"`{curve.problem.system.name}`: the branch cannot be followed to its end")
-            found[s] = corrected[0]
-        return g(found[s])
-
-    if at(0.0) * at(h) > 0.0:
-        return found[h]
-    root = float(brentq(at, 0.0, h, xtol=FOLD * h, rtol=1e-14))
-    at(root)
-    return found[root]
 
 
 def _value(periodic: PeriodicMotion, name: str) -> float:

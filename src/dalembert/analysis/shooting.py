@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from scipy.linalg import null_space
 
 from dalembert.analysis.derivatives import differentiate
 from dalembert.analysis.tangent_space import tangent_space
@@ -31,6 +30,7 @@ from dalembert.motion.outputs import rates_of
 from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
 from dalembert.run.recipe import Recipe
+from dalembert.solve.decompositions import null_space, orthogonal_triangular
 
 ANY = None  # the advance of a coordinate that may advance by any amount
 MOVED = 1e-9  # least part of unit length of a direction that counts
@@ -115,8 +115,8 @@ class Shooting:
         """Orthonormal changes of (q, u) that keep constraints and given values, (nq + nu, k)."""
         basis = tangent_space(differentiate(state), state, None)[0].basis
         if self.held:
-            basis = basis @ null_space(basis[list(self.held)], rcond=MOVED)
-        return np.linalg.qr(basis)[0] if basis.shape[1] else basis
+            basis = basis @ null_space(basis[list(self.held)], MOVED)
+        return orthogonal_triangular(basis)[0] if basis.shape[1] else basis
 
 
 @dataclass(frozen=True, eq=False)

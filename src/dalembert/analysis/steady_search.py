@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert.initial.request import Task
 from dalembert.initial.stage import Found, Stage
+from dalembert.solve.decompositions import least_squares
 
 CLOSE, POLISH = 1e-5, 40  # residuals from which Gauss-Newton steps are tried, and how many
 RESTARTS, EVALUATIONS = 8, 100  # of trust-region searches: further starts, and evaluations of each
@@ -101,7 +102,7 @@ def _polished(stage: Stage, found: Found) -> Found:
         here = stage.at(v)
         if here.met or not np.isfinite(here.worst):
             return replace(here, steps=steps + k) if here.met else found
-        step = np.linalg.lstsq(here.gradients[:, stage.free], -here.residual, rcond=1e-12)[0]
+        step = least_squares(here.gradients[:, stage.free], -here.residual, 1e-12)
         v[stage.free] += step
     return found
 

@@ -13,6 +13,7 @@ from dalembert.analysis.symbolic_mechanics import LEGIBLE, SymbolicMechanics, ti
 from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import OptionError, PairingError, UnknownNameError
+from dalembert.solve.pivoting import pivot_columns
 
 EXPLICIT = 6  # nu + nc up to which u' is solved for; its length grows like a factorial
 LONGEST = 600  # operations in an entry of the solution beyond which it is left out
@@ -207,19 +208,15 @@ def _partition(case: Case) -> SymbolicPartition:
 
 def _choose(case: Case, rows: list[int]) -> SymbolicPartition:
     """Independent rows among `rows` and the speeds they determine best at a random state."""
-    from scipy.linalg import qr
-
     system = case.system
     if not rows:
         return SymbolicPartition([], [], list(range(system.nu)))
     rng = np.random.default_rng(1743)
     A = system.constraint_jacobian(0.7, rng.uniform(0.3, 1.3, system.nq), rng.uniform(0.3, 1.3, system.nu))[rows]
-    _, R, order = qr(A.T, mode="economic", pivoting=True)
-    size = np.abs(np.diag(R))
-    rank = int(np.sum(size > RANK * size[0]))
-    kept = sorted(int(k) for k in order[:rank])
-    columns = qr(A[kept], mode="r", pivoting=True)[1]
-    dependent = sorted(int(k) for k in columns[:rank])
+    order, size = pivot_columns(A.T)
+    rank = int(np.sum(size > RANK * size.max(initial=0.0)))
+    kept = sorted(order[:rank])
+    dependent = sorted(pivot_columns(A[kept])[0])
     return SymbolicPartition([rows[k] for k in kept], dependent, [k for k in range(system.nu) if k not in dependent])
 
 

@@ -17,6 +17,7 @@ from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
 from dalembert.errors import LinearizationError, OptionError, UnknownNameError
 from dalembert.motion.state import State
+from dalembert.solve.decompositions import UNIT, decompose, null_space, orthogonal_triangular, solve, unit_rows
 from dalembert.solve.pivoting import pivot_columns
 
 RANK = 1e-10  # of the rows, scaled to unit length, relative to the largest diagonal entry of a pivoted QR
@@ -53,7 +54,7 @@ def tangent_space(
     named = read_states(s, states)
     order = _complete(s, T, default, named)
     change = T[list(order)]
-    return TangentSpace(np.linalg.solve(change.T, T.T).T, order), len(named)
+    return TangentSpace(solve(change.T, T.T).T, order), len(named)
 
 
 def read_states(system: System, states: Sequence[Any]) -> list[int]:
@@ -108,10 +109,10 @@ def _basis(system: System, J: np.ndarray, independent: tuple[int, ...]) -> np.nd
     dependent = [k for k in range(n) if k not in set(independent)]
     if not dependent or not independent:
         return T
-    Q, R = np.linalg.qr(J[:, dependent])
+    Q, R = orthogonal_triangular(J[:, dependent])
     sizes = np.abs(np.diag(R))
     solvable = len(sizes) == len(dependent) and sizes.min() > RANK * sizes.max()
-    found = np.linalg.solve(R, -Q.T @ J[:, list(independent)]) if solvable else np.zeros_like(T[dependent])
+    found = solve(R, -Q.T @ J[:, list(independent)]) if solvable else np.zeros_like(T[dependent])
     left = J[:, dependent] @ found + J[:, list(independent)]
     if not solvable or np.abs(left).max(initial=0.0) > LEFT_OVER:
         names = (*system.coordinates, *system.speeds)
@@ -150,11 +151,9 @@ def _check_independent(block: np.ndarray, names: list[str], count: int, system: 
             f"states name {len(names)} of {', '.join(names)}, but only {count} of them are independent in this state "
             f"of `{system.name}`; leave out {len(names) - count}"
         )
-    lengths = np.linalg.norm(block, axis=1)
-    unit = block / np.where(lengths > 0.0, lengths, 1.0)[:, None]
-    left, values, _ = np.linalg.svd(unit, full_matrices=False) if len(names) else (None, np.ones(1), None)
-    if values.min() <= FREE and left is not None:
-        bad = [names[k] for k in np.flatnonzero(np.abs(left[:, -1]) > FREE)]
+    found = decompose(unit_rows(block), FREE, UNIT)
+    if found.rank < len(names):
+        bad = [names[k] for k in np.flatnonzero(np.abs(found.left[:, -1]) > FREE)]
         raise LinearizationError(
             f"`{system.name}`: the constraints tie the states {', '.join(bad)} to each other here, or fix them; "
             "name others",
@@ -167,7 +166,6 @@ def _fill(rows: np.ndarray, block: np.ndarray, offset: int, taken: list[int]) ->
     missing = rows.shape[1] - len(block)
     if not missing:
         return []
-    free = np.eye(rows.shape[1]) if not len(block) else np.linalg.svd(block)[2][len(block) :].T
-    shares = rows @ free
+    shares = rows @ null_space(block, 0.0)
     shares[[k - offset for k in taken]] = 0.0
     return [k + offset for k in pivot_columns(shares.T)[0][:missing]]

@@ -57,6 +57,7 @@ from dalembert.equations.wrenches import derive_wrenches
 from dalembert.errors import ModelError
 from dalembert.interrupts import noticed_interrupts
 from dalembert.model.statement import Constraint, Level, Role, Statement
+from dalembert.solve.decompositions import rank_of
 from dalembert.solve.elimination_order import lower_triangle
 
 MANY = 300  # speeds above which M is taken by its nonzeros
@@ -233,7 +234,7 @@ def _kinematics(statement: Statement, s: Symbols, probe: Probe) -> Kinematics:
     n = s.q.shape[0]
     if is_identity(K):
         return solve_kinematics(k, s)
-    ranks = [np.linalg.matrix_rank(np.nan_to_num(v.reshape(n, n))) for v in probe(K)]
+    ranks = [rank_of(np.nan_to_num(v.reshape(n, n))) for v in probe(K)]
     if max(ranks) < n:
         loose = [str(q) for j, q in enumerate(statement.coordinates) if K[:, j].nnz() == 0]
         which = f"the rates of {', '.join(loose)} do not appear" if loose else f"rank {max(ranks)} for {n} rates"

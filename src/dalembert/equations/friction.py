@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.equations.derive import Constraints, Derivation
 from dalembert.equations.laws import Row
 from dalembert.model.statement import Friction
+from dalembert.solve.decompositions import rank_of
 
 TINY = 1e-300  # keeps 0 / 0 out where a reaction has no direction
 
@@ -50,9 +51,8 @@ def _derive_one(
         return zero, f"{friction.label}: {place} does not move"
     v, J = v[moving], J[moving, :]
     values = np.nan_to_num(probe(J.T)).reshape(3, len(moving), -1)
-    n = ca.mtimes(
-        _pseudo_inverse(ca.mtimes(J, J.T), int(np.linalg.matrix_rank(values).max())), ca.mtimes(J, gradient.T)
-    )
+    rank = max(rank_of(value) for value in values)
+    n = ca.mtimes(_pseudo_inverse(ca.mtimes(J, J.T), rank), ca.mtimes(J, gradient.T))
     if not np.nan_to_num(probe(n), nan=1.0).any():
         return zero, f"{friction.label}: this constraint exerts no force at {place}; give the point where it acts"
     v -= n * (ca.dot(n, v) / (ca.dot(n, n) + TINY))

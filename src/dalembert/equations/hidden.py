@@ -28,6 +28,7 @@ from dalembert.equations.mechanics import rows_of
 from dalembert.equations.probe import Probe, vanishes
 from dalembert.equations.symbols import Kinematics
 from dalembert.model.statement import Level
+from dalembert.solve.decompositions import determinant, least_squares
 from dalembert.solve.unrolled import unroll_saddle
 
 ROUNDS = 4  # derivatives beyond the second one that are looked into
@@ -113,7 +114,7 @@ def _response(M: np.ndarray, A: np.ndarray, servo: np.ndarray, B: np.ndarray) ->
     """A_S U with unit rows of A_S and unit columns of U, (ns, ny)."""
     nu, n = len(M), len(A)
     K = np.block([[M, -A.T], [A, np.zeros((n, n))]])
-    U = np.linalg.lstsq(K, np.vstack([B, np.zeros((n, B.shape[1]))]), rcond=1e-12)[0][:nu]
+    U = least_squares(K, np.vstack([B, np.zeros((n, B.shape[1]))]), 1e-12)[:nu]
     lengths = np.linalg.norm(servo, axis=1)[:, None], np.linalg.norm(U, axis=0)[None]
     scale = lengths[0] * lengths[1]
     return servo @ U / np.where(scale > 0.0, scale, 1.0)
@@ -136,7 +137,7 @@ def _respond(
     ideal = [k for k, entry in enumerate(entries) if isinstance(entry.row.law, Bilateral)]
     rows, unknowns = [row for row, _ in split.pairs] + split.rows, _unknowns([entries[k].row for _, k in split.pairs])
     A, b, d = rows_of(constraints.A, rows), rows_of(constraints.b, rows), dynamics
-    singular = np.isclose(np.linalg.det(probe(d.M).reshape(3, *d.M.shape)), 0.0).any()
+    singular = np.isclose(determinant(probe(d.M).reshape(3, *d.M.shape)), 0.0).any()
     solved = []
     for k, f in enumerate([d.f + d.prescribed, *(d.B[:, j] for j in unknowns)]):
         right = rows_of(constraints.b, ideal) if k == 0 else ca.SX(len(ideal), 1)

@@ -15,6 +15,7 @@ import sympy as sp
 from dalembert.equations.probe import probe_at_random, vanishes
 from dalembert.equations.symbols import Symbols, kinematics_of
 from dalembert.model.statement import Statement, Vector
+from dalembert.solve.decompositions import least_squares
 
 NEGLIGIBLE = 1e-9  # relative part of a constraint gradient that counts as rounding
 
@@ -82,6 +83,6 @@ def _combines(A: np.ndarray, v: np.ndarray, a: np.ndarray, value: float) -> bool
     if not (np.isfinite(A).all() and np.isfinite(a).all() and np.isfinite(value)):
         return False
     scale = np.linalg.norm(a)
-    weights = np.linalg.lstsq(A.T, a, rcond=None)[0]
+    weights = least_squares(A.T, a)
     far = np.linalg.norm(A.T @ weights - a) > NEGLIGIBLE * scale
     return bool(scale > 0.0 and not far and abs(v @ weights - value) <= NEGLIGIBLE * (scale + abs(value)))

@@ -12,6 +12,7 @@ from dalembert.initial.solution import finish
 from dalembert.initial.stage import Found, Stage
 from dalembert.initial.velocities import velocity_stage
 from dalembert.motion.state import State
+from dalembert.solve.decompositions import UNIT, rank_of, unit_rows
 
 STARTS = 96
 SAME = (
@@ -97,8 +98,7 @@ def _is_linear(stage: Stage, found: Found) -> bool:
 def _freedom(stage: Stage, found: Found) -> int:
     """Number of directions in which a solution may still move."""
     rows = (found.gradients / np.sqrt(np.diag(stage.G)))[:, stage.free]
-    rows = rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None]
-    return int(stage.free.sum()) - int((np.linalg.svd(rows, compute_uv=False) > SAME).sum())
+    return int(stage.free.sum()) - rank_of(unit_rows(rows), SAME, UNIT)
 
 
 def _same(a: np.ndarray, b: np.ndarray, sizes: np.ndarray) -> bool:

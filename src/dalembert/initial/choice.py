@@ -10,6 +10,8 @@ from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.initial.dependence import DEPENDENT, scale
 from dalembert.motion.state import State
+from dalembert.solve.decompositions import UNIT, null_space, unit_rows
+from dalembert.solve.pivoting import pivot_columns
 
 
 class Independent(NamedTuple):
@@ -43,19 +45,12 @@ def suggest_independent(system: System, state: State) -> Independent:
 
 def _free(A: np.ndarray, n: int) -> np.ndarray:
     """Orthonormal directions that rows of unit length leave free, (n, n - rank)."""
-    if not len(A):
-        return np.eye(n)
-    _, values, right = np.linalg.svd(A)
-    return right[int((values > DEPENDENT).sum()) :].T
+    return null_space(A.reshape(-1, n), DEPENDENT, UNIT)
 
 
 def _decisive(rows: np.ndarray, free: np.ndarray) -> list[int]:
     """Rows that tell the free directions apart best, by QR with pivoting; every row counts by its direction only."""
-    from scipy.linalg import qr
-
     count = free.shape[1]
     if not count:
         return []
-    lengths = np.linalg.norm(rows, axis=1)
-    shares = (rows / np.where(lengths > 0.0, lengths, 1.0)[:, None]) @ free
-    return [int(k) for k in qr(shares.T, pivoting=True, mode="r")[1][:count]]
+    return pivot_columns((unit_rows(rows) @ free).T)[0][:count]

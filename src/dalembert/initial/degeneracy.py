@@ -28,6 +28,7 @@ from dalembert.initial.dependence import DEPENDENT
 from dalembert.initial.request import measured
 from dalembert.native.kernel import RARELY, Kernel
 from dalembert.scattered import Scattered
+from dalembert.solve.decompositions import UNIT, null_space, unit_rows
 
 if TYPE_CHECKING:
     from dalembert.initial.large_levels import SparseLevel
@@ -224,15 +225,7 @@ def _is_felt(surface: Surface, row: int, faint: Sequence[int], reach: float) -> 
     """Whether a row changes along motions of length `reach` that the others leave free: they do not imply it."""
     z = surface.z
     others = np.delete(surface.at(z)[1][: surface.held], faint, axis=0)
-    free = _null_space(others)
+    free = null_space(unit_rows(others), DEPENDENT, UNIT)
     beside = np.array([surface.at(z + reach * n)[1][row] for n in free.T]).reshape(-1, surface.size)
     largest = np.linalg.norm(surface.at(z + reach * _directions(surface.size)[0])[1][row])
     return bool(np.linalg.norm(beside @ free, axis=-1).max(initial=0.0) > FELT * largest)
-
-
-def _null_space(rows: np.ndarray) -> np.ndarray:
-    """An orthonormal basis of what some rows leave free, (size, n)."""
-    lengths = np.linalg.norm(rows, axis=1)
-    unit = rows / np.where(lengths > 0.0, lengths, 1.0)[:, None]
-    _, values, right = np.linalg.svd(unit)
-    return right[int((values > DEPENDENT).sum()) :].T

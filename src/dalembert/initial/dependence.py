@@ -13,6 +13,8 @@ import numpy as np
 
 from dalembert.dataclass import dataclass
 from dalembert.errors import InitialStateError
+from dalembert.solve.decompositions import UNIT, SingularValues, decompose, least_squares, null_space, rank_of, solve
+from dalembert.solve.pivoting import pivot_columns
 
 DEPENDENT = 1e-9  # a singular value below this, with unit rows, is zero
 MASSLESS = 1e-9  # an eigenvalue of M, scaled to unit diagonal, below this is zero
@@ -36,28 +38,28 @@ class Scaled:
     regular_mass: bool
 
     @cached_property
-    def decomposition(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Singular value decomposition of A, with all of both bases: left (nc, nc), values, right (nu, nu)."""
-        return np.linalg.svd(self.A)
+    def decomposition(self) -> SingularValues:
+        """Singular value decomposition of A."""
+        return decompose(self.A, DEPENDENT, UNIT)
 
     @cached_property
     def singular_values(self) -> np.ndarray:
         """Singular values of A, largest first."""
-        return self.decomposition[1]
+        return self.decomposition.values
 
     @cached_property
     def rank(self) -> int:
         """Number of independent constraints."""
-        return int((self.singular_values > DEPENDENT).sum())
+        return self.decomposition.rank
 
     @cached_property
     def free(self) -> np.ndarray:
         """An orthonormal basis of the motions that A leaves free, (nu, nu - rank)."""
-        return self.decomposition[2][self.rank :].T
+        return self.decomposition.null
 
     def rank_of(self, rows: slice) -> int:
         """Number of independent constraints among some."""
-        return rank_of(self.A[rows])
+        return rank_of(self.A[rows], DEPENDENT, UNIT)
 
     @cached_property
     def massless(self) -> np.ndarray:
@@ -81,8 +83,7 @@ class Scaled:
     @cached_property
     def _open(self) -> np.ndarray:
         both = np.hstack([self.M @ self.free, -self.W.T])
-        _, values, right = np.linalg.svd(both)
-        return right[int((values > DEPENDENT).sum()) :].T
+        return null_space(both, DEPENDENT, UNIT)
 
 
 def scale(M: np.ndarray, A: np.ndarray, W: np.ndarray) -> Scaled:
@@ -111,11 +112,6 @@ def scale(M: np.ndarray, A: np.ndarray, W: np.ndarray) -> Scaled:
     )
 
 
-def rank_of(A: np.ndarray) -> int:
-    """Number of independent rows of A, which have length 1 or 0."""
-    return int((np.linalg.svd(A, compute_uv=False) > DEPENDENT).sum())
-
-
 def combinations(scaled: Scaled) -> dict[int, dict[int, float]]:
     """Each dependent row by the independent ones, `{row: {other row: coefficient}}`, for the rows as stated.
 
@@ -125,7 +121,7 @@ def combinations(scaled: Scaled) -> dict[int, dict[int, float]]:
     left = [k for k in range(len(scaled.A)) if k not in set(kept)]
     if not left:
         return {}
-    factors = np.linalg.lstsq(scaled.A[kept].T, scaled.A[left].T, rcond=None)[0].T
+    factors = least_squares(scaled.A[kept].T, scaled.A[left].T).T
     return {
         row: {
             other: float(c * scaled.rows[other] / scaled.rows[row])
@@ -140,11 +136,9 @@ def sparse_basis(vectors: np.ndarray) -> np.ndarray:
     """A readable basis of the span of some rows (n, nu): a 1 in each row where all others have 0."""
     if not len(vectors):
         return vectors
-    from scipy.linalg import qr
-
     sizes = np.abs(vectors).max(axis=0)
-    pivots = qr(vectors / np.where(sizes > 0.0, sizes, 1.0), pivoting=True, mode="r")[1][: len(vectors)]
-    return np.linalg.solve(vectors[:, pivots], vectors)
+    pivots = pivot_columns(vectors / np.where(sizes > 0.0, sizes, 1.0))[0]
+    return solve(vectors[:, pivots], vectors)
 
 
 def _speed_sizes(M: np.ndarray, A: np.ndarray) -> np.ndarray:
@@ -181,6 +175,4 @@ def _independent_rows(A: np.ndarray, rank: int) -> list[int]:
             basis = np.vstack([basis, rest / length])
     if len(kept) == rank:
         return kept
-    from scipy.linalg import qr
-
-    return sorted(int(k) for k in qr(A.T, pivoting=True, mode="r")[1][:rank])
+    return sorted(pivot_columns(A.T)[0][:rank])

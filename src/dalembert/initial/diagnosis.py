@@ -322,8 +322,8 @@ def _uniqueness(names: Sequence[str], scaled: Scaled) -> dict[str, bool]:
 def _nearest(system: System, names: Sequence[str], scaled: Scaled) -> Nearness | None:
     if scaled.rank == 0:
         return None
-    left, values, right = scaled.decomposition
-    k = scaled.rank - 1
+    left, values, right, rank = scaled.decomposition
+    k = rank - 1
     shares = left[:, k] * np.sign(left[np.argmax(np.abs(left[:, k])), k])
     return Nearness(
         float(values[k]),

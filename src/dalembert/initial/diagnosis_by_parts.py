@@ -18,9 +18,10 @@ from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
 from dalembert.initial import diagnosis
 from dalembert.initial.degeneracy import degenerate_rows
-from dalembert.initial.dependence import MASSLESS, OPEN, Scaled, combinations, rank_of, scale, sparse_basis
+from dalembert.initial.dependence import DEPENDENT, MASSLESS, OPEN, Scaled, combinations, scale, sparse_basis
 from dalembert.initial.diagnosis import LEVELS, SHARE, Diagnosis, Nearness, Part, Redundancy
 from dalembert.motion.state import State
+from dalembert.solve.decompositions import UNIT, rank_of
 from dalembert.solve.sparse_spectrum import smallest_values, vanishing_parts
 from dalembert.solve.sparse_system import SparseSaddle
 
@@ -116,7 +117,7 @@ class SparseEquations:
             less = 0
             for part in self.dependent:
                 among = part.rows < end
-                less += int(among.sum()) - rank_of(part.scaled.A[among])
+                less += int(among.sum()) - rank_of(part.scaled.A[among], DEPENDENT, UNIT)
             ranks.append(int(end) - less)
         return dict(zip(LEVELS, np.diff(ranks, prepend=0).tolist(), strict=True))
 

@@ -18,6 +18,7 @@ from dalembert.initial.levels import ALL, POSITION, level
 from dalembert.initial.metric import weighted
 from dalembert.initial.request import Task, Wishes
 from dalembert.initial.stage import Found, Stage
+from dalembert.solve.decompositions import UNIT, rank_of
 
 BLAME = 1e-5  # share of the largest at which a row or a value takes part in a conflict
 TRIED = 12  # values or parameters that are released, the most influential ones
@@ -124,15 +125,11 @@ def _is_tied(stage: Stage, found: Found) -> bool:
             continue
         rows = rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None]
         asked = _is_asked(stage)
-        everything = max(everything, _rank(rows[~asked]))
+        everything = max(everything, rank_of(rows[~asked], RANK, UNIT))
         # Given rows and values both take freedom: what the constraints lack once they are taken.
         given = np.vstack([rows[asked], np.eye(len(stage.free))[~stage.free]])
-        loose = max(loose, _rank(np.vstack([rows[~asked], given])) - _rank(given))
+        loose = max(loose, rank_of(np.vstack([rows[~asked], given]), RANK, UNIT) - rank_of(given, RANK, UNIT))
     return loose < everything or bool(stage.free.sum() == 0)
-
-
-def _rank(rows: np.ndarray) -> int:
-    return int((np.linalg.svd(rows, compute_uv=False) > RANK).sum()) if rows.size else 0
 
 
 # -- what would help ---------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from dalembert.equations.system import System
 from dalembert.initial.large_levels import kinematics_of
 from dalembert.initial.metric import LIGHT, SOFT
+from dalembert.solve.decompositions import pseudo_inverse
 
 if TYPE_CHECKING:
     from dalembert.run.scales import Scales
@@ -77,7 +78,7 @@ def _pseudo_inverse(C: csc_matrix) -> csc_matrix:
         blocks[number[label[i]], place[i], place[nq + j]] = pattern.data[here]
         q, u = (np.argsort(number[some], kind="stable") for some in (label[:nq], label[nq:]))
         q, u = q[-len(alike) * height :].reshape(-1, 1, height), u[-len(alike) * width :].reshape(-1, width, 1)
-        back = np.linalg.pinv(blocks)  # (parts, width, height)
+        back = pseudo_inverse(blocks)  # (parts, width, height)
         rows, columns = np.broadcast_to(u, back.shape), np.broadcast_to(q, back.shape)
         found = found + csc_matrix((back.ravel(), (rows.ravel(), columns.ravel())), shape=(nu, nq))
     return found

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.equations.system import System
+from dalembert.solve.decompositions import pseudo_inverse
 
 if TYPE_CHECKING:
     from dalembert.run.scales import Scales
@@ -47,7 +48,7 @@ def position_metric(system: System, x: np.ndarray, scales: Scales) -> np.ndarray
     if not np.isfinite(C).all():
         return np.eye(nq)
     C = C / scales.q[:, None] * scales.u  # in units of the sizes
-    back = np.linalg.pinv(C)
+    back = pseudo_inverse(C)
     G = back.T @ (M * scales.u[:, None] * scales.u) @ back
     off = np.eye(nq) - C @ back
     typical = float(np.trace(G)) / max(nu, 1) or 1.0

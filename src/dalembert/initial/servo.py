@@ -11,6 +11,7 @@ from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
 from dalembert.initial.dependence import scale
 from dalembert.motion.state import State
+from dalembert.solve.decompositions import decompose, null_space
 
 SINGULAR = 1e-13  # reciprocal condition of the scaled equations below which they have no unique solution
 INVOLVED = 1e-6  # component of a null vector above which a servo constraint or its unknown takes part
@@ -34,9 +35,8 @@ def check_servos(system: System, t: float, q: np.ndarray, u: np.ndarray, paramet
     W = system.directions(t, q, u, parameters)[rows]
     scaled = scale(system.mass_matrix(t, q, u, parameters), A, W)
     K = np.block([[scaled.M, -scaled.W.T], [scaled.A, np.zeros((n, n))]])
-    left, values, right = np.linalg.svd(K)
-    rank = int((values > SINGULAR * values[0]).sum())
-    share = np.abs(np.vstack([left[:, rank:].T, right[rank:]]))[:, system.nu :].max(axis=0, initial=0.0)
+    found = decompose(K, SINGULAR)
+    share = np.abs(np.hstack([found.lost, found.null]))[system.nu :].max(axis=1, initial=0.0)
     bad = [k for k in servos if share[k] > INVOLVED]
     if not bad:
         return
@@ -49,7 +49,7 @@ def check_servos(system: System, t: float, q: np.ndarray, u: np.ndarray, paramet
     )
     raise InitialStateError(
         f"`{system.name}`: {who} in this state (the matrix A M^-1 B is singular, reciprocal condition "
-        f"{values[-1] / values[0]:.1e}); choose another unknown or state"
+        f"{found.values[-1] / found.values[0]:.1e}); choose another unknown or state"
     )
 
 
@@ -64,8 +64,7 @@ def undetermined(state: State) -> tuple[str, ...]:
     for axis in (1, 0):  # free of units: unit rows, then unit columns
         length = np.abs(J).max(axis=axis, keepdims=True)
         J = J / np.where(length > 0.0, length, 1.0)
-    _, values, right = np.linalg.svd(J)
-    share = np.abs(right[values <= SINGULAR * values[0]]).max(axis=0, initial=0.0)
+    share = np.abs(null_space(J, SINGULAR)).max(axis=1, initial=0.0)
     unknown = {k: system.unknowns[j] for j, k in rows_by_unknown(system.rows).items()}
     names = [*(f"{u}'" for u in system.speeds), *(unknown.get(k, row.name) for k, row in enumerate(system.rows))]
     return tuple(name for name, part in zip(names, share, strict=True) if part > INVOLVED)

@@ -21,6 +21,7 @@ from dalembert.errors import InitialStateError, OptionError, UnknownNameError
 from dalembert.initial.metric import position_metric, speed_metric
 from dalembert.initial.request import Wishes, key_name, measured
 from dalembert.motion.state import State
+from dalembert.solve.decompositions import cholesky, pseudo_inverse, solve
 
 LEFT_OVER = 1e-7  # part of a constraint, relative to its gradient, that the values that are free cannot make up for
 RANK = 1e-11
@@ -126,8 +127,8 @@ def _least(
     scale = np.where(size[kept] > 0.0, size[kept], 1.0)[:, None]
     rows, side = J[np.ix_(kept, free)] / scale, side[kept] / scale
     if len(free) and len(kept):
-        L = np.linalg.cholesky(G[np.ix_(free, free)])
-        d[free] = np.linalg.solve(L.T, np.linalg.pinv(np.linalg.solve(L, rows.T).T, rcond=RANK) @ side)
+        L = cholesky(G[np.ix_(free, free)])
+        d[free] = solve(L.T, pseudo_inverse(solve(L, rows.T).T, RANK) @ side)
     left = np.abs(rows @ d[free] - side)
     bad = left > LEFT_OVER * np.maximum(1.0, np.abs(side).max(axis=0, initial=0.0))
     if bad.any():

@@ -12,6 +12,7 @@ import numpy as np
 from dalembert.initial.dependence import DEPENDENT
 from dalembert.initial.request import measured
 from dalembert.motion.state import State
+from dalembert.solve.decompositions import least_squares
 
 BESIDE = 1e-3  # of the sizes: how far from the state rows are looked at again
 STICKS_OUT = 0.1  # of the length of a row there, if the others do not imply it
@@ -34,6 +35,6 @@ def vanished_rows(state: State) -> np.ndarray:
         )
         there = s.constraint_jacobian(state.t, q, u, state.parameters)[:count][faint] * scales.u
         others = A[~faint].T
-        left = there.T - others @ np.linalg.lstsq(others, there.T, rcond=DEPENDENT)[0]
+        left = there.T - others @ least_squares(others, there.T, DEPENDENT)
         found[np.flatnonzero(faint)] = np.linalg.norm(left, axis=0) > STICKS_OUT * np.linalg.norm(there, axis=1)
     return found

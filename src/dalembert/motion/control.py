@@ -14,6 +14,7 @@ import numpy as np
 
 from dalembert.equations.laws import Servo
 from dalembert.equations.system import System
+from dalembert.solve.decompositions import decompose, determinant_sign, singular_values, unit_rows
 
 SHARE = 0.05  # rows and unknowns with a smaller part in what is lost are not named
 REGULAR = 1e-12  # of the largest singular value: below it equations are singular throughout
@@ -51,10 +52,10 @@ def lost_controls(
         return ()
     matrices = _equations(system, t, q, u, parameters)
     finite = np.isfinite(matrices).all(axis=(1, 2))
-    signs = np.linalg.slogdet(np.where(finite[:, None, None], matrices, 0.0))[0]
+    signs = determinant_sign(np.where(finite[:, None, None], matrices, 0.0))
     found = []
     for k in np.flatnonzero(signs[1:] * signs[:-1] < 0.0):
-        weaker = min(matrices[k : k + 2], key=lambda matrix: float(np.linalg.svd(matrix, compute_uv=False)[-1]))
+        weaker = min(matrices[k : k + 2], key=lambda matrix: float(singular_values(matrix)[-1]))
         found.append(_named(system, weaker, float(t[k]), float(t[k + 1])))
     return tuple(lost for lost in found if lost is not None)
 
@@ -68,7 +69,7 @@ def losing(
     matrices = _equations(system, t, q, u, parameters)
     if not np.isfinite(matrices).all():
         return None
-    first, last = np.linalg.svd(matrices, compute_uv=False)[:, -1]
+    first, last = singular_values(matrices)[:, -1]
     return _named(system, matrices[-1], float(t[-1]), float(t[-1])) if last < part * first else None
 
 
@@ -86,8 +87,8 @@ def _equations(system: System, t: np.ndarray, q: np.ndarray, u: np.ndarray, para
     nu, size = system.nu, system.nu + len(kept)
     whole = np.zeros((len(t), size, size))
     whole[:, :nu, :nu] = M / (root[:, :, None] * root[:, None, :])
-    whole[:, nu:, :nu] = _unit(A[:, kept] / root[:, None, :])
-    whole[:, :nu, nu:] = -_unit(W[:, kept] / root[:, None, :]).transpose(0, 2, 1)
+    whole[:, nu:, :nu] = unit_rows(A[:, kept] / root[:, None, :])
+    whole[:, :nu, nu:] = -unit_rows(W[:, kept] / root[:, None, :]).transpose(0, 2, 1)
     return whole
 
 
@@ -96,17 +97,12 @@ def _enforced(system: System) -> list[int]:
     return [k for k in range(system.nc) if k not in system.implied]
 
 
-def _unit(rows: np.ndarray) -> np.ndarray:
-    length = np.linalg.norm(rows, axis=-1, keepdims=True)
-    return rows / np.where(length > 0.0, length, 1.0)
-
-
 def _named(system: System, matrix: np.ndarray, begin: float, end: float) -> LostControl | None:
     """The rows and unknowns with a part in what is lost; None if no unknown has one."""
-    left, values, right = np.linalg.svd(matrix)
-    if not values[-2] > REGULAR * values[0]:
+    found = decompose(matrix, REGULAR)
+    if found.rank < len(matrix) - 1:
         return None
-    asked, acting = np.abs(left[system.nu :, -1]), np.abs(right[-1, system.nu :])
+    asked, acting = np.abs(found.left[system.nu :, -1]), np.abs(found.right[-1, system.nu :])
     kept = _enforced(system)
     rows = [k for k, part in zip(kept, asked, strict=True) if part > SHARE * asked.max()]
     laws = [system.rows[k].law for k, part in zip(kept, acting, strict=True) if part > SHARE * acting.max()]

@@ -66,8 +66,9 @@ class Plan(Record):
         *ints("accelerate feedback correct step prepare interpolate estimate eliminate correct_drift"),
         # The saddle solvers of the equations of motion, and of the least moves in the mass metric (see `solve.solver`).
         *ints("factor solve judge factor_metric solve_metric"),
-        # What that solver answers about M, A and W, as it stores them: the power of reactions, residuals.
-        *ints("reaction_power balance row_residual"),
+        # What that solver answers about M, A and W, as it stores them: the power of reactions, residuals; moves of q
+        # along gradients of invariants.
+        *ints("reaction_power balance row_residual follow"),
         # Newton's method for laws: the kernel (0 if there is none), number of unknowns and of its outputs; where it
         # reads (x, unknowns, stage, b), where it writes; the matrix, its scales, a step; in the integers, its pivots.
         *ints("iteration unknowns iteration_in iteration_out iteration_matrix iteration_scale iteration_step"),

@@ -21,13 +21,11 @@ from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted, 
 from dalembert.run.ingredients import Drift, Eliminating, Formulation, Iterating
 from dalembert.run.right_hand_side import feedback_function
 from dalembert.run.sizing import lay_out_sizing
-from dalembert.run.solver_choice import is_sparse
+from dalembert.run.solver_choice import choose_solver
 from dalembert.run.vanishing_rows import lengths_function, rows_that_may_vanish
 from dalembert.run.variations import Columns, correct_varied, sides_function, tangent_function
-from dalembert.solve.dense import DENSE
 from dalembert.solve.row_lengths import judge_lengths
 from dalembert.solve.solver import SaddleSolver
-from dalembert.solve.sparse import SPARSE
 from dalembert.solve.sparse_layout import lay_out_sparse
 from dalembert.solve.sparse_row_lengths import judge_sparse_lengths
 from dalembert.solve.unsymmetric import UNSYMMETRIC
@@ -52,6 +50,7 @@ class Blueprint:
     work: Workspace
     correct: Any
     feedback: str
+    metric: SaddleSolver  # by which least moves are found; that of the equations stores matrices in the same way
     ones: np.ndarray  # sizes that an absolute atol is relative to
     records: tuple[Record | np.ndarray, ...] = ()  # what the plan refers to by address
     solves: dict[Choice | None, Solve] = field(default_factory=dict)
@@ -75,7 +74,8 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Colum
         "friction": int(system.friction), "curved": system.curved, "columns": len(columns),
     }  # fmt: skip
     options = drift.options(system, None)
-    sparse = is_sparse(system, formulation, drift)
+    metric = choose_solver(system, formulation, drift)
+    sparse = metric.over_nonzeros
     if sparse:
         pattern = system.mechanics.saddle_pattern
         along = system.mechanics.invariant_gradients.T.sparsity()
@@ -112,7 +112,6 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Colum
         plan.chosen = sizes["nc"]  # the order of elimination is fixed, and no constraint is left out
     plan.accelerate, plan.correct = first.address, correct.address
     plan.feedback = (leave if feedback is None else feed_back).address
-    metric = SPARSE if sparse else DENSE
     _solve_by(plan, metric if system.ideal else UNSYMMETRIC, metric)
     _follow_lengths(plan, system, sparse=sparse)
     if isinstance(formulation, Eliminating):
@@ -122,7 +121,7 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Colum
         _carry_along(system, work, drift, columns)
     ones = np.ones(system.nq + system.nu + 1)
     plan.units = address_of(ones)
-    return Blueprint(work, correct, "" if feedback is None else feedback.name, ones, tuple(records))
+    return Blueprint(work, correct, "" if feedback is None else feedback.name, metric, ones, tuple(records))
 
 
 def _solve_by(plan: Plan, solver: SaddleSolver, metric: SaddleSolver) -> None:
@@ -131,7 +130,7 @@ def _solve_by(plan: Plan, solver: SaddleSolver, metric: SaddleSolver) -> None:
     plan.factor_metric, plan.solve_metric = metric.factor.address, metric.solve.address
     products = solver.products
     plan.reaction_power, plan.balance = products.power.address, products.balance.address
-    plan.row_residual = products.row_residual.address
+    plan.row_residual, plan.follow = products.row_residual.address, products.follow.address
 
 
 def _follow_lengths(plan: Plan, system: System, *, sparse: bool) -> None:

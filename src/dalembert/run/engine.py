@@ -156,7 +156,7 @@ class Engine:
         """Make the static choices of the formulation at a state, and the motion kernel that goes with them."""
         system = self.system
         self.plan.stale = -PATIENCE
-        if self.plan.pattern or not (system.ideal or isinstance(self.formulation, Eliminating)):
+        if self.is_sparse or not (system.ideal or isinstance(self.formulation, Eliminating)):
             return
         M, A = self.matrices(t, z)
         if not (np.isfinite(M).all() and np.isfinite(A).all()):
@@ -291,7 +291,7 @@ class Engine:
     @property
     def is_sparse(self) -> bool:
         """Whether it works on the nonzeros of M and A."""
-        return bool(self.plan.pattern)
+        return self.blueprint.metric.over_nonzeros
 
     @property
     def allows_implicit(self) -> bool:

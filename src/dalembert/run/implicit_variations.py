@@ -12,6 +12,7 @@ from dalembert.run.integrators.radau import Radau
 from dalembert.run.integrators.radau_variations import StepDerivatives, Steps
 from dalembert.run.recipe import Recipe
 from dalembert.run.scales import Scales
+from dalembert.solve.decompositions import UNIT, rank_of, unit_rows
 
 if TYPE_CHECKING:
     from dalembert.motion.state import State
@@ -65,8 +66,7 @@ def _check_independent(state: State) -> None:
     s = state.system
     rows = [k for k in range(s.nc) if k not in s.implied]
     A = s.constraint_jacobian(state.t, state.q, state.u, state.parameters)[rows]
-    lengths = np.linalg.norm(A, axis=1, keepdims=True)
-    if rows and np.linalg.matrix_rank(A / np.where(lengths > 0.0, lengths, 1.0), tol=INDEPENDENT) < len(rows):
+    if rank_of(unit_rows(A), INDEPENDENT, UNIT) < len(rows):
         raise DalembertError(
             f"`{s.name}`: no sensitivities by Radau: constraints depend on each other; use an explicit integrator such "
             "as DOP853()"

@@ -8,6 +8,8 @@ from dalembert.run.drift.baumgarte import Baumgarte
 from dalembert.run.drift.no_correction import NoCorrection
 from dalembert.run.drift.projection import Projection
 from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
+from dalembert.solve.dense import DENSE
+from dalembert.solve.solver import SaddleSolver
 from dalembert.solve.sparse import SPARSE
 from dalembert.solve.unrolled import LIMIT, count_work
 
@@ -18,20 +20,22 @@ LARGEST_DENSE = 3000  # speeds and constraints: dense matrices of 0.1 GB and ten
 AT_SIZE = (NoCorrection, Baumgarte, Projection)  # drift controls that work on nonzeros
 
 
-def is_sparse(system: System, formulation: object, drift: object) -> bool:
-    """Whether a run with these ingredients works on the nonzeros of M and A.
+def choose_solver(system: System, formulation: object, drift: object) -> SaddleSolver:
+    """The solver of symmetric saddle matrices for a run with these ingredients: over the nonzeros, or dense.
 
-    Raises `PairingError` if it must, because the system is too large for dense matrices, and one of them cannot.
+    Raises `PairingError` if it must be the first, because the system is too large for dense matrices, and an ingredient
+    cannot work with it.
     """
     solver = formulation.solver if isinstance(formulation, LagrangeMultipliers) else None
     able = system.ideal and isinstance(formulation, LagrangeMultipliers) and isinstance(drift, AT_SIZE)
     too_large = system.nu + system.nc > LARGEST_DENSE
-    if solver == SPARSE or too_large:
-        if not able or solver not in (None, SPARSE):
+    asked = solver is not None and solver.over_nonzeros
+    if asked or too_large:
+        if not able or not (solver is None or asked):
             raise _refusal(system, formulation, drift, asked=not too_large)
-        return True
-    less_work: bool = able and solver is None and system.kept("sparse is less work", lambda: _is_less_work(system))
-    return less_work
+        return solver or SPARSE
+    less_work = able and solver is None and system.kept("sparse is less work", lambda: _is_less_work(system))
+    return SPARSE if less_work else solver or DENSE
 
 
 def _refusal(system: System, formulation: object, drift: object, *, asked: bool) -> PairingError:
@@ -39,7 +43,7 @@ def _refusal(system: System, formulation: object, drift: object, *, asked: bool)
     n = system.nu + system.nc
     if not system.ideal:
         why = "reactions are not all ideal (servo, friction or constraints nonlinear in the accelerations)"
-    elif not isinstance(formulation, LagrangeMultipliers) or formulation.solver not in (None, SPARSE):
+    elif not isinstance(formulation, LagrangeMultipliers) or not (formulation.solver or SPARSE).over_nonzeros:
         why = f"{formulation!r} works on dense matrices; use LagrangeMultipliers()"
     else:
         names = ", ".join(f"{kind.__name__}()" for kind in AT_SIZE)

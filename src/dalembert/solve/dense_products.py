@@ -79,4 +79,17 @@ def leave_judged(_plan, _mem, _rows):
     return 0
 
 
-DENSE_PRODUCTS = Products(dense_power, dense_balance, dense_row_residual)
+@jit(i8(Plan, Floats))
+def dense_follow(plan, mem):
+    """Move q along the gradient of each invariant."""
+    nq, h = plan.nq, plan.invariants
+    for k in range(plan.ni):
+        row, norm = h + plan.ni + k * nq, 0.0
+        for j in range(nq):
+            norm += mem[row + j] ** 2
+        for j in range(nq if norm > 0.0 else 0):
+            mem[plan.xq + j] -= mem[h + k] / norm * mem[row + j]
+    return 0
+
+
+DENSE_PRODUCTS = Products(dense_power, dense_balance, dense_row_residual, dense_follow)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalembert.solve.decompositions import least_squares
+
 SINGULAR = 1e-11  # singular values below this, relative to the largest, are zero
 
 
@@ -18,5 +20,5 @@ def solve_least(M: np.ndarray, A: np.ndarray, W: np.ndarray, b: np.ndarray) -> t
     K[:nu, :nu] = M * d[:, None] * d
     K[:nu, nu:] = -(W * d * rows[:, None]).T
     K[nu:, :nu] = A * d * rows[:, None]
-    x = np.linalg.lstsq(K, np.concatenate([np.zeros(nu), b * rows]), rcond=SINGULAR)[0]
+    x = least_squares(K, np.concatenate([np.zeros(nu), b * rows]), SINGULAR)
     return x[:nu] * d, x[nu:] * rows

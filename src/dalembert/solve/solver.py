@@ -21,6 +21,7 @@ judge_type = i8(Plan, Floats, i8)  # number of rows
 power_type = f8(Plan, Floats)
 balance_type = f8(Plan, Floats)
 row_residual_type = f8(Plan, Floats, i8, f8)  # which row, size of accelerations
+follow_type = i8(Plan, Floats)
 
 call_factor = caller(factor_type)
 call_solve = caller(solve_type)
@@ -28,22 +29,26 @@ call_judge = caller(judge_type)
 call_power = caller(power_type)
 call_balance = caller(balance_type)
 call_row_residual = caller(row_residual_type)
+call_follow = caller(follow_type)
 
 
 @dataclass(frozen=True)
 class Products:
-    """What is asked of M, A and W at a solution (u', la) left in mem; three native functions.
+    """What is asked of M, A and W at a solution (u', la) left in mem, and of gradients; four native functions.
 
     1. `power(plan, mem)`: u . W^T la, the power of the reactions.
     2. `balance(plan, mem)`: the largest entry of M u' - f - W^T la relative to the largest sum of |terms|, both times
        the sizes of the speeds; NaN if a term is not a number.
     3. `row_residual(plan, mem, k, size)`: (A u' - b)_k relative to the sum of |terms| if every acceleration is `size`
        times the size of its speed.
+    4. `follow(plan, mem)`: move q along the gradient of each invariant of the kinematics, at plan.invariants, to where
+       that vanishes to first order.
     """
 
     power: Native
     balance: Native
     row_residual: Native
+    follow: Native
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,9 @@ class SaddleSolver:
        hand, as often as it is asked. Where constraints depend on each other u' is that of all of them.
     3. `judge(plan, mem, rows)` leaves an estimate of the reciprocal condition in mem[plan.quality], by the factors at
        hand: 0 where the rank is not full. Where the pivots tell it, `factor` has left it already.
+
+    `over_nonzeros` says that M and A are stored by their nonzeros and eliminated in an order that is fixed beforehand:
+    all constraints take part, and no choice among them is made.
     """
 
     name: str
@@ -63,6 +71,7 @@ class SaddleSolver:
     solve: Native
     judge: Native
     products: Products
+    over_nonzeros: bool = False
 
     def __repr__(self) -> str:
         return f"<saddle solver: {self.name}>"

@@ -169,5 +169,10 @@ def judge_sparse(plan, mem, rows):
 
 
 SPARSE = SaddleSolver(
-    "sparse and symmetric, in a fixed order", factor_sparse, solve_sparse, judge_sparse, SPARSE_PRODUCTS
+    "sparse and symmetric, in a fixed order",
+    factor_sparse,
+    solve_sparse,
+    judge_sparse,
+    SPARSE_PRODUCTS,
+    over_nonzeros=True,
 )

@@ -128,4 +128,19 @@ def sparse_balance(plan, mem):
     return worst / scale
 
 
-SPARSE_PRODUCTS = Products(sparse_power, sparse_balance, sparse_row_residual)
+@jit(i8(Plan, Floats))
+def sparse_follow(plan, mem):
+    """Move q along the gradient of each invariant, given by its nonzeros."""
+    at = matrices_at(plan.pattern)
+    places = places_at(at.tables, at.n_tables)
+    h = plan.invariants
+    for k in range(plan.ni):
+        norm, first, last = 0.0, places[at.invariant_starts + k], places[at.invariant_starts + k + 1]
+        for p in range(first, last):
+            norm += mem[h + plan.ni + p] ** 2
+        for p in range(first, last if norm > 0.0 else first):
+            mem[plan.xq + places[at.invariant_columns + p]] -= mem[h + k] / norm * mem[h + plan.ni + p]
+    return 0
+
+
+SPARSE_PRODUCTS = Products(sparse_power, sparse_balance, sparse_row_residual, sparse_follow)

@@ -13,6 +13,7 @@ from dalembert.equations.naming import finite_number, name_of
 from dalembert.equations.system import System
 from dalembert.errors import OptionError, UnknownNameError
 from dalembert.motion.state import State
+from dalembert.solve.decompositions import rank_of
 
 RANK_TOLERANCE = 1e-9  # of singular values, relative to the largest
 
@@ -124,7 +125,4 @@ def _independent(gradient: np.ndarray, first: list[int], more: list[int], names:
 
 
 def _rank(matrix: np.ndarray) -> int:
-    if not matrix.size:
-        return 0
-    values = np.linalg.svd(matrix, compute_uv=False)
-    return int((values > RANK_TOLERANCE * max(values[0], 1e-300)).sum())
+    return rank_of(matrix, RANK_TOLERANCE)

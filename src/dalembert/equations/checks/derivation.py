@@ -12,6 +12,7 @@ from dalembert.equations.laws import Algebraic, Row
 from dalembert.equations.probe import Probe
 from dalembert.model.reading import nodes
 from dalembert.model.statement import Attitude, Point, Statement
+from dalembert.solve.decompositions import determinant_sign, least_squares
 
 
 def check_derivation(
@@ -58,7 +59,7 @@ def _check_motion(derivation: Derivation, probe: Probe) -> list[str]:
         off = float(np.nan_to_num(np.abs(R @ R.transpose(0, 2, 1) - np.eye(3))).max())
         if off > 1e-10:
             faults.append(f"rotation of body `{body.name}` is not orthonormal: R^T R differs from 1 by {off:.3g}")
-        elif (np.linalg.det(np.nan_to_num(R)) < 0).any():
+        elif (determinant_sign(np.nan_to_num(R)) < 0).any():
             faults.append(f"rotation of body `{body.name}` is left-handed: its determinant is -1; swap or flip an axis")
     return faults
 
@@ -179,5 +180,5 @@ def _outside(gap: np.ndarray, A: np.ndarray, nu: int) -> float:
     if not (np.isfinite(D).all() and np.isfinite(rows).all()):
         return 0.0
     if rows.size:
-        D = D - np.linalg.lstsq(rows.T, D.T, rcond=1e-10)[0].T @ rows
+        D = D - least_squares(rows.T, D.T, 1e-10).T @ rows
     return float(np.abs(D).max(initial=0.0))

@@ -22,7 +22,6 @@ import numpy as np
 from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import OptionError
-from dalembert.native.intrinsics import places_at
 from dalembert.native.jit import jit
 from dalembert.native.kernel import Kernel
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
@@ -30,8 +29,7 @@ from dalembert.run.drift.start import Start
 from dalembert.run.evaluate import largest, largest_residual, load_state
 from dalembert.run.right_hand_side import Feedback
 from dalembert.run.status import DRIFT_STUCK
-from dalembert.solve.solver import call_factor, call_solve
-from dalembert.solve.sparse_layout import matrices_at
+from dalembert.solve.solver import call_factor, call_follow, call_solve
 from dalembert.solve.unrolled import TRUSTED, unroll_saddle
 
 ITERATIONS = 20
@@ -104,41 +102,16 @@ def onto_velocities(system: System) -> ca.Function | None:
     return ca.Function("onto_velocities", [m.x], [ca.densify(ca.vertcat(solved[0], solved[2]))])
 
 
-@jit(i8(Plan, Floats))
-def _follow_gradients(plan, mem):
-    """Move q along the gradient of each invariant, given by its nonzeros."""
-    at = matrices_at(plan.pattern)
-    places = places_at(at.tables, at.n_tables)
-    h = plan.invariants
-    for k in range(plan.ni):
-        norm, first, last = 0.0, places[at.invariant_starts + k], places[at.invariant_starts + k + 1]
-        for p in range(first, last):
-            norm += mem[h + plan.ni + p] ** 2
-        for p in range(first, last if norm > 0.0 else first):
-            mem[plan.xq + places[at.invariant_columns + p]] -= mem[h + k] / norm * mem[h + plan.ni + p]
-    return 0
-
-
 @jit(f8(Plan, Floats))
 def restore_invariants(plan, mem):
     """Move q along the gradient of each invariant until it vanishes; returns what was left before the last sweep."""
-    nq, ni, h = plan.nq, plan.ni, plan.invariants
-    worst = 0.0
+    ni, h, worst = plan.ni, plan.invariants, 0.0
     for _ in range(ITERATIONS if ni else 0):
         call_kernel(plan.invariant, mem, plan.x, h)
         worst = largest(mem, h, ni)
         if worst <= 4e-16:
             break
-        for k in range(ni if plan.pattern == 0 else 0):
-            row = h + ni + k * nq
-            norm = 0.0
-            for j in range(nq):
-                norm += mem[row + j] ** 2
-            if norm > 0.0:
-                for j in range(nq):
-                    mem[plan.xq + j] -= mem[h + k] / norm * mem[row + j]
-        if plan.pattern:
-            _follow_gradients(plan, mem)
+        call_follow(plan.follow, (plan, mem))
     return worst
 
 
@@ -230,7 +203,7 @@ def project(plan, mem, t, z):
         call_kernel(plan.residual, mem, plan.x, plan.residuals)
         if first > 0 and largest_residual(plan, mem, 0, first) > tolerance:
             status = _iterate(plan, mem, enough, 0, 0, first, 0)
-            left = plan.pattern != 0 and plan.nv == 0  # the factors of the same rows
+            left = plan.onto_positions == 0 and plan.nv == 0  # the factors of the same rows
         if status == 0 and largest_residual(plan, mem, first, n) > tolerance:
             status = _iterate(plan, mem, enough, 1, first, n, left)
     move(z, 0, mem, plan.xq, plan.nq + plan.nu)

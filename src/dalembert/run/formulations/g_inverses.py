@@ -1,13 +1,8 @@
-"""Kalaba and Udwadia's general solution (30) with any g-inverse and any least-squares g-inverse, and their force (32).
-
-u' = D^- g + (I - D^- D) H^-_ls z with H = M^1/2 (I - D^- D), z = M^-1/2 f - M^1/2 D^- g; D and g are our A and b, and
-f - Q of the paper is our -f. Any square root of M serves; a triangular one is used.
-"""
+"""The general solution of Kalaba and Udwadia with inverses of the user: checked, and as native code."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,8 +10,8 @@ import numpy as np
 from dalembert.errors import OptionError
 from dalembert.native.plan import accelerate_type, call_accelerate, call_feedback, call_kernel
 from dalembert.run.evaluate import finish_rates
+from dalembert.solve.general_inverse import Inverse, general_solution, reduced_root
 
-Inverse = Callable[[np.ndarray], np.ndarray]
 TOLERANCE = 1e-8
 
 
@@ -27,7 +22,7 @@ def check_inverses(M: np.ndarray, A: np.ndarray, g_inverse: Inverse, least_squar
     if inverse.shape != D.T.shape:
         raise OptionError(f"g_inverse gave shape {inverse.shape} for a matrix of shape {D.shape}; need {D.T.shape}")
     _check("g_inverse", "D D^- D = D (20)", D @ inverse @ D - D, D)
-    H = np.ascontiguousarray(np.linalg.cholesky(M).T @ (np.eye(len(M)) - inverse @ D))
+    H = reduced_root(M, D, inverse)
     ls = np.asarray(least_squares(H))
     if ls.shape != H.T.shape:
         raise OptionError(f"least_squares_inverse gave shape {ls.shape} for a matrix of shape {H.shape}")
@@ -49,7 +44,7 @@ def accelerate_with(g_inverse: Inverse, least_squares: Inverse) -> Any:
     from dalembert.native.compiler import allocating
 
     g_native, ls_native = (f if hasattr(f, "py_func") else nb.njit(f) for f in (g_inverse, least_squares))
-    finish = finish_rates.address
+    solution, finish = nb.njit(general_solution), finish_rates.address
 
     @allocating(accelerate_type)
     def accelerate(plan, mem):
@@ -59,12 +54,7 @@ def accelerate_with(g_inverse: Inverse, least_squares: Inverse) -> Any:
         M = mem[plan.mass : plan.mass + nu * nu].copy().reshape(nu, nu)
         D = mem[plan.jacobian : plan.jacobian + nc * nu].copy().reshape(nc, nu)
         f, b = mem[plan.force : plan.force + nu].copy(), mem[plan.bias : plan.bias + nc].copy()
-        root = np.ascontiguousarray(np.linalg.cholesky(M).T)
-        inverse = np.ascontiguousarray(g_native(D))
-        free = np.eye(nu) - inverse @ D
-        z = np.linalg.solve(np.ascontiguousarray(root.T), f) - root @ (inverse @ b)
-        udot = inverse @ b + free @ (np.ascontiguousarray(ls_native(root @ free)) @ z)
-        la = np.linalg.pinv(np.ascontiguousarray(D.T), 1e-10) @ (M @ udot - f)
+        udot, la = solution(M, f, D, b, g_native, ls_native)
         for i in range(nu):
             mem[plan.udot + i] = udot[i]
         for k in range(nc):
@@ -73,20 +63,3 @@ def accelerate_with(g_inverse: Inverse, least_squares: Inverse) -> Any:
         return call_accelerate(finish, (plan, mem))
 
     return accelerate
-
-
-def moore_penrose(matrix: np.ndarray) -> np.ndarray:
-    """The Moore-Penrose inverse; singular values below 1e-10 of the largest are zero."""
-    return np.linalg.pinv(matrix, 1e-10)
-
-
-def split_force(M: np.ndarray, f: np.ndarray, A: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The constraint force (32) with Moore-Penrose inverses, as its feedback and its feed-forward part, each (..., nu).
-
-    Q' = (I - M X M^-1)(-f) + M (I - X) D^- g with X = (I - D^- D) H^- M^1/2, at states along any leading axes.
-    """
-    root, inverse = np.swapaxes(np.linalg.cholesky(M), -1, -2), np.linalg.pinv(A, 1e-10)
-    free = np.eye(M.shape[-1]) - inverse @ A
-    X_ = free @ np.linalg.pinv(root @ free, 1e-10) @ root
-    f, wanted = f[..., None], inverse @ b[..., None]
-    return (M @ X_ @ np.linalg.solve(M, f) - f)[..., 0], (M @ (wanted - X_ @ wanted))[..., 0]

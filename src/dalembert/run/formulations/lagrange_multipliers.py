@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from dalembert.dataclass import dataclass
 from dalembert.equations.mechanics import rows_of
@@ -19,6 +18,7 @@ from dalembert.run.formulations.choice import RANK_TOLERANCE, Choice, choose, sc
 from dalembert.run.formulations.law_graphs import Iteration, with_multipliers
 from dalembert.run.formulations.nonideal import accelerate_nonideal
 from dalembert.run.right_hand_side import Equations
+from dalembert.solve.decompositions import singular_values
 from dalembert.solve.refinement import refine_saddle
 from dalembert.solve.solver import SaddleSolver, call_factor
 from dalembert.solve.sparse import factor_sparse
@@ -31,14 +31,15 @@ class LagrangeMultipliers:
     """M u' - A^T la = f with A u' = b (Dinh Van Phong, eq. 2.40-2.45).
 
     The mass matrix may be singular as long as the whole matrix is not. Redundant constraints leave u' unique.
-    `solver` is DENSE or SPARSE, or None: unrolled, sparse or dense, whichever takes the least work.
+    `solver` is DENSE, SPARSE or a `SaddleSolver` of your own; None: unrolled, sparse or dense, whichever takes the
+    least work.
     """
 
     solver: SaddleSolver | None = None
 
     def choose(self, _system: System, M: Any, A: Any) -> Choice:
         """The independent constraints at a state; all of them where possible."""
-        values = np.linalg.svd(scaled(M, A), compute_uv=False)
+        values = singular_values(scaled(M, A))
         if (values > RANK_TOLERANCE).all() and len(values) == len(A):
             return Choice(tuple(range(len(A))), ())
         return Choice(tuple(sorted(choose(M, A).rows)), ())

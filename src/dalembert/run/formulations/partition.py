@@ -15,6 +15,7 @@ from dalembert.equations.system import System
 from dalembert.errors import OptionError, UnknownNameError
 from dalembert.run.formulations.choice import Choice, choose
 from dalembert.run.right_hand_side import Equations
+from dalembert.solve.decompositions import decompose
 from dalembert.solve.elimination import solve_in_order
 
 
@@ -111,6 +112,6 @@ def _tied(system: System, A: np.ndarray, best: Choice, u_ind: tuple[str, ...]) -
     ind = [system.speeds.index(name) for name in u_ind]
     dep = [k for k in range(system.nu) if k not in ind]
     rows = A[list(best.rows)]
-    left = np.linalg.svd(rows[:, dep])[0][:, -1]  # the combination of constraints that does not contain the others
+    left = decompose(rows[:, dep], 0.0).left[:, -1]  # the combination of constraints that does not contain the others
     weights = np.abs(left @ rows[:, ind])
     return ", ".join(f"`{u_ind[k]}`" for k in np.flatnonzero(weights > 1e-9 * weights.max(initial=0.0)))

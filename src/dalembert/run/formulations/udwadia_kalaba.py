@@ -20,15 +20,10 @@ from dalembert.run.evaluate import finish_rates, load_equations
 from dalembert.run.formulations.accelerators import Accelerators
 from dalembert.run.formulations.choice import Choice
 from dalembert.run.formulations.fall_back import accelerate_rechosen
-from dalembert.run.formulations.g_inverses import (
-    Inverse,
-    accelerate_with,
-    check_inverses,
-    moore_penrose,
-    split_force,
-)
+from dalembert.run.formulations.g_inverses import accelerate_with, check_inverses
 from dalembert.run.right_hand_side import Equations
 from dalembert.solve.cholesky import factor_cholesky, solve_lower, solve_lower_columns, solve_upper
+from dalembert.solve.general_inverse import Inverse, moore_penrose, split_force
 from dalembert.solve.pseudo_inverse import invert_squares, orthogonalise
 
 if TYPE_CHECKING:

@@ -26,6 +26,7 @@ from dalembert.native.along import along
 from dalembert.native.kernel import Kernel, compile_kernel
 from dalembert.run.integrators.radau_coefficients import INVERSE, NODES
 from dalembert.run.residuals.form import Residual, SettledForm
+from dalembert.solve.decompositions import solve
 
 NEWTON, CONVERGED = 25, 1e-12  # iterations, and the correction of the state, relative to its size, that ends them
 ROUND_OFF = 1e-9  # correction with which they may end where it no longer shrinks
@@ -135,7 +136,7 @@ class StepDerivatives:
         length = np.where(length > 0.0, length, 1.0)
         matrix, side = matrix / length, side / length
         try:
-            found = np.linalg.solve(matrix, side)
+            found = solve(matrix, side)
         except np.linalg.LinAlgError:
             raise self._failure("the equations of a step are singular: constraints depend on each other") from None
         left = np.abs(matrix @ found - side).max(axis=(1, 2))

@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.run.formulations.choice import WEIGHTLESS, choose
+from dalembert.solve.decompositions import least_squares, pseudo_inverse, row_space
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
@@ -45,7 +46,7 @@ def independent_rows(system: System, M: np.ndarray, A: np.ndarray) -> tuple[int,
         free = A[level]
         if kept:  # what the kept rows leave of the others, in the mass metric
             mass = np.sqrt(np.maximum(np.abs(np.diag(M)), WEIGHTLESS * np.abs(np.diag(M)).max()))
-            basis = np.linalg.svd(A[kept] / mass, full_matrices=False)[2]
+            basis = row_space(A[kept] / mass)
             rest = free / mass
             rest = rest - rest @ basis.T @ basis
             small = np.linalg.norm(rest, axis=1) < DEPENDENT * np.linalg.norm(free / mass, axis=1)
@@ -76,7 +77,7 @@ def carried_multipliers(
         return la
     q, u = z[: system.nq], z[system.nq : engine.size]
     W = system.directions(t, q, u, engine.parameters, udot=udot, multipliers=la)
-    return np.linalg.lstsq(W[list(kept)].T, W.T @ la, rcond=None)[0]
+    return least_squares(W[list(kept)].T, W.T @ la)
 
 
 def consistent(engine: Engine, t: float, z: np.ndarray) -> np.ndarray:
@@ -105,13 +106,13 @@ def consistent(engine: Engine, t: float, z: np.ndarray) -> np.ndarray:
 
 def _shortest(G: np.ndarray, right: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """x of G x = right with the least sum of (weight x)^2."""
-    return np.linalg.lstsq(G / weight, right, rcond=REGULAR)[0] / weight
+    return least_squares(G / weight, right, REGULAR) / weight
 
 
 def weights(M: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Square roots of the inertia against each speed (nu,) and against each coordinate rate (nq,)."""
     mass = _positive(np.sqrt(np.abs(np.diag(M))))
-    return mass, _positive(np.linalg.norm(mass[:, None] * np.linalg.pinv(C), axis=0))
+    return mass, _positive(np.linalg.norm(mass[:, None] * pseudo_inverse(C), axis=0))
 
 
 def _positive(weights: np.ndarray) -> np.ndarray:
