@@ -28,7 +28,7 @@ from dalembert.motion.certificate import (
 from dalembert.motion.control import lost_controls
 from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.equation_residuals import equation_residuals
-from dalembert.motion.files import identity, packed, packed_passages, passages_in, system_of, unpacked
+from dalembert.motion.files import energies_in, identity, packed, packed_passages, passages_in, system_of, unpacked
 from dalembert.motion.outputs import values_of
 from dalembert.motion.prescribed_jumps import prescribed_jumps
 from dalembert.motion.reactions import (
@@ -45,6 +45,7 @@ from dalembert.motion.state import State, reactions_of, unknowns_of
 from dalembert.motion.verification import Verification
 from dalembert.run.events import Occurrences
 from dalembert.run.recipe import Recipe, describe
+from dalembert.run.run_facts import Energies
 from dalembert.run.status import Status
 
 if TYPE_CHECKING:
@@ -58,7 +59,10 @@ USUAL = Tolerances()
 RESOLVED = 16.0 * float(np.finfo(float).eps)  # relative difference of times below which they are one
 
 
-@unlisted("can_continue continued evaluated_again facts kind known only recipe restored segments stored told")
+@unlisted(
+    "can_continue continued energies energies_met evaluated_again facts kind known only recipe restored segments "
+    "stored told"
+)
 @dataclass(frozen=True, eq=False, repr=False)
 class Motion(Recorded):
     """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), work (nt,) done on the system, and what follows.
@@ -89,6 +93,7 @@ class Motion(Recorded):
     passages: tuple[Passage, ...] = ()  # positions in which constraints became dependent
     verification: Verification | None = None  # what a second run said, see `verify`
     scales: Scales | None = None  # the sizes its tolerances are relative to
+    energies: Energies | None = None  # along the run; those of the samples if not known
     derivatives: Derivatives | None = None  # of q and u, see `sensitivity`
     known: Evaluation | None = None  # what a file or another motion holds; otherwise evaluated when first asked for
 
@@ -184,7 +189,15 @@ class Motion(Recorded):
     @property
     def energy_balance(self) -> np.ndarray:
         """Change of energy minus the work of non-conservative and rheonomic parts, (nt,); zero for an exact motion."""
-        return self.energy - self.energy[:1] - (self.work - self.work[:1])
+        start = self.energy[:1] - self.work[:1] if self.energies is None else self.energies.start
+        return self.energy - start - self.work
+
+    @property
+    def energies_met(self) -> Energies:
+        """Energies at the samples and along the run between, with the largest imbalance."""
+        e = self.evaluation
+        met = Energies.at(self.t, (e.kinetic, e.potential, self.work), self.energy_balance)
+        return met if self.energies is None else met.joined(self.energies)
 
     @property
     def violation(self) -> dict[str, dict[str, np.ndarray]]:
@@ -235,16 +248,18 @@ class Motion(Recorded):
             for level, columns in self.violation.items()
             for k, (name, values) in enumerate(columns.items())
         ]  # fmt: skip
-        findings += prescribed_jumps(self.system, self.t, (self.q, self.u), self.parameters, self._scales.rows, allowed)
+        met = self.energies_met
+        findings += prescribed_jumps(
+            self.system, met.begin, self.t, (self.q, self.u), self.parameters, self._scales.rows, allowed
+        )
         findings.append(worst_of("solve", "M u' - f - r", self.t, e.balance, allowed.solve))
-        energies = (e.kinetic, e.potential, self.work)
-        findings.append(energy_finding("E - E0 - W", self.t, energies, self.energy_balance, allowed.energy))
+        findings.append(energy_finding("E - E0 - W", met, allowed.energy))
         k = int(np.argmin(e.condition))
         worst = min((float(e.condition[k]), float(self.t[k])), self.facts.worst if self.facts else (np.inf, np.nan))
         return replace(
             facts,
             findings=tuple(findings),
-            energy_error=float(np.abs(self.energy_balance).max()),
+            energy_error=met.off,
             condition=worst[0],
             condition_t=worst[1],
             dependent=tuple(float(t) for t in self.t[dependent]),
@@ -351,7 +366,7 @@ class Motion(Recorded):
         facts = {"success": self.success, "message": self.message, "stats": self.stats, "method": self.method}
         facts |= {"system": identity(self.system), "names": [*self.system.coordinates, *self.system.speeds]}
         facts |= {"events": packed(self.events), "passages": packed_passages(self.passages)}
-        facts |= {"scales": self._scales.values.tolist() if len(self) else []}
+        facts |= {"scales": self._scales.values.tolist() if len(self) else [], "energies": self.energies}
         arrays = {name: getattr(self, name) for name in _shapes(self.system, len(self))}
         outputs = {f"o_{output.name}": self[output.name] for output in self.system.outputs}  # for other readers
         return {**arrays, "facts": np.array(json.dumps(facts)), **outputs}
@@ -376,6 +391,7 @@ class Motion(Recorded):
             events=unpacked(facts["events"], systems),
             scales=_read_scales(system, facts.get("scales", [])),
             passages=passages_in(facts),
+            energies=energies_in(facts),
             **arrays,
         )
         return replace(motion, known=motion.evaluated_again(**solved))

@@ -89,6 +89,7 @@ def run_segment(
         recipe=recipe,
         scales=engine.scales,
         passages=tuple(engine.passages),
+        energies=samples.energies,
         facts=engine.facts(_mean_step(samples, span[0]), (span[0], z0)),
         events=Occurrences(
             _occurrences(engine, watched, samples.events), tuple(event.name for event in events), doubts

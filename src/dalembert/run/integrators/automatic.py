@@ -135,9 +135,12 @@ class Review:
 def joined(parts: list[Samples]) -> Samples:
     """Parts of one run after each other: work done goes on, costs add up."""
     t = np.concatenate([part.t if k == 0 else part.t[part.t > part.begin] for k, part in enumerate(parts)])
-    states, done = [], 0.0
+    states, done, energies = [], 0.0, parts[0].energies
     for k, part in enumerate(parts):
         z = np.array(part.z if k == 0 else part.z[part.t > part.begin])
+        if k and energies is not None and part.energies is not None:
+            off = part.energies.start - energies.start - done
+            energies = energies.joined(part.energies, done=done, off=off)
         if part.works:
             z[:, -1] += done
             done += part.end[1][-1]
@@ -148,4 +151,6 @@ def joined(parts: list[Samples]) -> Samples:
             stats[name] = stats.get(name, 0) + count
     last = parts[-1]
     events = [event for part in parts for event in part.events]
-    return Samples(t, np.concatenate(states), last.status, stats, events, parts[0].begin, last.end, works=last.works)
+    return Samples(
+        t, np.concatenate(states), last.status, stats, events, parts[0].begin, last.end, last.works, energies
+    )  # fmt: skip

@@ -16,9 +16,11 @@ from dalembert.equations.instants import instants
 from dalembert.errors import OptionError
 from dalembert.native.jit import Native, address_of
 from dalembert.native.workspace import NOTHING
+from dalembert.run.run_facts import Energies
 from dalembert.run.status import MORE, PAUSED, SUSPECT, TOO_MANY_STEPS, UNSOUND, Status
 from dalembert.run.time_loop import advance as loop
 from dalembert.run.time_loop.columns import allocate, padded
+from dalembert.run.time_loop.energy import Weighed, energies_of
 from dalembert.run.time_loop.event_watch import occurrences
 from dalembert.run.time_loop.method import Method
 from dalembert.run.time_loop.singular import gauge, new_conditioning
@@ -49,6 +51,7 @@ class Samples:
     begin: float = 0.0
     end: tuple[float, np.ndarray] = (0.0, np.zeros(0))  # time and state where it stopped, stored or not
     works: bool = False  # whether the last entry of a state is the work done
+    energies: Energies | None = None  # along it
 
 
 class Reviewer(Protocol):
@@ -151,7 +154,8 @@ class March:
         self.z[engine.plain :] = z0[engine.plain :]  # derivatives, if there are any
         self.clock = loop.new_clock(t0, t1, method)
         self.conditioning = new_conditioning(method.order, (method.rtol if method.adaptive else 0.0) or 1e-9)
-        self.clock.conditioning = self.conditioning.address
+        self.weighed = Weighed()
+        self.clock.conditioning, self.clock.energy = self.conditioning.address, self.weighed.address
         self.first, self.begin = z0, t0
         self.chunks: list[tuple[np.ndarray, np.ndarray]] = []
         self.events: list[tuple[int, float, np.ndarray]] = []
@@ -247,7 +251,9 @@ class March:
             "rejected": int(self.clock.rejected),
             "nfev": int(self.engine.plan.nfev),
         }
-        more = (self.events, self.t_start, (self.t, self.z.copy()), self.engine.system.works)
+        more = (
+            self.events, self.t_start, (self.t, self.z.copy()), self.engine.system.works, energies_of(self.weighed),
+        )  # fmt: skip
         if not self.chunks:
             return Samples(np.zeros(0), np.zeros((0, self.engine.nz)), Status(status), stats, *more)
         t, z = self.chunks[0] if len(self.chunks) == 1 else (np.concatenate(c) for c in zip(*self.chunks, strict=True))
