@@ -13,6 +13,29 @@ WAVES = {
     "pulses of a cosine": (lambda t: sp.Max(0, sp.cos(t / 2) + 0.3), lambda t: np.cos(t / 2) + 0.3),
     "below a level": (lambda t: sp.Piecewise((1, sp.sin(-t) < 0.9), (0, True)), lambda t: np.sin(-t) - 0.9),
     "saw": (lambda t: sp.Abs(sp.Mod(t, 3) - 1), lambda t: t % 3 - 1),
+    "two waves": (lambda t: sp.sign(sp.sin(2 * t) + sp.sin(3.1 * t)), lambda t: np.sin(2 * t) + np.sin(3.1 * t)),
+    "chirp": (lambda t: sp.sign(sp.sin(t**2 / 2)), lambda t: np.sin(t**2 / 2)),
+    "whole parts of a square": (lambda t: sp.floor(t**2 / 7), lambda t: np.sin(np.pi * t**2 / 7)),
+    "bends in bends": (
+        lambda t: sp.Heaviside(sp.Abs(sp.sin(t) - sp.cos(2 * t)) - 1),
+        lambda t: np.abs(np.sin(t) - np.cos(2 * t)) - 1,
+    ),
+    "jumps in bends": (lambda t: sp.sign(t**2 / 9 - 4 * sp.floor(t**2 / 36) - 2), lambda t: (t**2 / 9) % 4 - 2),
+}
+KNOWN = {
+    "square": (lambda t: sp.sign(t**2 - 3), [np.sqrt(3)]),
+    "near roots": (lambda t: sp.Heaviside((t - 1) * (t - 2) * (t - 2.001) * (t - 15)), [1, 2, 2.001, 15]),
+    "decay": (lambda t: sp.Piecewise((1, sp.exp(-t) > 0.01), (0, True)), [np.log(100)]),
+    "touched": (lambda t: sp.Max((t - 5) ** 2, 0), [5]),
+    "constant at first": (lambda t: sp.Heaviside(sp.Max(t**2 - 2, 0)), [np.sqrt(2)]),
+    "out of reach": (lambda t: sp.Heaviside(t**2 + 1), []),
+    "root of a root": (lambda t: sp.sign(sp.sqrt(t) - 3), [9]),
+    "logarithm": (lambda t: sp.sign(sp.log(t + 1) - 2), [np.exp(2) - 1]),
+    "without a value at first": (
+        lambda t: sp.sign(sp.Piecewise((sp.log(t - 2), t > 2.5), (t**2 - 20, True))),
+        [2.5, 3],
+    ),
+    "pole": (lambda t: sp.Max(1 / (t - 7.5), 1), [8.5]),
 }
 
 
@@ -37,3 +60,28 @@ def test_zeros_of_waves_are_found(name):
 
 def test_a_wave_that_does_not_reach_its_level_has_no_instants():
     assert instants(forced(lambda t: sp.Heaviside(sp.sin(t) - 2)), np.zeros(0), (0.0, 20.0)).size == 0
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_zeros_of_curves_are_found_to_round_off(name):
+    force, times = KNOWN[name]
+    found = instants(forced(force), np.zeros(0), (0.0, 20.0))
+    assert found[np.abs(found - 7.5) > 1e-6] == pytest.approx(np.array(times, dtype=float), rel=1e-12)
+
+
+def test_zeros_move_with_parameters_and_late_spans():
+    model = da.Model("late")
+    (x,) = model.coordinates("x")
+    (h,) = model.parameters(h=4.0)
+    model.particle("P", mass=1, position=[x, 0])
+    model.generalized_force({x: sp.Heaviside(model.t**2 - h)})
+    system = model.compile()
+    assert instants(system, np.array([4.0]), (-10.0, 10.0)) == pytest.approx([-2.0, 2.0], rel=1e-14)
+    assert instants(system, np.array([1e12 + 2e6 + 1]), (1e6, 1e6 + 3)) == pytest.approx([1e6 + 1], rel=1e-14)
+    assert instants(system, np.array([4.0]), (3.0, 10.0)).size == 0
+
+
+def test_a_function_that_passes_values_without_end_is_refused_by_name():
+    system = forced(lambda t: sp.sign(sp.sin(1 / t)))
+    with pytest.raises(da.OptionError, match=r"1/\(pi\*t\)` passes a value .* too often"):
+        instants(system, np.zeros(0), (0.0, 1.0))

@@ -1,7 +1,7 @@
 """Drives that jump: no certificate is OK past them, whatever is sampled and integrated."""
 
 import pytest
-from sympy import Abs, Max, Piecewise, cos, pi, sign, sin
+from sympy import Abs, Heaviside, Max, Piecewise, cos, exp, pi, sign, sin
 
 import dalembert as da
 
@@ -12,10 +12,15 @@ DRIVES = {
     "path that jumps": lambda x, t: x - sign(t - 1) / 10,
     "square wave": lambda x, t: x.diff(t) - sign(sin(pi * t)),
     "pulses": lambda x, t: x.diff(t) - sign(2 * sin(pi * t / 6) - 1),
+    "square of time": lambda x, t: x.diff(t) - sign(t**2 - 1),
+    "product": lambda x, t: x.diff(t) - Heaviside((t - 1) * (t + 2)),
+    "decay": lambda x, t: x.diff(t) - Piecewise((1, exp(-t) > exp(-1)), (0, True)),
+    "two waves": lambda x, t: x.diff(t) - sign(sin(pi * t) * (2 + cos(3 * t))),
 }
 SMOOTH = {
     "speed that bends": lambda x, t: x.diff(t) - Abs(t - 1),
     "acceleration that jumps": lambda x, t: x - Max(0, t - 1) ** 2,
+    "acceleration that jumps at a square": lambda x, t: x - Max(0, t**2 - 1) ** 2,
 }
 SAMPLES = [0.0, 0.5, 1.5, 2.0]  # the jump is at t = 1
 
@@ -40,6 +45,15 @@ def test_a_drive_that_jumps_is_not_ok(name, integrator):
     assert not motion.certificate.ok
     assert "`jump of drive`" in motion.certificate.verdict
     assert "at t = 1 " in motion.certificate.verdict
+
+
+@pytest.mark.parametrize("name", DRIVES)
+def test_a_drive_that_jumps_before_the_only_sample_is_not_ok(name, tmp_path):
+    system, state = driven_cart(DRIVES[name])
+    motion = system.simulate(state, 2.0, t_eval=[2.0])
+    assert "`jump of drive`" in motion.certificate.verdict
+    motion.save(tmp_path / "motion.npz")
+    assert da.Motion.load(tmp_path / "motion.npz", system).certificate.verdict == motion.certificate.verdict
 
 
 @pytest.mark.parametrize("name", SMOOTH)

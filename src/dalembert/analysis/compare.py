@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.analysis.verdict import verdict_of
 from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError
@@ -45,6 +46,7 @@ COUNTS = tuple(int(300 * 10.0 ** (k / 2)) for k in range(5))  # and numbers of f
 class ComparisonEntry:
     """Cost and accuracy of one combination; `reason` says why it did not fit or finish, and is empty otherwise.
 
+    `verdict` is what the certificate finds wrong with its motion, empty if nothing.
     `seconds` is the best of a few runs; `position`, `velocity` are the largest violations of constraints at the
     samples, `energy` the largest energy error relative to the energy turned over, `difference` the largest difference
     in q and u from the tightest run.
@@ -59,15 +61,21 @@ class ComparisonEntry:
     velocity: float = np.nan
     energy: float = np.nan
     difference: float = np.nan
+    verdict: str = ""
     reason: str = ""
 
     @property
-    def ok(self) -> bool:
+    def ran(self) -> bool:
         """Whether it ran to the end."""
         return not self.reason
 
+    @property
+    def ok(self) -> bool:
+        """Whether it ran to the end and its certificate is ok."""
+        return self.ran and not self.verdict
 
-HEADINGS = ("formulation", "drift", "integrator", "ms", "evaluations", "|phi|", "|psi|", "energy", "difference")
+
+HEADINGS = ("formulation", "drift", "integrator", "ms", "evaluations", "|phi|", "|psi|", "energy", "difference", "")
 
 
 @dataclass(frozen=True)
@@ -84,12 +92,12 @@ class Comparison:
     tightest: str
 
     def __str__(self) -> str:
-        rows = [HEADINGS, *(_cells(e) for e in self.entries if e.ok)]
+        rows = [HEADINGS, *(_cells(e) for e in self.entries if e.ran)]
         widths = [max(len(row[k]) for row in rows) for k in range(len(HEADINGS))]
         lines = [f"`{self.title}` to t = {self.t_end:g}, compared with {self.tightest}"]
         form = "  " + "  ".join(f"{{:{'<' if k < 3 else '>'}{width}}}" for k, width in enumerate(widths))
-        lines += [form.format(*row) for row in rows]
-        lines += [f"  {e.formulation}, {e.drift}, {e.integrator}: {e.reason}" for e in self.entries if not e.ok]
+        lines += [form.format(*row).rstrip() for row in rows]
+        lines += [f"  {e.formulation}, {e.drift}, {e.integrator}: {e.reason}" for e in self.entries if not e.ran]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -112,7 +120,7 @@ class Comparison:
 
         curves: dict[str, list[tuple[float, float]]] = {}
         for e in self.ladder:
-            if e.ok:
+            if e.ran:
                 name = e.integrator.partition("(")[0] + ("" if e.drift == "-" else f", {e.drift}")
                 curves.setdefault(name, []).append((e.seconds, e.difference))
         return plot_work_precision({k: np.array(v) for k, v in curves.items()}, title=self.title, axes=axes)
@@ -153,7 +161,7 @@ def compare(
         return _filled(entry, run, reference)
 
     entries = [measure(combination) for combination in _combinations(ways, controls, steppers)]
-    entries.sort(key=lambda e: (not e.ok, e.seconds))
+    entries.sort(key=lambda e: (not e.ran, e.seconds))
     rungs = [sharper for integrator in steppers for sharper in _ladder(integrator, span)]
     ladder = [measure(combination) for combination in _combinations(ways[:1], controls[:1], rungs)]
     return Comparison(system.name, t_end, tuple(entries), tuple(ladder), tightest)
@@ -205,7 +213,9 @@ def _tightest(system: System, state: State, t_end: float, times: np.ndarray) -> 
     motion = simulate(system, state, t_end, t_eval=times, integrator=best)
     if not motion.success:
         raise DalembertError(f"the tightest run of `{system.name}` did not reach its end: {motion.message}")
-    return np.hstack([motion.q, motion.u]), f"DOP853(rtol={TIGHTEST:g}, atol={TIGHTEST:g})"
+    verdict = verdict_of(motion)
+    doubt = f", which itself is {verdict}" if verdict else ""
+    return np.hstack([motion.q, motion.u]), f"DOP853(rtol={TIGHTEST:g}, atol={TIGHTEST:g}){doubt}"
 
 
 def _filled(entry: ComparisonEntry, run: Callable[[], Motion], reference: np.ndarray) -> ComparisonEntry:
@@ -232,6 +242,7 @@ def _filled(entry: ComparisonEntry, run: Callable[[], Motion], reference: np.nda
         velocity=float(np.abs(e.psi).max(initial=0.0)),
         energy=float(np.abs(motion.energy_balance).max() / max(turned, np.finfo(float).tiny)),
         difference=float(np.abs(np.hstack([motion.q, motion.u]) - reference).max()),
+        verdict=verdict_of(motion),
     )
 
 
@@ -247,5 +258,5 @@ def _cells(e: ComparisonEntry) -> tuple[str, ...]:
     errors = (e.position, e.velocity, e.energy, e.difference)
     return (
         e.formulation, e.drift, e.integrator, f"{1e3 * e.seconds:.2f}", f"{e.evaluations:,}",
-        *(f"{error:.1e}" for error in errors),
+        *(f"{error:.1e}" for error in errors), "NOT OK" if e.verdict else "",
     )  # fmt: skip

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import casadi as ca
@@ -25,6 +25,7 @@ from dalembert.analysis.measurements import label
 from dalembert.analysis.output_gradients import output_graph
 from dalembert.analysis.sensitivities import all_sensitivities, check_passed
 from dalembert.analysis.sweep.reductions import Final
+from dalembert.analysis.verdict import verdict_of
 from dalembert.dataclass import dataclass
 from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
@@ -51,7 +52,10 @@ class Integral:
 
 @dataclass(frozen=True, eq=False)
 class Gradient:
-    """`value` of a cost and its `gradient` (k,) in `names`; `gradient["m"]` is one entry. `motion` is where it is."""
+    """`value` of a cost and its `gradient` (k,) in `names`; `gradient["m"]` is one entry. `motion` is where it is.
+
+    They are exact for the motion as it was integrated; `success` says whether that is one to trust.
+    """
 
     value: float
     gradient: np.ndarray
@@ -59,11 +63,26 @@ class Gradient:
     motion: Any = field(repr=False)
     how: str = ""  # "adjoint" or "forward sensitivities"
 
+    @cached_property
+    def message(self) -> str:
+        """What the certificate of the motion finds wrong; empty if it is ok."""
+        return verdict_of(self.motion)
+
+    @property
+    def success(self) -> bool:
+        """Whether the motion held."""
+        return not self.message
+
     def __getitem__(self, key: Any) -> float:
         name = name_of(key)
         if name not in self.names:
             raise UnknownNameError(name, self.names, "this gradient")
         return float(self.gradient[self.names.index(name)])
+
+    def __repr__(self) -> str:
+        slopes = ", ".join(f"{name}: {slope:.12g}" for name, slope in zip(self.names, self.gradient, strict=True))
+        doubt = "" if self.success else f"; the motion is {self.message}"
+        return f"Gradient {{{slopes}}} of {self.value:.12g} by {self.how}{doubt}"
 
 
 def gradient(

@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.analysis.floquet import check_periodic, multipliers_of
 from dalembert.analysis.transition import carry, changes_along, recipe_of
+from dalembert.analysis.verdict import check_held, verdict_of
 from dalembert.dataclass import dataclass
 from dalembert.errors import LinearizationError, PairingError
 from dalembert.motion.motion import Motion
@@ -41,6 +42,16 @@ class LinearizedMotion:
         return self.motion.t
 
     @cached_property
+    def message(self) -> str:
+        """What the certificate of the motion finds wrong; empty if it is ok."""
+        return verdict_of(self.motion)
+
+    @property
+    def success(self) -> bool:
+        """Whether the motion held."""
+        return not self.message
+
+    @cached_property
     def transition(self) -> np.ndarray:
         """State transition matrices (nt, n, n): x(t) = transition(t) x(t0), from the variational equations."""
         s, motion = self.motion.system, self.motion
@@ -49,6 +60,7 @@ class LinearizedMotion:
         start = State(s, float(motion.t[0]), motion.q[0], motion.u[0], motion.udot[0], motion.multipliers[0],
                       motion.parameters)  # fmt: skip
         carried = carry(recipe_of(motion), start, float(motion.t[-1]), self.basis[0].T, t_eval=motion.t)
+        check_held(carried, "the transition matrix")
         return changes_along(carried.segments[0])[:, :, rows].transpose(0, 2, 1)
 
     @property
@@ -74,7 +86,8 @@ class LinearizedMotion:
             if names
         )
         span = f"t = {self.t[0]:g} .. {self.t[-1]:g}, {len(self.t)} samples"
-        return f"LinearizedMotion of {self.motion.system.name!r}, {span}{parts}"
+        doubt = "" if self.success else f"\n  the motion is {self.message}"
+        return f"LinearizedMotion of {self.motion.system.name!r}, {span}{parts}{doubt}"
 
 
 def linearize_along(

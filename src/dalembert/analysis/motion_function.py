@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.analysis.fit import given_of
 from dalembert.analysis.sensitivities import all_sensitivities, check_passed
+from dalembert.analysis.verdict import check_held
 from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import ArrayError, DalembertError, OptionError
@@ -98,6 +99,7 @@ class MotionFunction:
         if not motion.success or motion.t[-1] != end:
             said = ", ".join(f"{name} = {value:g}" for name, value in zip(self.names, theta, strict=True))
             raise DalembertError(f"the motion fails with {said}: {motion.message}")
+        check_held(motion, "the function")
         return motion
 
     def _rows(self, motion: Any, values: np.ndarray) -> np.ndarray:

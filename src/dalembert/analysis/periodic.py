@@ -24,9 +24,10 @@ from dalembert.analysis.floquet import (
 from dalembert.analysis.shooting import Shooting, Shot, read_advance, read_held, read_period
 from dalembert.analysis.tangent_space import tangent_space
 from dalembert.analysis.transition import carry, changes_at_end, with_derivatives
+from dalembert.analysis.verdict import check_held
 from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
-from dalembert.errors import Closest, DalembertError, InitialStateError, LinearizationError, OptionError
+from dalembert.errors import Closest, DalembertError, InitialStateError, OptionError
 from dalembert.initial.request import Values, key_name
 from dalembert.motion.motion import Motion
 from dalembert.motion.sequence import MotionSequence
@@ -226,7 +227,8 @@ def finished(problem: Shooting, shot: Shot) -> PeriodicMotion:
         )
     try:
         check_periodic(shot.motion)
-    except LinearizationError as error:
+        check_held(shot.motion, f"the periodic motion with period {shot.T:.6g}")
+    except DalembertError as error:
         raise InitialStateError(str(error), closest=Closest(shot.state.q, shot.state.u)) from error
     return PeriodicMotion(_plain(shot.motion), shot.state, shot.T, problem)
 

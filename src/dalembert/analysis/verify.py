@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.analysis.verdict import verdict_of
 from dalembert.errors import DalembertError, PairingError
 from dalembert.initial.accelerations import complete_state
 from dalembert.motion.motion import Motion
@@ -55,15 +56,18 @@ def verify(motion: Motion | MotionSequence, events: Iterable[Any] = ()) -> Verif
             continue
         if best is None or _reached(other) > _reached(best):
             best = other
-        if other.success:
+        verdict = verdict_of(other)
+        if not verdict:
             break
-        failed.append(f"{_named(second)} ended early: {other.message}")
+        failed.append(
+            f"{_named(second)} is {verdict}" if other.success else f"{_named(second)} ended early: {other.message}"
+        )
     return _compared(motion, best, times, failed)
 
 
-def _reached(motion: Motion | MotionSequence) -> tuple[bool, float]:
-    """How far a motion got: to its end, or else to its last sample."""
-    return motion.success, float(motion.t[-1]) if len(motion) else -np.inf
+def _reached(motion: Motion | MotionSequence) -> tuple[bool, bool, float]:
+    """How far a motion got: to its end, and with an ok certificate, or else to its last sample."""
+    return motion.success, not verdict_of(motion), float(motion.t[-1]) if len(motion) else -np.inf
 
 
 def _origin(motion: Motion | MotionSequence) -> tuple[Recipe, State]:

@@ -13,13 +13,14 @@ from dalembert.equations.checks.derivation import check_derivation
 from dalembert.equations.checks.inertia import carriers_of, inertia_column
 from dalembert.equations.checks.statement import check_functions, check_statement, sorted_constraints
 from dalembert.equations.compile_progress import CompileProgress, check_room, uncollected
+from dalembert.equations.crossings import Crossing
 from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
 from dalembert.equations.drawing import derive_drawing
 from dalembert.equations.friction import derive_friction
 from dalembert.equations.functions import Functions, function_of
 from dalembert.equations.hidden import RowEntry, reveal_hidden
 from dalembert.equations.high_order import with_lowered_constraints
-from dalembert.equations.instants import arguments_column, find_kinks, has_bends
+from dalembert.equations.instants import arguments_column, crossing_function, find_kinks, has_bends
 from dalembert.equations.laws import (
     Algebraic,
     Bilateral,
@@ -107,8 +108,8 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
     if faults:
         raise ModelError(statement.name, faults)
     progress("energies")
-    kinks = find_kinks(list(d.derivation.low.nodes()), statement.time, statement.parameters)
-    power, transport, works = _power(d, probe, switched=bool(kinks))
+    bends = find_kinks(list(d.derivation.low.nodes()), statement.time, statement.parameters)
+    power, transport, works = _power(d, probe, switched=any(bends))
     mechanics = _mechanics(d, s, F=friction, power=power, transport=transport)
     progress("outputs")
     try:
@@ -117,7 +118,11 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
     except LoweringError as error:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
     stated = {
-        "kinks": function_of("kinks", s.x, [arguments_column(kinks, d.derivation.low, statement.time)]),
+        "kinks": function_of("kinks", s.x, [arguments_column(bends.linear, d.derivation.low, statement.time)]),
+        **{
+            f"crossing {k}": crossing_function(argument, d.derivation.low, s.x, s.t)
+            for k, (argument, _) in enumerate(bends.curved)
+        },
         "inertias": function_of("inertias", s.x, [inertia_column(statement, d.derivation.low)]),
         **readable,
         "drawing": drawn,
@@ -143,7 +148,8 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
         joints=tuple(joint.name for joint in statement.joints),
         carriers=carriers_of(statement),
         quantities=quantities,
-        kinks=tuple(kink for _, kink in kinks),
+        kinks=tuple(kink for _, kink in bends.linear),
+        crossings=tuple(Crossing(str(argument), kink) for argument, kink in bends.curved),
         functions=Functions(d.rows, mechanics.to_function(), stated),
         statement=statement.copy(),
     )

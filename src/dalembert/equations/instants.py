@@ -1,7 +1,8 @@
 """Known instants at which an expression of time has a kink or a jump: points of tables, steps, switches.
 
-Each comes from an argument a(t, p) = rate t + offset that passes one of some `knots`: the points of a table, or zero
-for Heaviside(a), Abs(a), a < 0 and the like. Integrators end a step on each, or their order is lost there.
+Each comes from an argument a(t, p) that passes one of some `knots`: the points of a table, or zero for Heaviside(a),
+Abs(a), a < 0 and the like. Of arguments rate t + offset they are known in closed form; those of others, such as t^2 -
+h, are found by bounds (`crossings`). Integrators end a step on each, or their order is lost there.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -18,6 +19,7 @@ from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 
 from dalembert.dataclass import dataclass
+from dalembert.equations.crossings import crossing_times
 from dalembert.model.tables import Table
 
 if TYPE_CHECKING:
@@ -44,6 +46,15 @@ class Kinks:
     def __repr__(self) -> str:
         return f"Kinks({len(self.knots)} knots {self._digest}, period={self.period})"
 
+    def touched(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Whether one of them lies between two values of the argument, both included, (n,) each."""
+        if self.period is not None:
+            first, last = (np.floor((edge[:, None] - self.knots) / self.period) for edge in (low, high))
+            on = np.isin(low[:, None], self.knots) | (last > first) | ~np.isfinite(last - first)
+            return np.asarray(on.any(axis=1) & (low <= high))
+        count = np.searchsorted(self.knots, high, side="right") - np.searchsorted(self.knots, low, side="left")
+        return np.asarray((count > 0) & (low <= high))
+
     def between(self, low: float, high: float) -> np.ndarray:
         """Those between two values of the argument, both included."""
         if self.period is None:
@@ -60,17 +71,27 @@ AT_ZERO = Kinks(np.zeros(1))
 AT_INTEGERS = Kinks(np.zeros(1), 1.0)
 
 
-def find_kinks(nodes: Iterable[Any], time: sp.Symbol, parameters: Mapping[sp.Symbol, float]) -> list[tuple[Any, Kinks]]:
-    """Arguments that are linear in time, with the kinks of what was made of them, among the nodes of expressions."""
+class Bends(NamedTuple):
+    """Arguments of time and parameters with the kinks of what was made of them: linear in time, and others.
+
+    Of the others those inside of others come first.
+    """
+
+    linear: list[tuple[Any, Kinks]]
+    curved: list[tuple[Any, Kinks]]
+
+
+def find_kinks(nodes: Iterable[Any], time: sp.Symbol, parameters: Mapping[sp.Symbol, float]) -> Bends:
+    """What bends or jumps at instants known beforehand, among the nodes of expressions."""
     known = {time, *parameters}
     found: dict[tuple[Any, str], tuple[Any, Kinks]] = {}
     for node in nodes:
         for argument, kinks in _bends(node):
-            if not argument.has(time) or argument.has(AppliedUndef) or not argument.free_symbols <= known:
-                continue
-            if not argument.diff(time).has(time):
+            if argument.has(time) and not argument.has(AppliedUndef) and argument.free_symbols <= known:
                 found.setdefault((argument, repr(kinks)), (argument, kinks))
-    return list(found.values())
+    linear = [bend for bend in found.values() if not bend[0].diff(time).has(time)]
+    curved = [bend for bend in found.values() if bend[0].diff(time).has(time) and not bend[0].has(Table)]
+    return Bends(linear, sorted(curved, key=lambda bend: bend[0].count_ops()))
 
 
 def has_bends(expression: sp.Expr) -> bool:
@@ -163,10 +184,35 @@ def arguments_column(found: list[tuple[Any, Kinks]], low: Lowering, time: sp.Sym
     return ca.vertcat(ca.SX(0, 1), *pairs)
 
 
+def crossing_function(argument: Any, low: Lowering, x: ca.SX, time: ca.SX) -> ca.Function:
+    """An argument and its rate as a function of x, whose first entry is the time."""
+    value = low(argument)
+    return ca.Function("crossing", [x], [ca.densify(ca.vertcat(value, ca.jacobian(value, time)))])
+
+
+def has_instants(system: dalembert.System) -> bool:
+    """Whether something may bend or jump at instants known beforehand."""
+    return bool(system.kinks or system.crossings)
+
+
 def instants(system: dalembert.System, parameters: np.ndarray, span: tuple[float, float]) -> np.ndarray:
-    """The instants in `span`, its ends included, in order; those that are one in double precision count once."""
-    if not system.kinks:
+    """The instants in `span`, its ends included, in order; those that are one in double precision count once.
+
+    Raises `OptionError` if they cannot be told.
+    """
+    if not has_instants(system):
         return np.zeros(0)
+    known: dict[Any, np.ndarray] = system.kept("instants found last", dict)
+    key = (parameters.tobytes(), span)
+    found = known.get(key)
+    if found is None:
+        found = _instants(system, parameters, span)
+        known.clear()  # run after run may have other parameters
+        known[key] = found
+    return found
+
+
+def _instants(system: dalembert.System, parameters: np.ndarray, span: tuple[float, float]) -> np.ndarray:
     x = np.concatenate([[0.0], np.zeros(system.nq + system.nu), parameters])
     pairs = np.array(system.functions["kinks"](x)).reshape(-1, 2)
     times = []
@@ -176,6 +222,11 @@ def instants(system: dalembert.System, parameters: np.ndarray, span: tuple[float
         low, high = sorted(rate * t + offset for t in span)
         slack = 4.0 * EPSILON * max(abs(low), abs(high))
         times.append((kinks.between(low - slack, high + slack) - offset) / rate)
-    merged = np.unique(np.concatenate([np.zeros(0), *times]).clip(*span))
+    for k, crossing in enumerate(system.crossings if span[1] > span[0] else ()):
+        edges = np.unique(np.concatenate([span, *times]).clip(*span))
+        times.append(crossing_times(crossing, system.functions[f"crossing {k}"], x, edges))
     apart = 64.0 * EPSILON * max(abs(span[0]), abs(span[1]))
+    found = np.concatenate([np.zeros(0), *times]).clip(*span)
+    found = np.where(found - span[0] <= apart, span[0], np.where(span[1] - found <= apart, span[1], found))
+    merged = np.unique(found)
     return merged[np.diff(merged, prepend=-np.inf) > apart]

@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.dataclass import dataclass
 from dalembert.motion.control import LostControl
 from dalembert.motion.verification import Deviation, Verification
-from dalembert.run.run_facts import Passage
+from dalembert.run.run_facts import Energies, Passage
 from dalembert.text_tables import html_table
 
 DEPENDENT = 1e-6  # reciprocal condition below which constraints count as dependent
@@ -320,11 +320,6 @@ def worst_of(level: str, name: str, t: np.ndarray, values: np.ndarray, allowed: 
     return Finding(level, name, float(found[k]), float(t[k]), allowed * size, size)
 
 
-def energy_finding(
-    name: str, t: np.ndarray, energies: tuple[np.ndarray, ...], balance: np.ndarray, allowed: float
-) -> Finding:
-    """The finding of the energy balance (nt,), relative to what kinetic, potential energy and work (nt,) turn over."""
-    turned = sum(np.ptp(part) for part in energies)
-    level = float(np.abs(energies[1]).max())  # a system at rest turns over only its round-off
-    scale = max(turned, float(np.abs(energies[0]).max()), 1e-7 * level, np.finfo(float).tiny)
-    return worst_of("energy", name, t, balance / scale, allowed)
+def energy_finding(name: str, energies: Energies, allowed: float) -> Finding:
+    """The finding of the energy balance, relative to what kinetic, potential energy and work turn over."""
+    return Finding("energy", name, energies.off / energies.size, energies.t, allowed)

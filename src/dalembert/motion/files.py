@@ -11,7 +11,7 @@ from dalembert.errors import FileError
 from dalembert.motion.archive import floats_in
 from dalembert.motion.state import State, state_shapes
 from dalembert.run.events import Doubt, Occurrence, Occurrences
-from dalembert.run.run_facts import Passage
+from dalembert.run.run_facts import Energies, Passage
 
 
 def packed(events: Occurrences) -> dict[str, Any]:
@@ -33,6 +33,14 @@ def unpacked(facts: Mapping[str, Any], systems: Sequence[System]) -> Occurrences
     ]  # fmt: skip
     doubts = {name: Doubt(*doubt) for name, doubt in facts.get("doubts", {}).items()}
     return Occurrences(tuple(found), tuple(facts["watched"]), doubts)
+
+
+def energies_in(facts: Mapping[str, Any]) -> Energies | None:
+    """The energies along a run that a file holds; None if it is older."""
+    found = facts.get("energies")
+    if found is None:
+        return None
+    return Energies(*map(float, found[:4]), *((float(least), float(most)) for least, most in found[4:]))  # type: ignore[arg-type]
 
 
 def passages_in(facts: Mapping[str, Any]) -> tuple[Passage, ...]:

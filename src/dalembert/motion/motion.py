@@ -32,6 +32,7 @@ from dalembert.motion.state import State, reactions_of, unknowns_of
 from dalembert.motion.verification import Verification
 from dalembert.run.events import Occurrences
 from dalembert.run.recipe import Recipe, describe
+from dalembert.run.run_facts import Energies
 from dalembert.run.status import Status
 from dalembert.run.storage import IN_MEMORY, Storage
 from dalembert.stages import stage
@@ -48,7 +49,10 @@ USUAL = Tolerances()
 RESOLVED = 16.0 * float(np.finfo(float).eps)  # relative difference of times below which they are one
 
 
-@unlisted("can_continue continued ending evaluated facts kind known only recipe segments sizes storage stored told")
+@unlisted(
+    "can_continue continued ending energies energies_met evaluated facts kind known only recipe segments sizes storage "
+    "stored told"
+)
 @dataclass(frozen=True, eq=False, repr=False)
 class Motion(Recorded):
     """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), work (nt,) done on the system, and what follows.
@@ -79,6 +83,7 @@ class Motion(Recorded):
     passages: tuple[Passage, ...] = ()  # positions in which constraints became dependent
     verification: Verification | None = None  # what a second run said, see `verify`
     scales: Scales | None = None  # the sizes its tolerances are relative to
+    energies: Energies | None = None  # along the run; those of the samples if not known
     derivatives: Derivatives | None = None  # of q and u, see `sensitivity`
     storage: Storage = IN_MEMORY  # where its samples are
     known: Evaluation | None = None  # what a file or another motion holds; otherwise evaluated when first asked for
@@ -197,7 +202,15 @@ class Motion(Recorded):
     @property
     def energy_balance(self) -> np.ndarray:
         """Change of energy minus the work of non-conservative and rheonomic parts, (nt,); zero for an exact motion."""
-        return self.energy - self.energy[:1] - (self.work - self.work[:1])
+        start = self.energy[:1] - self.work[:1] if self.energies is None else self.energies.start
+        return self.energy - start - self.work
+
+    @cached_property
+    def energies_met(self) -> Energies:
+        """Energies at the samples and along the run between, with the largest imbalance."""
+        e = self.evaluation
+        met = Energies.at(self.t, (e.kinetic, e.potential, self.work), self.energy_balance)
+        return met if self.energies is None else met.joined(self.energies)
 
     @property
     def violation(self) -> dict[str, dict[str, np.ndarray]]:
@@ -322,7 +335,7 @@ class Motion(Recorded):
         facts = {"success": self.success, "message": self.message, "stats": self.stats, "method": self.method}
         facts |= {"system": identity(self.system), "names": [*self.system.coordinates, *self.system.speeds]}
         facts |= {"events": packed(self.events), "passages": packed_passages(self.passages)}
-        return facts | {"scales": self.sizes.values.tolist() if len(self) else []}
+        return facts | {"scales": self.sizes.values.tolist() if len(self) else [], "energies": self.energies}
 
 
 def _check_continued(status: Status, t: float) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.equations.instants import instants
+from dalembert.equations.instants import has_instants, instants
 from dalembert.equations.system import System
 from dalembert.motion.certificate import Finding, Tolerances
 
@@ -18,24 +18,25 @@ SIDES = np.array([-1.0, 1.0, 3.0])  # in gaps; what changes from the second to t
 
 def prescribed_jumps(
     system: System,
+    begin: float,
     t: np.ndarray,
     z: tuple[np.ndarray, np.ndarray],
     parameters: np.ndarray,
     sizes: np.ndarray,
     allowed: Tolerances,
 ) -> list[Finding]:
-    """The largest jump of each row of positions and of velocities that jumps between samples t (nt,).
+    """The largest jump of each row of positions and of velocities that jumps between `begin` and the last of samples t.
 
     `z` are the coordinates (nt, nq) and speeds (nt, nu) there, `sizes` those of (phi, psi).
     """
-    if not system.kinks or not _reads_time(system):
+    if not has_instants(system) or not _reads_time(system):
         return []
-    times = instants(system, parameters, (float(t[0]), float(t[-1])))
-    times = times[(times > t[0]) & (times < t[-1])]
+    times = instants(system, parameters, (begin, float(t[-1])))
+    times = times[(times > begin) & (times < t[-1])]
     if not times.size:
         return []
-    before = np.searchsorted(t, times, side="right") - 1
-    gap = GAP * np.abs(t).max()
+    before = np.maximum(np.searchsorted(t, times, side="right") - 1, 0)
+    gap = GAP * max(abs(begin), np.abs(t).max())
     left, right, further = (
         system.evaluate("residual", times + side * gap, z[0][before], z[1][before], parameters) for side in SIDES
     )

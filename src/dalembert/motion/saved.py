@@ -13,7 +13,7 @@ from dalembert.equations.system import System
 from dalembert.errors import FileError
 from dalembert.motion.archive import facts_in, floats_in, read_archive, reading
 from dalembert.motion.equation_residuals import equation_residuals
-from dalembert.motion.files import array_shapes, passages_in, system_of, unpacked
+from dalembert.motion.files import array_shapes, energies_in, passages_in, system_of, unpacked
 from dalembert.motion.motion import Motion
 from dalembert.motion.store import UNFINISHED, read_store
 from dalembert.run.accelerations import solver_engine
@@ -71,6 +71,7 @@ def _ending(facts: Mapping[str, Any], system: System, systems: Sequence[System])
         "events": unpacked(facts["events"], systems),
         "scales": _read_scales(system, facts.get("scales", [])),
         "passages": passages_in(facts),
+        "energies": energies_in(facts),
     }
 
 

@@ -29,6 +29,7 @@ from dalembert.motion.state import State
 from dalembert.motion.turns import join_turns
 from dalembert.motion.verification import Verification
 from dalembert.run.events import Occurrences
+from dalembert.run.run_facts import Energies
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -156,7 +157,21 @@ class MotionSequence(Recorded):
     def energy_balance(self) -> np.ndarray:
         """Change of energy minus the work done plus the energy lost in changes, (nt,); zero for an exact motion."""
         kept = self.energy - self.work + self.energy_lost
-        return kept - kept[:1]
+        first = next((motion.energy_balance[:1] for motion in self.segments if len(motion)), 0.0)
+        return kept - kept[:1] + first
+
+    @property
+    def energies_met(self) -> Energies:
+        """Energies at the samples and along the run between, with the largest imbalance."""
+        kinetic = np.concatenate([motion.evaluation.kinetic for motion in self.segments])
+        balance, at = self.energy_balance, 0
+        met = Energies.at(self.t, (kinetic, self.energy - kinetic, self.work), balance)
+        for motion, (work, _) in zip(self.segments, self.before, strict=True):
+            if len(motion) and motion.energies is not None:
+                off = float(balance[at] - motion.energy_balance[0])  # where the segment began
+                met = met.joined(motion.energies, done=work, off=off)
+            at += len(motion)
+        return met
 
     @cached_property
     def violation(self) -> dict[str, dict[str, np.ndarray]]:
@@ -204,13 +219,11 @@ class MotionSequence(Recorded):
         parts = [motion.certificate for motion in self.segments]
         if not len(self):
             return combine(parts, events=self.events.remarks, verification=self.verification)
-        kinetic = np.concatenate([motion.evaluation.kinetic for motion in self.segments])
-        energies = (kinetic, self.energy - kinetic, self.work)
-        allowed = self.segments[0].tolerances.energy
-        energy = energy_finding("E - E0 - W + lost", self.t, energies, self.energy_balance, allowed)
+        met = self.energies_met
+        energy = energy_finding("E - E0 - W + lost", met, self.segments[0].tolerances.energy)
         combined = combine(
             parts,
-            energy_error=float(np.abs(self.energy_balance).max()),
+            energy_error=met.off,
             events=self.events.remarks,
             verification=self.verification,
         )

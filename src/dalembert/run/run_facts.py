@@ -11,6 +11,7 @@ from dalembert.run.drift.start import Start
 from dalembert.run.formulations.choice import Choice
 from dalembert.run.scales import Scales
 
+REST = 1e-7  # of the potential energy: what a system at rest turns over at least
 NAMED = 6  # rows of a passage told by name
 Choices = tuple[tuple[float, Choice | None], ...]
 
@@ -44,6 +45,49 @@ class Passage(NamedTuple):
         rows = ", ".join(f"`{name}`" for name in self.rows[:NAMED]) + (", ..." if len(self.rows) > NAMED else "")
         how = f"passed, error {self.error:.0e}" if self.passed else f"not passed: {self.obstacle}"
         return f"rows {rows} became dependent at t = {self.t:.6g}; {how}"
+
+
+class Energies(NamedTuple):
+    """Energies along a run, whatever samples it has: kinetic, potential, and the work done.
+
+    `start` is kinetic plus potential energy, less work done before, at the time `begin` of its start. `off` is the
+    largest |E - E0 - W| and `t` when it was met. The ranges are (least, most) each.
+    """
+
+    begin: float
+    start: float
+    off: float
+    t: float
+    kinetic: tuple[float, float]
+    potential: tuple[float, float]
+    work: tuple[float, float]
+
+    @staticmethod
+    def at(times: np.ndarray, energies: tuple[np.ndarray, np.ndarray, np.ndarray], balance: np.ndarray) -> Energies:
+        """Those at samples: kinetic, potential energy and work (nt,) and how far they are off balance (nt,)."""
+        k, off = int(np.argmax(np.nan_to_num(np.abs(balance), nan=np.inf))), np.abs(balance)
+        ranges = [(float(part.min()), float(part.max())) for part in energies]
+        start = float(energies[0][0] + energies[1][0] - energies[2][0] - balance[0])
+        return Energies(float(times[0]), start, float(off[k]), float(times[k]), *ranges)
+
+    @property
+    def size(self) -> float:
+        """What is turned over, or the largest kinetic energy; of a system at rest more than its round-off."""
+        turned = sum(most - least for least, most in (self.kinetic, self.potential, self.work))
+        largest = max(map(abs, self.kinetic)), REST * max(map(abs, self.potential))
+        return max(turned, *largest, float(np.finfo(float).tiny))
+
+    def joined(self, other: Energies, *, done: float = 0.0, off: float = 0.0) -> Energies:
+        """These and others of the same motion, from where the work `done` was done and the balance was `off`.
+
+        Imbalances add up as if they had one sign.
+        """
+        added = (other.kinetic, other.potential, (other.work[0] + done, other.work[1] + done))
+        ranges = [(min(a[0], b[0]), max(a[1], b[1])) for a, b in zip(self[4:], added, strict=True)]
+        theirs = other.off + abs(off)
+        worse = theirs > self.off or theirs != theirs  # noqa: PLR0124 - not a number
+        off_t = (theirs, other.t) if worse else (self.off, self.t)
+        return Energies(min(self.begin, other.begin), self.start, *off_t, *ranges)
 
 
 NO_FALLBACKS = Fallbacks()

@@ -97,6 +97,7 @@ def run_segment(
         storage=storage,
         scales=engine.scales,
         passages=passages,
+        energies=samples.energies,
         facts=engine.facts(_mean_step(samples, span[0]), (span[0], z0)),
         events=_occurrences(engine, watched, samples.events, events, doubts),
         derivatives=_derivatives(recipe, engine, samples, (span[0], state), derivatives),

@@ -11,6 +11,7 @@ from dalembert.analysis.sweep.reading import Reading
 from dalembert.analysis.sweep.reductions import CrossingTime, Final, Maximum, Mean, Minimum
 from dalembert.analysis.sweep.study import Study
 from dalembert.equations.evaluations import PROMPT
+from dalembert.equations.instants import has_instants
 from dalembert.run.batch.bench import Outputs
 from dalembert.run.batch.readings import (
     CROSSING,
@@ -42,7 +43,7 @@ Way = tuple[int, int, int, int, int]  # how, entry or kernel, whether accelerati
 def outputs_of(study: Study) -> Outputs | None:
     """What native code keeps of each run of a study; None if its runs need more than native code does."""
     recipe, system = study.recipe, study.system
-    if study.events or system.kinks:
+    if study.events or has_instants(system):
         return None
     if not isinstance(recipe.drift, Projection | NoCorrection):  # others look at the start of each run
         return None

@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.analysis.sweep.followed import Followed
 from dalembert.analysis.sweep.reading import Reading
 from dalembert.analysis.sweep.reductions import Reduction
-from dalembert.analysis.sweep.verdict import verdict_of
+from dalembert.analysis.verdict import verdict_of
 from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, InitialStateError

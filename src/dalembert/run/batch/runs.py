@@ -45,7 +45,7 @@ def _reduce(plan, mem, clock, batch, start, parameters, values):
     ts, zs = floats_at(batch.ts, n), floats_at(batch.zs, n * nz)
     renew(plan, mem, batch, parameters)
     mem[plan.step_length] = step
-    if not holds(plan, mem, batch, ts, zs):
+    if not holds(plan, mem, clock, batch, ts, zs):
         return UNSURE
     for k in range(batch.n_reduced):
         status = _keep(plan, mem, clock, batch, parameters, k, n, values)
@@ -66,7 +66,7 @@ def _sample(plan, mem, clock, batch, start, parameters, samples):
     ts, zs = floats_at(batch.at_ts, n), floats_at(batch.at_zs, n * nz)
     renew(plan, mem, batch, parameters)
     mem[plan.step_length] = step
-    if not holds(plan, mem, batch, ts, zs):
+    if not holds(plan, mem, clock, batch, ts, zs):
         return UNSURE
     for i in range(n):
         for k in range(m):

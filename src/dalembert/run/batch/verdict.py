@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8
 from dalembert.run.batch.fresh_march import Batch
 from dalembert.run.evaluate import sample
-
-TINY = 2.2250738585072014e-308
+from dalembert.run.time_loop.advance import Clock
+from dalembert.run.time_loop.energy import energy_size, weigh, weighed
 
 
 @jit(i8(Floats, i8, i8, f8))
@@ -46,38 +44,17 @@ def _row_holds(plan, mem, batch, row):
     )
 
 
-@jit(i8(Plan, Floats, Batch, Floats, Floats))
-def holds(plan, mem, batch, ts, zs):
-    """Whether constraints, equations and energy balance hold at samples ts (n,), zs (n nz,).
+@jit(i8(Plan, Floats, Clock, Batch, Floats, Floats))
+def holds(plan, mem, clock, batch, ts, zs):
+    """Whether constraints and equations hold at samples ts (n,), zs (n nz,), and the energy balance between too.
 
     The energy counts relative to what kinetic, potential energy and work turn over.
     """
-    nz, size, row = plan.nz, plan.nq + plan.nu, floats_at(batch.row, batch.n_row)
-    kinetic, work = plan.nu + 2 * plan.nc + 2 * plan.np + plan.nv, 0.0
-    least_t, most_t, least_v, most_v, least_w, most_w, off = (
-        math.inf,
-        0.0,
-        math.inf,
-        -math.inf,
-        math.inf,
-        -math.inf,
-        0.0,
-    )
-    start, done = 0.0, 0.0
+    nz, row, w = plan.nz, floats_at(batch.row, batch.n_row), weighed(clock.energy)
     for k in range(ts.size):
-        sample(plan, mem, ts[k : k + 1], zs[k * nz : (k + 1) * nz], row[:0], row)
+        z = zs[k * nz : (k + 1) * nz]
+        sample(plan, mem, ts[k : k + 1], z, row[:0], row)
         if not _row_holds(plan, mem, batch, row):
             return 0
-        T, V = row[kinetic], row[kinetic + 1]
-        work = zs[k * nz + size] if nz > size else 0.0
-        if k == 0:
-            start, done, most_t = T + V, work, T
-        least_t, most_t = min(least_t, T), max(most_t, T)
-        least_v, most_v = min(least_v, V), max(most_v, V)
-        least_w, most_w = min(least_w, work), max(most_w, work)
-        change = abs(T + V - start - (work - done))
-        if not change <= off:  # also if it is not a number
-            off = change
-    turned = (most_t - least_t) + (most_v - least_v) + (most_w - least_w)
-    scale = max(turned, abs(most_t), abs(least_t), 1e-7 * max(abs(most_v), abs(least_v)), TINY)
-    return off / scale <= batch.energy
+        weigh(plan, mem, clock.energy, ts[k], z)
+    return w.off <= batch.energy * energy_size(w)

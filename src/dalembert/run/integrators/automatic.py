@@ -136,12 +136,14 @@ class Review:
 
 def joined(parts: list[Samples], storage: Storage) -> Samples:
     """Parts of one run after each other: costs add up."""
-    whole = storage.table("t", "z")
+    whole, energies = storage.table("t", "z"), parts[0].energies
     for k, part in enumerate(parts):
         for rows in storage.slices(*part.z.shape):
             t, z = part.t[rows], part.z[rows]
             later = t > part.begin if k else slice(None)  # the first sample of a part is the last before it
             whole.append(t[later], z[later])
+        if k and energies is not None and part.energies is not None:
+            energies = energies.joined(part.energies, off=part.energies.start - energies.start)
     stats: dict[str, int] = {}
     for part in parts:
         for name, count in part.stats.items():
@@ -149,4 +151,4 @@ def joined(parts: list[Samples], storage: Storage) -> Samples:
     last = parts[-1]
     events = [event for part in parts for event in part.events]
     t, z = whole.joined() or (last.t, last.z)
-    return Samples(t, z, last.status, stats, events, parts[0].begin, last.end)
+    return Samples(t, z, last.status, stats, events, parts[0].begin, last.end, energies)

@@ -24,6 +24,7 @@ from dalembert.run.integrators.options import check_limits, check_tolerances, se
 from dalembert.run.residuals.form import POOR, ResidualForm, SettledForm
 from dalembert.run.residuals.hiller_anantharaman import HillerAnantharaman
 from dalembert.run.status import Status
+from dalembert.run.time_loop.energy import Weighed, begin_weighing, energies_of, weigh
 from dalembert.run.time_loop.march import SLICE, Samples
 from dalembert.run.time_loop.step_budget import FIRST, WINDOW, StepBudget
 from dalembert.run.time_loop.unpassed import Unpassed
@@ -149,6 +150,8 @@ class _Run:
         self.gap = 4.0 * np.finfo(float).eps * max(abs(span[0]), abs(span[1]))
         self.h_min = 16.0 * np.finfo(float).eps * max(abs(span[0]), abs(span[1]))
         self.followed = Unpassed(engine, "IDA", self.t, self.z)
+        self.weighed = Weighed()
+        begin_weighing(engine.plan, engine.mem, self.weighed.address, self.t, self.z)
         self.ts: list[float] = []
         self.zs: list[np.ndarray] = []
         asked = t_eval is None
@@ -222,6 +225,8 @@ class _Run:
         self._sample(point, z)
         self.t, self.z = point.t, z
         self.followed.step(point.t, z)
+        settled = self.engine.corrected(point.t, z)[0]  # as samples are in the end
+        weigh(self.engine.plan, self.engine.mem, self.weighed.address, point.t, settled)
         if self.stops and point.t >= limit:
             self.t = self._pass(z)
             return Status.OK
@@ -298,4 +303,4 @@ class _Run:
                 break
         spent = [solver.spent for solver in self.solvers.values()]
         stats = {"steps": self.steps, "nfev": sum(s[0] for s in spent), "njev": sum(s[1] for s in spent)}
-        return Samples(ts, zs, status, stats, end=(self.t, self.z))
+        return Samples(ts, zs, status, stats, end=(self.t, self.z), energies=energies_of(self.weighed))

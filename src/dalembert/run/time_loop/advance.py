@@ -30,6 +30,7 @@ from dalembert.native.types import Record, floats, ints
 from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.formulations.choice import RECHOOSE
 from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, SUSPECT, TOO_MANY_STEPS, UNSOUND
+from dalembert.run.time_loop.energy import DENSE, begin_weighing, weigh
 from dalembert.run.time_loop.event_location import begin, watch
 from dalembert.run.time_loop.event_watch import is_crowded, watched
 from dalembert.run.time_loop.method import Method
@@ -56,8 +57,9 @@ class Clock(Record):
         *ints("z znew zdot stages n_stages t_eval n_times ts zs capacity"),
         # Such instants, their number, and which is next.
         *ints("stops n_stops next_stop"),
-        # The address of the record that follows the conditioning.
-        *ints("conditioning"),
+        # The addresses of the records that follow the conditioning and the energy, and how many steps will be accepted
+        # when the energy is looked at next.
+        *ints("conditioning energy weigh_at"),
     )
 
 
@@ -264,7 +266,11 @@ def conclude(plan, mem, clock, h, t_new):
         move(znew, 0, mem, watched(plan.watch).place, n)
         _store(clock, stop, znew, ts, zs)
         clock.t = stop
+        weigh(plan, mem, clock.energy, stop, znew)
         return EVENT
+    if clock.accepted >= clock.weigh_at or t_new >= clock.t_end:
+        weigh(plan, mem, clock.energy, t_new, znew)
+        clock.weigh_at = clock.accepted + 1 + clock.accepted // DENSE
     move(z, 0, znew, 0, n)
     clock.t = t_new
     if landed:
@@ -368,6 +374,7 @@ def launch(plan, mem, clock, budget):
     z, znew, zdot = floats_at(clock.z, n), floats_at(clock.znew, n), floats_at(clock.zdot, n)
     stages = floats_at(clock.stages, clock.n_stages)
     plan.nfev = 0
+    begin_weighing(plan, mem, clock.energy, clock.t, z)
     rates(plan, mem, clock.t, z, zdot)
     finite = is_finite(zdot)
     if clock.recalled and not (finite and plan.fallbacks == 0 and mem[plan.quality] > RECHOOSE):

@@ -16,9 +16,11 @@ from dalembert.equations.instants import instants
 from dalembert.errors import OptionError
 from dalembert.native.jit import Native, address_of
 from dalembert.native.workspace import NOTHING
+from dalembert.run.run_facts import Energies
 from dalembert.run.status import MORE, PAUSED, SUSPECT, TOO_MANY_STEPS, UNSOUND, Status
 from dalembert.run.time_loop import advance as loop
 from dalembert.run.time_loop.columns import allocate, padded
+from dalembert.run.time_loop.energy import Weighed, energies_of
 from dalembert.run.time_loop.event_watch import occurrences
 from dalembert.run.time_loop.method import Method
 from dalembert.run.time_loop.singular import gauge, new_conditioning
@@ -48,6 +50,7 @@ class Samples:
     events: list[tuple[int, float, np.ndarray]] = field(default_factory=list)
     begin: float = 0.0
     end: tuple[float, np.ndarray] = (0.0, np.zeros(0))  # time and state where it stopped, stored or not
+    energies: Energies | None = None  # along it
 
 
 class Reviewer(Protocol):
@@ -139,7 +142,8 @@ class March:
         self.z[: z0.size] = z0  # of q and u only, if the work done starts at zero and there are no derivatives
         self.clock = loop.new_clock(t0, t1, method)
         self.conditioning = new_conditioning(method.order, (method.rtol if method.adaptive else 0.0) or 1e-9)
-        self.clock.conditioning = self.conditioning.address
+        self.weighed = Weighed()
+        self.clock.conditioning, self.clock.energy = self.conditioning.address, self.weighed.address
         self.first, self.begin = z0, t0
         self.table = engine.storage.table("t", "z")
         self.events: list[tuple[int, float, np.ndarray]] = []
@@ -238,4 +242,4 @@ class March:
             fresh = np.r_[True, t[1:] > t[:-1]]
             t, z = t[fresh], z[fresh]
         end = (self.t, self.z.copy())
-        return Samples(t, z, Status(status), stats, self.events, self.t_start, end)
+        return Samples(t, z, Status(status), stats, self.events, self.t_start, end, energies_of(self.weighed))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dalembert.errors import DalembertError
 from dalembert.motion.certificate import energy_finding
 from dalembert.motion.motion import Motion
 
@@ -20,6 +21,13 @@ def verdict_of(motion: Any) -> str:
     return "" if certificate.ok else certificate.verdict
 
 
+def check_held(motion: Any, what: str) -> None:
+    """Raise `DalembertError` if the certificate of a motion, on which numbers without one are built, is not ok."""
+    verdict = verdict_of(motion)
+    if verdict:
+        raise DalembertError(f"{what} of `{motion.system.name}` cannot be trusted, as its motion is {verdict}")
+
+
 def _holds(motion: Motion) -> bool:
     e, allowed = motion.evaluation, motion.tolerances
     for values, most in (
@@ -30,4 +38,4 @@ def _holds(motion: Motion) -> bool:
             return False
     if motion.verification is not None or not all(passage.passed for passage in motion.passages):
         return False
-    return energy_finding("", motion.t, (e.kinetic, e.potential, motion.work), motion.energy_balance, allowed.energy).ok
+    return energy_finding("", motion.energies_met, allowed.energy).ok

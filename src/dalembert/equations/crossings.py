@@ -1,0 +1,107 @@
+"""All times in a span at which a function of time passes one of some values, such as zeros of t^2 - h or exp(-t) - 1/2.
+
+The span is cut into pieces over which the function rises or falls, by bounds of it and of its rate (`intervals`). Those
+that cannot hold one of the values are left out. In each piece that is left bisection finds the time. None is missed,
+whatever the function, unless it is of another kind than `intervals` knows or passes values without end.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.dataclass import dataclass
+from dalembert.errors import OptionError
+
+EPSILON = 2.0**-52
+MOST = 200_000  # pieces looked at
+ROUNDS = 1100  # of bisection at most: to neighbouring numbers, from any two
+
+
+@dataclass(frozen=True, eq=False)
+class Crossing:
+    """An argument of time and parameters that is not linear in time, what bends where it passes `kinks`; in words."""
+
+    argument: str
+    kinks: Any
+
+
+def crossing_times(
+    crossing: Crossing, function: ca.Function, x: np.ndarray, edges: np.ndarray
+) -> np.ndarray:  # fmt: skip
+    """The times, in order, between the first and the last of `edges`, at which the argument is one of the values.
+
+    `function` gives argument and rate of x (n_in,), whose first entry is the time. Between edges (n,) it is smooth.
+    """
+    tiny, found, seen = 8.0 * EPSILON * max(abs(edges[0]), abs(edges[-1])), [np.zeros(0)], 0.0
+    left, right = edges[:-1].copy(), edges[1:].copy()
+    left[1:], right[:-1] = left[1:] + tiny, right[:-1] - tiny  # it may jump at an edge
+    left, right = left[left < right], right[left < right]
+    while left.size:
+        (low, high), (least, most) = _bounds(function, x, left, right)
+        held = crossing.kinks.touched(low, high) & ~((least == 0.0) & (most == 0.0))
+        monotone, short = held & ((least > 0.0) | (most < 0.0)), right - left <= tiny
+        times, passed = _bisect(crossing.kinks, function, x, left[monotone], right[monotone])
+        seen += left.size + passed
+        if seen > MOST:
+            raise OptionError(
+                f"it cannot be told when `{crossing.argument}` passes a value at which something bends or jumps "
+                f"between t = {edges[0]:g} and {edges[-1]:g}: it does so too often, or hardly moves there; simulate a "
+                "shorter time, or state it otherwise"
+            )
+        found += [times, 0.5 * (left + right)[held & ~monotone & short]]
+        rest = held & ~monotone & ~short
+        middle = 0.5 * (left + right)[rest]
+        left, right = np.concatenate([left[rest], middle]), np.concatenate([middle, right[rest]])
+    return _distinct(crossing, function, x, np.unique(np.concatenate(found)))
+
+
+def _distinct(crossing: Crossing, function: ca.Function, x: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Times in order without those between which the argument cannot be told from the value, as where it touches it."""
+    if times.size < 2:
+        return times
+    between = 0.5 * (times[:-1] + times[1:])
+    same = crossing.kinks.touched(*_bounds(function, x, between, between)[0])
+    return times[~np.concatenate([[False], same])]
+
+
+def _bounds(function: ca.Function, x: np.ndarray, left: np.ndarray, right: np.ndarray) -> Any:
+    """Bounds of the argument and of its rate over pieces, each a pair of (m,)."""
+    from dalembert.equations.intervals import bounds
+
+    ends = [np.vstack([edge, np.broadcast_to(x[1:, None], (len(x) - 1, len(edge)))]) for edge in (left, right)]
+    low, high = bounds(function, *ends)
+    return (low[0], high[0]), (low[1], high[1])
+
+
+def _values(function: ca.Function, x: np.ndarray, times: np.ndarray) -> np.ndarray:
+    columns = np.vstack([times, np.broadcast_to(x[1:, None], (len(x) - 1, len(times)))])
+    return np.array(function(columns))[0].ravel()
+
+
+def _bisect(
+    kinks: Any, function: ca.Function, x: np.ndarray, left: np.ndarray, right: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """The times at which the argument passes values in pieces over which it rises or falls, and how many there are.
+
+    By bisection of all of them; none are looked for if there are too many.
+    """
+    if not left.size:
+        return left, 0.0
+    ends = np.sort([_values(function, x, left), _values(function, x, right)], axis=0)
+    count = 0.0 if kinks.period is None else float((np.diff(ends, axis=0) / kinks.period).sum()) * len(kinks.knots)
+    if not count <= MOST:
+        return left[:0], np.inf
+    passed = [kinks.between(*pair) for pair in ends.T]
+    goals, which = np.concatenate(passed), np.repeat(np.arange(len(left)), [len(p) for p in passed])
+    left, right = left[which], right[which]
+    rises = _values(function, x, right) > _values(function, x, left) if len(goals) else goals > 0.0
+    for _ in range(ROUNDS):
+        middle = 0.5 * (left + right)
+        if not ((left < middle) & (middle < right)).any():
+            break
+        beyond = (_values(function, x, middle) >= goals) == rises
+        left, right = np.where(beyond, left, middle), np.where(beyond, middle, right)
+    return right, count
