@@ -19,7 +19,7 @@ from dalembert.model.shapes import Link
 from dalembert.model.statement import Body, Level, Particle, Point, Statement
 from dalembert.model.tables import Table
 from dalembert.model.time_symbols import is_undefined_function
-from dalembert.model.vectors import derivative
+from dalembert.model.vectors import base_of, derivative
 
 
 class Item(NamedTuple):
@@ -155,9 +155,7 @@ class _Declared:
         return cls(order, statement.time, orders)
 
     def __contains__(self, symbol: Any) -> bool:
-        base, count = symbol, 0
-        if isinstance(symbol, sp.Derivative) and {*symbol.variables} == {self.time}:
-            base, count = symbol.expr, symbol.derivative_count
+        base, count = base_of(symbol, self.time)
         own = self.orders.get(base)
         if own is None or (own < 0 and count):
             return symbol in self.others
@@ -175,25 +173,29 @@ def _check_symbols(statement: Statement) -> list[str]:
     sets: dict[tuple[int, bool, bool], _Declared] = {}
     found: list[str] = []
     fine: set[tuple[Any, int]] = set()  # arguments of instances, the same for all rows of a joint: looked at once
+
+    def strange(e: sp.Expr, key: Any) -> list[sp.Expr]:
+        """Parts of an expression that are neither numbers nor symbols that may be in it."""
+        if not isinstance(e, Instance):
+            return [] if e.is_Number or e in sets[key] else [e]
+        if (key, content_key(e)) in fine:
+            return []
+        parts = [part for argument in e.args for part in strange(argument, key)]
+        if not parts:
+            fine.add((key, content_key(e)))
+        return parts
+
     for item in items(statement):
         key = item.order, item.unknowns, item.multipliers
         if key not in sets:
             multipliers = (constraint.multiplier for constraint in statement.constraints) if item.multipliers else ()
             others = frozenset((*(statement.unknowns if item.unknowns else ()), *multipliers))
             sets[key] = replace(everything, order=item.order, others=others)
-        varying = [e for e in item.expressions if isinstance(e, Instance) or not (e.is_Number or e in sets[key])]
-        if not varying:
-            continue
-        parts = [(key, content_key(e)) for e in varying if isinstance(e, Instance)]
-        if len(parts) == len(varying) and fine.issuperset(parts):
-            continue
-        before = len(found)
+        varying = [part for e in item.expressions for part in strange(e, key)]
         found += [
             f"{item.label} contains `{symbol}`, {_why_not(symbol, statement, item, everything)}"
-            for symbol in undeclared(varying, sets[key])
+            for symbol in (undeclared(varying, sets[key]) if varying else ())
         ]
-        if len(found) == before:
-            fine.update(parts)
     return found
 
 
@@ -317,7 +319,9 @@ def _polylines(expression: sp.Expr, known: dict[int, list[str]]) -> list[str]:
         return []
     key = content_key(expression)
     if key not in known:
-        tables = (type(node).data for node in nodes(expression) if isinstance(node, Table))
+        parts = expression.args if isinstance(expression, Instance) else (expression,)
+        inner = [part for part in parts if part.args and not is_undefined_function(part)]
+        tables = (type(node).data for node in nodes(*inner) if isinstance(node, Table))
         known[key] = [data.name for data in tables if data.kind == "linear"]
     return known[key]
 
