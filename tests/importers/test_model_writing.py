@@ -15,6 +15,7 @@ from dalembert.importers.expression_text import ExpressionText
 from dalembert.importers.expression_writing import ExpressionWriter
 from dalembert.importers.model_writing import model_text
 from dalembert.importers.schema import json_schema
+from dalembert.model.instances import explicit
 
 NAMES = [problem.name for problem in problems.all()]
 
@@ -27,7 +28,9 @@ def stated(model):
     """Everything a model says, but for its faults."""
     closed = model.closed()
     said = {f.name: getattr(closed, f.name) for f in dataclasses.fields(closed) if f.name != "faults"}
-    return said | {"constraints": {c.name: c for c in said["constraints"]}}  # conditions come after them in a file
+    kinematics = [explicit(e) for e in said["kinematics"]]  # a file may say the same in other words
+    constraints = {c.name: c for c in said["constraints"]}  # conditions come after them in a file
+    return said | {"kinematics": kinematics, "constraints": constraints}
 
 
 @pytest.mark.parametrize("name", NAMES)

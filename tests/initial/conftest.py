@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import sympy as sp
 
+from dalembert.model.instances import explicit
+
 
 @functools.cache
 def residuals_by_sympy(system):
@@ -20,9 +22,7 @@ def residuals_by_sympy(system):
             "velocity": [e, e.diff(t)],
             "acceleration": [e],
         }[constraint.level.value]
-    for _, e in st.invariants:
-        rows += [e, e.diff(t)]
-    for e in st.kinematics:
+    for e in map(explicit, [*(e for _, e in st.invariants), *st.kinematics]):
         rows += [e, e.diff(t)]
     atoms = [q.diff(t, 2) for q in st.coordinates] + [q.diff(t) for q in st.coordinates]
     atoms += [u.diff(t) for u in st.speeds] + list(st.coordinates) + list(st.speeds)

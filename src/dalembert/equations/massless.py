@@ -28,9 +28,10 @@ def check_massless(statement: Statement) -> list[str]:
     """Faults of constraints that contain unknowns: each must follow from a law in coordinates and time."""
     laws = {c.servo: c for c in statement.constraints if c.law}
     moving, readable = {*statement.speeds}, {*statement.coordinates}
-    multipliers = {c.multiplier for c in statement.constraints}
     faults = []
-    for y, reader in _massless(statement).items():
+    found = _massless(statement)
+    multipliers = {c.multiplier for c in statement.constraints} if found else set()
+    for y, reader in found.items():
         what = f"constraint `{reader.name}` contains the unknown `{y}`"
         name = y.func.__name__
         if y not in laws:

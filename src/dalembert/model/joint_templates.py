@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import sympy as sp
-from sympy.core.function import AppliedUndef
 
 from dalembert.dataclass import dataclass
 from dalembert.model.instances import Frame, Template
@@ -15,6 +14,7 @@ from dalembert.model.markers import GROUND, Marker, axes_of, mark
 from dalembert.model.quaternion import rotation_matrix
 from dalembert.model.reading import INFINITE, nodes
 from dalembert.model.statement import Attitude, Body, Vector
+from dalembert.model.time_symbols import is_undefined_function
 from dalembert.model.vectors import cross, derivative, plus, turned
 
 PLAIN = frozenset({sp.S.Zero, sp.S.One, sp.S.NegativeOne})  # numbers that make a kind of their own
@@ -142,14 +142,14 @@ def _template(key: Hashable, symbols: TemplateSymbols, expressions: Sequence[sp.
 
 
 def _varying(values: Sequence[sp.Expr]) -> list[sp.Expr]:
-    return [value for value in values if _kind(value) == VARIABLE]
+    return [value for value in values if _kind(value) is VARIABLE]
 
 
 def _rates(body: Body, t: sp.Symbol) -> list[sp.Expr] | None:
     """The rates of the place of a body, then of its angle or its angular velocity; None if these are not known."""
     if body is GROUND:
         return []
-    place = [derivative(c, t) if isinstance(c, AppliedUndef) else sp.S.Zero for c in body.position or ()]
+    place = [derivative(c, t) if is_undefined_function(c) else sp.S.Zero for c in body.position or ()]
     if body.velocity is not None or (body.attitude is Attitude.QUATERNION and body.angular_velocity is None):
         return None
     if body.attitude is Attitude.QUATERNION:
@@ -172,7 +172,7 @@ def _has_own_coordinates(body: Body) -> bool:
         return True
     known = body.attitude in (Attitude.ANGLE, Attitude.QUATERNION) and body.position is not None
     entries = (*(body.position or ()), *body.rotation)
-    return known and all(e == 0 or isinstance(e, AppliedUndef) for e in entries)
+    return known and all(is_undefined_function(e) or e == 0 for e in entries)
 
 
 def _numbers(marker: Marker) -> list[sp.Expr]:

@@ -44,6 +44,14 @@ def nodes(*expressions: sp.Basic) -> Iterator[sp.Basic]:
             yield node
 
 
+def moving_nodes(expression: sp.Basic) -> Iterator[Any]:
+    """The undefined functions and the derivatives in an expression; first those that an instance holds itself."""
+    parts = expression.args if isinstance(expression, Instance) else (expression,)
+    yield from filter(is_undefined_function, parts)
+    rest = [part for part in parts if part.args and not is_undefined_function(part)]
+    yield from (node for node in nodes(*rest) if isinstance(node, sp.Derivative) or is_undefined_function(node))
+
+
 def content_key(expression: sp.Expr) -> int:
     """Equal for expressions that hold the same symbols, as the rows of a joint do; good as long as these live."""
     return id(expression.args if isinstance(expression, Instance) else expression)
@@ -55,9 +63,7 @@ _LEVELS = tuple(Level)
 def level_of(expression: sp.Expr, coordinates: Collection[sp.Expr], speeds: Collection[sp.Expr]) -> Level | None:
     """The level of a constraint, by the highest derivative in it; None if it contains no coordinate or speed."""
     order = -1
-    for atom in nodes(expression):
-        if not (isinstance(atom, sp.Derivative) or is_undefined_function(atom)):
-            continue
+    for atom in moving_nodes(expression):
         base, count = (atom.expr, atom.derivative_count) if isinstance(atom, sp.Derivative) else (atom, 0)
         if base in coordinates:
             order = max(order, count)

@@ -111,6 +111,13 @@ def derivative(function: sp.Expr, t: sp.Symbol, order: int = 1) -> sp.Derivative
     return sp.Expr.__new__(sp.Derivative, function, _counted(t, order))
 
 
+def base_of(node: sp.Basic, t: sp.Symbol) -> tuple[sp.Basic, int]:
+    """What a node is the derivative of by time, and its order; order 0 for what is no such derivative."""
+    if not isinstance(node, sp.Derivative) or len(node.args) > 2 or node.args[1][0] != t:
+        return node, 0
+    return node.args[0], int(node.args[1][1])
+
+
 @functools.lru_cache(maxsize=64)
 def _counted(t: sp.Symbol, order: int) -> sp.Tuple:
     return sp.Tuple(t, sp.Integer(order))

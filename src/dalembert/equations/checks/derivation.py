@@ -42,7 +42,7 @@ def _check_servos(statement: Statement, rows: tuple[Row, ...]) -> list[str]:
 
 
 def _check_motion(derivation: Derivation, probe: Probe) -> list[str]:
-    """Velocities linear in the speeds, rotations orthonormal and right-handed."""
+    """Velocities linear in the speeds, and rotations that are some."""
     statement, u = derivation.statement, derivation.kinematics.symbols.u
     stated = [(f"velocity of `{p.name}`", derivation.velocity(p)) for p in _points(statement) if p.velocity is not None]
     stated += [
@@ -53,14 +53,22 @@ def _check_motion(derivation: Derivation, probe: Probe) -> list[str]:
     faults = []
     if ca.depends_on(ca.jacobian(ca.vertcat(ca.SX(0, 1), *[v for _, v in stated]), u), u):  # then say which
         faults = [f"{label} is not linear in the speeds" for label, v in stated if ca.depends_on(ca.jacobian(v, u), u)]
-    turns = ca.vertcat(ca.SX(0, 1), *[ca.densify(ca.vec(derivation.attitude(body))) for body in statement.bodies])
-    for body, R in zip(statement.bodies, probe(turns).reshape(3, -1, 3, 3).swapaxes(0, 1), strict=True):
-        # three states, transposed, which does not matter here
-        off = float(np.nan_to_num(np.abs(R @ R.transpose(0, 2, 1) - np.eye(3))).max())
-        if off > 1e-10:
-            faults.append(f"rotation of body `{body.name}` is not orthonormal: R^T R differs from 1 by {off:.3g}")
-        elif (determinant_sign(np.nan_to_num(R)) < 0).any():
-            faults.append(f"rotation of body `{body.name}` is left-handed: its determinant is -1; swap or flip an axis")
+    return faults + _check_rotations(derivation, probe)
+
+
+def _check_rotations(derivation: Derivation, probe: Probe) -> list[str]:
+    """Rotations orthonormal and right-handed, those of all bodies at three states at once."""
+    faults, bodies = [], derivation.statement.bodies
+    turns = ca.horzcat(ca.SX(3, 0), *[derivation.attitude(body) for body in bodies])
+    R = probe(turns).reshape(3, -1, 3, 3)  # transposed, which does not matter here
+    off = np.nan_to_num(np.abs(R @ R.transpose(0, 1, 3, 2) - np.eye(3))).max(axis=(0, 2, 3))
+    left = (determinant_sign(np.nan_to_num(R)) < 0).any(axis=0)
+    for k in np.flatnonzero((off > 1e-10) | left):
+        if off[k] > 1e-10:
+            words = f"is not orthonormal: R^T R differs from 1 by {off[k]:.3g}"
+        else:
+            words = "is left-handed: its determinant is -1; swap or flip an axis"
+        faults.append(f"rotation of body `{bodies[k].name}` {words}")
     return faults
 
 
@@ -155,7 +163,8 @@ def _check_velocities(derivation: Derivation, constraints: Constraints, probe: P
     if not pairs:
         return []
     u = kinematics.symbols.u
-    gaps = ca.jacobian(ca.vertcat(*[stated - rate for _, stated, rate in pairs]), u)
+    rates = ca.vertcat(*[rate for _, _, rate in pairs])
+    gaps = ca.jacobian(ca.vertcat(*[stated for _, stated, _ in pairs]) - rates, u)
     off = np.abs(np.nan_to_num(probe(gaps.nz[:]))).max(axis=0)
     rows = gaps.sparsity().row()
     differing = sorted({rows[k] // 3 for k in np.flatnonzero(off > 1e-8)})  # the others agree by themselves

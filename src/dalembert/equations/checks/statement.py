@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import casadi as ca
 import sympy as sp
 
+from dalembert.dataclass import dataclass
 from dalembert.equations.lowering.lower import Lowering, LoweringError, undeclared
 from dalembert.equations.massless import check_massless
 from dalembert.model.instances import Instance
@@ -17,7 +19,7 @@ from dalembert.model.shapes import Link
 from dalembert.model.statement import Body, Level, Particle, Point, Statement
 from dalembert.model.tables import Table
 from dalembert.model.time_symbols import is_undefined_function
-from dalembert.model.vectors import derivative
+from dalembert.model.vectors import base_of, derivative
 
 
 class Item(NamedTuple):
@@ -52,7 +54,7 @@ def check_statement(statement: Statement) -> list[str]:
 def check_functions(statement: Statement) -> list[str]:
     """What cannot be evaluated with real numbers, by item; slow, so asked for only when something is wrong."""
     faults = []
-    declared = _declared(statement)[2] | {*statement.unknowns}
+    declared = {*_Declared.by(statement, 2), *statement.unknowns}
     for item in items(statement):
         atoms = declared | {*undeclared(item.expressions, declared)}
         low = Lowering({atom: ca.SX.sym("a") for atom in atoms})
@@ -134,40 +136,66 @@ def _point_items(point: Point, kind: str) -> Iterator[Item]:
         yield Item(f"angular velocity of the axes of {name}", point.axes_angular_velocity or (), 1)
 
 
-def _declared(statement: Statement) -> dict[int, set[sp.Basic]]:
-    """What may appear in expressions of each order."""
-    t, coordinates, speeds = statement.time, statement.coordinates, statement.speeds
-    orders: dict[int, set[sp.Basic]] = {-1: {t, *statement.parameters}}
-    orders[0] = orders[-1] | {*coordinates}
-    orders[1] = orders[0] | {derivative(q, t) for q in coordinates} | {*speeds}
-    orders[2] = orders[1] | {derivative(q, t, 2) for q in coordinates} | {derivative(u, t) for u in speeds}
-    return orders
+@dataclass(frozen=True)
+class _Declared:
+    """What may appear in expressions of an order: time and parameters have order -1, coordinates 0, speeds 1.
+
+    Derivatives by time count up; `others` may appear besides.
+    """
+
+    order: int
+    time: sp.Symbol
+    orders: Mapping[sp.Basic, int]
+    others: frozenset[sp.Basic] = frozenset()
+
+    @classmethod
+    def by(cls, statement: Statement, order: int) -> _Declared:
+        orders = dict.fromkeys((statement.time, *statement.parameters), -1)
+        orders |= dict.fromkeys(statement.coordinates, 0) | dict.fromkeys(statement.speeds, 1)
+        return cls(order, statement.time, orders)
+
+    def __contains__(self, symbol: Any) -> bool:
+        base, count = base_of(symbol, self.time)
+        own = self.orders.get(base)
+        if own is None or (own < 0 and count):
+            return symbol in self.others
+        return own + count <= self.order
+
+    def __iter__(self) -> Iterator[sp.Basic]:
+        for symbol, own in self.orders.items():
+            yield symbol
+            counts = range(1, self.order - own + 1) if own >= 0 else ()
+            yield from (derivative(symbol, self.time, count) for count in counts)
 
 
 def _check_symbols(statement: Statement) -> list[str]:
-    declared, unknowns = _declared(statement), set(statement.unknowns)
-    multipliers = {sp.Symbol(constraint.name) for constraint in statement.constraints}
-    sets: dict[tuple[int, bool, bool], frozenset[sp.Basic]] = {}  # made once each, as they may be large
+    everything = _Declared.by(statement, 2)
+    sets: dict[tuple[int, bool, bool], _Declared] = {}
     found: list[str] = []
     fine: set[tuple[Any, int]] = set()  # arguments of instances, the same for all rows of a joint: looked at once
+
+    def strange(e: sp.Expr, key: Any) -> list[sp.Expr]:
+        """Parts of an expression that are neither numbers nor symbols that may be in it."""
+        if not isinstance(e, Instance):
+            return [] if e.is_Number or e in sets[key] else [e]
+        if (key, content_key(e)) in fine:
+            return []
+        parts = [part for argument in e.args for part in strange(argument, key)]
+        if not parts:
+            fine.add((key, content_key(e)))
+        return parts
+
     for item in items(statement):
         key = item.order, item.unknowns, item.multipliers
         if key not in sets:
-            more = [*(unknowns if item.unknowns else ()), *(multipliers if item.multipliers else ())]
-            sets[key] = frozenset(declared[item.order].union(more))
-        varying = [e for e in item.expressions if isinstance(e, Instance) or not (e.is_Number or e in sets[key])]
-        if not varying:
-            continue
-        parts = [(key, content_key(e)) for e in varying if isinstance(e, Instance)]
-        if len(parts) == len(varying) and fine.issuperset(parts):
-            continue
-        before = len(found)
+            multipliers = (constraint.multiplier for constraint in statement.constraints) if item.multipliers else ()
+            others = frozenset((*(statement.unknowns if item.unknowns else ()), *multipliers))
+            sets[key] = replace(everything, order=item.order, others=others)
+        varying = [part for e in item.expressions for part in strange(e, key)]
         found += [
-            f"{item.label} contains `{symbol}`, {_why_not(symbol, statement, item, declared[2])}"
-            for symbol in undeclared(varying, sets[key])
+            f"{item.label} contains `{symbol}`, {_why_not(symbol, statement, item, everything)}"
+            for symbol in (undeclared(varying, sets[key]) if varying else ())
         ]
-        if len(found) == before:
-            fine.update(parts)
     return found
 
 
@@ -184,7 +212,7 @@ _KINETIC = (  # Lagrange's equations differentiate an energy: d/dt brings p', wh
 )
 
 
-def _why_not(symbol: sp.Basic, statement: Statement, item: Item, everything: set[sp.Basic]) -> str:
+def _why_not(symbol: sp.Basic, statement: Statement, item: Item, everything: _Declared) -> str:
     if symbol in everything:
         return _MAY[item.order]
     base = symbol.expr if isinstance(symbol, sp.Derivative) else symbol
@@ -291,7 +319,9 @@ def _polylines(expression: sp.Expr, known: dict[int, list[str]]) -> list[str]:
         return []
     key = content_key(expression)
     if key not in known:
-        tables = (type(node).data for node in nodes(expression) if isinstance(node, Table))
+        parts = expression.args if isinstance(expression, Instance) else (expression,)
+        inner = [part for part in parts if part.args and not is_undefined_function(part)]
+        tables = (type(node).data for node in nodes(*inner) if isinstance(node, Table))
         known[key] = [data.name for data in tables if data.kind == "linear"]
     return known[key]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import casadi
 import sympy
 
-from dalembert.model.vectors import derivative
+from dalembert.model.vectors import base_of, derivative
 
 Column = casadi.SX | Callable[[], casadi.SX]
 Place = tuple[int, int]  # number of a column, number of an entry in it
@@ -54,13 +54,12 @@ class Atoms(Mapping[sympy.Basic, casadi.SX]):
 
     def place(self, node: sympy.Basic) -> Place | None:
         """Where the value of a symbol or of a derivative is; None for one that stands for nothing."""
-        order, base = 0, node
-        if isinstance(node, sympy.Derivative) and node not in self._places:
-            base, (by, order) = node.expr, node.args[1]
-            if by != self._time or len(node.args) > 2:
-                return None
-        first, orders, entry = self._places.get(base, (0, 0, 0))
-        return (first + int(order), entry) if order < orders else None
+        found, order = self._places.get(node), 0
+        if found is None:
+            base, order = base_of(node, self._time)
+            found = self._places.get(base, (0, 0, 0))
+        first, orders, entry = found
+        return (first + order, entry) if order < orders else None
 
     def __contains__(self, node: object) -> bool:
         return isinstance(node, sympy.Basic) and self.place(node) is not None

@@ -9,7 +9,7 @@ Two steps, both without Python recursion, so that neither depth nor size of an e
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -186,12 +186,12 @@ def _cells(m: Any) -> tuple[tuple[int, int], list[tuple[int, int, Any]]]:
     return (len(rows), widths.pop() if widths else 0), cells
 
 
-def undeclared(exprs: Iterable[Any], atoms: Collection[sympy.Basic]) -> list[sympy.Basic]:
+def undeclared(exprs: Iterable[Any], atoms: Container[sympy.Basic]) -> list[sympy.Basic]:
     """The symbols, applied undefined functions and derivatives of these that are not in `atoms`, sorted by name.
 
     What is in `atoms` hides its inside: with q(t) in it, t need not be.
     """
-    if not isinstance(atoms, frozenset | Atoms):
+    if isinstance(atoms, Sequence):
         atoms = frozenset(atoms)
     found: dict[sympy.Basic, None] = {}
     seen: dict[int, Any] = {}
