@@ -28,7 +28,9 @@ def _assemble(mem, places, at, n, nu, diagonal, light, lengths, soft, shift):
         unknown = places[order + k]
         if unknown < nu:
             mem[units + k] = mem[light + unknown]
-            mem[D + k] = mem[places[diagonal + unknown]] + soft / mem[light + unknown]
+            mem[D + k] = mem[places[diagonal + unknown]]
+            if soft > 0.0:
+                mem[D + k] += soft / mem[light + unknown]
         else:
             length = mem[lengths + unknown - nu]
             mem[units + k] = -1.0 / length

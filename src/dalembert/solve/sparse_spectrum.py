@@ -14,8 +14,8 @@ import math
 import numpy as np
 
 from dalembert.native.jit import jit
-from dalembert.native.plan import Floats, Plan, i8
-from dalembert.solve.rows import add_row, row_product, scale_row
+from dalembert.native.plan import Floats, Plan, i8, u8
+from dalembert.solve.rows import add_row, clear_row, row_product, scale_row
 from dalembert.solve.sparse import solve_sparse
 from dalembert.solve.sparse_layout import SHIFT, matrices_at
 from dalembert.solve.sparse_system import SparseSaddle
@@ -26,23 +26,35 @@ LARGEST = 4.0  # squared singular value of interest
 COLUMNS, FILTERS = 4, 8  # vectors that are filtered, and how often: a singular value of 1e-4 passes by 1e-8
 
 
+@jit(i8(Floats, u8, u8, u8))
+def _take_roots(mem, of, to, count):
+    """mem[to + i] = sqrt(mem[of + i]) for i < count."""
+    for i in range(count):
+        mem[to + i] = math.sqrt(mem[of + i])
+    return 0
+
+
+@jit(i8(Floats, u8, Floats, u8, Floats, u8, u8))
+def _weigh(target, to, source, of, weights, by, count):
+    """target[to + i] = weights[by + i] source[of + i] for i < count."""
+    for i in range(count):
+        target[to + i] = weights[by + i] * source[of + i]
+    return 0
+
+
 @jit(i8(Plan, Floats, i8, Floats, Floats))
 def tridiagonalise(plan, mem, rows, basis, T):
     """Lanczos's method with the factors at hand: a basis (n + 1, rows), its first vector given, and T (n, n), its upper
     triangle.
     """
     n, nu, x, lengths = basis.size // rows - 1, plan.nu, plan.rhs, plan.remainder
-    for i in range(rows):
-        mem[lengths + i] = math.sqrt(mem[matrices_at(plan.pattern).lengths + i])
+    _take_roots(mem, matrices_at(plan.pattern).lengths, lengths, rows)
     for k in range(n):
         image = (k + 1) * rows
-        for i in range(nu):
-            mem[x + i] = 0.0
-        for i in range(rows):
-            mem[x + nu + i] = mem[lengths + i] * basis[k * rows + i]
+        clear_row(mem, x, nu)
+        _weigh(mem, x + nu, basis, k * rows, mem, lengths, rows)
         solve_sparse(plan, mem, rows, x)
-        for i in range(rows):
-            basis[image + i] = mem[lengths + i] * mem[x + nu + i]
+        _weigh(basis, image, mem, x + nu, mem, lengths, rows)
         for j in range(k + 1):
             T[j * n + k] = row_product(basis, j * rows, image, rows)
         for j in range(2 * (k + 1)):  # twice is enough

@@ -103,8 +103,11 @@ class Arc(NamedTuple):
 
     def gap(self, other: Arc, sizes: np.ndarray) -> float:
         """The largest difference of two arcs over the same time, relative to `sizes`; less of it between the ends."""
-        mine, others = (_compared(len(arc.coefficients)) @ arc.coefficients for arc in (self, other))
-        return self.length * float(np.max(WEIGHTS[:, None] * np.abs(mine - others) / sizes))
+        gap = _compared(len(self.coefficients)) @ self.coefficients
+        gap -= _compared(len(other.coefficients)) @ other.coefficients
+        gap /= sizes
+        largest: np.ndarray = np.maximum(gap.max(axis=1), -gap.min(axis=1))
+        return self.length * float((WEIGHTS * largest).max())
 
     @property
     def columns(self) -> np.ndarray:
@@ -141,7 +144,8 @@ def _swept(engine: Engine, arc: Arc, stages: int, gap: float, sizes: np.ndarray)
     """The arc after one sweep over so many stages, and by how much it changed; `gap` is what it changed by before."""
     rule, (t, length, z, _) = gauss(stages), arc
     F = _values(stages, len(arc.coefficients)) @ arc.coefficients
-    W = z + length * (rule.integrals @ F)
+    W = (length * rule.integrals) @ F
+    W += z
     sweep(
         engine.plan, engine.mem, t, length, rule.nodes, rule.integrals.reshape(-1), W.copy().reshape(-1),
         F.reshape(-1), W.reshape(-1), np.zeros(2 * len(z)), ON * min(gap, 1.0),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,11 +17,16 @@ if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
 SAMPLES = 9  # along the path
+EQUIDISTANT = np.linspace(0.0, 1.0, SAMPLES)
 AROUND = np.array([-3.0, -1.0, 0.0, 1.0, 3.0])  # where a minimum is looked at, in units of NARROW
 QUARTIC = np.linalg.inv(np.vander(AROUND, increasing=True))
 NARROW, LOOKS = 0.05, 3  # of the way between samples; how often at most
 FOURTH = np.array([1.0, -4.0, 6.0, -4.0, 1.0])  # difference of values at equidistant times
 NEWTON = 6  # steps to the minimum of a quartic
+BESIDE = 0.02  # of the way between samples: how far from a zero it is looked at
+# Two values on both sides of a zero differ by less than this part of their sum, which is the fall between them up to a
+# part: a minimum above 0.015 of the fall between samples, hypot(0.02, 0.015) = 0.5 x 1.25 x 0.04, is none.
+BETWEEN, AS_PROMISED = 0.5, 0.25
 FEW, DIP = 7, 0.3
 INDEPENDENT = 1e-6  # singular values above this, of unit rows in the mass metric, count towards the rank
 SHARP = 0.05  # a minimum below this part of the largest value on the path was stepped over, not followed
@@ -93,7 +98,7 @@ def dips(rows: Rows, path: Path, t0: float, t1: float) -> bool:
 
 def find_dependences(rows: Rows, path: Path, t0: float, t1: float) -> list[Dependence]:
     """The times in t0 .. t1 at which the rank drops along a path, in order; the end itself is left out."""
-    times = np.linspace(t0, t1, SAMPLES)
+    times = t0 + (t1 - t0) * EQUIDISTANT
     values = rows.values(times, path(times))
     rank = int((values > INDEPENDENT).sum(axis=1).max())
     least = values[:, rank - 1] if rank else np.zeros(0)
@@ -109,13 +114,34 @@ def find_dependences(rows: Rows, path: Path, t0: float, t1: float) -> list[Depen
             continue
         at = float(times[k])
         if lowest > 0.0:
-            guess = _crossing(times, least, k)
-            if guess == -math.inf and lowest > sharp:  # it grows from the start on
+            t, s = _signed(times, least, k)
+            if s[0] < 0.0 and lowest > sharp:  # it grows from the start on
                 continue
-            at, lowest = _least(smallest, times[three], guess)
+            zero = _zero(smallest, t, s)
+            at, lowest = _least(smallest, times[three], _crossing(t, s)) if zero is None else (zero, 0.0)
         if lowest < sharp:
             found.append(Dependence(at, partial(dependent_rows, rows, at, path, rank)))
     return found
+
+
+def _zero(f: Function, times: list[float], values: list[float]) -> float | None:
+    """Where the smooth function whose absolute value is f crosses zero; `times` and `values` are those of `_signed`.
+
+    Two more values, one on each side of the zero they promise, tell it to many digits. None if f does not fall to them
+    as they promise: how low it gets has to be looked for.
+    """
+    at, unit = _crossing(times, values), BESIDE * (times[1] - times[0])
+    before = [(t, s) for t, s in zip(times, values, strict=True) if t < at - 2.0 * unit]
+    behind = [(t, s) for t, s in zip(times, values, strict=True) if t > at + 2.0 * unit]
+    if not before or not behind:
+        return None
+    left, right = f(np.array([at - unit, at + unit])).tolist()
+    (t0, s0), (t1, s1) = before[-1], behind[0]
+    fall = 2.0 * unit * (s0 - s1) / (t1 - t0)
+    if not (abs(left - right) <= BETWEEN * (left + right) and abs(left + right - fall) <= AS_PROMISED * fall):
+        return None
+    t, s = zip(*before, (at - unit, left), (at + unit, -right), *behind, strict=True)
+    return _crossing(list(t), s)
 
 
 def _least(f: Function, times: np.ndarray, guess: float) -> tuple[float, float]:
@@ -139,12 +165,11 @@ def _least(f: Function, times: np.ndarray, guess: float) -> tuple[float, float]:
     return at, min(float(found.min()), math.sqrt(max(float(np.polyval(quartic[::-1], step)), 0.0)))
 
 
-def _crossing(times: np.ndarray, values: np.ndarray, k: int) -> float:
-    """Where a smooth function crosses zero next to times[k], the least of its absolute values; times are equidistant.
+def _signed(times: np.ndarray, values: np.ndarray, k: int) -> tuple[list[float], list[float]]:
+    """Equidistant times next to times[k], where |f| is least, and the values of f, which falls there, with their signs.
 
-    Behind a zero its values have the other sign, at times[k] that which makes them smoother. The polynomial that gives
-    time by value is evaluated at zero (Neville); where values do not fall all the way, it is of the next two only.
-    If all have the same sign the zero is before the first one, and minus infinity is returned.
+    Behind a zero values have the other sign, at times[k] that which makes them smoother; the first one is negative if
+    all are. Where values do not fall all the way, only the two next to the zero are given.
     """
     first = min(max(k - 2, 0), len(times) - len(FOURTH))
     here, t, s = k - first, times[first : first + len(FOURTH)].tolist(), values[first : first + len(FOURTH)].copy()
@@ -152,15 +177,23 @@ def _crossing(times: np.ndarray, values: np.ndarray, k: int) -> float:
     rest, part = float(FOURTH @ s) - FOURTH[here] * float(s[here]), FOURTH[here] * float(s[here])
     if abs(rest - part) < abs(rest + part):
         s[here] *= -1.0
-    if s[0] < 0.0:
-        return -math.inf
-    if not (s[1:] < s[:-1]).all():
+    if s[0] >= 0.0 and not (s[1:] < s[:-1]).all():
         before = here if s[here] > 0.0 else here - 1
         t, s = t[before : before + 2], s[before : before + 2]
-    level = s.tolist()
+    return t, s.tolist()
+
+
+def _crossing(times: list[float], values: Sequence[float]) -> float:
+    """Where a function crosses zero that falls all the way, minus infinity if that is before the first value.
+
+    The polynomial that gives time by value is evaluated at zero (Neville).
+    """
+    if values[0] < 0.0:
+        return -math.inf
+    t = times.copy()
     for width in range(1, len(t)):
         for i in range(len(t) - width):
-            t[i] = (level[i] * t[i + 1] - level[i + width] * t[i]) / (level[i] - level[i + width])
+            t[i] = (values[i] * t[i + 1] - values[i + width] * t[i]) / (values[i] - values[i + width])
     return t[0]
 
 

@@ -96,11 +96,11 @@ def _quality_at(plan, mem, lengths, s, t, h, z, zdot, znew, zdotnew):
 def _dips(plan, mem, lengths, first, last, apart, t, h, z, zdot, znew, zdotnew):
     """Whether the saddle matrix, or rows alone, are much worse between t + first and t + last than elsewhere.
 
-    It is looked at in equal distances of `apart` at the most.
+    It is looked at in equal distances of `apart` at the most, from the end on: where it dips, it mostly does so there.
     """
     least, most, pieces = math.inf, 0.0, max(math.ceil((last - first) / apart - 1e-9), 1)
     for k in range(pieces + 1):
-        s = (first + (last - first) * k / pieces) / h
+        s = (last - (last - first) * k / pieces) / h
         quality = _quality_at(plan, mem, lengths, s, t, h, z, zdot, znew, zdotnew)
         least, most = min(least, quality), max(most, quality)
         if not least > DEPTH * most:
