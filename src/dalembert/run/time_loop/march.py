@@ -16,7 +16,7 @@ from dalembert.equations.instants import instants
 from dalembert.errors import OptionError
 from dalembert.native.jit import Native, address_of
 from dalembert.native.workspace import NOTHING
-from dalembert.run.status import MORE, PAUSED, SUSPECT, TOO_MANY_STEPS, UNSOUND, Status
+from dalembert.run.status import MORE, PAUSED, SUSPECT, TOO_MANY_STEPS, UNSOUND, Status, status_of
 from dalembert.run.time_loop import advance as loop
 from dalembert.run.time_loop.columns import allocate, padded
 from dalembert.run.time_loop.event_watch import occurrences
@@ -237,9 +237,9 @@ class March:
         stats = {"steps": clock.accepted, "rejected": clock.rejected, "nfev": nfev}
         more = (self.events, self.t_start, (self.t, self.z.copy()), self.engine.system.works)
         if not self.chunks:
-            return Samples(np.zeros(0), np.zeros((0, self.engine.nz)), Status(status), stats, *more)
+            return Samples(np.zeros(0), np.zeros((0, self.engine.nz)), status_of(status), stats, *more)
         t, z = self.chunks[0] if len(self.chunks) == 1 else (np.concatenate(c) for c in zip(*self.chunks, strict=True))
         if status == Status.INTERRUPTED:  # Ctrl-C can make a chunk be collected twice
             fresh = np.r_[True, t[1:] > t[:-1]]
             t, z = t[fresh], z[fresh]
-        return Samples(t, z, Status(status), stats, *more)
+        return Samples(t, z, status_of(status), stats, *more)
