@@ -22,17 +22,11 @@ from dalembert.equations.hidden import RowEntry, reveal_hidden
 from dalembert.equations.high_order import with_lowered_constraints
 from dalembert.equations.instants import arguments_column, crossing_function, find_kinks, has_bends
 from dalembert.equations.laws import (
-    Algebraic,
-    Bilateral,
-    CoulombFriction,
-    CurvedAcceleration,
-    Implied,
-    Law,
     Row,
-    Servo,
     are_algebraic,
     count_curved,
     have_friction,
+    law_of,
     rows_by_unknown,
 )
 from dalembert.equations.loads import derive_loads
@@ -57,7 +51,7 @@ from dalembert.equations.system import System
 from dalembert.equations.wrenches import derive_wrenches
 from dalembert.errors import ModelError
 from dalembert.interrupts import noticed_interrupts
-from dalembert.model.statement import Constraint, Level, Role, Statement
+from dalembert.model.statement import Level, Statement
 from dalembert.solve.decompositions import rank_of
 from dalembert.solve.elimination_order import lower_triangle
 
@@ -282,25 +276,10 @@ def _constraints(
     derived = derive_constraints([(stated[k].level, graphs[k]) for k in rest if k not in fixed], kinematics)
     bent = ca.depends_on(derived.A, kinematics.symbols.ud) or any(stated[k].law for k in kept)
     entries = [
-        RowEntry(c.level, graphs[k], Row(c.name, c.level.value, _law(statement, c, bent=bent), c.unit))
+        RowEntry(c.level, graphs[k], Row(c.name, c.level.value, law_of(statement, c, bent=bent), c.unit))
         for k, c in ((k, stated[k]) for k in kept)
     ]
     return entries, kinds.join(derived, kept) if kinds else derived, invariants
-
-
-def _law(statement: Statement, constraint: Constraint, *, bent: bool) -> Law:
-    """The law of a constraint; `bent` says that an acceleration row is not linear in u'."""
-    law: Bilateral | Servo | CoulombFriction = Bilateral()
-    if constraint.role is Role.CONDITION:
-        return Implied()
-    if constraint.law and constraint.servo is not None:
-        unknown = constraint.servo
-        return Algebraic(statement.unknowns.index(unknown), statement.starts.get(unknown, 0.0))
-    if constraint.servo is not None:
-        law = Servo(statement.unknowns.index(constraint.servo))
-    elif any(friction.constraint == constraint.name for friction in statement.frictions):
-        law = CoulombFriction()
-    return CurvedAcceleration(law) if bent and constraint.level is Level.ACCELERATION else law
 
 
 def _constant(rows: list[int], graphs: Mapping[int, ca.SX], kinematics: Kinematics, probe: Probe) -> list[int]:

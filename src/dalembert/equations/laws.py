@@ -9,7 +9,8 @@ With r = W^T la - F^T |la| + c the reaction, a law says what row k of W is and w
     Implied              W_k = 0: no reaction; the other equations keep the row once it holds
     Algebraic            W_k = B_j^T, and g_k(q, u, u', la, t) = 0 determines the unknown y_j; it restrains no motion
 
-A further law is one more class here, its term in `Mechanics.multiplier_forces`, and its place in the native solve.
+A further law is one more class here and a line in `law_of`, which says what statement has it. One that adds more than
+W_k la to the reaction has its term in `Mechanics.multiplier_forces` and its place in the native solve, too.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import ClassVar, Protocol
 import casadi as ca
 
 from dalembert.dataclass import dataclass
+from dalembert.model.statement import Constraint, Level, Role, Statement
 
 
 class Law(Protocol):
@@ -148,6 +150,21 @@ class Implied:
     def direction(self, gradient: ca.SX, B: ca.SX) -> ca.SX:  # noqa: ARG002 - every law is asked alike
         """Zero, (1, nu)."""
         return ca.SX(*gradient.shape)
+
+
+def law_of(statement: Statement, constraint: Constraint, *, bent: bool) -> Law:
+    """The law of a constraint as stated; `bent` says that an acceleration row is not linear in u'."""
+    law: Bilateral | Servo | CoulombFriction = Bilateral()
+    if constraint.role is Role.CONDITION:
+        return Implied()
+    if constraint.law and constraint.servo is not None:
+        unknown = constraint.servo
+        return Algebraic(statement.unknowns.index(unknown), statement.starts.get(unknown, 0.0))
+    if constraint.servo is not None:
+        law = Servo(statement.unknowns.index(constraint.servo))
+    elif any(friction.constraint == constraint.name for friction in statement.frictions):
+        law = CoulombFriction()
+    return CurvedAcceleration(law) if bent and constraint.level is Level.ACCELERATION else law
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dalembert.run.engine import Engine
 from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
 from dalembert.run.measure import complete, measure
 from dalembert.run.scales import Scales
-from dalembert.run.status import Status
+from dalembert.run.status import Status, status_of
 
 SOLVED_BY = LagrangeMultipliers(), NoCorrection()
 
@@ -64,7 +64,7 @@ def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parame
     out = np.zeros(nu + 2 * nc + 1)
     bench.plan.unsolved = 0
     complete.call(*bench.loaded(t, q, u, parameters), address_of(out), out.size)
-    status, sizes = Status(bench.plan.unsolved), bench.sizes[: len(q) + nu].copy()
+    status, sizes = status_of(bench.plan.unsolved), bench.sizes[: len(q) + nu].copy()
     if system.ideal:  # other laws begin with what they found last, which must not matter here
         free.append(bench)
     return Accelerations(out[:nu], out[nu : nu + nc], out[nu + nc : -1], float(out[-1]), status, sizes)

@@ -27,7 +27,7 @@ from dalembert.run.right_hand_side import motion_function
 from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, Passage, RunFacts
 from dalembert.run.scales import Scales
 from dalembert.run.solver_choice import LARGEST_DENSE
-from dalembert.run.status import Status
+from dalembert.run.status import Status, status_of
 from dalembert.run.storage import IN_MEMORY, Storage
 from dalembert.run.variations import Columns, accelerate_varied, varied_motion_function
 
@@ -312,7 +312,7 @@ class Engine:
     @property
     def unsolved(self) -> Status:
         """Why the last evaluation found no accelerations; OK if it did."""
-        return Status(int(self.plan.unsolved))
+        return status_of(self.plan.unsolved)
 
     def rates(self, t: float, z: np.ndarray) -> np.ndarray:
         """(q', u', power) at one state, (nz,)."""
@@ -348,7 +348,7 @@ class Engine:
     def corrected(self, t: float, z: np.ndarray) -> tuple[np.ndarray, Status]:
         """The state brought onto the constraints by the drift control, and how that went."""
         moved = np.array(z, dtype=float)
-        return moved, Status(self.correct.call(*self.work.numbers, t, address_of(moved), moved.size))
+        return moved, status_of(self.correct.call(*self.work.numbers, t, address_of(moved), moved.size))
 
     def evaluate(self, t: np.ndarray, z: np.ndarray, *given: np.ndarray) -> Evaluation:
         """Accelerations, multipliers, residuals and energies at samples t (nt,), z (nt, nz).

@@ -17,7 +17,7 @@ from dalembert.errors import OptionError
 from dalembert.native.jit import Native, address_of
 from dalembert.native.workspace import NOTHING
 from dalembert.run.run_facts import Energies
-from dalembert.run.status import MORE, PAUSED, SUSPECT, TOO_MANY_STEPS, UNSOUND, Status
+from dalembert.run.status import MORE, PAUSED, SUSPECT, TOO_MANY_STEPS, UNSOUND, Status, status_of
 from dalembert.run.time_loop import advance as loop
 from dalembert.run.time_loop.columns import allocate, padded
 from dalembert.run.time_loop.energy import Weighed, energies_of
@@ -242,4 +242,4 @@ class March:
             fresh = np.r_[True, t[1:] > t[:-1]]
             t, z = t[fresh], z[fresh]
         end = (self.t, self.z.copy())
-        return Samples(t, z, Status(status), stats, self.events, self.t_start, end, energies_of(self.weighed))
+        return Samples(t, z, status_of(status), stats, self.events, self.t_start, end, energies_of(self.weighed))
