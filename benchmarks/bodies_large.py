@@ -2,13 +2,16 @@
 
 Bodies have absolute coordinates: an angle in the plane, Euler parameters in space. They start stretched out along x, at
 rest, and fall for 10 ms, which takes two or three steps: what is measured is what comes before the first of them. Every
-case runs in a process of its own with its imports done and an empty cache of object code; processor time is measured.
+case runs in a process of its own with an empty cache of object code; processor time is measured. All modules are
+imported before: where Python may not keep compiled modules, compiling them again would count as a part of every stage.
 The chain of 10,000 bodies takes too long to be among these: `python -m benchmarks.bodies_large planar 10000`.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 import resource
 import sys
 import time
@@ -47,6 +50,9 @@ def time_stages(kind: str, n: int) -> dict:
     import dalembert as da
     from dalembert.problems.n_four_bar import n_four_bar
 
+    for module in pkgutil.walk_packages(da.__path__, "dalembert."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
     da.LagrangeMultipliers(), da.Projection()  # loads the engine
     clock = [time.process_time()]
     problem = n_four_bar(n) if kind == "four_bar" else None

@@ -121,6 +121,8 @@ def test_functions_of_time_are_those_of_sympy():
     assert quick - plain == 0
     assert sp.srepr(quick) == sp.srepr(plain)
     assert quick.assumptions0 == plain.assumptions0
+    assert (quick.nargs, quick.func.nargs, quick.args) == (plain.nargs, plain.func.nargs, plain.args)
+    assert pickle.loads(pickle.dumps(quick.diff() + 1)) == plain.diff() + 1
 
 
 def test_equations_of_many_bodies_can_still_be_read():

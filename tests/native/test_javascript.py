@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dalembert.native.javascript import emit_javascript, emit_tables
-from dalembert.native.llvm_ir import UnsupportedOperationError, read_program
 from dalembert.native.lookup import evaluate, make_leaf
+from dalembert.native.program import UnsupportedOperationError, read_program
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="no node on this machine to run JavaScript with")
 

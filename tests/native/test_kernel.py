@@ -18,6 +18,8 @@ from dalembert.native import llvm_ir as emit
 from dalembert.native import object_cache
 from dalembert.native.kernel import OFTEN, RARELY, Kernel, compile_kernel
 from dalembert.native.object_cache import ObjectCache
+from dalembert.native.operations import EMITTED
+from dalembert.native.program import read_program
 
 UNARY = {
     "neg": lambda x: -x,
@@ -89,7 +91,7 @@ def test_every_operation_agrees_with_casadi_at_special_arguments(cache, limit):
     rows = [f(x[0]) for f in UNARY.values()] + [f(x[0], x[1]) for f in BINARY.values()]
     function = ca.Function("f", [x], [ca.vertcat(*rows, x[1], -0.0, np.nan, 7.5)])
     tape = {function.instruction_id(k) for k in range(function.n_instructions())}
-    assert tape >= emit.EMITTED
+    assert tape >= EMITTED
     kernel = compile_kernel(function, native_limit=limit, cache=cache)
     assert kernel.backend == ("native" if limit else "interpreter")
     for a in SPECIAL:
@@ -127,7 +129,7 @@ def test_random_graphs_agree_to_the_last_bits_without_fusing(nodes, x):
             UNARY[SAFE_UNARY[op % len(SAFE_UNARY)]](a) if unary else BINARY[SAFE_BINARY[op % len(SAFE_BINARY)]](a, b)
         )
     function = ca.Function("f", [symbols], [ca.densify(ca.vertcat(*values[4:]))])
-    text = emit.emit_kernel(emit.read_program(function), chunk=7, fuses=False).replace("contract ", "")
+    text = emit.emit_kernel(read_program(function), chunk=7, fuses=False).replace("contract ", "")
     address, resources = native._load_kernel(native._compile_object(text))
     kernel = Kernel(address, 3, function.size1_out(0), "native", function.n_instructions(), resources)
     same(kernel(np.array(x)), interpreted(function, x), rtol=0)
@@ -138,8 +140,8 @@ def test_random_graphs_agree_to_the_last_bits_without_fusing(nodes, x):
 def test_chunks_do_not_change_the_value(chunk, fuses):
     function = chain(6)
     assert function.n_instructions() > 500
-    text = emit.emit_kernel(emit.read_program(function), chunk=chunk, fuses=fuses)
-    assert text == emit.emit_kernel(emit.read_program(function), chunk=chunk, fuses=fuses)
+    text = emit.emit_kernel(read_program(function), chunk=chunk, fuses=fuses)
+    assert text == emit.emit_kernel(read_program(function), chunk=chunk, fuses=fuses)
     address, resources = native._load_kernel(native._compile_object(text))
     kernel = Kernel(address, 12, function.size1_out(0), "native", function.n_instructions(), resources)
     x = np.linspace(0.1, 2, 12)
@@ -149,7 +151,7 @@ def test_chunks_do_not_change_the_value(chunk, fuses):
 def test_long_lived_values_go_to_the_heap_when_the_stack_is_short(monkeypatch):
     monkeypatch.setattr(emit, "STACK_SLOTS", 4)
     function = chain(4)
-    text = emit.emit_kernel(emit.read_program(function), chunk=20, fuses=True)
+    text = emit.emit_kernel(read_program(function), chunk=20, fuses=True)
     assert "call ptr @malloc" in text
     address, resources = native._load_kernel(native._compile_object(text))
     kernel = Kernel(address, 8, function.size1_out(0), "native", function.n_instructions(), resources)
@@ -162,7 +164,7 @@ def test_sine_and_cosine_of_one_argument_are_neighbours():
     s = ca.sin(x)
     for _ in range(50):
         s = s * s + 1
-    program = emit.read_program(ca.Function("f", [x], [s * ca.cos(x)]))
+    program = read_program(ca.Function("f", [x], [s * ca.cos(x)]))
     operations = [program.operations[value] for value in program.order]
     assert abs(operations.index(ca.OP_SIN) - operations.index(ca.OP_COS)) == 1
 

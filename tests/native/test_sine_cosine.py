@@ -8,6 +8,7 @@ import pytest
 from dalembert.native import kernel as native
 from dalembert.native import llvm_ir as emit
 from dalembert.native.kernel import Kernel
+from dalembert.native.program import read_program
 from dalembert.native.sine_cosine import FAR
 
 rng = np.random.default_rng(3)
@@ -29,7 +30,7 @@ def sines(count: int) -> Kernel:
     """The kernel of sines, then cosines, of `count` arguments."""
     x = ca.SX.sym("x", count)
     function = ca.Function("f", [x], [ca.vertcat(ca.sin(x), ca.cos(x))])
-    text = emit.emit_kernel(emit.read_program(function), fuses=True)
+    text = emit.emit_kernel(read_program(function), fuses=True)
     address, resources = native._load_kernel(native._compile_object(text))
     return Kernel(address, count, 2 * count, "native", function.n_instructions(), resources)
 
@@ -83,7 +84,7 @@ def test_sines_of_sines_wait_for_each_other():
     x = ca.SX.sym("x", 3)
     inner = ca.sin(x) + ca.cos(x[0])
     function = ca.Function("f", [x], [ca.vertcat(ca.cos(ca.sin(inner)), ca.sin(ca.cos(x)))])
-    text = emit.emit_kernel(emit.read_program(function), fuses=True)
+    text = emit.emit_kernel(read_program(function), fuses=True)
     address, resources = native._load_kernel(native._compile_object(text))
     kernel = Kernel(address, 3, 6, "native", function.n_instructions(), resources)
     at = np.array([0.3, -1.2, 7.0])
@@ -97,7 +98,7 @@ def test_the_way_by_the_libm_disturbs_no_other_value():
     turns = ca.sin(x) + ca.cos(x)
     function = ca.Function("f", [x], [ca.vertcat(*[live[k] * turns[k] + live[(k + 5) % 12] for k in range(12)])])
     address, resources = native._load_kernel(
-        native._compile_object(emit.emit_kernel(emit.read_program(function), fuses=True))
+        native._compile_object(emit.emit_kernel(read_program(function), fuses=True))
     )
     kernel = Kernel(address, 12, 12, "native", function.n_instructions(), resources)
     for far in ([], [0], [3, 7], range(12)):

@@ -97,7 +97,7 @@ class Contacts:
         height = fill_rows(kind, above, still(plane, end, self._model.t), numbers)
         rows = [height or JointRows.of(above(plane, end, *numbers))]
         rows.append(self._velocity_rows(kind, slipping, plane, end, numbers))
-        point = end.moved_to(lambda: plus(end.position or ORIGIN, drop(plane, end, *numbers)))
+        point = end.moved_to(lambda _: plus(end.position or ORIGIN, drop(plane, end, *numbers)))
         return self._contact(kind, name, plane, point, rows)
 
     def _velocity_rows(
@@ -112,7 +112,7 @@ class Contacts:
         for k, (expression, unit) in enumerate(rows):
             stated = self._model.constrain(expression, name=f"{name}[{k}]" if len(rows) > 1 else name, unit=unit)
             labels.append(stated.name if isinstance(stated, Constraint) else stated[0].name)
-        forces: Any = lambda: tuple(force for part in parts for force in part.pushes()[0])  # noqa: E731
+        forces: Any = lambda _: tuple(force for part in parts for force in part.pushes()[0])  # noqa: E731
         joint = Joint(name, kind, plane, end, tuple(labels), forces, torques=(ORIGIN,) * len(rows))
         self._model.statement.joints.append(joint)
         return joint

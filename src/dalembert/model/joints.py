@@ -215,8 +215,8 @@ class Joints:
             expressions[0] if one else expressions, name=name, unit=units[0] if one else units
         )
         labels = (stated.name,) if isinstance(stated, Constraint) else tuple(c.name for c in stated)
-        forces: Any = lambda: rows.pushes()[0]  # noqa: E731 - written out when first read
-        torques: Any = lambda: rows.pushes()[1]  # noqa: E731
+        forces: Any = lambda _: rows.pushes()[0]  # noqa: E731 - written out when first read
+        torques: Any = lambda _: rows.pushes()[1]  # noqa: E731
         joint = Joint(name, kind, i, j, labels, forces, torques)
         self._model.statement.joints.append(joint)
         return joint

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import sympy as sp
 from dalembert.dataclass import dataclass
 from dalembert.model.quaternion import rotation_matrix
 from dalembert.model.statement import Attitude, Body, Point, Vector
+from dalembert.model.time_symbols import time_symbol
 from dalembert.model.vectors import EX, EY, EZ, ORIGIN, cross, dot, minus, plus, rate_of, times, turned, unit
 from dalembert.model.when_asked import WhenAsked
 
@@ -31,6 +33,7 @@ class Marker(Point):
     body: Body = GROUND
     place: Vector = ORIGIN
     axes: Axes = (EX, EY, EZ)
+    time: sp.Symbol = field(default_factory=time_symbol)
 
     if not TYPE_CHECKING:
         position = WhenAsked()  # written out in SymPy when first read
@@ -41,10 +44,11 @@ class Marker(Point):
         """Whether it has a position, which is not written out for the question."""
         return self.__dict__["_position"] is not None
 
-    def moved_to(self, position: Callable[[], Vector]) -> Marker:
-        """The same marker at another position, which is written out when first read."""
+    def moved_to(self, position: Callable[[Marker], Vector]) -> Marker:
+        """The same marker at another position, a function of it that is called when it is first read."""
         places: Any = position
-        return Marker(self.name, places, self.__dict__["_velocity"], body=self.body, place=self.place, axes=self.axes)
+        stated = {name: getattr(self, name) for name in ("body", "place", "axes", "time")}
+        return Marker(self.name, places, self.__dict__["_velocity"], **stated)
 
     def axis(self, k: int) -> Vector:
         """Unit vector x, y or z (k = 0, 1, 2) in inertial components."""
@@ -109,17 +113,21 @@ def axes_along(axis: Vector, across: Vector | None) -> Axes | None:
 
 def mark(name: str, body: Body, place: Vector, axes: Axes, t: sp.Symbol) -> Marker:
     """The marker at `place` of a body; its velocity is stated if that of the body is."""
-
-    def position() -> Vector:
-        return plus(body.position or ORIGIN, turned(axes_of(body), place))
-
-    def velocity() -> Vector:
-        return plus(velocity_of(body, t), cross(angular_velocity_of(body, t), turned(axes_of(body), place)))
-
     moves = body.velocity is not None or body.angular_velocity is not None
-    places: Any = None if body.position is None else position
-    speeds: Any = velocity if moves else None
-    return Marker(name, places, speeds, body=body, place=place, axes=axes)
+    position: Any = None if body.position is None else _position
+    velocity: Any = _velocity if moves else None
+    return Marker(name, position, velocity, body=body, place=place, axes=axes, time=t)
+
+
+def _position(marker: Marker) -> Vector:
+    """The position of a marker by that of its body."""
+    return plus(marker.body.position or ORIGIN, turned(axes_of(marker.body), marker.place))
+
+
+def _velocity(marker: Marker) -> Vector:
+    """The velocity of a marker by those of its body."""
+    body, t = marker.body, marker.time
+    return plus(velocity_of(body, t), cross(angular_velocity_of(body, t), turned(axes_of(body), marker.place)))
 
 
 def marker_at(point: object, t: sp.Symbol) -> Marker | None:

@@ -29,20 +29,26 @@ class _OfTime(AppliedUndef):
         """Take over everything that SymPy would find out again for every function."""
 
 
-_PATTERN = sp.Function("f")
+_BASES = (_OfTime,)  # shared, as all that follows: many coordinates make many objects for Python to look after
+_CONTENT = {key: sp.Function("f").__dict__[key] for key in ("_kwargs", "__module__", "_sage_", "_nargs")}
+_CONTENT["nargs"] = sp.S.Naturals0  # of what is applied, too
+
+
+@functools.lru_cache(maxsize=4)
+def _arguments(time: sp.Symbol) -> tuple[sp.Symbol]:
+    return (time,)
 
 
 @functools.lru_cache(maxsize=1024)
 def _function(name: str) -> Any:
     """`sympy.Function(name)`, equal to it in every respect."""
-    content = {key: _PATTERN.__dict__[key] for key in ("_kwargs", "__module__", "_sage_", "_nargs")}
-    return type.__new__(UndefinedFunction, name, (_OfTime,), {**content, "name": name})
+    return type.__new__(UndefinedFunction, name, _BASES, {**_CONTENT, "name": name})
 
 
 def function_of_time(name: str) -> sp.Expr:
     """The function of time of this name: `dynamicsymbols(name)`."""
-    applied = sp.Expr.__new__(_function(name), time_symbol())
-    applied.nargs = sp.S.Naturals0
+    applied = sp.Expr.__new__(_function(name))
+    applied._args = _arguments(time_symbol())  # noqa: SLF001 - as SymPy sets it, but one tuple for all
     return applied
 
 

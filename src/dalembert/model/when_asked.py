@@ -6,7 +6,7 @@ from typing import Any
 
 
 class WhenAsked:
-    """An attribute that may be set to a function without arguments, which is called when it is first read."""
+    """An attribute that may be set to a function of its owner, which is called when it is first read."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = f"_{name}"
@@ -19,5 +19,5 @@ class WhenAsked:
             return None  # the default of the field
         value = instance.__dict__[self._name]
         if callable(value):
-            value = instance.__dict__[self._name] = value()
+            value = instance.__dict__[self._name] = value(instance)
         return value

@@ -13,8 +13,10 @@ from collections.abc import Iterable
 
 import casadi as ca
 
-from dalembert.native.llvm_ir import PARTS, TABLE, Program, UnsupportedOperationError, assign_slots
+from dalembert.native.llvm_ir import assign_slots
 from dalembert.native.lookup import Lookup
+from dalembert.native.operations import PARTS, TABLE
+from dalembert.native.program import Program, UnsupportedOperationError
 
 CHUNK = 1000  # statements per function
 

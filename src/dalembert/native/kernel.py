@@ -1,6 +1,6 @@
 """Machine code of a CasADi function: `compile_kernel` returns a `Kernel` that Numba and ctypes can call by address.
 
-Native code comes from LLVM, through the IR text of `emit`; no C compiler is needed. An instruction takes about 40 us
+Native code comes from LLVM, through the IR text of `llvm_ir`; no C compiler is needed. An instruction takes about 40 us
 to compile and saves about 2.5 ns in every call against CasADi's interpreter, so native code pays after some 20,000
 calls whatever the size. What grows with size is the wait before the first step. Above `NATIVE_LIMIT` instructions the
 kernel therefore calls the interpreter, unless the object cache holds native code from an earlier, more patient run.
@@ -34,10 +34,12 @@ import numpy as np
 
 from dalembert.dataclass import dataclass
 from dalembert.errors import ArrayError, OptionError
-from dalembert.native import llvm_ir as emit
-from dalembert.native import lookup, sine_cosine
+from dalembert.native import lookup
 from dalembert.native.jit import address_of
+from dalembert.native.llvm_ir import emit_kernel
 from dalembert.native.object_cache import ObjectCache
+from dalembert.native.operations import EXTERNAL_SYMBOLS
+from dalembert.native.program import Program, UnsupportedOperationError, read_program
 from dalembert.native.trampolines import (
     INTERPRETER,
     INTERPRETER_KERNEL,
@@ -53,8 +55,9 @@ PLAIN_FROM = 250  # instructions above which the wait for optimised code is noti
 LAST_WORTH = 2  # as `Use.worth`, of a tape that would be interpreted else, which takes ten times as long
 
 # Codegen level 1 yields the same code as 3 in two thirds of the time, and no pass of the optimiser made these straight
-# lines faster than CasADi's and `emit`'s own sharing of equal values (SLP: 15% faster for three times the wait).
+# lines faster than CasADi's and `program`'s own sharing of equal values (SLP: 15% faster for three times the wait).
 _CODEGEN_LEVEL = 1
+EMITTER = ("operations", "program", "llvm_ir", "lookup", "sine_cosine")  # modules that write the IR of kernels
 _FORMAT = 2  # of the key; raise it when anything here changes the object code
 
 _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
@@ -144,18 +147,18 @@ def compile_kernel(
     if code is None and callable_libm and instructions <= native_limit:
         program = program or _read(function)
         if program is not None:
-            code = _compile_object(emit.emit_kernel(program, fuses=fuses()), level)
+            code = _compile_object(emit_kernel(program, fuses=fuses()), level)
             cache.store(key, code)
     backend = "interpreter" if code is None else "native"
     address, resources = _interpret(function, cache) if code is None else _load_kernel(code)
     return Kernel(address, function.nnz_in(), function.size1_out(0), backend, instructions, (*resources, *tables))
 
 
-def _read(function: ca.Function) -> emit.Program | None:
+def _read(function: ca.Function) -> Program | None:
     """The program of a function; None if it holds an operation without native code."""
     try:
-        return emit.read_program(function)
-    except emit.UnsupportedOperationError:
+        return read_program(function)
+    except UnsupportedOperationError:
         return None
 
 
@@ -215,7 +218,7 @@ def _libm_is_complete() -> bool:
     """True if every function object code may call is known to LLVM; MCJIT ends the process over an unknown one."""
     target()
     libm = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)  # Python itself is linked with it
-    for symbol in emit.EXTERNAL_SYMBOLS:
+    for symbol in EXTERNAL_SYMBOLS:
         if llvm.address_of_symbol(symbol) is None:
             try:
                 llvm.add_symbol(symbol, ctypes.cast(libm[symbol], ctypes.c_void_p).value)
@@ -235,13 +238,13 @@ def toolchain() -> bytes:
 def _emitter() -> bytes:
     """Digest of what writes the IR of kernels."""
     try:
-        sources = b"".join(Path(str(module.__file__)).read_bytes() for module in (emit, lookup, sine_cosine))
+        sources = b"".join(Path(__file__).with_name(f"{name}.py").read_bytes() for name in EMITTER)
     except OSError:  # a frozen application ships no source, and does not change either
         sources = b""
     return hashlib.sha256(repr(_FORMAT).encode() + sources).digest()
 
 
-def _object_key(function: ca.Function, program: emit.Program | None = None, level: int = _CODEGEN_LEVEL) -> str:
+def _object_key(function: ca.Function, program: Program | None = None, level: int = _CODEGEN_LEVEL) -> str:
     """Key of the object code in the cache, 64 hexadecimal digits.
 
     CasADi's serialisation stands for the IR, which follows from it and takes ten times longer to write. With tables it
@@ -304,7 +307,7 @@ def _loops(function: ca.Function, cache: ObjectCache, use: Use) -> tuple[int, tu
 
     try:
         repetition = find_repetition(read_tape(function))
-    except emit.UnsupportedOperationError:
+    except UnsupportedOperationError:
         return None
     if use.worth * repetition.distinct > function.n_instructions() or repetition.distinct > NATIVE_LIMIT:
         return None

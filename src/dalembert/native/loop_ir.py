@@ -12,7 +12,8 @@ import casadi as ca
 import numpy as np
 
 from dalembert.dataclass import dataclass
-from dalembert.native.llvm_ir import Block, Program, declare, schedule
+from dalembert.native.llvm_ir import Block, declare
+from dalembert.native.program import Program, schedule
 from dalembert.native.repetition import CONSTANT, INPUT, Repetition, Run, Shape
 from dalembert.native.sine_cosine import ASIDE, declare_sines
 

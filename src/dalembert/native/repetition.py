@@ -20,7 +20,8 @@ import numpy as np
 
 from dalembert.dataclass import dataclass
 from dalembert.native import tape_values as roles
-from dalembert.native.llvm_ir import COMMUTATIVE, COPIES, EMITTED, UnsupportedOperationError
+from dalembert.native.operations import COMMUTATIVE, COPIES, EMITTED
+from dalembert.native.program import UnsupportedOperationError
 from dalembert.native.tape import Tape
 from dalembert.native.tape_shapes import CONSTANT_SLOT, INPUT_SLOT, VALUE_SLOT, Description, describe_pieces
 from dalembert.native.tape_values import LONG, Counts, Cut, cut_pieces, find_long_sums, number_values

@@ -13,7 +13,8 @@ import numpy as np
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.motion.motion import Motion
-from dalembert.native.llvm_ir import TABLE, read_program
+from dalembert.native.operations import TABLE
+from dalembert.native.program import read_program
 
 JUMPS = {ca.OP_SIGN: "sign", ca.OP_FLOOR: "floor", ca.OP_CEIL: "ceiling", ca.OP_FMOD: "Mod"}
 COMPARISONS = (ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_IF_ELSE_ZERO)

@@ -24,7 +24,7 @@ from dalembert.equations.system import System
 from dalembert.errors import DalembertError, OptionError, PairingError
 from dalembert.motion.state import State
 from dalembert.native.javascript import emit_javascript, emit_tables
-from dalembert.native.llvm_ir import UnsupportedOperationError, read_program
+from dalembert.native.program import UnsupportedOperationError, read_program
 from dalembert.run.drift.projection import Projection, onto_positions, onto_velocities
 from dalembert.run.engine import Engine
 from dalembert.run.event_checks import check_events
