@@ -127,7 +127,8 @@ def collocate(engine: Engine, guess: Arc, sizes: np.ndarray, enough: float) -> t
     arc, gap = guess, math.inf
     for stages in STAGES:
         last, (arc, gap) = gap, _swept(engine, arc, stages, gap, sizes)
-        error = min(gap, max(CAUTION * (gap / last) * gap, FURTHEST * gap, BELIEVED))
+        gain = gap / last if last > 0.0 else 1.0  # where the first arc is the motion itself nothing is left
+        error = min(gap, max(CAUTION * gain * gap, FURTHEST * gap, BELIEVED))
         if gap == math.inf or (stages >= LEAST and error <= enough):
             return arc, error
     left = gap

@@ -107,6 +107,7 @@ class Passages:
     def __init__(self, run: Underway) -> None:
         self.run, self.engine = run, run.engine
         self.tries, self.looks = 0, 0  # attempts to pass the next position, steps looked at next to the one refused
+        self.heading = -np.inf  # up to where a step is made to come closer to a position
         self.refused = Refused(-np.inf, 0.0, "", Dependence(-np.inf))
         self.rows = rows_of(run.engine)
         self._still: Engine | None = None
@@ -150,24 +151,23 @@ class Passages:
             return DEPENDENT
         if not obstacle and abs(self.refused.t - ahead.t) < self.refused.reach:
             obstacle = self.refused.obstacle
-        if not obstacle and ahead.t > run.t + self._short * run.clock.taken:
+        if not obstacle and (ahead.t > run.t + self._short * run.clock.taken or self._is_heading):
             return self._approach(ahead, reach)
         if not obstacle and are_apart(self.rows, ahead.t, path, reach, ROUGHLY):
             obstacle = AVOIDED
         if not obstacle:
-            arc, error, found = self._attempt(ahead, reach)
+            arc, error, crossed, room = self._attempt(ahead, reach)
             if arc is not None:
-                return self._pass(arc, error, found)
+                return self._pass(arc, error, crossed)
             self.tries += 1
             if run.clock.adaptive and self.tries < TRIES and not np.isnan(error):
-                run.clock.h = 0.5 * (ahead.t - run.t)
-                return MORE
+                return self._come_closer(ahead, room)
             obstacle = AVOIDED if np.isnan(error) else f"no step over it could be made accurate (error {error:.1e})"
         if not abs(self.refused.t - ahead.t) < self.refused.reach:
             self.looks = 0
         self.tries, self.refused = 0, Refused(ahead.t, SAME * reach, obstacle, ahead)
-        for crossed in find_dependences(self.rows, path, run.t, run.t + run.clock.taken):
-            self._note(crossed, obstacle)  # it is sharp within the step
+        for missed in find_dependences(self.rows, path, run.t, run.t + run.clock.taken):
+            self._note(missed, obstacle)  # it is sharp within the step
         return self._go_on()
 
     def _leave(self, here: Dependence, reach: float) -> int:
@@ -177,7 +177,7 @@ class Passages:
         while not obstacle and self.tries < TRIES:
             arc, error = self._arc(t, z, length)
             if error <= self.allowed:
-                return self._pass(arc, error, here)
+                return self._pass(arc, error, [here])
             length *= 0.5
             self.tries += 1
         self.tries = 0
@@ -216,6 +216,14 @@ class Passages:
             known = abs(self.refused.t - run.t) < 3.0 * self.refused.reach
             self._note(self._dependence(run.t, run.z, len(before)), self.refused.obstacle if known else APPROACHED)
 
+    def _come_closer(self, ahead: Dependence, room: float) -> int:
+        """Make the step at hand again; if another position is in `room`, so that the next arc ends halfway to it."""
+        run = self.run
+        near = 0.5 * min(ahead.t - run.t, room)
+        self.heading = -np.inf if room == np.inf else ahead.t - near
+        run.clock.h = ahead.t - near - run.t
+        return MORE
+
     def _approach(self, ahead: Dependence, reach: float) -> int:
         """Let the step at hand be concluded, and pass the position from its end.
 
@@ -229,17 +237,18 @@ class Passages:
             return status
         near = run.t < ahead.t < min(run.limit, run.t + self._short * clock.taken)
         if near and clock.accepted > accepted and not self._obstacle(ahead):
-            arc, error, found = self._attempt(ahead, reach)
+            arc, error, crossed, _ = self._attempt(ahead, reach)
             if arc is not None:
                 clock.h = min(clock.h, 0.5 * arc.length)  # what was planned would have led over the position
-                return self._pass(arc, error, found)
+                return self._pass(arc, error, crossed)
         self._floor, run.conditioning.floor = run.conditioning.floor, np.inf
         return status
 
-    def _pass(self, arc: Arc, error: float, found: Dependence) -> int:
-        """Go over a position by an arc."""
+    def _pass(self, arc: Arc, error: float, crossed: list[Dependence]) -> int:
+        """Go over positions by an arc."""
         self.tries = 0
-        self._note(found, "", error)
+        for found in crossed:
+            self._note(found, "", error)
         return self._move_along(arc)
 
     def _has_motion(self, t: float) -> bool:
@@ -308,20 +317,31 @@ class Passages:
     def _moved(self, t: float, z: np.ndarray) -> np.ndarray:
         return self.still.corrected(t, z)[0]
 
-    def _attempt(self, found: Dependence, reach: float) -> tuple[Arc | None, float, Dependence]:
-        """The arc over a singular position, None if its relative error is too large, that error, and where it is."""
+    @property
+    def _is_heading(self) -> bool:
+        """Whether the step at hand is one that was made to come closer."""
+        run = self.run
+        return bool(run.t < self.heading and run.t + run.clock.taken <= self.heading + BACKWARDS * run.clock.taken)
+
+    def _attempt(self, found: Dependence, reach: float) -> tuple[Arc | None, float, list[Dependence], float]:
+        """The arc over a singular position, None if its relative error is too large, that error, and what it goes over.
+
+        Another position in the arc spoils it if a stage comes close to that, and then the error shows it. Besides, how
+        far the next position is from the first, infinite if there is none in the arc.
+        """
         t, z = self.run.t, self._moved(self.run.t, self.run.z)
         arc, error = self._arc(t, z, 2.0 * (found.t - t))
         if error == np.inf:
-            return None, error, found
+            return None, error, [], np.inf
         again = find_dependences(self.rows, arc.at, t, t + arc.length)
-        if len(again) != 1:  # there is another one in reach, or the arc went another way
-            return None, np.inf, found
-        if abs(again[0].t - found.t) > CENTRED * (found.t - t):
+        room = again[1].t - again[0].t if len(again) > 1 else np.inf
+        if not again or (len(again) > 1 and error > STRICT * self.tolerance):  # or the arc went another way
+            return None, np.inf, [], room
+        if len(again) == 1 and abs(again[0].t - found.t) > CENTRED * (found.t - t):
             arc, error = self._arc(t, z, 2.0 * (again[0].t - t))
-        if are_apart(self.rows, again[0].t, arc.at, reach, EXACTLY):
-            return None, np.nan, found
-        return (arc if error <= self.allowed else None), error, again[0]
+        if any(are_apart(self.rows, one.t, arc.at, reach, EXACTLY) for one in again):
+            return None, np.nan, [], np.inf
+        return (arc if error <= self.allowed else None), error, again, room
 
     @property
     def allowed(self) -> float:
