@@ -1,5 +1,7 @@
 """No analysis returns a success that is built on a motion whose certificate is not ok without saying so."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -92,3 +94,13 @@ def test_a_comparison_marks_motions_that_are_not_ok(pendulum, start):
     lines = str(found).splitlines()
     assert [line.endswith("NOT OK") for line in lines if "RK4" in line] == [True]
     assert [line.endswith("NOT OK") for line in lines[1:] if "DOP853" in line] == [False]
+
+
+def test_a_small_mechanism_is_judged_by_its_size(pendulum):
+    """Off by 1e-7 of the length of its rod, which is 1e-21 in its units: nothing if rows counted as they are."""
+    state = pendulum.initial({"x": 0.6e-7}, guess={"y": -0.8e-7}, parameters={"L": 1e-7, "g": 1e-6})
+    motion = pendulum.simulate(state, 1.0)
+    off = replace(motion, q=motion.q * (1.0 + 1e-7), known=None, energies=None)
+    assert verdict_of(motion) == ""
+    assert verdict_of(off) == off.certificate.verdict
+    assert "position `rod`" in verdict_of(off)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dalembert.errors import DalembertError
 from dalembert.motion.certificate import energy_finding
 from dalembert.motion.motion import Motion
@@ -29,12 +31,12 @@ def check_held(motion: Any, what: str) -> None:
 
 
 def _holds(motion: Motion) -> bool:
-    e, allowed = motion.evaluation, motion.tolerances
+    e, allowed, sizes = motion.evaluation, motion.tolerances, motion.sizes
     for values, most in (
-        (e.phi, allowed.position), (e.psi, allowed.velocity), (e.acceleration, allowed.acceleration),
-        (e.balance, allowed.solve),
+        (e.phi, allowed.position * sizes.position), (e.psi, allowed.velocity * sizes.velocity),
+        (e.acceleration, allowed.acceleration), (e.balance, allowed.solve),
     ):  # fmt: skip
-        if values.size and not (values.max() <= most and values.min() >= -most):
+        if not (np.abs(values) <= most).all():
             return False
     if motion.verification is not None or not all(passage.passed for passage in motion.passages):
         return False
