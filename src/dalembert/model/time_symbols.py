@@ -31,7 +31,6 @@ class _OfTime(AppliedUndef):
 
 _BASES = (_OfTime,)  # shared, as all that follows: many coordinates make many objects for Python to look after
 _CONTENT = {key: sp.Function("f").__dict__[key] for key in ("_kwargs", "__module__", "_sage_", "_nargs")}
-_CONTENT["nargs"] = sp.S.Naturals0  # of what is applied, too
 
 
 @functools.lru_cache(maxsize=4)
@@ -49,6 +48,7 @@ def function_of_time(name: str) -> sp.Expr:
     """The function of time of this name: `dynamicsymbols(name)`."""
     applied = sp.Expr.__new__(_function(name))
     applied._args = _arguments(time_symbol())  # noqa: SLF001 - as SymPy sets it, but one tuple for all
+    applied.nargs = sp.S.Naturals0
     return applied
 
 
