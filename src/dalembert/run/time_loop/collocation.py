@@ -31,7 +31,7 @@ from dalembert.native.plan import (
 )
 from dalembert.run.evaluate import rates
 from dalembert.run.time_loop.columns import padded
-from dalembert.solve.rows import FUSED
+from dalembert.solve.rows import FUSED, clear_row
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
@@ -185,8 +185,26 @@ def _subtract(one, other, to):
     return 0
 
 
+@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats))
+def _displace(plan, mem, t, length, weights, place, Z, W):
+    """What new speeds mean for the positions at a stage into plan.shift: C times the integral of W - Z up to it.
+
+    C is that of the stage, at `place`: what it is at the others makes no difference to where sweeps lead.
+    """
+    n, nq, xu, nu = place.size, plan.nq, plan.xu, plan.nu
+    clear_row(mem, xu, nu)
+    for j in range(weights.size):
+        u = j * n + nq
+        _add(mem[xu : xu + nu], length * weights[j], W[u : u + nu])
+        _add(mem[xu : xu + nu], -length * weights[j], Z[u : u + nu])
+    mem[plan.x] = t
+    move(mem, plan.xq, place, 0, nq)
+    call_kernel(plan.displacement, mem, plan.x, plan.shift)
+    return 0
+
+
 @jit(i8(Plan, Floats, f8, Floats, Floats))
-def _displace(plan, mem, t, stage, reached):
+def _change_rates(plan, mem, t, stage, reached):
     """C (u - u_stage) at a stage into plan.shift: what the speeds u of `reached` add to the rates q' of the stage."""
     nq = plan.nq
     mem[plan.x] = t
@@ -209,12 +227,10 @@ def sweep(plan, mem, t, length, nodes, integrals, Z, F, W, spare, tolerance):
     mem[plan.options], mem[plan.options + 1] = max(tolerated, tolerance), max(enough, 0.1 * tolerance)
     place, fresh, shift = spare[:n], spare[n:], mem[plan.shift : plan.shift + nq]
     for k in range(s):
-        row = k * n
+        row, at = k * n, t + length * nodes[k]
         move(place, 0, W, row, n)
-        for j in range(s):
-            _displace(plan, mem, t + length * nodes[j], Z[j * n : (j + 1) * n], W[j * n : (j + 1) * n])
-            _add(place, length * integrals[k * s + j], shift)
-        at = t + length * nodes[k]
+        _displace(plan, mem, at, length, integrals[k * s : (k + 1) * s], place, Z, W)
+        _add(place, 1.0, shift)
         move(Z, row + nq, W, row + nq, n - nq)
         call_correct(plan.correct, (plan, mem, at, place))
         rates(plan, mem, at, place, fresh)
@@ -224,7 +240,7 @@ def sweep(plan, mem, t, length, nodes, integrals, Z, F, W, spare, tolerance):
         move(Z, row, place, 0, nq)
         move(F, row, fresh, 0, n)
     for j in range(s):
-        _displace(plan, mem, t + length * nodes[j], Z[j * n : (j + 1) * n], W[j * n : (j + 1) * n])
+        _change_rates(plan, mem, t + length * nodes[j], Z[j * n : (j + 1) * n], W[j * n : (j + 1) * n])
         _add(F[j * n :], 1.0, shift)
     mem[plan.options], mem[plan.options + 1] = tolerated, enough
     return 0
