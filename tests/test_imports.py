@@ -70,7 +70,6 @@ FACTORISATIONS = frozenset(
     ]
 )
 TABLES = ("radau_coefficients.py",)  # coefficients of a method, found once of constants
-FOLLOWED = ("dense_rows.py",)  # singular values of rows along a path
 
 
 def factorisations(tree):
@@ -93,7 +92,7 @@ def factorisations(tree):
 
 def test_only_solve_factorises():
     root = Path(dalembert.__file__).parent
-    files = {path.relative_to(root): path for path in root.rglob("*.py") if path.name not in TABLES + FOLLOWED}
+    files = {path.relative_to(root): path for path in root.rglob("*.py") if path.name not in TABLES}
     found = {
         str(place): factorisations(ast.parse(path.read_text(encoding="utf-8")))
         for place, path in files.items()

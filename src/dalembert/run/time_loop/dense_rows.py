@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert.equations.laws import Algebraic
 from dalembert.run.formulations.choice import scaled
+from dalembert.solve.decompositions import decompose, singular_values
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
@@ -48,13 +49,13 @@ class DenseRows:
         rows = self._scaled(times, states)
         values = np.zeros(rows.shape[:2])
         finite = np.isfinite(rows).all(axis=(1, 2))
-        found = np.linalg.svd(rows[finite], compute_uv=False)
+        found = singular_values(rows[finite])
         values[finite, : found.shape[1]] = found
         return values
 
     def parts(self, t: float, z: np.ndarray, rank: int) -> np.ndarray:
         """The part (nc,) of each constraint in the combinations that vanish, beyond those that vanish everywhere."""
-        left, values, _ = np.linalg.svd(self._scaled(np.array(t), z), full_matrices=False)
+        left, values, _, _ = decompose(self._scaled(np.array(t), z), KEPT)
         vanishing = [k for k in range(min(rank, len(values))) if values[k] < VANISHING * values[0]] or [rank - 1]
         parts = np.zeros(self._engine.system.nc)
         parts[self.restraining] = np.abs(left[:, vanishing]).max(axis=1)
@@ -70,8 +71,7 @@ class DenseRows:
             shortened = self._lengths(A)[:n]
             rows, plain = scaled(M, A)[:n] * shortened[:, None], A[:n] / np.where(moving > 0.0, moving, 1.0)
             length = np.linalg.norm(plain, axis=1) / np.where(shortened > 0.0, shortened, 1.0)
-            U, values, V = np.linalg.svd(rows, full_matrices=True)
-            kept = int((values > KEPT * values[0]).sum())
+            U, values, V, kept = decompose(rows, KEPT)
             phi = U.T @ (s.position_residual(t, q, p) / np.where(length > 0.0, length, 1.0))
             left = phi[kept:]
             move = V[:kept].T @ (phi[:kept] / values[:kept])

@@ -54,7 +54,7 @@ LOST = 1e-3  # a smallest singular value that low, with velocity or acceleration
 BACKWARDS = 1e-2  # of a step: a position nearer than this to its start is no longer ahead
 # The shorter an arc, the fewer sweeps it takes and the more round-off it amplifies. With the tolerance LONG, a position
 # further off than SHORT steps is approached first, by the step at hand; with smaller ones it may be as far off in time.
-SHORT, LONG = 1.3, 1e-8
+SHORT, LONG = 1.3, 1e-7
 SAME = 0.3  # of the reach: positions nearer than this to each other are one
 # How far constraints may be from a position where they are dependent, relative to the way past it: for a state on the
 # cubic, which is not accurate, and for one on the arc. Further off the motion turns.
