@@ -18,6 +18,8 @@ from dalembert.equations.lowering.expression_graph import HARMLESS, Graph
 from dalembert.model.instances import Template
 from dalembert.native.lookup import evaluate
 
+FEW = 64  # entries of a column that are not worth a look at whole columns
+
 _UNARY = {
     "neg": casadi.OP_NEG,
     "sq": casadi.OP_SQ,
@@ -191,7 +193,13 @@ class Emission:
         return self._plain[node]
 
     def _gather(self, nodes: Sequence[int], guarded: Mapping[int, casadi.SX]) -> casadi.SX:
-        """The dense column (n, 1) of nodes that are emitted, picked out of the columns that hold them."""
+        """The dense column (n, 1) of nodes that are emitted, picked out of the columns that hold them.
+
+        A few are taken one by one: the columns may be long, and there may be many calls for a few.
+        """
+        if len(nodes) <= FEW:
+            singles = [guarded[node] if node in guarded else self._value(node) for node in nodes]
+            return casadi.densify(casadi.vertcat(casadi.SX(0, 1), *singles))
         begins: dict[tuple[int, int], int] = {}
         parts, size, index = [casadi.SX(0, 1)], 0, []
         for node in nodes:
