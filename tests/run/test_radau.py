@@ -392,28 +392,3 @@ def test_events_are_found_on_the_dense_output():
     last = system.simulate(state, 2.0, integrator=da.Radau(), events=da.Event("x", terminal=True))
     assert abs(last["x"][-1]) < 1e-9
     assert np.abs(last.evaluation.phi[-1]).max() < 1e-12
-
-
-def without_freedom(rows):
-    model = da.Model("prescribed")
-    x, y = model.coordinates("x y")
-    model.particle("P", mass=1, position=[x, y])
-    model.gravity([0, -9.81])
-    for row in rows(x, y, model.t):
-        model.constrain(row)
-    system = model.compile()
-    return system, system.initial(guess={x: 0.0, y: -1.0})
-
-
-def test_work_counts_where_a_motion_is_prescribed_altogether():
-    """Positions are exact whatever the step, so the work alone decides: W = E(t) - E(0) of x = sin t, y = cos 2 t."""
-    system, state = without_freedom(lambda x, y, t: (x - sp.sin(t), y - sp.cos(2 * t)))
-    motion = system.simulate(state, 5.0, integrator=da.Radau())
-    energy = np.cos(motion.t) ** 2 / 2 + 2 * np.sin(2 * motion.t) ** 2 + 9.81 * np.cos(2 * motion.t)
-    turned = np.ptp(energy)
-    assert np.abs(motion.work - (energy - energy[0])).max() < 1e-4 * turned  # it was off by a twentieth
-
-
-def test_a_prescribed_pendulum_is_no_false_alarm():
-    system, state = without_freedom(lambda x, y, t: (x**2 + y**2 - 1, x - sp.sin(sp.sin(2 * t))))
-    assert system.simulate(state, 5.0, integrator=da.Radau()).certificate.ok

@@ -12,7 +12,6 @@ from dalembert.run.integrators.radau_coefficients import ESTIMATE, GAMMA, INVERS
 from dalembert.run.integrators.radau_rounding import rounding_norm
 from dalembert.run.integrators.radau_stages import begin, factorise, iterate, linearise, predict
 from dalembert.run.integrators.radau_workspace import newton_matrix, radau_work
-from dalembert.run.integrators.work import work_error
 from dalembert.solve.newton_matrix import factor_newton, solve_newton
 
 HALVE = 1.8**4  # an error norm for which the time loop halves the step
@@ -68,7 +67,6 @@ def _polish(plan, mem, t, z):
 def _estimate(plan, mem, t, h, znew, rtol, atol, again):
     """Root mean square of the error of the embedded formula, filtered by the real Newton matrix; eq. (8.19), (8.20).
 
-    The work done counts too: a motion that is prescribed altogether has no other error.
     With F(t, y, y' = -ESTIMATE Z / h) as right-hand side the multipliers drop out: F is linear in them, and they are
     solved for along with the error.
     """
@@ -96,9 +94,7 @@ def _estimate(plan, mem, t, h, znew, rtol, atol, again):
             break
         for i in range(plan.nz):
             mem[x + 1 + i] = mem[y + i] + mem[F + i]
-    if plan.nz == tested:
-        return norm
-    return math.hypot(norm, work_error(plan, mem, mem[y : y + plan.nz], znew, mem[F + tested], rtol, atol))
+    return norm
 
 
 @jit(i8(Plan, Floats, f8, Floats, f8, f8))
