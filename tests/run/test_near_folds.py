@@ -11,8 +11,8 @@ from scipy.integrate import solve_ivp
 import dalembert as da
 
 G, T_END, SPEED = 3.0, 4.0, 3.0
-APART = [0.1, 0.07, 0.01, 1e-3, 1e-4, 1e-6, 0.0]  # seconds at the first fold
-ELSEWHERE = [0.3, 0.2, 0.05, 0.03, 0.02]
+APART = [0.01, 1e-3, 1e-4, 1e-6, 0.0]  # seconds at the first fold
+ELSEWHERE = [0.3, 0.2, 0.1, 0.07, 0.05, 0.03, 0.02]  # about a step
 TOLERANCES = [1e-6, 1e-8, 1e-10, 1e-12]
 ALLOWED = 1e3  # tolerances: eight passages with ten each, and what the motion makes of them
 
