@@ -12,7 +12,7 @@ from dalembert.analysis.measurements import Experiment
 from dalembert.dataclass import dataclass
 from dalembert.equations.naming import name_of
 from dalembert.errors import UnknownNameError
-from dalembert.solve.decompositions import decompose
+from dalembert.solve.decompositions import decompose, orthogonal_triangular
 from dalembert.text_tables import text_table
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def covariance_of(
     size = np.where(theta != 0.0, np.abs(theta), 1.0)
     columns = np.linalg.norm(J * size, axis=0)
     scale = size / np.where(columns > 0.0, columns, 1.0)
-    found = decompose(J * scale, BLIND)
+    found = decompose(orthogonal_triangular(J * scale)[1], BLIND)  # J may have thousands of rows
     half = found.right[: found.rank].T / found.values[: found.rank] * np.sqrt(variance)
     covariance = (half @ half.T) * scale[:, None] * scale
     blind = []
