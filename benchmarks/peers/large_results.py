@@ -114,7 +114,7 @@ def plot(results: list[Measured], path: Path) -> None:
 
     found = curves(results)
     spans, names = sorted({t for _, t in found}), list(dict.fromkeys(name for name, _ in found))
-    figure = Figure(figsize=(9.0, 3.8), layout="constrained")
+    figure = Figure(figsize=(9.0, 4.6), layout="constrained")
     panels = np.atleast_1d(figure.subplots(1, len(spans), sharey=True))
     for panel, t_end in zip(panels, spans, strict=True):
         for (name, span), (sizes, costs) in found.items():
@@ -125,6 +125,6 @@ def plot(results: list[Measured], path: Path) -> None:
                 panel.loglog(sizes, costs, marker=MARKS[k % len(MARKS)], color=f"C{k}", label=label)
         panel.set(xlabel="N four-bars", title=f"first {t_end:g} s")
         panel.grid(visible=True, which="major", alpha=0.3)
-        panel.legend(fontsize=7, loc="upper left")
+        panel.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.17), frameon=False)  # hides nothing
     panels[0].set_ylabel("processor s per simulated s")
     figure.savefig(path, dpi=110)
