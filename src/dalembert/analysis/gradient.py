@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import casadi as ca
@@ -25,7 +25,7 @@ from dalembert.analysis.measurements import label
 from dalembert.analysis.output_gradients import output_graph
 from dalembert.analysis.sensitivities import all_sensitivities, check_passed
 from dalembert.analysis.sweep.reductions import Final
-from dalembert.analysis.verdict import verdict_of
+from dalembert.analysis.verdict import Judged
 from dalembert.dataclass import dataclass
 from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
@@ -51,7 +51,7 @@ class Integral:
 
 
 @dataclass(frozen=True, eq=False)
-class Gradient:
+class Gradient(Judged):
     """`value` of a cost and its `gradient` (k,) in `names`; `gradient["m"]` is one entry. `motion` is where it is.
 
     They are exact for the motion as it was integrated; `success` says whether that is one to trust.
@@ -62,16 +62,6 @@ class Gradient:
     names: tuple[str, ...]
     motion: Any = field(repr=False)
     how: str = ""  # "adjoint" or "forward sensitivities"
-
-    @cached_property
-    def message(self) -> str:
-        """What the certificate of the motion finds wrong; empty if it is ok."""
-        return verdict_of(self.motion)
-
-    @property
-    def success(self) -> bool:
-        """Whether the motion held."""
-        return not self.message
 
     def __getitem__(self, key: Any) -> float:
         name = name_of(key)

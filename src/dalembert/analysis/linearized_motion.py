@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.analysis.floquet import check_periodic, multipliers_of
 from dalembert.analysis.transition import carry, changes_along, recipe_of
-from dalembert.analysis.verdict import check_held, verdict_of
+from dalembert.analysis.verdict import Judged, check_held
 from dalembert.dataclass import dataclass
 from dalembert.errors import LinearizationError, PairingError
 from dalembert.motion.motion import Motion
@@ -19,7 +19,7 @@ from dalembert.motion.state import State
 
 
 @dataclass(frozen=True, eq=False)
-class LinearizedMotion:
+class LinearizedMotion(Judged):
     """Small changes x (n,) of `states`, w of `inputs` and y of `outputs` about `motion`, at its samples `t` (nt,).
 
     A (nt, n, n), B (nt, n, inputs), C (nt, outputs, n), D (nt, outputs, inputs). `basis` (nt, nq + nu, n): changes of
@@ -40,16 +40,6 @@ class LinearizedMotion:
     def t(self) -> np.ndarray:
         """Times of the samples, (nt,)."""
         return self.motion.t
-
-    @cached_property
-    def message(self) -> str:
-        """What the certificate of the motion finds wrong; empty if it is ok."""
-        return verdict_of(self.motion)
-
-    @property
-    def success(self) -> bool:
-        """Whether the motion held."""
-        return not self.message
 
     @cached_property
     def transition(self) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,22 @@ def verdict_of(motion: Any) -> str:
         return ""
     certificate = motion.certificate
     return "" if certificate.ok else certificate.verdict
+
+
+class Judged:
+    """Numbers built on a `motion`, which say whether it held."""
+
+    motion: Any
+
+    @cached_property
+    def message(self) -> str:
+        """What the certificate of the motion finds wrong; empty if it is ok."""
+        return verdict_of(self.motion)
+
+    @property
+    def success(self) -> bool:
+        """Whether the motion held."""
+        return not self.message
 
 
 def check_held(motion: Any, what: str) -> None:
