@@ -31,7 +31,7 @@ class Pace(NamedTuple):
     located: float
 
 
-class Curve(Protocol[Point]):
+class ImplicitCurve(Protocol[Point]):
     """What can be asked of a curve; changes and tangents are in scaled entries, that of the key at `place`."""
 
     @property
@@ -71,7 +71,7 @@ class CurvePoints(NamedTuple):
 
 
 def follow_curve(
-    curve: Curve[Point], start: Point, span: tuple[float, float], step: float, most: int, pace: Pace
+    curve: ImplicitCurve[Point], start: Point, span: tuple[float, float], step: float, most: int, pace: Pace
 ) -> CurvePoints:
     """The curve from a point on, first towards larger values of the key, until these leave the span."""
     way, (low, high) = curve.tangent(start, None), span
@@ -91,7 +91,7 @@ def follow_curve(
 
 
 def _advance(
-    curve: Curve[Point], point: Point, way: np.ndarray, h: float, least: float, pace: Pace
+    curve: ImplicitCurve[Point], point: Point, way: np.ndarray, h: float, least: float, pace: Pace
 ) -> tuple[Point, np.ndarray, float, int]:
     """The next point, the tangent there, the arclength to it and the iterations it took.
 
@@ -108,18 +108,18 @@ def _advance(
     raise curve.ended(point)
 
 
-def _fold(curve: Curve[Point], point: Point, way: np.ndarray, h: float, pace: Pace) -> Point:
+def _fold(curve: ImplicitCurve[Point], point: Point, way: np.ndarray, h: float, pace: Pace) -> Point:
     """The point between one and a step h ahead where the key turns back."""
     return _where(curve, point, way, h, pace, lambda one: float(curve.tangent(one, way)[curve.place]))
 
 
-def _end(curve: Curve[Point], point: Point, way: np.ndarray, h: float, value: float, pace: Pace) -> Point:
+def _end(curve: ImplicitCurve[Point], point: Point, way: np.ndarray, h: float, value: float, pace: Pace) -> Point:
     """The point between one and a step h ahead where the key has a value."""
     return _where(curve, point, way, h, pace, lambda one: curve.value(one) - value)
 
 
 def _where(
-    curve: Curve[Point], point: Point, way: np.ndarray, h: float, pace: Pace, g: Callable[[Point], float]
+    curve: ImplicitCurve[Point], point: Point, way: np.ndarray, h: float, pace: Pace, g: Callable[[Point], float]
 ) -> Point:
     """The point on the way h along the tangent at which g is zero, by Brent's method."""
     from scipy.optimize import brentq

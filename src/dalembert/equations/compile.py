@@ -13,14 +13,14 @@ from dalembert.equations.checks.derivation import check_derivation
 from dalembert.equations.checks.inertia import carriers_of, inertia_column
 from dalembert.equations.checks.statement import check_functions, check_statement, sorted_constraints
 from dalembert.equations.compile_progress import CompileProgress, check_room, uncollected
-from dalembert.equations.crossings import Crossing
+from dalembert.equations.crossings import TimeCrossing
 from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
 from dalembert.equations.drawing import derive_drawing
 from dalembert.equations.friction import derive_friction
 from dalembert.equations.functions import Functions, function_of
 from dalembert.equations.hidden import RowEntry, reveal_hidden
 from dalembert.equations.high_order import with_lowered_constraints
-from dalembert.equations.instants import arguments_column, crossing_function, find_kinks, has_bends
+from dalembert.equations.instants import Bends, arguments_column, crossing_function, find_kinks, has_bends
 from dalembert.equations.laws import (
     Row,
     are_algebraic,
@@ -112,11 +112,7 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
     except LoweringError as error:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
     stated = {
-        "kinks": function_of("kinks", s.x, [arguments_column(bends.linear, d.derivation.low, statement.time)]),
-        **{
-            f"crossing {k}": crossing_function(argument, d.derivation.low, s.x, s.t)
-            for k, (argument, _) in enumerate(bends.curved)
-        },
+        **_instant_functions(bends, d.derivation.low, statement, s),
         "inertias": function_of("inertias", s.x, [inertia_column(statement, d.derivation.low)]),
         **readable,
         "drawing": drawn,
@@ -143,7 +139,7 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
         carriers=carriers_of(statement),
         quantities=quantities,
         kinks=tuple(kink for _, kink in bends.linear),
-        crossings=tuple(Crossing(str(argument), kink) for argument, kink in bends.curved),
+        crossings=tuple(TimeCrossing(str(argument), kink) for argument, kink in bends.curved),
         functions=Functions(d.rows, mechanics.to_function(), stated),
         statement=statement.copy(),
     )
@@ -288,6 +284,13 @@ def _constant(rows: list[int], graphs: Mapping[int, ca.SX], kinematics: Kinemati
         return []
     still = cancelling(probe, kinematics.rate_terms(ca.vertcat(*[graphs[k] for k in rows])))
     return [k for k, value in zip(rows, still, strict=True) if value]
+
+
+def _instant_functions(bends: Bends, low: Lowering, statement: Statement, s: Symbols) -> dict[str, ca.Function]:
+    """What tells the instants at which expressions bend or jump: arguments linear in time, then the others."""
+    linear = function_of("kinks", s.x, [arguments_column(bends.linear, low, statement.time)])
+    curved = (crossing_function(argument, low, s.x, s.t) for argument, _ in bends.curved)
+    return {"kinks": linear} | {f"crossing {k}": function for k, function in enumerate(curved)}
 
 
 def _power(derived: Derived, probe: Probe, *, switched: bool) -> tuple[ca.SX, ca.SX, bool]:

@@ -21,7 +21,7 @@ ROUNDS = 1100  # of bisection at most: to neighbouring numbers, from any two
 
 
 @dataclass(frozen=True, eq=False)
-class Crossing:
+class TimeCrossing:
     """An argument of time and parameters that is not linear in time, what bends where it passes `kinks`; in words."""
 
     argument: str
@@ -29,7 +29,7 @@ class Crossing:
 
 
 def crossing_times(
-    crossing: Crossing, function: ca.Function, x: np.ndarray, edges: np.ndarray
+    crossing: TimeCrossing, function: ca.Function, x: np.ndarray, edges: np.ndarray
 ) -> np.ndarray:  # fmt: skip
     """The times, in order, between the first and the last of `edges`, at which the argument is one of the values.
 
@@ -58,7 +58,7 @@ def crossing_times(
     return _distinct(crossing, function, x, np.unique(np.concatenate(found)))
 
 
-def _distinct(crossing: Crossing, function: ca.Function, x: np.ndarray, times: np.ndarray) -> np.ndarray:
+def _distinct(crossing: TimeCrossing, function: ca.Function, x: np.ndarray, times: np.ndarray) -> np.ndarray:
     """Times in order without those between which the argument cannot be told from the value, as where it touches it."""
     if times.size < 2:
         return times

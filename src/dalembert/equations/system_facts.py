@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.dataclass import dataclass
 from dalembert.equations.checks.inertia import Carrier, Inertias
-from dalembert.equations.crossings import Crossing
+from dalembert.equations.crossings import TimeCrossing
 from dalembert.equations.functions import Functions
 from dalembert.equations.instants import Kinks
 from dalembert.equations.kernels import Kernels, found
@@ -67,7 +67,7 @@ class SystemFacts:
     carriers: tuple[Carrier, ...]
     quantities: tuple[Quantity, ...]
     kinks: tuple[Kinks, ...]  # instants known beforehand, in the order of the function "kinks"
-    crossings: tuple[Crossing, ...]  # instants to be found, in the order of the functions "crossing k"
+    crossings: tuple[TimeCrossing, ...]  # instants to be found, in the order of the functions "crossing k"
     functions: Functions = field(repr=False)
     statement: Statement | None = field(default=None, repr=False)  # for symbolic equations; not pickled
     kernels: Kernels = field(init=False, repr=False)  # what is made from it, shared with equal systems out of pickles

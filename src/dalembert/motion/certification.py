@@ -23,11 +23,11 @@ from dalembert.motion.reactions import largest_powers
 from dalembert.motion.row_sizes import row_sizes
 
 if TYPE_CHECKING:
-    from dalembert.motion.motion import Motion
+    import dalembert as da
     from dalembert.run.scales import Scales
 
 
-def certified(motion: Motion, scales: Scales | None) -> Certificate:
+def certified(motion: da.Motion, scales: Scales | None) -> Certificate:
     """The certificate of a motion whose rows have these sizes; None if it has no samples to judge."""
     facts = Certificate(
         title=motion.system.name,
@@ -60,7 +60,7 @@ def certified(motion: Motion, scales: Scales | None) -> Certificate:
     )
 
 
-def _findings(motion: Motion, scales: Scales, dependent: np.ndarray) -> list[Finding]:
+def _findings(motion: da.Motion, scales: Scales, dependent: np.ndarray) -> list[Finding]:
     """The worst of every residual; `dependent` (nt,) says where constraints were dependent.
 
     Where they are for an instant, A u' = b is not determined; what counts is that positions and velocities hold
@@ -93,5 +93,5 @@ def _findings(motion: Motion, scales: Scales, dependent: np.ndarray) -> list[Fin
     ]
 
 
-def _not_unique(motion: Motion) -> tuple[str, ...]:
+def _not_unique(motion: da.Motion) -> tuple[str, ...]:
     return tuple(name for name in motion.system.constraint_names if not motion.unique[name])

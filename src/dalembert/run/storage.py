@@ -1,9 +1,9 @@
 """Where the samples of a run are kept: in memory, or in files that grow while the run goes on.
 
-A `Table` takes blocks of rows and gives them back as arrays, one for each of its columns. Those of `IN_MEMORY` are
-plain arrays. Those of a `Folder` are .npy files mapped into memory: the operating system reads what is looked at and
-forgets it when it needs the room. The head of a file tells how many rows it holds. It is written after them, so that a
-file can be read at any time, whatever ended the process that wrote it.
+A `SampleTable` takes blocks of rows and gives them back as arrays, one for each of its columns. Those of `IN_MEMORY`
+are plain arrays. Those of a `Folder` are .npy files mapped into memory: the operating system reads what is looked at
+and forgets it when it needs the room. The head of a file tells how many rows it holds. It is written after them, so
+that a file can be read at any time, whatever ended the process that wrote it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HEAD = 256  # bytes of a file before its rows
 BLOCK = 2**25  # bytes of a block of rows that is worked on at once
 
 
-class Table(Protocol):
+class SampleTable(Protocol):
     """Rows that come in blocks, an array (n, ...) for each column."""
 
     def append(self, *blocks: np.ndarray) -> None: ...
@@ -37,7 +37,7 @@ class Table(Protocol):
 class Storage(Protocol):
     """A place for tables."""
 
-    def table(self, *names: str) -> Table:
+    def table(self, *names: str) -> SampleTable:
         """A new table, whose columns are told by these names if anybody is to find them later."""
         ...
 

@@ -13,7 +13,7 @@ Column = casadi.SX | Callable[[], casadi.SX]
 Place = tuple[int, int]  # number of a column, number of an entry in it
 
 
-class Columns:
+class NumberedColumns:
     """Columns by number; one may be a function without arguments that returns it, called when it is first needed."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Atoms(Mapping[sympy.Basic, casadi.SX]):
     """Symbols and functions of time by the `columns` that hold what they, and their derivatives by time, stand for."""
 
     def __init__(self, time: sympy.Symbol) -> None:
-        self.columns = Columns()
+        self.columns = NumberedColumns()
         self._time = time
         self._places: dict[sympy.Basic, tuple[int, int, int]] = {}  # first column, how many follow, entry
 

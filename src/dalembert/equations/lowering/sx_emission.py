@@ -13,7 +13,7 @@ from functools import reduce
 
 import casadi
 
-from dalembert.equations.lowering.atoms import Atoms, Columns, Place
+from dalembert.equations.lowering.atoms import Atoms, NumberedColumns, Place
 from dalembert.equations.lowering.expression_graph import HARMLESS, Graph
 from dalembert.model.instances import Template
 from dalembert.native.lookup import evaluate
@@ -125,7 +125,7 @@ class Emission:
         self._graph = graph
         self._atoms = atoms
         self._lowered = lowered
-        self._columns = Columns()  # of templates, for all their instances
+        self._columns = NumberedColumns()  # of templates, for all their instances
         self._filled: dict[tuple[str, tuple[int, ...]], Place] = {}  # by label and arguments: the first expression
         self._done: set[int] = set()  # nodes that are emitted without guards
         self._plain: dict[int, casadi.SX] = {}  # values of them, as far as they are not in columns
@@ -174,7 +174,7 @@ class Emission:
             found[depth][not filled].append(node)
         return found
 
-    def _place(self, node: int) -> tuple[Columns, int, int] | None:
+    def _place(self, node: int) -> tuple[NumberedColumns, int, int] | None:
         """Which columns hold a node, the number of the column and that of the entry; None for a value of its own."""
         op, arguments = self._graph.ops[node], self._graph.args[node]
         if op == "atom":

@@ -12,7 +12,7 @@ run ends there, or goes on and the certificate says that it left the ground it c
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,8 +36,8 @@ from dalembert.run.time_loop.dependence import (
     find_dependences,
     rows_of,
 )
-from dalembert.run.time_loop.method import Method
 from dalembert.run.time_loop.singular import KEPT
+from dalembert.run.time_loop.underway import Underway
 from dalembert.solve.dense import PROXIMAL
 
 AHEAD = 1.15  # of the reach: how far to look for a singular position
@@ -71,34 +71,6 @@ class Refused(NamedTuple):
     reach: float
     obstacle: str
     found: Dependence
-
-
-class Underway(Protocol):
-    """What is used of a march: its engine and method, the step at hand, and where it began; see `march.March`."""
-
-    engine: Engine
-    method: Method
-    clock: Any
-    conditioning: Any
-    begin: float
-    first: np.ndarray
-    z: np.ndarray
-    znew: np.ndarray
-    zdot: np.ndarray
-    stages: np.ndarray
-
-    @property
-    def t(self) -> float: ...
-
-    @property
-    def t_end(self) -> float: ...
-
-    @property
-    def limit(self) -> float: ...
-
-    def collect(self) -> None: ...
-
-    def regauge(self) -> None: ...
 
 
 class Passages:

@@ -1,0 +1,38 @@
+"""`Underway`: what is used of a march by those who look at the step at hand."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from dalembert.run.engine import Engine
+from dalembert.run.time_loop.method import Method
+
+
+class Underway(Protocol):
+    """What is used of a march: its engine and method, the step at hand, and where it began; see `march.March`."""
+
+    engine: Engine
+    method: Method
+    clock: Any
+    conditioning: Any
+    begin: float
+    first: np.ndarray
+    z: np.ndarray
+    znew: np.ndarray
+    zdot: np.ndarray
+    stages: np.ndarray
+
+    @property
+    def t(self) -> float: ...
+
+    @property
+    def t_end(self) -> float: ...
+
+    @property
+    def limit(self) -> float: ...
+
+    def collect(self) -> None: ...
+
+    def regauge(self) -> None: ...
