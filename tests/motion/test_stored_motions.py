@@ -17,6 +17,7 @@ import dalembert as da
 from dalembert.problems.n_four_bar import n_four_bar
 from dalembert.run import storage
 from dalembert.run.integrators import automatic
+from dalembert.run.storage import FileTable, MemoryTable
 
 TIMES = np.linspace(0.0, 4.0, 1001)
 ARRAYS = ("t", "q", "u", "udot", "multipliers", "reactions", "work", "energy", "energy_balance")
@@ -191,6 +192,43 @@ except KeyboardInterrupt as interruption:
     assert len(again) == count > 100
     assert not again.success
     assert "interrupted" in again.message
+
+
+@pytest.mark.parametrize(
+    ("where", "cut"),
+    [("memory", "before"), ("memory", "after"), ("folder", "before"), ("folder", "within"), ("folder", "after")],
+)
+def test_ctrl_c_while_samples_are_put_away_counts_none_twice(system, state, tmp_path, monkeypatch, where, cut):
+    more = {"integrator": da.RK4(step=1e-3), "events": [da.Event("B_x", name="through")]}
+    whole, calls = system.simulate(state, 4.0, **more), []
+    table = MemoryTable if where == "memory" else FileTable
+    put = table.put
+
+    def cut_short(self, first, *blocks):
+        calls.append(first)
+        if len(calls) != 3:
+            return put(self, first, *blocks)
+        if cut == "within":
+            self._columns[0].put(first, blocks[0])
+        if cut == "after":
+            put(self, first, *blocks)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(table, "put", cut_short)
+    monkeypatch.setattr("dalembert.run.time_loop.march.CHUNK", 700)
+    with pytest.raises(da.SimulationInterrupt) as caught:
+        system.simulate(state, 4.0, **more, **({"store": tmp_path / "m"} if where == "folder" else {}))
+    motion = caught.value.motion
+    assert calls[2] == calls[3] > 0
+    assert len(motion) > calls[2]
+    np.testing.assert_array_equal(motion.q, whole.q[: len(motion)])
+    found = [o.t for o in motion.events]
+    assert found == [o.t for o in whole.events][: len(found)]
+    assert len(found) == sum(o.t <= motion.t[-1] for o in whole.events)
+    if where == "folder":
+        again = da.Motion.load(tmp_path / "m", system)
+        np.testing.assert_array_equal(again.t, motion.t)
+        np.testing.assert_array_equal(again.q, motion.q)
 
 
 def test_a_killed_run_leaves_its_samples(tmp_path):

@@ -122,7 +122,7 @@ class Motion(Recorded):
         table = self.storage.table()
         for rows in self.storage.slices(len(self), engine.nz + 2 * self.system.nu + 4 * self.system.nc):
             found = engine.evaluate(self.t[rows], self._samples(rows), *(values[rows] for values in given))
-            table.append(*vars(found).values())
+            table.put(rows.start, *vars(found).values())
         return replace(found, **dict(zip(vars(found), table.joined(), strict=True)))
 
     def _blocks(self) -> Iterator[Motion]:

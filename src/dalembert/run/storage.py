@@ -1,13 +1,15 @@
 """Where the samples of a run are kept: in memory, or in files that grow while the run goes on.
 
-A `SampleTable` takes blocks of rows and gives them back as arrays, one for each of its columns. Those of `IN_MEMORY`
-are plain arrays. Those of a `Folder` are .npy files mapped into memory: the operating system reads what is looked at
-and forgets it when it needs the room. The head of a file tells how many rows it holds. It is written after them, so
-that a file can be read at any time, whatever ended the process that wrote it.
+A `SampleTable` takes blocks of rows and gives them back as arrays, one for each of its columns. A block is put where
+its first row belongs: one that an interruption has cut short can be put there again. The arrays of `IN_MEMORY` are
+plain ones. Those of a `Folder` are .npy files mapped into memory: the operating system reads what is looked at and
+forgets it when it needs the room. The head of a file tells how many rows it holds. It is written after them, so that a
+file can be read at any time, whatever ended the process that wrote it.
 """
 
 from __future__ import annotations
 
+import bisect
 import io
 import os
 import tempfile
@@ -27,7 +29,9 @@ BLOCK = 2**25  # bytes of a block of rows that is worked on at once
 class SampleTable(Protocol):
     """Rows that come in blocks, an array (n, ...) for each column."""
 
-    def append(self, *blocks: np.ndarray) -> None: ...
+    def put(self, first: int, *blocks: np.ndarray) -> None:
+        """Take a block whose first row is row `first` of the table; those from there on are forgotten."""
+        ...
 
     def joined(self) -> tuple[np.ndarray, ...]:
         """All rows, an array for each column; nothing if there are none."""
@@ -51,15 +55,17 @@ class MemoryTable:
 
     def __init__(self) -> None:
         self._blocks: list[tuple[np.ndarray, ...]] = []
+        self._firsts: list[int] = []
 
-    def append(self, *blocks: np.ndarray) -> None:
+    def put(self, first: int, *blocks: np.ndarray) -> None:
         """Take a block of rows; the arrays are kept, not copied."""
-        self._blocks.append(blocks)
+        known = bisect.bisect_left(self._firsts, first)
+        self._firsts[known:], self._blocks[known:] = [first], [blocks]
 
     def joined(self) -> tuple[np.ndarray, ...]:
         """All rows."""
         if len(self._blocks) > 1:
-            self._blocks = [tuple(np.concatenate(column) for column in zip(*self._blocks, strict=True))]
+            self._firsts, self._blocks = [0], [tuple(np.concatenate(c) for c in zip(*self._blocks, strict=True))]
         return self._blocks[0] if self._blocks else ()
 
 
@@ -80,22 +86,24 @@ IN_MEMORY = Memory()
 
 
 class GrowingFile:
-    """One column in an open file: rows are appended, and read where they are."""
+    """One column in an open file: rows are put behind those that are there, and read where they are."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._shape = file, (0,)
         weakref.finalize(self, file.close)  # what is mapped stays
 
-    def append(self, block: np.ndarray) -> None:
-        """Write the rows of a block (n, ...) behind those that are there, then their number."""
-        self._shape = (self._shape[0] + len(block), *block.shape[1:])
-        self._file.seek(0, os.SEEK_END)
-        if not self._file.tell():
-            self._file.write(_head(self._shape))
-        self._file.write(np.ascontiguousarray(block, dtype="<f8").data)
-        self._file.flush()
-        self._file.seek(0)
-        self._file.write(_head(self._shape))
+    def put(self, first: int, block: np.ndarray) -> None:
+        """Write the rows of a block (n, ...) from row `first` on, then their number."""
+        block = np.ascontiguousarray(block, dtype="<f8")
+        if not first:
+            self._write(0, _head((0, *block.shape[1:])))
+        self._write(HEAD + first * block[:1].nbytes, block.data)
+        self._shape = (first + len(block), *block.shape[1:])
+        self._write(0, _head(self._shape))
+
+    def _write(self, place: int, content: bytes | memoryview) -> None:
+        self._file.seek(place)
+        self._file.write(content)
         self._file.flush()
 
     def rows(self) -> np.ndarray:
@@ -111,12 +119,12 @@ class FileTable:
     def __init__(self, files: Iterator[BinaryIO]) -> None:
         self._files, self._columns = files, list[GrowingFile]()
 
-    def append(self, *blocks: np.ndarray) -> None:
+    def put(self, first: int, *blocks: np.ndarray) -> None:
         """Write a block of rows."""
         while len(self._columns) < len(blocks):
             self._columns.append(GrowingFile(next(self._files)))
         for column, block in zip(self._columns, blocks, strict=True):
-            column.append(block)
+            column.put(first, block)
 
     def joined(self) -> tuple[np.ndarray, ...]:
         """All rows, mapped into memory."""

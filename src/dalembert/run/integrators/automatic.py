@@ -136,12 +136,13 @@ class Review:
 
 def joined(parts: list[Samples], storage: Storage) -> Samples:
     """Parts of one run after each other: costs add up."""
-    whole, energies = storage.table("t", "z"), parts[0].energies
+    whole, count, energies = storage.table("t", "z"), 0, parts[0].energies
     for k, part in enumerate(parts):
         for rows in storage.slices(*part.z.shape):
             t, z = part.t[rows], part.z[rows]
             later = t > part.begin if k else slice(None)  # the first sample of a part is the last before it
-            whole.append(t[later], z[later])
+            whole.put(count, t[later], z[later])
+            count += len(t[later])
         if k and energies is not None and part.energies is not None:
             energies = energies.joined(part.energies, off=part.energies.start - energies.start)
     stats: dict[str, int] = {}

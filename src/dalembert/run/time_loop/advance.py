@@ -312,7 +312,7 @@ def proceed(plan, mem, clock, budget):
             return NOT_FINITE
         if plan.nc > 0:
             call_judge(plan.judge, (plan, mem, plan.nc))
-            if not followed.judged and is_noticed(plan, mem, where, h, clock.t_end - t):
+            if not followed.judged and is_noticed(plan, mem, where, t, h, clock.t_end - t):
                 z, stages = floats_at(clock.z, n), floats_at(clock.stages, clock.n_stages)
                 if is_suspect(plan, mem, where, t, h, clock.t_end - t, t_new, z, stages, znew, zdot):
                     return SUSPECT

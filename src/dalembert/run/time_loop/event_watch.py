@@ -104,13 +104,12 @@ class Watch:
 
 
 def occurrences(engine: Engine) -> list[tuple[int, float, np.ndarray]]:
-    """Those kept since the last call, in order: function, time, state (nz,)."""
+    """Those kept since `kept` was last set to zero, in order: function, time, state (nz,)."""
     if not engine.plan.watch:
         return []
     w, nz = engine.work.parts["watch"], engine.nz
     rows = engine.mem[w.records : w.records + w.kept * (1 + nz)].reshape(w.kept, 1 + nz).copy()
     which = engine.work.ints[w.which : w.which + w.kept].tolist()
-    w.kept = 0
     return [(function, float(row[0]), row[1:]) for function, row in zip(which, rows, strict=True)]
 
 

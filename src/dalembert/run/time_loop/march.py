@@ -145,7 +145,7 @@ class March:
         self.weighed = Weighed()
         self.clock.conditioning, self.clock.energy = self.conditioning.address, self.weighed.address
         self.first, self.begin = z0, t0
-        self.table = engine.storage.table("t", "z")
+        self.table, self.collected = engine.storage.table("t", "z"), 0
         self.events: list[tuple[int, float, np.ndarray]] = []
         self.budget = 64
         self.looked = 0  # accepted steps when the step budget was last looked at
@@ -221,12 +221,15 @@ class March:
         return MORE
 
     def collect(self) -> None:
-        """Copy stored samples and occurrences out of their buffers."""
-        self.events += occurrences(self.engine)
-        n, nz = self.clock.stored, self.engine.nz
+        """Copy stored samples and occurrences out of their buffers; one that Ctrl-C cuts short is done again."""
+        found, n, nz = occurrences(self.engine), self.clock.stored, self.engine.nz
         if n:
-            self.table.append(self.ts[:n].copy(), self.zs[: n * nz].copy().reshape(n, nz))
-        self.clock.stored = 0
+            self.table.put(self.collected, self.ts[:n].copy(), self.zs[: n * nz].copy().reshape(n, nz))
+            self.collected += n  # nothing is called from here on: Python notices Ctrl-C at calls
+            self.clock.stored = 0
+        if found:
+            self.events += found
+            self.engine.work.parts["watch"].kept = 0
 
     def finish(self, status: int) -> Samples:
         """All samples and the cost."""
@@ -238,8 +241,5 @@ class March:
         clock, nfev = self.clock, self.engine.plan.nfev
         stats = {"steps": clock.accepted, "rejected": clock.rejected, "nfev": nfev}
         t, z = self.table.joined() or (np.zeros(0), np.zeros((0, self.engine.nz)))
-        if status == Status.INTERRUPTED and not (t[1:] > t[:-1]).all():  # Ctrl-C can make a chunk be collected twice
-            fresh = np.r_[True, t[1:] > t[:-1]]
-            t, z = t[fresh], z[fresh]
         end = (self.t, self.z.copy())
         return Samples(t, z, status_of(status), stats, self.events, self.t_start, end, energies_of(self.weighed))

@@ -45,8 +45,8 @@ class Conditioning(Record):
         # Quality at the state reached and one step before, the length of that step and the longest of late, the quality
         # below which a step is suspect in any case, the worst one met and when.
         *floats("now before length longest floor worst worst_t"),
-        # From how many steps ahead a singular position can be passed.
-        *floats("reach"),
+        # From how many steps ahead a singular position can be passed; until when a look ahead has found none.
+        *floats("reach clear"),
         # What lengths of rows contribute to the quality, at the state reached and one step before.
         *floats("shortest shortest_before"),
         # Whether the step at hand was looked at and goes on as it is; steps looked at again.
@@ -67,7 +67,7 @@ def _first_conditioning(order: int, tolerance: float) -> Conditioning:
     reach = 0.7 * tolerance ** (1.0 / COLLOCATION - 1.0 / order)
     return Conditioning(
         now=1.0, before=1.0, length=1.0, floor=FLOOR, worst=math.inf, reach=min(max(reach, NEAREST), FURTHEST),
-        shortest=1.0, shortest_before=1.0,
+        clear=-math.inf, shortest=1.0, shortest_before=1.0,
     )  # fmt: skip
 
 
@@ -114,31 +114,31 @@ def _reach(c, h):
     return c.reach * max(h, KEPT * c.longest)
 
 
-@jit(i8(Plan, Conditioning, f8, f8, f8, f8, f8))
-def _stands_out(plan, c, before, now, there, h, left):
-    """Whether qualities before, at the start and at the end of a step of length h are as next to a zero.
+@jit(i8(Plan, Conditioning, f8, f8, f8, f8, f8, f8))
+def _stands_out(plan, c, before, now, there, t, h, left):
+    """Whether qualities before, at the start t and at the end of a step of length h are as next to a zero.
 
     The run ends `left` after the start of the step: nothing behind that is looked for.
     """
-    near = now * c.length < min(_reach(c, h), left) * (before - now) or there < STEEP * now
+    near = t >= c.clear and now * c.length < min(_reach(c, h), left) * (before - now)
     rises = now * h < c.length * (there - now)
-    return near or rises or plan.least_quality < DIP * min(now, there)
+    return near or there < STEEP * now or rises or plan.least_quality < DIP * min(now, there)
 
 
-@jit(i8(Plan, Floats, i8, f8, f8))
-def is_noticed(plan, mem, where, h, left):
+@jit(i8(Plan, Floats, i8, f8, f8, f8))
+def is_noticed(plan, mem, where, t, h, left):
     """Whether the qualities met in an accepted step, judged at its end, are a reason to look at it again."""
     c, there = conditioning(where), mem[plan.quality]
-    return not min(c.now, there) > c.floor or _stands_out(plan, c, c.before, c.now, there, h, left)
+    return not min(c.now, there) > c.floor or _stands_out(plan, c, c.before, c.now, there, t, h, left)
 
 
-@jit(i8(Plan, Floats, Conditioning, f8, f8))
-def _is_by_lengths(plan, mem, c, h, left):
+@jit(i8(Plan, Floats, Conditioning, f8, f8, f8))
+def _is_by_lengths(plan, mem, c, t, h, left):
     """Whether the lengths of rows are the reason to look at a step, and the solve without them is none."""
     if not plan.row_lengths or not min(c.shortest, c.shortest_before, mem[plan.shortest]) > 0.0:
         return 0
     before, now, there = c.before / c.shortest_before, c.now / c.shortest, mem[plan.quality] / mem[plan.shortest]
-    return not _stands_out(plan, c, before, now, there, h, left)
+    return not _stands_out(plan, c, before, now, there, t, h, left)
 
 
 @jit(i8(Plan, Floats, i8, f8, f8, f8, f8, Floats, Floats, Floats, Floats))
@@ -149,9 +149,11 @@ def is_suspect(plan, mem, where, t, h, left, t_new, z, zdot, znew, zdotnew):
     if not min(c.now, there) > c.floor or plan.chosen != plan.nc:
         return 1  # of redundant constraints the pivoted matrix is singular throughout
     first = -c.length if c.now * h < c.length * (there - c.now) else 0.0
-    reach, alone = _reach(c, h), _is_by_lengths(plan, mem, c, h, left)
-    if _dips(plan, mem, alone, first, min(reach, left), (reach - first) / PIECES, t, h, z, zdot, znew, zdotnew):
+    reach, alone = _reach(c, h), _is_by_lengths(plan, mem, c, t, h, left)
+    apart = (reach - first) / PIECES
+    if _dips(plan, mem, alone, first, min(reach, left), apart, t, h, z, zdot, znew, zdotnew):
         return 1
+    c.clear = t + apart
     rates(plan, mem, t_new, znew, zdotnew)
     call_judge(plan.judge, (plan, mem, plan.nc))
     plan.nfev -= 1
@@ -182,7 +184,7 @@ def begin_following(plan, mem, where, t):
     """Begin to follow the quality at the state whose rates, at time t, were the last."""
     c = conditioning(where)
     call_judge(plan.judge, (plan, mem, plan.nc))
-    c.now, c.shortest = mem[plan.quality], mem[plan.shortest]
+    c.now, c.shortest, c.clear = mem[plan.quality], mem[plan.shortest], -math.inf
     if plan.pattern and LOWER * c.now > LOST:
         c.floor = min(c.floor, LOWER * c.now)
     if not c.now > c.worst:
