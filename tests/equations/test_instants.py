@@ -85,3 +85,13 @@ def test_a_function_that_passes_values_without_end_is_refused_by_name():
     system = forced(lambda t: sp.sign(sp.sin(1 / t)))
     with pytest.raises(da.OptionError, match=r"1/\(pi\*t\)` passes a value .* too often"):
         instants(system, np.zeros(0), (0.0, 1.0))
+
+
+def test_more_instants_than_a_run_can_end_steps_on_are_refused():
+    system = forced(lambda t: sp.sign(sp.sin(2 * sp.pi * 5_000_000 * t)))
+    state = system.initial({"x": 0.0, "x_dot": 0.0})
+    with pytest.raises(da.OptionError, match=r"bends or jumps about 2e\+07 times in this span.*shorter time"):
+        system.simulate(state, 2.0)
+    short = system.simulate(state, 1e-5)
+    assert short.certificate.ok
+    np.testing.assert_allclose(short["x"][-1], 1e-5 * 1e-7 / 2, rtol=1e-6)  # faster for 1e-7 s, slower for 1e-7 s, ...

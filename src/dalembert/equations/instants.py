@@ -20,6 +20,7 @@ from sympy.core.relational import Relational
 
 from dalembert.dataclass import dataclass
 from dalembert.equations.crossings import crossing_times
+from dalembert.errors import OptionError
 from dalembert.model.tables import Table
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 MANY = 1000  # knots of a table; above, those are left out that lie on straight lines between the others
 STRAIGHT = 1e-4  # of the range of the values: how far off such a line a point may lie
-MOST = 1_000_000  # instants of one run
+MOST = 10_000_000  # instants of one run, 80 MB
 EPSILON = 2.0**-52
 
 
@@ -56,12 +57,17 @@ class Kinks:
         return np.asarray((count > 0) & (low <= high))
 
     def between(self, low: float, high: float) -> np.ndarray:
-        """Those between two values of the argument, both included."""
+        """Those between two values of the argument, both included; raises `OptionError` if there are too many."""
         if self.period is None:
             return self.knots[(self.knots >= low) & (self.knots <= high)]
         first, last = (int(np.floor((edge - self.knots[0]) / self.period)) for edge in (low, high))
-        if (last - first + 1) * len(self.knots) > MOST:
-            return np.zeros(0)
+        count = (last - first + 1) * len(self.knots)
+        if count > MOST:
+            raise OptionError(
+                f"something bends or jumps about {count:.2g} times in this span, at instants that follow from time "
+                f"alone; steps end on each of them, and a run takes at most {MOST:.0e}; simulate a shorter time, or "
+                "state a smooth mean of it"
+            )
         turns = self.period * np.arange(first, last + 1)
         found = np.unique((self.knots[None, :] + turns[:, None]).ravel())
         return found[(found >= low) & (found <= high)]
