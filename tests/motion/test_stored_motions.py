@@ -153,7 +153,7 @@ def test_what_is_not_one_motion_is_refused_by_name(system, state, tmp_path):
     refused = (
         ({"events": [da.Every(0.1, then=lambda s: s, name="tick")]}, "event `tick` makes a sequence"),
         ({"sensitivities": ["B_wy"]}, "does not keep sensitivities"),
-        ({"integrator": da.IDA()}, "IDA does not support store="),
+        ({"integrator": da.IDA()}, "IDA does not support `store`"),
     )
     for options, message in refused:
         with pytest.raises(da.PairingError, match=message):

@@ -666,7 +666,7 @@ def test_integrators_that_do_not_march_have_no_events():
             raise NotImplementedError
 
     system, state = swing()
-    with pytest.raises(da.PairingError, match=r"Own does not support events; .* DOP853"):
+    with pytest.raises(da.PairingError, match=r"Own does not support `events`; .* DOP853"):
         system.simulate(state, 1.0, integrator=Own(), events=[da.Event("x")])
 
 

@@ -23,7 +23,7 @@ from dalembert.run.right_hand_side import feedback_function
 from dalembert.run.sizing import lay_out_sizing
 from dalembert.run.solver_choice import choose_solver
 from dalembert.run.vanishing_rows import lengths_function, rows_that_may_vanish
-from dalembert.run.variations import Columns, correct_varied, sides_function, tangent_function
+from dalembert.run.variations import CarriedColumns, correct_varied, sides_function, tangent_function
 from dalembert.solve.row_lengths import judge_lengths
 from dalembert.solve.solver import SaddleSolver
 from dalembert.solve.sparse_layout import lay_out_sparse
@@ -57,7 +57,7 @@ class Blueprint:
     whole: tuple[Choice, Solve] | None = None
 
 
-def blueprint_of(system: System, formulation: Formulation, drift: Drift, columns: Columns = ()) -> Blueprint:
+def blueprint_of(system: System, formulation: Formulation, drift: Drift, columns: CarriedColumns = ()) -> Blueprint:
     """The blueprint, drawn when first asked for and kept with the system."""
     key = (formulation, drift, columns) if columns else (formulation, drift)
     try:
@@ -67,7 +67,7 @@ def blueprint_of(system: System, formulation: Formulation, drift: Drift, columns
     return found or system.kept(key, lambda: _draw(system, formulation, drift, columns))
 
 
-def _draw(system: System, formulation: Formulation, drift: Drift, columns: Columns) -> Blueprint:
+def _draw(system: System, formulation: Formulation, drift: Drift, columns: CarriedColumns) -> Blueprint:
     sizes = {
         "nq": system.nq, "nu": system.nu, "np": system.count("position"), "nv": system.count("velocity"),
         "nc": system.nc, "ni": len(system.invariants), "works": int(system.works), "ideal": int(system.ideal),
@@ -181,7 +181,7 @@ def _check_carried(system: System, formulation: Formulation) -> None:
         )
 
 
-def _carry_along(system: System, work: Workspace, drift: Drift, columns: Columns) -> None:
+def _carry_along(system: System, work: Workspace, drift: Drift, columns: CarriedColumns) -> None:
     """Have the workspace of an engine carry derivatives along: their kernels, and the correction onto the tangents."""
     plan, feedback, options = work.plan, drift.feedback(system), len(drift.options(system, None))
     name = f"{columns} {options}"

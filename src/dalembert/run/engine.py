@@ -29,7 +29,7 @@ from dalembert.run.scales import Scales
 from dalembert.run.solver_choice import LARGEST_DENSE
 from dalembert.run.status import Status, status_of
 from dalembert.run.storage import IN_MEMORY, Storage
-from dalembert.run.variations import Columns, accelerate_varied, varied_motion_function
+from dalembert.run.variations import CarriedColumns, accelerate_varied, varied_motion_function
 
 PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
 # How far ahead to look, relative to q, where constraints are dependent. In a singular position pivots grow with the
@@ -49,7 +49,7 @@ class Engine:
         parameters: np.ndarray,
         formulation: Formulation,
         drift: Drift,
-        columns: Columns = (),
+        columns: CarriedColumns = (),
     ) -> None:
         self.system, self.parameters = system, parameters
         self.size = system.nq + system.nu

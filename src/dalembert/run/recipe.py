@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dalembert.run.ingredients import Drift, Formulation
     from dalembert.run.integrators.integrator import Integrator
     from dalembert.run.run_facts import RunFacts
-    from dalembert.run.variations import Columns
+    from dalembert.run.variations import CarriedColumns
 
 
 class Recipe(NamedTuple):
@@ -25,7 +25,7 @@ class Recipe(NamedTuple):
     drift: Drift
     integrator: Integrator
 
-    def engine(self, system: System, parameters: np.ndarray, columns: Columns = ()) -> Engine:
+    def engine(self, system: System, parameters: np.ndarray, columns: CarriedColumns = ()) -> Engine:
         """A system with parameter values ready to run: for one call, by one thread.
 
         `columns` are the derivatives carried along, see `run.variations`.

@@ -211,7 +211,7 @@ def check_storable(integrator: Integrator, events: Sequence[Event | Every], sens
         )
     if sensitivities:
         raise PairingError("store= does not keep sensitivities; leave one of the two out")
-    check_locates(integrator, "store=")
+    check_locates(integrator, "store")
 
 
 def check_locates(integrator: Integrator, option: str = "events") -> None:
@@ -220,8 +220,8 @@ def check_locates(integrator: Integrator, option: str = "events") -> None:
 
     if not isinstance(integrator, OneStep):
         raise PairingError(
-            f"{type(integrator).__name__} does not support {option}; use a one-step integrator such as DOP853(), or "
-            f"leave `{option.rstrip('=')}` out"
+            f"{type(integrator).__name__} does not support `{option}`; use a one-step integrator such as DOP853(), or "
+            "leave it out"
         )
 
 

@@ -34,13 +34,13 @@ from dalembert.solve.solver import call_factor, call_solve
 from dalembert.solve.unrolled import TRUSTED, unroll_factors
 
 START = -1  # a column that stands for a start value: no parameter changes
-Columns = tuple[int, ...]  # for each column the number of its parameter, or START
+CarriedColumns = tuple[int, ...]  # for each column the number of its parameter, or START
 
 
 class _Inputs:
     """The variables of a kernel: those of the mechanics, what stands behind x, and the columns S (nq + nu, 1)."""
 
-    def __init__(self, system: System, columns: Columns, options: int) -> None:
+    def __init__(self, system: System, columns: CarriedColumns, options: int) -> None:
         self.system, m = system, system.mechanics
         self.tail = ca.SX.sym("tail", 1 + options)
         self.S = [ca.SX.sym(f"S{k}", system.nq + system.nu) for k in range(len(columns))]
@@ -60,7 +60,7 @@ class _Inputs:
 
 
 def varied_motion_function(
-    system: System, unroll: Unroll, choice: Any, feedback: Feedback | None, columns: Columns, options: int
+    system: System, unroll: Unroll, choice: Any, feedback: Feedback | None, columns: CarriedColumns, options: int
 ) -> ca.Function | None:
     """q', u', power, la, quality, and then the rates of all columns; None if it cannot be unrolled."""
     m, e, inputs = system.mechanics, Equations.of(system), _Inputs(system, columns, options)
@@ -83,7 +83,7 @@ def varied_motion_function(
     return _function("varied_motion", inputs.all, out)
 
 
-def sides_function(system: System, columns: Columns, feedback: Feedback | None, options: int) -> ca.Function:
+def sides_function(system: System, columns: CarriedColumns, feedback: Feedback | None, options: int) -> ca.Function:
     """For each column S_q' (nq), and the right-hand side (nu + nc) of K; u' and la stand behind the columns."""
     inputs, m = _Inputs(system, columns, options), system.mechanics
     added = inputs.bias(feedback)
@@ -93,7 +93,7 @@ def sides_function(system: System, columns: Columns, feedback: Feedback | None, 
     return _function("variation_sides", ca.vertcat(inputs.all, m.udot, m.la), out)
 
 
-def tangent_function(system: System, columns: Columns, options: int) -> ca.Function | None:
+def tangent_function(system: System, columns: CarriedColumns, options: int) -> ca.Function | None:
     """The columns on the tangent space of the constraints, and the quality of the solves; None if it is too long."""
     inputs = _Inputs(system, columns, options)
     found = onto_tangent(system, list(zip(inputs.S, inputs.dp, strict=True)))

@@ -9,8 +9,8 @@ import numpy as np
 from dalembert.dataclass import dataclass
 from dalembert.motion.motion import Motion
 from dalembert.motion.recorded import columns_of, output_names
+from dalembert.view.panels import NamedCurves
 
-Columns = dict[str, np.ndarray]
 SHOWN = 4  # curves of a group that are shown at first
 LARGE = 60  # columns of points beyond which only positions are offered
 
@@ -20,7 +20,7 @@ class Group:
     """Curves of one kind: values (nt,) by name; NaN where one does not exist. `log`: sizes on a logarithmic axis."""
 
     name: str
-    columns: Columns
+    columns: NamedCurves
     shown: tuple[str, ...]
     log: bool = False
 
@@ -52,8 +52,8 @@ def reactions_by_joint(part: Motion) -> dict[str, tuple[np.ndarray, np.ndarray]]
 def _forces(parts: tuple[Motion, ...]) -> Group:
     """Forces and torques of joints: their sizes first, then the components."""
 
-    def columns(part: Motion) -> Columns:
-        found: Columns = {}
+    def columns(part: Motion) -> NamedCurves:
+        found: dict[str, np.ndarray] = {}
         for name, (force, torque) in reactions_by_joint(part).items():
             found[f"|F| {name}"] = np.linalg.norm(force, axis=1)
             for what, values in (("F", force), ("T", torque)):
@@ -64,7 +64,7 @@ def _forces(parts: tuple[Motion, ...]) -> Group:
     return Group("reactions by joint", joined, tuple(name for name in joined if name.startswith("|F|"))[:SHOWN])
 
 
-def _joined(parts: tuple[Motion, ...], read: Callable[[Motion], Columns]) -> Columns:
+def _joined(parts: tuple[Motion, ...], read: Callable[[Motion], NamedCurves]) -> NamedCurves:
     """The columns that `read` gives of every part, one after the other; NaN where a part does not have one."""
     read_parts = [read(part) for part in parts]
     names: Iterable[str] = dict.fromkeys(name for columns in read_parts for name in columns)
@@ -74,32 +74,32 @@ def _joined(parts: tuple[Motion, ...], read: Callable[[Motion], Columns]) -> Col
     }
 
 
-def _first(columns: Columns) -> tuple[str, ...]:
+def _first(columns: NamedCurves) -> tuple[str, ...]:
     return tuple(columns)[:SHOWN]
 
 
-def _plain(name: str, columns: Columns) -> Group:
+def _plain(name: str, columns: NamedCurves) -> Group:
     return Group(name, columns, _first(columns))
 
 
-def _hidden(name: str, columns: Columns) -> Group:
+def _hidden(name: str, columns: NamedCurves) -> Group:
     return Group(name, columns, ())
 
 
-def _reactions(part: Motion) -> Columns:
+def _reactions(part: Motion) -> NamedCurves:
     return {f"reaction({u})": r for u, r in zip(part.system.speeds, part.reactions.T, strict=True)}
 
 
-def _accelerations(part: Motion) -> Columns:
+def _accelerations(part: Motion) -> NamedCurves:
     return {f"{u}'": values for u, values in zip(part.system.speeds, part.udot.T, strict=True)}
 
 
-def _joints_and_elements(part: Motion) -> Columns:
+def _joints_and_elements(part: Motion) -> NamedCurves:
     groups = ("joint_motion", "element_efforts")
     return columns_of(part, [q.name for q in part.system.quantities if q.group in groups])
 
 
-def _points(part: Motion) -> Columns:
+def _points(part: Motion) -> NamedCurves:
     """Positions, velocities and angular velocities of particles and bodies."""
     named = [q for q in part.system.quantities if q.group == "point_motion" and q.shape == (3,)]
     if 3 * len(named) > LARGE:
@@ -107,13 +107,13 @@ def _points(part: Motion) -> Columns:
     return {name: values for name, values in columns_of(part, [q.name for q in named]).items() if values.any()}
 
 
-def _energies(part: Motion) -> Columns:
+def _energies(part: Motion) -> NamedCurves:
     e = part.evaluation
     found = {"kinetic": e.kinetic, "potential": e.potential, "total": part.energy}
     return found | ({"work done": part.work} if part.system.works else {}) | {"balance": part.energy_balance}
 
 
-def _violations(part: Motion) -> Columns:
+def _violations(part: Motion) -> NamedCurves:
     sizes = {
         f"{name} ({level})": np.abs(values)
         for level, columns in part.violation.items()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-Columns = Mapping[str, np.ndarray]
+NamedCurves = Mapping[str, np.ndarray]
 
 
 class Panels(NamedTuple):
@@ -17,7 +17,7 @@ class Panels(NamedTuple):
     """
 
     t: np.ndarray
-    groups: Mapping[str, Columns]
-    violation: Columns
+    groups: Mapping[str, NamedCurves]
+    violation: NamedCurves
     balance: np.ndarray | None
     title: str

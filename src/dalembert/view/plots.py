@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 from dalembert.errors import ArrayError
 from dalembert.view.inline_figure import InlineFigure
-from dalembert.view.panels import Columns
+from dalembert.view.panels import NamedCurves
 from dalembert.view.stacked_layout import PlainPowers, StackedLayout, decade_labels
 
 LEGEND_LIMIT = 8  # more curves than this cannot be told apart by colour; a note says which they are
@@ -65,7 +65,7 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def plot_series(t: np.ndarray, columns: Columns, *, title: str, ylabel: str = "", axes: Axes | None = None) -> Axes:
+def plot_series(t: np.ndarray, columns: NamedCurves, *, title: str, ylabel: str = "", axes: Axes | None = None) -> Axes:
     """Axes with one curve per column (nt,) over the times `t` (nt,)."""
     with mpl.rc_context(STYLE):
         target = new_axes() if axes is None else axes
@@ -75,7 +75,7 @@ def plot_series(t: np.ndarray, columns: Columns, *, title: str, ylabel: str = ""
     return target
 
 
-def plot_work_precision(curves: Columns, *, title: str, axes: Axes | None = None) -> Axes:
+def plot_work_precision(curves: NamedCurves, *, title: str, axes: Axes | None = None) -> Axes:
     """Axes with the error over the seconds taken, both logarithmic; each curve (n, 2) holds seconds and errors."""
     with mpl.rc_context(STYLE):
         target = new_axes() if axes is None else axes
@@ -92,7 +92,7 @@ def plot_work_precision(curves: Columns, *, title: str, axes: Axes | None = None
     return target
 
 
-def plot_violation(t: np.ndarray, columns: Columns, *, axes: Axes | None = None) -> Axes:
+def plot_violation(t: np.ndarray, columns: NamedCurves, *, axes: Axes | None = None) -> Axes:
     """Axes with |violation| of each constraint (nt,) on a logarithmic scale; below `VIOLATION_FLOOR` counts as it."""
     with mpl.rc_context(STYLE):
         target = new_axes() if axes is None else axes
@@ -111,7 +111,7 @@ def plot_energy(t: np.ndarray, energy: np.ndarray, balance: np.ndarray, *, axes:
 
 
 def plot_motion(
-    t: np.ndarray, groups: Mapping[str, Columns], violation: Columns, balance: np.ndarray | None, title: str
+    t: np.ndarray, groups: Mapping[str, NamedCurves], violation: NamedCurves, balance: np.ndarray | None, title: str
 ) -> Figure:
     """A figure with a panel per group of columns (nt,), then the violation and the energy-balance error, over time.
 
@@ -153,14 +153,14 @@ def new_axes() -> Axes:
     return _new_figure().add_subplot()
 
 
-def _draw_panel(axes: Axes, t: np.ndarray, columns: Columns, title: str) -> None:
+def _draw_panel(axes: Axes, t: np.ndarray, columns: NamedCurves, title: str) -> None:
     _draw_legend(axes, _draw_series(axes, t, columns, title, ""), outside=True)
 
 
 def _draw_series(
     axes: Axes,
     t: np.ndarray,
-    columns: Columns,
+    columns: NamedCurves,
     title: str,
     ylabel: str,
     rank: Callable[..., np.ndarray] = np.ptp,
@@ -190,7 +190,7 @@ def _draw_series(
     return names
 
 
-def _draw_violation(axes: Axes, t: np.ndarray, columns: Columns) -> list[str]:
+def _draw_violation(axes: Axes, t: np.ndarray, columns: NamedCurves) -> list[str]:
     nt = _times(t).size
     sizes = {name: np.maximum(np.abs(_column(name, v, nt)), VIOLATION_FLOOR) for name, v in columns.items()}
     axes.set_yscale("log")
