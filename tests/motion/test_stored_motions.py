@@ -17,7 +17,7 @@ import dalembert as da
 from dalembert.problems.n_four_bar import n_four_bar
 from dalembert.run import storage
 from dalembert.run.integrators import automatic
-from dalembert.run.storage import FileTable, MemoryTable
+from dalembert.run.storage import FileTable, Folder, MemoryTable
 
 TIMES = np.linspace(0.0, 4.0, 1001)
 ARRAYS = ("t", "q", "u", "udot", "multipliers", "reactions", "work", "energy", "energy_balance")
@@ -229,6 +229,23 @@ def test_ctrl_c_while_samples_are_put_away_counts_none_twice(system, state, tmp_
         again = da.Motion.load(tmp_path / "m", system)
         np.testing.assert_array_equal(again.t, motion.t)
         np.testing.assert_array_equal(again.q, motion.q)
+
+
+def test_ctrl_c_while_files_are_opened_loses_none(tmp_path, monkeypatch):
+    table, opened = Folder(tmp_path).table("t", "z"), Path.open
+
+    def cut_short(path, mode):
+        monkeypatch.setattr(Path, "open", opened)
+        path.open(mode).close()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "open", cut_short)
+    block = np.arange(3.0), np.ones((3, 2))
+    with pytest.raises(KeyboardInterrupt):
+        table.put(0, *block)
+    table.put(0, *block)
+    assert [a.tolist() for a in table.joined()] == [a.tolist() for a in block]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["0.t.npy", "0.z.npy"]
 
 
 def test_a_killed_run_leaves_its_samples(tmp_path):

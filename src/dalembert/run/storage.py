@@ -14,7 +14,8 @@ import io
 import os
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -114,15 +115,19 @@ class GrowingFile:
 
 
 class FileTable:
-    """Rows in files, one for each column."""
+    """Rows in files, one for each column: `begin` finds their place when the first row comes, and returns an opener."""
 
-    def __init__(self, files: Iterator[BinaryIO]) -> None:
-        self._files, self._columns = files, list[GrowingFile]()
+    def __init__(self, begin: Callable[[], Callable[[int], BinaryIO]]) -> None:
+        self._begin, self._columns = begin, list[GrowingFile]()
+
+    @cached_property
+    def _open(self) -> Callable[[int], BinaryIO]:
+        return self._begin()
 
     def put(self, first: int, *blocks: np.ndarray) -> None:
         """Write a block of rows."""
         while len(self._columns) < len(blocks):
-            self._columns.append(GrowingFile(next(self._files)))
+            self._columns.append(GrowingFile(self._open(len(self._columns))))
         for column, block in zip(self._columns, blocks, strict=True):
             column.put(first, block)
 
@@ -139,17 +144,15 @@ class Folder:
 
     def table(self, *names: str) -> FileTable:
         """A table in files of its own, numbered in the order of tables: `0.t.npy`, ..."""
-        return FileTable(self._named(names) if names else self._nameless())
+        return FileTable(lambda: self._named(names) if names else self._nameless())
 
-    def _named(self, names: tuple[str, ...]) -> Iterator[BinaryIO]:
+    def _named(self, names: tuple[str, ...]) -> Callable[[int], BinaryIO]:
         number = len(list(self.path.glob(f"*.{names[0]}.npy")))
-        for name in names:
-            yield (self.path / f"{number}.{name}.npy").open("xb+")
+        return lambda column: (self.path / f"{number}.{names[column]}.npy").open("wb+")
 
-    def _nameless(self) -> Iterator[BinaryIO]:
+    def _nameless(self) -> Callable[[int], BinaryIO]:
         place = self.path if os.access(self.path, os.W_OK) else None
-        while True:
-            yield tempfile.TemporaryFile(dir=place)  # noqa: SIM115 - it lives as long as the arrays mapped from it
+        return lambda _: tempfile.TemporaryFile(dir=place)
 
     def slices(self, rows: int, width: int) -> Iterator[slice]:
         """Blocks of about `BLOCK` bytes."""
