@@ -265,6 +265,23 @@ pendulum().simulate(start(pendulum()), 1e7, parameters=dict(c=1e-6), store={str(
     assert not again.certificate.failures
 
 
+@pytest.mark.parametrize("rows", [None, 0, 30])
+def test_what_was_killed_while_a_block_was_written_is_read_up_to_there(system, state, tmp_path, rows):
+    """A second table has 50 times, and an empty file, or one with fewer states."""
+    folder = tmp_path / "m"
+    motion = system.simulate(state, 4.0, t_eval=TIMES, store=folder)
+    note, q = json.loads((folder / "motion.json").read_text()), np.array(motion.q)
+    (folder / "motion.json").write_text(json.dumps({k: v for k, v in note.items() if k not in ("files", "success")}))
+    table = Folder(folder).table("t", "z")
+    table.put(0, np.arange(5.0, 55.0), np.ones((rows or 0, np.load(folder / "0.z.npy").shape[1])))
+    if rows is None:
+        (folder / "1.z.npy").write_bytes(b"")
+    again = da.Motion.load(folder, system)
+    assert len(again) == len(q) + (rows or 0)
+    np.testing.assert_array_equal(again.q[: len(q)], q)
+    assert not again.success
+
+
 def test_what_was_killed_between_its_parts_is_put_together(system, state, tmp_path):
     """`Automatic` goes on in a table of its own where it changes or tries a method, and joins them at the end."""
     folder = tmp_path / "m"

@@ -22,7 +22,7 @@ from dalembert.equations.system import System
 from dalembert.errors import FileError
 from dalembert.motion.archive import reading, write_atomically
 from dalembert.motion.files import identity
-from dalembert.run.storage import BLOCK, Folder
+from dalembert.run.storage import BLOCK, HEAD, Folder
 
 if TYPE_CHECKING:
     from dalembert.motion.motion import Motion
@@ -80,7 +80,9 @@ def read_store(path: str | Path, system: System) -> tuple[dict[str, Any], np.nda
         names = [*system.coordinates, *system.speeds]
         if note["names"] != names:
             raise FileError(f"{folder} holds a motion of `{note['system'][0]}`, not of `{system.name}`")
-        parts = [[_mapped(file) for file in _files(folder, number)] for number in _tables(folder)]
+        parts = [[_mapped(file) for file in _files(folder, number)] for number in _begun(folder)]
+        if "files" not in note:  # it may have been killed while a block of rows was written to one of two files
+            parts = [[column[: min(map(len, part))] for column in part] for part in parts]
         width = len(names) + (note["works"] is True)
         if any(z.shape != (len(t), width) for t, z in parts):
             raise FileError(f"{folder} is damaged: its tables do not fit together; restore it from a copy")
@@ -118,6 +120,11 @@ def _clear(folder: Path) -> None:
 def _tables(folder: Path) -> list[int]:
     found = (_TABLE.fullmatch(entry.name) for entry in folder.iterdir())
     return sorted({int(match[1]) for match in found if match})
+
+
+def _begun(folder: Path) -> list[int]:
+    """The tables whose files all have at least a head."""
+    return [n for n in _tables(folder) if all(f.exists() and f.stat().st_size >= HEAD for f in _files(folder, n))]
 
 
 def _files(folder: Path, number: int) -> Iterator[Path]:
