@@ -80,8 +80,7 @@ def place_turns(program: Program, turns: Sequence[int], first: int) -> tuple[dic
         group, lane = divmod(k, WIDEST)
         place[argument] = first + 2 * WIDEST * group + lane
     slots = {
-        value: place[program.arguments[value][0]] + WIDEST * (program.operations[value] == ca.OP_COS)
-        for value in turns
+        value: place[program.arguments[value][0]] + WIDEST * (program.operations[value] == ca.OP_COS) for value in turns
     }
     return slots, first + 2 * WIDEST * -(-len(place) // WIDEST)
 
@@ -230,16 +229,23 @@ class Block:
         ]
 
 
+def pointer(name: str, base: str, index: str, kind: str = "double") -> str:
+    """The line of a pointer to an entry of an array."""
+    return f"%{name} = getelementptr {kind}, ptr %{base}, i64 {index}"
+
+
 def _cut(program: Program, chunk: int, *, fuses: bool) -> Iterator[tuple[list[int], bool]]:
     """Values in order, in parts of at most `chunk`; many sines side by side are a part, marked as such."""
-    order, since, k = program.order, 0, 0
-    while fuses and k < len(order):
+    order, since, end = program.order, 0, 0
+    for k in [k for k, value in enumerate(order) if program.operations[value] in TURNS] if fuses else []:
+        if k < end:  # side by side with the one before
+            continue
         turns = side_by_side(program, order, k)
+        end = k + len(turns)
         if len(distinct_arguments(program, turns)) > APART:
             yield from ((order[i : min(i + chunk, k)], False) for i in range(since, k, chunk))
             yield turns, True
-            since = k + len(turns)
-        k += len(turns) or 1
+            since = end
     yield from ((order[i : i + chunk], False) for i in range(since, len(order), chunk))
 
 
@@ -275,7 +281,9 @@ def emit_kernel(program: Program, *, chunk: int = CHUNK, fuses: bool) -> str:
     blocks, length = _emit_chunks(program, chunk, fuses=fuses)
     apart = any(block.apart for block in blocks)
     bodies = [[ASIDE, *block.lines] if block.widths else block.lines for block in blocks]
-    text = declare([program]) + declare_sines(set().union(*(block.widths for block in blocks), {WIDEST} if apart else ()))
+    text = declare([program]) + declare_sines(
+        set().union(*(block.widths for block in blocks), {WIDEST} if apart else ())
+    )
     text += define_sines() if apart else []
     head = "define void @kernel(ptr noalias %x, ptr noalias %out) #1 {"
     if len(bodies) == 1 and not apart:
