@@ -174,6 +174,21 @@ def test_a_value_for_later_chunks_is_stored_as_soon_as_it_is_known():
         assert text[k - 1].startswith(f"{value} = ")
 
 
+def test_a_value_in_memory_that_was_not_used_for_long_is_loaded_again():
+    x = ca.SX.sym("x", 3)
+    early, v = x[1] * x[2], x[0] + x[1]
+    for _ in range(120):
+        v = v * v + x[2]
+    function = ca.Function("f", [x], [ca.vertcat(early, v * x[0] + early)])
+    text = emit.emit_kernel(read_program(function), fuses=True)
+    assert text.count("getelementptr double, ptr %x, i64 0") == 2  # at both ends
+    assert text.count("getelementptr double, ptr %x, i64 2") == 1  # all along
+    address, resources = native._load_kernel(native._compile_object(text))
+    kernel = Kernel(address, 3, 2, "native", function.n_instructions(), resources)
+    at = np.array([0.3, -0.2, -0.4])
+    np.testing.assert_allclose(kernel(at), interpreted(function, at), rtol=1e-12)
+
+
 def test_a_program_is_the_same_read_at_once_or_one_instruction_at_a_time(monkeypatch):
     x = ca.SX.sym("x", 4)
     column = ca.vertcat(x[0] * 0.3, ca.sin(x[1]) - x[2], -ca.fabs(x[3]), x[2], 7.5, ca.fmax(x[0], x[1] / x[2]))

@@ -24,7 +24,15 @@ CHUNK = 500  # instructions per basic block; measured, see native.py
 # Arguments of sines side by side above which these have a function of their own. In line they would be a dozen blocks
 # with all the results alive at their end, for which LLVM's register allocator takes longer than for all else together.
 APART = 8
+# Lines after which a value that lies in memory is loaded again rather than left in a register: LLVM would store it on
+# the stack first, after a long search for what to put there. Measured on chains of 20 and 50 bodies: 30 to 120 are good.
+STALE = 60
 STACK_SLOTS = 8192  # 64 kB; secondary threads on macOS have 512 kB of stack in all
+
+
+def pointer(name: str, base: str, index: str, kind: str = "double") -> str:
+    """The line of a pointer to an entry of an array."""
+    return f"%{name} = getelementptr {kind}, ptr %{base}, i64 {index}"
 
 
 def assign_slots(program: Program, chunk_of: dict[int, int], chunks: int) -> tuple[dict[int, int], int]:
@@ -95,23 +103,31 @@ class Block:
     names: dict[int, str] = field(default_factory=dict)
     truths: dict[int, str] = field(default_factory=dict)
     widths: set[int] = field(default_factory=set)  # of the vectors of sines and cosines
+    last_use: dict[int, int] = field(default_factory=dict)  # line at which a value that lies in memory was last used
     apart: bool = False  # whether sines and cosines are found by calls
     label: str = "entry"  # of the basic block that lines are added to
     rows: dict[str, str] = field(default_factory=dict)  # of tables, by the operand that holds the piece
 
     def name(self, value: int) -> str:
-        """The operand text of a value; emits the load if it comes from the input or from an earlier chunk."""
-        known = self.names.get(value)
-        if known is not None:
+        """The operand text of a value; emits the load if it comes from the input or from an earlier chunk.
+
+        It emits it again if the value lies in memory and was not used for long.
+        """
+        known, here = self.names.get(value), len(self.lines)
+        if known is not None and here - self.last_use.get(value, here) < STALE:
+            if value in self.last_use:
+                self.last_use[value] = here
             return known
         op, arguments = self.program.operations[value], self.program.arguments[value]
         if op == ca.OP_CONST:
             text = f"0x{arguments[0]:016X}"
         else:
-            text = f"%v{value}"
+            again = "" if known is None else f".{here}"
+            text = f"%v{value}{again}"
             source, index = ("x", arguments[0]) if op == ca.OP_INPUT else ("work", self.slots[value])
-            self.lines.append(f"%p{value} = getelementptr double, ptr %{source}, i64 {index}")
-            self.lines.append(f"{text} = load double, ptr %p{value}, align 8")
+            self.lines.append(pointer(f"p{value}{again}", source, str(index)))
+            self.lines.append(f"{text} = load double, ptr %p{value}{again}, align 8")
+            self.last_use[value] = here
         self.names[value] = text
         return text
 
@@ -144,6 +160,7 @@ class Block:
             self.store(value, "out", row)
         if value in self.slots:
             self.store(value, "work", self.slots[value])
+            self.last_use[value] = len(self.lines)
 
     def _turn(self, values: Sequence[int]) -> None:
         """Emit sines and cosines, as many arguments at once as there are lanes."""
@@ -227,11 +244,6 @@ class Block:
             f"%s{value} = select i1 %g{value}, double 1.0, double {operand}",
             f"%v{value} = select i1 %l{value}, double -1.0, double %s{value}",
         ]
-
-
-def pointer(name: str, base: str, index: str, kind: str = "double") -> str:
-    """The line of a pointer to an entry of an array."""
-    return f"%{name} = getelementptr {kind}, ptr %{base}, i64 {index}"
 
 
 def _cut(program: Program, chunk: int, *, fuses: bool) -> Iterator[tuple[list[int], bool]]:
