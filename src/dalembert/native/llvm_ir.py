@@ -25,7 +25,7 @@ CHUNK = 500  # instructions per basic block; measured, see native.py
 # with all the results alive at their end, for which LLVM's register allocator takes longer than for all else together.
 APART = 8
 # Lines after which a value that lies in memory is loaded again rather than left in a register: LLVM would store it on
-# the stack first, after a long search for what to put there. Measured on chains of 20 and 50 bodies: 30 to 120 are good.
+# the stack, after a long search for what to put there. For chains of 20 and 50 bodies anything from 30 to 120 is good.
 STALE = 60
 STACK_SLOTS = 8192  # 64 kB; secondary threads on macOS have 512 kB of stack in all
 
