@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dalembert.errors import ArrayError, OptionError
 from dalembert.native import kernel as native
 from dalembert.native import llvm_ir as emit
-from dalembert.native import object_cache
+from dalembert.native import object_cache, tape
 from dalembert.native.kernel import OFTEN, RARELY, Kernel, compile_kernel
 from dalembert.native.object_cache import ObjectCache
 from dalembert.native.operations import EMITTED
@@ -157,6 +157,47 @@ def test_long_lived_values_go_to_the_heap_when_the_stack_is_short(monkeypatch):
     kernel = Kernel(address, 8, function.size1_out(0), "native", function.n_instructions(), resources)
     x = np.linspace(0.1, 2, 8)
     np.testing.assert_allclose(kernel(x), interpreted(function, x), rtol=1e-12, atol=1e-13)
+
+
+def test_a_value_for_later_chunks_is_stored_as_soon_as_it_is_known():
+    """Kept in a register until the end of its chunk it would make LLVM's register allocator take twice as long."""
+    x = ca.SX.sym("x", 30)
+    products = [x[k] * x[(k + 1) % 30] for k in range(30)]
+    text = emit.emit_kernel(
+        read_program(ca.Function("f", [x], [ca.vertcat(*[products[k] + products[k - 7] for k in range(30)])])),
+        chunk=20, fuses=True,
+    ).splitlines()  # fmt: skip
+    kept = [k for k, line in enumerate(text) if line.startswith("%workp")]
+    assert len(kept) > 10
+    for k in kept:
+        value = text[k + 1].split()[2].rstrip(",")
+        assert text[k - 1].startswith(f"{value} = ")
+
+
+def test_a_value_in_memory_that_was_not_used_for_long_is_loaded_again():
+    x = ca.SX.sym("x", 3)
+    early, v = x[1] * x[2], x[0] + x[1]
+    for _ in range(120):
+        v = v * v + x[2]
+    function = ca.Function("f", [x], [ca.vertcat(early, v * x[0] + early)])
+    text = emit.emit_kernel(read_program(function), fuses=True)
+    assert text.count("getelementptr double, ptr %x, i64 0") == 2  # at both ends
+    assert text.count("getelementptr double, ptr %x, i64 2") == 1  # all along
+    address, resources = native._load_kernel(native._compile_object(text))
+    kernel = Kernel(address, 3, 2, "native", function.n_instructions(), resources)
+    at = np.array([0.3, -0.2, -0.4])
+    np.testing.assert_allclose(kernel(at), interpreted(function, at), rtol=1e-12)
+
+
+def test_a_program_is_the_same_read_at_once_or_one_instruction_at_a_time(monkeypatch):
+    x = ca.SX.sym("x", 4)
+    column = ca.vertcat(x[0] * 0.3, ca.sin(x[1]) - x[2], -ca.fabs(x[3]), x[2], 7.5, ca.fmax(x[0], x[1] / x[2]))
+    function = ca.Function("f", [x], [ca.sparsify(ca.vertcat(column, ca.SX(2, 1), x[0] ** 2))])
+    quick = read_program(function)
+    monkeypatch.setattr(tape, "_recall", lambda *_: None)
+    slow = read_program(function)
+    for name in ("operations", "arguments", "order", "outputs"):
+        assert getattr(quick, name) == getattr(slow, name)
 
 
 def test_sine_and_cosine_of_one_argument_are_neighbours():

@@ -9,7 +9,8 @@ import pytest
 from dalembert.native import tape
 from dalembert.native.kernel import compile_kernel
 from dalembert.native.loop_ir import emit_loops
-from dalembert.native.repetition import LONG, find_repetition
+from dalembert.native.loop_turns import take_turns
+from dalembert.native.repetition import INPUT, LONG, VALUE, find_repetition
 
 
 def springs(n, *, wild=False):
@@ -50,6 +51,26 @@ def test_loops_take_sines_of_any_argument():
     at = np.random.default_rng(2).uniform(-9.0, 9.0, 300)
     at[[5, 120, 290]] = [1e12, -3e15, 2e9]
     np.testing.assert_allclose(kernel(at), function(at).full().ravel(), rtol=1e-14, atol=1e-14)
+
+
+def test_sine_and_cosine_of_one_argument_are_one_in_loops():
+    x = ca.SX.sym("x", 203)
+    angle = [x[k + 1] - x[k] for k in range(101)]  # and inputs themselves
+    s, c = [ca.sin(a) for a in (*angle, x[150], x[7])], [ca.cos(a) for a in (*angle, x[150], x[8])]
+    parts = [s[k] * s[k - 1] * x[k] for k in range(103)] + [c[k - 1] / (2 + c[k]) for k in range(103)]
+    function = ca.Function("turns", [x], [ca.vertcat(*parts)])
+    repetition = find_repetition(tape.read_tape(function))
+    rest, turns = take_turns(repetition)
+    assert sum(len(run.places) for run in repetition.runs) - sum(len(run.places) for run in rest) == 2 * 103
+    values, inputs = (next(one for one in turns if one.source == source) for source in (VALUE, INPUT))
+    assert values.places.shape == (-(-101 // 4), 12)
+    assert sorted(set(inputs.places[:, :4].ravel().tolist())) == [7, 8, 150]
+    kernel = compile_kernel(function, loops_from=10)
+    assert kernel.backend == "loops"
+    at = np.random.default_rng(4).uniform(-3.0, 3.0, 203)
+    for far in ([], [0, 7], [150], range(203)):
+        at[list(far)] = 1e11
+        np.testing.assert_allclose(kernel(at), function(at).full().ravel(), rtol=1e-13, atol=1e-13)
 
 
 def test_the_number_of_shapes_does_not_depend_on_the_number_of_parts():

@@ -105,3 +105,38 @@ def test_the_way_by_the_libm_disturbs_no_other_value():
         at = np.linspace(0.1, 2.3, 12)
         at[list(far)] *= 1e10
         np.testing.assert_allclose(kernel(at), function(at).full().ravel(), rtol=1e-14, atol=0)
+
+
+def compiled(function: ca.Function, *, chunk: int = emit.CHUNK) -> Kernel:
+    text = emit.emit_kernel(read_program(function), chunk=chunk, fuses=True)
+    address, resources = native._load_kernel(native._compile_object(text))
+    return Kernel(address, function.nnz_in(), function.size1_out(0), "native", function.n_instructions(), resources)
+
+
+@pytest.mark.parametrize("chunk", [5, emit.CHUNK])
+@pytest.mark.parametrize("count", [emit.APART + 1, 16, 33])
+def test_many_sines_are_found_by_calls(count, chunk):
+    """Of inputs and of other values, results themselves or not, some of them sines of sines."""
+    x = ca.SX.sym("x", count)
+    outer = [ca.sin(ca.cos(x[k]) + x[(k + 1) % count]) * x[k] for k in range(count)]
+    function = ca.Function("f", [x], [ca.vertcat(ca.sin(x[3]), *outer, ca.cos(2 * x), ca.sin(x[count - 1]))])
+    text = emit.emit_kernel(read_program(function), chunk=chunk, fuses=True)
+    assert text.count("call void @sines(") == -(-2 * count // 4) - (-count // 4)  # x and 2 x side by side
+    kernel = compiled(function, chunk=chunk)
+    at = np.linspace(-3.0, 40.0, count)
+    for far in ([], [0], [3, count - 1], range(count)):
+        at[list(far)] = 1e12 + np.arange(len(far))
+        np.testing.assert_allclose(kernel(at), function(at).full().ravel(), rtol=1e-13, atol=1e-13)
+
+
+def test_few_sines_stay_in_line():
+    x = ca.SX.sym("x", 12)
+    live = [x[k] * x[(k + 1) % 12] + k for k in range(12)]
+    turns = [ca.sin(x[k % emit.APART]) + ca.cos(x[k % emit.APART]) for k in range(12)]
+    function = ca.Function("f", [x], [ca.vertcat(*[live[k] * turns[k] + live[(k + 5) % 12] for k in range(12)])])
+    assert "@sines" not in emit.emit_kernel(read_program(function), fuses=True)
+    kernel = compiled(function)
+    for far in ([], [0], [3, 7]):
+        at = np.linspace(0.1, 2.3, 12)
+        at[far] = 1e13
+        np.testing.assert_allclose(kernel(at), function(at).full().ravel(), rtol=1e-14)

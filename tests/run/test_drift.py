@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert.native.plan import count_sizes
+from dalembert.run.drift.projection import least_move, least_moves, onto_positions, onto_velocities
 from dalembert.run.engine import Engine
 
 
@@ -51,3 +53,49 @@ def test_without_correction_constraints_drift_and_with_it_they_do_not(system):
     assert not loose.certificate.ok
     assert loose.certificate.failures[0].name == "rod"
     assert "not held" in str(loose.certificate)
+
+
+def pendulum_on_a_sphere():
+    """A rigid body on a ball joint in Euler parameters, position constraints only: C is not the identity."""
+    model = da.Model("top")
+    model.gravity([0, 0, -9.81])
+    body = model.body("B", mass=2.0, inertia=[0.1, 0.2, 0.3])
+    model.joints.spherical("J", model.marker(model.ground, [0, 0, 0]), model.marker(body, [0, 0, -0.5]))
+    return model.compile()
+
+
+def test_one_kernel_serves_positions_and_velocities_without_velocity_constraints(system):
+    top = pendulum_on_a_sphere()
+    assert list(least_moves(top)) == ["least_move"]
+    assert set(least_moves(system)) == {"onto_positions", "onto_velocities"}
+    rng = np.random.default_rng(3)
+    q, u = rng.uniform(0.2, 1.0, top.nq), rng.uniform(-1.0, 1.0, top.nu)
+    x = np.concatenate([[0.0], q, u, top.parameter_values()])
+    phi, psi = top.position_residual(0.0, q), top.velocity_residual(0.0, q, u)
+    sizes = np.full(count_sizes(top.nq, top.nu, len(phi), 0), np.nan)  # between r and x, not read
+    one, nq, nu = least_move(top), top.nq, top.nu
+    assert one.nnz_in() == len(phi) + len(sizes) + len(x)
+    of_positions, of_velocities = (
+        one(np.concatenate([r, sizes, x])).full().ravel() for r in (phi, psi)
+    )  # fmt: skip
+    apart = onto_positions(top)(x).full().ravel(), onto_velocities(top)(x).full().ravel()
+    np.testing.assert_allclose(of_positions[:nq], apart[0][:nq], rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(of_velocities[nq : nq + nu], apart[1][:nu], rtol=1e-12, atol=1e-14)
+    assert of_positions[-1] == pytest.approx(apart[0][-1])
+
+
+def test_a_body_on_a_ball_joint_comes_back_onto_its_constraints():
+    top = pendulum_on_a_sphere()
+    state = top.initial(guess={top.coordinates[2]: 0.5})
+    engine = Engine(top, state.parameters, da.LagrangeMultipliers(), da.Projection())
+    assert engine.plan.least_move
+    assert not engine.plan.onto_positions
+    off = np.append(state.z + 1e-4 * np.random.default_rng(1).standard_normal(len(state.z)), np.zeros(int(top.works)))
+    on, status = engine.corrected(0.0, off)
+    assert status == 0
+    q, u = on[: top.nq], on[top.nq : top.nq + top.nu]
+    assert np.abs(top.position_residual(0.0, q)).max() < 1e-13
+    assert np.abs(top.velocity_residual(0.0, q, u)).max() < 1e-13
+    pivoted = Engine(top, state.parameters, da.LagrangeMultipliers(), da.Projection())
+    pivoted.plan.least_move = 0  # as where its quality cannot be trusted
+    np.testing.assert_allclose(pivoted.corrected(0.0, off)[0], on, atol=1e-7)  # factors of the first iteration

@@ -10,7 +10,7 @@ The text is a function of the tape alone: the object cache hashes it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 
 import casadi as ca
@@ -18,10 +18,21 @@ import casadi as ca
 from dalembert.dataclass import dataclass
 from dalembert.native.operations import ARITHMETIC, CALLS, COMPARISON, LEAVES, LOGICAL, PARTS, TABLE, TURNS
 from dalembert.native.program import Program
-from dalembert.native.sine_cosine import ASIDE, WIDEST, count_lanes, declare_sines, emit_sines
+from dalembert.native.sine_cosine import ASIDE, WIDEST, call_sines, count_lanes, declare_sines, define_sines, emit_sines
 
 CHUNK = 500  # instructions per basic block; measured, see native.py
+# Arguments of sines side by side above which these have a function of their own. In line they would be a dozen blocks
+# with all the results alive at their end, for which LLVM's register allocator takes longer than for all else together.
+APART = 8
+# Lines after which a value that lies in memory is loaded again rather than left in a register: LLVM would store it on
+# the stack, after a long search for what to put there. For chains of 20 and 50 bodies anything from 30 to 120 is good.
+STALE = 60
 STACK_SLOTS = 8192  # 64 kB; secondary threads on macOS have 512 kB of stack in all
+
+
+def pointer(name: str, base: str, index: str, kind: str = "double") -> str:
+    """The line of a pointer to an entry of an array."""
+    return f"%{name} = getelementptr {kind}, ptr %{base}, i64 {index}"
 
 
 def assign_slots(program: Program, chunk_of: dict[int, int], chunks: int) -> tuple[dict[int, int], int]:
@@ -51,6 +62,37 @@ def assign_slots(program: Program, chunk_of: dict[int, int], chunks: int) -> tup
     return slots, length
 
 
+def distinct_arguments(program: Program, turns: Sequence[int]) -> list[int]:
+    """What sines and cosines are taken of, each argument once."""
+    return list(dict.fromkeys(program.arguments[value][0] for value in turns))
+
+
+def side_by_side(program: Program, values: Sequence[int], first: int) -> list[int]:
+    """Values from `first` on, as long as they are sines and cosines that do not depend on each other."""
+    taken: dict[int, None] = {}
+    for k in range(first, len(values)):
+        value = values[k]
+        if program.operations[value] not in TURNS or program.arguments[value][0] in taken:
+            break
+        taken[value] = None
+    return list(taken)
+
+
+def place_turns(program: Program, turns: Sequence[int], first: int) -> tuple[dict[int, int], int]:
+    """Slots from `first` on of sines and cosines that are found by calls, and the next free slot.
+
+    A call takes four arguments and leaves four sines, then four cosines.
+    """
+    place = {}
+    for k, argument in enumerate(distinct_arguments(program, turns)):
+        group, lane = divmod(k, WIDEST)
+        place[argument] = first + 2 * WIDEST * group + lane
+    slots = {
+        value: place[program.arguments[value][0]] + WIDEST * (program.operations[value] == ca.OP_COS) for value in turns
+    }
+    return slots, first + 2 * WIDEST * -(-len(place) // WIDEST)
+
+
 @dataclass
 class Block:
     """The text of one chunk as it grows, and the values it can name."""
@@ -61,22 +103,31 @@ class Block:
     names: dict[int, str] = field(default_factory=dict)
     truths: dict[int, str] = field(default_factory=dict)
     widths: set[int] = field(default_factory=set)  # of the vectors of sines and cosines
+    last_use: dict[int, int] = field(default_factory=dict)  # line at which a value that lies in memory was last used
+    apart: bool = False  # whether sines and cosines are found by calls
     label: str = "entry"  # of the basic block that lines are added to
     rows: dict[str, str] = field(default_factory=dict)  # of tables, by the operand that holds the piece
 
     def name(self, value: int) -> str:
-        """The operand text of a value; emits the load if it comes from the input or from an earlier chunk."""
-        known = self.names.get(value)
-        if known is not None:
+        """The operand text of a value; emits the load if it comes from the input or from an earlier chunk.
+
+        It emits it again if the value lies in memory and was not used for long.
+        """
+        known, here = self.names.get(value), len(self.lines)
+        if known is not None and here - self.last_use.get(value, here) < STALE:
+            if value in self.last_use:
+                self.last_use[value] = here
             return known
         op, arguments = self.program.operations[value], self.program.arguments[value]
         if op == ca.OP_CONST:
             text = f"0x{arguments[0]:016X}"
         else:
-            text = f"%v{value}"
+            again = "" if known is None else f".{here}"
+            text = f"%v{value}{again}"
             source, index = ("x", arguments[0]) if op == ca.OP_INPUT else ("work", self.slots[value])
-            self.lines.append(f"%p{value} = getelementptr double, ptr %{source}, i64 {index}")
-            self.lines.append(f"{text} = load double, ptr %p{value}, align 8")
+            self.lines.append(pointer(f"p{value}{again}", source, str(index)))
+            self.lines.append(f"{text} = load double, ptr %p{value}{again}, align 8")
+            self.last_use[value] = here
         self.names[value] = text
         return text
 
@@ -96,26 +147,25 @@ class Block:
     def compute_all(self, values: Sequence[int], *, fuses: bool) -> None:
         """Emit the instructions of values in order; sines and cosines together if the machine fuses products."""
         for k, value in enumerate(values):
-            if value in self.names:
-                continue
-            if fuses and self.program.operations[value] in TURNS:
-                self._turn(self._side_by_side(values[k:]))
-            else:
-                self.compute(value)
+            if value not in self.names:
+                if fuses and self.program.operations[value] in TURNS:
+                    self._turn(side_by_side(self.program, values, k))
+                else:
+                    self.compute(value)
+            self.keep(value)
 
-    def _side_by_side(self, values: Sequence[int]) -> list[int]:
-        """The first of the values, as long as they are sines and cosines that do not depend on each other."""
-        taken: dict[int, None] = {}
-        for value in values:
-            if self.program.operations[value] not in TURNS or self.program.arguments[value][0] in taken:
-                break
-            taken[value] = None
-        return list(taken)
+    def keep(self, value: int) -> None:
+        """Store a value that is a result, or that a later chunk reads, as soon as it is known: it takes a register."""
+        for row in self.program.outputs.get(value, ()):
+            self.store(value, "out", row)
+        if value in self.slots:
+            self.store(value, "work", self.slots[value])
+            self.last_use[value] = len(self.lines)
 
     def _turn(self, values: Sequence[int]) -> None:
         """Emit sines and cosines, as many arguments at once as there are lanes."""
         operations, arguments = self.program.operations, self.program.arguments
-        distinct = list(dict.fromkeys(arguments[value][0] for value in values))
+        distinct = distinct_arguments(self.program, values)
         found: dict[int, tuple[str, str]] = {}
         for k in range(0, len(distinct), WIDEST):
             group = distinct[k : k + WIDEST]
@@ -128,6 +178,17 @@ class Block:
             found |= dict(zip(group, names, strict=True))
         for value in values:
             self.names[value] = found[arguments[value][0]][operations[value] == ca.OP_COS]
+
+    def turn_apart(self, values: Sequence[int], first: int) -> None:
+        """Emit calls that leave sines and cosines in the work array, from slot `first` on as `place_turns` says."""
+        distinct = distinct_arguments(self.program, values)
+        for k in range(0, len(distinct), WIDEST):
+            group = distinct[k : k + WIDEST]
+            self.lines += call_sines(f"w{group[0]}.", [self.name(argument) for argument in group], first + 2 * k)
+        self.apart = True
+        for value in values:
+            for row in self.program.outputs.get(value, ()):
+                self.store(value, "out", row)
 
     def compute(self, value: int) -> None:
         """Emit the instruction of a value."""
@@ -185,22 +246,40 @@ class Block:
         ]
 
 
+def _cut(program: Program, chunk: int, *, fuses: bool) -> Iterator[tuple[list[int], bool]]:
+    """Values in order, in parts of at most `chunk`; many sines side by side are a part, marked as such."""
+    order, since, end = program.order, 0, 0
+    for k in [k for k, value in enumerate(order) if program.operations[value] in TURNS] if fuses else []:
+        if k < end:  # side by side with the one before
+            continue
+        turns = side_by_side(program, order, k)
+        end = k + len(turns)
+        if len(distinct_arguments(program, turns)) > APART:
+            yield from ((order[i : min(i + chunk, k)], False) for i in range(since, k, chunk))
+            yield turns, True
+            since = end
+    yield from ((order[i : i + chunk], False) for i in range(since, len(order), chunk))
+
+
 def _emit_chunks(program: Program, chunk: int, *, fuses: bool) -> tuple[list[Block], int]:
     """Every chunk, and the length of the work array."""
-    parts = [program.order[k : k + chunk] for k in range(0, len(program.order), chunk)] or [[]]
-    chunk_of = {value: c for c, part in enumerate(parts) for value in part}
+    parts = list(_cut(program, chunk, fuses=fuses)) or [([], False)]
+    chunk_of = {value: c for c, (part, _) in enumerate(parts) for value in part}
     slots, length = assign_slots(program, chunk_of, len(parts))
     blocks = []
-    for c, part in enumerate(parts):
+    for c, (part, apart) in enumerate(parts):
         block = Block(program, slots)
-        # Inputs and constants that are results themselves belong to no chunk; the first one stores them.
-        leaves = [v for v in program.outputs if program.operations[v] in LEAVES] if c == 0 else []
-        block.compute_all(part, fuses=fuses)
-        for value in leaves + part:
-            for row in program.outputs.get(value, ()):
-                block.store(value, "out", row)
-            if value in slots:
-                block.store(value, "work", slots[value])
+        if c == 0:  # inputs and constants that are results themselves belong to no chunk
+            for leaf in program.outputs:
+                if program.operations[leaf] in LEAVES:
+                    block.keep(leaf)
+        if apart:
+            own, end = place_turns(program, part, length)
+            slots |= own
+            block.turn_apart(part, length)
+            length = end
+        else:
+            block.compute_all(part, fuses=fuses)
         blocks.append(block)
     return blocks, length
 
@@ -212,10 +291,14 @@ def emit_kernel(program: Program, *, chunk: int = CHUNK, fuses: bool) -> str:
     product and a sum.
     """
     blocks, length = _emit_chunks(program, chunk, fuses=fuses)
+    apart = any(block.apart for block in blocks)
     bodies = [[ASIDE, *block.lines] if block.widths else block.lines for block in blocks]
-    text = declare([program]) + declare_sines(set().union(*(block.widths for block in blocks)))
+    text = declare([program]) + declare_sines(
+        set().union(*(block.widths for block in blocks), {WIDEST} if apart else ())
+    )
+    text += define_sines() if apart else []
     head = "define void @kernel(ptr noalias %x, ptr noalias %out) #1 {"
-    if len(bodies) == 1:
+    if len(bodies) == 1 and not apart:
         return "\n".join([*text, head, *bodies[0], "ret void\n}\n"])
     for c, body in enumerate(bodies):
         parameters = "ptr noalias %x, ptr noalias %out, ptr noalias %work"

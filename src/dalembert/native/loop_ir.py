@@ -12,13 +12,13 @@ import casadi as ca
 import numpy as np
 
 from dalembert.dataclass import dataclass
-from dalembert.native.llvm_ir import Block, declare
-from dalembert.native.program import Program, schedule
-from dalembert.native.repetition import CONSTANT, INPUT, Repetition, Run, Shape
-from dalembert.native.sine_cosine import ASIDE, declare_sines
+from dalembert.native.llvm_ir import Block, declare, pointer
+from dalembert.native.loop_turns import Turns, emit_turns, take_turns
+from dalembert.native.program import BITS, Program, schedule
+from dalembert.native.repetition import CONSTANT, INPUT, LongSum, Repetition, Run, Shape
+from dalembert.native.sine_cosine import ASIDE, WIDEST, declare_sines
 
 _LEAVES = (ca.OP_CONST, ca.OP_INPUT)
-BITS = 2**64 - 1  # of a double, as an integer without sign
 FIELDS = ("shape", "many", "first", "constant", "uniform")  # of a call; the last three say where its tables start
 
 
@@ -49,7 +49,8 @@ def emit_loops(repetition: Repetition, *, fuses: bool) -> tuple[str, InstanceTab
     `fuses` says that the machine has an instruction for a product and a sum.
     """
     by_shape: dict[Shape, list[Run]] = {}
-    for run in repetition.runs:
+    runs, turns = take_turns(repetition) if fuses else (repetition.runs, [])
+    for run in runs:
         by_shape.setdefault(run.shape, []).append(run)
     numbers = {shape: k for k, shape in enumerate(by_shape)}
     forms = [_read(shape, runs) for shape, runs in by_shape.items()]
@@ -58,9 +59,14 @@ def emit_loops(repetition: Repetition, *, fuses: bool) -> tuple[str, InstanceTab
         lines, needed = _loop(k, form, fuses=fuses)
         text += lines
         widths |= needed
-    text += declare_sines(widths)
-    text += _sum_loop(len(forms)) + _driver(len(forms) + 1)
-    return "\n".join(text) + "\n", _tabulate(repetition, numbers, forms)
+    text += declare_sines(widths | {WIDEST} if turns else widths)
+    text += _sum_loop(len(forms))
+    sources = {source: len(forms) + 1 + k for k, source in enumerate(sorted({one.source for one in turns}))}
+    for source, k in sources.items():
+        text += emit_turns(f"shape{k}", _SIGNATURE, source)
+    text += _driver(len(forms) + 1 + len(sources))
+    tables = _tabulate(runs, numbers, forms, repetition.sums, [(sources[one.source], one) for one in turns])
+    return "\n".join(text) + "\n", tables
 
 
 def _read(shape: Shape, runs: list[Run]) -> _Form:
@@ -112,10 +118,6 @@ def _parse(shape: Shape) -> tuple[list[int], list[tuple[int, list[int], int, int
     return [kinds[slot] for slot in range(len(kinds))], body
 
 
-def _pointer(name: str, base: str, index: str, kind: str = "double") -> str:
-    return f"%{name} = getelementptr {kind}, ptr %{base}, i64 {index}"
-
-
 def _loop(number: int, form: _Form, *, fuses: bool) -> tuple[list[str], set[int]]:
     """The function of one shape: what all instances share is loaded first, then a loop over the instances.
 
@@ -128,7 +130,7 @@ def _loop(number: int, form: _Form, *, fuses: bool) -> tuple[list[str], set[int]
     for value, kind in enumerate(form.slots):
         if kind == CONSTANT:
             if form.varying_constants[constant]:
-                inner += [_pointer(f"cp{value}", "c", str(there)), f"%v{value} = load double, ptr %cp{value}, align 8"]
+                inner += [pointer(f"cp{value}", "c", str(there)), f"%v{value} = load double, ptr %cp{value}, align 8"]
                 names[value] = f"%v{value}"
                 there += 1
             constant += 1
@@ -144,8 +146,8 @@ def _loop(number: int, form: _Form, *, fuses: bool) -> tuple[list[str], set[int]
         for value in values:
             operand, k = block.name(value), here
             inner += [
-                _pointer(f"ip{k}", "p", str(k), "i32"), f"%is{k} = load i32, ptr %ip{k}, align 4",
-                f"%il{k} = zext i32 %is{k} to i64", _pointer(f"op{k}", base, f"%il{k}"),
+                pointer(f"ip{k}", "p", str(k), "i32"), f"%is{k} = load i32, ptr %ip{k}, align 4",
+                f"%il{k} = zext i32 %is{k} to i64", pointer(f"op{k}", base, f"%il{k}"),
                 f"store double {operand}, ptr %op{k}, align 8",
             ]  # fmt: skip
             here += 1
@@ -153,8 +155,8 @@ def _loop(number: int, form: _Form, *, fuses: bool) -> tuple[list[str], set[int]
     return [
         f"define internal void @shape{number}({_SIGNATURE}) #2 {{", "entry:", *aside, *outer, "br label %loop", "loop:",
         f"%i = phi i64 [ 0, %entry ], [ %next, %{block.label} ]",
-        f"%pw = mul i64 %i, {width}", _pointer("p", "places", "%pw", "i32"),
-        f"%cw = mul i64 %i, {constant_width}", _pointer("c", "constants", "%cw"),
+        f"%pw = mul i64 %i, {width}", pointer("p", "places", "%pw", "i32"),
+        f"%cw = mul i64 %i, {constant_width}", pointer("c", "constants", "%cw"),
         *inner, "%next = add i64 %i, 1", "%more = icmp ult i64 %next, %count",
         "br i1 %more, label %loop, label %done", "done:", "ret void\n}",
     ], block.widths  # fmt: skip
@@ -168,8 +170,8 @@ _SIGNATURE = (
 
 def _gather(value: int, table: str, at: int, base: str) -> list[str]:
     return [
-        _pointer(f"lp{value}", table, str(at), "i32"), f"%ls{value} = load i32, ptr %lp{value}, align 4",
-        f"%ll{value} = zext i32 %ls{value} to i64", _pointer(f"vp{value}", base, f"%ll{value}"),
+        pointer(f"lp{value}", table, str(at), "i32"), f"%ls{value} = load i32, ptr %lp{value}, align 4",
+        f"%ll{value} = zext i32 %ls{value} to i64", pointer(f"vp{value}", base, f"%ll{value}"),
         f"%v{value} = load double, ptr %vp{value}, align 8",
     ]  # fmt: skip
 
@@ -234,10 +236,10 @@ def _driver(shapes: int) -> list[str]:
         f"%at = mul i64 %i, {len(FIELDS)}", "%call = getelementptr i64, ptr %calls, i64 %at",
     ]  # fmt: skip
     for k, name in enumerate(FIELDS):
-        lines += [_pointer(f"{name}p", "call", str(k), "i64"), f"%{name} = load i64, ptr %{name}p, align 8"]
+        lines += [pointer(f"{name}p", "call", str(k), "i64"), f"%{name} = load i64, ptr %{name}p, align 8"]
     lines += [
-        _pointer("pp", "places", "%first", "i32"), _pointer("cp", "constants", "%constant"),
-        _pointer("up", "places", "%uniform", "i32"),
+        pointer("pp", "places", "%first", "i32"), pointer("cp", "constants", "%constant"),
+        pointer("up", "places", "%uniform", "i32"),
         f"switch i64 %shape, label %step [ {' '.join(f'i64 {k}, label %run{k}' for k in range(shapes))} ]",
     ]  # fmt: skip
     for k in range(shapes):
@@ -249,7 +251,9 @@ def _driver(shapes: int) -> list[str]:
     ]  # fmt: skip
 
 
-def _tabulate(repetition: Repetition, numbers: dict[Shape, int], forms: list[_Form]) -> InstanceTables:
+def _tabulate(
+    runs: list[Run], numbers: dict[Shape, int], forms: list[_Form], sums: list[LongSum], turns: list[tuple[int, Turns]]
+) -> InstanceTables:
     """The calls from the highest level down, each with its tables."""
     calls: list[tuple[int, list[int]]] = []  # level, and the call
     places: list[np.ndarray] = []
@@ -262,7 +266,7 @@ def _tabulate(repetition: Repetition, numbers: dict[Shape, int], forms: list[_Fo
         filled += array.size
         return filled - array.size
 
-    for run in repetition.runs:
+    for run in runs:
         form, rows = forms[numbers[run.shape]], run.places
         varying = np.array(form.varying, dtype=bool)
         first, uniform = put(rows[:, varying]), put(rows[0, ~varying])
@@ -270,7 +274,9 @@ def _tabulate(repetition: Repetition, numbers: dict[Shape, int], forms: list[_Fo
         constants.append(values.ravel().view(np.float64))
         calls.append((run.level, [numbers[run.shape], len(rows), first, used, uniform]))
         used += values.size
-    for found in repetition.sums:
+    for number, one in turns:
+        calls.append((one.level, [number, len(one.places), put(one.places), 0, 0]))
+    for found in sums:
         first = put(found.terms)
         uniform = put(np.array([found.target, found.positive, len(found.rows), *found.rows]))
         calls.append((found.level, [len(forms), len(found.terms), first, 0, uniform]))

@@ -27,10 +27,10 @@ class Plan(Record):
         *ints("implied implied_rows"),
         # Kernels: dynamics; motion, the whole right-hand side unrolled (0 if there is none); residual (phi, psi);
         # displacement (C s); invariant (h, h_q); energy (T, V); the least moves of q and of u onto the constraints,
-        # unrolled (0 if there are none), and of the whole state onto constraints and energy, or constraints alone;
-        # constraints not linear in u' (0 if there are none); b with feedback (0 if there is none); residuals and their
-        # gradients, for drift controls that work on the whole state.
-        *ints("dynamics motion residual displacement invariant energy onto_positions onto_velocities"),
+        # unrolled (0 if there are none), or one for both, if all constraints are of positions; of the whole state onto
+        # constraints and energy, or constraints alone; constraints not linear in u' (0 if there are none); b with
+        # feedback (0 if there is none); residuals and their gradients, for drift controls that work on the whole state.
+        *ints("dynamics motion residual displacement invariant energy onto_positions onto_velocities least_move"),
         *ints("onto_energy onto_constraints newton feedback_kernel gradients"),
         # The square of the shortest row of A relative to its size, at most 1, of sizes and x (0: no row can vanish);
         # where it is left.
@@ -53,9 +53,9 @@ class Plan(Record):
         # of a formulation or a drift control starts.
         *ints("matrix scale rhs remainder column shift sign linearised mass_copy work"),
         # Sizes of q, u and the energy; of phi and psi, then the rate (see `run.scales`): right before x, for kernels
-        # that read both. `units` is the address of the sizes that atol is relative to, one per entry of a state (q, u,
-        # work), `sizing` of what sizes are found with.
-        *ints("sizes row_sizes units sizing"),
+        # that read both; before them the residuals that `least_move` reads. `units` is the address of the sizes that
+        # atol is relative to, one per entry of a state (q, u, work), `sizing` of what sizes are found with.
+        *ints("side sizes row_sizes units sizing"),
         # Integer workspace: where it is and its size; pivot order and pivot sizes; that of a formulation.
         *ints("ints n_ints permutation pivots work_ints"),
         # The static choice of a formulation: how many constraints are independent, their numbers, and those of the
@@ -117,6 +117,11 @@ call_interpolate = caller(interpolate_type)
 call_estimate = caller(estimate_type)
 
 
+def count_sizes(nq: int, nu: int, positions: int, velocities: int) -> int:
+    """Numbers between `sizes` and x, of a system with so many position and velocity constraints."""
+    return nq + nu + 1 + 2 * positions + velocities + 1
+
+
 def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.ndarray) -> Workspace:
     """A fresh workspace for a system of these sizes (keys nq nu np nv nc ni works ideal).
 
@@ -134,8 +139,10 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
     work = Workspace(plan)
     tail = (nu + curved if curved else 0, 1, len(options))
     behind = varied + n if varied else 0  # the columns, then u' and la
-    n_sizes, n_x = nq + nu + 1 + 2 * sizes["np"] + sizes["nv"] + 1, 1 + nq + nu + n_parameters + sum(tail) + behind
-    work.reserve(plan, {"sizes": n_sizes + n_x, "out": n_out, "direction": stated, "shortest": 1})
+    n_sizes = count_sizes(nq, nu, sizes["np"], sizes["nv"])
+    n_x = 1 + nq + nu + n_parameters + sum(tail) + behind
+    work.reserve(plan, {"side": sizes["np"] + n_sizes + n_x, "out": n_out, "direction": stated, "shortest": 1})
+    plan.sizes = plan.side + sizes["np"]
     plan.x, plan.row_sizes = plan.sizes + n_sizes, plan.sizes + nq + nu + 1
     plan.xq, plan.xu = plan.x + 1, plan.x + 1 + nq
     plan.xudot = plan.xu + nu + n_parameters
@@ -156,8 +163,8 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
         {
             "rates": nq + nu + 1 + nc + 1 + varied, "residuals": nc + sizes["np"],
             "invariants": ni + sizes.get("gradients", ni * nq), "energies": 2,
-            "matrix": dense, "scale": n, "rhs": n + 1, "remainder": n, "column": 2 * n, "shift": nq + 1, "sign": nc,
-            "linearised": curved * (2 * nu + 1) + bent, "mass_copy": bent,
+            "matrix": dense, "scale": n, "rhs": n + 1, "remainder": n, "column": 2 * n, "shift": nq + nu + 1,
+            "sign": nc, "linearised": curved * (2 * nu + 1) + bent, "mass_copy": bent,
             "sides": sizes.get("columns", 0) * (nq + n) + 1 if varied else 0,
         },
         {"permutation": n, "pivots": n, "chosen_rows": nc, "chosen_speeds": nu},
@@ -174,6 +181,6 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
 
 __all__ = [
     "LANES", "Floats", "Ints", "Plan", "call_accelerate", "call_correct", "call_eliminate", "call_estimate",
-    "call_feedback", "call_interpolate", "call_kernel", "call_prepare", "call_step", "f8", "i8", "ints_at",
-    "lay_out", "move", "move_few", "u8",
+    "call_feedback", "call_interpolate", "call_kernel", "call_prepare", "call_step", "count_sizes", "f8", "i8",
+    "ints_at", "lay_out", "move", "move_few", "u8",
 ]  # fmt: skip

@@ -1,7 +1,6 @@
-"""CasADi's instruction tape in static single assignment, read one instruction at a time.
+"""CasADi's instruction tape in static single assignment.
 
-CasADi reuses the slots of its work vector, whereas a value here is written once; equal values are one. Long tapes,
-which are mostly repetition, are read as arrays (`tape`).
+CasADi reuses the slots of its work vector, whereas a value here is written once; equal values are one.
 """
 
 from __future__ import annotations
@@ -14,6 +13,9 @@ import casadi as ca
 from dalembert.dataclass import dataclass
 from dalembert.native.lookup import PREFIX, WHOLE, Lookup, read_leaf
 from dalembert.native.operations import COMMUTATIVE, COPIES, EMITTED, LEAVES, PARTS, TABLE, TURNS
+from dalembert.native.tape import read_tape
+
+BITS = 2**64 - 1  # of a double, as an integer without sign
 
 
 class UnsupportedOperationError(Exception):
@@ -37,11 +39,39 @@ class Program:
 
 def read_program(function: ca.Function) -> Program:
     """The tape of `function` (one SX input, one output column) with equal values merged."""
-    read = _Reading()
+    read, outputs = _Reading(), dict[int, list[int]]()
+    if function.find_functions(-1):  # calls of tables
+        _read_calls(function, read, outputs)
+        order = _needed(schedule(read.operations, read.arguments), read, outputs)
+    else:
+        _read_tape(function, read, outputs)
+        order = schedule(read.operations, read.arguments)
+    return Program(read.operations, read.arguments, order, outputs, list(read.tables.values()))
+
+
+def _read_tape(function: ca.Function, read: _Reading, outputs: dict[int, list[int]]) -> None:
+    """Read a tape without calls, all at once: to ask CasADi for every instruction takes twice as long."""
+    tape, slots = read_tape(function), dict[int, int]()
+    instructions = zip(
+        *(part.tolist() for part in (tape.operations, tape.targets, tape.first, tape.second)), strict=True
+    )
+    for k, (op, target, first, second) in enumerate(instructions):
+        if op == ca.OP_OUTPUT:
+            outputs.setdefault(slots[first], []).append(target)
+        elif op in EMITTED:
+            slots[target] = read.put(op, (slots[first],) if second < 0 else (slots[first], slots[second]))
+        elif op in COPIES:
+            slots[target] = slots[first]
+        elif op in LEAVES:
+            slots[target] = read.put(op, (first & BITS,))
+        else:
+            raise UnsupportedOperationError(f"operation {op} at instruction {k} of `{function.name()}`")
+
+
+def _read_calls(function: ca.Function, read: _Reading, outputs: dict[int, list[int]]) -> None:
+    """Read a tape with calls of tables, one instruction at a time."""
     slots: dict[int, int] = {}
-    outputs: dict[int, list[int]] = {}
-    rows = function.sparsity_out(0).row()
-    nodes = None
+    rows, nodes = function.sparsity_out(0).row(), function.instructions_sx()
     for k in range(function.n_instructions()):
         op, inputs = function.instruction_id(k), function.instruction_input(k)
         if op == ca.OP_OUTPUT:
@@ -49,7 +79,6 @@ def read_program(function: ca.Function) -> Program:
             continue
         targets = function.instruction_output(k)
         if op == ca.OP_CALL:
-            nodes = function.instructions_sx() if nodes is None else nodes
             slots.update(zip(targets, read.call(nodes[k].which_function(), slots[inputs[0]]), strict=True))
         elif op in COPIES:
             slots[targets[0]] = slots[inputs[0]]
@@ -61,10 +90,6 @@ def read_program(function: ca.Function) -> Program:
             slots[targets[0]] = read.put(op, tuple(slots[i] for i in inputs))
         else:
             raise UnsupportedOperationError(f"operation {op} at instruction {k} of `{function.name()}`")
-    order = schedule(read.operations, read.arguments)
-    if read.tables:
-        order = _needed(order, read, outputs)
-    return Program(read.operations, read.arguments, order, outputs, list(read.tables.values()))
 
 
 def _bits(number: float) -> tuple[int, ...]:
@@ -142,18 +167,26 @@ def schedule(operations: list[int], arguments: list[tuple[int, ...]]) -> list[in
     are neighbours.
     """
     depth = [0] * len(operations)  # sines and cosines on the way to a value
+    turned: list[dict[int, list[int]]] = [{}]  # by depth: sines and cosines by argument, as they are met
+    others: list[list[int]] = [[]]
     for value, op in enumerate(operations):
-        if op not in LEAVES:
-            depth[value] = max((depth[argument] for argument in arguments[value]), default=0) + (op in TURNS)
-    ready = [value for value, op in enumerate(operations) if op not in LEAVES]
-    met: dict[int, int] = {}
-    for value in ready:
-        if operations[value] in TURNS:
-            met.setdefault(arguments[value][0], len(met))
-
-    def place(value: int) -> tuple[float, int]:
-        if operations[value] in TURNS:
-            return depth[value] - 0.5, met[arguments[value][0]]
-        return depth[value], 0
-
-    return sorted(ready, key=place)
+        if op in LEAVES:
+            continue
+        deep = 0
+        for argument in arguments[value]:
+            deep = max(deep, depth[argument])
+        if op in TURNS:
+            deep += 1
+            if deep == len(others):
+                turned.append({})
+                others.append([])
+            turned[deep].setdefault(arguments[value][0], []).append(value)
+        else:
+            others[deep].append(value)
+        depth[value] = deep
+    order = list[int]()
+    for turns, rest in zip(turned, others, strict=True):
+        for values in turns.values():
+            order += values
+        order += rest
+    return order

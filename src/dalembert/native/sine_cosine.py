@@ -40,12 +40,32 @@ def emit_sines(name: str, operands: Sequence[str]) -> tuple[list[str], list[tupl
     width = count_lanes(len(operands))
     vector = _Vector(name, width)
     x = vector.gather([*operands, *([operands[0]] * (width - len(operands)))])
-    vector.branch_on_range(x)
-    vector.reduce(x)
-    vector.evaluate()
-    vector.turn()
-    vector.join(x)
+    vector.find(x)
     return vector.lines, vector.scatter(len(operands))
+
+
+def call_sines(name: str, operands: Sequence[str], slot: int) -> list[str]:
+    """Lines by which sin and cos of up to four operands come to stand in `work`, from `slot` on.
+
+    They call what `define_sines` defines: shorter than the lines of `emit_sines`, if there are many, and no value of
+    the caller's has to outlive their blocks.
+    """
+    vector = _Vector(name, WIDEST)
+    x = vector.gather([*operands, *([operands[0]] * (WIDEST - len(operands)))])
+    at = vector.put("p", f"getelementptr double, ptr %work, i64 {slot}")
+    return [*vector.lines, f"call void @sines({vector.kind} {x}, ptr {at})"]
+
+
+def define_sines() -> list[str]:
+    """`sines(x, p)`: leaves at p the sines of four arguments, then their cosines."""
+    vector = _Vector("v.", WIDEST)
+    vector.find("%x")
+    return [
+        f"define internal void @sines({vector.kind} %x, ptr noalias %p) #2 {{", ASIDE, *vector.lines,
+        f"store {vector.kind} {vector.value('sinv')}, ptr %p, align 8",
+        f"%q = getelementptr double, ptr %p, i64 {WIDEST}",
+        f"store {vector.kind} {vector.value('cosv')}, ptr %q, align 8", "ret void\n}",
+    ]  # fmt: skip
 
 
 def count_lanes(arguments: int) -> int:
@@ -126,6 +146,14 @@ class _Vector:
         return self.put(
             name, f"call {self.kind} @llvm.fma.{self.mark}({self.kind} {a}, {self.kind} {b}, {self.kind} {c})"
         )
+
+    def find(self, x: str) -> None:
+        """Sine and cosine of x, as `sinv` and `cosv`."""
+        self.branch_on_range(x)
+        self.reduce(x)
+        self.evaluate()
+        self.turn()
+        self.join(x)
 
     def gather(self, operands: Sequence[str]) -> str:
         """One vector of the operands."""

@@ -58,10 +58,11 @@ def read_tape(function: ca.Function) -> Tape:
 
 def _arities(function: ca.Function, operations: np.ndarray) -> np.ndarray:
     """How many values each operation reads, by its number."""
-    kinds, where = np.unique(operations, return_index=True)
-    arities = np.zeros(int(kinds.max(initial=0)) + 1, dtype=np.int64)
-    for kind, k in zip(kinds.tolist(), where.tolist(), strict=True):
-        arities[kind] = len(function.instruction_input(k))
+    where = np.full(int(operations.max(initial=0)) + 1, -1)
+    where[operations] = np.arange(len(operations))  # of equal ones the last stays
+    arities = np.zeros(len(where), dtype=np.int64)
+    for kind in np.flatnonzero(where >= 0).tolist():
+        arities[kind] = len(function.instruction_input(int(where[kind])))
     return arities
 
 

@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.dataclass import dataclass
+from dalembert.distinct import distinct
 from dalembert.solve.schur_pattern import SchurPattern
 
 WIDEST = 6  # speeds of a node: those of a body in space
@@ -72,7 +73,7 @@ class EliminationNodes:
         To import SciPy's takes longer than the whole analysis of some hundred nodes.
         """
         n, (one, other) = len(self.node), self.neighbours
-        pairs = np.unique(np.concatenate([one * n + other, other * n + one]))
+        pairs = distinct(np.concatenate([one * n + other, other * n + one]))
         of, to = np.divmod(pairs, n)
         apart = of != to
         degrees = np.bincount(of[apart], minlength=n)
@@ -127,7 +128,7 @@ def order_nodes(nu: int, mass: Entries, jacobian: Entries, schur: SchurPattern) 
     one = np.concatenate([node[mass[0]], node[nu + rows], node[nu + schur.rows]])
     other = np.concatenate([node[mass[1]], node[columns], node[nu + schur.columns]])
     n = nu + nc  # what is part of another node, and speeds in closed form, are nodes without neighbours
-    pairs = np.unique(np.concatenate([one * n + other, other * n + one, np.arange(n) * (n + 1)]))
+    pairs = distinct(np.concatenate([one * n + other, other * n + one, np.arange(n) * (n + 1)]))
     to, of = np.divmod(pairs, n)
     starts = np.concatenate([[0], np.cumsum(np.bincount(to, minlength=n))])
     found = np.array(ca.Sparsity(n, n, starts.tolist(), of.tolist()).amd(), dtype=np.int64)

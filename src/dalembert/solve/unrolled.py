@@ -10,6 +10,8 @@ whenever the saddle matrix is regular.
 
 from __future__ import annotations
 
+import heapq
+from functools import lru_cache, partial
 from typing import Any
 
 import casadi as ca
@@ -20,7 +22,13 @@ TRUSTED = 1e-4  # quality above which the result of an unrolled solve is used
 MANY = 500  # unknowns above which nothing is unrolled: the order would take long to find
 LIMIT = 20_000  # multiplications; beyond, loops are as good
 
-Column = list[Any]  # graph scalars, None where structurally zero
+Row = dict[int, Any]  # graph scalars of a lower triangle: what is not structurally zero, by column
+
+# By operators Python takes seven times as long: it tries whether numbers or arrays are meant.
+_times, _minus, _plus, _over, _larger = (
+    partial(ca.SX.binary, op) for op in (ca.OP_MUL, ca.OP_SUB, ca.OP_ADD, ca.OP_DIV, ca.OP_FMAX)
+)
+_negative, _size = partial(ca.SX.unary, ca.OP_NEG), partial(ca.SX.unary, ca.OP_FABS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +39,7 @@ class UnrolledFactors:
     """
 
     A: ca.SX
-    rows: list[Column]
+    rows: list[Row]
     order: list[int]
     quality: ca.SX
     weight: ca.SX | None  # (nc, 1), of the rows in A^T A in the place of M, if that was augmented
@@ -77,91 +85,111 @@ def count_work(M: ca.Sparsity, A: ca.Sparsity) -> int:
 
 
 def _order(pattern: ca.Sparsity, nu: int) -> tuple[list[int], int]:
-    """The order of elimination and its cost: multiplications of L D L^T with fill-in, from the pattern alone.
+    """The order of elimination and its cost: multiplications of L D L^T with fill-in, from the pattern alone."""
+    order, cost = _find_order(nu, tuple(pattern.colind()), tuple(pattern.row()))
+    return list(order), cost
 
-    Minimum degree: next comes what has the fewest neighbours left, speeds before constraints. It ends where the cost
-    exceeds `LIMIT`.
+
+@lru_cache(maxsize=8)  # the equations of motion and both projections ask for it, mostly for the same
+def _find_order(nu: int, starts: tuple[int, ...], rows: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+    """Minimum degree: next comes what has the fewest neighbours left, speeds before constraints.
+
+    It ends where the cost exceeds `LIMIT`.
     """
-    n = pattern.size1()
+    n = len(starts) - 1
     linked: list[set[int]] = [set() for _ in range(n)]
-    for i, j in zip(pattern.row(), pattern.get_col(), strict=True):
-        if i != j:
-            linked[i].add(j)
-            linked[j].add(i)
+    for j in range(n):
+        for i in rows[starts[j] : starts[j + 1]]:
+            if i != j:
+                linked[i].add(j)
+                linked[j].add(i)
     order: list[int] = []
-    cost = 0
-    for block in (range(nu), range(nu, n)):
-        left = set(block)
-        while left and cost <= LIMIT:
-            k = min(left, key=lambda k: (len(linked[k]), k))
-            left.remove(k)
+    cost, gone = 0, [False] * n
+    for first, end in ((0, nu), (nu, n)):
+        waiting = [(len(linked[k]), k) for k in range(first, end)]
+        heapq.heapify(waiting)
+        while waiting and cost <= LIMIT:
+            degree, k = heapq.heappop(waiting)
+            if gone[k] or degree != len(linked[k]):  # entered again since, with the neighbours it has now
+                continue
+            gone[k] = True
             order.append(k)
             near = linked[k]
-            cost += len(near) * (len(near) + 3) // 2
+            cost += degree * (degree + 3) // 2
             for j in near:
                 linked[j] |= near
                 linked[j] -= {j, k}
-    return order, cost
+                if first <= j < end:
+                    heapq.heappush(waiting, (len(linked[j]), j))
+    return tuple(order), cost
 
 
-def _entries(column: ca.SX) -> list[ca.SX]:
-    dense = ca.densify(column)
-    return [dense[k] for k in range(dense.shape[0])]
+def _entries(column: ca.SX) -> list[Any]:
+    return list(ca.densify(column).nonzeros())
 
 
-def _rows(K: ca.SX) -> list[Column]:
+def _rows(K: ca.SX) -> list[Row]:
     """The lower triangle."""
-    rows: list[Column] = [[None] * (i + 1) for i in range(K.shape[0])]
+    rows: list[Row] = [{} for _ in range(K.shape[0])]
     for i, j, entry in zip(K.sparsity().row(), K.sparsity().get_col(), K.nonzeros(), strict=True):
         if j <= i:
             rows[i][j] = entry
     return rows
 
 
-def _factor(rows: list[Column], nu: int) -> ca.SX:
+def _factor(rows: list[Row], nu: int) -> ca.SX:
     """Rows of L (unit diagonal left out) with 1 / D on the diagonal, in place; returns the quality."""
-    worst = ca.SX(1)
+    one, worst = ca.SX(1), ca.SX(1)
+    below: list[list[int]] = [[] for _ in rows]  # rows so far that have an entry in a column
     for i, row in enumerate(rows):
-        filled: list[int] = []  # places left of the diagonal that are not structurally zero
-        for j in range(i):
-            row[j] = _less_products(row[j], row, rows[j], filled)
-            if row[j] is not None:
-                filled.append(j)
-        before = row[i] if i < nu else None
+        filled = _eliminate(i, rows, below)
+        before = row.get(i) if i < nu else None
         for j in filled:
             w = row[j]
-            row[j] = w * rows[j][j]
-            product = row[j] * w
-            row[i] = -product if row[i] is None else row[i] - product
+            row[j] = _times(w, rows[j][j])
+            product = _times(row[j], w)
+            row[i] = _minus(row[i], product) if i in row else _negative(product)
             if i >= nu and j < nu:  # what the pivot of a constraint is before other constraints take part
-                before = product if before is None else before + product
-        if row[i] is None or before is None:
+                before = product if before is None else _plus(before, product)
+            below[j].append(i)
+        if i not in row or before is None:
             row[i], worst = ca.SX.inf(), ca.SX.inf()
             continue
-        row[i] = 1 / row[i]
-        worst = ca.fmax(worst, ca.fabs(before * row[i]))
-    return 1 / worst
+        row[i] = _over(one, row[i])
+        worst = _larger(worst, _size(_times(before, row[i])))
+    return _over(one, worst)
 
 
-def _less_products(entry: Any, left: Column, right: Column, places: list[int]) -> Any:
-    """entry - sum over `places` k of left[k] right[k], skipping structural zeros."""
-    for k in places:
-        if right[k] is not None:
-            product = left[k] * right[k]
-            entry = -product if entry is None else entry - product
-    return entry
+def _eliminate(i: int, rows: list[Row], below: list[list[int]]) -> list[int]:
+    """Subtract what the rows above have in common with row i; returns its columns left of the diagonal, in order."""
+    row, filled = rows[i], list[int]()
+    waiting = [k for k in row if k < i]
+    heapq.heapify(waiting)
+    while waiting:
+        k = heapq.heappop(waiting)
+        filled.append(k)
+        for j in below[k]:
+            product = _times(row[k], rows[j][k])
+            if j in row:
+                row[j] = _minus(row[j], product)
+            else:
+                row[j] = _negative(product)
+                heapq.heappush(waiting, j)
+    return filled
 
 
-def _solve(rows: list[Column], x: list[ca.SX]) -> list[ca.SX]:
+def _solve(rows: list[Row], x: list[ca.SX]) -> list[ca.SX]:
     """Solution of L D L^T x = rhs."""
-    n = len(rows)
-    for i in range(n):
-        for j in range(i):
-            if rows[i][j] is not None:
-                x[i] = x[i] - rows[i][j] * x[j]
-    x = [x[i] * rows[i][i] for i in range(n)]
-    for i in range(n - 1, -1, -1):
-        for j in range(i + 1, n):
-            if rows[j][i] is not None:
-                x[i] = x[i] - rows[j][i] * x[j]
+    left = [sorted(j for j in row if j < i) for i, row in enumerate(rows)]
+    for i, row in enumerate(rows):
+        for j in left[i]:
+            x[i] = _minus(x[i], _times(row[j], x[j]))
+    x = [_times(entry, rows[i][i]) for i, entry in enumerate(x)]
+    below: list[list[int]] = [[] for _ in rows]
+    for i, columns in enumerate(left):
+        for j in columns:
+            below[j].append(i)
+    for i in range(len(rows) - 1, -1, -1):
+        for j in below[i]:
+            x[i] = _minus(x[i], _times(rows[j][i], x[j]))
     return x

@@ -24,7 +24,7 @@ from dalembert.equations.system import System
 from dalembert.errors import OptionError
 from dalembert.native.jit import jit
 from dalembert.native.kernel import Kernel
-from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
+from dalembert.native.plan import Floats, Plan, call_kernel, count_sizes, f8, i8, move
 from dalembert.run.drift.start import Start
 from dalembert.run.evaluate import largest, largest_residual, load_state
 from dalembert.run.right_hand_side import Feedback
@@ -78,10 +78,26 @@ class Projection:
 
 def least_moves(system: System) -> dict[str, Kernel | None]:
     """Kernels of the least moves of q and of u onto the constraints, unrolled, by their place in plan."""
+    if not system.count("velocity"):
+        return {"least_move": system.optional_kernel("least move", lambda: least_move(system))}
     return {
         "onto_positions": system.optional_kernel("onto positions", lambda: onto_positions(system)),
         "onto_velocities": system.optional_kernel("onto velocities", lambda: onto_velocities(system)),
     }
+
+
+def least_move(system: System) -> ca.Function | None:
+    """(C s, s, quality) as a function of (r, sizes, x), as they lie in memory: s^T M s least with r + A s = 0.
+
+    With r = phi it is the move of q, with r = psi that of u, if there are no velocity constraints: one factorisation.
+    """
+    m, n, still = system.mechanics, system.count("position"), ca.SX(system.nu, 1)
+    r, sizes = ca.SX.sym("r", n), ca.SX.sym("sizes", count_sizes(system.nq, system.nu, n, 0))
+    solved = unroll_saddle(m.M, still, m.A[:n, :], -r, augment=system.singular_mass) if n else None
+    if solved is None:
+        return None
+    found = ca.densify(ca.vertcat(ca.mtimes(m.C, solved[0]), solved[0], solved[2]))
+    return ca.Function("least_move", [ca.vertcat(r, sizes, m.x)], [found])
 
 
 def onto_positions(system: System) -> ca.Function | None:
@@ -134,12 +150,24 @@ def _factor_here(plan, mem, rows):
 
 
 @jit(i8(Plan, Floats, i8))
+def _move_least(plan, mem, first):
+    """C s and s of the least move for the residuals from `first` on, in `shift`; returns whether it can be trusted."""
+    if plan.least_move == 0:
+        return 0
+    move(mem, plan.side, mem, plan.residuals + first, plan.np)
+    call_kernel(plan.least_move, mem, plan.side, plan.shift)
+    return 1 if mem[plan.shift + plan.nq + plan.nu] > TRUSTED else 0
+
+
+@jit(i8(Plan, Floats, i8))
 def move_positions(plan, mem, fresh):
     """One Gauss-Newton step of q, unrolled where that can be trusted; returns whether factors are at hand."""
     nq, nu, n = plan.nq, plan.nu, plan.np
+    trusted = _move_least(plan, mem, 0)
     if plan.onto_positions:
         call_kernel(plan.onto_positions, mem, plan.x, plan.shift)
-    if not (plan.onto_positions and mem[plan.shift + nq] > TRUSTED):
+        trusted = 1 if mem[plan.shift + nq] > TRUSTED else 0
+    if not trusted:
         if not fresh:
             _factor_here(plan, mem, n)
         fresh = 1
@@ -157,16 +185,20 @@ def move_positions(plan, mem, fresh):
 @jit(i8(Plan, Floats, i8))
 def move_velocities(plan, mem, fresh):
     """One Gauss-Newton step of u, unrolled where that can be trusted; returns whether factors are at hand."""
-    nu, n = plan.nu, plan.np + plan.nv
-    if plan.onto_velocities:
-        call_kernel(plan.onto_velocities, mem, plan.x, plan.rhs)
-    if not (plan.onto_velocities and mem[plan.rhs + nu] > TRUSTED):
+    nu, n, step = plan.nu, plan.np + plan.nv, plan.shift + plan.nq
+    trusted = _move_least(plan, mem, plan.np)
+    if not trusted:
+        step = plan.rhs
+        if plan.onto_velocities:
+            call_kernel(plan.onto_velocities, mem, plan.x, step)
+            trusted = 1 if mem[step + nu] > TRUSTED else 0
+    if not trusted:
         if not fresh:
             _factor_here(plan, mem, n)
         fresh = 1
         _solve_for(plan, mem, plan.np, n)
     for i in range(nu):
-        mem[plan.xu + i] += mem[plan.rhs + i]
+        mem[plan.xu + i] += mem[step + i]
     return fresh
 
 
@@ -203,7 +235,7 @@ def project(plan, mem, t, z):
         call_kernel(plan.residual, mem, plan.x, plan.residuals)
         if first > 0 and largest_residual(plan, mem, 0, first) > tolerance:
             status = _iterate(plan, mem, enough, 0, 0, first, 0)
-            left = plan.onto_positions == 0 and plan.nv == 0  # the factors of the same rows
+            left = plan.least_move == 0 and plan.onto_positions == 0 and plan.nv == 0  # the factors of the same rows
         if status == 0 and largest_residual(plan, mem, first, n) > tolerance:
             status = _iterate(plan, mem, enough, 1, first, n, left)
     move(z, 0, mem, plan.xq, plan.nq + plan.nu)
