@@ -69,6 +69,20 @@ def test_a_regular_system_is_solved_to_round_off(seed, nu, data):
     assert np.linalg.norm(np.concatenate([udot, -la]) - x) < 10 * n * eps * condition * np.linalg.norm(x)
 
 
+@pytest.mark.parametrize("width", range(1, 7))
+def test_columns_of_any_length_are_eliminated(width):
+    """A band of masses has columns of `width` entries and, at its end, of each shorter length."""
+    n, rng = 4 * width + 4, np.random.default_rng(width)
+    M = np.tril(np.triu(rng.standard_normal((n, n)), -width), width)
+    M = M + M.T + 4.0 * (width + 1) * np.eye(n)
+    _, (_, factors, _) = laid_out(M, np.zeros((0, n)))
+    lengths = np.diff(SaddlePattern.of(ca.sparsify(ca.DM(M)).sparsity(), ca.Sparsity(0, n)).factors.column_starts)
+    assert factors[0].n_targets > 0  # products are listed, see `short_columns`
+    assert set(lengths) == set(range(width + 1))
+    f = rng.standard_normal(n)
+    np.testing.assert_allclose(solved(M, np.zeros((0, n)), f, [])[0], np.linalg.solve(M, f), rtol=0, atol=1e-14)
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_redundant_rows_leave_the_acceleration_unique_and_the_multipliers_least(seed):
     M, A, f, b = random_problem(seed, 8, 3, density=0.7)

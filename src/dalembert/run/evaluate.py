@@ -89,9 +89,11 @@ def largest_residual(plan, mem, first, count):
     """The largest of `count` residuals from `first` on relative to the sizes of their rows; infinite if not finite."""
     worst, r, s = 0.0, plan.residuals + first, plan.row_sizes + first
     for k in range(count):
-        if not math.isfinite(mem[r + k]):
-            return math.inf
-        worst = max(worst, abs(mem[r + k]) / mem[s + k])
+        residual = abs(mem[r + k])
+        if not residual <= worst * mem[s + k]:  # few are larger than all before, so few are divided
+            if not math.isfinite(residual):
+                return math.inf
+            worst = residual / mem[s + k]
     return worst
 
 

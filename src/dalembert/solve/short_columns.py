@@ -38,11 +38,58 @@ def _assemble(mem, places, at, n, nu, diagonal, light, lengths, soft, shift):
     return 0
 
 
+@jit(i8(Floats, Places, u8, u8, u8, f8), fastmath=FUSED)
+def _eliminate(mem, places, start, stop, target, reciprocal):
+    """Subtract the products of a column of L, at mem[start : stop], where they go, and divide it by its pivot."""
+    one = index(1)
+    for p in range(start, stop):
+        l = mem[p] * reciprocal
+        for other in range(p, stop):
+            mem[places[target]] -= l * mem[other]
+            target += one
+        mem[p] = l
+    return 0
+
+
+@jit(i8(Floats, Places, u8, u8, f8, f8, f8), fastmath=FUSED)
+def _eliminate_two(mem, places, p, target, reciprocal, a, b):
+    """As `_eliminate`, for the two entries a and b at p."""
+    one, l, m = index(1), a * reciprocal, b * reciprocal
+    mem[places[target]] -= l * a
+    mem[places[target + one]] -= l * b
+    mem[places[target + one + one]] -= m * b
+    mem[p], mem[p + one] = l, m
+    return 0
+
+
+@jit(i8(Floats, Places, u8, u8, f8, f8, f8, f8), fastmath=FUSED)
+def _eliminate_three(mem, places, p, target, reciprocal, a, b, c):
+    """As `_eliminate`, for the three entries a, b and c at p."""
+    one, two, l = index(1), index(2), a * reciprocal
+    mem[places[target]] -= l * a
+    mem[places[target + one]] -= l * b
+    mem[places[target + two]] -= l * c
+    mem[p] = l
+    return _eliminate_two(mem, places, p + one, target + index(3), reciprocal, b, c)
+
+
+@jit(i8(Floats, Places, u8, u8, f8, f8, f8, f8, f8), fastmath=FUSED)
+def _eliminate_four(mem, places, p, target, reciprocal, a, b, c, d):
+    """As `_eliminate`, for the four entries a, b, c and d at p."""
+    one, two, three, l = index(1), index(2), index(3), a * reciprocal
+    mem[places[target]] -= l * a
+    mem[places[target + one]] -= l * b
+    mem[places[target + two]] -= l * c
+    mem[places[target + three]] -= l * d
+    mem[p] = l
+    return _eliminate_three(mem, places, p + one, target + index(4), reciprocal, b, c, d)
+
+
 @jit(f8(Floats, Places, SparseFactors, u8, u8, u8, u8, u8, f8, f8, u8), fastmath=FUSED)
 def decompose_short(mem, places, at, n, nu, diagonal, light, lengths, soft, shift, zero):
     """L and the reciprocals of D; the smallest pivot over the largest, as `sparse_ldl.decompose` leaves them."""
     _assemble(mem, places, at, n, nu, diagonal, light, lengths, soft, shift)
-    ends, target, one = index(at.column_starts + 1), index(at.targets), index(1)
+    ends, target, one, two, three = index(at.column_starts + 1), index(at.targets), index(1), index(2), index(3)
     L, D, units = index(at.lower), index(at.pivots), index(at.scatter)
     smallest, largest, start = math.inf, 0.0, zero
     for k in range(n):
@@ -50,14 +97,21 @@ def decompose_short(mem, places, at, n, nu, diagonal, light, lengths, soft, shif
         size = d * unit
         if not size > LEAST:
             d, size = PROXIMAL / unit, 0.0
+            mem[units + k] = 0.0  # with a store it stays a branch: as a choice it would be waited for in every column
         smallest, largest = min(smallest, size), max(largest, size)
         reciprocal = 1.0 / d
         mem[D + k] = reciprocal
-        for p in range(start, stop):
-            l = mem[L + p] * reciprocal
-            for other in range(p, stop):
-                mem[places[target]] -= l * mem[L + other]
-                target += one
-            mem[L + p] = l
+        count, p = stop - start, L + start
+        if count == index(4):
+            _eliminate_four(
+                mem, places, p, target, reciprocal, mem[p], mem[p + one], mem[p + two], mem[p + three]
+            )  # fmt: skip
+        elif count == three:
+            _eliminate_three(mem, places, p, target, reciprocal, mem[p], mem[p + one], mem[p + two])
+        elif count == two:
+            _eliminate_two(mem, places, p, target, reciprocal, mem[p], mem[p + one])
+        else:
+            _eliminate(mem, places, p, L + stop, target, reciprocal)
+        target += count * (count + one) // two
         start = stop
     return smallest / largest if largest > 0.0 else 1.0

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from dalembert.native.jit import jit
-from dalembert.native.plan import Floats, Plan, i8, u8
+from dalembert.native.plan import Floats, Plan, f8, i8, u8
 from dalembert.solve.rows import add_row, clear_row, row_product, scale_row
 from dalembert.solve.sparse import solve_sparse
 from dalembert.solve.sparse_layout import SHIFT, matrices_at
@@ -57,17 +57,21 @@ def tridiagonalise(plan, mem, rows, basis, T):
         _weigh(basis, image, mem, x + nu, mem, lengths, rows)
         for j in range(k + 1):
             T[j * n + k] = row_product(basis, j * rows, image, rows)
-        for j in range(2 * (k + 1)):  # twice is enough
-            at = j % (k + 1) * rows
-            add_row(basis, image, at, -row_product(basis, at, image, rows), rows)
+        for j in range(k + 1):
+            add_row(basis, image, j * rows, -T[j * n + k], rows)
+        for j in range(k + 1):  # twice is enough
+            add_row(basis, image, j * rows, -row_product(basis, j * rows, image, rows), rows)
         rest = math.sqrt(row_product(basis, image, image, rows))
         scale_row(basis, image, 1.0 / rest if rest > 0.0 else 0.0, rows)
     return 0
 
 
-@jit(i8(Floats, i8, i8, i8))
-def _rotate(T, n, p, q):
-    """Make entry (p, q) of a symmetric matrix zero by a rotation (Golub and Van Loan, 8.5); whether it was not."""
+@jit(i8(Floats, i8, Floats, i8, i8))
+def _rotate(T, n, V, p, q):
+    """Make entry (p, q) of a symmetric matrix zero by a rotation (Golub and Van Loan, 8.5); whether it was not.
+
+    Columns of V, if it has any, are rotated with it.
+    """
     above, low, high = T[p * n + q], T[p * n + p], T[q * n + q]
     if abs(above) <= VANISHED * math.sqrt(abs(low * high)):
         return 0
@@ -81,16 +85,16 @@ def _rotate(T, n, p, q):
         T[p * n + r], T[q * n + r] = T[r * n + p], T[r * n + q]
     T[p * n + p], T[q * n + q] = low - tangent * above, high + tangent * above
     T[p * n + q] = T[q * n + p] = 0.0
+    for r in range(V.size // n):
+        one, other = V[r * n + p], V[r * n + q]
+        V[r * n + p], V[r * n + q] = c * one - s * other, s * one + c * other
     return 1
 
 
-@jit(i8(Floats, Floats))
-def find_singular_values(T, values):
-    """Singular values (n,), largest first, of an upper triangle T (n, n) of `tridiagonalise`; all 0 if not finite.
-
-    T is overwritten: its eigenvalues are found by Jacobi's rotations.
-    """
-    n, total = values.size, 0.0
+@jit(i8(Floats, i8, Floats))
+def _diagonalise(T, n, V):
+    """Make a matrix of which the upper triangle is given diagonal; V, rotated with it, may be empty. Whether finite."""
+    total = 0.0
     for i in range(n):
         for j in range(i, n):
             T[j * n + i] = T[i * n + j]
@@ -99,18 +103,76 @@ def find_singular_values(T, values):
         left = 0
         for p in range(n):
             for q in range(p + 1, n):
-                left += _rotate(T, n, p, q)
+                left += _rotate(T, n, V, p, q)
         if not left:
             break
+    return total == 0.0
+
+
+@jit(f8(f8))
+def _singular_value(eigenvalue):
+    """That of the rows for an eigenvalue of (S + E)^-1."""
+    return math.sqrt(min(max(1.0 / max(eigenvalue, 1e-300) - SHIFT, 0.0), LARGEST))
+
+
+@jit(i8(Floats, Floats))
+def find_singular_values(T, values):
+    """Singular values (n,), largest first, of an upper triangle T (n, n) of `tridiagonalise`; all 0 if not finite.
+
+    T is overwritten: its eigenvalues are found by Jacobi's rotations.
+    """
+    n = values.size
+    finite = _diagonalise(T, n, values[:0])
     for i in range(n):
-        square = 1.0 / max(T[i * n + i], 1e-300) - SHIFT
-        value = math.sqrt(min(max(square, 0.0), LARGEST)) if total == 0.0 else 0.0
+        value = _singular_value(T[i * n + i]) if finite else 0.0
         at = i
         while at > 0 and values[at - 1] < value:
             values[at] = values[at - 1]
             at -= 1
         values[at] = value
     return 0
+
+
+@jit(i8(Floats, Floats, i8, f8, Floats, Floats))
+def find_vanishing(T, V, rank, vanishing, basis, parts):
+    """The part (m,) of each row in the left vectors of singular values that vanish, the `rank` largest ones at most.
+
+    T (n, n) is an upper triangle of `tridiagonalise`, V (n, n) and T are overwritten. Those vanish that are below the
+    part `vanishing` of the largest, or else the last one. If T is not finite nothing is known.
+    """
+    n, m, top = int(math.sqrt(T.size + 0.5)), parts.size, 0.0
+    for k in range(n * n):
+        V[k] = 1.0 if k % (n + 1) == 0 else 0.0
+    if not _diagonalise(T, n, V):
+        clear_row(T, 0, n * n)
+        for k in range(n * n):
+            V[k] = 1.0 if k % (n + 1) == 0 else 0.0
+    for i in range(n):
+        top = max(top, _singular_value(T[i * n + i]))
+    clear_row(parts, 0, m)
+    found, last = 0, 0
+    for i in range(n):
+        larger, value = 0, _singular_value(T[i * n + i])
+        for j in range(n):
+            other = _singular_value(T[j * n + j])
+            larger += other > value or (other == value and j < i)
+        if larger == rank - 1:
+            last = i
+        if larger < rank and value < vanishing * top:
+            found += _raise_parts(V, n, i, basis, parts)
+    return found or _raise_parts(V, n, last, basis, parts)
+
+
+@jit(i8(Floats, i8, i8, Floats, Floats))
+def _raise_parts(V, n, column, basis, parts):
+    """Have parts (m,) be at least those in the combination of a basis (n, m) by a column of V (n, n)."""
+    m = parts.size
+    for r in range(m):
+        total = 0.0
+        for j in range(n):
+            total += basis[j * m + r] * V[j * n + column]
+        parts[r] = max(parts[r], abs(total))
+    return 1
 
 
 def new_basis(m: int) -> np.ndarray:

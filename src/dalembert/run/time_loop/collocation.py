@@ -29,7 +29,7 @@ from dalembert.native.plan import (
     move,
     prepare_type,
 )
-from dalembert.run.evaluate import rates
+from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.time_loop.columns import padded
 from dalembert.solve.rows import FUSED, clear_row
 
@@ -41,7 +41,6 @@ LEAST = 8  # stages of an arc that is taken
 SWEEPS = 40  # over all stages, at most
 INSIDE = 0.02  # what the two last stages gain between the ends, where arcs have lower order
 BETWEEN = np.array([0.1, 0.25, 0.4, 0.6, 0.75, 0.9, 1.0])  # where arcs are compared
-WEIGHTS = np.array([INSIDE] * (len(BETWEEN) - 1) + [1.0])
 # A sweep tells the error of the arc it began with. That of the new one is smaller by what sweeps gain; they gain more
 # and more, so the gain of the last one is on the safe side. It is taken times CAUTION, as FURTHEST at the most, and not
 # below BELIEVED: round-off, amplified near a singular position, does not fall with the rest.
@@ -49,6 +48,12 @@ CAUTION, FURTHEST, BELIEVED = 3.0, 0.01, 1e-8
 ON = 1e-6  # of the last change: to what stages are brought onto the constraints
 CONVERGED = 0.1  # of the error sought: sweeps that change less are the last
 STALLED = 0.5  # so are those that hardly change less than the one before: round-off, or they do not contract
+MOST = STAGES[-1]
+# Where things are in the table of a rule that native code reads: integrals up to its nodes and its spectrum, rows one
+# behind the other; values of P_0 .. P_(MOST-1) at its nodes and their integrals, rows of MOST.
+INTEGRALS, SPECTRUM, VALUES, GROWN, RULE = (MOST + k * MOST * MOST for k in range(5))
+F_ROWS, W_ROWS, Z_ROWS, SPARE_ROWS, ROOM_ROWS = 0, MOST, 2 * MOST, 3 * MOST, 3 * MOST + 2  # of the workspace
+TILE = 128  # entries of rows that are combined at a time: those of all rows stay in the cache
 
 
 class GaussRule(NamedTuple):
@@ -101,14 +106,6 @@ class Arc(NamedTuple):
         F = np.polynomial.legendre.legvander(2 * share * rule.nodes - 1, s - 1) @ self.coefficients
         return self._replace(length=t - self.t, coefficients=rule.spectrum @ F)
 
-    def gap(self, other: Arc, sizes: np.ndarray) -> float:
-        """The largest difference of two arcs over the same time, relative to `sizes`; less of it between the ends."""
-        gap = _compared(len(self.coefficients)) @ self.coefficients
-        gap -= _compared(len(other.coefficients)) @ other.coefficients
-        gap /= sizes
-        largest: np.ndarray = np.maximum(gap.max(axis=1), -gap.min(axis=1))
-        return self.length * float((WEIGHTS * largest).max())
-
     @property
     def columns(self) -> np.ndarray:
         """The coefficients as native code reads them, flat and padded."""
@@ -118,55 +115,34 @@ class Arc(NamedTuple):
         return flat.reshape(-1)
 
 
+@functools.cache
+def _tables() -> tuple[np.ndarray, np.ndarray]:
+    """The rules of all numbers of stages, and the integrals of P_0 .. up to where arcs are compared, all flat."""
+    rules = np.zeros((len(STAGES), RULE))
+    for s, table in zip(STAGES, rules, strict=True):
+        rule = gauss(s)
+        values = np.polynomial.legendre.legvander(2 * rule.nodes - 1, MOST - 1)
+        parts = (0, rule.nodes), (INTEGRALS, rule.integrals), (SPECTRUM, rule.spectrum), (VALUES, values)
+        for at, part in (*parts, (GROWN, integrated(rule.nodes, MOST))):
+            table[at : at + part.size] = part.ravel()
+    return rules.reshape(-1), integrated(BETWEEN, MOST).reshape(-1)
+
+
 def collocate(engine: Engine, guess: Arc, sizes: np.ndarray, enough: float) -> tuple[Arc, float]:
     """The arc over the time of `guess`, and its estimated error relative to `sizes` (nz,), infinite if there is none.
 
     The number of stages rises until the error is small `enough`. If it is not with all of them, sweeps go on until they
     would change nothing any more, and what the last two stages gain is the error.
     """
-    arc, gap = guess, math.inf
-    for stages in STAGES:
-        last, (arc, gap) = gap, _swept(engine, arc, stages, gap, sizes)
-        gain = gap / last if last > 0.0 else 1.0  # where the first arc is the motion itself nothing is left
-        error = min(gap, max(CAUTION * gain * gap, FURTHEST * gap, BELIEVED))
-        if gap == math.inf or (stages >= LEAST and error <= enough):
-            return arc, error
-    left = gap
-    for _ in range(SWEEPS):
-        last, (arc, gap) = gap, _swept(engine, arc, STAGES[-1], gap, sizes)
-        falls = gap < STALLED * last
-        left = gap * gap / last if falls and gap > BELIEVED else gap  # what the next one would change
-        if left < CONVERGED * enough or not falls:
-            break
-    return arc, max(left, _swept(engine, arc, STAGES[-2], gap, sizes)[1])
-
-
-def _swept(engine: Engine, arc: Arc, stages: int, gap: float, sizes: np.ndarray) -> tuple[Arc, float]:
-    """The arc after one sweep over so many stages, and by how much it changed; `gap` is what it changed by before."""
-    rule, (t, length, z, _) = gauss(stages), arc
-    F = _values(stages, len(arc.coefficients)) @ arc.coefficients
-    W = (length * rule.integrals) @ F
-    W += z
-    sweep(
-        engine.plan, engine.mem, t, length, rule.nodes, rule.integrals.reshape(-1), W.copy().reshape(-1),
-        F.reshape(-1), W.reshape(-1), np.zeros(2 * len(z)), ON * min(gap, 1.0),
+    t, length, z, known = guess
+    found, outcome = np.zeros((MOST, len(z))), np.array([math.inf, len(known)])
+    found[: len(known)] = known
+    find_arc(
+        engine.plan, engine.mem, t, length, *_tables(), z, sizes, found.reshape(-1), np.empty(ROOM_ROWS * len(z)),
+        enough, outcome,
     )  # fmt: skip
-    with np.errstate(invalid="ignore", over="ignore"):  # rates may be infinite where sweeps lead nowhere
-        new = arc._replace(coefficients=rule.spectrum @ F)
-        change = new.gap(arc, sizes)
-    return new, change if math.isfinite(change) else math.inf
-
-
-@functools.cache
-def _values(stages: int, count: int) -> np.ndarray:
-    """P_0 .. P_(count-1) at the nodes of a rule, (stages, count)."""
-    return np.polynomial.legendre.legvander(2 * gauss(stages).nodes - 1, count - 1)
-
-
-@functools.cache
-def _compared(count: int) -> np.ndarray:
-    """The integrals of P_0 .. P_(count-1) up to where arcs are compared, (n, count)."""
-    return integrated(BETWEEN, count)
+    error, stages = outcome.tolist()
+    return guess._replace(coefficients=found[: int(stages)]), error
 
 
 @jit(i8(Floats, f8, Floats), fastmath=FUSED)
@@ -243,6 +219,133 @@ def sweep(plan, mem, t, length, nodes, integrals, Z, F, W, spare, tolerance):
         _change_rates(plan, mem, t + length * nodes[j], Z[j * n : (j + 1) * n], W[j * n : (j + 1) * n])
         _add(F[j * n :], 1.0, shift)
     mem[plan.options], mem[plan.options + 1] = tolerated, enough
+    return 0
+
+
+@jit(i8(Floats, f8, Floats, f8, Floats), fastmath=FUSED)
+def _add_two(to, factor, source, other_factor, other):
+    """to += factor * source + other_factor * other, over the entries of `to`."""
+    for i in range(to.size):
+        to[i] += factor * source[i] + other_factor * other[i]
+    return 0
+
+
+@jit(i8(Floats, i8, i8, i8, f8, Floats, Floats, i8))
+def _add_products(weights, apart, rows, columns, factor, source, to, n):
+    """to (rows, n) += factor * weights (rows, columns) source (columns, n), flat; rows of weights are `apart`.
+
+    The number of columns is even.
+    """
+    for start in range(0, n, TILE):
+        stop = min(start + TILE, n)
+        for r in range(rows):
+            place, w = to[r * n + start : r * n + stop], r * apart
+            for c in range(0, columns, 2):
+                at, next_at = c * n, c * n + n
+                _add_two(
+                    place, factor * weights[w + c], source[at + start : at + stop],
+                    factor * weights[w + c + 1], source[next_at + start : next_at + stop],
+                )  # fmt: skip
+    return 0
+
+
+@jit(i8(Floats, f8, Floats))
+def _raise(to, factor, source):
+    """to = max(to, factor * |source|), over the entries of `to`."""
+    for i in range(to.size):
+        to[i] = max(to[i], factor * abs(source[i]))
+    return 0
+
+
+@jit(f8(Floats, Floats))
+def _largest_ratio(values, sizes):
+    """The largest of values over sizes."""
+    largest = 0.0
+    for i in range(values.size):
+        largest = max(largest, values[i] / sizes[i])
+    return largest
+
+
+@jit(f8(Floats, i8, Floats, Floats, Floats))
+def _largest_change(places, rows, change, sizes, spare):
+    """The largest change of an arc relative to `sizes`, of length 1, for changes (rows, n) of its coefficients.
+
+    `places` are integrals of P_0 .. up to where it is looked at; between the ends changes count less.
+    """
+    n, largest = sizes.size, 0.0
+    for start in range(0, n, TILE):
+        count = min(TILE, n - start)
+        worst, here = spare[:count], spare[n : n + count]
+        clear_row(worst, 0, count)
+        for k in range(places.size // MOST):
+            clear_row(here, 0, count)
+            for c in range(0, rows, 2):
+                at, next_at, w = c * n + start, c * n + n + start, k * MOST + c
+                _add_two(
+                    here, places[w], change[at : at + count], places[w + 1], change[next_at : next_at + count]
+                )  # fmt: skip
+            _raise(worst, INSIDE if (k + 1) * MOST < places.size else 1.0, here)
+        largest = max(largest, _largest_ratio(worst, sizes[start : start + count]))
+    return largest
+
+
+@jit(f8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats, Floats, Floats, i8, i8, f8))
+def _swept(plan, mem, t, length, rules, places, z, sizes, found, room, count, stages, gap):
+    """How much an arc with `count` coefficients `found` changes by a sweep over so many stages, infinite if it is lost.
+
+    The new coefficients are left in Z, the changes in F; `gap` is what the sweep before changed.
+    """
+    n, rule = z.size, rules[(stages // 2 - 1) * RULE : stages // 2 * RULE]
+    F, W = room[F_ROWS * n : W_ROWS * n], room[W_ROWS * n : Z_ROWS * n]
+    Z, spare = room[Z_ROWS * n : SPARE_ROWS * n], room[SPARE_ROWS * n : ROOM_ROWS * n]
+    clear_row(F, 0, stages * n)
+    _add_products(rule[VALUES:], MOST, stages, count, 1.0, found, F, n)
+    for k in range(stages):
+        move(W, k * n, z, 0, n)
+    _add_products(rule[GROWN:], MOST, stages, count, length, found, W, n)
+    move(Z, 0, W, 0, stages * n)
+    integrals = rule[INTEGRALS : INTEGRALS + stages * stages]
+    sweep(plan, mem, t, length, rule[:stages], integrals, Z, F, W, spare, ON * min(gap, 1.0))
+    clear_row(Z, 0, stages * n)
+    _add_products(rule[SPECTRUM:], stages, stages, stages, 1.0, F, Z, n)
+    if not is_finite(Z[: stages * n]):
+        return math.inf
+    rows = max(stages, count)
+    clear_row(Z, stages * n, (rows - stages) * n)
+    _subtract(Z, found, F[: rows * n])
+    change = length * _largest_change(places, rows, F, sizes, spare)
+    return change if math.isfinite(change) else math.inf
+
+
+@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats, Floats, Floats, f8, Floats))
+def find_arc(plan, mem, t, length, rules, places, z, sizes, found, room, enough, outcome):
+    """The coefficients of an arc, from those `found` (MOST, nz) on, see `collocate`.
+
+    `outcome` is the error and the number of coefficients, given: of those there are.
+    """
+    gap, n, count = math.inf, z.size, 2 * math.ceil(0.5 * outcome[1])
+    new = room[Z_ROWS * n : SPARE_ROWS * n]
+    for stages in STAGES:
+        last, gap = gap, _swept(plan, mem, t, length, rules, places, z, sizes, found, room, count, stages, gap)
+        move(found, 0, new, 0, stages * n)
+        count = outcome[1] = stages
+        if gap == math.inf:
+            outcome[0] = math.inf
+            return 0
+        gain = gap / last if last > 0.0 else 1.0  # where the first arc is the motion itself nothing is left
+        outcome[0] = min(gap, max(CAUTION * gain * gap, FURTHEST * gap, BELIEVED))
+        if stages >= LEAST and outcome[0] <= enough:
+            return 0
+    left = gap
+    for _ in range(SWEEPS):
+        last, gap = gap, _swept(plan, mem, t, length, rules, places, z, sizes, found, room, MOST, MOST, gap)
+        move(found, 0, new, 0, MOST * n)
+        falls = gap < STALLED * last
+        left = gap * gap / last if falls and gap > BELIEVED else gap  # what the next one would change
+        if left < CONVERGED * enough or not falls:
+            break
+    fewer = _swept(plan, mem, t, length, rules, places, z, sizes, found, room, MOST, MOST - 2, gap)
+    outcome[0] = max(left, fewer)
     return 0
 
 

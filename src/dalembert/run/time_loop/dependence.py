@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
+from operator import lt, mul
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from dalembert.dataclass import dataclass
+from dalembert.native.jit import jit
+from dalembert.native.plan import Floats, i8
 from dalembert.run.time_loop.dense_rows import DenseRows
-from dalembert.run.time_loop.sparse_rows import SparseRows
+from dalembert.run.time_loop.sparse_rows import SparseRows, spare_of
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
@@ -21,7 +24,7 @@ EQUIDISTANT = np.linspace(0.0, 1.0, SAMPLES)
 AROUND = np.array([-3.0, -1.0, 0.0, 1.0, 3.0])  # where a minimum is looked at, in units of NARROW
 QUARTIC = np.linalg.inv(np.vander(AROUND, increasing=True))
 NARROW, LOOKS = 0.05, 3  # of the way between samples; how often at most
-FOURTH = np.array([1.0, -4.0, 6.0, -4.0, 1.0])  # difference of values at equidistant times
+FOURTH = (1.0, -4.0, 6.0, -4.0, 1.0)  # difference of values at equidistant times
 NEWTON = 6  # steps to the minimum of a quartic
 BESIDE = 0.02  # of the way between samples: how far from a zero it is looked at
 # Two values on both sides of a zero differ by less than this part of their sum, which is the fall between them up to a
@@ -83,9 +86,11 @@ class Rows(Protocol):
         ...
 
 
-def rows_of(engine: Engine) -> Rows:
-    """The rows of a system as the engine stores them."""
-    return SparseRows(engine) if engine.is_sparse else DenseRows(engine)
+def rows_of(engine: Engine, spare: Engine | None = None) -> Rows:
+    """The rows of a system as the engine stores them; `spare` is an engine of the same system to work with, if any."""
+    if not engine.is_sparse:
+        return DenseRows(engine)
+    return SparseRows(spare if spare is not None and spare.is_sparse else spare_of(engine))
 
 
 def dips(rows: Rows, path: Path, t0: float, t1: float) -> bool:
@@ -101,24 +106,23 @@ def find_dependences(rows: Rows, path: Path, t0: float, t1: float) -> list[Depen
     times = t0 + (t1 - t0) * EQUIDISTANT
     values = rows.values(times, path(times))
     rank = int((values > INDEPENDENT).sum(axis=1).max())
-    least = values[:, rank - 1] if rank else np.zeros(0)
+    t: list[float] = times.tolist()
+    least: list[float] = values[:, rank - 1].tolist() if rank else []
 
     def smallest(times: np.ndarray) -> np.ndarray:
         return rows.values(times, path(times))[:, rank - 1]
 
-    found, sharp = [], SHARP * float(least.max(initial=0.0))
+    found, sharp = [], SHARP * max(least, default=0.0)
     for k in range(SAMPLES - 1 if rank else 0):
-        three = np.array([max(k - 1, 0), k, k + 1])
-        before, lowest, after = least[three].tolist()
-        if lowest > before or lowest >= after:
+        first, at, lowest = max(k - 1, 0), t[k], least[k]
+        if lowest > least[first] or lowest >= least[k + 1]:
             continue
-        at = float(times[k])
         if lowest > 0.0:
-            t, s = _signed(times, least, k)
+            near, s = _signed(t, least, k)
             if s[0] < 0.0 and lowest > sharp:  # it grows from the start on
                 continue
-            zero = _zero(smallest, t, s)
-            at, lowest = _least(smallest, times[three], _crossing(t, s)) if zero is None else (zero, 0.0)
+            zero = _zero(smallest, near, s)
+            at, lowest = _least(smallest, (t[first], at, t[k + 1]), _crossing(near, s)) if zero is None else (zero, 0.0)
         if lowest < sharp:
             found.append(Dependence(at, partial(dependent_rows, rows, at, path, rank)))
     return found
@@ -144,13 +148,13 @@ def _zero(f: Function, times: list[float], values: list[float]) -> float | None:
     return _crossing(list(t), s)
 
 
-def _least(f: Function, times: np.ndarray, guess: float) -> tuple[float, float]:
+def _least(f: Function, times: tuple[float, float, float], guess: float) -> tuple[float, float]:
     """Where f is least between the outer ones of three times, and the value; about at `guess`.
 
     Next to a zero f is the absolute value of a smooth function: over a narrow range its square is a quartic to many
     digits.
     """
-    left, middle, right = times.tolist()
+    left, middle, right = times
     at, unit = min(max(guess, left), right), NARROW * (right - middle)
     for _ in range(LOOKS):
         found = f(at + unit * AROUND)
@@ -165,22 +169,23 @@ def _least(f: Function, times: np.ndarray, guess: float) -> tuple[float, float]:
     return at, min(float(found.min()), math.sqrt(max(float(np.polyval(quartic[::-1], step)), 0.0)))
 
 
-def _signed(times: np.ndarray, values: np.ndarray, k: int) -> tuple[list[float], list[float]]:
+def _signed(times: list[float], values: list[float], k: int) -> tuple[list[float], list[float]]:
     """Equidistant times next to times[k], where |f| is least, and the values of f, which falls there, with their signs.
 
     Behind a zero values have the other sign, at times[k] that which makes them smoother; the first one is negative if
     all are. Where values do not fall all the way, only the two next to the zero are given.
     """
     first = min(max(k - 2, 0), len(times) - len(FOURTH))
-    here, t, s = k - first, times[first : first + len(FOURTH)].tolist(), values[first : first + len(FOURTH)].copy()
-    s[here + 1 :] *= -1.0
-    rest, part = float(FOURTH @ s) - FOURTH[here] * float(s[here]), FOURTH[here] * float(s[here])
+    here, t = k - first, times[first : first + len(FOURTH)]
+    s = [value if at <= k else -value for at, value in enumerate(values[first : first + len(FOURTH)], first)]
+    part = FOURTH[here] * s[here]
+    rest = sum(map(mul, FOURTH, s)) - part
     if abs(rest - part) < abs(rest + part):
         s[here] *= -1.0
-    if s[0] >= 0.0 and not (s[1:] < s[:-1]).all():
+    if s[0] >= 0.0 and not all(map(lt, s[1:], s)):
         before = here if s[here] > 0.0 else here - 1
         t, s = t[before : before + 2], s[before : before + 2]
-    return t, s.tolist()
+    return t, s
 
 
 def _crossing(times: list[float], values: Sequence[float]) -> float:
@@ -231,7 +236,20 @@ def cubic(t: float, h: float, z: np.ndarray, zdot: np.ndarray, znew: np.ndarray,
     out, back = h * zdot - rise, h * zdotnew - rise
 
     def at(times: np.ndarray) -> np.ndarray:
-        s = ((times - t) / h)[:, None]
-        return z + s * (rise + (1.0 - s) * ((1.0 - s) * out - s * back))
+        states = np.empty((len(times), len(z)))
+        follow_cubic((times - t) / h, z, rise, out, back, states.reshape(-1))
+        return states
 
     return at
+
+
+@jit(i8(Floats, Floats, Floats, Floats, Floats, Floats))
+def follow_cubic(parts, z, rise, out, back, states):
+    """The states (nt, n) of `cubic` at parts (nt,) of the step, flat."""
+    n = z.size
+    for row in range(parts.size):
+        s, state = parts[row], states[row * n : (row + 1) * n]
+        r = 1.0 - s
+        for i in range(n):
+            state[i] = z[i] + s * (rise[i] + r * (r * out[i] - s * back[i]))
+    return 0

@@ -11,7 +11,8 @@ run ends there, or goes on and the certificate says that it left the ground it c
 
 from __future__ import annotations
 
-from functools import partial
+import math
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -81,8 +82,7 @@ class Passages:
         self.tries, self.looks = 0, 0  # attempts to pass the next position, steps looked at next to the one refused
         self.heading = -np.inf  # up to where a step is made to come closer to a position
         self.refused = Refused(-np.inf, 0.0, "", Dependence(-np.inf))
-        self.rows = rows_of(run.engine)
-        self._still: Engine | None = None
+        self.rows = rows_of(run.engine, self.still if run.engine.is_sparse else None)
         self._floor = run.conditioning.floor  # of the conditioning, below which steps are suspect
 
     def treat(self) -> int:
@@ -275,16 +275,15 @@ class Passages:
             return f"the state is off the constraints by {off:.1e}; use Projection() to pass it"
         return ""
 
-    @property
+    @cached_property
     def still(self) -> Engine:
         """The engine that evaluates stages, whatever formulation and drift control the run has."""
-        if self._still is None:
-            sizes, first = self._least_sizes(self.engine.size), self.run.first[: self.engine.size]
-            reached = max(ROUND_OFF, 4.0 * np.finfo(float).eps * float((np.abs(first) / sizes).max()))
-            reached = 2.0 ** np.ceil(np.log2(reached))  # engines are told apart by it
-            self._still = Engine(self.engine.system, self.engine.parameters, LagrangeMultipliers(), Projection(reached))
-            self._still.take_scales(self.engine.scales)
-        return self._still
+        sizes, first = self._least_sizes(self.engine.size), self.run.first[: self.engine.size]
+        reached = max(ROUND_OFF, 4.0 * np.finfo(float).eps * float((np.abs(first) / sizes).max()))
+        reached = 2.0 ** math.ceil(math.log2(reached))  # engines are told apart by it
+        still = Engine(self.engine.system, self.engine.parameters, LagrangeMultipliers(), Projection(reached))
+        still.take_scales(self.engine.scales)
+        return still
 
     def _moved(self, t: float, z: np.ndarray) -> np.ndarray:
         return self.still.corrected(t, z)[0]

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from dalembert.native.intrinsics import places_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
 from dalembert.run.engine import Engine
@@ -13,21 +14,27 @@ from dalembert.run.evaluate import load_state
 from dalembert.solve.sparse import solve_sparse
 from dalembert.solve.sparse_layout import SHIFT, matrices_at
 from dalembert.solve.sparse_row_lengths import factor_sized, measure_lengths
-from dalembert.solve.sparse_spectrum import find_singular_values, new_basis, singular_values, tridiagonalise
+from dalembert.solve.sparse_spectrum import find_singular_values, find_vanishing, new_basis, tridiagonalise
 
 KEPT, SETTLING, FILTERS = 1e-2, 8, 4  # rows with larger singular values stay independent; steps along them; see below
 VANISHING = 0.05
 
 
+def spare_of(engine: Engine) -> Engine:
+    """Another engine for the same, to work with."""
+    spare = Engine(engine.system, engine.parameters, engine.formulation, engine.drift)
+    spare.take_scales(engine.scales)
+    return spare
+
+
 class SparseRows:
-    """All rows of a system whose reactions are ideal."""
+    """All rows of a system whose reactions are ideal.
+
+    `engine` is one to work with: what it has in memory is overwritten.
+    """
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = Engine(engine.system, engine.parameters, engine.formulation, engine.drift)
-        self._engine.take_scales(engine.scales)
-        pattern, self._kernel = engine.system.mechanics.saddle_pattern, engine.system.kernel("sparse_dynamics")
-        self._diagonal = engine.system.nq + np.flatnonzero(pattern.mass_rows == pattern.mass_columns)
-        self._basis = new_basis(pattern.nc)
+        self._engine, self._basis = engine, new_basis(engine.system.nc)
         self._triangle = np.zeros((len(self._basis) - 1) ** 2)
 
     def values(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
@@ -39,20 +46,10 @@ class SparseRows:
 
     def parts(self, t: float, z: np.ndarray, rank: int) -> np.ndarray:
         """The part (nc,) of each constraint in the combinations that vanish, beyond those that vanish everywhere."""
-        engine, n = self._engine, len(self._basis) - 1
-        find_triangle(engine.plan, engine.mem, t, z[: engine.size].copy(), self._basis.reshape(-1), self._triangle)
-        T = np.triu(self._triangle.reshape(n, n))
-        values, vectors = singular_values(T if np.isfinite(T).all() else np.zeros_like(T))
-        vanishing = [k for k in range(rank) if values[k] < VANISHING * values[0]] or [rank - 1]
-        found: np.ndarray = np.abs(self._basis[:-1].T @ vectors[:, vanishing]).max(axis=1)
-        found[self._lengths() < VANISHING] = 1.0  # of several that vanish by themselves, vectors show some mixture
-        return found
-
-    def _lengths(self) -> np.ndarray:
-        """The lengths of rows relative to their sizes, at most 1, at the state of the last triangle, (nc,)."""
-        lengths = np.zeros(self._engine.system.nc)
-        measure_lengths(self._engine.plan, self._engine.mem, lengths)
-        return lengths
+        engine, parts = self._engine, np.zeros(self._engine.system.nc)
+        state, room = z[: engine.size].copy(), np.zeros(max(len(self._triangle), len(parts)))
+        find_parts(engine.plan, engine.mem, t, state, rank, self._basis.reshape(-1), self._triangle, room, parts)
+        return parts
 
     def left_over(self, t: float, z: np.ndarray, close: float) -> float:
         """What is left of position rows, in the units of `values`, when z is moved onto those that stay independent."""
@@ -62,8 +59,19 @@ class SparseRows:
     def speed(self, t: float, z: np.ndarray) -> float:
         """The length of the speeds in the mass metric."""
         engine = self._engine
-        masses = np.abs(self._kernel(np.concatenate([[t], z[: engine.size], engine.parameters]))[self._diagonal])
-        return float(np.linalg.norm(np.sqrt(masses) * z[engine.system.nq : engine.size]))
+        return float(measure_speed(engine.plan, engine.mem, t, z[: engine.size].copy()))
+
+
+@jit(f8(Plan, Floats, f8, Floats))
+def measure_speed(plan, mem, t, z):
+    """The length of the speeds in a state z (nq + nu,) by the diagonal of M."""
+    at, total = matrices_at(plan.pattern), 0.0
+    places = places_at(at.tables, at.n_tables)
+    load_state(plan, mem, t, z)
+    call_kernel(plan.dynamics, mem, plan.x, plan.out)
+    for i in range(plan.nu):
+        total += abs(mem[places[at.diagonal + i]]) * z[plan.nq + i] ** 2
+    return math.sqrt(total)
 
 
 @jit(i8(Plan, Floats, f8, Floats, Floats, Floats))
@@ -73,6 +81,22 @@ def find_triangle(plan, mem, t, z, basis, T):
     call_kernel(plan.dynamics, mem, plan.x, plan.out)
     factor_sized(plan, mem, plan.nc, SHIFT)
     return tridiagonalise(plan, mem, plan.nc, basis, T)
+
+
+@jit(i8(Plan, Floats, f8, Floats, i8, Floats, Floats, Floats, Floats))
+def find_parts(plan, mem, t, z, rank, basis, T, room, parts):
+    """The parts (nc,) of rows in the combinations that vanish at a state z (nq + nu,); see `Rows.parts`.
+
+    `room` has n n and nc floats at least, T (n, n) is overwritten; all flat.
+    """
+    find_triangle(plan, mem, t, z, basis, T)
+    find_vanishing(T, room[: T.size], rank, VANISHING, basis, parts)
+    lengths = room[: parts.size]
+    measure_lengths(plan, mem, lengths)
+    for k in range(parts.size):
+        if lengths[k] < VANISHING:
+            parts[k] = 1.0  # of several that vanish by themselves, vectors show some mixture
+    return 0
 
 
 @jit(i8(Plan, Floats, Floats, Floats, Floats, Floats, Floats))
