@@ -126,9 +126,7 @@ def _evaluate(
     blocks = []
     for k in range(len(template.frames)):
         places = np.array([joint.bodies[k].coordinates[:3] for joint in joints])
-        matrices = ca.horzcat(*[derivation.attitude(joint.bodies[k].body) for joint in joints])
-        by_rows = (9 * np.arange(n)[:, None] + np.arange(9).reshape(3, 3).T.ravel()).ravel()
-        blocks += [_gathered(s.q, places), ca.reshape(ca.vec(ca.densify(matrices))[by_rows.tolist()], 9, n)]
+        blocks += [_gathered(s.q, places), derivation.turning.attitudes([joint.bodies[k].body for joint in joints])]
     numbers = derivation.low.vector([number for joint in joints for number in joint.numbers])
     column = kind.function(ca.vertcat(*blocks, _gathered(s.u, speeds), ca.reshape(numbers, -1, n)))
     m, entries = len(indices), len(kind.rows)
@@ -172,10 +170,10 @@ def _differentiate(template: Template, indices: tuple[int, ...]) -> Kind:
     frames, atoms = template.frames, dict[sp.Basic, ca.SX]()
     moving, rates, u = [], [], ca.SX.sym("u", 6 * len(frames))
     for frame, (v, w) in zip(frames, _pairs(u), strict=True):
-        x, R = ca.SX.sym("x", 3), ca.SX.sym("R", 9)  # by rows
-        atoms |= zip((*frame.position, *frame.matrix), ca.vertsplit(ca.vertcat(x, R)), strict=True)
-        moving += [x, R]
-        rates += [v, ca.vec(ca.mtimes(ca.reshape(R, 3, 3).T, ca.skew(w)).T)]
+        x, R = ca.SX.sym("x", 3), ca.SX.sym("R", 3, 3)
+        atoms |= zip((*frame.position, *frame.matrix), ca.vertsplit(ca.vertcat(x, ca.vec(R.T))), strict=True)
+        moving += [x, ca.vec(R)]
+        rates += [v, ca.vec(ca.mtimes(R, ca.skew(w)))]
     taken = {symbol for frame in frames for symbol in (*frame.position, *frame.quaternion)}
     rest = [symbol for symbol in template.symbols if symbol not in taken]
     numbers = ca.SX.sym("numbers", len(rest))
