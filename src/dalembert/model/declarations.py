@@ -9,6 +9,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from dalembert.errors import ModelError
+from dalembert.model.levels import Orders
 from dalembert.model.names import Names, split_names
 from dalembert.model.quaternion import Quaternion
 from dalembert.model.rates import Rates
@@ -24,12 +25,13 @@ class Declarations:
 
     def __init__(self, statement: Statement, read: Reader, names: Names, rates: Rates) -> None:
         self._statement, self._read, self._names, self._rates = statement, read, names, rates
-        self.known: dict[str, set[sp.Expr]] = {"coordinate": set(), "speed": set(), "unknown": set()}
+        self.orders = Orders()  # of the coordinates and speeds declared so far
 
     def coordinates(self, names: str | Sequence[sp.Expr]) -> tuple[sp.Expr, ...]:
         """New coordinates, whose rates have no equation yet."""
         new = self._declare(names, "coordinate")
         self._statement.coordinates.extend(new)
+        self.orders.add(new, 0)
         self._rates.add(new)
         return new
 
@@ -37,6 +39,7 @@ class Declarations:
         """New speeds: rates of coordinates in order, or what `kinematics` says."""
         new = self._declare(names, "speed")
         self._statement.speeds.extend(new)
+        self.orders.add(new, 1)
         if kinematics is None:
             self._rates.name(new)
         elif isinstance(kinematics, Mapping):
@@ -110,7 +113,6 @@ class Declarations:
             )
         for symbol in symbols:
             self._names.claim(symbol.func.__name__, kind)
-        self.known[kind].update(symbols)
         return tuple(symbols)
 
 
