@@ -303,6 +303,7 @@ class Constraints:
     """Residuals by level and A u' = b for all of them: position rows first, then velocity, then acceleration."""
 
     phi: ca.SX  # (np, 1) position residual
+    G: ca.SX  # (np, nq) its gradients in q
     psi: ca.SX  # (np + nv, 1) velocity residual: rates of the position rows, then the velocity rows
     gamma: ca.SX  # (na, 1) acceleration residual, with u' in it
     A: ca.SX  # (nc, nu); acceleration rows that are not linear in u' have it in them
@@ -322,6 +323,7 @@ def derive_constraints(
     rest = ca.substitute(gamma, s.ud, ca.SX.zeros(s.ud.shape))
     return Constraints(
         phi,
+        ca.jacobian(phi, s.q),
         psi,
         gamma,
         ca.vertcat(ca.jacobian(psi, s.u), ca.jacobian(gamma, s.ud)),

@@ -9,21 +9,21 @@ import sympy as sp
 from dalembert.equations.checks.inertia import carriers_of, inertia_column, inertia_faults
 from dalembert.equations.derive import Constraints, Derivation
 from dalembert.equations.laws import Algebraic, Row
-from dalembert.equations.probe import Probe
+from dalembert.equations.probe import Probe, Probed
 from dalembert.model.reading import nodes
 from dalembert.model.statement import Attitude, Body, Point, Statement
 from dalembert.solve.decompositions import determinant_sign, least_squares
 
 
 def check_derivation(
-    derivation: Derivation, constraints: Constraints, rows: tuple[Row, ...], probe: Probe
+    derivation: Derivation, constraints: Constraints, rows: tuple[Row, ...], probe: Probe, probed: Probed
 ) -> list[str]:
     """All faults that show when what was derived is evaluated at random states."""
     return [
         *_check_motion(derivation, probe),
         *_check_matrices(derivation, probe),
-        *_check_dynamics(derivation, probe),
-        *_check_rows(constraints, rows, probe),
+        *_check_dynamics(derivation, probed),
+        *_check_rows(constraints, rows, probed),
         *_check_servos(derivation.statement, rows),
         *_check_inertias(derivation, probe),
         *_check_velocities(derivation, constraints, probe),
@@ -104,7 +104,7 @@ def _check_matrices(derivation: Derivation, probe: Probe) -> list[str]:
 _PAIRS = ((0, 1), (0, 2), (1, 2))  # entries of a 3x3 matrix that symmetry makes equal
 
 
-def _check_dynamics(derivation: Derivation, probe: Probe) -> list[str]:
+def _check_dynamics(derivation: Derivation, probed: Probed) -> list[str]:
     """Forces linear in unknowns that do work, a mass matrix that is not zero, everything finite somewhere."""
     d, faults = derivation.dynamics, []
     laws = [constraint for constraint in derivation.statement.constraints if constraint.law]
@@ -121,18 +121,17 @@ def _check_dynamics(derivation: Derivation, probe: Probe) -> list[str]:
             faults.append(f"unknown `{y}` does not act on any speed: no motion lets it do work")
     if ca.sparsify(d.M).nnz() == 0:
         faults.append("the mass matrix is zero; give something a mass that moves with a speed")
-    for label, e in (("mass matrix is", d.M), ("forces are", d.f + d.prescribed)):
-        if e.nnz() and not np.isfinite(probe(e.nz[:])).any():
+    for label, values in (("mass matrix is", probed.M), ("forces are", probed.f)):
+        if values.size and not np.isfinite(values).any():
             faults.append(f"the {label} not finite at any of three random states; check the parameters")
     return faults
 
 
-def _check_rows(constraints: Constraints, rows: tuple[Row, ...], probe: Probe) -> list[str]:
+def _check_rows(constraints: Constraints, rows: tuple[Row, ...], probed: Probed) -> list[str]:
     """Every constraint restrains something."""
-    A = ca.sparsify(constraints.A)
-    values = np.abs(np.nan_to_num(probe(A.nz[:]), nan=1.0)).max(axis=0)
+    values = np.abs(np.nan_to_num(probed.A, nan=1.0)).max(axis=0)
     largest = np.zeros(len(rows))
-    np.maximum.at(largest, np.array(A.sparsity().row(), dtype=int), values)
+    np.maximum.at(largest, np.array(constraints.A.sparsity().row(), dtype=int), values)
     return [
         f"constraint `{rows[k].name}` does not restrain any speed: its gradient is zero"
         for k in np.flatnonzero(largest == 0.0)
