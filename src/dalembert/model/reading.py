@@ -18,11 +18,17 @@ from dalembert.model.statement import Attitude, Vector
 from dalembert.model.time_symbols import is_dyadic, is_undefined_function, is_vector
 
 ZERO: Vector = (sp.S.Zero, sp.S.Zero, sp.S.Zero)
+READ = (AppliedUndef, sp.Symbol, Instance)  # what is an expression without a doubt
+PLAIN = (str, float, int, type(None), *READ)
 INFINITE = frozenset({sp.nan, sp.zoo, sp.oo, -sp.oo})
 
 
 def listed(value: Any) -> list[Any] | None:
     """The entries of a list, tuple, array or matrix; None for a scalar and for anything else, strings included."""
+    if isinstance(value, list | tuple):
+        return [*value]
+    if isinstance(value, PLAIN):  # before SymPy and the abstract classes are asked, which takes long
+        return None
     if isinstance(value, sp.MatrixBase):
         return list(value) if 1 in value.shape else value.tolist()
     if isinstance(value, np.ndarray | sp.NDimArray):
@@ -85,7 +91,7 @@ class Reader:
 
     def expression(self, value: Any, what: str) -> sp.Expr | None:
         """A SymPy expression, or None after a fault; an equation `Eq(a, b)` reads a - b."""
-        if isinstance(value, AppliedUndef | sp.Symbol | Instance):  # the arguments of an instance have been read
+        if isinstance(value, READ):  # the arguments of an instance have been read
             return value
         if type(value) in (int, float) and math.isfinite(value):
             return _read_number(value)
@@ -218,8 +224,10 @@ class Reader:
                 hint = f"; write them in a list such as [0, {value}]"
             self.fault(f"{what} must have {need} components, got {_brief(value)}{hint}")
             return ZERO
-        read = [*(self.scalar(entry, f"{what} [{k}]") for k, entry in enumerate(entries)), sp.S.Zero]
-        return read[0], read[1], read[2]
+        read = [
+            entry if isinstance(entry, READ) else self.scalar(entry, f"{what} [{k}]") for k, entry in enumerate(entries)
+        ]
+        return read[0], read[1], read[2] if len(read) > 2 else sp.S.Zero
 
 
 @lru_cache(maxsize=4096, typed=True)

@@ -59,11 +59,11 @@ def unit(a: Vector) -> Vector | None:
 
 def with_plain_numbers(a: Vector) -> Vector:
     """The vector with 0, 1 and -1 as whole numbers, which leave no terms and factors behind as 0.0 and 1.0 do."""
-    x, y, z = (_PLAIN.get(float(c), c) if c.is_Float else c for c in a)
+    x, y, z = (_PLAIN.get(c._mpf_, c) if c.is_Float else c for c in a)
     return x, y, z
 
 
-_PLAIN = {float(number): number for number in (sp.S.Zero, sp.S.One, sp.S.NegativeOne)}
+_PLAIN = {sp.Float(int(number))._mpf_: number for number in (sp.S.Zero, sp.S.One, sp.S.NegativeOne)}
 
 
 def rate_of(a: Vector, t: sp.Symbol) -> Vector:
