@@ -24,16 +24,18 @@ class Orders:
 
     def __init__(self, coordinates: Sequence[sp.Basic] = (), speeds: Sequence[sp.Basic] = ()) -> None:
         self.objects: dict[int, int] = {}
-        self._added: list[tuple[tuple[sp.Basic, ...], int]] = []  # keeps the objects alive
+        self._symbols: dict[int, list[sp.Basic]] = {}  # by order; keeps the objects alive
         self._equal: dict[sp.Basic, int] = {}  # all of them, made when a symbol is no object that was added
         self.add(coordinates, 0)
         self.add(speeds, 1)
 
     def add(self, symbols: Sequence[sp.Basic], order: int) -> None:
         """Symbols of an order."""
-        self._added.append((tuple(symbols), order))
-        self.objects |= dict.fromkeys(map(id, symbols), order)
-        self._equal = {}
+        self._symbols.setdefault(order, []).extend(symbols)
+        for symbol in symbols:
+            self.objects[id(symbol)] = order
+        if self._equal:
+            self._equal = {}
 
     def of(self, symbol: sp.Basic) -> int | None:
         """The order of a symbol, None if it has none."""
@@ -45,7 +47,7 @@ class Orders:
         return self._equal.get(symbol)
 
     def __iter__(self) -> Iterator[tuple[sp.Basic, int]]:
-        return ((symbol, order) for symbols, order in self._added for symbol in symbols)
+        return ((symbol, order) for order, symbols in self._symbols.items() for symbol in symbols)
 
 
 def level_of(expression: sp.Expr, orders: Orders) -> Level | None:
