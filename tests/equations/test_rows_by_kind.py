@@ -103,3 +103,13 @@ def test_hinges_in_space_that_stand_on_one_plane_move_as_those_in_the_plane():
     assert flat[-1, 1] < -0.1
     # Both runs keep 1e-10 of the error of a step; a chain of twenty links magnifies it some hundred times in 0.3 s.
     np.testing.assert_allclose(spatial, flat, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients_of_a_kind_are_the_derivatives_by_the_coordinates(kind):
+    """At quaternions of any length, with bodies whose own speeds are not their velocities among them."""
+    for slow in (None, 0.5):
+        m = chain(kind, slow).compile().mechanics
+        x = np.random.default_rng(5).uniform(0.2, 1.0, m.x.shape[0])
+        found, expected = ca.Function("G", [m.x], [ca.densify(m.G), ca.densify(ca.jacobian(m.phi, m.q))])(x)
+        np.testing.assert_allclose(found.full(), expected.full(), rtol=1e-12, atol=1e-12)

@@ -36,7 +36,7 @@ from dalembert.equations.massless import with_massless_coordinates
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.nonlinear_unknowns import split_unknowns
 from dalembert.equations.outputs import check_outputs, derive_outputs
-from dalembert.equations.probe import Probe, cancelling, probe_at_random
+from dalembert.equations.probe import Probe, Probed, cancel, cancelling, probe_at_random
 from dalembert.equations.rows_by_kind import rows_by_kind
 from dalembert.equations.symbols import (
     Kinematics,
@@ -60,13 +60,14 @@ MANY = 300  # speeds above which M is taken by its nonzeros
 
 @dataclass(frozen=True)
 class Derived:
-    """What was derived from a statement, as graphs; `invariants` come with their names."""
+    """What was derived from a statement, as graphs; `invariants` come with their names; `probed` are values."""
 
     derivation: Derivation
     dynamics: Dynamics
     constraints: Constraints
     rows: tuple[Row, ...]
     invariants: list[tuple[str, ca.SX]]
+    probed: Probed
 
 
 def compile_statement(statement: Statement) -> System:
@@ -97,7 +98,7 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
     progress("checks of the equations")
     friction, rubbing = derive_friction(d.derivation, d.constraints, d.rows, probe)
-    faults = check_derivation(d.derivation, d.constraints, d.rows, probe) + rubbing
+    faults = check_derivation(d.derivation, d.constraints, d.rows, probe, d.probed) + rubbing
     faults += check_outputs(statement, [row.name for row in d.rows])
     if faults:
         raise ModelError(statement.name, faults)
@@ -130,7 +131,7 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
         invariants=tuple(name for name, _ in d.invariants),
         guess=tuple(statement.defaults.get(q, 0.0) for q in statement.coordinates),
         works=works or have_friction(d.rows),
-        singular_mass=_is_singular(d.dynamics.M, probe),
+        singular_mass=_is_singular(d.dynamics.M.sparsity(), d.probed.M),
         trivial_kinematics=mechanics.trivial_kinematics,
         drawing=drawing,
         particles=tuple(particle.name for particle in statement.particles if not particle.part),
@@ -155,14 +156,10 @@ def _derive(statement: Statement, s: Symbols, probe: Probe, progress: CompilePro
     entries, stated, invariants = _constraints(statement, derivation, probe)
     entries, constraints = reveal_hidden(entries, stated, derivation.kinematics, dynamics, probe)
     rows = tuple(entry.row for entry in entries)
-    check_room(statement, _operations(dynamics.M, dynamics.f, constraints.A, constraints.b))
-    return Derived(derivation, dynamics, constraints, rows, invariants)
-
-
-def _operations(*graphs: ca.SX) -> int:
-    """How many operations, variables and numbers some graphs hold together."""
-    columns = [ca.reshape(graph.nz[:], graph.nnz(), 1) for graph in graphs]  # `vec` needs memory for all zeros
-    return int(ca.n_nodes(ca.vertcat(ca.SX(0, 1), *columns)))
+    graphs = dynamics.M, dynamics.f + dynamics.prescribed, constraints.A, constraints.psi, constraints.b
+    (*probed, _), operations = probe.nonzeros(*graphs)
+    check_room(statement, operations)
+    return Derived(derivation, dynamics, constraints, rows, invariants, Probed(*probed))
 
 
 def _mechanics(d: Derived, s: Symbols, **rest: ca.SX) -> Mechanics:
@@ -174,7 +171,7 @@ def _mechanics(d: Derived, s: Symbols, **rest: ca.SX) -> Mechanics:
     graphs = {
         "qdot": kinematics.qdot, "C": kinematics.C, "M": dynamics.M, "f": dynamics.f, "c": dynamics.prescribed,
         "active": dynamics.active, "velocities": dynamics.velocities,
-        "phi": constraints.phi, "psi": constraints.psi, "gamma": gamma, "A": A,
+        "phi": constraints.phi, "G": constraints.G, "psi": constraints.psi, "gamma": gamma, "A": A,
         "b": ca.vertcat(constraints.b[:first, :], ca.SX(len(d.rows) - first, 1)), "B": dynamics.B, "E": E,
         "h": ca.vertcat(ca.SX(0, 1), *[e for _, e in d.invariants]),
         "kinetic": dynamics.kinetic, "potential": dynamics.potential, **rest,
@@ -198,13 +195,14 @@ def _with_multipliers(d: Derived, s: Symbols, la: ca.SX) -> tuple[ca.SX, ca.SX, 
     return found[0], found[1], found[2]
 
 
-def _is_singular(M: ca.SX, probe: Probe) -> bool:
-    """Whether M, scaled to unit diagonal, is singular at random states."""
-    n = M.shape[0]
+def _is_singular(pattern: ca.Sparsity, samples: np.ndarray) -> bool:
+    """Whether M (nu, nu), given by its nonzeros at samples, (3, n), and scaled to unit diagonal, is singular."""
+    n = pattern.size1()
     if n > MANY:
-        pattern = lower_triangle(M.sparsity())
-        return _has_small_pivots(pattern, probe(ca.project(M, pattern).nz[:]))
-    values = probe(M).reshape(3, n, n)
+        low = lower_triangle(pattern)
+        return _has_small_pivots(low, np.array([ca.project(ca.DM(pattern, row), low).nonzeros() for row in samples]))
+    values = np.zeros((len(samples), n, n))
+    values[:, pattern.row(), pattern.get_col()] = samples
     if not np.isfinite(values).all():
         return False
     scale = np.sqrt(np.abs(np.einsum("kii->ki", values)))
@@ -320,5 +318,15 @@ def _power(derived: Derived, probe: Probe, *, switched: bool) -> tuple[ca.SX, ca
     n = c.psi.shape[0]
     silent = not rows_by_unknown(rows) and c.gamma.shape[0] == 0 and not later[1]
     if silent and n:  # A u - psi is zero for scleronomic constraints linear in u
-        silent = bool(cancelling(probe, ca.horzcat(scaled_columns(c.A[:n, :], u), -c.psi)).all())
+        silent = bool(_rates_left(derived, probe(u)).all())
     return power, transport, not (silent and power.nnz() == 0 and transport.nnz() == 0)
+
+
+def _rates_left(derived: Derived, u: np.ndarray) -> np.ndarray:
+    """Which rows of psi are no more than A u at the points of the probe, where the speeds are u (3, nu)."""
+    c, n = derived.constraints, derived.constraints.psi.shape[0]
+    pattern = c.A.sparsity()
+    rows, columns = np.array(pattern.row(), dtype=int), np.array(pattern.get_col(), dtype=int)
+    own = rows < n
+    terms = [(derived.probed.A * u[:, columns])[:, own], -derived.probed.psi]
+    return cancel([*rows[own], *c.psi.sparsity().row()], np.concatenate(terms, axis=1), n)

@@ -14,14 +14,9 @@ import sympy as sp
 
 from dalembert.dataclass import dataclass
 from dalembert.equations.lowering.lower import Lowering
-from dalembert.equations.rotations import (
-    angular_velocities_of_quaternions,
-    crossed,
-    has_quaternion,
-    rotations_of_quaternions,
-)
+from dalembert.equations.rotations import crossed, turned_vectors
 from dalembert.equations.symbols import Kinematics, atoms_of
-from dalembert.model.quaternion import rotation_matrix
+from dalembert.equations.turning import Turning
 from dalembert.model.statement import Attitude, Body, Energy, Level, Particle, Point, Statement
 
 MANY = 16  # forces above which they are projected by one sweep
@@ -61,9 +56,7 @@ class Derivation:
         self.statement = statement
         self.kinematics = kinematics
         self.low: Lowering = kinematics.lowering(statement)
-        self._attitudes: dict[int, tuple[ca.SX, Body]] = {}  # by identity; the body is kept alive beside it
-        self._turning: dict[int, tuple[ca.SX, Body]] = {}  # angular velocities that follow from rotations, likewise
-        self._stated: dict[int, tuple[ca.SX, Body]] = {}  # those that were stated, likewise
+        self.turning = Turning(statement, kinematics, self.low)
         s = kinematics.symbols
         nu, ny = s.u.shape[0], s.y.shape[0]
         self.dynamics = Dynamics(
@@ -76,7 +69,7 @@ class Derivation:
         self._move()
         pairs = [(self.velocity(force.at), self.low.vector(force.vector)) for force in st.forces]
         for torque in st.torques:
-            R, w = self.attitude(torque.on), self.angular_velocity(torque.on)
+            R, w = self.turning.attitude(torque.on), self.turning.angular_velocity(torque.on)
             pairs.append((w, ca.mtimes(R.T, self.low.vector(torque.vector))))
         self.dynamics.applied += self._project_all(pairs)
         for forces in st.generalized_forces:
@@ -103,77 +96,10 @@ class Derivation:
         """Inertial position (3, 1); NaN where only a velocity was stated."""
         return ca.SX.nan(3) if point.position is None else self.low.vector(point.position)
 
-    def attitude(self, body: Body) -> ca.SX:
-        """Rotation matrix (3, 3), body axes as columns; the identity where only an angular velocity was stated."""
-        if id(body) not in self._attitudes:
-            self._attitudes[id(body)] = self._rotation(body), body
-        return self._attitudes[id(body)][0]
-
-    def _turn(self, bodies: Sequence[Body]) -> None:
-        """The rotation matrices of bodies by their own quaternions, all at once."""
-        plain = [body for body in bodies if has_quaternion(body)]
-        if plain:
-            quaternions = self.low.vector([e for body in plain for e in body.rotation])
-            matrices = ca.horzsplit(rotations_of_quaternions()(ca.reshape(quaternions, 4, len(plain))), 3)
-            self._attitudes |= {id(body): (R, body) for body, R in zip(plain, matrices, strict=True)}
-
-    def _rotation(self, body: Body) -> ca.SX:
-        if body.attitude is Attitude.ANGLE:
-            a = self.low(body.rotation[0])
-            return ca.vertcat(
-                ca.horzcat(ca.cos(a), -ca.sin(a), 0), ca.horzcat(ca.sin(a), ca.cos(a), 0), ca.horzcat(0, 0, 1)
-            )
-        if body.attitude is Attitude.MATRIX:
-            return self.low.matrix(sp.Matrix(3, 3, body.rotation))
-        if has_quaternion(body):
-            return rotations_of_quaternions()(self.low.vector(body.rotation))
-        if body.attitude is Attitude.QUATERNION:
-            return self.low.matrix(rotation_matrix(body.rotation))
-        return ca.SX.eye(3)
-
-    def angular_velocity(self, body: Body) -> ca.SX:
-        """Angular velocity (3, 1) in body axes."""
-        if body.angular_velocity is None:
-            return self.turning_rate(body)
-        if id(body) not in self._stated:
-            self._stated[id(body)] = self.low.vector(body.angular_velocity), body
-        return self._stated[id(body)][0]
-
-    def turning_rate(self, body: Body) -> ca.SX:
-        """Angular velocity (3, 1) in body axes as it follows from the rotation."""
-        if body.attitude is Attitude.ANGLE:
-            if id(body) not in self._turning:
-                self._turn_about_z([body, *(b for b in self.statement.bodies if b.attitude is Attitude.ANGLE)])
-            return self._turning[id(body)][0]
-        if body.attitude is Attitude.QUATERNION:
-            if id(body) not in self._turning:
-                self._turn_by_quaternion(
-                    [body, *(b for b in self.statement.bodies if b.attitude is Attitude.QUATERNION)]
-                )
-            return self._turning[id(body)][0]
-        R = self.attitude(body)
-        W = ca.mtimes(R.T, ca.reshape(self.kinematics.rate(ca.vec(R)), 3, 3))
-        return ca.vertcat(W[2, 1], W[0, 2], W[1, 0])
-
-    def _turn_about_z(self, bodies: Sequence[Body]) -> None:
-        """Angular velocities of planar bodies, by one sweep: one for each would make all of them quadratic."""
-        rates = ca.vertsplit(self.kinematics.rate(ca.vertcat(*[self.low(body.rotation[0]) for body in bodies])))
-        for body, rate in zip(bodies, rates, strict=True):
-            self._turning[id(body)] = ca.vertcat(0, 0, rate), body
-
-    def _turn_by_quaternion(self, bodies: Sequence[Body]) -> None:
-        """Angular velocities of bodies with quaternions, by one sweep."""
-        e = self.low.vector([component for body in bodies for component in body.rotation])
-        rates = angular_velocities_of_quaternions()(
-            *(ca.reshape(some, 4, len(bodies)) for some in (e, self.kinematics.rate(e)))
-        )
-        for body, rate in zip(bodies, ca.horzsplit(rates), strict=True):
-            self._turning[id(body)] = rate, body
-
     def axes_angular_velocity(self, body: Body) -> ca.SX:
         """Angular velocity (3, 1) of the axes in which inertia and angular velocity are stated, in these axes."""
         if body.axes_angular_velocity is None:
-            return self.angular_velocity(body)
+            return self.turning.angular_velocity(body)
         return self.low.vector(body.axes_angular_velocity)
 
     def inertias(self, bodies: Sequence[Body]) -> ca.SX:
@@ -201,18 +127,17 @@ class Derivation:
         steady = not gravity_varies(gravity, k.symbols.t)
         rooted = [steady and item.position is not None for item in items]
         masses = self.low.vector([item.mass for item in items])
-        self._state_angular_velocities(bodies)
-        velocity = ca.vertcat(self._velocities(items), *[self.angular_velocity(body) for body in bodies])
+        angular = self.turning.angular_velocities(bodies)
+        velocity = ca.vertcat(self._velocities(items), angular)
         mass = ca.diagcat(ca.diag(ca.vec(ca.repmat(masses.T, 3, 1))), self.inertias(bodies))
         momentum = ca.mtimes(mass, velocity)
-        turning = ca.vertcat(ca.SX(0, 1), *[self.axes_angular_velocity(body) for body in bodies])
+        turning = angular
+        if any(body.axes_angular_velocity is not None for body in bodies):
+            turning = ca.vertcat(*[self.axes_angular_velocity(body) for body in bodies])
         resisting = ca.mtimes(mass, k.rate(velocity)) + ca.vertcat(ca.SX(3 * n, 1), crossed(turning, momentum[3 * n :]))
-        weights = ca.vertsplit(ca.vec(ca.mtimes(gravity, masses.T)), 3)
+        weights = ca.vec(ca.mtimes(gravity, masses.T))
         potential, applied = (
-            ca.vertcat(
-                *[w if is_rooted is kind else ca.SX(3, 1) for w, is_rooted in zip(weights, rooted, strict=True)],
-                ca.SX(3 * len(bodies), 1),
-            )
+            ca.vertcat(_blocks(weights, [k for k in range(n) if rooted[k] is kind]), ca.SX(3 * len(bodies), 1))
             for kind in (True, False)
         )
         M, inertial, conservative, active = _shortest(
@@ -224,18 +149,10 @@ class Derivation:
         d.inertial -= inertial
         d.conservative += conservative
         d.applied += active
-        standing = [(item, weight) for item, weight, is_rooted in zip(items, weights, rooted, strict=True) if is_rooted]
+        standing = [k for k in range(n) if rooted[k]]
         if standing:
-            d.potential -= ca.dot(
-                ca.vertcat(*[w for _, w in standing]), self._positions([item for item, _ in standing])
-            )
-
-    def _state_angular_velocities(self, bodies: Sequence[Body]) -> None:
-        """Lower the angular velocities that were stated, all at once."""
-        stated = [body for body in bodies if body.angular_velocity is not None]
-        column = self.low.vector([w for body in stated for w in body.angular_velocity or ()])
-        for body, w in zip(stated, ca.vertsplit(column, 3) if stated else (), strict=True):
-            self._stated[id(body)] = w, body
+            places = self._positions([items[k] for k in standing])
+            d.potential -= ca.dot(weights[_threes(standing)], places)
 
     def _positions(self, points: Sequence[Point]) -> ca.SX:
         """Inertial positions of points that have one, (3 n, 1)."""
@@ -243,18 +160,19 @@ class Derivation:
 
     def _named(self, items: Sequence[Particle | Body], velocity: ca.SX) -> ca.SX:
         """Velocities of whole particles and of bodies, then angular velocities of bodies, in inertial axes."""
-        parts, n, bodies = ca.vertsplit(velocity, 3), len(items), self.statement.bodies
-        self._turn(bodies)
-        whole = [v for item, v in zip(items, parts[:n], strict=True) if isinstance(item, Body) or not item.part]
-        turning = [
-            w if body.attitude is Attitude.ANGLE else ca.mtimes(self.attitude(body), w)
-            for body, w in zip(bodies, parts[n:], strict=True)
-        ]  # about z it is the same in both axes
-        return ca.vertcat(ca.SX(0, 1), *whole, *turning)
+        n, bodies = len(items), self.statement.bodies
+        places = [k for k, item in enumerate(items) if isinstance(item, Body) or not item.part]
+        whole, angular = velocity[_threes(places)], velocity[3 * n :]
+        if any(body.attitude is not Attitude.ANGLE for body in bodies):  # about z it is the same in both axes
+            both = self.turning.attitudes(bodies), ca.reshape(angular, 3, len(bodies))
+            angular = ca.vec(turned_vectors()(*both))
+        return ca.vertcat(whole, angular)
 
     def _velocities(self, points: Sequence[Point]) -> ca.SX:
         """Inertial velocities of points, (3 n, 1); those that follow from positions by one sweep, sharing parts."""
         derived = [point for point in points if point.velocity is None]
+        if len(derived) == len(points):
+            return self.kinematics.rate(self._positions(points))
         rates = ca.vertsplit(self.kinematics.rate(self._positions(derived)), 3) if derived else []
         known = dict(zip(map(id, derived), rates, strict=True))
         return ca.vertcat(*[known[id(p)] if id(p) in known else self.velocity(p) for p in points])
@@ -357,6 +275,19 @@ def _length(expressions: Sequence[ca.SX]) -> int:
     return int(ca.Function("count", ca.symvar(ca.veccat(*needed)), needed).n_instructions())
 
 
+def _threes(places: Sequence[int]) -> list[int]:
+    """The entries of vectors (3, 1) that lie one below the other, those at `places`."""
+    return [3 * k + i for k in places for i in range(3)]
+
+
+def _blocks(column: ca.SX, places: Sequence[int]) -> ca.SX:
+    """A column of vectors with those at `places` only; where the others are nothing is."""
+    if not places:
+        return ca.SX(*column.shape)
+    rows = _threes(places)
+    return ca.SX(ca.Sparsity.triplet(column.shape[0], 1, rows, [0] * len(rows)), column[rows])
+
+
 def gravity_varies(gravity: ca.SX, t: ca.SX) -> bool:
     """Whether gravity depends on time, so that it has no potential to speak of."""
     return bool(ca.depends_on(gravity, t))
@@ -372,6 +303,7 @@ class Constraints:
     """Residuals by level and A u' = b for all of them: position rows first, then velocity, then acceleration."""
 
     phi: ca.SX  # (np, 1) position residual
+    G: ca.SX  # (np, nq) its gradients in q
     psi: ca.SX  # (np + nv, 1) velocity residual: rates of the position rows, then the velocity rows
     gamma: ca.SX  # (na, 1) acceleration residual, with u' in it
     A: ca.SX  # (nc, nu); acceleration rows that are not linear in u' have it in them
@@ -391,6 +323,7 @@ def derive_constraints(
     rest = ca.substitute(gamma, s.ud, ca.SX.zeros(s.ud.shape))
     return Constraints(
         phi,
+        ca.jacobian(phi, s.q),
         psi,
         gamma,
         ca.vertcat(ca.jacobian(psi, s.u), ca.jacobian(gamma, s.ud)),

@@ -32,7 +32,7 @@ def derive_drawing(derivation: Derivation) -> tuple[Drawing, ca.Function | Calla
 
     def make() -> ca.Function:
         columns = [derivation.position(p) for p in drawn]
-        columns += [flat(derivation.attitude(b)) for b in bodies]
+        columns += [flat(derivation.turning.attitude(b)) for b in bodies]
         columns += [point for line in statement.lines for point in _points(derivation, line)]
         return function_of("drawing", derivation.kinematics.symbols.x, [ca.densify(c) for c in columns])
 
@@ -47,7 +47,7 @@ def _points(derivation: Derivation, line: Line | Link) -> list[ca.SX]:
     """The points (3, 1) of a line."""
     if not isinstance(line, Link):
         return [derivation.low.vector(point) for point in line.points]
-    origin, R = derivation.position(line.body), derivation.attitude(line.body)
+    origin, R = derivation.position(line.body), derivation.turning.attitude(line.body)
     return [origin + ca.mtimes(R, derivation.low.vector(place)) for place in line.places]
 
 

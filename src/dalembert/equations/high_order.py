@@ -17,7 +17,8 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from dalembert.equations.massless import add_coordinates
-from dalembert.model.reading import content_key, level_of, nodes
+from dalembert.model.levels import Orders, level_of
+from dalembert.model.reading import content_key, inner_nodes
 from dalembert.model.statement import Constraint, Level, Role, Statement
 from dalembert.model.time_symbols import function_of_time
 from dalembert.model.vectors import derivative
@@ -47,11 +48,11 @@ def _lowered(statement: Statement, constraint: Constraint) -> Statement:
         derivative(base, t, k): derivative(s, t, k - second) if k > second else s for k in range(second, highest + 1)
     }
     program = constraint.expression.xreplace(into)
-    if s in taken or level_of(program, {*statement.coordinates}, {*statement.speeds}) is Level.ACCELERATION:
+    if s in taken or level_of(program, Orders(statement.coordinates, statement.speeds)) is Level.ACCELERATION:
         return statement
     wider = add_coordinates(statement, [s])
     tie = replace(constraint, stated=derivative(base, t, second) - s, level=Level.ACCELERATION)
-    order = level_of(program, {*wider.coordinates}, {*wider.speeds}) or Level.POSITION
+    order = level_of(program, Orders(wider.coordinates, wider.speeds)) or Level.POSITION
     held = Constraint(f"program({constraint.name})", program, order, unit=constraint.unit)
     rows = [both for c in wider.constraints for both in ((tie, held) if c is constraint else (c,))]
     return replace(wider, constraints=rows)
@@ -60,7 +61,7 @@ def _lowered(statement: Statement, constraint: Constraint) -> Statement:
 def _high(statement: Statement, expression: sp.Expr) -> dict[AppliedUndef, int]:
     """Coordinates and speeds of which there are derivatives beyond accelerations, with the highest in each."""
     found: dict[AppliedUndef, int] = {}
-    for node in nodes(expression):
+    for node in inner_nodes(expression):
         beyond = isinstance(node, sp.Derivative) and node.derivative_count > 1  # else lists need not be searched
         if beyond and isinstance(node.expr, AppliedUndef):
             least = 3 if node.expr in statement.coordinates else 2

@@ -36,25 +36,28 @@ def _find_kinds(system: System) -> np.ndarray:
     """
     m, nq = system.mechanics, system.nq
     geometry, rng = _Geometry.of(m), Scattered(11)
-    depends = ca.jacobian_sparsity(geometry.column, m.q)
+    depends = geometry.function.jac_sparsity(0, 0)
     entry, coordinate = np.array(depends.row(), dtype=int), np.array(depends.get_col(), dtype=int)
-    colours = depends.uni_coloring(depends.T)
-    together = np.zeros((colours.size2(), nq))
-    together[colours.get_col(), colours.row()] = 1.0
-    colour = together.argmax(axis=0)[coordinate]
+    groups = depends.uni_coloring(depends.T)  # (nq, colours)
+    members = np.split(np.array(groups.row(), dtype=int), groups.colind()[1:-1])
+    colour = np.zeros(nq, dtype=int)
+    colour[groups.row()] = groups.get_col()
+    pairs = [np.flatnonzero(colour[coordinate] == k) for k in range(len(members))]
     aperiodic, present = np.zeros(nq, dtype=bool), np.zeros(nq, dtype=bool)
     for _ in range(2):
         x = np.concatenate([rng.uniform(-1.0, 1.0, 1 + nq + system.nu), system.parameter_defaults])
-        here = geometry.at(x)
-        moved = np.zeros((len(together), len(x)))
-        moved[:, 1 : 1 + nq] = together
-        change, turned = (
-            np.array([np.abs(geometry.at(x + way * move) - here) for move in moved]).reshape(len(together), len(here))
-            for way in (MOVED, 2.0 * np.pi)
-        )
-        change, turned, least = change[colour, entry], turned[colour, entry], ROUND_OFF * geometry.sizes(here)[entry]
-        np.logical_or.at(present, coordinate, change > least)
-        np.logical_or.at(aperiodic, coordinate, turned > PERIODIC * change + least)
+        q, rest = x[1 : 1 + nq], np.concatenate([x[:1], x[1 + nq :]])
+        here = geometry.at(q, rest)
+        changes = np.zeros((2, len(entry)))  # of an entry by a coordinate: moved a little, and by a full turn
+        for group, own in zip(members, pairs, strict=True):
+            for change, way in zip(changes, (MOVED, 2.0 * np.pi), strict=True):
+                moved = q.copy()
+                moved[group] += way
+                change[own] = np.abs(geometry.at(moved, rest) - here)[entry[own]]
+        change, turned = changes
+        least = ROUND_OFF * geometry.sizes(here, entry, change)[entry]
+        present[coordinate[change > least]] = True
+        aperiodic[coordinate[turned > PERIODIC * change + least]] = True
     kinds = np.where(present, np.where(aperiodic, LENGTH, ANGLE), FREE)
     kinds[m.invariant_gradients.sparsity().get_col()] = ANGLE
     return kinds
@@ -62,44 +65,40 @@ def _find_kinds(system: System) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Geometry:
-    """q', M (lower triangle), A^T, phi and the invariants, and their gradients G^T: one column of their nonzeros."""
+    """q', M (lower triangle), A^T, phi and the invariants as a function of q and of the rest of x: their nonzeros."""
 
-    column: ca.SX
     function: ca.Function
     M: ca.Sparsity
     A: ca.Sparsity
-    G: ca.Sparsity
 
     @classmethod
     def of(cls, m: Mechanics) -> _Geometry:
-        M, A, G = ca.project(m.M, lower_triangle(m.M.sparsity())), m.known(m.A), m.position_gradients
-        column = ca.densify(ca.vertcat(m.qdot, M.nz[:], nonzeros(A), m.phi, m.h, nonzeros(G)))
-        return cls(column, ca.Function("geometry", [m.x], [column]), M.sparsity(), A.T.sparsity(), G.T.sparsity())
+        M, A = ca.project(m.M, lower_triangle(m.M.sparsity())), m.known(m.A)
+        column = ca.densify(ca.vertcat(m.qdot, M.nz[:], nonzeros(A), m.phi, m.h))
+        function = ca.Function("geometry", [m.q, ca.vertcat(m.t, m.u, m.p)], [column])
+        return cls(function, M.sparsity(), A.sparsity().T)
 
-    def at(self, x: np.ndarray) -> np.ndarray:
-        """The values at x, zero where undefined."""
-        x, values = np.ascontiguousarray(x), np.zeros(self.column.shape[0])
+    def at(self, q: np.ndarray, rest: np.ndarray) -> np.ndarray:
+        """The values at q and the rest of x, zero where undefined."""
+        values = np.zeros(self.function.size1_out(0))
         buffer: Any
         buffer, evaluate = self.function.buffer()  # without a list of all numbers on the way
-        buffer.set_arg(0, x.data)
+        buffer.set_arg(0, q.data)
+        buffer.set_arg(1, rest.data)
         buffer.set_res(0, values.data)
         evaluate()
         values[~np.isfinite(values)] = 0.0  # a place at random may be outside the domain of the model
         return values
 
-    def sizes(self, values: np.ndarray) -> np.ndarray:
-        """The sizes that rounding of these values goes by."""
-        counts = self.G.size1(), self.M.nnz(), self.A.nnz(), self.G.size2()
-        qdot, M, A, phi, G = np.split(np.abs(values), np.cumsum(counts))
+    def sizes(self, values: np.ndarray, entry: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """The sizes that rounding of these values goes by; `change` is what moves do to the entries `entry`."""
+        moved = np.zeros(len(values))
+        np.maximum.at(moved, entry, change)
+        counts = self.function.size1_in(0), self.M.nnz(), self.A.nnz()
+        qdot, M, A, _ = np.split(np.abs(values), np.cumsum(counts))
         i, j = np.array(self.M.row(), dtype=int), np.array(self.M.get_col(), dtype=int)
         root = np.sqrt(M[i == j])
-        rows, levels = _largest(self.A, A), _largest(self.G, G)
-        sizes = qdot, root[i] * root[j], rows[self.A.get_col()], np.maximum(phi, levels), levels[self.G.get_col()]
-        return np.concatenate(sizes)
-
-
-def _largest(pattern: ca.Sparsity, values: np.ndarray) -> np.ndarray:
-    """The largest value in each column of a pattern."""
-    found = np.zeros(pattern.size2())
-    np.maximum.at(found, pattern.get_col(), values)
-    return found
+        rows = np.zeros(self.A.size2())
+        np.maximum.at(rows, self.A.get_col(), A)
+        levels = np.maximum(np.abs(values), moved)[sum(counts) :]
+        return np.concatenate([qdot, root[i] * root[j], rows[self.A.get_col()], levels])

@@ -23,7 +23,7 @@ def derive_loads(derivation: Derivation) -> ca.SX:
     gravity = derivation.low.vector(st.gravity)
     carriers: list[Particle | Body] = [*(p for p in st.particles if not p.part), *st.bodies]
     velocities = [derivation.velocity(item) for item in carriers]
-    turning = [derivation.angular_velocity(body) for body in st.bodies]
+    turning = [derivation.turning.angular_velocity(body) for body in st.bodies]
     # One sweep for all: one for each body would make all of them quadratic.
     rates = ca.vertsplit(derivation.kinematics.total_rate(ca.vertcat(ca.SX(0, 1), *velocities, *turning)), 3)
     pushes = _by_owner(derivation)
@@ -53,9 +53,9 @@ def _by_owner(derivation: Derivation) -> dict[int, list[Push]]:
 
 def _torque(derivation: Derivation, body: Body, rate: ca.SX, pushes: Sequence[Push]) -> ca.SX:
     """The torque on a body whose angular velocity changes at this rate (3, 1)."""
-    low, w = derivation.low, derivation.angular_velocity(body)
+    low, w = derivation.low, derivation.turning.angular_velocity(body)
     J = derivation.inertias([body])
-    turn, R = derivation.axes_angular_velocity(body), derivation.attitude(body)
+    turn, R = derivation.axes_angular_velocity(body), derivation.turning.attitude(body)
     torque = ca.mtimes(R, ca.mtimes(J, rate) + ca.cross(turn, ca.mtimes(J, w)))
     for applied in derivation.statement.torques:
         if applied.on is body:

@@ -18,7 +18,8 @@ from dataclasses import replace
 import sympy as sp
 
 from dalembert.model.instances import difference
-from dalembert.model.reading import level_of, nodes
+from dalembert.model.levels import Orders, level_of
+from dalembert.model.reading import nodes
 from dalembert.model.statement import Constraint, Level, Matrices, Role, Statement
 from dalembert.model.time_symbols import function_of_time
 from dalembert.model.vectors import derivative
@@ -27,10 +28,11 @@ from dalembert.model.vectors import derivative
 def check_massless(statement: Statement) -> list[str]:
     """Faults of constraints that contain unknowns: each must follow from a law in coordinates and time."""
     laws = {c.servo: c for c in statement.constraints if c.law}
-    moving, readable = {*statement.speeds}, {*statement.coordinates}
-    faults = []
     found = _massless(statement)
-    multipliers = {c.multiplier for c in statement.constraints} if found else set()
+    if not found:
+        return []
+    faults = []
+    orders, multipliers = Orders(statement.coordinates, statement.speeds), {c.multiplier for c in statement.constraints}
     for y, reader in found.items():
         what = f"constraint `{reader.name}` contains the unknown `{y}`"
         name = y.func.__name__
@@ -38,7 +40,7 @@ def check_massless(statement: Statement) -> list[str]:
             faults.append(f"{what}, which no law determines; write law(..., determines={name})")
             continue
         law = laws[y]
-        level = level_of(law.expression, readable, moving)
+        level = level_of(law.expression, orders)
         if level not in (None, Level.POSITION) or multipliers & {*nodes(law.expression)}:
             faults.append(
                 f"{what}, so that its rate is needed, but its law `{law.name}` contains speeds or multipliers; "

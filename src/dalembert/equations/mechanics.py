@@ -46,6 +46,7 @@ class Mechanics:
     active: ca.SX  # (nu, 1) the active forces in f
     c: ca.SX  # (nu, 1)
     phi: ca.SX  # (n_p, 1) position residuals
+    G: ca.SX  # (n_p, nq) their gradients in q
     psi: ca.SX  # (n_p + n_v, 1) velocity residuals: rates of the position rows, then the velocity rows
     gamma: ca.SX  # (n_a, 1) acceleration residuals
     A: ca.SX  # (nc, nu)
@@ -158,7 +159,7 @@ class Mechanics:
     @cached_property
     def position_gradients(self) -> ca.SX:
         """Gradients of phi and of the invariants in q, (np + ni, nq)."""
-        return ca.jacobian(ca.vertcat(self.phi, self.h), self.q)
+        return ca.vertcat(self.G, self.invariant_gradients)
 
     # -- parts of it -----------------------------------------------------------------------------------------------
 
@@ -177,6 +178,7 @@ class Mechanics:
             self,
             rows=tuple(self.rows[k] for k in rows),
             phi=rows_of(self.phi, [k for k in rows if k < n_p]),
+            G=rows_of(self.G, [k for k in rows if k < n_p]),
             psi=rows_of(self.psi, [k for k in rows if k < n_pv]),
             gamma=rows_of(self.gamma, [k - n_pv for k in rows if k >= n_pv]),
             **{name: rows_of(getattr(self, name), rows) for name in ("la", "A", "b", "F")},

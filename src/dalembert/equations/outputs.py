@@ -120,10 +120,10 @@ def _of_body(d: Derivation, body: Body) -> Iterator[Named]:
     if body.attitude is Attitude.NONE:
         return
     labels = tuple(f"[{i},{k}]" for i in range(3) for k in range(3))
-    yield Named(f"{body.name}.rotation", lambda: flat(d.attitude(body)), (3, 3), labels)
+    yield Named(f"{body.name}.rotation", lambda: flat(d.turning.attitude(body)), (3, 3), labels)
     yield Named(
         f"{body.name}.angular_velocity",
-        lambda: ca.mtimes(d.attitude(body), d.angular_velocity(body)), (3,), (".x", ".y", ".z"),
+        lambda: ca.mtimes(d.turning.attitude(body), d.turning.angular_velocity(body)), (3,), (".x", ".y", ".z"),
     )  # fmt: skip
 
 
@@ -166,5 +166,6 @@ def _turning_rate(d: Derivation, element: Element) -> ca.SX:
     """Rate of the angle that the torque of an element works on."""
     if element.angle is not None:
         return d.kinematics.rate(d.low(element.angle))
-    w = [ca.mtimes(d.attitude(end.body), d.angular_velocity(end.body)) for end in (element.first, element.second)]
+    bodies, turning = [end.body for end in (element.first, element.second)], d.turning
+    w = [ca.mtimes(turning.attitude(body), turning.angular_velocity(body)) for body in bodies]
     return ca.dot(w[1] - w[0], d.low.vector(element.axis or ()))

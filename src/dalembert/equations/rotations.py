@@ -22,6 +22,21 @@ def rotations_of_quaternions() -> ca.Function:
 
 
 @functools.cache
+def rotations_about_z() -> ca.Function:
+    """The rotation matrix (3, 3) of an angle."""
+    a = ca.SX.sym("a")
+    rows = ca.horzcat(ca.cos(a), -ca.sin(a), 0), ca.horzcat(ca.sin(a), ca.cos(a), 0), ca.horzcat(0, 0, 1)
+    return ca.Function("rotation", [a], [ca.vertcat(*rows)])
+
+
+@functools.cache
+def turned_vectors() -> ca.Function:
+    """The vector R w of a matrix R, column below column, and a vector w."""
+    R, w = ca.SX.sym("R", 9), ca.SX.sym("w", 3)
+    return ca.Function("turned", [R, w], [ca.mtimes(ca.reshape(R, 3, 3), w)])
+
+
+@functools.cache
 def angular_velocities_of_quaternions() -> ca.Function:
     """Angular velocity in body axes of e and e': the vector part of 2 conj(e) e' / (e.e)."""
     e, ed = ca.SX.sym("e", 4), ca.SX.sym("ed", 4)

@@ -5,7 +5,10 @@ speeds. Then R' = R [w]x, whatever R is in terms of the quaternion. A row phi(x,
 
     psi = phi_x v + phi_R R[w]x,     A = psi_(v, w),     b = -(psi_x v + psi_R R[w]x),
 
-which are far shorter than derivatives by the quaternion: R is computed once per body and not differentiated.
+which are far shorter than derivatives by the quaternion: R is computed once per body and not differentiated. Gradients
+by the quaternion follow from A: with e' = E w / 2 and E^T E = e.e, and as R is the same for all lengths of e,
+
+    phi_e = 2 phi_w E^T / e.e,     phi_w = the columns of A by w.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import sympy as sp
 
 from dalembert.dataclass import dataclass
 from dalembert.equations.derive import Constraints, Derivation
-from dalembert.equations.free_bodies import FreeBody, find_free_bodies
+from dalembert.equations.free_bodies import PART, SIGN, FreeBody, find_free_bodies
 from dalembert.equations.lowering.lower import Lowering
 from dalembert.equations.probe import Probe
 from dalembert.model.instances import Instance, Template
@@ -29,10 +32,11 @@ from dalembert.model.statement import Constraint, Level, Statement
 
 @dataclass(frozen=True)
 class KindRows:
-    """Position rows that were derived by kind: which of all constraints they are, and phi, psi, A and b of them."""
+    """Position rows that were derived by kind: which of all constraints they are, and phi, G, psi, A and b of them."""
 
     rows: np.ndarray  # (n,)
     phi: ca.SX  # (n, 1)
+    G: ca.SX  # (n, nq)
     psi: ca.SX  # (n, 1)
     A: ca.SX  # (n, nu)
     b: ca.SX  # (n, 1)
@@ -44,10 +48,11 @@ class KindRows:
 
         def joined(own: ca.SX, other: ca.SX) -> ca.SX:
             both = ca.vertcat(own, other)
-            return both[order[: both.shape[0]].tolist(), :]
+            chosen = order[: both.shape[0]]
+            return both if np.array_equal(chosen, np.arange(len(chosen))) else both[chosen.tolist(), :]
 
         return Constraints(
-            joined(self.phi, rest.phi), joined(self.psi, rest.psi), rest.gamma,
+            joined(self.phi, rest.phi), joined(self.G, rest.G), joined(self.psi, rest.psi), rest.gamma,
             joined(self.A, rest.A), joined(self.b, rest.b),
         )  # fmt: skip
 
@@ -74,8 +79,8 @@ def rows_by_kind(stated: Sequence[Constraint], derivation: Derivation, probe: Pr
     if not groups:
         return None
     parts = [_evaluate(template, key[1], filled, derivation) for key, (template, filled) in groups.items()]
-    phi, psi, A, b = (ca.vertcat(*[getattr(part, name) for part in parts]) for name in ("phi", "psi", "A", "b"))
-    return KindRows(np.concatenate([part.rows for part in parts]), phi, psi, A, b)
+    phi, G, psi, A, b = (ca.vertcat(*[getattr(part, name) for part in parts]) for name in ("phi", "G", "psi", "A", "b"))
+    return KindRows(np.concatenate([part.rows for part in parts]), phi, G, psi, A, b)
 
 
 Joint = tuple[Template, tuple[Any, ...], list[int], list[int]]
@@ -122,23 +127,22 @@ def _evaluate(
 ) -> KindRows:
     """All joints of a kind at once; their rows follow each other."""
     kind, n, s = _kind(template, indices), len(joints), derivation.kinematics.symbols
-    speeds = np.array([[k for body in joint.bodies for k in body.speeds] for joint in joints])  # (n, 6 bodies)
+    speeds, coordinates = (
+        np.array([[k for body in joint.bodies for k in getattr(body, name)] for joint in joints])  # (n, 6 or 7 bodies)
+        for name in ("speeds", "coordinates")
+    )
+    places = coordinates.reshape(n, -1, 7)
     blocks = []
     for k in range(len(template.frames)):
-        places = np.array([joint.bodies[k].coordinates[:3] for joint in joints])
-        matrices = ca.horzcat(*[derivation.attitude(joint.bodies[k].body) for joint in joints])
-        by_rows = (9 * np.arange(n)[:, None] + np.arange(9).reshape(3, 3).T.ravel()).ravel()
-        blocks += [_gathered(s.q, places), ca.reshape(ca.vec(ca.densify(matrices))[by_rows.tolist()], 9, n)]
+        turned = derivation.turning.attitudes([joint.bodies[k].body for joint in joints])
+        blocks += [_gathered(s.q, places[:, k, :3]), turned]
     numbers = derivation.low.vector([number for joint in joints for number in joint.numbers])
     column = kind.function(ca.vertcat(*blocks, _gathered(s.u, speeds), ca.reshape(numbers, -1, n)))
-    m, entries = len(indices), len(kind.rows)
-    phi, psi, b, A = (ca.vec(part) for part in ca.vertsplit(column, [0, m, 2 * m, 3 * m, 3 * m + entries]))
-    row = (m * np.arange(n)[:, None] + kind.rows).ravel()
-    columns = speeds[:, kind.columns].ravel()
-    order = np.lexsort((row, columns))
-    pattern = ca.Sparsity.triplet(m * n, s.u.shape[0], row[order].tolist(), columns[order].tolist())
-    rows = np.array([joint.rows for joint in joints]).ravel()
-    return KindRows(rows, phi, psi, ca.SX(pattern, A[order.tolist()]), b)
+    m = len(indices)
+    phi, psi, b, A = ca.vertsplit(column, [0, m, 2 * m, 3 * m, column.shape[0]])
+    G = kind.gradients.function(A, _gathered(s.q, places[:, :, 3:].reshape(n, -1)))
+    G, A = kind.gradients.scattered(G, m, coordinates, s.q), kind.partial.scattered(A, m, speeds, s.u)
+    return KindRows(np.array([joint.rows for joint in joints]).ravel(), ca.vec(phi), G, ca.vec(psi), A, ca.vec(b))
 
 
 def _gathered(column: ca.SX, places: np.ndarray) -> ca.SX:
@@ -146,15 +150,40 @@ def _gathered(column: ca.SX, places: np.ndarray) -> ca.SX:
     return ca.reshape(column[places.ravel().tolist()], places.shape[1], places.shape[0])
 
 
-class Kind(NamedTuple):
-    """A function of x and R of all bodies, their speeds and numbers: phi, psi, b and the nonzeros of A, one column.
+class Entries(NamedTuple):
+    """Where a matrix of the rows of a joint has nonzeros, by columns, and in `gradients` the function that gives them.
 
-    `rows` and `columns` say where these are, counted in the rows of a joint and the speeds of its bodies.
+    `rows` are those of a joint, `columns` the variables of its bodies.
     """
 
     function: ca.Function
     rows: np.ndarray
     columns: np.ndarray
+
+    @classmethod
+    def of(cls, function: ca.Function, pattern: ca.Sparsity) -> Entries:
+        return cls(function, np.array(pattern.row(), dtype=int), np.array(pattern.get_col(), dtype=int))
+
+    def scattered(self, values: ca.SX, m: int, places: np.ndarray, variables: ca.SX) -> ca.SX:
+        """The matrix of n joints, of m rows each, with nonzeros `values` (entries, n); their variables are `places`."""
+        n = len(places)
+        row = (m * np.arange(n)[:, None] + self.rows).ravel()
+        column = places[:, self.columns].ravel()
+        order = np.lexsort((row, column))
+        pattern = ca.Sparsity.triplet(m * n, variables.shape[0], row[order].tolist(), column[order].tolist())
+        return ca.SX(pattern, ca.vec(values)[order.tolist()])
+
+
+class Kind(NamedTuple):
+    """The functions of a kind of joint, and where A and G have nonzeros.
+
+    `function` of x and R of all bodies, their speeds and numbers gives phi, psi, b and the nonzeros of A, one column;
+    that of `gradients`, of these nonzeros and the quaternions of all bodies, gives the nonzeros of G.
+    """
+
+    function: ca.Function
+    partial: Entries
+    gradients: Entries
 
 
 _KINDS: dict[tuple[str, tuple[int, ...]], Kind] = {}
@@ -172,10 +201,10 @@ def _differentiate(template: Template, indices: tuple[int, ...]) -> Kind:
     frames, atoms = template.frames, dict[sp.Basic, ca.SX]()
     moving, rates, u = [], [], ca.SX.sym("u", 6 * len(frames))
     for frame, (v, w) in zip(frames, _pairs(u), strict=True):
-        x, R = ca.SX.sym("x", 3), ca.SX.sym("R", 9)  # by rows
-        atoms |= zip((*frame.position, *frame.matrix), ca.vertsplit(ca.vertcat(x, R)), strict=True)
-        moving += [x, R]
-        rates += [v, ca.vec(ca.mtimes(ca.reshape(R, 3, 3).T, ca.skew(w)).T)]
+        x, R = ca.SX.sym("x", 3), ca.SX.sym("R", 3, 3)
+        atoms |= zip((*frame.position, *frame.matrix), ca.vertsplit(ca.vertcat(x, ca.vec(R.T))), strict=True)
+        moving += [x, ca.vec(R)]
+        rates += [v, ca.vec(ca.mtimes(R, ca.skew(w)))]
     taken = {symbol for frame in frames for symbol in (*frame.position, *frame.quaternion)}
     rest = [symbol for symbol in template.symbols if symbol not in taken]
     numbers = ca.SX.sym("numbers", len(rest))
@@ -185,9 +214,21 @@ def _differentiate(template: Template, indices: tuple[int, ...]) -> Kind:
     psi = ca.jtimes(phi, z, rate)
     A, b = ca.sparsify(ca.jacobian(psi, u)), -ca.jtimes(psi, z, rate)
     column = ca.densify(ca.vertcat(phi, psi, b, ca.reshape(A.nz[:], A.nnz(), 1)))
-    pattern = A.sparsity()
     function = ca.Function("kind", [ca.vertcat(z, u, numbers)], [column])
-    return Kind(function, np.array(pattern.row()), np.array(pattern.get_col()))
+    return Kind(function, Entries.of(function, A.sparsity()), _gradients(A.sparsity(), len(frames)))
+
+
+def _gradients(pattern: ca.Sparsity, frames: int) -> Entries:
+    """The gradients of rows in the coordinates of their bodies, from the nonzeros of A and the quaternions."""
+    values, e = ca.SX.sym("A", pattern.nnz()), ca.SX.sym("e", 4, frames)
+    parts = ca.horzsplit(ca.SX(pattern, values), 3)  # by v, then by w, of each body
+    blocks = []
+    for k, (by_v, by_w) in enumerate(zip(parts[::2], parts[1::2], strict=True)):
+        E = SIGN * ca.reshape(e[PART.T.ravel().tolist(), k], 4, 3)
+        blocks += [by_v, ca.mtimes(2 / ca.dot(e[:, k], e[:, k]) * by_w, E.T)]
+    G = ca.sparsify(ca.horzcat(*blocks))
+    function = ca.Function("gradients", [values, ca.vec(e)], [ca.reshape(G.nz[:], G.nnz(), 1)])
+    return Entries.of(function, G.sparsity())
 
 
 def _pairs(u: ca.SX) -> list[tuple[ca.SX, ca.SX]]:

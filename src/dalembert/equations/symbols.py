@@ -15,6 +15,7 @@ from dalembert.equations.lowering.atoms import Atoms
 from dalembert.equations.lowering.lower import Lowering
 from dalembert.model.instances import DIFFERENCE, Instance
 from dalembert.model.statement import Statement
+from dalembert.model.vectors import base_of
 
 
 @dataclass(frozen=True)
@@ -118,14 +119,15 @@ def kinematics_of(statement: Statement, s: Symbols) -> Kinematics:
 
 def explicit_kinematics(statement: Statement, low: Lowering, s: Symbols) -> Kinematics | None:
     """Kinematics from equations that say what each rate is, linear in u; None if one of them says anything else."""
-    rates: dict[sp.Expr, sp.Expr] = {}
+    rates: dict[sp.Basic, sp.Expr] = {}
     for equation in statement.kinematics:
-        rate, value = (
-            equation.args if isinstance(equation, Instance) and equation.template is DIFFERENCE else (None, None)
-        )
-        if not isinstance(rate, sp.Derivative) or rate.derivative_count > 1:
+        if not isinstance(equation, Instance) or equation.template is not DIFFERENCE:
             return None
-        rates[rate.expr] = value
+        rate, value = equation.args
+        base, order = base_of(rate, statement.time)
+        if order != 1:
+            return None
+        rates[base] = value
     if len(rates) != len(statement.kinematics) or rates.keys() != {*statement.coordinates}:
         return None
     found = _collect(low.vector([rates[q] for q in statement.coordinates]), s)

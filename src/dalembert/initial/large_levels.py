@@ -101,7 +101,7 @@ def _differentiated(
 
 def _geometric(system: System, names: Sequence[str]) -> SparseLevel:
     """phi and the invariants by q, as the kernel "geometry" has them before the nonzeros of C."""
-    kernel, pattern = system.kernel("geometry"), system.mechanics.position_gradients.T.sparsity()
+    kernel, pattern = system.kernel("geometry"), system.mechanics.position_gradients.sparsity().T
     end = len(names) + pattern.nnz()
     starts, columns = np.array(pattern.colind()), np.array(pattern.row())
     return SparseLevel(tuple(names), lambda x: kernel(x)[:end], 1, system.nq, starts, columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -158,7 +158,7 @@ def read_wishes(system: System, values: Values, what: str) -> Wishes:
             number = wrapped_value(system, name, number)
         place: dict[int, float] = getattr(wishes, kind)
         if place.setdefault(index, number) != number:
-            said = next(n for n in map(key_name, values) if places[n] == (kind, index))
+            said = next(n for n in map(key_name, values) if places.get(n) == (kind, index))
             raise InitialStateError(
                 f"`{system.name}`: {what} values `{said}` = {place[index]:g} and `{name}` = {number:g} "
                 "are of the same quantity; give one of them"
@@ -173,10 +173,10 @@ def key_name(key: Any) -> str:
 
 def find_name(system: System, name: str, what: str) -> tuple[str, int]:
     """The field of `Wishes` and the index a name stands for."""
-    places = _places(system)
-    if name not in places:
+    place = _places(system).get(name)
+    if place is None:
         raise _unknown(system, name, what)
-    return places[name]
+    return place
 
 
 def _unknown(system: System, name: str, what: str) -> UnknownNameError:
@@ -185,27 +185,51 @@ def _unknown(system: System, name: str, what: str) -> UnknownNameError:
     return UnknownNameError(name, known, f"the {what} values of `{system.name}`")
 
 
-def _places(system: System) -> dict[str, tuple[str, int]]:
+def _places(system: System) -> Places:
     """The field of `Wishes` and the index behind every name, made once."""
-    return system.kept("places of names", lambda: _name_places(system))
+    found: Places = system.kept("places of names", lambda: _name_places(system))
+    return found
 
 
-def _name_places(system: System) -> dict[str, tuple[str, int]]:
+class Places:
+    """The field of `Wishes` and the index behind names; of fields that know the same name the first is meant.
+
+    Each field has a list of names and what is written before and behind them. They are looked at when needed: a large
+    system has many names, and mostly coordinates are asked for.
+    """
+
+    def __init__(
+        self, fields: Sequence[tuple[str, Sequence[str], str, str]], others: Mapping[str, tuple[str, int]]
+    ) -> None:
+        self._fields, self._others = fields, others
+        self._known: dict[int, dict[str, int]] = {}  # indices by name, of the fields looked at
+
+    def get(self, name: str) -> tuple[str, int] | None:
+        """The field and the index of a name; None if there is none of this name."""
+        for number, (kind, names, before, behind) in enumerate(self._fields):
+            if name.startswith(before) and name.endswith(behind):
+                if number not in self._known:
+                    self._known[number] = {own: k for k, own in enumerate(names)}
+                index = self._known[number].get(name[len(before) : len(name) - len(behind)])
+                if index is not None:
+                    return kind, index
+        return self._others.get(name)
+
+
+def _name_places(system: System) -> Places:
     plain, enforced = system.trivial_kinematics, rows_by_unknown(system.rows)
-    places = {name: ("la", enforced[k]) for k, name in enumerate(system.unknowns) if k in enforced}
-    for kind, names in (
-        ("joints", joint_coordinates(system)),
-        ("joint_rates", joint_rates(system)),
-        ("reactions", [f"reaction({u})" for u in system.speeds]),
-        ("udot" if plain else "second_rates", [f"{q}''" for q in system.coordinates]),
-        ("u" if plain else "rates", [f"{q}'" for q in system.coordinates]),
-        ("udot", [f"{u}'" for u in system.speeds]),
-        ("la", system.constraint_names),
-        ("u", system.speeds),
-        ("q", system.coordinates),
-    ):
-        places.update({name: (kind, k) for k, name in enumerate(names)})
-    return places
+    fields: list[tuple[str, Sequence[str], str, str]] = [
+        ("q", system.coordinates, "", ""),
+        ("u", system.speeds, "", ""),
+        ("la", system.constraint_names, "", ""),
+        ("udot", system.speeds, "", "'"),
+        ("u" if plain else "rates", system.coordinates, "", "'"),
+        ("udot" if plain else "second_rates", system.coordinates, "", "''"),
+        ("reactions", system.speeds, "reaction(", ")"),
+        ("joint_rates", joint_rates(system), "", ""),
+        ("joints", joint_coordinates(system), "", ""),
+    ]
+    return Places(fields, {name: ("la", enforced[k]) for k, name in enumerate(system.unknowns) if k in enforced})
 
 
 def _carry(

@@ -10,8 +10,9 @@ import sympy as sp
 
 from dalembert.model.declarations import Declarations
 from dalembert.model.instances import Instance
+from dalembert.model.levels import level_of
 from dalembert.model.names import Names
-from dalembert.model.reading import Reader, level_of, listed
+from dalembert.model.reading import Reader, listed
 from dalembert.model.statement import Constraint, Level, Role, Statement
 
 
@@ -19,7 +20,7 @@ class ConstraintReader:
     """Adds what `Model.constrain` is told to a statement."""
 
     def __init__(self, statement: Statement, read: Reader, names: Names, declare: Declarations) -> None:
-        self._statement, self._read, self._names, self._known = statement, read, names, declare.known
+        self._statement, self._read, self._names, self._orders = statement, read, names, declare.orders
         self._recent: tuple[tuple[sp.Basic, ...] | None, Level] = None, Level.POSITION  # arguments and their level
 
     def constrain(
@@ -75,6 +76,6 @@ class ConstraintReader:
         """The level of what was read; the rows of a joint, which share their arguments, are looked at once."""
         shared, level = self._recent
         if shared is not read.args:
-            level = level_of(read, self._known["coordinate"], self._known["speed"]) or Level.POSITION
+            level = level_of(read, self._orders) or Level.POSITION
             self._recent = read.args if isinstance(read, Instance) else None, level
         return level

@@ -9,6 +9,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from dalembert.errors import ModelError
+from dalembert.model.levels import Orders
 from dalembert.model.names import Names, split_names
 from dalembert.model.quaternion import Quaternion
 from dalembert.model.rates import Rates
@@ -24,12 +25,13 @@ class Declarations:
 
     def __init__(self, statement: Statement, read: Reader, names: Names, rates: Rates) -> None:
         self._statement, self._read, self._names, self._rates = statement, read, names, rates
-        self.known: dict[str, set[sp.Expr]] = {"coordinate": set(), "speed": set(), "unknown": set()}
+        self.orders = Orders()  # of the coordinates and speeds declared so far
 
     def coordinates(self, names: str | Sequence[sp.Expr]) -> tuple[sp.Expr, ...]:
         """New coordinates, whose rates have no equation yet."""
         new = self._declare(names, "coordinate")
         self._statement.coordinates.extend(new)
+        self.orders.add(new, 0)
         self._rates.add(new)
         return new
 
@@ -37,6 +39,7 @@ class Declarations:
         """New speeds: rates of coordinates in order, or what `kinematics` says."""
         new = self._declare(names, "speed")
         self._statement.speeds.extend(new)
+        self.orders.add(new, 1)
         if kinematics is None:
             self._rates.name(new)
         elif isinstance(kinematics, Mapping):
@@ -67,11 +70,14 @@ class Declarations:
     def quaternion(self, name: str, speeds: str) -> Quaternion:
         """A unit quaternion `name`0..3 and the angular velocity that drives it."""
         self._names.check(name, "quaternion")
-        e = self.coordinates(" ".join(f"{name}{k}" for k in range(4)))
         symbols = self._split(speeds, "speed")
         if len(symbols) != 3:
             self._read.fault(f"quaternion `{name}` needs three speeds, got {len(symbols)} ({speeds!r})")
             symbols = (symbols + [f"{name}_w{k}" for k in range(3)])[:3]
+        return self._quaternion(name, symbols)
+
+    def _quaternion(self, name: str, symbols: Sequence[str]) -> Quaternion:
+        e = self.coordinates([function_of_time(f"{name}{k}") for k in range(4)])
         quaternion = Quaternion(e, tuple(function_of_time(s) for s in symbols))
         stated = quaternion.instances
         self.speeds(quaternion.angular_velocity, dict(zip(e, stated[:4], strict=True)))
@@ -84,12 +90,12 @@ class Declarations:
         place, rates = (["x", "y"], ["vx", "vy"]) if planar else (["x", "y", "z"], ["vx", "vy", "vz"])
         if planar:
             place, rates = [*place, "a"], [*rates, "w"]
-        q = self.coordinates(" ".join(f"{name}_{c}" for c in place))
+        q = self.coordinates([function_of_time(f"{name}_{c}") for c in place])
         u = [function_of_time(f"{name}_{c}") for c in rates]
         self.speeds(u, dict(zip(q, u, strict=True)))
         if planar:
             return q[:2], q[2]
-        return q, self.quaternion(f"{name}_e", " ".join(f"{name}_{w}" for w in ANGULAR))
+        return q, self._quaternion(f"{name}_e", [f"{name}_{w}" for w in ANGULAR])
 
     def _split(self, names: Any, kind: str) -> list[str]:
         found = split_names(names)
@@ -110,7 +116,6 @@ class Declarations:
             )
         for symbol in symbols:
             self._names.claim(symbol.func.__name__, kind)
-        self.known[kind].update(symbols)
         return tuple(symbols)
 
 

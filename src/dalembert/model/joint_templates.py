@@ -87,7 +87,8 @@ def fill_rows(kind: str, make: Rows, ends: Ends | None, numbers: Sequence[sp.Exp
     if ends is None:
         return None
     values = [*ends.numbers, *numbers]
-    key = (kind, make.__name__, *ends.kind, *map(_kind, values))
+    kinds = [*map(_kind, values)]
+    key = (kind, make.__name__, *ends.kind, *kinds)
     if key not in _ROWS:
         symbols = TemplateSymbols()
         rows = [row for row in make(*ends.mark(symbols), *map(symbols, numbers)) if row.expression != 0]
@@ -97,7 +98,7 @@ def fill_rows(kind: str, make: Rows, ends: Ends | None, numbers: Sequence[sp.Exp
     template, units = _ROWS[key]
     if template is None:
         return None
-    arguments = _varying(values)
+    arguments = [value for value, own in zip(values, kinds, strict=True) if own is VARIABLE]
     return JointRows(template.fill(arguments, len(units)), units, lambda: _pushes(template, arguments, len(units)))
 
 
@@ -184,7 +185,10 @@ def _numbers(marker: Marker) -> list[sp.Expr]:
 
 def _kind(value: sp.Expr) -> Hashable:
     """The number itself where it makes terms vanish or factors 1, else that it varies."""
-    return value if value.is_Integer and value in PLAIN else VARIABLE
+    return _PLAIN_KINDS.get(id(value), VARIABLE)
+
+
+_PLAIN_KINDS: dict[int, Hashable] = {id(number): int(number) for number in PLAIN}  # of which SymPy has one object each
 
 
 class TemplateSymbols:

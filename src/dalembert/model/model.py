@@ -13,9 +13,10 @@ from dalembert.guidance import no_attribute
 from dalembert.listed import unlisted
 from dalembert.model.instances import difference
 from dalembert.model.journal import said
+from dalembert.model.levels import Orders, levels_of
 from dalembert.model.markers import GROUND, Marker, by_name
 from dalembert.model.model_symbols import Expression, ModelSymbols
-from dalembert.model.reading import levels_of, listed
+from dalembert.model.reading import listed
 from dalembert.model.shapes import links_of
 from dalembert.model.statement import (
     Body,
@@ -375,9 +376,8 @@ class Model(ModelSymbols):
         ]
         new = [function_of_time(name) for name in names]
         rates = [difference(derivative(q, self.t), u) for q, u in zip(rest, new, strict=True)]
-        coordinates, speeds = set(s.coordinates), {*s.speeds, *new}
         # Levels anew: a constraint may name a speed that was declared after it.
-        levels = levels_of([c.stated for c in s.constraints], coordinates, speeds)
+        levels = levels_of([c.stated for c in s.constraints], Orders(s.coordinates, [*s.speeds, *new]))
         constraints = [
             c if c.law or level in (None, c.level) else replace(c, level=level)
             for c, level in zip(s.constraints, levels, strict=True)

@@ -11,6 +11,7 @@ import sympy as sp
 from dalembert.model.time_symbols import function_of_time
 
 _FUNCTIONS_OF_TIME = ("coordinate", "speed", "unknown")
+_UNFIT = re.compile(r"[\s'`]")
 
 
 def split_names(names: Any) -> list[str]:
@@ -37,7 +38,7 @@ class Names:
 
     def check(self, name: Any, kind: str) -> bool:
         """Whether the name is fit, noting a fault otherwise."""
-        fits = isinstance(name, str) and bool(name) and not any(c.isspace() or c in "'`" for c in name)
+        fits = isinstance(name, str) and bool(name) and _UNFIT.search(name) is None
         if not fits:
             self._fault(f"{kind} {name!r}: a name must be a non-empty string without blanks or quotes")
         return fits

@@ -8,7 +8,7 @@ from typing import Any
 import sympy as sp
 
 from dalembert.model.instances import difference
-from dalembert.model.reading import Reader, listed
+from dalembert.model.reading import READ, Reader, listed
 from dalembert.model.statement import Statement
 from dalembert.model.vectors import derivative
 
@@ -59,16 +59,16 @@ class Rates:
         if q not in self._free:
             self._read.fault(f"kinematics: the rate of `{q}` is given twice")
             return
-        scalar = self._read.scalar(
-            rate, f"rate of `{q.func.__name__}({self._statement.time.name})`"
-        )  # SymPy prints slowly
-        self._statement.kinematics.append(difference(derivative(q, self._statement.time), scalar))
+        if not isinstance(rate, READ):
+            time = self._statement.time.name
+            rate = self._read.scalar(rate, f"rate of `{q.func.__name__}({time})`")  # SymPy prints slowly
+        self._statement.kinematics.append(difference(derivative(q, self._statement.time), rate))
         self._remove(q)
 
     def _remove(self, q: sp.Expr) -> None:
-        self._free[q] -= 1
-        if not self._free[q]:
-            del self._free[q]
+        count = self._free.pop(q)
+        if count > 1:
+            self._free[q] = count - 1
 
     def split(self) -> tuple[list[sp.Expr], list[sp.Expr]]:
         """Coordinates that equations in excess fail to determine, and those that get default speeds."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from numbers import Real
 from typing import Any
@@ -14,15 +14,21 @@ from sympy.core.function import AppliedUndef
 
 from dalembert.model.instances import Instance
 from dalembert.model.quaternion import Quaternion
-from dalembert.model.statement import Attitude, Level, Vector
+from dalembert.model.statement import Attitude, Vector
 from dalembert.model.time_symbols import is_dyadic, is_undefined_function, is_vector
 
 ZERO: Vector = (sp.S.Zero, sp.S.Zero, sp.S.Zero)
+READ = (AppliedUndef, sp.Symbol, Instance)  # what is an expression without a doubt
+PLAIN = (str, float, int, type(None), *READ)
 INFINITE = frozenset({sp.nan, sp.zoo, sp.oo, -sp.oo})
 
 
 def listed(value: Any) -> list[Any] | None:
     """The entries of a list, tuple, array or matrix; None for a scalar and for anything else, strings included."""
+    if isinstance(value, list | tuple):
+        return [*value]
+    if isinstance(value, PLAIN):  # before SymPy and the abstract classes are asked, which takes long
+        return None
     if isinstance(value, sp.MatrixBase):
         return list(value) if 1 in value.shape else value.tolist()
     if isinstance(value, np.ndarray | sp.NDimArray):
@@ -44,44 +50,16 @@ def nodes(*expressions: sp.Basic) -> Iterator[sp.Basic]:
             yield node
 
 
-def moving_nodes(expression: sp.Basic) -> Iterator[Any]:
-    """The undefined functions and the derivatives in an expression; first those that an instance holds itself."""
-    parts = expression.args if isinstance(expression, Instance) else (expression,)
-    yield from filter(is_undefined_function, parts)
-    rest = [part for part in parts if part.args and not is_undefined_function(part)]
-    yield from (node for node in nodes(*rest) if isinstance(node, sp.Derivative) or is_undefined_function(node))
+def inner_nodes(expression: sp.Basic) -> Iterator[sp.Basic]:
+    """The subexpressions of an expression; of what an instance holds itself, not numbers and undefined functions."""
+    if not isinstance(expression, Instance):
+        return nodes(expression)
+    return nodes(*[part for part in expression.args if part.args and not is_undefined_function(part)])
 
 
-def content_key(expression: sp.Expr) -> int:
+def content_key(expression: sp.Basic) -> int:
     """Equal for expressions that hold the same symbols, as the rows of a joint do; good as long as these live."""
     return id(expression.args if isinstance(expression, Instance) else expression)
-
-
-_LEVELS = tuple(Level)
-
-
-def level_of(expression: sp.Expr, coordinates: Collection[sp.Expr], speeds: Collection[sp.Expr]) -> Level | None:
-    """The level of a constraint, by the highest derivative in it; None if it contains no coordinate or speed."""
-    order = -1
-    for atom in moving_nodes(expression):
-        base, count = (atom.expr, atom.derivative_count) if isinstance(atom, sp.Derivative) else (atom, 0)
-        if base in coordinates:
-            order = max(order, count)
-        elif base in speeds:
-            order = max(order, count + 1)
-    return None if order < 0 else _LEVELS[min(order, 2)]
-
-
-def levels_of(
-    expressions: Sequence[sp.Expr], coordinates: Collection[sp.Expr], speeds: Collection[sp.Expr]
-) -> list[Level | None]:
-    """The level of each of some expressions; rows of one joint hold the same symbols and are looked at once."""
-    found: dict[int, Level | None] = {}
-    for expression in expressions:
-        key = content_key(expression)
-        if key not in found:
-            found[key] = level_of(expression, coordinates, speeds)
-    return [found[content_key(expression)] for expression in expressions]
 
 
 class Reader:
@@ -113,7 +91,7 @@ class Reader:
 
     def expression(self, value: Any, what: str) -> sp.Expr | None:
         """A SymPy expression, or None after a fault; an equation `Eq(a, b)` reads a - b."""
-        if isinstance(value, AppliedUndef | sp.Symbol | Instance):  # the arguments of an instance have been read
+        if isinstance(value, READ):  # the arguments of an instance have been read
             return value
         if type(value) in (int, float) and math.isfinite(value):
             return _read_number(value)
@@ -246,8 +224,10 @@ class Reader:
                 hint = f"; write them in a list such as [0, {value}]"
             self.fault(f"{what} must have {need} components, got {_brief(value)}{hint}")
             return ZERO
-        read = [*(self.scalar(entry, f"{what} [{k}]") for k, entry in enumerate(entries)), sp.S.Zero]
-        return read[0], read[1], read[2]
+        read = [
+            entry if isinstance(entry, READ) else self.scalar(entry, f"{what} [{k}]") for k, entry in enumerate(entries)
+        ]
+        return read[0], read[1], read[2] if len(read) > 2 else sp.S.Zero
 
 
 @lru_cache(maxsize=4096, typed=True)

@@ -54,7 +54,7 @@ def function_of_time(name: str) -> sp.Expr:
 
 def is_undefined_function(value: Any) -> bool:
     """`isinstance(value, AppliedUndef)`, for which SymPy takes five times as long."""
-    return AppliedUndef in type(value).__mro__
+    return isinstance(type(value), UndefinedFunction)
 
 
 def is_vector(value: Any) -> bool:

@@ -59,11 +59,11 @@ def unit(a: Vector) -> Vector | None:
 
 def with_plain_numbers(a: Vector) -> Vector:
     """The vector with 0, 1 and -1 as whole numbers, which leave no terms and factors behind as 0.0 and 1.0 do."""
-    x, y, z = (_PLAIN.get(float(c), c) if c.is_Float else c for c in a)
+    x, y, z = (_PLAIN.get(c._mpf_, c) if c.is_Float else c for c in a)
     return x, y, z
 
 
-_PLAIN = {float(number): number for number in (sp.S.Zero, sp.S.One, sp.S.NegativeOne)}
+_PLAIN = {sp.Float(int(number))._mpf_: number for number in (sp.S.Zero, sp.S.One, sp.S.NegativeOne)}
 
 
 def rate_of(a: Vector, t: sp.Symbol) -> Vector:
@@ -113,11 +113,20 @@ def derivative(function: sp.Expr, t: sp.Symbol, order: int = 1) -> sp.Derivative
 
 def base_of(node: sp.Basic, t: sp.Symbol) -> tuple[sp.Basic, int]:
     """What a node is the derivative of by time, and its order; order 0 for what is no such derivative."""
-    if not isinstance(node, sp.Derivative) or len(node.args) > 2 or node.args[1][0] != t:
+    if not isinstance(node, sp.Derivative) or len(node.args) > 2:
         return node, 0
-    return node.args[0], int(node.args[1][1])
+    base, counted = node.args
+    if counted is _FIRST.get(t):  # by far the most of them
+        return base, 1
+    return (base, int(counted[1])) if counted[0] == t else (node, 0)
 
 
-@functools.lru_cache(maxsize=64)
 def _counted(t: sp.Symbol, order: int) -> sp.Tuple:
-    return sp.Tuple(t, sp.Integer(order))
+    if order > 1:
+        return sp.Tuple(t, sp.Integer(order))
+    if t not in _FIRST:
+        _FIRST[t] = sp.Tuple(t, sp.S.One)
+    return _FIRST[t]
+
+
+_FIRST: dict[sp.Symbol, sp.Tuple] = {}  # (t, 1), one object for all first derivatives

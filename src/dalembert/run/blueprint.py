@@ -78,7 +78,7 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Carri
     sparse = metric.over_nonzeros
     if sparse:
         pattern = system.mechanics.saddle_pattern
-        along = system.mechanics.invariant_gradients.T.sparsity()
+        along = system.mechanics.invariant_gradients.sparsity().T
         sizes |= {"mass": len(pattern.mass_rows), "jacobian": len(pattern.columns), "gradients": along.nnz()}
     dynamics = system.kernel("sparse_dynamics" if sparse else "dynamics")
     work = lay_out(sizes, len(system.parameters), dynamics.n_out, options)

@@ -36,7 +36,7 @@ def lay_out_sizing(system: System, work: Workspace, *, sparse: bool) -> Sizing:
     """
     m, plan, kernel = system.mechanics, work.plan, system.kernel("geometry")
     found = Sizing(kernel=kernel.address, levels=plan.np + plan.ni)
-    A, G, C = (matrix.T.sparsity() for matrix in (m.known(m.A), m.position_gradients, m.C))
+    A, G, C = (matrix.sparsity().T for matrix in (m.known(m.A), m.position_gradients, m.C))
     if sparse:
         pattern = m.saddle_pattern
         inertias = np.flatnonzero(pattern.mass_rows == pattern.mass_columns)

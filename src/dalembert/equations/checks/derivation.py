@@ -9,21 +9,21 @@ import sympy as sp
 from dalembert.equations.checks.inertia import carriers_of, inertia_column, inertia_faults
 from dalembert.equations.derive import Constraints, Derivation
 from dalembert.equations.laws import Algebraic, Row
-from dalembert.equations.probe import Probe
+from dalembert.equations.probe import Probe, Probed
 from dalembert.model.reading import nodes
-from dalembert.model.statement import Attitude, Point, Statement
+from dalembert.model.statement import Attitude, Body, Point, Statement
 from dalembert.solve.decompositions import determinant_sign, least_squares
 
 
 def check_derivation(
-    derivation: Derivation, constraints: Constraints, rows: tuple[Row, ...], probe: Probe
+    derivation: Derivation, constraints: Constraints, rows: tuple[Row, ...], probe: Probe, probed: Probed
 ) -> list[str]:
     """All faults that show when what was derived is evaluated at random states."""
     return [
         *_check_motion(derivation, probe),
         *_check_matrices(derivation, probe),
-        *_check_dynamics(derivation, probe),
-        *_check_rows(constraints, rows, probe),
+        *_check_dynamics(derivation, probed),
+        *_check_rows(constraints, rows, probed),
         *_check_servos(derivation.statement, rows),
         *_check_inertias(derivation, probe),
         *_check_velocities(derivation, constraints, probe),
@@ -44,23 +44,26 @@ def _check_servos(statement: Statement, rows: tuple[Row, ...]) -> list[str]:
 def _check_motion(derivation: Derivation, probe: Probe) -> list[str]:
     """Velocities linear in the speeds, and rotations that are some."""
     statement, u = derivation.statement, derivation.kinematics.symbols.u
-    stated = [(f"velocity of `{p.name}`", derivation.velocity(p)) for p in _points(statement) if p.velocity is not None]
-    stated += [
-        (f"angular velocity of body `{b.name}`", derivation.angular_velocity(b))
-        for b in statement.bodies
-        if b.angular_velocity is not None
-    ]
+    points = [p for p in _points(statement) if p.velocity is not None]
+    bodies = [b for b in statement.bodies if b.angular_velocity is not None]
+    column = ca.vertcat(*[derivation.velocity(p) for p in points], derivation.turning.angular_velocities(bodies))
     faults = []
-    if ca.depends_on(ca.jacobian(ca.vertcat(ca.SX(0, 1), *[v for _, v in stated]), u), u):  # then say which
+    if ca.depends_on(ca.jacobian(column, u), u):  # then say which
+        labels = [f"velocity of `{p.name}`" for p in points]
+        labels += map(_angular, bodies)
+        stated = zip(labels, ca.vertsplit(column, 3), strict=True)
         faults = [f"{label} is not linear in the speeds" for label, v in stated if ca.depends_on(ca.jacobian(v, u), u)]
     return faults + _check_rotations(derivation, probe)
+
+
+def _angular(body: Body) -> str:
+    return f"angular velocity of body `{body.name}`"
 
 
 def _check_rotations(derivation: Derivation, probe: Probe) -> list[str]:
     """Rotations orthonormal and right-handed, those of all bodies at three states at once."""
     faults, bodies = [], derivation.statement.bodies
-    turns = ca.horzcat(ca.SX(3, 0), *[derivation.attitude(body) for body in bodies])
-    R = probe(turns).reshape(3, -1, 3, 3)  # transposed, which does not matter here
+    R = probe(derivation.turning.attitudes(bodies)).reshape(3, -1, 3, 3)  # transposed, which does not matter here
     off = np.nan_to_num(np.abs(R @ R.transpose(0, 1, 3, 2) - np.eye(3))).max(axis=(0, 2, 3))
     left = (determinant_sign(np.nan_to_num(R)) < 0).any(axis=0)
     for k in np.flatnonzero((off > 1e-10) | left):
@@ -101,7 +104,7 @@ def _check_matrices(derivation: Derivation, probe: Probe) -> list[str]:
 _PAIRS = ((0, 1), (0, 2), (1, 2))  # entries of a 3x3 matrix that symmetry makes equal
 
 
-def _check_dynamics(derivation: Derivation, probe: Probe) -> list[str]:
+def _check_dynamics(derivation: Derivation, probed: Probed) -> list[str]:
     """Forces linear in unknowns that do work, a mass matrix that is not zero, everything finite somewhere."""
     d, faults = derivation.dynamics, []
     laws = [constraint for constraint in derivation.statement.constraints if constraint.law]
@@ -118,18 +121,17 @@ def _check_dynamics(derivation: Derivation, probe: Probe) -> list[str]:
             faults.append(f"unknown `{y}` does not act on any speed: no motion lets it do work")
     if ca.sparsify(d.M).nnz() == 0:
         faults.append("the mass matrix is zero; give something a mass that moves with a speed")
-    for label, e in (("mass matrix is", d.M), ("forces are", d.f + d.prescribed)):
-        if e.nnz() and not np.isfinite(probe(e.nz[:])).any():
+    for label, values in (("mass matrix is", probed.M), ("forces are", probed.f)):
+        if values.size and not np.isfinite(values).any():
             faults.append(f"the {label} not finite at any of three random states; check the parameters")
     return faults
 
 
-def _check_rows(constraints: Constraints, rows: tuple[Row, ...], probe: Probe) -> list[str]:
+def _check_rows(constraints: Constraints, rows: tuple[Row, ...], probed: Probed) -> list[str]:
     """Every constraint restrains something."""
-    A = ca.sparsify(constraints.A)
-    values = np.abs(np.nan_to_num(probe(A.nz[:]), nan=1.0)).max(axis=0)
+    values = np.abs(np.nan_to_num(probed.A, nan=1.0)).max(axis=0)
     largest = np.zeros(len(rows))
-    np.maximum.at(largest, np.array(A.sparsity().row(), dtype=int), values)
+    np.maximum.at(largest, np.array(constraints.A.sparsity().row(), dtype=int), values)
     return [
         f"constraint `{rows[k].name}` does not restrain any speed: its gradient is zero"
         for k in np.flatnonzero(largest == 0.0)
@@ -149,32 +151,25 @@ def _check_velocities(derivation: Derivation, constraints: Constraints, probe: P
 
     They may differ by what the constraints forbid, as in Kane's method with a contact point that is given no velocity.
     """
-    st, kinematics = derivation.statement, derivation.kinematics
-    pairs = [
-        (f"velocity of `{item.name}`", derivation.velocity(item), kinematics.rate(derivation.position(item)))
-        for item in (*st.particles, *st.bodies)
-        if item.velocity is not None and item.position is not None
-    ]
-    pairs += [
-        (f"angular velocity of body `{b.name}`", derivation.angular_velocity(b), derivation.turning_rate(b))
-        for b in st.bodies
-        if b.angular_velocity is not None and b.attitude is not Attitude.NONE
-    ]
-    if not pairs:
+    st, kinematics, turning = derivation.statement, derivation.kinematics, derivation.turning
+    points = [item for item in (*st.particles, *st.bodies) if item.velocity is not None and item.position is not None]
+    bodies = [b for b in st.bodies if b.angular_velocity is not None and b.attitude is not Attitude.NONE]
+    if not points and not bodies:
         return []
     u = kinematics.symbols.u
-    rates = ca.vertcat(*[rate for _, _, rate in pairs])
-    gaps = ca.jacobian(ca.vertcat(*[stated for _, stated, _ in pairs]) - rates, u)
-    off = np.abs(np.nan_to_num(probe(gaps.nz[:]))).max(axis=0)
-    rows = gaps.sparsity().row()
-    differing = sorted({rows[k] // 3 for k in np.flatnonzero(off > 1e-8)})  # the others agree by themselves
+    stated = ca.vertcat(*[derivation.velocity(item) for item in points], turning.angular_velocities(bodies))
+    placed = ca.vertcat(ca.SX(0, 1), *[derivation.position(item) for item in points])
+    gap = stated - ca.vertcat(kinematics.rate(placed), turning.rates(bodies))
+    off = np.abs(np.nan_to_num(probe(ca.jtimes(gap, u, u)))).max(axis=0)  # along one direction in each of three states
+    differing = sorted({int(k) // 3 for k in np.flatnonzero(off > 1e-8)})  # the others agree by themselves
     if not differing:
         return []
     A = ca.jacobian(constraints.psi, u)
-    faults = []
-    for label, stated, rate in [pairs[k] for k in differing]:
-        gap = ca.jacobian(stated - rate, u)
-        off = max(_outside(*values) for values in zip(probe(gap), probe(A), [u.shape[0]] * 3, strict=True))
+    faults, parts = [], ca.vertsplit(gap, 3)
+    for k in differing:
+        label = f"velocity of `{points[k].name}`" if k < len(points) else _angular(bodies[k - len(points)])
+        partial = ca.jacobian(parts[k], u)
+        off = max(_outside(*values) for values in zip(probe(partial), probe(A), [u.shape[0]] * 3, strict=True))
         if off > 1e-8:
             faults.append(
                 f"{label} contradicts the stated position or rotation: partial velocities differ by {off:.3g}; "

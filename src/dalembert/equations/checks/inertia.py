@@ -42,11 +42,11 @@ def inertia_faults(carriers: Sequence[Carrier], values: np.ndarray) -> list[tupl
     are stated in space, and passes.
     """
     faults = []
-    for k, (carrier, (mass, *entries)) in enumerate(zip(carriers, _split(carriers, values), strict=True)):
+    moments = _principal_moments(carriers, values)
+    for k, (carrier, mass) in enumerate(zip(carriers, values[_starts(carriers)].tolist(), strict=True)):
         if mass < 0.0:
             faults.append((k, f"mass of `{carrier.name}` is {mass:g}; it must not be negative"))
-        moments = _principal_moments(entries)
-        if moments.size and (fault := _fault_of(moments)):
+        if carrier.entries and (fault := _fault_of(moments[k])):
             faults.append((k, f"inertia of body `{carrier.name}` has {fault}"))
     return faults
 
@@ -105,26 +105,35 @@ def _inertia(item: Particle | Body) -> tuple[sp.Expr, ...]:
     return item.inertia if isinstance(item, Body) else ()
 
 
+def _starts(carriers: Sequence[Carrier]) -> np.ndarray:
+    """Where the mass of each carrier is, with its inertia behind it."""
+    return np.cumsum([0, *(1 + c.entries for c in carriers)], dtype=int)[:-1]
+
+
 def _split(carriers: Sequence[Carrier], values: np.ndarray) -> list[np.ndarray]:
     """Mass and inertia entries of each carrier."""
-    return np.split(values, np.cumsum([1 + c.entries for c in carriers])[:-1]) if carriers else []
+    return np.split(values, _starts(carriers)[1:]) if carriers else []
 
 
-def _principal_moments(entries: Sequence[float]) -> np.ndarray:
-    """Principal moments in increasing order; none of a particle, or if an entry is not finite."""
-    inertia = np.array(entries, dtype=float)
-    if not (inertia.size and np.isfinite(inertia).all()):
-        return np.zeros(0)
-    matrix = inertia.reshape((1, 1) if inertia.size == 1 else (3, 3))
-    return np.linalg.eigvalsh((matrix + matrix.T) / 2)
+def _principal_moments(carriers: Sequence[Carrier], values: np.ndarray) -> np.ndarray:
+    """Principal moments in increasing order, (n, 3), zero if an entry is not finite; one moment beside two zeros."""
+    counts, starts = np.array([c.entries for c in carriers], dtype=int), _starts(carriers)
+    matrices = np.zeros((len(carriers), 9))
+    for count in (1, 9):  # one moment is the last entry
+        own = counts == count
+        matrices[own, 9 - count :] = values[starts[own, None] + 1 + np.arange(count)]
+    matrices[~np.isfinite(matrices).all(axis=1)] = 0.0
+    square = matrices.reshape(-1, 3, 3)
+    found: np.ndarray = np.linalg.eigvalsh((square + square.transpose(0, 2, 1)) / 2)
+    return found
 
 
 def _fault_of(moments: np.ndarray) -> str:
-    scale = max(float(np.abs(moments).max()), np.finfo(float).tiny)
-    if moments[0] < -TOLERANCE * scale:
-        return f"the principal moment {moments[0]:g}; none can be negative"
-    if len(moments) == 3 and moments[1] > 0.0 and moments[2] > (moments[0] + moments[1]) * (1 + TOLERANCE):
-        shown = ", ".join(f"{m:g}" for m in moments)
+    least, middle, most = moments.tolist()
+    if least < -TOLERANCE * max(-least, most, np.finfo(float).tiny):
+        return f"the principal moment {least:g}; none can be negative"
+    if middle > 0.0 and most > (least + middle) * (1 + TOLERANCE):
+        shown = ", ".join(f"{m:g}" for m in (least, middle, most))
         return f"principal moments {shown}: no body has one above the sum of the other two"
     return ""
 

@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import casadi as ca
 import sympy as sp
 
 from dalembert.dataclass import dataclass
+from dalembert.equations.checks.items import Item, items
 from dalembert.equations.lowering.lower import Lowering, LoweringError, undeclared
 from dalembert.equations.massless import check_massless
 from dalembert.model.instances import Instance
-from dalembert.model.reading import content_key, levels_of, nodes
-from dalembert.model.shapes import Link
-from dalembert.model.statement import Body, Level, Particle, Point, Statement
+from dalembert.model.levels import Orders, functions_in, levels_of
+from dalembert.model.reading import content_key, inner_nodes, nodes
+from dalembert.model.statement import Level, Point, Statement
 from dalembert.model.tables import Table
 from dalembert.model.time_symbols import is_undefined_function
 from dalembert.model.vectors import base_of, derivative
-
-
-class Item(NamedTuple):
-    """Expressions with a label, the highest order in them (-1 p, t; 0 q; 1 u; 2 u'), and what else may be in them."""
-
-    label: str
-    expressions: Sequence[sp.Expr]
-    order: int
-    unknowns: bool = False
-    multipliers: bool = False
-
-    @property
-    def acts(self) -> bool:
-        """Whether what stands in it has an effect on the motion: it is a force or a law, not an output."""
-        return self.unknowns and not self.label.startswith("output")
 
 
 def check_statement(statement: Statement) -> list[str]:
@@ -66,76 +52,6 @@ def check_functions(statement: Statement) -> list[str]:
     return faults
 
 
-def items(statement: Statement) -> Iterator[Item]:
-    """Every expression of a statement."""
-    for k, equation in enumerate(statement.kinematics):
-        yield Item(f"kinematical equation {k + 1}", [equation], 1)
-    owners = [*statement.particles, *statement.bodies]
-    for owner in owners:
-        yield from _point_items(owner, "body" if isinstance(owner, Body) else "particle")
-    yield Item("gravity", statement.gravity, -1)
-    yield from _load_items(statement, {id(owner) for owner in owners})
-    for energy in statement.energies:
-        yield Item("kinetic energy", [energy.kinetic], 1)
-        yield Item("potential energy", [energy.potential], 0)
-    for raw in statement.matrices:
-        yield Item("matrices: mass", list(raw.mass), 0, unknowns=True)
-        yield Item("matrices: force", list(raw.force), 1, unknowns=True)
-    for c in statement.constraints:
-        yield Item(f"{'law' if c.law else 'constraint'} `{c.name}`", [c.stated], 2, unknowns=True, multipliers=c.law)
-    yield from _nonideal_items(statement, {id(owner) for owner in owners})
-    for line in statement.lines:
-        points = line.places if isinstance(line, Link) else line.points
-        yield Item(f"line `{line.name}`", [c for point in points for c in point], 0)
-    for output in statement.outputs:
-        yield Item(f"output `{output.name}`", output.expressions, 2, unknowns=True, multipliers=True)
-
-
-def _load_items(statement: Statement, seen: set[int]) -> Iterator[Item]:
-    for force in statement.forces:
-        yield Item(f"force at `{force.at.name}`", force.vector, 1, unknowns=True)
-        if id(force.at) not in seen:
-            yield from _point_items(force.at, "point")
-    for torque in statement.torques:
-        yield Item(f"torque on `{torque.on.name}`", torque.vector, 1, unknowns=True)
-        if id(torque.on) not in seen:
-            yield from _point_items(torque.on, "body")
-    for forces in statement.generalized_forces:
-        for key, value in forces.items():
-            yield Item(f"generalised force along `{key}`", [value], 1, unknowns=True)
-
-
-def _nonideal_items(statement: Statement, seen: set[int]) -> Iterator[Item]:
-    for force in statement.nonideal_forces:
-        yield Item(f"non-ideal force at `{force.at.name}`", force.vector, 1)
-        if id(force.at) not in seen:
-            yield from _point_items(force.at, "point")
-    for forces in statement.nonideal_generalized:
-        for key, value in forces.items():
-            yield Item(f"non-ideal force along `{key}`", [value], 1)
-    for friction in statement.frictions:
-        yield Item(f"coefficient of {friction.label}", [friction.coefficient], 1)
-        yield Item(f"regularisation of {friction.label}", [friction.regularisation], -1)
-        yield Item(f"surface velocity of {friction.label}", friction.surface_velocity, 1)
-        if id(friction.at) not in seen:
-            yield from _point_items(friction.at, "point")
-
-
-def _point_items(point: Point, kind: str) -> Iterator[Item]:
-    name = f"{kind} `{point.name}`"
-    if point.position is not None:
-        yield Item(f"position of {name}", point.position, 0)
-    if point.velocity is not None:
-        yield Item(f"velocity of {name}", point.velocity, 1)
-    if isinstance(point, Particle | Body):
-        yield Item(f"mass of {name}", [point.mass], -1, unknowns=True)
-    if isinstance(point, Body):
-        yield Item(f"inertia of {name}", point.inertia, -1, unknowns=True)
-        yield Item(f"rotation of {name}", point.rotation, 0)
-        yield Item(f"angular velocity of {name}", point.angular_velocity or (), 1)
-        yield Item(f"angular velocity of the axes of {name}", point.axes_angular_velocity or (), 1)
-
-
 @dataclass(frozen=True)
 class _Declared:
     """What may appear in expressions of an order: time and parameters have order -1, coordinates 0, speeds 1.
@@ -145,24 +61,24 @@ class _Declared:
 
     order: int
     time: sp.Symbol
-    orders: Mapping[sp.Basic, int]
+    orders: Orders
     others: frozenset[sp.Basic] = frozenset()
 
     @classmethod
     def by(cls, statement: Statement, order: int) -> _Declared:
-        orders = dict.fromkeys((statement.time, *statement.parameters), -1)
-        orders |= dict.fromkeys(statement.coordinates, 0) | dict.fromkeys(statement.speeds, 1)
+        orders = Orders(statement.coordinates, statement.speeds)
+        orders.add((statement.time, *statement.parameters), -1)
         return cls(order, statement.time, orders)
 
     def __contains__(self, symbol: Any) -> bool:
         base, count = base_of(symbol, self.time)
-        own = self.orders.get(base)
+        own = self.orders.of(base)
         if own is None or (own < 0 and count):
             return symbol in self.others
         return own + count <= self.order
 
     def __iter__(self) -> Iterator[sp.Basic]:
-        for symbol, own in self.orders.items():
+        for symbol, own in self.orders:
             yield symbol
             counts = range(1, self.order - own + 1) if own >= 0 else ()
             yield from (derivative(symbol, self.time, count) for count in counts)
@@ -171,32 +87,38 @@ class _Declared:
 def _check_symbols(statement: Statement) -> list[str]:
     everything = _Declared.by(statement, 2)
     sets: dict[tuple[int, bool, bool], _Declared] = {}
+    fine: dict[tuple[int, bool, bool], dict[int, Any]] = {}  # what else may be in expressions, kept alive
     found: list[str] = []
-    fine: set[tuple[Any, int]] = set()  # arguments of instances, the same for all rows of a joint: looked at once
-
-    def strange(e: sp.Expr, key: Any) -> list[sp.Expr]:
-        """Parts of an expression that are neither numbers nor symbols that may be in it."""
-        if not isinstance(e, Instance):
-            return [] if e.is_Number or e in sets[key] else [e]
-        if (key, content_key(e)) in fine:
-            return []
-        parts = [part for argument in e.args for part in strange(argument, key)]
-        if not parts:
-            fine.add((key, content_key(e)))
-        return parts
-
     for item in items(statement):
         key = item.order, item.unknowns, item.multipliers
         if key not in sets:
             multipliers = (constraint.multiplier for constraint in statement.constraints) if item.multipliers else ()
             others = frozenset((*(statement.unknowns if item.unknowns else ()), *multipliers))
-            sets[key] = replace(everything, order=item.order, others=others)
-        varying = [part for e in item.expressions for part in strange(e, key)]
+            sets[key], fine[key] = replace(everything, order=item.order, others=others), {}
+        varying = _strange(item.expressions, sets[key], fine[key])
         found += [
             f"{item.label} contains `{symbol}`, {_why_not(symbol, statement, item, everything)}"
             for symbol in (undeclared(varying, sets[key]) if varying else ())
         ]
     return found
+
+
+def _strange(expressions: Sequence[sp.Expr], allowed: _Declared, fine: dict[int, Any]) -> list[sp.Expr]:
+    """Parts of expressions that are neither numbers nor symbols that may be in them; what is `fine` is noted."""
+    parts, known, highest = list[sp.Expr](), allowed.orders.objects, allowed.order
+    for e in expressions:
+        if known.get(id(e), 3) <= highest or id(e) in fine:
+            continue
+        if not isinstance(e, Instance):
+            content, found = e, [] if e.is_Number or e in allowed else [e]
+        else:  # its arguments are the same for all rows of a joint
+            content = e.args
+            found = [] if id(content) in fine else _strange(content, allowed, fine)
+        if found:
+            parts += found
+        else:
+            fine[id(content)] = content
+    return parts
 
 
 _MAY = {
@@ -250,8 +172,11 @@ def _check_sizes(statement: Statement) -> list[str]:
         faults.append("there are no coordinates; declare some by model.coordinates")
     elif nk != nq:
         faults.append(f"there are {nk} kinematical equations for {nq} coordinates; each coordinate needs one")
-    used = {node for node in nodes(*statement.kinematics) if is_undefined_function(node)}
-    unused = [u for u in statement.speeds if u not in used]
+    used = {id(u): u for u in functions_in(statement.kinematics)}
+    unused = [u for u in statement.speeds if id(u) not in used]
+    if unused:  # unless something equal is
+        equal = {*used.values()}
+        unused = [u for u in unused if u not in equal]
     faults += [
         f"speed `{u}` does not appear in the kinematics ({nu} speeds, {nq} coordinates); "
         "declare its coordinate first or give `kinematics`"
@@ -294,36 +219,42 @@ def _check_inertia(statement: Statement) -> list[str]:
 
 
 def _check_constraints(statement: Statement) -> list[str]:
-    coordinates, speeds = {*statement.coordinates}, {*statement.speeds}
-    levels = levels_of([c.stated for c in statement.constraints], coordinates, speeds)
+    levels = levels_of([c.stated for c in statement.constraints], Orders(statement.coordinates, statement.speeds))
     faults = [
         f"constraint `{c.name}` contains no coordinate or speed: {c.expression} = 0"
         for c, level in zip(statement.constraints, levels, strict=True)
         if not c.law and level is None
     ]
-    places: list[tuple[str, Sequence[sp.Expr]]] = [
-        (f"constraint `{c.name}`", [c.stated]) for c in statement.constraints if c.level is Level.POSITION
-    ]
-    places += [(f"position of `{p.name}`", p.position or ()) for p in (*statement.particles, *statement.bodies)]
     known: dict[int, list[str]] = {}
+    places = [
+        (f"constraint `{c.name}`", names)
+        for c in statement.constraints
+        if c.level is Level.POSITION and (names := _polylines([c.stated], known))
+    ]
+    places += [
+        (f"position of `{p.name}`", names)
+        for p in (*statement.particles, *statement.bodies)
+        if (names := _polylines(p.position or (), known))
+    ]
     return faults + [
         f"{label}: velocities would jump at the points of the linear table `{name}`; write kind='cubic'"
-        for label, expressions in places
-        for name in sorted({name for e in expressions for name in _polylines(e, known)})
+        for label, names in places
+        for name in sorted({*names})
     ]
 
 
-def _polylines(expression: sp.Expr, known: dict[int, list[str]]) -> list[str]:
-    """Names of the linear tables in an expression; what holds the same symbols is `known`."""
-    if not expression.args or is_undefined_function(expression):
-        return []
-    key = content_key(expression)
-    if key not in known:
-        parts = expression.args if isinstance(expression, Instance) else (expression,)
-        inner = [part for part in parts if part.args and not is_undefined_function(part)]
-        tables = (type(node).data for node in nodes(*inner) if isinstance(node, Table))
-        known[key] = [data.name for data in tables if data.kind == "linear"]
-    return known[key]
+def _polylines(expressions: Sequence[sp.Expr], known: dict[int, list[str]]) -> list[str]:
+    """Names of the linear tables in expressions; what holds the same symbols is `known`."""
+    found: list[str] = []
+    for expression in expressions:
+        if is_undefined_function(expression) or not expression.args:
+            continue
+        key = content_key(expression)
+        if key not in known:
+            tables = (type(node).data for node in inner_nodes(expression) if isinstance(node, Table))
+            known[key] = [data.name for data in tables if data.kind == "linear"]
+        found += known[key]
+    return found
 
 
 def _check_unknowns(statement: Statement) -> list[str]:

@@ -45,12 +45,24 @@ class Atoms(Mapping[sympy.Basic, casadi.SX]):
     def __init__(self, time: sympy.Symbol) -> None:
         self.columns = NumberedColumns()
         self._time = time
-        self._places: dict[sympy.Basic, tuple[int, int, int]] = {}  # first column, how many follow, entry
+        self._added: list[tuple[Sequence[sympy.Basic], int, int]] = []  # symbols, their first column, how many follow
+        self.objects: dict[int, Place] = {}  # places by identity, of objects that `_added` keeps alive
+        self._equal: dict[sympy.Basic, tuple[int, int, int]] = {}  # first column, how many follow, entry
 
     def add(self, symbols: Sequence[sympy.Basic], *columns: Column) -> None:
         """Let symbols stand for the entries of a column, their derivatives for those of the columns that follow it."""
         first = self.columns.append(*columns)
-        self._places |= {symbol: (first, len(columns), k) for k, symbol in enumerate(symbols)}
+        self._added.append((tuple(symbols), first, len(columns)))
+        self.objects |= {id(symbol): (first, k) for k, symbol in enumerate(symbols)}
+        self._equal = {}
+
+    @property
+    def _places(self) -> dict[sympy.Basic, tuple[int, int, int]]:
+        """Places of all symbols that are equal, made when one is met that is no object that was added."""
+        if not self._equal:
+            for symbols, first, orders in self._added:
+                self._equal |= {symbol: (first, orders, k) for k, symbol in enumerate(symbols)}
+        return self._equal
 
     def place(self, node: sympy.Basic) -> Place | None:
         """Where the value of a symbol or of a derivative is; None for one that stands for nothing."""

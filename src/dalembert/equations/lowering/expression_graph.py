@@ -52,6 +52,10 @@ class Graph:
         return node
 
     def _mark(self, node: int, op: str) -> None:
+        if op == "atom":
+            self.branches.append(False)
+            self.wild.append(False)
+            return
         below = self.children(node)
         branches, wild = op == "select", op == "select"
         for k in below:

@@ -78,11 +78,14 @@ class Lowering:
         return node
 
     def _intern(self, root: sympy.Basic) -> int:
-        interned = self._interned
+        interned, places = self._interned, self._atoms.objects
         stack: list[tuple[Any, Rule, Sequence[Any] | None]] = [(root, NO_RULE, None)]
         while stack:
             node, rule, needs = stack.pop()
             if id(node) in interned:
+                continue
+            if id(node) in places:  # most of what models of many bodies hold
+                interned[id(node)] = (self._graph.put("atom", *places[id(node)]), node)
                 continue
             if needs is None:
                 rule = self._rule(node)
