@@ -9,7 +9,6 @@ file can be read at any time, whatever ended the process that wrote it.
 
 from __future__ import annotations
 
-import bisect
 import io
 import os
 import tempfile
@@ -31,7 +30,7 @@ class SampleTable(Protocol):
     """Rows that come in blocks, an array (n, ...) for each column."""
 
     def put(self, first: int, *blocks: np.ndarray) -> None:
-        """Take a block whose first row is row `first` of the table; those from there on are forgotten."""
+        """Take a block whose first row is row `first` of the table; it replaces one that was put there before."""
         ...
 
     def joined(self) -> tuple[np.ndarray, ...]:
@@ -55,19 +54,17 @@ class MemoryTable:
     """Rows in memory."""
 
     def __init__(self) -> None:
-        self._blocks: list[tuple[np.ndarray, ...]] = []
-        self._firsts: list[int] = []
+        self._blocks: dict[int, tuple[np.ndarray, ...]] = {}  # by first row, in order
 
     def put(self, first: int, *blocks: np.ndarray) -> None:
         """Take a block of rows; the arrays are kept, not copied."""
-        known = bisect.bisect_left(self._firsts, first)
-        self._firsts[known:], self._blocks[known:] = [first], [blocks]
+        self._blocks[first] = blocks
 
     def joined(self) -> tuple[np.ndarray, ...]:
         """All rows."""
         if len(self._blocks) > 1:
-            self._firsts, self._blocks = [0], [tuple(np.concatenate(c) for c in zip(*self._blocks, strict=True))]
-        return self._blocks[0] if self._blocks else ()
+            self._blocks = {0: tuple(np.concatenate(column) for column in zip(*self._blocks.values(), strict=True))}
+        return next(iter(self._blocks.values()), ())
 
 
 @dataclass(frozen=True)
