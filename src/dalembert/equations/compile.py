@@ -141,7 +141,7 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
         quantities=quantities,
         kinks=tuple(kink for _, kink in bends.linear),
         crossings=tuple(TimeCrossing(str(argument), kink) for argument, kink in bends.curved),
-        functions=Functions(d.rows, mechanics.to_function(), stated),
+        functions=Functions(mechanics, stated),
         statement=statement.copy(),
     )
 

@@ -146,7 +146,7 @@ def find_repetition(tape: Tape) -> Repetition:
 
 def _number(tape: Tape) -> _Values:
     kinds = np.zeros(int(tape.operations.max(initial=0)) + 1, dtype=np.int64)
-    for op in np.unique(tape.operations).tolist():
+    for op in np.flatnonzero(np.bincount(tape.operations)).tolist():
         kinds[op] = _role(op)
     n, count = len(tape.operations), Counts()
     ops, one, two, row, source = (np.empty(n, dtype=np.int64) for _ in range(5))

@@ -58,11 +58,9 @@ def read_tape(function: ca.Function) -> Tape:
 
 def _arities(function: ca.Function, operations: np.ndarray) -> np.ndarray:
     """How many values each operation reads, by its number."""
-    kinds, where = np.unique(operations, return_index=True)
-    arities = np.zeros(int(kinds.max(initial=0)) + 1, dtype=np.int64)
-    for kind, k in zip(kinds.tolist(), where.tolist(), strict=True):
-        arities[kind] = len(function.instruction_input(k))
-    return arities
+    where = np.full(int(operations.max(initial=0)) + 1, -1)
+    where[operations] = np.arange(len(operations))  # one instruction of each
+    return np.array([0 if k < 0 else len(function.instruction_input(k)) for k in where.tolist()], dtype=np.int64)
 
 
 def _instruction(function: ca.Function, k: int) -> bytes:
