@@ -67,3 +67,11 @@ def test_what_is_kept_is_made_once():
     for _ in range(2):
         assert made.kept("a key", lambda: calls.append(None)) is None
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("name", ["four_bar", "car", "appell_hamel", "asymmetric_top", "closed_chain_5"])
+def test_functions_out_of_a_pickle_are_those_of_the_original(name):
+    """Instruction by instruction, so that machine code made of one is found for the other."""
+    functions = problems.get(name).build().compile().functions
+    made = {key: function.serialize() for key, function in functions.items()}
+    assert {key: function.serialize() for key, function in copy(functions).items()} == made

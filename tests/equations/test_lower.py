@@ -32,6 +32,7 @@ from sympy.physics.mechanics import ReferenceFrame, dynamicsymbols
 
 from dalembert.equations.lowering.lower import Lowering, LoweringError, undeclared
 from dalembert.errors import DalembertError
+from dalembert.model.time_symbols import function_of_time
 
 x, y, z = sympy.symbols("x y z", real=True)
 t = dynamicsymbols._t
@@ -667,3 +668,13 @@ def test_what_is_declared_hides_its_inside():
 def test_undeclared_looks_into_matrices_and_unevaluated_derivatives():
     assert undeclared([sympy.Matrix([[x, 0], [0, y]]), sympy.ImmutableMatrix([z])], [y]) == [x, z]
     assert undeclared([Derivative(sympy.sin(x), x)], []) == [x]
+
+
+def test_a_symbol_that_is_equal_to_one_declared_is_the_same_atom():
+    """Objects are looked up by identity first, others by value."""
+    q, again = function_of_time("q"), sympy.Function("q")(sympy.Symbol("t"))
+    value = casadi.SX.sym("value")
+    assert q is not again
+    column = Lowering({q: value}).vector([again, q])
+    assert casadi.is_equal(column[0], value)
+    assert casadi.is_equal(column[1], value)

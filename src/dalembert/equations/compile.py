@@ -141,7 +141,7 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
         quantities=quantities,
         kinks=tuple(kink for _, kink in bends.linear),
         crossings=tuple(TimeCrossing(str(argument), kink) for argument, kink in bends.curved),
-        functions=Functions(d.rows, mechanics.to_function(), stated),
+        functions=Functions(mechanics, stated),
         statement=statement.copy(),
     )
 
@@ -302,18 +302,15 @@ def _power(derived: Derived, probe: Probe, *, switched: bool) -> tuple[ca.SX, ca
     s = kinematics.symbols
     T, V, u = d.kinetic, d.potential, s.u
     power = ca.dot(d.applied + d.prescribed, u) + ca.jtimes(V, s.t, ca.SX(1)) + ca.jtimes(V, s.q, kinematics.D)
-    left = kinematics.rate(T) + ca.dot(u, d.inertial)
-    transport = ca.gradient(T, u) - ca.mtimes(d.M, u)
-    inertial = (u * d.inertial).T
+    transport, momentum = ca.SX(*u.shape), ca.gradient(T, u)
     terms = (
-        ca.horzcat(kinematics.rate_terms(T), inertial),
-        ca.horzcat(ca.gradient(T, u), -scaled_columns(d.M, u)),
+        ca.horzcat(kinematics.rate_terms(T), (u * d.inertial).T),
+        ca.horzcat(momentum, -scaled_columns(d.M, u)),
     )
     later = [switched and bool(ca.depends_on(part, s.t)) for part in (T, c.psi)]
-    if not later[0] and all(cancelling(probe, part).all() for part in terms):
-        transport = ca.SX(*u.shape)
-    else:
-        power += left
+    if later[0] or not all(cancelling(probe, part).all() for part in terms):
+        transport = momentum - ca.mtimes(d.M, u)
+        power += kinematics.rate(T) + ca.dot(u, d.inertial)
     power = ca.sparsify(power)
     n = c.psi.shape[0]
     silent = not rows_by_unknown(rows) and c.gamma.shape[0] == 0 and not later[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import casadi as ca
@@ -28,8 +28,8 @@ class FreeBody(NamedTuple):
     speeds: tuple[int, ...]
 
 
-def find_free_bodies(statement: Statement, kinematics: Kinematics, probe: Probe) -> dict[tuple[sp.Expr, ...], FreeBody]:
-    """The free bodies by their coordinates, x and the quaternion."""
+def find_free_bodies(statement: Statement, kinematics: Kinematics, probe: Probe) -> dict[tuple[int, ...], FreeBody]:
+    """The free bodies by the identity of their coordinates, x and the quaternion."""
     C = _Entries(kinematics.C)
     drifting = set(kinematics.D.sparsity().row())
     found = [body for body in _candidates(statement, C) if drifting.isdisjoint(body.coordinates)]
@@ -42,7 +42,8 @@ def find_free_bodies(statement: Statement, kinematics: Kinematics, probe: Probe)
     carried = np.abs(values[:, C.first[q[:, :3]]] - 1.0).max(axis=(0, 2)) <= SAME
     turned = np.abs(values[:, places] - SIGN * at[:, q[:, 3:]][:, :, PART] / 2).max(axis=(0, 2, 3)) <= SAME
     free = complete & carried & turned
-    return {(*(body.body.position or ()), *body.body.rotation): body for k, body in enumerate(found) if free[k]}
+    named = (((*(body.body.position or ()), *body.body.rotation), body) for k, body in enumerate(found) if free[k])
+    return {tuple(map(id, coordinates)): body for coordinates, body in named}
 
 
 class _Entries:
@@ -67,13 +68,12 @@ class _Entries:
 
 def _candidates(statement: Statement, C: _Entries) -> list[FreeBody]:
     """Bodies whose place, quaternion and angular velocity are coordinates and speeds, each rate of x one speed."""
-    coordinates, speeds = ({e: k for k, e in enumerate(some)} for some in (statement.coordinates, statement.speeds))
+    coordinates, speeds = _Numbered(statement.coordinates), _Numbered(statement.speeds)
     found = []
     for body in statement.bodies:
         if body.attitude is not Attitude.QUATERNION or body.position is None or body.angular_velocity is None:
             continue
-        q = _numbers(coordinates, (*body.position, *body.rotation))
-        w = _numbers(speeds, body.angular_velocity)
+        q, w = coordinates.of((*body.position, *body.rotation)), speeds.of(body.angular_velocity)
         if q is None or w is None or body.axes_angular_velocity is not None or body.velocity is not None:
             continue
         if (C.counts[list(q[:3])] == 1).all():
@@ -82,7 +82,19 @@ def _candidates(statement: Statement, C: _Entries) -> list[FreeBody]:
     return found
 
 
-def _numbers(known: Mapping[sp.Expr, int], symbols: Sequence[sp.Expr]) -> tuple[int, ...] | None:
-    """The numbers of symbols, None if one is not known."""
-    numbers = tuple(known.get(symbol, -1) for symbol in symbols)
-    return None if -1 in numbers else numbers
+class _Numbered:
+    """The numbers of symbols, found by identity first: SymPy takes long to compare."""
+
+    def __init__(self, symbols: Sequence[sp.Expr]) -> None:
+        self._symbols = symbols
+        self._objects = {id(symbol): k for k, symbol in enumerate(symbols)}
+        self._equal: dict[sp.Expr, int] = {}
+
+    def of(self, symbols: Sequence[sp.Expr]) -> tuple[int, ...] | None:
+        """The numbers of symbols, None if one is not known."""
+        numbers = tuple(self._objects.get(id(symbol), -1) for symbol in symbols)
+        if -1 not in numbers:
+            return numbers
+        self._equal = self._equal or {symbol: k for k, symbol in enumerate(self._symbols)}
+        numbers = tuple(self._equal.get(symbol, -1) for symbol in symbols)
+        return None if -1 in numbers else numbers

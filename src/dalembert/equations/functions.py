@@ -184,22 +184,22 @@ OF_MOTION: dict[str, Make] = {
 class Functions(Mapping[str, ca.Function]):
     """The functions of a system by name: those above, and what was `stated` besides: inertias, drawing, outputs, ...
 
-    It is what a system pickles of its graphs: the mechanics `recorded` as one function, and the stated ones as they
+    It is what a system pickles of its graphs: the mechanics, recorded as one function, and the stated ones as they
     are. A stated one may be a callable that makes it when it is first asked for or pickled. Unpickled ones stay text
     until they are asked for.
     """
 
-    def __init__(self, rows: tuple[Row, ...], recorded: ca.Function, stated: Mapping[str, Stated]) -> None:
-        self._rows = rows
+    def __init__(self, mechanics: Mechanics, stated: Mapping[str, Stated]) -> None:
+        self._rows = mechanics.rows
         self._stated = tuple(stated)
-        self._kept: dict[str, Stated | str] = {"mechanics": recorded, **stated}
+        self._kept: dict[str, Stated | str] = {"mechanics": mechanics.to_function, **stated}
         self._texts: dict[str, str] = {}
         self._made: dict[str, ca.Function] = {}
-        self._mechanics: Mechanics | None = None
+        self._mechanics: Mechanics | None = mechanics
 
     @property
     def mechanics(self) -> Mechanics:
-        """The graphs, rebuilt from what was recorded when first asked for."""
+        """The graphs; those of unpickled functions are rebuilt from what was recorded when first asked for."""
         if self._mechanics is None:
             with _MAKING:  # whoever comes second must find the same variables
                 if self._mechanics is None:

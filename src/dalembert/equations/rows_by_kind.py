@@ -72,8 +72,11 @@ def rows_by_kind(stated: Sequence[Constraint], derivation: Derivation, probe: Pr
         return None
     bodies = find_free_bodies(derivation.statement, derivation.kinematics, probe)
     groups: dict[tuple[str, tuple[int, ...]], tuple[Template, list[Filled]]] = {}
+    slots: dict[str, Slots] = {}
     for template, arguments, indices, rows in joints:
-        filled = _fill(template, arguments, rows, bodies, derivation.statement)
+        if template.label not in slots:
+            slots[template.label] = Slots.of(template)
+        filled = _fill(slots[template.label], arguments, rows, bodies, derivation.statement)
         if filled is not None:
             groups.setdefault((template.label, tuple(indices)), (template, []))[1].append(filled)
     if not groups:
@@ -100,24 +103,35 @@ def _joints(stated: Sequence[Constraint]) -> list[Joint]:
     return list(found.values())
 
 
+class Slots(NamedTuple):
+    """Which arguments of a template are the coordinates of its bodies, and which are other numbers."""
+
+    bodies: list[list[int | sp.Expr]]  # the index of an argument, or a number that is part of the kind
+    numbers: list[int]
+
+    @classmethod
+    def of(cls, template: Template) -> Slots:
+        places = {symbol: k for k, symbol in enumerate(template.symbols)}
+        bodies = [[places.get(e, e) for e in (*frame.position, *frame.quaternion)] for frame in template.frames]
+        taken = {place for own in bodies for place in own if isinstance(place, int)}
+        return cls(bodies, [k for k in range(len(places)) if k not in taken])
+
+
 def _fill(
-    template: Template,
+    slots: Slots,
     arguments: tuple[sp.Expr, ...],
     rows: list[int],
-    bodies: Mapping[tuple[sp.Expr, ...], FreeBody],
+    bodies: Mapping[tuple[int, ...], FreeBody],
     statement: Statement,
 ) -> Filled | None:
     """A joint with its bodies; None if one is not free, or if another argument does not stay what it is."""
-    values = dict(zip(template.symbols, arguments, strict=True))
-    owners, taken = [], set[sp.Expr]()
-    for frame in template.frames:
-        own = (*frame.position, *frame.quaternion)
-        body = bodies.get(tuple(values.get(symbol, symbol) for symbol in own))
+    owners = []
+    for own in slots.bodies:
+        body = bodies.get(tuple(id(arguments[e] if isinstance(e, int) else e) for e in own))
         if body is None:
             return None
         owners.append(body)
-        taken.update(own)
-    numbers = [value for symbol, value in values.items() if symbol not in taken]
+    numbers = [arguments[k] for k in slots.numbers]
     still = all(value.is_Number or value.free_symbols <= statement.parameters.keys() for value in numbers)
     return Filled(tuple(owners), numbers, rows) if still else None
 

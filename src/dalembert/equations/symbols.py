@@ -43,7 +43,7 @@ class Symbols:
             ca.SX.sym("q", nq),
             ca.SX.sym("qd", nq),
             ca.SX.sym("u", nu),
-            ca.SX.sym("ud", nu),
+            ca.SX.sym("udot", nu),
             ca.SX.sym("p", len(statement.parameters)),
             ca.SX.sym("y", len(statement.unknowns)),
             ca.SX.sym("n", len(statement.constraints)),

@@ -19,7 +19,6 @@ import casadi as ca
 import numpy as np
 
 from dalembert.dataclass import dataclass
-from dalembert.distinct import distinct
 from dalembert.native import tape_values as roles
 from dalembert.native.operations import COMMUTATIVE, COPIES, EMITTED
 from dalembert.native.program import UnsupportedOperationError
@@ -147,7 +146,7 @@ def find_repetition(tape: Tape) -> Repetition:
 
 def _number(tape: Tape) -> _Values:
     kinds = np.zeros(int(tape.operations.max(initial=0)) + 1, dtype=np.int64)
-    for op in distinct(tape.operations).tolist():
+    for op in np.flatnonzero(np.bincount(tape.operations)).tolist():
         kinds[op] = _role(op)
     n, count = len(tape.operations), Counts()
     ops, one, two, row, source = (np.empty(n, dtype=np.int64) for _ in range(5))

@@ -59,11 +59,8 @@ def read_tape(function: ca.Function) -> Tape:
 def _arities(function: ca.Function, operations: np.ndarray) -> np.ndarray:
     """How many values each operation reads, by its number."""
     where = np.full(int(operations.max(initial=0)) + 1, -1)
-    where[operations] = np.arange(len(operations))  # of equal ones the last stays
-    arities = np.zeros(len(where), dtype=np.int64)
-    for kind in np.flatnonzero(where >= 0).tolist():
-        arities[kind] = len(function.instruction_input(int(where[kind])))
-    return arities
+    where[operations] = np.arange(len(operations))  # one instruction of each
+    return np.array([0 if k < 0 else len(function.instruction_input(k)) for k in where.tolist()], dtype=np.int64)
 
 
 def _instruction(function: ca.Function, k: int) -> bytes:

@@ -54,27 +54,44 @@ def uncoupled(nu: int, mass_rows: np.ndarray, mass_columns: np.ndarray, columns:
 def schur_pattern(free: np.ndarray, nc: int, rows: np.ndarray, columns: np.ndarray) -> SchurPattern:
     """What the elimination of the speeds `free` (nu,) leaves; nonzeros of A are at (`rows`, `columns`), row by row."""
     by_speed = np.argsort(columns, kind="stable")  # constraints ascending for each speed
-    places, acting_rows = by_speed.tolist(), rows[by_speed].tolist()
-    ends = np.cumsum(np.bincount(columns, minlength=len(free))).tolist()
-    starts = [0, *ends[:-1]]
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for speed in np.flatnonzero(free).tolist():
-        groups.setdefault(tuple(acting_rows[starts[speed] : ends[speed]]), []).append(speed)
-    numbers = {(k, k): k for k in range(nc)}
-    speeds, entries, targets = list[int](), list[int](), list[int]()
-    for acting, group in groups.items():
-        speeds += group
-        for a, row in enumerate(acting):
-            entries += [places[starts[speed] + a] for speed in group]
-            targets += [numbers.setdefault((row, column), len(numbers)) for column in acting[: a + 1]]
-    pairs = np.array(list(numbers), dtype=np.int64).reshape(-1, 2)
+    acting, counts = rows[by_speed], np.bincount(columns, minlength=len(free))
+    starts = np.cumsum(counts) - counts
+    groups = _equals(np.flatnonzero(free), acting, starts, counts)
+    speeds = np.array([speed for group in groups for speed in group], dtype=np.int64)
+    speed_counts = np.array([len(group) for group in groups], dtype=np.int64)
+    first = np.cumsum(speed_counts) - speed_counts
+    row_counts = counts[speeds[first]]
+    of, place = _counted(row_counts * speed_counts)
+    row, speed = np.divmod(place, speed_counts[of])
+    entries = by_speed[starts[speeds[first[of] + speed]] + row]
+    of, place = _counted(row_counts * (row_counts + 1) // 2)
+    i, j = (acting[starts[speeds[first[of]]] + across[place]] for across in np.tril_indices(row_counts.max(initial=0)))
+    apart, targets = i != j, i.copy()
+    pairs, targets[apart] = np.unique(i[apart] * nc + j[apart], return_inverse=True)
+    targets[apart] += nc
+    diagonal = np.arange(nc)
     return SchurPattern(
         free=free,
-        speed_counts=np.array([len(group) for group in groups.values()], dtype=np.int64),
-        row_counts=np.array([len(acting) for acting in groups], dtype=np.int64),
-        speeds=np.array(speeds, dtype=np.int64),
-        entries=np.array(entries, dtype=np.int64),
-        targets=np.array(targets, dtype=np.int64),
-        rows=pairs[:, 0],
-        columns=pairs[:, 1],
+        speed_counts=speed_counts,
+        row_counts=row_counts,
+        speeds=speeds,
+        entries=entries,
+        targets=targets,
+        rows=np.concatenate([diagonal, pairs // max(nc, 1)]),
+        columns=np.concatenate([diagonal, pairs % max(nc, 1)]),
     )
+
+
+def _equals(speeds: np.ndarray, acting: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> list[list[int]]:
+    """Speeds on which the same constraints act, together; those on speed k are `counts[k]` from `starts[k]` on."""
+    rows, begin, end = acting.tolist(), starts.tolist(), (starts + counts).tolist()
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for speed in speeds.tolist():
+        groups.setdefault(tuple(rows[begin[speed] : end[speed]]), []).append(speed)
+    return [*groups.values()]
+
+
+def _counted(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each of `counts[k]` things of every k, one after the other: k, and its number among those of k."""
+    of = np.repeat(np.arange(len(counts)), counts)
+    return of, np.arange(len(of)) - (np.cumsum(counts) - counts)[of]

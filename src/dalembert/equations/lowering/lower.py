@@ -21,7 +21,7 @@ from dalembert.equations.lowering.atoms import Atoms
 from dalembert.equations.lowering.expression_graph import TRUTHS, Graph
 from dalembert.equations.lowering.sx_emission import Emission
 from dalembert.equations.lowering.sympy_rules import NO_RULE, LoweringError, Rule, rule_of, show
-from dalembert.model.instances import Template
+from dalembert.model.instances import Instance, Template
 from dalembert.model.time_symbols import is_dyadic, is_undefined_function, is_vector, time_symbol
 
 __all__ = ["Lowering", "LoweringError", "undeclared"]
@@ -43,6 +43,7 @@ class Lowering:
         self._atomic = Rule(self._atom)
         # By identity, as comparing deep SymPy expressions is recursive; the node is kept alive beside its number.
         self._interned: dict[int, tuple[int, Any]] = {}
+        self._arguments: dict[int, tuple[Sequence[int], Any]] = {}  # of instances, which the rows of a joint share
 
     def __call__(self, expr: sympy.Expr | float) -> casadi.SX:
         """The scalar (1, 1) of an expression or a number."""
@@ -90,14 +91,24 @@ class Lowering:
             if needs is None:
                 rule = self._rule(node)
                 needs = rule.needs(node)
-                missing = [need for need in needs if id(need) not in interned]
-                if missing:
-                    stack.append((node, rule, needs))
-                    stack.extend((need, NO_RULE, None) for need in missing)
-                    continue
-            parts = [interned[id(need)][0] for need in needs]
-            interned[id(node)] = (self._build(rule, node, parts), node)
+                if id(needs) not in self._arguments:
+                    missing = [need for need in needs if id(need) not in interned]
+                    if missing:
+                        stack.append((node, rule, needs))
+                        stack.extend((need, NO_RULE, None) for need in missing)
+                        continue
+            interned[id(node)] = (self._build(rule, node, self._parts(node, needs)), node)
         return interned[id(root)][0]
+
+    def _parts(self, node: Any, needs: Sequence[Any]) -> Sequence[int]:
+        """The graph nodes of what a node is built from."""
+        known = self._arguments.get(id(needs))
+        if known is not None:
+            return known[0]
+        parts = [self._interned[id(need)][0] for need in needs]
+        if isinstance(node, Instance):
+            self._arguments[id(needs)] = parts, needs
+        return parts
 
     def _build(self, rule: Rule, node: Any, parts: Sequence[int]) -> int:
         rule.check(self._graph, node, parts)
