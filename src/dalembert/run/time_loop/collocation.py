@@ -300,9 +300,10 @@ def _swept(plan, mem, t, length, rules, places, z, sizes, found, room, count, st
     Z, spare = room[Z_ROWS * n : SPARE_ROWS * n], room[SPARE_ROWS * n : ROOM_ROWS * n]
     clear_row(F, 0, stages * n)
     _add_products(rule[VALUES:], MOST, stages, count, 1.0, found, F, n)
-    for k in range(stages):
-        move(W, k * n, z, 0, n)
+    clear_row(W, 0, stages * n)
     _add_products(rule[GROWN:], MOST, stages, count, length, found, W, n)
+    for k in range(stages):
+        _add(W[k * n :], 1.0, z)  # last, so that it is rounded once
     move(Z, 0, W, 0, stages * n)
     integrals = rule[INTEGRALS : INTEGRALS + stages * stages]
     sweep(plan, mem, t, length, rule[:stages], integrals, Z, F, W, spare, ON * min(gap, 1.0))
