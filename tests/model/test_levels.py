@@ -4,13 +4,13 @@ import pytest
 import sympy as sp
 
 from dalembert.model.instances import Template
-from dalembert.model.levels import Orders, functions_in, level_of
+from dalembert.model.levels import SymbolOrders, functions_in, level_of
 from dalembert.model.statement import Level
 from dalembert.model.time_symbols import function_of_time
 
 t = sp.Symbol("t")
 q, u = function_of_time("q"), function_of_time("u")
-ORDERS = Orders([q], [u])
+ORDERS = SymbolOrders([q], [u])
 other = {name: sp.Function(name)(t) for name in ("q", "u", "v")}
 
 
@@ -30,7 +30,7 @@ def test_level_is_the_highest_derivative_of_what_is_declared(expression, level):
 
 
 def test_symbols_added_later_are_known_by_value_too():
-    orders = Orders([q])
+    orders = SymbolOrders([q])
     assert orders.of(other["u"]) is None
     orders.add([u], 1)
     assert orders.of(other["u"]) == orders.of(u) == 1

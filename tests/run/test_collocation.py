@@ -8,7 +8,7 @@ from dalembert.problems.n_four_bar import n_four_bar
 from dalembert.run.drift.projection import Projection
 from dalembert.run.engine import Engine
 from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
-from dalembert.run.time_loop.collocation import Arc, collocate
+from dalembert.run.time_loop.collocation import TILE, Arc, _add_products, collocate
 
 KAPPA = 9.81 * 2 / (2 / 3 + 1)  # of angle'' = KAPPA sin(angle), from the upright
 ROUND_OFF = 1e-11  # amplified by the inverse square of the distance of stages from the position, some hundredths
@@ -69,3 +69,12 @@ def test_a_part_of_an_arc_is_the_arc(share):
     part = arc.until(end)
     times = np.linspace(arc.t, end, 7)
     np.testing.assert_allclose(part.at(times), arc.at(times), rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("n", [1, TILE - 1, TILE, 2 * TILE + 3])
+def test_rows_longer_than_a_tile_are_combined_throughout(n):
+    rng = np.random.default_rng(n)
+    weights, source, to = rng.standard_normal((3, 5)), rng.standard_normal((4, n)), rng.standard_normal((3, n))
+    wanted = to + 0.7 * weights[:, :4] @ source
+    _add_products(weights.reshape(-1), 5, 3, 4, 0.7, source.reshape(-1), to.reshape(-1), n)
+    np.testing.assert_allclose(to, wanted, rtol=0, atol=1e-14)

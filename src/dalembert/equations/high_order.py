@@ -17,7 +17,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from dalembert.equations.massless import add_coordinates
-from dalembert.model.levels import Orders, level_of
+from dalembert.model.levels import SymbolOrders, level_of
 from dalembert.model.reading import content_key, inner_nodes
 from dalembert.model.statement import Constraint, Level, Role, Statement
 from dalembert.model.time_symbols import function_of_time
@@ -48,11 +48,11 @@ def _lowered(statement: Statement, constraint: Constraint) -> Statement:
         derivative(base, t, k): derivative(s, t, k - second) if k > second else s for k in range(second, highest + 1)
     }
     program = constraint.expression.xreplace(into)
-    if s in taken or level_of(program, Orders(statement.coordinates, statement.speeds)) is Level.ACCELERATION:
+    if s in taken or level_of(program, SymbolOrders(statement.coordinates, statement.speeds)) is Level.ACCELERATION:
         return statement
     wider = add_coordinates(statement, [s])
     tie = replace(constraint, stated=derivative(base, t, second) - s, level=Level.ACCELERATION)
-    order = level_of(program, Orders(wider.coordinates, wider.speeds)) or Level.POSITION
+    order = level_of(program, SymbolOrders(wider.coordinates, wider.speeds)) or Level.POSITION
     held = Constraint(f"program({constraint.name})", program, order, unit=constraint.unit)
     rows = [both for c in wider.constraints for both in ((tie, held) if c is constraint else (c,))]
     return replace(wider, constraints=rows)

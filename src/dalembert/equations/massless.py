@@ -18,7 +18,7 @@ from dataclasses import replace
 import sympy as sp
 
 from dalembert.model.instances import difference
-from dalembert.model.levels import Orders, level_of
+from dalembert.model.levels import SymbolOrders, level_of
 from dalembert.model.reading import nodes
 from dalembert.model.statement import Constraint, Level, Matrices, Role, Statement
 from dalembert.model.time_symbols import function_of_time
@@ -32,7 +32,10 @@ def check_massless(statement: Statement) -> list[str]:
     if not found:
         return []
     faults = []
-    orders, multipliers = Orders(statement.coordinates, statement.speeds), {c.multiplier for c in statement.constraints}
+    orders, multipliers = (
+        SymbolOrders(statement.coordinates, statement.speeds),
+        {c.multiplier for c in statement.constraints},
+    )
     for y, reader in found.items():
         what = f"constraint `{reader.name}` contains the unknown `{y}`"
         name = y.func.__name__

@@ -22,7 +22,7 @@ from dalembert.model.statement import Attitude, Body, Statement
 TOGETHER = frozenset({Attitude.ANGLE, Attitude.QUATERNION})
 
 
-class Columns:
+class ColumnsByBody:
     """A column (m, 1) for each of some bodies, all of them in one matrix (m, n); bodies are told apart by identity."""
 
     def __init__(self, height: int) -> None:
@@ -33,7 +33,7 @@ class Columns:
         self._single: list[ca.SX] = []
 
     def add(self, bodies: Sequence[Body], columns: ca.SX) -> None:
-        """Columns (m, n) of n more bodies."""
+        """ColumnsByBody (m, n) of n more bodies."""
         self._place |= {id(body): len(self._bodies) + k for k, body in enumerate(bodies)}
         self._bodies += bodies
         self._whole = ca.horzcat(self._whole, columns)
@@ -63,7 +63,7 @@ class Turning:
 
     def __init__(self, statement: Statement, kinematics: Kinematics, low: Lowering) -> None:
         self._statement, self._kinematics, self._low = statement, kinematics, low
-        self._rotations, self._stated, self._rates = Columns(9), Columns(3), Columns(3)
+        self._rotations, self._stated, self._rates = ColumnsByBody(9), ColumnsByBody(3), ColumnsByBody(3)
 
     def attitude(self, body: Body) -> ca.SX:
         """Rotation matrix (3, 3), body axes as columns; the identity where only an angular velocity was stated."""
@@ -103,7 +103,7 @@ class Turning:
 
     # -- by kind of rotation -----------------------------------------------------------------------------------------
 
-    def _find(self, known: Columns, wanted: Sequence[Body], add: Callable[[list[Body]], None]) -> None:
+    def _find(self, known: ColumnsByBody, wanted: Sequence[Body], add: Callable[[list[Body]], None]) -> None:
         """Have columns of the bodies wanted; bodies of a kind are found together, as soon as one of them is wanted."""
         missing = {id(body): body for body in wanted if body not in known}
         if missing:

@@ -9,7 +9,7 @@ import sympy as sp
 from sympy.core.function import AppliedUndef
 
 from dalembert.errors import ModelError
-from dalembert.model.levels import Orders
+from dalembert.model.levels import SymbolOrders
 from dalembert.model.names import Names, split_names
 from dalembert.model.quaternion import Quaternion
 from dalembert.model.rates import Rates
@@ -25,7 +25,7 @@ class Declarations:
 
     def __init__(self, statement: Statement, read: Reader, names: Names, rates: Rates) -> None:
         self._statement, self._read, self._names, self._rates = statement, read, names, rates
-        self.orders = Orders()  # of the coordinates and speeds declared so far
+        self.orders = SymbolOrders()  # of the coordinates and speeds declared so far
 
     def coordinates(self, names: str | Sequence[sp.Expr]) -> tuple[sp.Expr, ...]:
         """New coordinates, whose rates have no equation yet."""

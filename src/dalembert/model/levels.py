@@ -1,4 +1,4 @@
-"""Orders of symbols and levels of constraints: how often coordinates are differentiated in them."""
+"""SymbolOrders of symbols and levels of constraints: how often coordinates are differentiated in them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dalembert.model.time_symbols import is_undefined_function
 _LEVELS = tuple(Level)
 
 
-class Orders:
+class SymbolOrders:
     """The order of each symbol: 0 of coordinates, 1 of speeds, or as given.
 
     A symbol is looked up by identity first: SymPy takes long to compare, and models of many bodies hold the very
@@ -50,7 +50,7 @@ class Orders:
         return ((symbol, order) for order, symbols in self._symbols.items() for symbol in symbols)
 
 
-def level_of(expression: sp.Expr, orders: Orders) -> Level | None:
+def level_of(expression: sp.Expr, orders: SymbolOrders) -> Level | None:
     """The level of a constraint, by the highest derivative in it; None if it contains no coordinate or speed."""
     parts = expression.args if isinstance(expression, Instance) else (expression,)
     order = max(map(orders.objects.get, map(id, parts), [-1] * len(parts)), default=-1)
@@ -64,7 +64,7 @@ def level_of(expression: sp.Expr, orders: Orders) -> Level | None:
     return None if order < 0 else _LEVELS[min(order, 2)]
 
 
-def levels_of(expressions: Sequence[sp.Expr], orders: Orders) -> list[Level | None]:
+def levels_of(expressions: Sequence[sp.Expr], orders: SymbolOrders) -> list[Level | None]:
     """The level of each of some expressions; rows of one joint hold the same symbols and are looked at once."""
     found: dict[int, Level | None] = {}
     for expression in expressions:

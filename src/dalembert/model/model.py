@@ -13,7 +13,7 @@ from dalembert.guidance import no_attribute
 from dalembert.listed import unlisted
 from dalembert.model.instances import difference
 from dalembert.model.journal import said
-from dalembert.model.levels import Orders, levels_of
+from dalembert.model.levels import SymbolOrders, levels_of
 from dalembert.model.markers import GROUND, Marker, by_name
 from dalembert.model.model_symbols import Expression, ModelSymbols
 from dalembert.model.reading import listed
@@ -377,7 +377,7 @@ class Model(ModelSymbols):
         new = [function_of_time(name) for name in names]
         rates = [difference(derivative(q, self.t), u) for q, u in zip(rest, new, strict=True)]
         # Levels anew: a constraint may name a speed that was declared after it.
-        levels = levels_of([c.stated for c in s.constraints], Orders(s.coordinates, [*s.speeds, *new]))
+        levels = levels_of([c.stated for c in s.constraints], SymbolOrders(s.coordinates, [*s.speeds, *new]))
         constraints = [
             c if c.law or level in (None, c.level) else replace(c, level=level)
             for c, level in zip(s.constraints, levels, strict=True)

@@ -15,7 +15,7 @@ from dalembert.equations.checks.items import Item, items
 from dalembert.equations.lowering.lower import Lowering, LoweringError, undeclared
 from dalembert.equations.massless import check_massless
 from dalembert.model.instances import Instance
-from dalembert.model.levels import Orders, functions_in, levels_of
+from dalembert.model.levels import SymbolOrders, functions_in, levels_of
 from dalembert.model.reading import content_key, inner_nodes, nodes
 from dalembert.model.statement import Level, Point, Statement
 from dalembert.model.tables import Table
@@ -61,12 +61,12 @@ class _Declared:
 
     order: int
     time: sp.Symbol
-    orders: Orders
+    orders: SymbolOrders
     others: frozenset[sp.Basic] = frozenset()
 
     @classmethod
     def by(cls, statement: Statement, order: int) -> _Declared:
-        orders = Orders(statement.coordinates, statement.speeds)
+        orders = SymbolOrders(statement.coordinates, statement.speeds)
         orders.add((statement.time, *statement.parameters), -1)
         return cls(order, statement.time, orders)
 
@@ -219,7 +219,7 @@ def _check_inertia(statement: Statement) -> list[str]:
 
 
 def _check_constraints(statement: Statement) -> list[str]:
-    levels = levels_of([c.stated for c in statement.constraints], Orders(statement.coordinates, statement.speeds))
+    levels = levels_of([c.stated for c in statement.constraints], SymbolOrders(statement.coordinates, statement.speeds))
     faults = [
         f"constraint `{c.name}` contains no coordinate or speed: {c.expression} = 0"
         for c, level in zip(statement.constraints, levels, strict=True)

@@ -50,8 +50,8 @@ CONVERGED = 0.1  # of the error sought: sweeps that change less are the last
 STALLED = 0.5  # so are those that hardly change less than the one before: round-off, or they do not contract
 MOST = STAGES[-1]
 # Where things are in the table of a rule that native code reads: integrals up to its nodes and its spectrum, rows one
-# behind the other; values of P_0 .. P_(MOST-1) at its nodes and their integrals, rows of MOST.
-INTEGRALS, SPECTRUM, VALUES, GROWN, RULE = (MOST + k * MOST * MOST for k in range(5))
+# behind the other; values of P_0 .. P_(MOST-1) at its nodes, rows of MOST.
+INTEGRALS, SPECTRUM, VALUES, RULE = (MOST + k * MOST * MOST for k in range(4))
 F_ROWS, W_ROWS, Z_ROWS, SPARE_ROWS, ROOM_ROWS = 0, MOST, 2 * MOST, 3 * MOST, 3 * MOST + 2  # of the workspace
 TILE = 128  # entries of rows that are combined at a time: those of all rows stay in the cache
 
@@ -123,7 +123,7 @@ def _tables() -> tuple[np.ndarray, np.ndarray]:
         rule = gauss(s)
         values = np.polynomial.legendre.legvander(2 * rule.nodes - 1, MOST - 1)
         parts = (0, rule.nodes), (INTEGRALS, rule.integrals), (SPECTRUM, rule.spectrum), (VALUES, values)
-        for at, part in (*parts, (GROWN, integrated(rule.nodes, MOST))):
+        for at, part in parts:
             table[at : at + part.size] = part.ravel()
     return rules.reshape(-1), integrated(BETWEEN, MOST).reshape(-1)
 
@@ -300,9 +300,10 @@ def _swept(plan, mem, t, length, rules, places, z, sizes, found, room, count, st
     Z, spare = room[Z_ROWS * n : SPARE_ROWS * n], room[SPARE_ROWS * n : ROOM_ROWS * n]
     clear_row(F, 0, stages * n)
     _add_products(rule[VALUES:], MOST, stages, count, 1.0, found, F, n)
+    clear_row(W, 0, stages * n)
+    _add_products(rule[INTEGRALS:], stages, stages, stages, length, F, W, n)
     for k in range(stages):
-        move(W, k * n, z, 0, n)
-    _add_products(rule[GROWN:], MOST, stages, count, length, found, W, n)
+        _add(W[k * n :], 1.0, z)  # last, so that it is rounded once
     move(Z, 0, W, 0, stages * n)
     integrals = rule[INTEGRALS : INTEGRALS + stages * stages]
     sweep(plan, mem, t, length, rule[:stages], integrals, Z, F, W, spare, ON * min(gap, 1.0))
