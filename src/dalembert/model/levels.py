@@ -1,4 +1,4 @@
-"""SymbolOrders of symbols and levels of constraints: how often coordinates are differentiated in them."""
+"""Orders of symbols and levels of constraints: how often coordinates are differentiated in them."""
 
 from __future__ import annotations
 
