@@ -203,9 +203,16 @@ class Places:
     ) -> None:
         self._fields, self._others = fields, others
         self._known: dict[int, dict[str, int]] = {}  # indices by name, of the fields looked at
+        self._found: dict[str, tuple[str, int]] = {}
 
     def get(self, name: str) -> tuple[str, int] | None:
         """The field and the index of a name; None if there is none of this name."""
+        found = self._found.get(name) or self._find(name)
+        if found is not None:
+            self._found[name] = found
+        return found
+
+    def _find(self, name: str) -> tuple[str, int] | None:
         for number, (kind, names, before, behind) in enumerate(self._fields):
             if name.startswith(before) and name.endswith(behind):
                 if number not in self._known:
