@@ -95,8 +95,11 @@ class Passages:
         begin = t - followed.length if followed.length > BACKWARDS * h else t
         if abs(self.refused.t - t) < 3.0 * self.refused.reach:
             self.looks += 1
+            lost = min(followed.now, float(run.engine.mem[run.engine.plan.quality])) < self._floor
+            known = self._knows(self.refused.found, reach)
+            if not known and (self.looks > PATIENCE or (lost and self.refused.obstacle != AVOIDED)):
+                self._note(self.refused.found, self.refused.obstacle)  # short steps may go over it, by round-off
             if self.looks > PATIENCE:
-                self._note(self.refused.found, self.refused.obstacle)
                 return DEPENDENT
             if not dips(self.rows, path, begin, t + h):
                 return self._go_on()
