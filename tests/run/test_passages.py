@@ -16,6 +16,7 @@ from sympy import sin
 
 import dalembert as da
 from dalembert.problems.n_four_bar import n_four_bar
+from dalembert.run.time_loop.passage import Passages
 from dalembert.solve.dense import DENSE
 from dalembert.solve.sparse import SPARSE
 
@@ -432,3 +433,17 @@ def test_forty_four_bars():
     for name, values in problem.exact(times).items():
         if name[0] in "xy":
             np.testing.assert_allclose(motion[name], values, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-8, 1e-10])
+@pytest.mark.parametrize("formulation", [da.LagrangeMultipliers(), da.NullSpace(), da.MinimalKane()], ids=str)
+def test_a_position_that_no_step_passes_is_told(formulation, rtol, monkeypatch):
+    """Steps go over it all the same, onto another branch at times, and the solve of `MinimalKane` shows nothing."""
+
+    def attempt(_self, found, _reach):
+        return None, 1e-3, [found], np.inf
+
+    monkeypatch.setattr(Passages, "_attempt", attempt)
+    integrator = da.DOP853(rtol=rtol, atol=rtol / 100)
+    motion = parallelograms(4).simulate(upright(4, 2.0), 1.6, formulation=formulation, integrator=integrator)
+    assert not motion.certificate.ok

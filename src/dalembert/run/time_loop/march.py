@@ -233,6 +233,8 @@ class March:
 
     def finish(self, status: int) -> Samples:
         """All samples and the cost."""
+        if "passages" in self.__dict__:
+            self.passages.settle()
         self.engine.work.check_guards()
         self.engine.plan.accuracy = 0.0
         self.engine.note_conditioning(self.conditioning.worst, self.conditioning.worst_t)

@@ -82,6 +82,7 @@ class Passages:
         self.tries, self.looks = 0, 0  # attempts to pass the next position, steps looked at next to the one refused
         self.heading = -np.inf  # up to where a step is made to come closer to a position
         self.refused = Refused(-np.inf, 0.0, "", Dependence(-np.inf))
+        self.attempted: list[Refused] = []  # positions that are there, with arcs over them that were not accurate
         self.rows = rows_of(run.engine, self.still if run.engine.is_sparse else None)
         self._floor = run.conditioning.floor  # of the conditioning, below which steps are suspect
 
@@ -135,9 +136,11 @@ class Passages:
             if arc is not None:
                 return self._pass(arc, error, crossed)
             self.tries += 1
+            obstacle = AVOIDED if np.isnan(error) else f"no step over it could be made accurate (error {error:.1e})"
+            if np.isfinite(error):
+                self.attempted.append(Refused(ahead.t, SAME * reach, obstacle, ahead))
             if run.clock.adaptive and self.tries < TRIES and not np.isnan(error):
                 return self._come_closer(ahead, room)
-            obstacle = AVOIDED if np.isnan(error) else f"no step over it could be made accurate (error {error:.1e})"
         if not abs(self.refused.t - ahead.t) < self.refused.reach:
             self.looks = 0
         self.tries, self.refused = 0, Refused(ahead.t, SAME * reach, obstacle, ahead)
@@ -158,6 +161,13 @@ class Passages:
         self.tries = 0
         self._note(here, obstacle or STARTED)
         return self._go_on()
+
+    def settle(self) -> None:
+        """Note positions that no arc passed if the run has gone over them, by whatever steps, and nothing was said."""
+        for t, reach, obstacle, found in self.attempted:
+            if t <= self.run.t and not any(abs(passage.t - t) < reach for passage in self.engine.passages):
+                self._note(found, obstacle)
+        self.engine.passages.sort(key=lambda passage: passage.t)
 
     def _knows(self, found: Dependence, reach: float) -> bool:
         """Whether a position was dealt with before."""
