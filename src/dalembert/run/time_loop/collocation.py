@@ -4,8 +4,8 @@ The rates are a polynomial through the stages, F(theta) = sum a_k P_k(2 theta - 
 the state is its integral. It is found by sweeps over the stages, each of which moves them onto the constraints, so that
 what is amplified near a singular position is round-off only. A sweep takes the stages one after the other: new rates
 count for the next stage at once (Gauss-Seidel, as in spectral deferred corrections: Dutt, Greengard, Rokhlin, BIT 40,
-2000), and so does what new speeds mean for positions. The number of stages rises from sweep to sweep: more of them are
-of no use before the first ones are nearly right.
+2000), and so does what new speeds mean for positions. The number of stages rises with the sweeps: how many sweeps there
+were decides about the error, and more stages are of no use before the first ones are nearly right.
 """
 
 from __future__ import annotations
@@ -36,16 +36,18 @@ from dalembert.solve.rows import FUSED, clear_row
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
-STAGES = (2, 4, 6, 8, 10)  # of the sweeps; even numbers: none is in the middle
-LEAST = 8  # stages of an arc that is taken
+STAGES = (2, 4, 6, 6, 8, 10)  # of the sweeps; even numbers: none is in the middle
+FEWEST = 4  # sweeps before an arc is taken
 SWEEPS = 40  # over all stages, at most
 INSIDE = 0.02  # what the two last stages gain between the ends, where arcs have lower order
 BETWEEN = np.array([0.1, 0.25, 0.4, 0.6, 0.75, 0.9, 1.0])  # where arcs are compared
-# A sweep tells the error of the arc it began with. That of the new one is smaller by what sweeps gain; they gain more
-# and more, so the gain of the last one is on the safe side. It is taken times CAUTION, as FURTHEST at the most, and not
-# below BELIEVED: round-off, amplified near a singular position, does not fall with the rest.
+# A sweep tells the error of the arc it began with. That of the new one is smaller by what sweeps gain: on the mean what
+# the last two did, as one that gains much is often followed by one that gains little. The gain is taken times CAUTION,
+# as FURTHEST at the most, and not below BELIEVED: round-off, amplified near a singular position, does not fall with it.
 CAUTION, FURTHEST, BELIEVED = 3.0, 0.01, 1e-8
 ON = 1e-6  # of the last change: to what stages are brought onto the constraints
+SOLVED_TO = 1e-5  # of the last change: to what accelerations are refined where the solve is sparse
+NEAREST = 0.14  # of half the arc: no stage is nearer to its middle
 CONVERGED = 0.1  # of the error sought: sweeps that change less are the last
 STALLED = 0.5  # so are those that hardly change less than the one before: round-off, or they do not contract
 MOST = STAGES[-1]
@@ -118,9 +120,9 @@ class Arc(NamedTuple):
 @functools.cache
 def _tables() -> tuple[np.ndarray, np.ndarray]:
     """The rules of all numbers of stages, and the integrals of P_0 .. up to where arcs are compared, all flat."""
-    rules = np.zeros((len(STAGES), RULE))
-    for s, table in zip(STAGES, rules, strict=True):
-        rule = gauss(s)
+    rules = np.zeros((MOST // 2, RULE))
+    for half, table in enumerate(rules, 1):
+        rule = gauss(2 * half)
         values = np.polynomial.legendre.legvander(2 * rule.nodes - 1, MOST - 1)
         parts = (0, rule.nodes), (INTEGRALS, rule.integrals), (SPECTRUM, rule.spectrum), (VALUES, values)
         for at, part in parts:
@@ -191,8 +193,8 @@ def _change_rates(plan, mem, t, stage, reached):
 
 
 @jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats, Floats, Floats, f8))
-def sweep(plan, mem, t, length, nodes, integrals, Z, F, W, spare, tolerance):
-    """One sweep over s stages; all arrays flat. The drift control is a projection, with at least this tolerance.
+def sweep(plan, mem, t, length, nodes, integrals, Z, F, W, spare, change):
+    """One sweep over s stages; all arrays flat. The drift control is a projection; `change` is that of the last sweep.
 
     F (s, n) are rates at the states Z (s, n), W (s, n) = z + length * integrals F; `spare` (2 n). Changes Z, F and W.
     The speeds in Z are those before they are brought onto the constraints: what they have changed by since tells how
@@ -200,7 +202,8 @@ def sweep(plan, mem, t, length, nodes, integrals, Z, F, W, spare, tolerance):
     """
     s, n, nq = nodes.size, spare.size // 2, plan.nq
     tolerated, enough = mem[plan.options], mem[plan.options + 1]
-    mem[plan.options], mem[plan.options + 1] = max(tolerated, tolerance), max(enough, 0.1 * tolerance)
+    mem[plan.options], mem[plan.options + 1] = max(tolerated, ON * change), max(enough, 0.1 * ON * change)
+    plan.accuracy = SOLVED_TO * change
     place, fresh, shift = spare[:n], spare[n:], mem[plan.shift : plan.shift + nq]
     for k in range(s):
         row, at = k * n, t + length * nodes[k]
@@ -218,7 +221,7 @@ def sweep(plan, mem, t, length, nodes, integrals, Z, F, W, spare, tolerance):
     for j in range(s):
         _change_rates(plan, mem, t + length * nodes[j], Z[j * n : (j + 1) * n], W[j * n : (j + 1) * n])
         _add(F[j * n :], 1.0, shift)
-    mem[plan.options], mem[plan.options + 1] = tolerated, enough
+    mem[plan.options], mem[plan.options + 1], plan.accuracy = tolerated, enough, 0.0
     return 0
 
 
@@ -306,7 +309,7 @@ def _swept(plan, mem, t, length, rules, places, z, sizes, found, room, count, st
         _add(W[k * n :], 1.0, z)  # last, so that it is rounded once
     move(Z, 0, W, 0, stages * n)
     integrals = rule[INTEGRALS : INTEGRALS + stages * stages]
-    sweep(plan, mem, t, length, rule[:stages], integrals, Z, F, W, spare, ON * min(gap, 1.0))
+    sweep(plan, mem, t, length, rule[:stages], integrals, Z, F, W, spare, min(gap, 1.0))
     clear_row(Z, 0, stages * n)
     _add_products(rule[SPECTRUM:], stages, stages, stages, 1.0, F, Z, n)
     if not is_finite(Z[: stages * n]):
@@ -324,18 +327,19 @@ def find_arc(plan, mem, t, length, rules, places, z, sizes, found, room, enough,
 
     `outcome` is the error and the number of coefficients, given: of those there are.
     """
-    gap, n, count = math.inf, z.size, 2 * math.ceil(0.5 * outcome[1])
-    new = room[Z_ROWS * n : SPARE_ROWS * n]
+    gap, gain, n, count = math.inf, 1.0, z.size, 2 * math.ceil(0.5 * outcome[1])
+    new, sweeps = room[Z_ROWS * n : SPARE_ROWS * n], 0
     for stages in STAGES:
         last, gap = gap, _swept(plan, mem, t, length, rules, places, z, sizes, found, room, count, stages, gap)
+        sweeps += 1
         move(found, 0, new, 0, stages * n)
         count = outcome[1] = stages
         if gap == math.inf:
             outcome[0] = math.inf
             return 0
-        gain = gap / last if last > 0.0 else 1.0  # where the first arc is the motion itself nothing is left
-        outcome[0] = min(gap, max(CAUTION * gain * gap, FURTHEST * gap, BELIEVED))
-        if stages >= LEAST and outcome[0] <= enough:
+        before, gain = gain, gap / last if last > 0.0 else 1.0  # where the first arc is the motion itself nothing is left
+        outcome[0] = min(gap, max(CAUTION * math.sqrt(before * gain) * gap, FURTHEST * gap, BELIEVED))
+        if sweeps >= FEWEST and outcome[0] <= enough:
             return 0
     left = gap
     for _ in range(SWEEPS):

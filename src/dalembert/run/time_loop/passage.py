@@ -24,7 +24,7 @@ from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
 from dalembert.run.run_facts import Passage
 from dalembert.run.status import DEPENDENT, MORE, OK
 from dalembert.run.time_loop.advance import conclude, proceed
-from dalembert.run.time_loop.collocation import Arc, collocate, interpolate_arc, nothing_to_prepare
+from dalembert.run.time_loop.collocation import NEAREST, Arc, collocate, interpolate_arc, nothing_to_prepare
 from dalembert.run.time_loop.dependence import (
     INDEPENDENT,
     SAMPLES,
@@ -37,7 +37,7 @@ from dalembert.run.time_loop.dependence import (
     find_dependences,
     rows_of,
 )
-from dalembert.run.time_loop.singular import KEPT
+from dalembert.run.time_loop.singular import KEPT, judge_state
 from dalembert.run.time_loop.underway import Underway
 from dalembert.solve.dense import PROXIMAL
 
@@ -344,8 +344,11 @@ class Passages:
         return float(SHORT * max(1.0, (LONG / self.tolerance) ** (1.0 / method.order))) if clock.adaptive else np.inf
 
     def _arc(self, t: float, z: np.ndarray, length: float) -> tuple[Arc, float]:
-        guess = Arc(t, length, z, self.still.rates(t, z)[None, :])
-        return collocate(self.still, guess, self._sizes(z), SOUGHT * self.tolerance)
+        still = self.still
+        guess = Arc(t, length, z, still.rates(t, z)[None, :])
+        # Where a singular position is in the middle, the quality falls like the square of the distance to it.
+        still.mem[still.plan.quality] = NEAREST**2 * judge_state(still.plan, still.mem)
+        return collocate(still, guess, self._sizes(z), SOUGHT * self.tolerance)
 
     def _sizes(self, z: np.ndarray) -> np.ndarray:
         """The size of each variable in a state, (nz,): what it is there, at least a part of its size in the run."""
