@@ -51,6 +51,26 @@ def test_a_function_of_an_extension_is_compiled_when_it_is_used():
         scaled_sum(np.arange(5), 4)
 
 
+@jit(f8(f8))
+def doubled(x):
+    """Twice a number."""
+    return 2.0 * x
+
+
+@jit(f8(f8))
+def quadrupled(x):
+    """Four times a number."""
+    return doubled(doubled(x))
+
+
+def test_an_extension_defines_what_another_process_translated_for_the_engine():
+    compiler = translation.find_compiler()
+    share = compiler.translate([quadrupled], [doubled], checked=False)  # as where the engine is built by two processes
+    with pytest.raises(RuntimeError, match=r"lost .*doubled.*: called, and nowhere defined"):
+        compiler.join([share])
+    assert quadrupled(1.5) == 6.0
+
+
 def test_records_are_shared_with_python():
     pair = Pair(one=6, x=0.5, y=0.25)
     assert advance_pair(pair) == 0.75

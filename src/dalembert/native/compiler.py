@@ -192,6 +192,22 @@ def _unlinked(*, checked: bool) -> Iterator[None]:
             _CHECKED[0] = False
 
 
+@contextlib.contextmanager
+def _declared_only(elsewhere: Iterable[Native]) -> Iterator[None]:
+    """Let functions be declared, not translated, for as long as the context lasts.
+
+    What was translated meanwhile is forgotten: a module that is made later, for an extension, has to define all it
+    calls.
+    """
+    _ELSEWHERE.update(native.symbol for native in elsewhere)
+    try:
+        yield
+    finally:
+        if _ELSEWHERE:
+            _ELSEWHERE.clear()
+            dispatcher.cache_clear()
+
+
 def _leave(library: Any) -> None:
     library._finalized = True  # noqa: SLF001
 
@@ -245,15 +261,16 @@ def join(modules: Iterable[Any]) -> Any:
     module = llvm.parse_assembly("")
     for one in modules:
         module.link_in(one)
-    symbols = [function.name for function in module.functions if function.name in NATIVE]
-    module.link_in(llvm.parse_assembly(_wrappers(symbols)))
+    own = [function for function in module.functions if function.name in NATIVE]
+    if lost := [function.name for function in own if function.is_declaration]:
+        raise RuntimeError(f"the compiler lost {', '.join(lost)}: called, and nowhere defined")
+    module.link_in(llvm.parse_assembly(_wrappers([function.name for function in own])))
     return module
 
 
 def translate(natives: Iterable[Native], elsewhere: Iterable[Native], *, checked: bool) -> Any:
     """The module of native functions and of those they call, but for what is translated `elsewhere`."""
-    _ELSEWHERE.update(native.symbol for native in elsewhere)
-    with _unlinked(checked=checked):
+    with _unlinked(checked=checked), _declared_only(elsewhere):
         libraries: dict[int, Any] = {}
         for native in natives:
             made = dispatcher(native, checked)
