@@ -65,7 +65,9 @@ def quadrupled(x):
 
 def test_an_extension_defines_what_another_process_translated_for_the_engine():
     compiler = translation.find_compiler()
+    assert doubled(1.5) == 3.0  # compiled before
     share = compiler.translate([quadrupled], [doubled], checked=False)  # as where the engine is built by two processes
+    assert [f.name for f in share.functions if not f.is_declaration and f.name in NATIVE] == [quadrupled.symbol]
     with pytest.raises(RuntimeError, match=r"lost .*doubled.*: called, and nowhere defined"):
         compiler.join([share])
     assert quadrupled(1.5) == 6.0

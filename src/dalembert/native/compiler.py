@@ -196,16 +196,19 @@ def _unlinked(*, checked: bool) -> Iterator[None]:
 def _declared_only(elsewhere: Iterable[Native]) -> Iterator[None]:
     """Let functions be declared, not translated, for as long as the context lasts.
 
-    What was translated meanwhile is forgotten: a module that is made later, for an extension, has to define all it
-    calls.
+    What was translated before or meanwhile is forgotten: of two processes only one may define a function, and a module
+    that is made later, for an extension, has to define all it calls.
     """
     _ELSEWHERE.update(native.symbol for native in elsewhere)
+    if not _ELSEWHERE:
+        yield
+        return
+    dispatcher.cache_clear()
     try:
         yield
     finally:
-        if _ELSEWHERE:
-            _ELSEWHERE.clear()
-            dispatcher.cache_clear()
+        _ELSEWHERE.clear()
+        dispatcher.cache_clear()
 
 
 def _leave(library: Any) -> None:

@@ -14,37 +14,33 @@ from dalembert.solve.sparse import assemble_sparse, decompose_shifted, judge_spa
 from dalembert.solve.sparse_layout import matrices_at
 
 
-@jit(f8(Floats, Places, u8, u8, u8, u8, u8, u8, u8, u8))
-def _shortest(mem, places, first, rows, starts, columns, jacobian, sizes, row_sizes, one):
-    """The length of the shortest row of A from `first` on, relative to its size, at most 1."""
-    shortest, start = 1.0, places[starts + first]
-    for k in range(first, first + rows):
-        longest, stop = 0.0, places[starts + one + k]
+@jit(i8(Floats, Places, u8, u8, u8, u8, u8, u8, Floats, u8))
+def _relate(mem, places, rows, ends, columns, jacobian, sizes, row_sizes, lengths, zero):
+    """The lengths of the first `rows` of A relative to their sizes, at most 1, into `lengths`; row k ends at `ends`."""
+    start = zero
+    for k in range(rows):
+        longest, stop = 0.0, places[ends + k]
         for p in range(start, stop):
             longest = max(longest, abs(mem[jacobian + p]) * mem[sizes + places[columns + p]])
-        if longest < shortest * mem[row_sizes + k]:
-            shortest = longest / mem[row_sizes + k]
+        size = mem[row_sizes + k]
+        lengths[k] = longest / size if longest < size else 1.0
         start = stop
-    return shortest
-
-
-@jit(f8(Plan, Floats, i8, i8))
-def _shortest_of(plan, mem, first, rows):
-    """That of some rows of positions and velocities; those of accelerations have no size."""
-    at, sized = matrices_at(plan.pattern), min(first + rows, plan.np + plan.nv) - first
-    if sized <= 0:
-        return 1.0
-    return _shortest(
-        mem, places_at(at.tables, at.n_tables), first, sized, at.starts, at.columns, plan.jacobian,
-        plan.sizes + plan.nq, plan.row_sizes + plan.np, 1,
-    )  # fmt: skip
+    return 0
 
 
 @jit(i8(Plan, Floats, Floats))
 def measure_lengths(plan, mem, lengths):
-    """The relative lengths of all rows at the state whose A is in mem, (nc,)."""
-    for k in range(lengths.size):
-        lengths[k] = _shortest_of(plan, mem, k, 1)
+    """The relative lengths (n,) of the first n rows at the state whose A is in mem.
+
+    Rows of accelerations have no size, and length 1.
+    """
+    at, sized = matrices_at(plan.pattern), min(lengths.size, plan.np + plan.nv)
+    _relate(
+        mem, places_at(at.tables, at.n_tables), sized, at.starts + 1, at.columns, plan.jacobian, plan.sizes + plan.nq,
+        plan.row_sizes + plan.np, lengths, 0,
+    )  # fmt: skip
+    for k in range(sized, lengths.size):
+        lengths[k] = 1.0
     return 0
 
 
@@ -52,7 +48,10 @@ def measure_lengths(plan, mem, lengths):
 def judge_sparse_lengths(plan, mem, rows):
     """Multiply the estimate of `judge_sparse` by the square of the shortest row, relative to its size, at most 1."""
     judge_sparse(plan, mem, rows)
-    shortest = _shortest_of(plan, mem, 0, rows)
+    shortest, lengths = 1.0, mem[plan.remainder : plan.remainder + rows]
+    measure_lengths(plan, mem, lengths)
+    for k in range(rows):
+        shortest = min(shortest, lengths[k])
     mem[plan.quality] *= shortest * shortest
     return 0
 
@@ -61,8 +60,9 @@ def judge_sparse_lengths(plan, mem, rows):
 def factor_sized(plan, mem, rows, shift):
     """Factorise with E being `shift` relative to the squared length that rows had at the start, where it was longer."""
     least_mass, lengths = assemble_sparse(plan, mem, rows), matrices_at(plan.pattern).lengths
+    parts = mem[plan.remainder : plan.remainder + rows]
+    measure_lengths(plan, mem, parts)
     for k in range(rows):
-        part = _shortest_of(plan, mem, k, 1)
-        if part > 0.0:  # nothing weighs against E where nothing is left
-            mem[lengths + k] /= part * part
+        if parts[k] > 0.0:  # nothing weighs against E where nothing is left
+            mem[lengths + k] /= parts[k] * parts[k]
     return decompose_shifted(plan, mem, rows, shift, least_mass)

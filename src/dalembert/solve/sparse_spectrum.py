@@ -44,8 +44,8 @@ def _weigh(target, to, source, of, weights, by, count):
 
 @jit(i8(Plan, Floats, i8, Floats, Floats))
 def tridiagonalise(plan, mem, rows, basis, T):
-    """Lanczos's method with the factors at hand: a basis (n + 1, rows), its first vector given, and T (n, n), its upper
-    triangle.
+    """Lanczos's method with the factors at hand: a basis (n, rows), its first vector given, and T (n, n), its upper
+    triangle; behind the basis is room for another vector.
     """
     n, nu, x, lengths = basis.size // rows - 1, plan.nu, plan.rhs, plan.remainder
     _take_roots(mem, matrices_at(plan.pattern).lengths, lengths, rows)
@@ -57,6 +57,8 @@ def tridiagonalise(plan, mem, rows, basis, T):
         _weigh(basis, image, mem, x + nu, mem, lengths, rows)
         for j in range(k + 1):
             T[j * n + k] = row_product(basis, j * rows, image, rows)
+        if k + 1 == n:
+            break
         for j in range(k + 1):
             add_row(basis, image, j * rows, -T[j * n + k], rows)
         for j in range(k + 1):  # twice is enough

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
 STAGES = (2, 4, 6, 6, 8, 10)  # of the sweeps; even numbers: none is in the middle
-FEWEST = 4  # sweeps before an arc is taken
+AGAIN = 6  # stages that are swept twice, unless what comes next may do
+LEAST = 8  # stages of an arc that is taken
 SWEEPS = 40  # over all stages, at most
 INSIDE = 0.02  # what the two last stages gain between the ends, where arcs have lower order
 BETWEEN = np.array([0.1, 0.25, 0.4, 0.6, 0.75, 0.9, 1.0])  # where arcs are compared
@@ -155,6 +156,14 @@ def _add(to, factor, source):
     return 0
 
 
+@jit(i8(Floats, f8, Floats, f8, Floats), fastmath=FUSED)
+def _add_two(to, factor, source, other_factor, other):
+    """to += factor * source + other_factor * other, over the entries of `to`."""
+    for i in range(to.size):
+        to[i] += factor * source[i] + other_factor * other[i]
+    return 0
+
+
 @jit(i8(Floats, Floats, Floats))
 def _subtract(one, other, to):
     """The difference of two rows, over the entries of `to`."""
@@ -172,9 +181,8 @@ def _displace(plan, mem, t, length, weights, place, Z, W):
     n, nq, xu, nu = place.size, plan.nq, plan.xu, plan.nu
     clear_row(mem, xu, nu)
     for j in range(weights.size):
-        u = j * n + nq
-        _add(mem[xu : xu + nu], length * weights[j], W[u : u + nu])
-        _add(mem[xu : xu + nu], -length * weights[j], Z[u : u + nu])
+        u, weight = j * n + nq, length * weights[j]
+        _add_two(mem[xu : xu + nu], weight, W[u : u + nu], -weight, Z[u : u + nu])
     mem[plan.x] = t
     move(mem, plan.xq, place, 0, nq)
     call_kernel(plan.displacement, mem, plan.x, plan.shift)
@@ -222,14 +230,6 @@ def sweep(plan, mem, t, length, nodes, integrals, Z, F, W, spare, change):
         _change_rates(plan, mem, t + length * nodes[j], Z[j * n : (j + 1) * n], W[j * n : (j + 1) * n])
         _add(F[j * n :], 1.0, shift)
     mem[plan.options], mem[plan.options + 1], plan.accuracy = tolerated, enough, 0.0
-    return 0
-
-
-@jit(i8(Floats, f8, Floats, f8, Floats), fastmath=FUSED)
-def _add_two(to, factor, source, other_factor, other):
-    """to += factor * source + other_factor * other, over the entries of `to`."""
-    for i in range(to.size):
-        to[i] += factor * source[i] + other_factor * other[i]
     return 0
 
 
@@ -327,19 +327,21 @@ def find_arc(plan, mem, t, length, rules, places, z, sizes, found, room, enough,
 
     `outcome` is the error and the number of coefficients, given: of those there are.
     """
-    gap, gain, n, count = math.inf, 1.0, z.size, 2 * math.ceil(0.5 * outcome[1])
-    new, sweeps = room[Z_ROWS * n : SPARE_ROWS * n], 0
+    gap, before, gain, n, count = math.inf, 1.0, 1.0, z.size, 2 * math.ceil(0.5 * outcome[1])
+    new = room[Z_ROWS * n : SPARE_ROWS * n]
     for stages in STAGES:
+        if stages == AGAIN and count == AGAIN and CAUTION * before * gain * gap <= enough:
+            continue
         last, gap = gap, _swept(plan, mem, t, length, rules, places, z, sizes, found, room, count, stages, gap)
-        sweeps += 1
         move(found, 0, new, 0, stages * n)
         count = outcome[1] = stages
         if gap == math.inf:
             outcome[0] = math.inf
             return 0
-        before, gain = gain, gap / last if last > 0.0 else 1.0  # where the first arc is the motion itself nothing is left
+        # Where the first arc is the motion itself, nothing is left.
+        before, gain = gain, gap / last if last > 0.0 else 1.0
         outcome[0] = min(gap, max(CAUTION * math.sqrt(before * gain) * gap, FURTHEST * gap, BELIEVED))
-        if sweeps >= FEWEST and outcome[0] <= enough:
+        if stages >= LEAST and outcome[0] <= enough:
             return 0
     left = gap
     for _ in range(SWEEPS):
