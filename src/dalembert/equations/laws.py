@@ -39,7 +39,7 @@ class Row:
 
 def law_of(statement: Statement, constraint: Constraint, *, bent: bool) -> Law:
     """The law of a constraint as stated; `bent` says that an acceleration row is not linear in u'."""
-    law = constraint.law.settled(statement, constraint.name)
+    law = constraint.law.lowered(statement, constraint.name)
     if bent and constraint.level is Level.ACCELERATION and law.reacts and not law.curved:
         return CurvedAcceleration(law)
     return law

@@ -70,7 +70,7 @@ class ConstraintReader:
 
     def _checked(self, law: StatedLaw, name: str, servo: Any) -> StatedLaw:
         """A law of one's own, if it is one."""
-        if isinstance(law, type) or not callable(getattr(law, "settled", None)):
+        if isinstance(law, type) or not callable(getattr(law, "lowered", None)):
             self._read.fault(f"constraint `{name}`: law={law!r} is not a law; pass a value of a class derived from Law")
             return IDEAL
         if servo is not None:

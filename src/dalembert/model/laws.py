@@ -50,7 +50,7 @@ class StatedLaw(Protocol):
     @property
     def reacts(self) -> bool: ...
 
-    def settled(self, statement: Statement, name: str) -> Law:
+    def lowered(self, statement: Statement, name: str) -> Law:
         """The law of the row of this name, whose numbers are those of the compiled system."""
         ...
 
@@ -78,7 +78,7 @@ class Law(ABC):
     def direction(self, gradient: ca.SX, B: ca.SX) -> ca.SX:
         """W_k (1, nu) from A_k (1, nu) and B (nu, ny), how the unknowns act."""
 
-    def settled(self, statement: Statement, name: str) -> Law:  # noqa: ARG002 - every stated law is asked alike
+    def lowered(self, statement: Statement, name: str) -> Law:  # noqa: ARG002 - every stated law is asked alike
         """The law itself: it is stated without symbols."""
         return self
 
@@ -94,7 +94,7 @@ class Bilateral(Law):
         """A_k, (1, nu)."""
         return gradient
 
-    def settled(self, statement: Statement, name: str) -> Law:
+    def lowered(self, statement: Statement, name: str) -> Law:
         """`CoulombFriction` if friction goes with the constraint."""
         rubs = any(friction.constraint == name for friction in statement.frictions)
         return CoulombFriction() if rubs else self
@@ -123,7 +123,7 @@ class EnforcedBy:
     restrains = True
     reacts = True
 
-    def settled(self, statement: Statement, name: str) -> Law:  # noqa: ARG002 - every stated law is asked alike
+    def lowered(self, statement: Statement, name: str) -> Law:  # noqa: ARG002 - every stated law is asked alike
         """A `Servo` row."""
         return Servo(statement.unknowns.index(self.symbol))
 
@@ -149,7 +149,7 @@ class Determines:
     restrains = False
     reacts = True
 
-    def settled(self, statement: Statement, name: str) -> Law:  # noqa: ARG002 - every stated law is asked alike
+    def lowered(self, statement: Statement, name: str) -> Law:  # noqa: ARG002 - every stated law is asked alike
         """An `Algebraic` row."""
         return Algebraic(statement.unknowns.index(self.symbol), statement.starts.get(self.symbol, 0.0))
 

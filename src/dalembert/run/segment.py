@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -42,7 +41,6 @@ class Past(NamedTuple):
 NO_PAST = Past()
 Left = tuple[Mapping[str, float], Mapping[str, float], Mapping[str, Doubt]]
 NOTHING_LEFT: Left = ({}, {}, {})  # by a run without events
-UNWATCHED = nullcontext()  # of a run without events
 SLACK = 1e-12  # of the size of an event function, or of 1 if it has none
 
 
@@ -80,8 +78,11 @@ def run_segment(
     watched = [event for event in events if event.concerns(system)] if events else []
     watch = _watch(engine, state, watched, past) if watched else None
     engine.storage = storage
-    with watch.over(engine) if watch else UNWATCHED:
+    if watch is None:
         samples = recipe.integrator.run(engine, start, span, t_eval, progress)
+    else:
+        with watch.over(engine):
+            samples = recipe.integrator.run(engine, start, span, t_eval, progress)
     signs, first_signs, doubts = _left(engine, watched) if watched else NOTHING_LEFT
     nq, size, status = system.nq, engine.size, samples.status
     message = ending(engine, samples, span[0], z0)

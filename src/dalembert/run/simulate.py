@@ -252,17 +252,22 @@ def pair(
             f"is for a DAE solver: leave `formulation` out and pass integrator=IDA(form={formulation!r}) or "
             "Radau(form=...)"
         )
-    for value, verb, what in (
-        (formulation, "accelerators", "formulation"),
-        (drift, "corrector", "drift"),
-        (integrator, "run", "integrator"),
-    ):
-        if value is not None and (isinstance(value, type) or not callable(getattr(value, verb, None))):
-            raise PairingError(_not_one(what, value))
+    if formulation is not None:
+        _check_one("formulation", formulation, "accelerators")
+    if drift is not None:
+        _check_one("drift", drift, "corrector")
+    if integrator is not None:
+        _check_one("integrator", integrator, "run")
     usual = _usual()
     if integrator is not None and not integrator.explicit:
         _check_implicit(formulation, drift, type(integrator).__name__)
     return formulation or usual[0], drift or usual[1], integrator or usual[2]
+
+
+def _check_one(what: str, value: Any, verb: str) -> None:
+    """Raise `PairingError` if something is no formulation, drift control or integrator: it lacks the `verb` of one."""
+    if isinstance(value, type) or not callable(getattr(value, verb, None)):
+        raise PairingError(_not_one(what, value))
 
 
 def _not_one(what: str, value: Any) -> str:

@@ -264,5 +264,5 @@ class March:
         clock, nfev = self.clock, self.engine.plan.nfev
         stats = {"steps": clock.accepted, "rejected": clock.rejected, "nfev": nfev}
         t, z = self.table.joined() or (np.zeros(0), np.zeros((0, self.engine.nz)))
-        end = (self.t, self.z.copy())
-        return Samples(t, z, status_of(status), stats, self.events, self.t_start, end, energies_of(self.weighed))
+        end = (clock.t, self.z.copy())
+        return Samples(t, z, status_of(status), stats, self.events, self.begin, end, energies_of(self.weighed))
