@@ -161,15 +161,16 @@ def _close(name: str, known: Sequence[str]) -> str:
 
 def takes(*names: str, hints: Mapping[str, str] = OPTIONS) -> Callable[[Function], Function]:
     """A decorator: an option that is not among `names` is refused with advice."""
+    known = frozenset(names)
 
     def decorate(function: Function) -> Function:
         @functools.wraps(function)
         def called(*arguments: Any, **options: Any) -> Any:
-            for name in options:
-                if name not in names:
-                    close = difflib.get_close_matches(name, names, n=1)
-                    hint = hints.get(name) or (f"did you mean `{close[0]}`?" if close else f"known: {', '.join(names)}")
-                    raise TypeError(f"{function.__name__}() has no option `{name}`; {hint}")
+            if not known.issuperset(options):
+                name = next(name for name in options if name not in known)
+                close = difflib.get_close_matches(name, names, n=1)
+                hint = hints.get(name) or (f"did you mean `{close[0]}`?" if close else f"known: {', '.join(names)}")
+                raise TypeError(f"{function.__name__}() has no option `{name}`; {hint}")
             return function(*arguments, **options)
 
         return called  # type: ignore[return-value]

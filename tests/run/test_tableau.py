@@ -17,7 +17,7 @@ from dalembert.run.integrators.error_estimate import EmbeddedError
 from dalembert.run.integrators.explicit import Adaptive, FixedStep
 from dalembert.run.integrators.runge_kutta import RungeKutta
 from dalembert.run.integrators.tableau import Tableau, lower_triangle
-from dalembert.run.time_loop.columns import allocate, column
+from dalembert.run.time_loop.columns import allocate, column, divided
 
 TABLEAUS = [rk4.TABLEAU, kutta_merson.TABLEAU, tsit5.TABLEAU, dop853.TABLEAU]
 
@@ -142,7 +142,7 @@ def sum_up(k, z, znew, stages):
 @pytest.mark.parametrize("n", range(1, 10))
 @pytest.mark.parametrize("k", [1, 2])
 def test_a_sum_of_columns_leaves_its_neighbours_alone(n, k):
-    z, znew, zdot, stages = allocate(n, 3)
+    z, znew, zdot, stages = divided(allocate(n, 3), n)
     rows = stages.reshape(3, -1)
     rows[:, :n] = np.random.default_rng(n).normal(size=(3, n))
     z[:], zdot[:] = 1.0, 7.0

@@ -13,7 +13,7 @@ from typing import Any
 import sympy as sp
 
 from dalembert.dataclass import dataclass
-from dalembert.equations.laws import Row, implied_rows
+from dalembert.equations.laws import Row
 from dalembert.model.instances import explicit
 from dalembert.model.quaternion import rotation_matrix
 from dalembert.model.statement import Attitude, Body, Energy, Level, Particle, Point, Statement
@@ -67,10 +67,10 @@ def derive_mechanics(statement: Statement, rows: tuple[Row, ...]) -> SymbolicMec
     A, b = _constraints(statement, rows, k)
     f0, B = d.split()
     active = d.active.xreplace(dict.fromkeys(s.y, sp.S.Zero))
-    unknowns = [row.law.unknown for row in rows]
-    W = sp.Matrix(len(rows), len(s.u), lambda i, j: A[i, j] if unknowns[i] is None else B[j, unknowns[i]])
-    for row in implied_rows(rows):
-        W[row, :] = sp.zeros(1, len(s.u))
+    W = sp.zeros(len(rows), len(s.u))
+    for i, row in enumerate(rows):
+        if row.law.reacts:
+            W[i, :] = row.law.direction(A[i, :], B)
     matrices = {"C": k.C, "D": k.D, "M": d.M, "f": f0, "active": active, "B": B, "A": A, "b": b, "W": W}
     partial = [
         {name: s.restored(tidy(v.jacobian(s.u), LEGIBLE)) for name, v in named.items()}

@@ -25,8 +25,8 @@ from dalembert.equations.laws import (
     Row,
     are_algebraic,
     count_curved,
-    have_friction,
     law_of,
+    may_work,
     rows_by_unknown,
 )
 from dalembert.equations.loads import derive_loads
@@ -130,7 +130,7 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
         rows=d.rows,
         invariants=tuple(name for name, _ in d.invariants),
         guess=tuple(statement.defaults.get(q, 0.0) for q in statement.coordinates),
-        works=works or have_friction(d.rows),
+        works=works,
         singular_mass=_is_singular(d.dynamics.M.sparsity(), d.probed.M),
         trivial_kinematics=mechanics.trivial_kinematics,
         drawing=drawing,
@@ -268,7 +268,7 @@ def _constraints(
     invariants += [(stated[k].name, graphs[k]) for k in fixed]
     kept = [k for k in range(len(stated)) if k not in fixed]
     derived = derive_constraints([(stated[k].level, graphs[k]) for k in rest if k not in fixed], kinematics)
-    bent = ca.depends_on(derived.A, kinematics.symbols.ud) or any(stated[k].law for k in kept)
+    bent = ca.depends_on(derived.A, kinematics.symbols.ud) or not all(stated[k].law.restrains for k in kept)
     entries = [
         RowEntry(c.level, graphs[k], Row(c.name, c.level.value, law_of(statement, c, bent=bent), c.unit))
         for k, c in ((k, stated[k]) for k in kept)
@@ -313,7 +313,7 @@ def _power(derived: Derived, probe: Probe, *, switched: bool) -> tuple[ca.SX, ca
         power += kinematics.rate(T) + ca.dot(u, d.inertial)
     power = ca.sparsify(power)
     n = c.psi.shape[0]
-    silent = not rows_by_unknown(rows) and c.gamma.shape[0] == 0 and not later[1]
+    silent = not may_work(rows) and c.gamma.shape[0] == 0 and not later[1]
     if silent and n:  # A u - psi is zero for scleronomic constraints linear in u
         silent = bool(_rates_left(derived, probe(u)).all())
     return power, transport, not (silent and power.nnz() == 0 and transport.nnz() == 0)

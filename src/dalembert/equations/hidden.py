@@ -23,7 +23,7 @@ import numpy as np
 
 from dalembert.dataclass import dataclass
 from dalembert.equations.derive import Constraints, Dynamics, derive_constraints
-from dalembert.equations.laws import Bilateral, Implied, Law, Row, Servo
+from dalembert.equations.laws import Implied, Law, Row
 from dalembert.equations.mechanics import rows_of
 from dalembert.equations.probe import Probe, vanishes
 from dalembert.equations.symbols import Kinematics
@@ -80,11 +80,10 @@ def reveal_hidden(
 
 def _split(rows: Sequence[Row], constraints: Constraints, dynamics: Dynamics, probe: Probe) -> Split | None:
     """Which servo rows the unknowns act on independently; None if there are none or it cannot be told."""
-    servos = [k for k, row in enumerate(rows) if isinstance(row.law, Servo)]
-    plain = all(isinstance(row.law, Bilateral | Servo | Implied) for row in rows)
-    if not servos or not plain:
+    servos = [k for k, row in enumerate(rows) if row.law.unknown is not None]
+    if not servos or not all(_is_plain(row.law) for row in rows):
         return None
-    ideal = [k for k, row in enumerate(rows) if isinstance(row.law, Bilateral)]
+    ideal = [k for k, row in enumerate(rows) if row.law.ideal]
     M, A, B = (probe(e.T).reshape(3, *e.shape) for e in (dynamics.M, constraints.A, dynamics.B))
     if not all(np.isfinite(values).all() for values in (M, A, B)):
         return None
@@ -103,6 +102,11 @@ def _split(rows: Sequence[Row], constraints: Constraints, dynamics: Dynamics, pr
         P = P - P[:, :, column : column + 1] * P[:, row : row + 1] / P[:, row : row + 1, column : column + 1]
         pairs.append((servos[row], servos[column]))
     return Split(pairs, [servos[k] for k in left_rows], [servos[k] for k in left_columns])
+
+
+def _is_plain(law: Law) -> bool:
+    """Whether a row is ideal, linear in an unknown, or without a reaction."""
+    return law.ideal or not law.reacts or (law.unknown is not None and not law.curved)
 
 
 def _unknowns(rows: Sequence[Row]) -> list[int]:
@@ -134,7 +138,7 @@ def _respond(
     entries: Sequence[RowEntry], split: Split, constraints: Constraints, dynamics: Dynamics, probe: Probe
 ) -> Influence | None:
     """How the servo rows respond to the unknowns that act, those first that have a pair; None if it is too long."""
-    ideal = [k for k, entry in enumerate(entries) if isinstance(entry.row.law, Bilateral)]
+    ideal = [k for k, entry in enumerate(entries) if entry.row.law.ideal]
     rows, unknowns = [row for row, _ in split.pairs] + split.rows, _unknowns([entries[k].row for _, k in split.pairs])
     A, b, d = rows_of(constraints.A, rows), rows_of(constraints.b, rows), dynamics
     singular = np.isclose(determinant(probe(d.M).reshape(3, *d.M.shape)), 0.0).any()

@@ -19,7 +19,7 @@ from sympy.core.function import AppliedUndef
 from dalembert.equations.massless import add_coordinates
 from dalembert.model.levels import SymbolOrders, level_of
 from dalembert.model.reading import content_key, inner_nodes
-from dalembert.model.statement import Constraint, Level, Role, Statement
+from dalembert.model.statement import Constraint, Level, Statement
 from dalembert.model.time_symbols import function_of_time
 from dalembert.model.vectors import derivative
 
@@ -38,7 +38,7 @@ def with_lowered_constraints(statement: Statement) -> Statement:
 
 def _lowered(statement: Statement, constraint: Constraint) -> Statement:
     t, found = statement.time, _high(statement, constraint.stated)
-    if constraint.role is not Role.CONSTRAINT or len(found) != 1:
+    if not (constraint.law.restrains and constraint.law.reacts) or len(found) != 1:
         return statement
     ((base, highest),) = found.items()
     second = 2 if base in statement.coordinates else 1  # which derivative of it is an acceleration

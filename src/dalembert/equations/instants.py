@@ -196,6 +196,9 @@ def crossing_function(argument: Any, low: Lowering, x: ca.SX, time: ca.SX) -> ca
     return ca.Function("crossing", [x], [ca.densify(ca.vertcat(value, ca.jacobian(value, time)))])
 
 
+NO_INSTANTS = np.zeros(0)
+
+
 def has_instants(system: dalembert.System) -> bool:
     """Whether something may bend or jump at instants known beforehand."""
     return bool(system.kinks or system.crossings)
@@ -207,7 +210,7 @@ def instants(system: dalembert.System, parameters: np.ndarray, span: tuple[float
     Raises `OptionError` if they cannot be told.
     """
     if not has_instants(system):
-        return np.zeros(0)
+        return NO_INSTANTS
     known: dict[Any, np.ndarray] = system.kept("instants found last", dict)
     key = (parameters.tobytes(), span)
     found = known.get(key)

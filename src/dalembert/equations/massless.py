@@ -18,16 +18,17 @@ from dataclasses import replace
 import sympy as sp
 
 from dalembert.model.instances import difference
+from dalembert.model.laws import IDEAL
 from dalembert.model.levels import SymbolOrders, level_of
 from dalembert.model.reading import nodes
-from dalembert.model.statement import Constraint, Level, Matrices, Role, Statement
+from dalembert.model.statement import Constraint, Level, Matrices, Statement
 from dalembert.model.time_symbols import function_of_time
 from dalembert.model.vectors import derivative
 
 
 def check_massless(statement: Statement) -> list[str]:
     """Faults of constraints that contain unknowns: each must follow from a law in coordinates and time."""
-    laws = {c.servo: c for c in statement.constraints if c.law}
+    laws = {c.servo: c for c in statement.constraints if not c.law.restrains}
     found = _massless(statement)
     if not found:
         return []
@@ -64,7 +65,9 @@ def with_massless_coordinates(statement: Statement) -> Statement:
         wider,
         unknowns=[y for y in statement.unknowns if y not in found],
         defaults=statement.defaults | {y: statement.starts[y] for y in found if y in statement.starts},
-        constraints=[_as_constraint(c) if c.law and c.servo in found else c for c in statement.constraints],
+        constraints=[
+            c if c.law.restrains or c.servo not in found else _as_constraint(c) for c in statement.constraints
+        ],
     )
 
 
@@ -84,8 +87,8 @@ def add_coordinates(statement: Statement, new: Sequence[sp.Expr]) -> Statement:
 def _massless(statement: Statement) -> dict[sp.Expr, Constraint]:
     """Unknowns that stand in constraints, and in the laws of such unknowns, with what contains them."""
     unknowns, found = {*statement.unknowns}, dict[sp.Expr, Constraint]()
-    laws = {c.servo: c for c in statement.constraints if c.law}
-    left = [c for c in statement.constraints if not c.law] if unknowns else []
+    laws = {c.servo: c for c in statement.constraints if not c.law.restrains}
+    left = [c for c in statement.constraints if c.law.restrains] if unknowns else []
     while left:
         constraint = left.pop(0)
         for y in sorted(unknowns & {*nodes(constraint.stated)} - {*found}, key=str):
@@ -99,7 +102,7 @@ def _speed(y: sp.Expr) -> str:
 
 
 def _as_constraint(law: Constraint) -> Constraint:
-    return replace(law, level=Level.POSITION, servo=None, role=Role.CONSTRAINT)
+    return replace(law, level=Level.POSITION, law=IDEAL)
 
 
 def _widened(raw: Matrices, count: int) -> Matrices:

@@ -102,7 +102,7 @@ class Kinematics:
         atoms.add(statement.speeds, s.u, s.ud)
         atoms.add([*statement.parameters], s.p)
         atoms.add(statement.unknowns, s.y)
-        if s.n.shape[0] and any(constraint.law for constraint in statement.constraints):  # nothing else reads them
+        if s.n.shape[0] and not all(c.law.restrains for c in statement.constraints):  # only laws read them
             atoms.add([constraint.multiplier for constraint in statement.constraints], s.n)
         return atoms
 

@@ -36,6 +36,7 @@ ORDER = (  # in which lists are read and written: what others refer to comes fir
     "elements", "forces", "torques", "matrices", "constraints", "conditions", "laws", "nonideal", "outputs", "lines",
 )  # fmt: skip
 KIND = "kind"  # the key that names the verb of a group
+UNWRITTEN = ("self", "law")  # arguments that are no keys: a law of one's own is a value of Python
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Keys:
 def keys_of(group: str, verb: str) -> Keys:
     """The arguments of a verb of the model (`group` is "") or of a group."""
     method = getattr(GROUPS[group] if group else Model, verb)
-    arguments = [a for a in inspect.signature(method).parameters.values() if a.name != "self"]
+    arguments = [a for a in inspect.signature(method).parameters.values() if a.name not in UNWRITTEN]
     needed = tuple(a.name for a in arguments if a.default is inspect.Parameter.empty)
     return Keys(needed, tuple(a.name for a in arguments if a.name not in needed))
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.equations.laws import Algebraic
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
 from dalembert.initial.degeneracy import check_degeneracy
@@ -35,7 +34,7 @@ def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, param
     found = _accelerations()(system, t, q, u, parameters)
     check_degeneracy(system, t, q, u, parameters, found.sizes)
     if found.status:
-        starts = np.array([row.law.start if isinstance(row.law, Algebraic) else 0.0 for row in system.rows])
+        starts = np.array([row.law.start for row in system.rows])
         state = State(system, float(t), q, u, np.zeros(system.nu), starts, parameters)
         lost = undetermined(state) if system.algebraic else ()
         if lost:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.dataclass import dataclass
 from dalembert.equations.labels import groups_of
-from dalembert.equations.laws import Algebraic, Row
+from dalembert.equations.laws import Row
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.initial.degeneracy import degenerate_rows, describe
@@ -224,7 +224,7 @@ def diagnose(system: System, state: State) -> Diagnosis:
         raise PairingError(f"the state belongs to `{state.system.name}`, not to `{system.name}`")
     at = (state.t, state.q, state.u, state.parameters)
     A, b, W = system.linearised_rows(*at, more=np.concatenate([state.udot, state.multipliers]))
-    rows = [k for k, row in enumerate(system.rows) if not isinstance(row.law, Algebraic)]  # laws restrain no motion
+    rows = [k for k, row in enumerate(system.rows) if row.law.restrains]
     hidden = [row for row in system.rows if row.behind]
     vanished = vanished_rows(state)
     A[vanished], W[vanished] = 0.0, 0.0

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from dalembert.model.contacts import Contacts
     from dalembert.model.elements import Elements
     from dalembert.model.joints import Joints
+    from dalembert.model.laws import StatedLaw
 
 Components = Sequence[Expression]
 
@@ -235,15 +236,17 @@ class Model(ModelSymbols):
         name: str | None = None,
         servo: Any = None,
         unit: str | Sequence[str] = "",
+        law: StatedLaw | None = None,
     ) -> Constraint | tuple[Constraint, ...]:
         """One constraint `expression` = 0, or several if a list is given (named `name[0]`, `name[1]`, ...).
 
         Its level follows from its variables: coordinates (position), speeds or coordinate rates (velocity), rates of
         speeds (acceleration). The unknown `servo`, if given, enforces the constraint through the forces in which it
-        appears. `unit` is the unit of the residual in messages, such as "m"; one for all, or one for each.
+        appears. `unit` is the unit of the residual in messages, such as "m"; one for all, or one for each. `law` is a
+        law of your own, see `dalembert.model.laws`.
         """
         name = name or f"constraint_{len(self.statement.constraints) + 1}"
-        return self._constraints.constrain(expression, name, servo, unit)
+        return self._constraints.constrain(expression, name, servo, unit, law)
 
     @said()
     def condition(self, expression: Any, *, name: str | None = None, unit: str = "") -> Constraint:
@@ -274,7 +277,7 @@ class Model(ModelSymbols):
         All laws are solved together with the accelerations and multipliers by Newton's method, whose start can be given
         with `unknowns`.
         """
-        name = name or f"law_{sum(c.law for c in self.statement.constraints) + 1}"
+        name = name or f"law_{sum(not c.law.restrains for c in self.statement.constraints) + 1}"
         return self._constraints.law(expression, name, determines, unit)
 
     @said()
@@ -379,7 +382,7 @@ class Model(ModelSymbols):
         # Levels anew: a constraint may name a speed that was declared after it.
         levels = levels_of([c.stated for c in s.constraints], SymbolOrders(s.coordinates, [*s.speeds, *new]))
         constraints = [
-            c if c.law or level in (None, c.level) else replace(c, level=level)
+            c if not c.law.restrains or level in (None, c.level) else replace(c, level=level)
             for c, level in zip(s.constraints, levels, strict=True)
         ]
         return replace(

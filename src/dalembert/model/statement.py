@@ -15,6 +15,7 @@ import sympy as sp
 
 from dalembert.dataclass import dataclass
 from dalembert.model.instances import explicit
+from dalembert.model.laws import IDEAL, StatedLaw
 from dalembert.model.when_asked import WhenAsked
 
 Vector = tuple[sp.Expr, sp.Expr, sp.Expr]
@@ -103,28 +104,15 @@ class Matrices:
     force: sp.Matrix
 
 
-class Role(enum.Enum):
-    """What an equation is for: to restrain the motion, to determine an unknown, to hold by itself."""
-
-    CONSTRAINT = "constraint"
-    LAW = "law"
-    CONDITION = "condition"
-
-
 @dataclass(frozen=True)
 class Constraint:
-    """An expression that must stay zero; with `servo`, an unknown enforces it instead of an ideal reaction.
-
-    Where its `role` is a law it restrains no motion: it determines the unknown `servo` from the state, the
-    accelerations, other unknowns and multipliers. A condition has no reaction: the others keep it once it holds.
-    """
+    """An expression that must stay zero, and its `law`: what its multiplier may do, see `model.laws`."""
 
     name: str
     stated: sp.Expr  # may be an instance of a template, not written out
     level: Level
-    servo: sp.Expr | None = None
+    law: StatedLaw = IDEAL
     unit: str = ""  # of the expression, for messages
-    role: Role = Role.CONSTRAINT
 
     @property
     def expression(self) -> sp.Expr:
@@ -132,9 +120,9 @@ class Constraint:
         return explicit(self.stated)
 
     @property
-    def law(self) -> bool:
-        """Whether it determines an unknown and restrains no motion."""
-        return self.role is Role.LAW
+    def servo(self) -> sp.Expr | None:
+        """The unknown that it determines, None if it has a reaction of its own or none."""
+        return self.law.symbol
 
     @property
     def multiplier(self) -> sp.Symbol:

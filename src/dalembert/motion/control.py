@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.equations.laws import Servo
 from dalembert.equations.system import System
 from dalembert.solve.decompositions import decompose, determinant_sign, singular_values, unit_rows
 
@@ -41,7 +40,7 @@ class LostControl(NamedTuple):
 
 def has_servo(system: System) -> bool:
     """Whether unknowns enforce constraints, and the equations are linear in accelerations and multipliers."""
-    return not (system.is_large or system.curved) and any(isinstance(row.law, Servo) for row in system.rows)
+    return not (system.is_large or system.curved) and bool(system.unknowns)
 
 
 def lost_controls(
@@ -106,7 +105,7 @@ def _named(system: System, matrix: np.ndarray, begin: float, end: float) -> Lost
     kept = _enforced(system)
     rows = [k for k, part in zip(kept, asked, strict=True) if part > SHARE * asked.max()]
     laws = [system.rows[k].law for k, part in zip(kept, acting, strict=True) if part > SHARE * acting.max()]
-    unknowns = [law.unknown for law in laws if isinstance(law, Servo)]
+    unknowns = [law.unknown for law in laws if law.unknown is not None]
     if not unknowns:
         return None
     names = tuple(system.unknowns[k] for k in unknowns), tuple(system.constraint_names[k] for k in rows)

@@ -112,7 +112,7 @@ class Motion(Recorded):
         if self.known is not None:
             return self.known
         if self.recipe is None or self.facts is None:
-            return self.evaluated(stage("Motion.solve")(self.system, self.parameters))
+            return stage("Motion.solve")(self)
         engine = self.recipe.engine(self.system, self.parameters)
         engine.resume(self.facts)
         return self.evaluated(engine)

@@ -77,9 +77,9 @@ def largest_powers(motion: Source) -> list[tuple[str, float, float, str]]:
     for k in np.flatnonzero(power.max(axis=0) > POWERLESS * turnover):
         row, j = system.rows[k], int(np.argmax(power[:, k]))
         kind = row.law.kind
-        if kind not in ("servo", "law") and row.level == "acceleration":
+        if row.law.unknown is None and row.level == "acceleration":
             kind = "acceleration"
-        elif kind == "ideal" and moving[k]:
+        elif row.law.ideal and moving[k]:
             kind = "rheonomic" if row.level == "position" else "acatastatic"
         found.append((row.name, float(power[j, k]), float(t[j]), kind))
     return found

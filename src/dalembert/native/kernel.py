@@ -1,18 +1,20 @@
 """Machine code of a CasADi function: `compile_kernel` returns a `Kernel` that Numba and ctypes can call by address.
 
-Native code comes from LLVM, through the IR text of `llvm_ir`; no C compiler is needed. An instruction takes about 40 us
-to compile and saves about 2.5 ns in every call against CasADi's interpreter, so native code pays after some 20,000
-calls whatever the size. What grows with size is the wait before the first step. Above `NATIVE_LIMIT` instructions the
-kernel therefore calls the interpreter, unless the object cache holds native code from an earlier, more patient run.
+Native code comes from LLVM, through the IR text of `llvm_ir`; no C compiler is needed. An instruction takes about 45 us
+to compile in kernels of every evaluation, 12 us in those that are called rarely (`Use`), and saves about 2 ns in every
+call against CasADi's interpreter, so native code pays after some 20,000 calls whatever the size. What grows with size
+is the wait before the first step. Above `NATIVE_LIMIT` instructions the kernel therefore calls the interpreter, unless
+the object cache holds native code from an earlier, more patient run.
 
-Measured on Zen 4 with LLVM 22, on the mass matrix and forces of chains of pendulums:
+Measured on Zen 4 with LLVM 22, on the mass matrix and forces of chains of pendulums in relative angles, without loops
+over equal pieces; `benchmarks/kernel_vs_c.py` compares the calls with C:
 
-    instructions    compiled    from cache    native call    interpreted call    gcc -O3 of CasADi's C: compiled, call
-             196      0.02 s        2 ms         0.3 us             1.4 us                   0.3 s,   0.3 us
-           2,702      0.11 s        4 ms         0.8 us             8.0 us                   0.7 s,   0.8 us
-          15,802      0.60 s       18 ms         3.1 us              49 us
-          47,302      1.9  s       75 ms         9.4 us             123 us                   118 s,  10.4 us
-         332,202       16  s      0.4  s         101 us             899 us
+    instructions    compiled: OFTEN, RARELY    from cache    native call    interpreted call
+             722        0.03 s,  0.02 s           1 ms          0.3 us             2 us
+           2,482        0.10 s,  0.03 s           3 ms          0.6 us           6.5 us
+           5,266        0.24 s,  0.06 s           5 ms          1.2 us            12 us
+          13,906        0.76 s,  0.15 s          15 ms          3.3 us            29 us
+          30,466        1.4  s,  0.32 s          28 ms          8.6 us            62 us
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ from dalembert.native.trampolines import (
     count_buffers,
 )
 
-NATIVE_LIMIT = 30_000  # instructions; about 1.2 s of compilation
+NATIVE_LIMIT = 30_000  # instructions; about 1.4 s of compilation
 LOOPS_FROM = 1000  # instructions above which equal pieces of a tape are looked for
 PLAIN_FROM = 250  # instructions above which the wait for optimised code is noticed
 LAST_WORTH = 2  # as `Use.worth`, of a tape that would be interpreted else, which takes ten times as long

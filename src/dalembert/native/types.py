@@ -46,10 +46,7 @@ class Record(ctypes.Structure):
         """Names and types of all fields, those of the records it is derived from first."""
         return [field for base in reversed(cls.__mro__) for field in vars(base).get("_fields_", ())]
 
-    @property
-    def address(self) -> int:
-        """Where it lies; good as long as the record lives."""
-        return ctypes.addressof(self)
+    address = property(ctypes.addressof, doc="Where it lies; good as long as the record lives.")
 
     def copied(self) -> Record:
         """Another record with the same numbers."""

@@ -28,14 +28,15 @@ Kind = TypeVar("Kind", bound=Record)
 class Workspace:
     """A `plan` of some kind with its floats `mem`, its integers `ints` and the records of its parts."""
 
+    _guards: tuple[int, ...] = ()
+    _numbers: tuple[int, int, int] | None = None
+
     def __init__(self, plan: Any, mem: np.ndarray = NOTHING, ints: np.ndarray = NO_INTS) -> None:
         self.plan, self.mem, self.ints = plan, mem, ints
         plan.ints, plan.n_ints = address_of(ints), len(ints)
         self.parts: dict[str, Any] = {}
         self._sizes: dict[str, Any] = {}
         self._inner: dict[tuple[str, type[Record]], Any] = {}
-        self._guards: tuple[int, ...] = ()
-        self._numbers: tuple[int, int, int] | None = None
 
     def reserve(self, owner: Record, floats: dict[str, int] | None = None, ints: dict[str, int] | None = None) -> None:
         """Blocks of so many floats and integers, zeroed; fields of `owner` of these names become where they start."""

@@ -128,6 +128,7 @@ def _solve_by(plan: Plan, solver: SaddleSolver, metric: SaddleSolver) -> None:
     """Have native code solve the equations of motion and the least moves by these solvers."""
     plan.factor, plan.solve, plan.judge = solver.factor.address, solver.solve.address, solver.judge.address
     plan.factor_metric, plan.solve_metric = metric.factor.address, metric.solve.address
+    plan.weakest = solver.weakest
     products = solver.products
     plan.reaction_power, plan.balance = products.power.address, products.balance.address
     plan.row_residual, plan.follow = products.row_residual.address, products.follow.address

@@ -43,6 +43,13 @@ class Engine:
     With `columns` it carries derivatives along (see `run.variations`): a state is then (q, u, work, derivatives).
     """
 
+    choice: Choice | None = None
+    started: Start | None = None
+    scales: Scales | None = None
+    budget: Any = None  # of steps, see `time_loop.step_budget`; made when a run starts that has none given
+    storage: Storage = IN_MEMORY  # of samples
+    worst = (math.inf, math.nan)  # the worst conditioning of an accepted step, and when
+
     def __init__(
         self,
         system: System,
@@ -61,18 +68,12 @@ class Engine:
         self.plan = self.work.plan
         self.correct = self.blueprint.correct
         first = self.plan.xu + system.nu
-        self.mem[first : first + len(parameters)] = parameters
-        self.choice: Choice | None = None
+        self.work.mem[first : first + len(parameters)] = parameters
         self.choices: list[tuple[float, Choice | None]] = []
         self.partitions: list[tuple[float, Choice | None]] = []  # of a residual form
-        self.started: Start | None = None
-        self.scales: Scales | None = None
         self.units = self.blueprint.ones  # sizes that atol is relative to, see `set_units`
-        self.budget: Any = None  # of steps, see `time_loop.step_budget`; made when a run starts that has none given
         self.notes: list[str] = []  # what was chosen on the way, and why
         self.passages: list[Passage] = []  # singular positions on the way
-        self.storage: Storage = IN_MEMORY  # of samples
-        self.worst = (math.inf, math.nan)  # the worst conditioning of an accepted step, and when
         if columns:
             self._use(Solve(0, self.plan.accelerate))
 
@@ -98,16 +99,11 @@ class Engine:
         """Go by sizes found before."""
         self.scales = scales
         if scales is not None:
-            self.mem[self.plan.sizes : self._sizes_end] = scales.values
-
-    @property
-    def _sizes_end(self) -> int:
-        plan = self.plan
-        return plan.row_sizes + 2 * plan.np + plan.nv + 1
+            self.mem[self.plan.sizes : self.plan.x] = scales.values
 
     @property
     def _rate(self) -> float:
-        return float(self.mem[self._sizes_end - 1])
+        return float(self.mem[self.plan.x - 1])
 
     def set_units(self, *, absolute: bool) -> None:
         """Have atol be taken as it is (`absolute`), or relative to the sizes of coordinates and speeds."""

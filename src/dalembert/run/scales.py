@@ -6,7 +6,8 @@ where the constraints hold. Speeds are sizes of coordinates times a rate: that a
 motion, sqrt(force x size / energy). A row has the size that the largest entry of its gradient, times the size of the
 variable there, gives it. So other units, or a row multiplied by a number, multiply the sizes and change nothing else.
 
-The block `sizes` of mem holds q (nq), u (nu), the energy; from `row_sizes` phi (np) and psi (np + nv); then the rate.
+The block `sizes` of mem holds q (nq), u (nu), the energy; from `row_sizes` phi (np) and psi (np + nv); then the
+rate. The block ends where x begins.
 """
 
 from __future__ import annotations
@@ -31,8 +32,7 @@ class Scales(NamedTuple):
     def read(work: Workspace, system: System) -> Scales:
         """The sizes native code has left in a workspace."""
         plan = work.plan
-        end = plan.row_sizes + 2 * plan.np + plan.nv + 1
-        return Scales(work.mem[plan.sizes : end].copy(), system.nq, system.nu, plan.np)
+        return Scales(work.mem[plan.sizes : plan.x].copy(), system.nq, system.nu, plan.np)
 
     @property
     def q(self) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -40,7 +39,8 @@ class Past(NamedTuple):
 
 
 NO_PAST = Past()
-UNWATCHED = nullcontext()  # of a run without events
+Left = tuple[Mapping[str, float], Mapping[str, float], Mapping[str, Doubt]]
+NOTHING_LEFT: Left = ({}, {}, {})  # by a run without events
 SLACK = 1e-12  # of the size of an event function, or of 1 if it has none
 
 
@@ -75,14 +75,19 @@ def run_segment(
     """
     system, p = state.system, state.parameters
     start = padded_start(engine, z0, derivatives) if derivatives is not None and engine.columns else z0
-    watched = [event for event in events if event.concerns(system)]
+    watched = [event for event in events if event.concerns(system)] if events else []
     watch = _watch(engine, state, watched, past) if watched else None
     engine.storage = storage
-    with watch.over(engine) if watch else UNWATCHED:
+    if watch is None:
         samples = recipe.integrator.run(engine, start, span, t_eval, progress)
-    signs, first_signs, doubts = _left(engine, watched)
+    else:
+        with watch.over(engine):
+            samples = recipe.integrator.run(engine, start, span, t_eval, progress)
+    signs, first_signs, doubts = _left(engine, watched) if watched else NOTHING_LEFT
     nq, size, status = system.nq, engine.size, samples.status
-    passages = tuple(engine.passages)
+    message = ending(engine, samples, span[0], z0)
+    facts = engine.facts(_mean_step(samples, span[0]), (span[0], z0))
+    passages = facts.passages
     motion = Motion(
         system=system,
         parameters=p,
@@ -91,16 +96,16 @@ def run_segment(
         u=samples.z[:, nq:size],
         work=samples.z[:, size] if system.works else np.zeros(len(samples.t)),
         success=status == 0,
-        message=ending(engine, samples, span[0], z0),
+        message=message,
         stats=samples.stats | {"passages": len(passages)} if passages else samples.stats,
         recipe=recipe,
         storage=storage,
         scales=engine.scales,
         passages=passages,
         energies=samples.energies,
-        facts=engine.facts(_mean_step(samples, span[0]), (span[0], z0)),
-        events=_occurrences(engine, watched, samples.events, events, doubts),
-        derivatives=_derivatives(recipe, engine, samples, (span[0], state), derivatives),
+        facts=facts,
+        events=_occurrences(engine, watched, samples.events, events, doubts) if events else NONE_OCCURRED,
+        derivatives=None if derivatives is None else _derivatives(recipe, engine, samples, state, span[0], derivatives),
     )
     return Segment(motion, status, signs, first_signs, watch.slacks if watch else ())
 
@@ -116,14 +121,12 @@ def carried_columns(recipe: Recipe, derivatives: Derivatives | None) -> tuple[in
 
 
 def _derivatives(
-    recipe: Recipe, engine: Engine, samples: Samples, begin: tuple[float, State], start: Derivatives | None
-) -> Derivatives | None:
-    if start is None:
-        return None
+    recipe: Recipe, engine: Engine, samples: Samples, state: State, t: float, start: Derivatives
+) -> Derivatives:
     if not recipe.integrator.explicit:
         from dalembert.run.implicit_variations import carry_by_steps
 
-        return replace(start, S=carry_by_steps(recipe, begin[1], begin[0], samples.t, start, engine.scales))
+        return replace(start, S=carry_by_steps(recipe, state, t, samples.t, start, engine.scales))
     S = samples.z[:, engine.plain :].reshape(len(samples.t), len(start.names), engine.size)
     return replace(start, S=S)
 
@@ -160,10 +163,8 @@ def _slacks(engine: Engine, state: State, observation: Observation) -> tuple[flo
     return tuple(SLACK * size if 0.0 < size < np.inf else SLACK for size in sizes.tolist())
 
 
-def _left(engine: Engine, events: Sequence[Event]) -> tuple[dict[str, float], dict[str, float], dict[str, Doubt]]:
+def _left(engine: Engine, events: Sequence[Event]) -> Left:
     """By name, the signs of the event functions at the end of a run, the first ones, and the steps in doubt."""
-    if not events:
-        return {}, {}, {}
     from dalembert.run.time_loop.event_watch import doubts, first_signs, signs
 
     names = [event.name for event in events]
@@ -177,11 +178,9 @@ def _occurrences(
     watched: Sequence[Event],
     found: list[tuple[int, float, np.ndarray]],
     events: Sequence[Event],
-    doubts: dict[str, Doubt],
+    doubts: Mapping[str, Doubt],
 ) -> Occurrences:
     """What was `found` of the events `watched`, with complete states, among all `events` of a run."""
-    if not events:
-        return NONE_OCCURRED
     states = states_of(engine, np.array([t for _, t, _ in found]), np.array([z for _, _, z in found])) if found else []
     named = tuple(Occurrence(watched[which].name, s.t, s) for (which, _, _), s in zip(found, states, strict=True))
     return Occurrences(named, tuple(event.name for event in events), doubts)

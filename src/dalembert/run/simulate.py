@@ -252,17 +252,22 @@ def pair(
             f"is for a DAE solver: leave `formulation` out and pass integrator=IDA(form={formulation!r}) or "
             "Radau(form=...)"
         )
-    for value, verb, what in (
-        (formulation, "accelerators", "formulation"),
-        (drift, "corrector", "drift"),
-        (integrator, "run", "integrator"),
-    ):
-        if value is not None and (isinstance(value, type) or not callable(getattr(value, verb, None))):
-            raise PairingError(_not_one(what, value))
+    if formulation is not None:
+        _check_one("formulation", formulation, "accelerators")
+    if drift is not None:
+        _check_one("drift", drift, "corrector")
+    if integrator is not None:
+        _check_one("integrator", integrator, "run")
     usual = _usual()
     if integrator is not None and not integrator.explicit:
         _check_implicit(formulation, drift, type(integrator).__name__)
     return formulation or usual[0], drift or usual[1], integrator or usual[2]
+
+
+def _check_one(what: str, value: Any, verb: str) -> None:
+    """Raise `PairingError` if something is no formulation, drift control or integrator: it lacks the `verb` of one."""
+    if isinstance(value, type) or not callable(getattr(value, verb, None)):
+        raise PairingError(_not_one(what, value))
 
 
 def _not_one(what: str, value: Any) -> str:
@@ -313,13 +318,7 @@ def check_times(
     start: float, t_end: float | tuple[float, float], t_eval: ArrayLike | None
 ) -> tuple[tuple[float, float], np.ndarray | None]:
     """The interval from `start`, or as `t_end` gives it, and the times to sample; raises if they cannot be."""
-    pair = () if isinstance(t_end, (float, int)) else np.shape(t_end)
-    if pair not in ((), (2,)):
-        raise ArrayError(
-            f"t_end is a number or (t0, t_end), got shape {pair}; times of samples are t_eval=..., as in "
-            "system.simulate(state, times[-1], t_eval=times)"
-        )
-    t0, t1 = map(float, t_end if pair else (start, t_end))  # type: ignore[arg-type]
+    t0, t1 = (float(start), float(t_end)) if isinstance(t_end, (float, int)) else _interval(start, t_end)
     if not (math.isfinite(t0) and math.isfinite(t1)):
         raise OptionError(f"the interval {t0} .. {t1} is not finite")
     if not t1 > t0:
@@ -334,6 +333,18 @@ def check_times(
     if not _is_increasing(times):
         raise ArrayError("t_eval must be strictly increasing")
     raise ArrayError(f"t_eval reaches from {times[0]:g} to {times[-1]:g}, beyond the interval {t0:g} .. {t1:g}")
+
+
+def _interval(start: float, t_end: Any) -> tuple[float, float]:
+    """The interval from `start` to an end that is no float, or as an end (t0, t_end) gives it."""
+    shape = np.shape(t_end)
+    if shape not in ((), (2,)):
+        raise ArrayError(
+            f"t_end is a number or (t0, t_end), got shape {shape}; times of samples are t_eval=..., as in "
+            "system.simulate(state, times[-1], t_eval=times)"
+        )
+    t0, t1 = t_end if shape else (start, t_end)
+    return float(t0), float(t1)
 
 
 def _is_increasing(times: np.ndarray) -> bool:

@@ -8,6 +8,8 @@ right-hand side. What else is asked of the matrices goes through the solver too,
 
 from __future__ import annotations
 
+import math
+
 from dalembert.dataclass import dataclass
 from dalembert.native.intrinsics import caller
 from dalembert.native.jit import Native
@@ -63,7 +65,9 @@ class SaddleSolver:
        hand: 0 where the rank is not full. Where the pivots tell it, `factor` has left it already.
 
     `over_nonzeros` says that M and A are stored by their nonzeros and eliminated in an order that is fixed beforehand:
-    all constraints take part, and no choice among them is made.
+    all constraints take part, and no choice among them is made. `weakest` is the quality below which constraints are
+    dependent for all it can tell: above it they may be as weak throughout as those of long chains. It is infinite where
+    such systems do not occur.
     """
 
     name: str
@@ -72,6 +76,7 @@ class SaddleSolver:
     judge: Native
     products: Products
     over_nonzeros: bool = False
+    weakest: float = math.inf
 
     def __repr__(self) -> str:
         return f"<saddle solver: {self.name}>"

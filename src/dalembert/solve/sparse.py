@@ -27,7 +27,7 @@ from dalembert.solve.schur import (
 )
 from dalembert.solve.short_columns import decompose_short
 from dalembert.solve.solver import SaddleSolver
-from dalembert.solve.sparse_layout import factors_at, find_factors, matrices_at
+from dalembert.solve.sparse_layout import SHIFT, factors_at, find_factors, matrices_at
 from dalembert.solve.sparse_ldl import decompose, substitute
 from dalembert.solve.sparse_products import SPARSE_PRODUCTS
 
@@ -175,4 +175,5 @@ SPARSE = SaddleSolver(
     judge_sparse,
     SPARSE_PRODUCTS,
     over_nonzeros=True,
+    weakest=10.0 * SHIFT,  # less is lost beside the shift
 )

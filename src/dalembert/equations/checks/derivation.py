@@ -8,7 +8,7 @@ import sympy as sp
 
 from dalembert.equations.checks.inertia import carriers_of, inertia_column, inertia_faults
 from dalembert.equations.derive import Constraints, Derivation
-from dalembert.equations.laws import Algebraic, Row
+from dalembert.equations.laws import Row
 from dalembert.equations.probe import Probe, Probed
 from dalembert.model.reading import nodes
 from dalembert.model.statement import Attitude, Body, Point, Statement
@@ -107,7 +107,7 @@ _PAIRS = ((0, 1), (0, 2), (1, 2))  # entries of a 3x3 matrix that symmetry makes
 def _check_dynamics(derivation: Derivation, probed: Probed) -> list[str]:
     """Forces linear in unknowns that do work, a mass matrix that is not zero, everything finite somewhere."""
     d, faults = derivation.dynamics, []
-    laws = [constraint for constraint in derivation.statement.constraints if constraint.law]
+    laws = [constraint for constraint in derivation.statement.constraints if not constraint.law.restrains]
     read = {node for law in laws for node in nodes(law.expression)}
     determined = {law.servo for law in laws}
     for k, y in enumerate(derivation.statement.unknowns):
@@ -135,7 +135,7 @@ def _check_rows(constraints: Constraints, rows: tuple[Row, ...], probed: Probed)
     return [
         f"constraint `{rows[k].name}` does not restrain any speed: its gradient is zero"
         for k in np.flatnonzero(largest == 0.0)
-        if not isinstance(rows[k].law, Algebraic)
+        if rows[k].law.restrains
     ]
 
 

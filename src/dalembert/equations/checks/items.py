@@ -42,7 +42,8 @@ def items(statement: Statement) -> Iterator[Item]:
         yield Item("matrices: mass", list(raw.mass), 0, unknowns=True)
         yield Item("matrices: force", list(raw.force), 1, unknowns=True)
     for c in statement.constraints:
-        yield Item(f"{'law' if c.law else 'constraint'} `{c.name}`", [c.stated], 2, unknowns=True, multipliers=c.law)
+        what, is_law = ("constraint", False) if c.law.restrains else ("law", True)
+        yield Item(f"{what} `{c.name}`", [c.stated], 2, unknowns=True, multipliers=is_law)
     yield from _nonideal_items(statement, {id(owner) for owner in owners})
     for line in statement.lines:
         points = line.places if isinstance(line, Link) else line.points

@@ -15,6 +15,7 @@ from dalembert.equations.checks.items import Item, items
 from dalembert.equations.lowering.lower import Lowering, LoweringError, undeclared
 from dalembert.equations.massless import check_massless
 from dalembert.model.instances import Instance
+from dalembert.model.laws import IDEAL
 from dalembert.model.levels import SymbolOrders, functions_in, levels_of
 from dalembert.model.reading import content_key, inner_nodes, nodes
 from dalembert.model.statement import Level, Point, Statement
@@ -223,7 +224,7 @@ def _check_constraints(statement: Statement) -> list[str]:
     faults = [
         f"constraint `{c.name}` contains no coordinate or speed: {c.expression} = 0"
         for c, level in zip(statement.constraints, levels, strict=True)
-        if not c.law and level is None
+        if c.law.restrains and level is None
     ]
     known: dict[int, list[str]] = {}
     places = [
@@ -278,7 +279,7 @@ def _check_unknowns(statement: Statement) -> list[str]:
 def _check_frictions(statement: Statement) -> list[str]:
     """Coefficients that are not negative and regularisations that are positive, with the parameters' defaults."""
     faults = []
-    servos = {c.name for c in statement.constraints if c.servo is not None}
+    laws = {c.name: c.law for c in statement.constraints} if statement.frictions else {}
     for friction in statement.frictions:
         mu = _default_value(friction.coefficient, statement)
         if mu is not None and mu < 0.0:
@@ -286,8 +287,13 @@ def _check_frictions(statement: Statement) -> list[str]:
         v0 = _default_value(friction.regularisation, statement)
         if v0 is not None and not v0 > 0.0:
             faults.append(f"regularisation of {friction.label} is {v0:g}; it must be a positive speed")
-        if friction.constraint in servos:
+        law = laws.get(friction.constraint, IDEAL)
+        if law.symbol is not None:
             faults.append(f"{friction.label}: an unknown enforces this constraint, so that it has no contact force")
+        elif not law.ideal:
+            faults.append(
+                f"{friction.label}: friction goes with an ideal reaction, which this constraint does not have"
+            )
     return faults
 
 

@@ -14,6 +14,7 @@ shorter. A last stage that the estimate shares with the next step (Tsit5) is eva
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -53,6 +54,10 @@ class Projection:
 
     def options(self, _system: System, _start: Start | None) -> np.ndarray:
         """Numbers for native code: what is tolerated before anything is done, and what should be left, (2,)."""
+        return self._numbers
+
+    @cached_property
+    def _numbers(self) -> np.ndarray:
         return np.array([0.0 if self.every_step else self.tolerance, 0.1 * self.tolerance])
 
     def kernels(self, system: System) -> dict[str, Kernel | None]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from dalembert.dataclass import dataclass
 from dalembert.equations.functions import flat
-from dalembert.equations.laws import Algebraic, implied_rows
+from dalembert.equations.laws import implied_rows
 from dalembert.equations.mechanics import Mechanics
 
 
@@ -66,8 +66,7 @@ def _held(m: Mechanics, b: ca.SX) -> ca.SX:
 
 def starts_of(m: Mechanics) -> list[float]:
     """The starts of the multipliers of curved rows: those given for unknowns of laws, else 0."""
-    rows = m.rows[len(m.rows) - m.curved :]
-    return [row.law.start if isinstance(row.law, Algebraic) else 0.0 for row in rows]
+    return [row.law.start for row in m.rows[len(m.rows) - m.curved :]]
 
 
 def staged_rows(m: Mechanics, stage: ca.SX) -> ca.SX:

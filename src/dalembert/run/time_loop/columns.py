@@ -51,10 +51,14 @@ def padded(nz: int) -> int:
     return -(-nz // LANES) * LANES
 
 
-def allocate(nz: int, columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Zeroed states z, znew and rates zdot (nz,), padded, and `stages`, flat, for as many columns; all in one piece."""
+def allocate(nz: int, columns: int) -> np.ndarray:
+    """The room of a march by a method of so many columns, zeroed: `divided` says what is in it."""
+    return np.zeros((3 + columns) * padded(nz))
+
+
+def divided(room: np.ndarray, nz: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """States z, znew and rates zdot (nz,) in a room, padded, and `stages`, flat: arrays on the same memory."""
     width = padded(nz)
-    room = np.zeros((3 + columns) * width)
     return room[:nz], room[width : width + nz], room[2 * width : 2 * width + nz], room[3 * width :]
 
 

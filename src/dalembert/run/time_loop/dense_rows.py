@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.equations.laws import Algebraic
 from dalembert.run.formulations.choice import scaled
 from dalembert.solve.decompositions import decompose, singular_values
 
@@ -22,7 +21,7 @@ class DenseRows:
 
     def __init__(self, engine: Engine) -> None:
         self._engine, s = engine, engine.system
-        self.restraining = [k for k, row in enumerate(s.rows) if k not in s.implied and not _is_law(row)]
+        self.restraining = [k for k, row in enumerate(s.rows) if row.law.restrains and row.law.reacts]
 
     def _scaled(self, t: np.ndarray, z: np.ndarray) -> np.ndarray:
         """The rows in the mass metric, of unit length or, where a gradient vanishes, shorter, (..., n, nu)."""
@@ -85,7 +84,3 @@ class DenseRows:
         engine = self._engine
         masses = np.abs(engine.matrices(t, z)[0].diagonal())
         return float(np.linalg.norm(np.sqrt(masses) * z[engine.system.nq : engine.size]))
-
-
-def _is_law(row: object) -> bool:
-    return isinstance(getattr(row, "law", None), Algebraic)

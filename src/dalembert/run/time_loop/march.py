@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import field
-from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -19,7 +18,7 @@ from dalembert.native.workspace import NOTHING
 from dalembert.run.run_facts import Energies
 from dalembert.run.status import MORE, PAUSED, SUSPECT, TOO_MANY_STEPS, UNSOUND, Status, status_of
 from dalembert.run.time_loop import advance as loop
-from dalembert.run.time_loop.columns import allocate, padded
+from dalembert.run.time_loop.columns import allocate, divided, padded
 from dalembert.run.time_loop.energy import Weighed, energies_of
 from dalembert.run.time_loop.event_watch import occurrences
 from dalembert.run.time_loop.method import Method
@@ -129,6 +128,11 @@ def set_out(engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, f
 class March:
     """The explicit state of one integration."""
 
+    _passages: Passages | None = None
+    collected = 0  # samples that are in the table
+    budget = 64  # steps of the next slice
+    looked = 0  # accepted steps when the step budget was last looked at
+
     def __init__(
         self, engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, float], t_eval: np.ndarray | None
     ) -> None:
@@ -136,31 +140,45 @@ class March:
         (t0, t1), nz = span, engine.nz
         self.t_eval = NOTHING if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
         capacity = max(16, min(CHUNK, ROOM // nz)) if t_eval is None else len(self.t_eval) + 1  # an event may add one
-        self.z, self.znew, self.zdot, self.stages = allocate(nz, method.columns)
-        samples = np.empty(capacity * (1 + nz))
-        self.ts, self.zs = samples[:capacity], samples[capacity:]
-        self.z[: z0.size] = z0  # of q and u only, if the work done starts at zero and there are no derivatives
+        self.room, self.capacity = allocate(nz, method.columns), capacity
+        self.room[: z0.size] = z0  # of q and u only, if the work done starts at zero and there are no derivatives
+        self.z = self.room[:nz]
+        self.samples = np.empty(capacity * (1 + nz))  # times, then states
         self.clock = loop.new_clock(t0, t1, method)
         self.conditioning = new_conditioning(method.order, (method.rtol if method.adaptive else 0.0) or 1e-9)
         self.weighed = Weighed()
         self.clock.conditioning, self.clock.energy = self.conditioning.address, self.weighed.address
         self.first, self.begin = z0, t0
-        self.table, self.collected = engine.storage.table("t", "z"), 0
+        self.table = engine.storage.table("t", "z")
         self.events: list[tuple[int, float, np.ndarray]] = []
-        self.budget = 64
-        self.looked = 0  # accepted steps when the step budget was last looked at
         asked = len(self.t_eval) > 0 and self.t_eval[0] <= t0
         if asked or t_eval is None:  # the first sample is the given state itself
-            self.ts[0], self.zs[:nz] = t0, self.z
+            self.samples[0], self.samples[capacity : capacity + nz] = t0, self.z
             self.clock.stored, self.clock.next = 1, int(asked)
         self.stops = instants(engine.system, engine.parameters, span)  # native code reads it where it is
         if self.stops.size:
             loop.set_stops(self.clock, self.stops)
-        clock, z, ts, width = self.clock, address_of(self.z), address_of(samples), 8 * padded(nz)
-        clock.nz, clock.z, clock.znew, clock.zdot = nz, z, z + width, z + 2 * width
-        clock.stages, clock.n_stages = z + 3 * width, self.stages.size
+        clock, width = self.clock, padded(nz)
+        z, ts = address_of(self.room), address_of(self.samples)
+        clock.nz, clock.z, clock.znew, clock.zdot = nz, z, z + 8 * width, z + 16 * width
+        clock.stages, clock.n_stages = z + 24 * width, method.columns * width
         clock.t_eval, clock.n_times = address_of(self.t_eval), self.t_eval.size
         clock.ts, clock.zs, clock.capacity = ts, ts + 8 * capacity, capacity
+
+    @property
+    def znew(self) -> np.ndarray:
+        """The state at the end of the step at hand, (nz,)."""
+        return divided(self.room, self.engine.nz)[1]
+
+    @property
+    def zdot(self) -> np.ndarray:
+        """The rates there, (nz,)."""
+        return divided(self.room, self.engine.nz)[2]
+
+    @property
+    def stages(self) -> np.ndarray:
+        """What the method works in, flat: see `columns`."""
+        return divided(self.room, self.engine.nz)[3]
 
     @property
     def t(self) -> float:
@@ -197,12 +215,14 @@ class March:
         self.collect()
         return status
 
-    @cached_property
+    @property
     def passages(self) -> Passages:
-        """What it does about singular positions."""
-        from dalembert.run.time_loop.passage import Passages  # few runs need it
+        """What it does about singular positions; made at the first step that is suspect."""
+        if self._passages is None:
+            from dalembert.run.time_loop.passage import Passages  # few runs need it
 
-        return Passages(self)
+            self._passages = Passages(self)
+        return self._passages
 
     def regauge(self) -> None:
         """Begin to follow the conditioning anew, at the state reached."""
@@ -224,7 +244,8 @@ class March:
         """Copy stored samples and occurrences out of their buffers; one that Ctrl-C cuts short is done again."""
         found, n, nz = occurrences(self.engine), self.clock.stored, self.engine.nz
         if n:
-            self.table.put(self.collected, self.ts[:n].copy(), self.zs[: n * nz].copy().reshape(n, nz))
+            z = self.samples[self.capacity : self.capacity + n * nz]
+            self.table.put(self.collected, self.samples[:n].copy(), z.copy().reshape(n, nz))
             self.collected += n  # nothing is called from here on: Python notices Ctrl-C at calls
             self.clock.stored = 0
         if found:
@@ -233,8 +254,8 @@ class March:
 
     def finish(self, status: int) -> Samples:
         """All samples and the cost."""
-        if "passages" in self.__dict__:
-            self.passages.settle()
+        if self._passages is not None:
+            self._passages.settle()
         self.engine.work.check_guards()
         self.engine.plan.accuracy = 0.0
         self.engine.note_conditioning(self.conditioning.worst, self.conditioning.worst_t)
@@ -243,5 +264,5 @@ class March:
         clock, nfev = self.clock, self.engine.plan.nfev
         stats = {"steps": clock.accepted, "rejected": clock.rejected, "nfev": nfev}
         t, z = self.table.joined() or (np.zeros(0), np.zeros((0, self.engine.nz)))
-        end = (self.t, self.z.copy())
-        return Samples(t, z, status_of(status), stats, self.events, self.t_start, end, energies_of(self.weighed))
+        end = (clock.t, self.z.copy())
+        return Samples(t, z, status_of(status), stats, self.events, self.begin, end, energies_of(self.weighed))

@@ -23,7 +23,6 @@ from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8
 from dalembert.native.types import Record, floats, ints
 from dalembert.run.evaluate import rates
 from dalembert.solve.solver import call_factor, call_judge
-from dalembert.solve.sparse_layout import SHIFT
 
 STEEP = 0.4  # a quality that falls to this part within one step may have landed next to a zero
 KEPT, FORGET = 0.7, 0.9  # of the longest step: next to a singular position round-off makes steps shorter
@@ -31,9 +30,9 @@ DIP = 0.02
 DEPTH = 0.1  # within its reach, the square of the distance to a zero varies by more than this factor
 PIECES = 7  # of the reach: at their ends a step that was noticed is looked at
 BACK = 1e-5  # of a step: how far back the quality is evaluated where no step was made yet
-# A step is suspect in any case below FLOOR; over nonzeros below LOWER times the quality at the start, if that is less
-# and not lost beside the shift: long chains are that weak everywhere, by the inverse square of their length.
-FLOOR, LOWER, LOST = 1e-6, 1e-2, 10.0 * SHIFT
+# A step is suspect in any case below FLOOR; or below LOWER times the quality at the start, if that is less and the
+# solver can still tell it from zero: long chains are that weak everywhere, by the inverse square of their length.
+FLOOR, LOWER = 1e-6, 1e-2
 # Steps of order p are as long as the p-th root of the tolerance; those over singular positions have order 16.
 COLLOCATION, NEAREST, FURTHEST = 16, 1.5, 20.0
 
@@ -185,7 +184,7 @@ def begin_following(plan, mem, where, t):
     c = conditioning(where)
     call_judge(plan.judge, (plan, mem, plan.nc))
     c.now, c.shortest, c.clear = mem[plan.quality], mem[plan.shortest], -math.inf
-    if plan.pattern and LOWER * c.now > LOST:
+    if LOWER * c.now > plan.weakest:
         c.floor = min(c.floor, LOWER * c.now)
     if not c.now > c.worst:
         c.worst, c.worst_t = c.now, t

@@ -20,9 +20,15 @@ class Underway(Protocol):
     begin: float
     first: np.ndarray
     z: np.ndarray
-    znew: np.ndarray
-    zdot: np.ndarray
-    stages: np.ndarray
+
+    @property
+    def znew(self) -> np.ndarray: ...
+
+    @property
+    def zdot(self) -> np.ndarray: ...
+
+    @property
+    def stages(self) -> np.ndarray: ...
 
     @property
     def t(self) -> float: ...
