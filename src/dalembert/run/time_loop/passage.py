@@ -82,7 +82,8 @@ class Passages:
         self.tries, self.looks = 0, 0  # attempts to pass the next position, steps looked at next to the one refused
         self.heading = -np.inf  # up to where a step is made to come closer to a position
         self.refused = Refused(-np.inf, 0.0, "", Dependence(-np.inf))
-        self.attempted: list[Refused] = []  # positions that are there, with arcs over them that were not accurate
+        # Positions that no arc passed and that are there: on an arc that was not accurate, or by what the solve lost.
+        self.unpassed: list[Refused] = []
         self.rows = rows_of(run.engine, self.still if run.engine.is_sparse else None)
         self._floor = run.conditioning.floor  # of the conditioning, below which steps are suspect
 
@@ -97,10 +98,11 @@ class Passages:
         if abs(self.refused.t - t) < 3.0 * self.refused.reach:
             self.looks += 1
             lost = min(followed.now, float(run.engine.mem[run.engine.plan.quality])) < self._floor
-            known = self._knows(self.refused.found, reach)
-            if not known and (self.looks > PATIENCE or (lost and self.refused.obstacle != AVOIDED)):
-                self._note(self.refused.found, self.refused.obstacle)  # short steps may go over it, by round-off
+            if lost and self.refused.obstacle != AVOIDED and self.refused not in self.unpassed:
+                self.unpassed.append(self.refused)  # short steps may go over it, by round-off
             if self.looks > PATIENCE:
+                if not self._knows(self.refused.found, reach):
+                    self._note(self.refused.found, self.refused.obstacle)
                 return DEPENDENT
             if not dips(self.rows, path, begin, t + h):
                 return self._go_on()
@@ -138,7 +140,7 @@ class Passages:
             self.tries += 1
             obstacle = AVOIDED if np.isnan(error) else f"no step over it could be made accurate (error {error:.1e})"
             if np.isfinite(error):
-                self.attempted.append(Refused(ahead.t, SAME * reach, obstacle, ahead))
+                self.unpassed.append(Refused(ahead.t, SAME * reach, obstacle, ahead))
             if run.clock.adaptive and self.tries < TRIES and not np.isnan(error):
                 return self._come_closer(ahead, room)
         if not abs(self.refused.t - ahead.t) < self.refused.reach:
@@ -164,7 +166,7 @@ class Passages:
 
     def settle(self) -> None:
         """Note positions that no arc passed if the run has gone over them, by whatever steps, and nothing was said."""
-        for t, reach, obstacle, found in self.attempted:
+        for t, reach, obstacle, found in self.unpassed:
             if t <= self.run.t and not any(abs(passage.t - t) < reach for passage in self.engine.passages):
                 self._note(found, obstacle)
         self.engine.passages.sort(key=lambda passage: passage.t)
