@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -77,9 +78,9 @@ def run_segment(
     start = padded_start(engine, z0, derivatives) if derivatives is not None and engine.columns else z0
     watched = [event for event in events if event.concerns(system)]
     watch = _watch(engine, state, watched, past) if watched else None
-    engine.storage = storage
+    table = storage.begin(lambda t, z: _underway(recipe, engine, state, (span[0], z0), t, z))
     with watch.over(engine) if watch else UNWATCHED:
-        samples = recipe.integrator.run(engine, start, span, t_eval, progress)
+        samples = recipe.integrator.run(engine, start, span, t_eval, progress, table)
     signs, first_signs, doubts = _left(engine, watched)
     nq, size, status = system.nq, engine.size, samples.status
     passages = tuple(engine.passages)
@@ -102,7 +103,21 @@ def run_segment(
         events=_occurrences(engine, watched, samples.events, events, doubts),
         derivatives=_derivatives(recipe, engine, samples, (span[0], state), derivatives),
     )
-    return Segment(motion, status, signs, first_signs, watch.slacks if watch else ())
+    return Segment(storage.end(table, motion), status, signs, first_signs, watch.slacks if watch else ())
+
+
+def _underway(
+    recipe: Recipe, engine: Engine, state: State, origin: tuple[float, np.ndarray], t: np.ndarray, z: np.ndarray
+) -> Motion:
+    """The motion at some samples, t (n,) and z (n, nz), of a run from `origin` that goes on in `engine`."""
+    system, facts = state.system, engine.facts(0.0, origin)
+    nq, size = system.nq, engine.size
+    steps = math.ceil((t[-1] - t[0]) / facts.step) if facts.step > 0.0 else 0
+    return Motion(
+        system=system, parameters=state.parameters, t=t, q=z[:, :nq], u=z[:, nq:size],
+        work=z[:, size] if system.works else np.zeros(len(t)), success=False, message="the run goes on",
+        stats={"steps": steps}, recipe=recipe, scales=engine.scales, facts=facts,
+    )  # fmt: skip
 
 
 def padded_start(engine: Engine, z0: np.ndarray, derivatives: Derivatives) -> np.ndarray:

@@ -18,6 +18,7 @@ from dalembert.native.jit import Native, address_of
 from dalembert.native.workspace import NOTHING
 from dalembert.run.run_facts import Energies
 from dalembert.run.status import MORE, PAUSED, SUSPECT, TOO_MANY_STEPS, UNSOUND, Status, status_of
+from dalembert.run.storage import MemoryTable, SampleTable
 from dalembert.run.time_loop import advance as loop
 from dalembert.run.time_loop.columns import allocate, padded
 from dalembert.run.time_loop.energy import Weighed, energies_of
@@ -69,13 +70,14 @@ def march(
     t_eval: np.ndarray | None = None,
     progress: Callable[[float], None] | None = None,
     review: Reviewer | None = None,
+    table: SampleTable | None = None,
 ) -> Samples:
-    """Integrate from z0 over `span`; stores `t_eval`, or every step. Ctrl-C keeps what is there.
+    """Integrate from z0 over `span`; stores `t_eval`, or every step, in `table`. Ctrl-C keeps what is there.
 
     Event functions the engine watches are recorded; one that ends the run leaves the status EVENT and a last sample.
     """
     recalled = set_out(engine, method, z0, span)
-    run = March(engine, method, z0, span, t_eval)
+    run = March(engine, method, z0, span, t_eval, MemoryTable() if table is None else table)
     run.clock.recalled = recalled
     advance, status = loop.launch, MORE
     watches = method.max_steps is None and method.adaptive
@@ -130,7 +132,13 @@ class March:
     """The explicit state of one integration."""
 
     def __init__(
-        self, engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, float], t_eval: np.ndarray | None
+        self,
+        engine: Engine,
+        method: Method,
+        z0: np.ndarray,
+        span: tuple[float, float],
+        t_eval: np.ndarray | None,
+        table: SampleTable,
     ) -> None:
         self.engine, self.method = engine, method
         (t0, t1), nz = span, engine.nz
@@ -145,7 +153,7 @@ class March:
         self.weighed = Weighed()
         self.clock.conditioning, self.clock.energy = self.conditioning.address, self.weighed.address
         self.first, self.begin = z0, t0
-        self.table, self.collected = engine.storage.table("t", "z"), 0
+        self.table, self.collected = table, 0
         self.events: list[tuple[int, float, np.ndarray]] = []
         self.budget = 64
         self.looked = 0  # accepted steps when the step budget was last looked at
