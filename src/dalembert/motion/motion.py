@@ -29,6 +29,7 @@ from dalembert.motion.reactions import (
 )
 from dalembert.motion.recorded import Recorded, check_sampled, one_time, times_within
 from dalembert.motion.state import State, reactions_of, unknowns_of
+from dalembert.motion.tally import EnergyTally, tally_of
 from dalembert.motion.verification import Verification
 from dalembert.run.events import Occurrences
 from dalembert.run.recipe import Recipe, describe
@@ -209,8 +210,7 @@ class Motion(Recorded):
     def energies_met(self) -> Energies:
         """Energies at the samples and along the run between, with the largest imbalance."""
         e = self.evaluation
-        met = Energies.at(self.t, (e.kinetic, e.potential, self.work), self.energy_balance)
-        return met if self.energies is None else met.joined(self.energies)
+        return EnergyTally.of(self.t, e.kinetic, e.potential, self.work).met(self.energies)
 
     @property
     def violation(self) -> dict[str, dict[str, np.ndarray]]:
@@ -233,7 +233,7 @@ class Motion(Recorded):
     @cached_property
     def certificate(self) -> Certificate:
         """How well constraints, equations and energy balance held; print it, or ask `.ok`."""
-        return certified(self, self.sizes if len(self) else None)
+        return certified(self, tally_of(self) if len(self) else None)
 
     @cached_property
     def sizes(self) -> Scales:
