@@ -27,8 +27,9 @@ from dalembert.motion.reactions import (
     joint_reaction,
     reaction_on,
 )
-from dalembert.motion.recorded import Recorded, check_sampled, one_time, times_within
+from dalembert.motion.recorded import Recorded, one_time, times_within
 from dalembert.motion.state import State, reactions_of, unknowns_of
+from dalembert.motion.tables import check_sampled
 from dalembert.motion.tally import EnergyTally, tally_of
 from dalembert.motion.verification import Verification
 from dalembert.run.events import Occurrences
@@ -51,8 +52,8 @@ RESOLVED = 16.0 * float(np.finfo(float).eps)  # relative difference of times bel
 
 
 @unlisted(
-    "can_continue continued ending energies energies_met evaluated facts kind known only recipe segments sizes storage "
-    "stored told"
+    "can_continue columns continued ending energies energies_met evaluated facts kind known only recipe segments sizes "
+    "storage stored told with_facts"
 )
 @dataclass(frozen=True, eq=False, repr=False)
 class Motion(Recorded):
@@ -299,6 +300,10 @@ class Motion(Recorded):
         if self.recipe is None or self.facts is None:
             raise DalembertError(f"this motion was loaded from a file and cannot be {done}")
         return self.recipe, self.facts
+
+    def with_facts(self, **facts: Any) -> Motion:
+        """The motion with other facts of its run, such as `message`."""
+        return replace(self, **facts)
 
     def only(self, samples: np.ndarray) -> Motion:
         """The motion with some of its samples, chosen by a mask or indices (nt,)."""

@@ -20,6 +20,7 @@ from dalembert.run.run_facts import Energies
 from dalembert.run.status import MORE, PAUSED, SUSPECT, TOO_MANY_STEPS, UNSOUND, Status, status_of
 from dalembert.run.storage import MemoryTable, SampleTable
 from dalembert.run.time_loop import advance as loop
+from dalembert.run.time_loop.clock import new_clock, set_stops
 from dalembert.run.time_loop.columns import allocate, padded
 from dalembert.run.time_loop.energy import Weighed, energies_of
 from dalembert.run.time_loop.event_watch import occurrences
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from dalembert.run.engine import Engine
     from dalembert.run.time_loop.passage import Passages
 
-CHUNK, ROOM = 4096, 2**23  # samples per buffer when every step is stored, and numbers in it, but 16 samples
+CHUNK, ROOM = 4096, 2**21  # samples per buffer, and numbers in it, but 16 samples
 MOST_STEPS = 10_000_000  # per slice, however fast they are
 SOLVED_TO = 1e-2  # of the tolerance: to what accelerations are refined where the solve is sparse
 SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctrl-C
@@ -97,6 +98,8 @@ def march(
                 status = run.passages.treat()
             if status == TOO_MANY_STEPS and watches:
                 status = run.look(engine.budget)
+            if run.clock.filling:  # the step at hand has more samples than the buffer holds
+                continue
             if engine.plan.stale > 0:
                 # A partition given by the user may fail on the way: the pivoted solve carries on.
                 with suppress(OptionError):
@@ -143,12 +146,14 @@ class March:
         self.engine, self.method = engine, method
         (t0, t1), nz = span, engine.nz
         self.t_eval = NOTHING if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
-        capacity = max(16, min(CHUNK, ROOM // nz)) if t_eval is None else len(self.t_eval) + 1  # an event may add one
+        capacity = max(16, min(CHUNK, ROOM // nz))
+        if t_eval is not None:
+            capacity = min(capacity, len(self.t_eval) + 1)  # an event may add one
         self.z, self.znew, self.zdot, self.stages = allocate(nz, method.columns)
         samples = np.empty(capacity * (1 + nz))
         self.ts, self.zs = samples[:capacity], samples[capacity:]
         self.z[: z0.size] = z0  # of q and u only, if the work done starts at zero and there are no derivatives
-        self.clock = loop.new_clock(t0, t1, method)
+        self.clock = new_clock(t0, t1, method)
         self.conditioning = new_conditioning(method.order, (method.rtol if method.adaptive else 0.0) or 1e-9)
         self.weighed = Weighed()
         self.clock.conditioning, self.clock.energy = self.conditioning.address, self.weighed.address
@@ -163,7 +168,7 @@ class March:
             self.clock.stored, self.clock.next = 1, int(asked)
         self.stops = instants(engine.system, engine.parameters, span)  # native code reads it where it is
         if self.stops.size:
-            loop.set_stops(self.clock, self.stops)
+            set_stops(self.clock, self.stops)
         clock, z, ts, width = self.clock, address_of(self.z), address_of(samples), 8 * padded(nz)
         clock.nz, clock.z, clock.znew, clock.zdot = nz, z, z + width, z + 2 * width
         clock.stages, clock.n_stages = z + 3 * width, self.stages.size
