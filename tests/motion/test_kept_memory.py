@@ -64,6 +64,29 @@ def test_ctrl_c_while_samples_are_read_counts_none_twice(swung, monkeypatch, cut
     assert "interrupted" in motion.certificate.verdict
 
 
+def test_ctrl_c_after_the_last_step_keeps_all(swung, monkeypatch):
+    system, state = swung
+    whole, read, calls = system.simulate(state, 4.0, outputs=["B_x"]), keeping.OutputTable._read_block, []
+
+    def cut_short(self, *arguments):
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return read(self, *arguments)
+
+    monkeypatch.setattr(keeping.OutputTable, "_read_block", cut_short)
+    monkeypatch.setattr(keeping.OutputTable, "put", keep_waiting)
+    with pytest.raises(da.SimulationInterrupt, match="interrupted") as caught:
+        system.simulate(state, 4.0, outputs=["B_x"])
+    np.testing.assert_array_equal(caught.value.motion["B_x"], whole["B_x"])
+    assert not caught.value.motion.certificate.ok
+
+
+def keep_waiting(table, first, *block):
+    """Take a block of samples and read none."""
+    table._waiting[first] = block
+
+
 def test_ctrl_c_leaves_what_was_there():
     script = """
 import os, signal, threading, time, dalembert as da

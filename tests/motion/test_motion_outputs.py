@@ -58,7 +58,7 @@ def test_names_symbols_expressions_and_lists_are_kept():
     m, g = model.parameters(m=2.0, g=9.81)
     model.particle("P", mass=m, position=[x, y])
     model.gravity([0, -g])
-    model.output("tip", [x + 1, y * 2])
+    model.output("tip", {"x": x + 1, "y": y * 2})
     model.constrain(y - x**2, name="track")
     system = model.compile()
     state = system.initial({x: 1.0, x.diff(): 0.0}, guess={y: 1.0})
@@ -84,6 +84,7 @@ def test_names_symbols_expressions_and_lists_are_kept():
     ):
         np.testing.assert_array_equal(kept[key], whole[key], err_msg=str(key))
     np.testing.assert_array_equal(kept.t, whole.t)
+    np.testing.assert_array_equal(kept["tip.y"], whole["tip.y"])
     for key in ("y", x * y, "y'"):
         with pytest.raises(da.NotKeptError, match=r"not kept: outputs= asked for x, tip, x \+ y"):
             kept[key]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.dataclass import dataclass
-from dalembert.errors import DalembertError, OptionError
+from dalembert.errors import DalembertError, OptionError, SimulationInterrupt
 from dalembert.model.reading import listed
 from dalembert.motion.motion import Motion
 from dalembert.motion.motion_outputs import MotionOutputs, identity_of
@@ -22,6 +22,7 @@ from dalembert.motion.outputs import is_expression, spelling, values_of
 from dalembert.motion.state import State
 from dalembert.motion.tally import Tally
 from dalembert.motion.turns import join_turns
+from dalembert.run.status import Status
 from dalembert.run.storage import IN_MEMORY, MemoryTable, Part, SampleTable
 
 BLOCK = 2**22  # bytes of a block of samples and of what follows from them
@@ -104,13 +105,30 @@ class OutputTable:
         )
 
     def finished(self, motion: Motion) -> MotionOutputs:
-        """What was kept of a run, of which `motion` tells and has the samples that wait."""
-        if len(self._waiting):
-            width = next(iter(self._waiting.values()))[1].shape[1]
-            self._read(self._outputs.room(width), least=1)
-            t, z = self.joined()
-            if len(t):
-                self._read_block(t, z, self._kept.samples, len(self))
+        """What was kept of a run, of which `motion` tells and has the samples that wait.
+
+        Ctrl-C has the run count as interrupted, and all of it is kept.
+        """
+        try:
+            self._read_rest()
+        except KeyboardInterrupt as interruption:
+            self._read_rest()
+            kept = self._whole(replace(motion, success=False, message=Status.INTERRUPTED.message))
+            raise SimulationInterrupt(f"`{motion.system.name}`: {kept.message}", kept) from interruption
+        return self._whole(motion)
+
+    def _read_rest(self) -> None:
+        """Read all samples that wait."""
+        waiting = self.joined()
+        if not waiting or not len(waiting[0]):
+            return
+        t, z = waiting
+        self._read(self._outputs.room(z.shape[1]), least=1)
+        t, z = self.joined()
+        self._read_block(t, z, self._kept.samples, len(self))
+
+    def _whole(self, motion: Motion) -> MotionOutputs:
+        """All that was kept."""
         arrays = [np.concatenate(column) for column in zip(*self._values.values(), strict=True)]
         t, *values = arrays or [np.zeros(0), *(np.zeros((0, *shape)) for shape in self._outputs.shapes)]
         end = replace(
