@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import sympy as sp
 
 from dalembert.dataclass import dataclass
 from dalembert.errors import DalembertError, OptionError, SimulationInterrupt
@@ -23,7 +24,7 @@ from dalembert.motion.state import State
 from dalembert.motion.tally import Tally
 from dalembert.motion.turns import join_turns
 from dalembert.run.status import Status
-from dalembert.run.storage import IN_MEMORY, MemoryTable, Part, SampleTable
+from dalembert.run.storage import IN_MEMORY, MemoryTable, Part
 
 BLOCK = 2**22  # bytes of a block of samples and of what follows from them
 
@@ -57,7 +58,7 @@ class OutputTable:
         self._waiting = {number: block for number, block in self._waiting.items() if number < first}
         t, z = blocks
         if len(self) - self._kept.samples > (room := self._outputs.room(z.shape[1])):
-            self._read(room, least=1)
+            self._read(room)
         self._waiting[first] = t, z
 
     def joined(self) -> tuple[np.ndarray, ...]:
@@ -73,14 +74,14 @@ class OutputTable:
     def __len__(self) -> int:
         return max((number + len(t) for number, (t, _) in self._waiting.items()), default=self._kept.samples)
 
-    def _read(self, room: int, least: int) -> None:
-        """Read waiting samples in blocks of `room`, as long as more than `least` of them would be left."""
+    def _read(self, room: int) -> None:
+        """Read waiting samples in blocks of `room`, as long as some are left."""
         waiting = self.joined()
         if not waiting:
             return
         t, z = waiting
         first, end = self._kept.samples, len(self)
-        while end - self._kept.samples >= room + least:
+        while end - self._kept.samples > room:
             self._read_block(t, z, first, self._kept.samples + room)
         self.joined()
 
@@ -123,7 +124,7 @@ class OutputTable:
         if not waiting or not len(waiting[0]):
             return
         t, z = waiting
-        self._read(self._outputs.room(z.shape[1]), least=1)
+        self._read(self._outputs.room(z.shape[1]))
         t, z = self.joined()
         self._read_block(t, z, self._kept.samples, len(self))
 
@@ -174,9 +175,9 @@ class Outputs:
         """A table that keeps outputs."""
         return OutputTable(self, part)
 
-    def end(self, table: SampleTable, motion: Motion) -> MotionOutputs | Motion:
+    def end(self, table: OutputTable, motion: Motion) -> MotionOutputs:
         """What was kept."""
-        return table.finished(motion) if isinstance(table, OutputTable) else motion
+        return table.finished(motion)
 
     def slices(self, rows: int, _width: int) -> Iterator[slice]:
         """All rows at once."""
@@ -187,7 +188,8 @@ def read_outputs(state: State, asked: Any) -> Outputs:
     """What is to be kept of a run from a state; raises, naming all that cannot be."""
     entries = listed(asked)
     if entries is None:
-        raise OptionError(f"outputs= is a list of names and expressions, got {asked!r}; write outputs=[{asked!r}]")
+        example = repr(asked) if isinstance(asked, str | sp.Basic) else "'x', ..."
+        raise OptionError(f"outputs= is a list of names and expressions, got {asked!r}; write outputs=[{example}]")
     keys = {identity_of(key): key for key in _flat(entries)}
     if not keys:
         raise OptionError("outputs= is empty; list what to keep, or leave it out to keep the whole motion")

@@ -56,7 +56,7 @@ class Storage(Protocol):
         """A table for the samples of a run, t (nt,) and z (nt, nz), of which `part` makes motions."""
         ...
 
-    def end(self, table: SampleTable, motion: Any) -> Any:
+    def end(self, table: Any, motion: Any) -> Any:
         """What is left of a run whose samples went to that table; `motion` is the one at the rows that are there."""
         ...
 
@@ -119,7 +119,7 @@ class Memory:
         """A table in memory."""
         return MemoryTable()
 
-    def end(self, _table: SampleTable, motion: Any) -> Any:
+    def end(self, _table: Any, motion: Any) -> Any:
         """The motion itself."""
         return motion
 
@@ -201,7 +201,7 @@ class Folder:
         """A table in files `0.t.npy` and `0.z.npy`."""
         return self.table("t", "z")
 
-    def end(self, _table: SampleTable, motion: Any) -> Any:
+    def end(self, _table: Any, motion: Any) -> Any:
         """The motion itself."""
         return motion
 
