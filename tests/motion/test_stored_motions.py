@@ -299,7 +299,8 @@ def test_what_was_killed_between_its_parts_is_put_together(system, state, tmp_pa
 
 
 def _run(script):
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    places = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"PYTHONPATH": places}
     return subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, env=environment, text=True)
 
 

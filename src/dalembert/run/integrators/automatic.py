@@ -76,7 +76,7 @@ class Automatic:
         parts = [march(engine, method_of(self), z0, span, t_eval, progress, looked, table)]
         while parts[-1].status == PAUSED:
             t, z = parts[-1].end
-            rest, more = None if t_eval is None else t_eval[t_eval > t], Continuation(table, t)
+            rest, more = None if t_eval is None else _later(t_eval, t), Continuation(table, t)
             if self._pays(engine, t, z, span[1], review):
                 engine.notes.append(
                     f"stiff (explicit steps of {review.step:.1g}), so DOP853 until t = {t:.4g}, then Radau"
@@ -132,6 +132,12 @@ class Review:
         if not trials:
             return "too few to try an implicit method, so stiffness was not looked for"
         return f"Radau, tried {trials} times, needed no less work from there on"
+
+
+def _later(times: np.ndarray, t: float) -> np.ndarray:
+    """The times after t; one that is never reached if there are none, as no times at all stand for every step."""
+    rest = times[times > t]
+    return rest if rest.size else np.array([np.inf])
 
 
 def joined(parts: list[Samples]) -> Samples:
