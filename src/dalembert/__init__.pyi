@@ -30,6 +30,7 @@ from dalembert.errors import InconsistentStateError as InconsistentStateError
 from dalembert.errors import InitialStateError as InitialStateError
 from dalembert.errors import LinearizationError as LinearizationError
 from dalembert.errors import ModelError as ModelError
+from dalembert.errors import NotKeptError as NotKeptError
 from dalembert.errors import OptionError as OptionError
 from dalembert.errors import OutOfMemoryError as OutOfMemoryError
 from dalembert.errors import PairingError as PairingError
@@ -43,6 +44,7 @@ from dalembert.model.model import Model as Model
 from dalembert.motion.certificate import Certificate as Certificate
 from dalembert.motion.certificate import Tolerances as Tolerances
 from dalembert.motion.motion import Motion as Motion
+from dalembert.motion.motion_outputs import MotionOutputs as MotionOutputs
 from dalembert.motion.sequence import MotionSequence as MotionSequence
 from dalembert.motion.state import State as State
 from dalembert.run.drift.baumgarte import Baumgarte as Baumgarte

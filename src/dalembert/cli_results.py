@@ -14,7 +14,7 @@ from dalembert.cli_inputs import StartedModel
 from dalembert.dataclass import dataclass
 from dalembert.errors import DalembertError, FileError, OptionError
 from dalembert.motion.certificate import Certificate
-from dalembert.motion.recorded import columns_of, output_names
+from dalembert.motion.tables import columns_of, output_names
 from dalembert.view.figure_process import FigureProcess
 from dalembert.view.overview import panels_of
 

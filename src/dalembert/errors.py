@@ -3,6 +3,7 @@
 DalembertError
 |- ModelError(ValueError)              the stated model has faults; all of them are listed in `.faults`
 |- UnknownNameError(KeyError)          a symbol or name that the system does not have
+|- NotKeptError(KeyError)              something of a motion of which `outputs=` kept other things only
 |- ArrayError(ValueError)              an array of the wrong shape, or not finite
 |- OptionError(ValueError)             an option whose value cannot work
 |- PairingError(TypeError)             options that do not fit together
@@ -64,6 +65,24 @@ class UnknownNameError(DalembertError, KeyError):
 
     def __reduce__(self) -> tuple[type, tuple[str, tuple[str, ...], str]]:
         return type(self), (self.name, self.known, self.where)
+
+
+class NotKeptError(DalembertError, KeyError, AttributeError):
+    """Something of a motion that was not kept, as `outputs=` of `simulate` asked for other things; `.kept` names them.
+
+    It is an AttributeError too: `motion.q` is not there.
+    """
+
+    def __init__(self, what: str, kept: Iterable[str], remedy: str) -> None:
+        self.what, self.kept, self.remedy = what, tuple(kept), remedy
+        self.message = printable(f"{what} was not kept: outputs= asked for {', '.join(self.kept)} only; {remedy}")
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self) -> tuple[type, tuple[str, tuple[str, ...], str]]:
+        return type(self), (self.what, self.kept, self.remedy)
 
 
 class ArrayError(DalembertError, ValueError):

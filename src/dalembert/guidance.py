@@ -109,6 +109,7 @@ HINTS: Mapping[str, Mapping[str, str]] = {
     "System": _OF_SYSTEM,
     "Motion": _OF_MOTION,
     "MotionSequence": _OF_MOTION,
+    "MotionOutputs": _OF_MOTION,
     "State": _OF_STATE,
 }
 OPTIONS: Mapping[str, str] = {  # of `simulate`

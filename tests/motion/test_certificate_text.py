@@ -1,8 +1,14 @@
 """What a certificate tells of many findings: the worst of each level, and whether the others held."""
 
-import numpy as np
+import functools
 
-from dalembert.motion.certificate import MOST, WORST, Certificate, Finding, worst_of_each
+import numpy as np
+import pytest
+
+from dalembert.motion.certificate import MOST, WORST, Certificate, Finding
+from dalembert.motion.tally import EnergyTally, Worst
+
+BLOCKS = [slice(k, min(k + 6, 50)) for k in range(0, 50, 6)]
 
 
 def certificate(findings):
@@ -41,16 +47,25 @@ def test_what_is_not_a_number_is_the_worst():
 def test_the_worst_of_each_column_does_not_depend_on_blocks():
     values = np.random.default_rng(3).normal(size=(50, 7))
     values[20, 2] = np.nan
-    t, judged = np.linspace(0.0, 1.0, 50), np.arange(50) != 31
-    names, sizes = [f"c{k}" for k in range(9)], np.arange(1.0, 10.0)
-    whole, parts = (
-        worst_of_each("velocity", names, t, values, judged, 1e-9 * sizes, sizes, blocks)
-        for blocks in ([slice(0, 50)], [slice(k, k + 6) for k in range(0, 50, 6)])
-    )
-    assert str(whole) == str(parts)
-    assert np.isnan(whole[2].worst)
-    assert whole[2].t == t[20]
+    values[[30, 40], 4] = 9.0  # the first of equal ones counts
+    t = np.linspace(0.0, 1.0, 50)
+    whole, *parts = (Worst.of(t[rows], values[rows]) for rows in [slice(0, 50), *BLOCKS])
+    joined = functools.reduce(Worst.joined, parts)
+    np.testing.assert_array_equal(whole, joined)
+    assert np.isnan(whole.values[2])
+    assert whole.t[2] == t[20]
     for k in (0, 1, 3, 4, 5, 6):
-        left = np.where(judged, np.abs(values[:, k]), 0.0)
-        assert (whole[k].worst, whole[k].t) == (left.max(), t[left.argmax()])
-        assert (whole[k].size, whole[k].allowed) == (sizes[k], 1e-9 * sizes[k])
+        assert (whole.values[k], whole.t[k]) == (np.abs(values[:, k]).max(), t[np.abs(values[:, k]).argmax()])
+
+
+@pytest.mark.parametrize("broken", [None, 0, 13, 49])
+def test_energies_do_not_depend_on_blocks(broken):
+    t, parts = np.linspace(0.0, 1.0, 50), np.random.default_rng(4).normal(size=(3, 50))
+    if broken is not None:
+        parts[0, broken] = np.nan
+    whole, *some = (EnergyTally.of(t[rows], *parts[:, rows]) for rows in [slice(0, 50), *BLOCKS])
+    joined = functools.reduce(EnergyTally.joined, some)
+    assert str(joined) == str(whole)  # as NaN is not equal to itself
+    off = np.abs(parts[0] + parts[1] - parts[2] - joined.first[0])
+    np.testing.assert_allclose(joined.met(None).off, off.max(), rtol=1e-15)
+    assert joined.met(None).t == (t[np.argmax(off)] if broken is None else t[broken] if broken else t[0])

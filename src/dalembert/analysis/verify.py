@@ -15,9 +15,9 @@ from dalembert.analysis.verdict import verdict_of
 from dalembert.errors import DalembertError, PairingError
 from dalembert.initial.accelerations import complete_state
 from dalembert.motion.motion import Motion
-from dalembert.motion.recorded import check_sampled
 from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
+from dalembert.motion.tables import check_sampled
 from dalembert.motion.verification import Deviation, Verification
 from dalembert.run.drift.projection import Projection
 from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers

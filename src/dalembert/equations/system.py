@@ -99,17 +99,24 @@ class System(Evaluations):
     def simulate(self, state: da.State, t_end: float | tuple[float, float], *, events: Iterable[da.Event | da.Every],
                  t_eval: ArrayLike | None = ..., parameters: Named | None = ..., formulation: Any = ...,
                  drift: Any = ..., integrator: Any = ..., verify: bool = ..., sensitivities: Sequence[Any] = ...,
-                 store: str | Path | None = ...) -> da.Motion | da.MotionSequence: ...
+                 store: str | Path | None = ..., outputs: None = ...) -> da.Motion | da.MotionSequence: ...
     @overload
     def simulate(self, state: da.State, t_end: float | tuple[float, float], *, t_eval: ArrayLike | None = ...,
                  parameters: Named | None = ..., formulation: Any = ..., drift: Any = ..., integrator: Any = ...,
-                 verify: bool = ..., sensitivities: Sequence[Any] = ..., store: str | Path | None = ...
-                 ) -> da.Motion: ...
-    @takes("t_eval", "parameters", "formulation", "drift", "integrator", "events", "verify", "sensitivities", "store")
+                 verify: bool = ..., sensitivities: Sequence[Any] = ..., store: str | Path | None = ...,
+                 outputs: None = ...) -> da.Motion: ...
+    @overload
+    def simulate(self, state: da.State, t_end: float | tuple[float, float], *, outputs: Sequence[Any],
+                 t_eval: ArrayLike | None = ..., parameters: Named | None = ..., formulation: Any = ...,
+                 drift: Any = ..., integrator: Any = ..., events: Iterable[da.Event | da.Every] = ...
+                 ) -> da.MotionOutputs: ...
+    @takes("t_eval", "parameters", "formulation", "drift", "integrator", "events", "verify", "sensitivities", "store",
+           "outputs")
     def simulate(self, state: da.State, t_end: float | tuple[float, float], *, t_eval: ArrayLike | None = None,
                  parameters: Named | None = None, formulation: Any = None, drift: Any = None, integrator: Any = None,
                  events: Iterable[da.Event | da.Every] = (), verify: bool = False, sensitivities: Sequence[Any] = (),
-                 store: str | Path | None = None) -> da.Motion | da.MotionSequence:
+                 store: str | Path | None = None, outputs: Sequence[Any] | None = None
+                 ) -> da.Motion | da.MotionSequence | da.MotionOutputs:
         # fmt: on
         """The motion from `state` to `t_end`, or over `(t0, t_end)`.
 
@@ -132,10 +139,16 @@ class System(Evaluations):
 
         `store` is a folder for a motion that does not fit into memory: samples are written there as the run goes on and
         read where they are. `Motion.load` reads it later, also what a run that was killed has left.
+
+        `outputs` are names and expressions, anything that `motion[...]` takes, to keep instead of the samples:
+        `outputs=["x", "tip", x + y, "hinge.angle"]`. Samples are read block by block and forgotten, so that memory
+        grows by these values and by `t` only. The result is `MotionOutputs`: these by name, the certificate of the
+        whole run, tables, plots and the state at the end.
         """
         return stage("System.simulate")(
             self, state, t_end, t_eval=t_eval, parameters=parameters, formulation=formulation, drift=drift,
             integrator=integrator, events=events, verify=verify, sensitivities=sensitivities, store=store,
+            outputs=outputs,
         )  # fmt: skip
 
     def sweep(self, values: Any, t_end: float | tuple[float, float], **options: Any) -> xr.Dataset:

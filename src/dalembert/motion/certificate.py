@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -74,7 +74,7 @@ class Certificate:
     `findings` has a row per constraint and level, then "solve" (M u' - f - r, relative) and "energy" (change of energy
     minus work done, relative to the energy turned over). `condition` is the smallest reciprocal condition met in the
     constraint solve (1 is perfect, 0 singular); `dependent` are the sample times at which it was practically zero.
-    `powers` are the constraints that exchange energy, at up to 200 of the samples; they do not affect `ok`.
+    `powers` are the constraints that exchange energy, at up to 201 of the samples; they do not affect `ok`.
     `lost_controls` are the unknowns of servo constraints that lost their hold between two samples.
     `passages` are the positions in which constraints became dependent; one that could not be passed is not OK.
     `events` has a line per event; events do not affect `ok`. `verification` is what a second run says about the error.
@@ -291,33 +291,6 @@ def versions() -> str:
 
     packages = ("dalembert", "numpy", "casadi", "llvmlite")
     return ", ".join(f"{name} {version(name)}" for name in packages) + f", Python {platform.python_version()}"
-
-
-def worst_of_each(
-    level: str, names: Sequence[str], t: np.ndarray, values: np.ndarray, judged: np.ndarray, allowed: np.ndarray,
-    sizes: np.ndarray, blocks: Iterable[slice],
-) -> list[Finding]:  # fmt: skip
-    """The findings of residuals over time, values (nt, n), at the samples that are `judged` (nt,); zero at others.
-
-    `names`, `allowed` and `sizes` may go on behind those of the n residuals. Samples are looked at in `blocks`.
-    """
-    count = values.shape[1]
-    worst, at, largest = np.zeros(count), np.full(count, t[0]), np.full(count, -1.0)
-    for rows in blocks:
-        found = np.where(judged[rows, None], np.abs(values[rows]), 0.0)
-        order = np.where(np.isnan(found), np.inf, found)
-        k = order.argmax(axis=0), np.arange(count)
-        more = order[k] > largest
-        worst[more], at[more], largest[more] = found[k][more], t[rows][k[0][more]], order[k][more]
-    columns = (worst.tolist(), at.tolist(), allowed[:count].tolist(), sizes[:count].tolist())
-    return [Finding(level, *row) for row in zip(names[:count], *columns, strict=True)]
-
-
-def worst_of(level: str, name: str, t: np.ndarray, values: np.ndarray, allowed: float, size: float = 1.0) -> Finding:
-    """The finding of one residual over time, values (nt,), of which `allowed` times its size may be left."""
-    found = np.abs(values)
-    k = int(np.argmax(np.where(np.isnan(found), np.inf, found)))
-    return Finding(level, name, float(found[k]), float(t[k]), allowed * size, size)
 
 
 def energy_finding(name: str, energies: Energies, allowed: float) -> Finding:

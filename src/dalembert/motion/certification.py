@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.motion.certificate import (
-    DEPENDENT,
-    DEPENDENT_AMONG_MANY,
-    Certificate,
-    Finding,
-    Power,
-    energy_finding,
-    worst_of,
-    worst_of_each,
-)
-from dalembert.motion.control import lost_controls
-from dalembert.motion.prescribed_jumps import prescribed_jumps
+from dalembert.motion.certificate import Certificate, Finding, Power, energy_finding
 from dalembert.motion.reactions import largest_powers
 from dalembert.motion.row_sizes import row_sizes
+from dalembert.motion.state import State
+from dalembert.motion.tally import Spread, Tally, Worst
 
 if TYPE_CHECKING:
     import dalembert as da
-    from dalembert.run.scales import Scales
+    from dalembert.run.run_facts import Energies
 
 
-def certified(motion: da.Motion, scales: Scales | None) -> Certificate:
-    """The certificate of a motion whose rows have these sizes; None if it has no samples to judge."""
+def certified(motion: da.Motion, tally: Tally | None) -> Certificate:
+    """The certificate of a run that left this `tally` of all its samples, None if it has none to judge.
+
+    `motion` tells of the run; it may hold some of the samples only.
+    """
     facts = Certificate(
         title=motion.system.name,
         success=motion.success,
@@ -40,58 +35,62 @@ def certified(motion: da.Motion, scales: Scales | None) -> Certificate:
         verification=motion.verification,
         passages=motion.passages,
     )
-    if scales is None:
+    if tally is None:
         return facts
-    condition, large = motion.evaluation.condition, motion.system.is_large
-    dependent = condition < (DEPENDENT_AMONG_MANY if large else DEPENDENT)
-    k = int(np.argmin(condition))
-    worst = min((float(condition[k]), float(motion.t[k])), motion.facts.worst if motion.facts else (np.inf, np.nan))
+    worst = min(tally.condition, motion.facts.worst if motion.facts else (np.inf, np.nan))
+    met = tally.energy.met(motion.energies)
     return replace(
         facts,
-        findings=tuple(_findings(motion, scales, dependent)),
-        energy_error=motion.energies_met.off,
+        findings=tuple(_findings(motion, tally, met)),
+        energy_error=met.off,
         condition=worst[0],
         condition_t=worst[1],
-        dependent=tuple(float(t) for t in motion.t[dependent]),
-        span=(float(motion.t[0]), float(motion.t[-1])),
-        powers=tuple(Power(*values) for values in largest_powers(motion)),
-        lost_controls=lost_controls(motion.system, motion.t, motion.q, motion.u, motion.parameters),
-        not_unique=_not_unique(motion) if dependent.all() and not large else (),  # by dense decompositions
+        dependent=tuple(tally.dependent.tolist()),
+        span=tally.span,
+        powers=tuple(Power(*values) for values in largest_powers(tally.spread)),
+        lost_controls=tally.lost_controls,
+        not_unique=_not_unique(tally.spread)
+        if tally.is_dependent and not motion.system.is_large  # by dense decompositions
+        else (),
     )
 
 
-def _findings(motion: da.Motion, scales: Scales, dependent: np.ndarray) -> list[Finding]:
-    """The worst of every residual; `dependent` (nt,) says where constraints were dependent.
+def _findings(motion: da.Motion, tally: Tally, met: Energies) -> list[Finding]:
+    """The worst of every residual.
 
-    Where they are for an instant, A u' = b is not determined; what counts is that positions and velocities hold
-    there, and that is judged at every sample. Nothing else judges rows of accelerations.
+    Where constraints are dependent for an instant, A u' = b is not determined; what counts is that positions and
+    velocities hold there, and that is judged at every sample. Nothing else judges rows of accelerations.
     """
-    system, t, e, allowed = motion.system, motion.t, motion.evaluation, motion.tolerances
-    everywhere = np.ones_like(dependent)
-    judged = everywhere if dependent.all() else ~dependent
-    names, sizes, ones = system.constraint_names, row_sizes(motion, scales), np.ones(system.nc)
+    system, allowed, worst = motion.system, motion.tolerances, tally.worst
+    sizes, ones = row_sizes(tally.spread, motion.sizes), np.ones(system.nc)
     kept = system.count("position") + system.count("velocity")
-    findings = [
-        finding
-        for level, first, values, size, where in (
-            ("position", 0, e.phi, sizes["position"], everywhere),
-            ("velocity", 0, e.psi, sizes["velocity"], everywhere),
-            ("acceleration", 0, e.acceleration[:, :kept], ones, judged),
-            ("acceleration", kept, e.acceleration[:, kept:], ones, everywhere),
-        )
-        for finding in worst_of_each(
-            level, names[first:], t, values, where, getattr(allowed, level) * size, size,
-            motion.storage.slices(*values.shape),
-        )
-    ]  # fmt: skip
-    begin = motion.energies_met.begin
-    findings += prescribed_jumps(system, begin, t, (motion.q, motion.u), motion.parameters, scales.rows, allowed)
+    judged = worst["acceleration" if tally.is_dependent else "independent"]
+    everywhere = worst["acceleration"]
     return [
-        *findings,
-        worst_of("solve", "M u' - f - r", t, e.balance, allowed.solve),
-        energy_finding("E - E0 - W", motion.energies_met, allowed.energy),
-    ]
+        *_each(system.constraint_names, "position", worst["position"], allowed.position, sizes["position"]),
+        *_each(system.constraint_names, "velocity", worst["velocity"], allowed.velocity, sizes["velocity"]),
+        *_each(
+            system.constraint_names, "acceleration",
+            Worst(*(np.concatenate([some[:kept], all_[kept:]]) for some, all_ in zip(judged, everywhere, strict=True))),
+            allowed.acceleration, ones,
+        ),
+        *tally.jumps,
+        *_each(["M u' - f - r"], "solve", worst["solve"], allowed.solve, np.ones(1)),
+        energy_finding("E - E0 - W", met, allowed.energy),
+    ]  # fmt: skip
 
 
-def _not_unique(motion: da.Motion) -> tuple[str, ...]:
-    return tuple(name for name in motion.system.constraint_names if not motion.unique[name])
+def _each(names: Sequence[str], level: str, worst: Worst, allowed: float, sizes: np.ndarray) -> list[Finding]:
+    """The findings of residuals of these sizes; there may be more names and sizes than residuals."""
+    n = len(worst.values)
+    columns = worst.values.tolist(), worst.t.tolist(), (allowed * sizes[:n]).tolist(), sizes[:n].tolist()
+    return [Finding(level, *row) for row in zip(names[:n], *columns, strict=True)]
+
+
+def _not_unique(first: Spread) -> tuple[str, ...]:
+    """The constraints whose reactions are not unique at the first sample."""
+    system = first.system
+    unique = system.diagnose(
+        State(system, first.t[0], first.q[0], first.u[0], first.udot[0], first.multipliers[0], first.parameters)
+    ).unique
+    return tuple(name for name in system.constraint_names if not unique[name])

@@ -17,6 +17,7 @@ from dalembert.solve.decompositions import decompose, determinant_sign, singular
 
 SHARE = 0.05  # rows and unknowns with a smaller part in what is lost are not named
 REGULAR = 1e-12  # of the largest singular value: below it equations are singular throughout
+BLOCK = 2**24  # bytes of matrices that are looked at at once
 WEIGHTLESS = 1e-24  # of the largest inertia: none
 
 
@@ -49,14 +50,22 @@ def lost_controls(
     """What was lost between samples, t (nt,), q (nt, nq), u (nt, nu): there the determinant changes its sign."""
     if not has_servo(system) or len(t) < 2:
         return ()
-    matrices = _equations(system, t, q, u, parameters)
-    finite = np.isfinite(matrices).all(axis=(1, 2))
-    signs = determinant_sign(np.where(finite[:, None, None], matrices, 0.0))
+    step = max(1, BLOCK // (8 * (system.nu + system.nc) ** 2))
+    blocks = [slice(k, k + step) for k in range(0, len(t), step)]
+    signs = np.concatenate([_signs(_equations(system, t[k], q[k], u[k], parameters)) for k in blocks])
     found = []
     for k in np.flatnonzero(signs[1:] * signs[:-1] < 0.0):
-        weaker = min(matrices[k : k + 2], key=lambda matrix: float(singular_values(matrix)[-1]))
+        both = slice(k, k + 2)
+        matrices = _equations(system, t[both], q[both], u[both], parameters)
+        weaker = min(matrices, key=lambda matrix: float(singular_values(matrix)[-1]))
         found.append(_named(system, weaker, float(t[k]), float(t[k + 1])))
     return tuple(lost for lost in found if lost is not None)
+
+
+def _signs(matrices: np.ndarray) -> np.ndarray:
+    """Signs of the determinants, (nt,); zero where an entry is not finite."""
+    finite = np.isfinite(matrices).all(axis=(1, 2))
+    return determinant_sign(np.where(finite[:, None, None], matrices, 0.0))
 
 
 def losing(

@@ -27,8 +27,10 @@ from dalembert.motion.reactions import (
     joint_reaction,
     reaction_on,
 )
-from dalembert.motion.recorded import Recorded, check_sampled, one_time, times_within
+from dalembert.motion.recorded import Recorded, one_time, times_within
 from dalembert.motion.state import State, reactions_of, unknowns_of
+from dalembert.motion.tables import check_sampled
+from dalembert.motion.tally import EnergyTally, tally_of
 from dalembert.motion.verification import Verification
 from dalembert.run.events import Occurrences
 from dalembert.run.recipe import Recipe, describe
@@ -50,8 +52,8 @@ RESOLVED = 16.0 * float(np.finfo(float).eps)  # relative difference of times bel
 
 
 @unlisted(
-    "can_continue continued ending energies energies_met evaluated facts kind known only recipe segments sizes storage "
-    "stored told"
+    "can_continue columns continued ending energies energies_met evaluated facts kind known only recipe segments sizes "
+    "storage stored told with_facts"
 )
 @dataclass(frozen=True, eq=False, repr=False)
 class Motion(Recorded):
@@ -209,8 +211,7 @@ class Motion(Recorded):
     def energies_met(self) -> Energies:
         """Energies at the samples and along the run between, with the largest imbalance."""
         e = self.evaluation
-        met = Energies.at(self.t, (e.kinetic, e.potential, self.work), self.energy_balance)
-        return met if self.energies is None else met.joined(self.energies)
+        return EnergyTally.of(self.t, e.kinetic, e.potential, self.work).met(self.energies)
 
     @property
     def violation(self) -> dict[str, dict[str, np.ndarray]]:
@@ -233,7 +234,7 @@ class Motion(Recorded):
     @cached_property
     def certificate(self) -> Certificate:
         """How well constraints, equations and energy balance held; print it, or ask `.ok`."""
-        return certified(self, self.sizes if len(self) else None)
+        return certified(self, tally_of(self) if len(self) else None)
 
     @cached_property
     def sizes(self) -> Scales:
@@ -299,6 +300,10 @@ class Motion(Recorded):
         if self.recipe is None or self.facts is None:
             raise DalembertError(f"this motion was loaded from a file and cannot be {done}")
         return self.recipe, self.facts
+
+    def with_facts(self, **facts: Any) -> Motion:
+        """The motion with other facts of its run, such as `message`."""
+        return replace(self, **facts)
 
     def only(self, samples: np.ndarray) -> Motion:
         """The motion with some of its samples, chosen by a mask or indices (nt,)."""

@@ -18,7 +18,7 @@ SIDES = np.array([-1.0, 1.0, 3.0])  # in gaps; what changes from the second to t
 
 def prescribed_jumps(
     system: System,
-    begin: float,
+    begin: float | None,
     t: np.ndarray,
     z: tuple[np.ndarray, np.ndarray],
     parameters: np.ndarray,
@@ -27,16 +27,18 @@ def prescribed_jumps(
 ) -> list[Finding]:
     """The largest jump of each row of positions and of velocities that jumps between `begin` and the last of samples t.
 
+    Without `begin`, from the first sample on, which may be at such an instant: what is before it is known.
     `z` are the coordinates (nt, nq) and speeds (nt, nu) there, `sizes` those of (phi, psi).
     """
     if not has_instants(system) or not _reads_time(system):
         return []
-    times = instants(system, parameters, (begin, float(t[-1])))
-    times = times[(times > begin) & (times < t[-1])]
+    first = float(t[0]) if begin is None else begin
+    times = instants(system, parameters, (first, float(t[-1])))
+    times = times[((times > first) | (begin is None)) & (times >= first) & (times < t[-1])]
     if not times.size:
         return []
     before = np.maximum(np.searchsorted(t, times, side="right") - 1, 0)
-    gap = GAP * max(abs(begin), np.abs(t).max())
+    gap = GAP * max(abs(first), np.abs(t).max())
     left, right, further = (
         system.evaluate("residual", times + side * gap, z[0][before], z[1][before], parameters) for side in SIDES
     )

@@ -6,16 +6,17 @@ nt).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.distinct import distinct
 from dalembert.equations.labels import label_of, rows_of
 from dalembert.errors import DalembertError, UnknownNameError
 from dalembert.motion.protocols import Source
 
-SAMPLES = 200  # that the powers of constraints are looked up at
+if TYPE_CHECKING:
+    from dalembert.motion.tally import Spread
+
 POWERLESS = 1e-8  # power below this fraction of the power turned over is round-off
 
 
@@ -53,23 +54,21 @@ def constraint_power(source: Source, key: Any) -> np.ndarray:
     return np.einsum("...i,...i->...", constraint_reaction(source, key), source.u)
 
 
-def largest_powers(motion: Source) -> list[tuple[str, float, float, str]]:
-    """Constraints that have power: name, largest |power|, its time, and why they may have it.
+def largest_powers(motion: Spread) -> list[tuple[str, float, float, str]]:
+    """Constraints that have power at some samples: name, largest |power|, its time, and why they may have it.
 
-    Looks at up to 200 samples. "rheonomic": a position constraint that depends on time; "acatastatic": a velocity
+    "rheonomic": a position constraint that depends on time; "acatastatic": a velocity
     constraint that rest does not satisfy; "ideal": neither, so that there should be none.
     """
     system = motion.system
     if not system.nc:
         return []
-    some = distinct(np.linspace(0, len(motion.t) - 1, SAMPLES).astype(int))
-    t, q, u = motion.t[some], motion.q[some], motion.u[some]
-    la = motion.multipliers[some]
+    t, q, u, la = motion.t, motion.q, motion.u, motion.multipliers
     rates, sums = np.split(system.evaluate("row_rates", t, q, u, motion.parameters), 2, axis=-1)
     if system.ideal:
         power, turnover = np.abs(la * rates), float((np.abs(la) * sums).max(initial=0.0))
     else:
-        more = np.concatenate([motion.udot[some], la], axis=-1)
+        more = np.concatenate([motion.udot, la], axis=-1)
         terms = la[..., None] * system.linearised_rows(t, q, u, motion.parameters, more=more)[2] * u[:, None, :]
         power, turnover = np.abs(terms.sum(axis=-1)), float(np.abs(terms).sum(axis=-1).max(initial=0.0))
     moving = _leading(rates, sums, system.velocity_residual(t, q, u, motion.parameters))

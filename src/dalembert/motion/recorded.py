@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from dalembert.errors import ArrayError, DalembertError, FileError, OptionError
-from dalembert.guidance import no_attribute
+from dalembert.errors import ArrayError, OptionError
 from dalembert.motion.archive import write_archive
-from dalembert.motion.outputs import Observed, is_expression, spelling
 from dalembert.motion.protocols import MotionLike
+from dalembert.motion.tables import Tabled, check_sampled, columns_of, draw, output_names
 from dalembert.motion.verification import Verification
 from dalembert.stages import stage
 from dalembert.text_tables import html_table
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
@@ -28,15 +25,8 @@ if TYPE_CHECKING:
     from dalembert.view.inline import Page
 
 
-class Recorded(Observed):
+class Recorded(Tabled):
     """Everything of a `Motion` and a `MotionSequence` that is made of what both have: see `source.Record`."""
-
-    if not TYPE_CHECKING:
-        __getattr__ = no_attribute
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What it was made of; what was computed from that is computed again, to the same bits."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
 
     def __repr__(self: MotionLike) -> str:
         parts = f"{len(self.segments)} segments, " if len(self.segments) > 1 else ""
@@ -87,16 +77,7 @@ class Recorded(Observed):
 
         With `names`, of variables or outputs, or expressions, of these alone: `motion.plot(names=["x", x + y])`.
         """
-        check_sampled(self)
-        if not isinstance(path, str | Path | None) or path in _plain_names(self):
-            wanted = [path] if isinstance(path, str) else path
-            raise OptionError(
-                f"plot() takes the path of a file; what to draw is names=: write motion.plot(names={wanted!r})"
-            )
-        figure = stage("Motion.plot")(self, names)
-        if path is not None:
-            figure.savefig(path)
-        return figure
+        return draw(self, path, names)
 
     @overload
     def animate(self: MotionLike, path: str | Path) -> Path: ...
@@ -123,15 +104,6 @@ class Recorded(Observed):
         """
         check_sampled(self)
         return stage("Motion.report")(self, path, source=source)
-
-    def to_pandas(self: MotionLike, *more: Any) -> pd.DataFrame:
-        """Coordinates, speeds, multipliers, energy and outputs by column, indexed by time.
-
-        `more` are names or expressions to be columns too: `motion.to_pandas("hinge.angle", x + y)`.
-        """
-        import pandas as pd
-
-        return pd.DataFrame(_columns(self, more), index=pd.Index(self.t, name="t"))
 
     def to_xarray(self: MotionLike, *more: Any) -> xr.Dataset:
         """q, u, udot, multipliers, reactions and energy with named axes, and outputs.
@@ -160,20 +132,13 @@ class Recorded(Observed):
             attrs={"system": s.name, "certificate": self.certificate.verdict},
         )
 
-    def to_csv(self: MotionLike, path: str | Path, *more: Any) -> Path:
-        """Write time, coordinates, speeds, multipliers, energy and outputs as text with commas; returns the path.
-
-        `more` as in `to_pandas`, whose columns these are; numbers have 17 digits, so that nothing is lost.
-        """
-        table = {"t": self.t} | _columns(self, more)
-        lines = [",".join(f'"{name}"' if "," in name else name for name in table)]
-        lines += [",".join(map(repr, row)) for row in np.column_stack([*table.values()]).tolist()]
-        target = Path(path)
-        try:
-            target.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise FileError(f"{target} cannot be written: {error.strerror or error}") from error
-        return target
+    def columns(self: MotionLike, more: Sequence[Any] = ()) -> dict[str, np.ndarray]:
+        """The columns of tables by name, (nt,) each; `more` are names or expressions to be columns too."""
+        s = self.system
+        found = dict(zip(s.coordinates, self.q.T, strict=True)) | dict(zip(s.speeds, self.u.T, strict=True))
+        named = zip(self.constraint_names, self.multipliers.T, strict=True)
+        found |= {f"la({name})": values for name, values in named}
+        return found | {"energy": self.energy} | columns_of(self, [*output_names(self), *more])
 
     def save(self: MotionLike, path: str | Path) -> Path:
         """Write all arrays, events and facts of the run to an .npz file; `load` of the same class reads it back.
@@ -183,48 +148,6 @@ class Recorded(Observed):
         if Path(path).suffix.lower() in (".csv", ".txt"):
             raise OptionError(f"save() writes .npz files; for text write motion.to_csv({str(path)!r})")
         return write_archive(path, self.kind, self.stored())
-
-
-def _columns(motion: MotionLike, more: Sequence[Any]) -> dict[str, np.ndarray]:
-    """The columns of tables by name, (nt,) each."""
-    s = motion.system
-    columns = dict(zip(s.coordinates, motion.q.T, strict=True)) | dict(zip(s.speeds, motion.u.T, strict=True))
-    named = zip(motion.constraint_names, motion.multipliers.T, strict=True)
-    columns |= {f"la({name})": values for name, values in named}
-    return columns | {"energy": motion.energy} | columns_of(motion, [*output_names(motion), *more])
-
-
-def output_names(motion: MotionLike) -> tuple[str, ...]:
-    """Names of the outputs of all systems."""
-    return tuple(dict.fromkeys(q.name for part in motion.segments for q in part.system.outputs))
-
-
-def _plain_names(motion: MotionLike) -> tuple[str, ...]:
-    """Names of coordinates, speeds and outputs."""
-    return (*motion.system.coordinates, *motion.system.speeds, *output_names(motion))
-
-
-def columns_of(motion: MotionLike, keys: Sequence[Any]) -> dict[str, np.ndarray]:
-    """The values of names and expressions by column, (nt,) each; components have columns of their own."""
-    columns: dict[str, np.ndarray] = {}
-    for key in keys:
-        name, values = str(key).replace("(t)", "") if is_expression(key) else spelling(key), motion[key]
-        known = next(
-            (part.system.named_quantities[name] for part in motion.segments if name in part.system.named_quantities),
-            None,
-        )
-        flat = values.reshape(len(values), -1).T
-        labels = known[0].columns if known and known[1] is None else (name,)
-        columns |= dict(zip(labels, flat, strict=True))
-    return columns
-
-
-def check_sampled(motion: MotionLike) -> None:
-    """Raise if there is nothing to show or to continue from: the run failed before the first time asked for."""
-    if not len(motion):
-        raise DalembertError(
-            f"the motion has no samples: {motion.message}. Ask for earlier times in `t_eval`, or leave it out"
-        )
 
 
 def one_time(t: Any) -> float:

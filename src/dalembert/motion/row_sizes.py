@@ -6,20 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dalembert.distinct import distinct
-from dalembert.motion.protocols import Source
-
 if TYPE_CHECKING:
+    from dalembert.motion.tally import Spread
     from dalembert.run.scales import Scales
 
-SAMPLES = 100  # that are looked at
 
-
-def row_sizes(motion: Source, scales: Scales) -> dict[str, np.ndarray]:
-    """Sizes of phi (np,) and psi (np + nv,), by level."""
+def row_sizes(motion: Spread, scales: Scales) -> dict[str, np.ndarray]:
+    """Sizes of phi (np,) and psi (np + nv,), by level, at some samples of a motion."""
     system, count = motion.system, len(scales.velocity)
-    at = distinct(np.linspace(0, len(motion.t) - 1, SAMPLES).astype(int))
-    point = (motion.t[at], motion.q[at], motion.u[at], motion.parameters)
+    point = (motion.t, motion.q, motion.u, motion.parameters)
     sums = system.evaluate("row_rates", *point)[:, system.nc : system.nc + count]  # of |A_kj u_j|
     moved = np.fmax.reduce(sums, axis=0, initial=0.0)
     m = system.mechanics

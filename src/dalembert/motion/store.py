@@ -42,10 +42,10 @@ def begin_store(path: str | Path, system: System, parameters: np.ndarray, sample
     _clear(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        needed, free = 16 * (samples or 0) * (1 + system.nq + system.nu + system.works), shutil.disk_usage(folder).free
-        if needed > free:  # twice the samples: parts of a run are joined at its end
+        needed, free = 8 * (samples or 0) * (1 + system.nq + system.nu + system.works), shutil.disk_usage(folder).free
+        if needed > free:
             raise FileError(
-                f"{folder}: {samples:,} samples of `{system.name}` need up to {needed / 1e9:.2g} GB on disk, "
+                f"{folder}: {samples:,} samples of `{system.name}` need {needed / 1e9:.2g} GB on disk, "
                 f"{free / 1e9:.2g} GB are free; give fewer times in t_eval="
             )
         facts = {"system": identity(system), "names": [*system.coordinates, *system.speeds]}

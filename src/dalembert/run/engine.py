@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,6 @@ from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, Passage, RunFacts
 from dalembert.run.scales import Scales
 from dalembert.run.solver_choice import LARGEST_DENSE
 from dalembert.run.status import Status, status_of
-from dalembert.run.storage import IN_MEMORY, Storage
 from dalembert.run.variations import CarriedColumns, accelerate_varied, varied_motion_function
 
 PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
@@ -47,7 +45,6 @@ class Engine:
     started: Start | None = None
     scales: Scales | None = None
     budget: Any = None  # of steps, see `time_loop.step_budget`; made when a run starts that has none given
-    storage: Storage = IN_MEMORY  # of samples
     worst = (math.inf, math.nan)  # the worst conditioning of an accepted step, and when
 
     def __init__(
@@ -167,15 +164,6 @@ class Engine:
         if solve.motion and choice == Choice(tuple(range(system.nc)), ()):
             choice.write(self.blueprint.work, system.nu)
             self.blueprint.whole = choice, solve
-
-    @contextmanager
-    def storing(self, storage: Storage) -> Iterator[None]:
-        """Have runs keep their samples there for a while."""
-        usual, self.storage = self.storage, storage
-        try:
-            yield
-        finally:
-            self.storage = usual
 
     def note_conditioning(self, quality: float, t: float) -> None:
         """Keep the worst quality of a solve that a run has met, and when."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import sympy as sp
 from sympy.core.function import AppliedUndef
@@ -99,3 +100,14 @@ def _check_same(system: System, other: System) -> None:
                 f"`{other.name}` has the {what} {', '.join(theirs)}, not {', '.join(mine)} as `{system.name}`; an "
                 "event can only lead to a system with the same coordinates and speeds in the same order"
             )
+
+
+def check_locates(integrator: Any, option: str = "events") -> None:
+    """Raise `PairingError` if the integrator is not a one-step method: it cannot locate events, nor keep samples."""
+    from dalembert.run.integrators.integrator import OneStep
+
+    if not isinstance(integrator, OneStep):
+        raise PairingError(
+            f"{type(integrator).__name__} does not support `{option}`; use a one-step integrator such as DOP853(), or "
+            "leave it out"
+        )

@@ -220,11 +220,11 @@ class _Course:
 
     def end(self, message: str, *, success: bool = False) -> None:
         """Say how the motion ended."""
-        self.segments[-1] = replace(self.segments[-1], success=success, message=message)
+        self.segments[-1] = self.segments[-1].with_facts(success=success, message=message)
 
     def whole(self) -> Motion | MotionSequence:
         """One segment is a Motion, several are a sequence; all occurrences go with it."""
         events = Occurrences(tuple(self.happened), tuple(self.events), self.doubts)
         if len(self.segments) == 1:
-            return replace(self.segments[0], events=events)
+            return self.segments[0].with_facts(events=events)
         return MotionSequence(tuple(self.segments), events)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -77,12 +78,12 @@ def run_segment(
     start = padded_start(engine, z0, derivatives) if derivatives is not None and engine.columns else z0
     watched = [event for event in events if event.concerns(system)] if events else []
     watch = _watch(engine, state, watched, past) if watched else None
-    engine.storage = storage
+    table = storage.begin(lambda t, z: _underway(recipe, engine, state, (span[0], z0), t, z))
     if watch is None:
-        samples = recipe.integrator.run(engine, start, span, t_eval, progress)
+        samples = recipe.integrator.run(engine, start, span, t_eval, progress, table)
     else:
         with watch.over(engine):
-            samples = recipe.integrator.run(engine, start, span, t_eval, progress)
+            samples = recipe.integrator.run(engine, start, span, t_eval, progress, table)
     signs, first_signs, doubts = _left(engine, watched) if watched else NOTHING_LEFT
     nq, size, status = system.nq, engine.size, samples.status
     message = ending(engine, samples, span[0], z0)
@@ -107,7 +108,21 @@ def run_segment(
         events=_occurrences(engine, watched, samples.events, events, doubts) if events else NONE_OCCURRED,
         derivatives=None if derivatives is None else _derivatives(recipe, engine, samples, state, span[0], derivatives),
     )
-    return Segment(motion, status, signs, first_signs, watch.slacks if watch else ())
+    return Segment(storage.end(table, motion), status, signs, first_signs, watch.slacks if watch else ())
+
+
+def _underway(
+    recipe: Recipe, engine: Engine, state: State, origin: tuple[float, np.ndarray], t: np.ndarray, z: np.ndarray
+) -> Motion:
+    """The motion at some samples, t (n,) and z (n, nz), of a run from `origin` that goes on in `engine`."""
+    system, facts = state.system, engine.facts(0.0, origin)
+    nq, size = system.nq, engine.size
+    steps = math.ceil((t[-1] - t[0]) / facts.step) if facts.step > 0.0 else 0
+    return Motion(
+        system=system, parameters=state.parameters, t=t, q=z[:, :nq], u=z[:, nq:size],
+        work=z[:, size] if system.works else np.zeros(len(t)), success=False, message="the run goes on",
+        stats={"steps": steps}, recipe=recipe, scales=engine.scales, facts=facts,
+    )  # fmt: skip
 
 
 def padded_start(engine: Engine, z0: np.ndarray, derivatives: Derivatives) -> np.ndarray:

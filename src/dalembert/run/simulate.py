@@ -54,13 +54,17 @@ def simulate(
     verify: bool = False,
     sensitivities: Sequence[Any] = (),
     store: str | Path | None = None,
+    outputs: Sequence[Any] | None = None,
 ) -> Motion | MotionSequence:
-    """The motion from `state` to `t_end`, or over `(t0, t_end)`; `System.simulate` describes the options."""
+    """The motion from `state` to `t_end`, or over `(t0, t_end)`; `System.simulate` describes the options.
+
+    With `outputs` it is `MotionOutputs`, which the overloads there tell.
+    """
     formulation, drift, integrator = pair(formulation, drift, integrator)
     if not isinstance(state, State):
         raise PairingError(f"simulate needs a State, got {type(state).__name__}; call system.initial(...) for one")
     span, times = check_times(state.t, t_end, t_eval)
-    if times is not None and store is None:
+    if times is not None and store is None and outputs is None:
         _check_room(system, len(times))
     values = _parameters(system, state, parameters)
     if not integrator.explicit:
@@ -72,8 +76,15 @@ def simulate(
         state = replace(state, system=system, parameters=values)
     looked_for = _checked(state, events) if events else ()
     if looked_for and any(isinstance(event, Event) for event in looked_for):
+        from dalembert.run.event_checks import check_locates
+
         check_locates(integrator)
-    storage = IN_MEMORY if store is None else _begun(store, state, integrator, looked_for, sensitivities, times)
+    storage: Storage = IN_MEMORY
+    if store is not None or outputs is not None:
+        from dalembert.run.storage_choice import Asked, choose_storage
+
+        asked = Asked(drift, integrator, looked_for, sensitivities, verify=verify)
+        storage = choose_storage(state, times, asked, store, outputs)
     motion: Motion | MotionSequence
     with Progress(system.name, span) as progress:
         derivatives = start_of(state, span[0], sensitivities)
@@ -92,21 +103,6 @@ def simulate(
     return motion
 
 
-def _begun(
-    store: str | Path,
-    state: State,
-    integrator: Integrator,
-    events: Sequence[Event | Every],
-    sensitivities: Sequence[Any],
-    times: np.ndarray | None,
-) -> Storage:
-    """The folder that the samples of a run from a state are kept in; raises if it cannot be."""
-    from dalembert.motion.store import begin_store
-
-    check_storable(integrator, events, sensitivities)
-    return begin_store(store, state.system, state.parameters, None if times is None else len(times))
-
-
 def _ended(motion: Motion | MotionSequence, status: Status) -> None:
     """Note on disk how a run ended, if its samples are there; raise `SimulationInterrupt` if that was Ctrl-C."""
     if isinstance(motion, Motion) and motion.storage is not IN_MEMORY:
@@ -121,7 +117,8 @@ def _check_room(system: System, count: int) -> None:
     """Raise `OutOfMemoryError` if the motion at so many times does not fit."""
     if (needed := 8 * count * (1 + system.nq + 2 * system.nu + system.nc)) > free_memory.NEGLIGIBLE:
         what = f"the motion of `{system.name}` at {count} times"
-        free_memory.check_memory(needed, what, "give fewer times in t_eval=, or a folder on disk in store=")
+        remedy = "give fewer times in t_eval=, what to keep of it in outputs=, or a folder on disk in store="
+        free_memory.check_memory(needed, what, remedy)
 
 
 def run_from(
@@ -199,30 +196,6 @@ def _check_derivatives(motion: Motion | MotionSequence) -> None:
     for part in motion.segments:
         if part.derivatives is not None:
             check_crossed(part)
-
-
-def check_storable(integrator: Integrator, events: Sequence[Event | Every], sensitivities: Sequence[Any]) -> None:
-    """Raise `PairingError` if a run does not keep its samples on disk as it goes on, or is not one motion."""
-    changing = [event.name for event in events if event.then is not None]
-    if changing:
-        raise PairingError(
-            f"store= keeps one motion, and event `{changing[0]}` makes a sequence of motions; leave `store` out, or "
-            "run from event to event with terminal events and a store for each"
-        )
-    if sensitivities:
-        raise PairingError("store= does not keep sensitivities; leave one of the two out")
-    check_locates(integrator, "store")
-
-
-def check_locates(integrator: Integrator, option: str = "events") -> None:
-    """Raise `PairingError` if the integrator is not a one-step method: it cannot locate events, nor keep samples."""
-    from dalembert.run.integrators.integrator import OneStep
-
-    if not isinstance(integrator, OneStep):
-        raise PairingError(
-            f"{type(integrator).__name__} does not support `{option}`; use a one-step integrator such as DOP853(), or "
-            "leave it out"
-        )
 
 
 def _inconsistent(state: State, t: float, sizes: np.ndarray) -> InconsistentStateError:

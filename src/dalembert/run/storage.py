@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
@@ -34,8 +34,15 @@ class SampleTable(Protocol):
         ...
 
     def joined(self) -> tuple[np.ndarray, ...]:
-        """All rows, an array for each column; nothing if there are none."""
+        """The rows that are there, an array for each column; nothing if there are none."""
         ...
+
+    def __len__(self) -> int:
+        """Rows that were put."""
+        ...
+
+
+Part = Callable[[np.ndarray, np.ndarray], Any]  # the motion at some samples, t (n,) and z (n, nz), of a run underway
 
 
 class Storage(Protocol):
@@ -43,6 +50,14 @@ class Storage(Protocol):
 
     def table(self, *names: str) -> SampleTable:
         """A new table, whose columns are told by these names if anybody is to find them later."""
+        ...
+
+    def begin(self, part: Part) -> SampleTable:
+        """A table for the samples of a run, t (nt,) and z (nt, nz), of which `part` makes motions."""
+        ...
+
+    def end(self, table: Any, motion: Any) -> Any:
+        """What is left of a run whose samples went to that table; `motion` is the one at the rows that are there."""
         ...
 
     def slices(self, rows: int, width: int) -> Iterator[slice]:
@@ -66,6 +81,31 @@ class MemoryTable:
             self._blocks = {0: tuple(np.concatenate(column) for column in zip(*self._blocks.values(), strict=True))}
         return next(iter(self._blocks.values()), ())
 
+    def __len__(self) -> int:
+        return sum(len(block[0]) for block in self._blocks.values())
+
+
+class Continuation:
+    """The rows of a run that goes on where another stopped at time `after`: behind those of its table."""
+
+    def __init__(self, table: SampleTable, after: float) -> None:
+        self._table, self._first, self._after = table, len(table), after
+        self._known = 0  # first rows, which the table has already
+
+    def put(self, first: int, *blocks: np.ndarray) -> None:
+        """Take a block of rows, of which those up to where it began are left out."""
+        later = blocks[0] > self._after
+        if not first:
+            self._known = len(later) - int(later.sum())
+        self._table.put(self._first + max(first - self._known, 0), *(block[later] for block in blocks))
+
+    def joined(self) -> tuple[np.ndarray, ...]:
+        """The rows of both."""
+        return self._table.joined()
+
+    def __len__(self) -> int:
+        return len(self._table)
+
 
 @dataclass(frozen=True)
 class Memory:
@@ -74,6 +114,14 @@ class Memory:
     def table(self, *_names: str) -> MemoryTable:
         """A table in memory."""
         return MemoryTable()
+
+    def begin(self, _part: Part) -> MemoryTable:
+        """A table in memory."""
+        return MemoryTable()
+
+    def end(self, _table: Any, motion: Any) -> Any:
+        """The motion itself."""
+        return motion
 
     def slices(self, rows: int, _width: int) -> Iterator[slice]:
         """All rows at once."""
@@ -98,6 +146,9 @@ class GrowingFile:
         self._write(HEAD + first * block[:1].nbytes, block.data)
         self._shape = (first + len(block), *block.shape[1:])
         self._write(0, _head(self._shape))
+
+    def __len__(self) -> int:
+        return self._shape[0]
 
     def _write(self, place: int, content: bytes | memoryview) -> None:
         self._file.seek(place)
@@ -132,6 +183,9 @@ class FileTable:
         """All rows, mapped into memory."""
         return tuple(column.rows() for column in self._columns)
 
+    def __len__(self) -> int:
+        return len(self._columns[0]) if self._columns else 0
+
 
 @dataclass(frozen=True)
 class Folder:
@@ -142,6 +196,14 @@ class Folder:
     def table(self, *names: str) -> FileTable:
         """A table in files of its own, numbered in the order of tables: `0.t.npy`, ..."""
         return FileTable(lambda: self._named(names) if names else self._nameless())
+
+    def begin(self, _part: Part) -> FileTable:
+        """A table in files `0.t.npy` and `0.z.npy`."""
+        return self.table("t", "z")
+
+    def end(self, _table: Any, motion: Any) -> Any:
+        """The motion itself."""
+        return motion
 
     def _named(self, names: tuple[str, ...]) -> Callable[[int], BinaryIO]:
         number = len(list(self.path.glob(f"*.{names[0]}.npy")))

@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.dataclass import dataclass
 from dalembert.motion.motion import Motion
-from dalembert.motion.recorded import columns_of, output_names
+from dalembert.motion.tables import columns_of, output_names
 from dalembert.view.panels import NamedCurves
 
 SHOWN = 4  # curves of a group that are shown at first

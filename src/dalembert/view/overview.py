@@ -14,8 +14,8 @@ from dalembert.equations.system_facts import Drawing
 from dalembert.errors import DalembertError
 from dalembert.motion.motion import Motion
 from dalembert.motion.protocols import MotionLike
-from dalembert.motion.recorded import check_sampled, columns_of, output_names
 from dalembert.motion.sequence import MotionSequence
+from dalembert.motion.tables import check_sampled, columns_of, output_names
 from dalembert.view.animation import Arrow, Polyline, Scene, Trace, Track, animation_page, write_animation
 from dalembert.view.inline import Page
 from dalembert.view.panels import Panels

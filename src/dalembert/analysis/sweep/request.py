@@ -14,9 +14,10 @@ from dalembert.equations.naming import name_of
 from dalembert.errors import OptionError, PairingError, UnknownNameError
 from dalembert.initial.request import find_name, key_name
 from dalembert.motion.state import State
+from dalembert.run.event_checks import check_locates
 from dalembert.run.events import Event
 from dalembert.run.recipe import Recipe
-from dalembert.run.simulate import check_locates, check_times, pair
+from dalembert.run.simulate import check_times, pair
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -17,6 +17,7 @@ from dalembert.run.batch.runs import run_batch
 from dalembert.run.batch.summits import FINE
 from dalembert.run.integrators.automatic import EVALUATIONS, WORTH, Automatic
 from dalembert.run.integrators.explicit import Explicit, method_of
+from dalembert.run.storage import MemoryTable
 from dalembert.run.time_loop.march import March, set_out
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Bench:
         method = method_of(integrator)
         self.is_ready = set_out(engine, method, z0, span)  # else there is no choice to start with
         self.engine, self.outputs = engine, outputs
-        self.march = March(engine, method, z0, span, np.array([span[1]]))  # its own samples are not used
+        self.march = March(engine, method, z0, span, np.array([span[1]]), MemoryTable())  # its own samples are not used
         self.march.clock.recalled = 1
         if not method.absolute:  # each run measures sizes of its own
             engine.plan.units = address_of(engine.mem) + 8 * engine.plan.sizes

@@ -17,7 +17,7 @@ from dalembert.run.batch.fresh_march import UNSURE, Batch
 from dalembert.run.batch.readings import DIRECTION, FIELDS
 from dalembert.run.batch.summits import FINE, GRID, POINTS, on_grid
 from dalembert.run.status import OK
-from dalembert.run.time_loop.advance import Clock
+from dalembert.run.time_loop.clock import Clock
 
 BARYCENTRIC = (-1.0) ** np.arange(FINE) * np.where(np.isin(np.arange(FINE), (0, FINE - 1)), 0.5, 1.0)
 HALVINGS = 64  # more than halve an interval of GRID to neighbouring numbers

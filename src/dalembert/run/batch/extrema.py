@@ -16,7 +16,7 @@ from dalembert.run.batch.fresh_march import UNSURE, Batch, march_between
 from dalembert.run.batch.readings import read
 from dalembert.run.batch.summits import FINE, POINTS, find_summits, find_top, guess_summits
 from dalembert.run.status import OK
-from dalembert.run.time_loop.advance import Clock
+from dalembert.run.time_loop.clock import Clock
 
 AGREED = 1e-6  # of the range of the curve: what is closer than this is not looked at more closely
 NOISE = 1e-9  # of the size of the curve: the same, for curves such as a conserved energy

@@ -13,7 +13,8 @@ from dalembert.native.types import Record, floats, ints
 from dalembert.run.integrators.automatic import FIRST
 from dalembert.run.measure import measure
 from dalembert.run.status import MORE, OK, TOO_MANY_STEPS
-from dalembert.run.time_loop.advance import EPS, Clock, launch, proceed
+from dalembert.run.time_loop.advance import launch, proceed
+from dalembert.run.time_loop.clock import EPS, Clock
 from dalembert.run.time_loop.step_budget import MANY, WINDOW
 
 UNSURE = 100  # the run has to be made by itself

@@ -18,7 +18,7 @@ from dalembert.run.batch.extrema import negligible_of, read_fine, read_steps
 from dalembert.run.batch.fresh_march import UNSURE, Batch
 from dalembert.run.batch.summits import FINE, WIDE, polynomial
 from dalembert.run.status import OK
-from dalembert.run.time_loop.advance import Clock
+from dalembert.run.time_loop.clock import Clock
 
 NARROW = 7  # samples of the polynomial that one through WIDE samples is compared with; one less around an interval
 GAUSS, WEIGHTS = np.polynomial.legendre.leggauss(4)

@@ -15,7 +15,7 @@ from dalembert.run.batch.integrals import find_mean
 from dalembert.run.batch.readings import CROSSING, FIELDS, FINAL, MEAN, MINIMUM, read
 from dalembert.run.batch.verdict import holds
 from dalembert.run.status import OK
-from dalembert.run.time_loop.advance import Clock
+from dalembert.run.time_loop.clock import Clock
 
 
 @jit(i8(Plan, Floats, Clock, Batch, Floats, i8, i8, Floats))

@@ -7,7 +7,7 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8
 from dalembert.run.batch.fresh_march import Batch
 from dalembert.run.evaluate import sample
-from dalembert.run.time_loop.advance import Clock
+from dalembert.run.time_loop.clock import Clock
 from dalembert.run.time_loop.energy import energy_size, weigh, weighed
 
 

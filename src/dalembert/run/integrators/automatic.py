@@ -18,7 +18,7 @@ from dalembert.run.integrators.dop853 import DOP853
 from dalembert.run.integrators.explicit import method_of
 from dalembert.run.integrators.options import check_length, check_tolerances
 from dalembert.run.status import PAUSED, TOO_MANY_STEPS
-from dalembert.run.storage import IN_MEMORY, Storage
+from dalembert.run.storage import Continuation, MemoryTable, SampleTable
 from dalembert.run.time_loop.march import Samples, march
 from dalembert.run.time_loop.method import Method
 
@@ -68,27 +68,28 @@ class Automatic:
         span: tuple[float, float],
         t_eval: np.ndarray | None = None,
         progress: Callable[[float], None] | None = None,
+        table: SampleTable | None = None,
     ) -> Samples:
         """Samples of the motion from z0 over `span`."""
-        review = Review()
+        review, table = Review(), MemoryTable() if table is None else table
         looked = review if engine.allows_implicit else None
-        parts = [march(engine, method_of(self), z0, span, t_eval, progress, looked)]
+        parts = [march(engine, method_of(self), z0, span, t_eval, progress, looked, table)]
         while parts[-1].status == PAUSED:
             t, z = parts[-1].end
-            rest = None if t_eval is None else t_eval[t_eval > t]
+            rest, more = None if t_eval is None else _later(t_eval, t), Continuation(table, t)
             if self._pays(engine, t, z, span[1], review):
                 engine.notes.append(
                     f"stiff (explicit steps of {review.step:.1g}), so DOP853 until t = {t:.4g}, then Radau"
                 )
-                parts.append(self._implicit().run(engine, z, (t, span[1]), rest, progress))
+                parts.append(self._implicit().run(engine, z, (t, span[1]), rest, progress, more))
             else:
                 step = DOP853(rtol=self.rtol, atol=self.atol, first_step=review.step, max_step=self.max_step)
-                parts.append(march(engine, step.method(), z, (t, span[1]), rest, progress, review))
+                parts.append(march(engine, step.method(), z, (t, span[1]), rest, progress, review, more))
         if not engine.notes:
             steps = sum(part.stats["steps"] for part in parts)
             told = review.told(len(parts) - 1) if looked else "the system is too large to try an implicit method"
             engine.notes.append(f"DOP853 throughout, {steps:,} steps; {told}")
-        return parts[0] if len(parts) == 1 else joined(parts, engine.storage)
+        return parts[0] if len(parts) == 1 else joined(parts)
 
     def _implicit(self, max_steps: int | None = None) -> Radau:
         from dalembert.run.integrators.radau import Radau  # half a minute of compilation, once, if it is needed
@@ -97,8 +98,7 @@ class Automatic:
 
     def _pays(self, engine: Engine, t: float, z: np.ndarray, t_end: float, review: Review) -> bool:
         """Whether an implicit method needs less work from here on, by a trial."""
-        with engine.storing(IN_MEMORY):
-            trial = self._implicit(TRIAL).run(engine, z, (t, t_end))
+        trial = self._implicit(TRIAL).run(engine, z, (t, t_end))
         if trial.status not in (0, TOO_MANY_STEPS) or len(trial.t) < 2:
             return False
         s = engine.system
@@ -134,16 +134,17 @@ class Review:
         return f"Radau, tried {trials} times, needed no less work from there on"
 
 
-def joined(parts: list[Samples], storage: Storage) -> Samples:
-    """Parts of one run after each other: costs add up."""
-    whole, count, energies = storage.table("t", "z"), 0, parts[0].energies
-    for k, part in enumerate(parts):
-        for rows in storage.slices(*part.z.shape):
-            t, z = part.t[rows], part.z[rows]
-            later = t > part.begin if k else slice(None)  # the first sample of a part is the last before it
-            whole.put(count, t[later], z[later])
-            count += len(t[later])
-        if k and energies is not None and part.energies is not None:
+def _later(times: np.ndarray, t: float) -> np.ndarray:
+    """The times after t; one that is never reached if there are none, as no times at all stand for every step."""
+    rest = times[times > t]
+    return rest if rest.size else np.array([np.inf])
+
+
+def joined(parts: list[Samples]) -> Samples:
+    """Parts of one run after each other, whose samples are all in the table of the last: costs add up."""
+    energies = parts[0].energies
+    for part in parts[1:]:
+        if energies is not None and part.energies is not None:
             energies = energies.joined(part.energies, off=part.energies.start - energies.start)
     stats: dict[str, int] = {}
     for part in parts:
@@ -151,5 +152,4 @@ def joined(parts: list[Samples], storage: Storage) -> Samples:
             stats[name] = stats.get(name, 0) + count
     last = parts[-1]
     events = [event for part in parts for event in part.events]
-    t, z = whole.joined() or (last.t, last.z)
-    return Samples(t, z, last.status, stats, events, parts[0].begin, last.end, energies)
+    return Samples(last.t, last.z, last.status, stats, events, parts[0].begin, last.end, energies)

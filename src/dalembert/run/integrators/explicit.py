@@ -21,6 +21,7 @@ from dalembert.run.time_loop.method import Method
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
     from dalembert.run.integrators.integrator import OneStep
+    from dalembert.run.storage import SampleTable
 
 RTOL, ATOL = 1e-10, 1e-12  # where nothing is said
 
@@ -46,12 +47,13 @@ class Explicit(ABC):
         span: tuple[float, float],
         t_eval: np.ndarray | None = None,
         progress: Callable[[float], None] | None = None,
+        table: SampleTable | None = None,
     ) -> Samples:
         """Samples of the motion from z0 over `span`."""
         method = method_of(self)
         if not method.adaptive:
             check_span(method.name, method.first_step, span, method.max_steps)
-        return march(engine, method, z0, span, t_eval, progress)
+        return march(engine, method, z0, span, t_eval, progress, table=table)
 
 
 @functools.lru_cache(maxsize=64)

@@ -31,6 +31,7 @@ from dalembert.solve.static_elimination import NewtonMatrix
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
+    from dalembert.run.storage import SampleTable
 
 NEWTON = 1e-3  # share of the tolerated error that may be left by Newton's iteration
 USUAL = 1e-5, 1e-7  # rtol, atol
@@ -81,6 +82,7 @@ class GeneralizedAlpha(Stepping):
         span: tuple[float, float],
         t_eval: np.ndarray | None = None,
         progress: Callable[[float], None] | None = None,
+        table: SampleTable | None = None,
     ) -> Samples:
         """Samples of the motion from z0 over `span`."""
         system, size = engine.system, engine.size
@@ -93,7 +95,7 @@ class GeneralizedAlpha(Stepping):
         for name, value in zip(NUMBERS, self.numbers, strict=True):
             setattr(work, name, value)
         work.t_old = work.t_new = math.nan  # nothing is stored yet
-        samples = march(engine, self.method(), z0, span, t_eval, progress)
+        samples = march(engine, self.method(), z0, span, t_eval, progress, table=table)
         if newton is not None and newton.interrupted:
             samples.status = Status.INTERRUPTED
         return samples

@@ -31,6 +31,7 @@ from dalembert.run.time_loop.unpassed import Unpassed
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
+    from dalembert.run.storage import SampleTable
 
 PATIENCE = 50  # steps before static choices are questioned again: the order has then recovered from a new beginning
 
@@ -91,11 +92,16 @@ class IDA:
         span: tuple[float, float],
         t_eval: np.ndarray | None = None,
         progress: Callable[[float], None] | None = None,
+        table: SampleTable | None = None,
     ) -> Samples:
         """Samples of the motion from z0 over `span`: at `t_eval`, or at every step."""
         run = _Run(self, engine, z0, span, t_eval)
         with redirect_stdout(Quiet()):
-            return run.finish(run.march(progress))
+            samples = run.finish(run.march(progress))
+        if table is not None:
+            table.put(0, samples.t, samples.z)
+            samples.t, samples.z = table.joined()
+        return samples
 
     def options(self) -> dict[str, Any]:
         """The settings in SUNDIALS' words."""

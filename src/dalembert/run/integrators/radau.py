@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
 
 import casadi as ca
 import numpy as np
@@ -18,6 +17,7 @@ from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.native.kernel import Kernel
+from dalembert.run.engine import Engine
 from dalembert.run.integrators.options import check_tolerances, settle_atol
 from dalembert.run.integrators.radau_step import COLUMNS, radau_interpolate, radau_prepare, radau_step, settle
 from dalembert.run.integrators.radau_workspace import RadauWork, lay_out
@@ -26,16 +26,15 @@ from dalembert.run.residuals.form import Residual, SettledForm
 from dalembert.run.residuals.gear_gupta_leimkuhler import GearGuptaLeimkuhler
 from dalembert.run.residuals.linearisation import Linearisation
 from dalembert.run.status import Status
+from dalembert.run.storage import MemoryTable, SampleTable
 from dalembert.run.time_loop.march import Samples, march
 from dalembert.run.time_loop.method import Method
 from dalembert.solve.sparse_newton import SparseNewton
 from dalembert.solve.static_elimination import StaticElimination
 
-if TYPE_CHECKING:
-    from dalembert.run.engine import Engine
-
 NONZEROS_FROM = 700  # variables of a Newton matrix that is factorised over its nonzeros
 EPS = float(np.finfo(float).eps)
+SHORT = 0.01  # of the time in which the motion changes: a step as which states are settled
 RELATIVE_NEWTON = 0.1  # iterate until what is left is this part of the tolerance asked for
 
 
@@ -73,18 +72,38 @@ class Radau(Stepping):
         span: tuple[float, float],
         t_eval: np.ndarray | None = None,
         progress: Callable[[float], None] | None = None,
+        table: SampleTable | None = None,
     ) -> Samples:
         """Samples of the motion from z0 over `span`; `stats` counts Jacobians (njev) and factorisations (nlu) too."""
+        work, newton = self.laid_out(engine)
+        if t_eval is not None:
+            table = Settling(MemoryTable() if table is None else table, self, (engine, newton), (span[0], z0))
+        samples = march(engine, self.method(), z0, span, t_eval, progress, table=table)
+        samples.stats["njev"], samples.stats["nlu"] = work.n_jacobians, work.n_factors
+        if _is_interrupted(newton):
+            samples.status = Status.INTERRUPTED
+            return samples
+        if samples.status == Status.EVENT and t_eval is None:
+            self.settle_states(engine, samples.t[-1:], samples.z[-1:])
+        for _, t, z in samples.events:
+            self.settle_states(engine, np.array([t]), z[None])
+        return samples
+
+    def laid_out(self, engine: Engine) -> tuple[RadauWork, StaticElimination | SparseNewton]:
+        """The workspace of the native functions, filled in, and what factorises: it must live as long as they run."""
         linearisation, elimination = self._prepared(engine.system)
         newton = elimination or linearisation.sparse_newton
-        work = self._lay_out(engine, linearisation, newton)
-        samples = march(engine, self.method(), z0, span, t_eval, progress)
-        samples.stats["njev"], samples.stats["nlu"] = work.n_jacobians, work.n_factors
-        if isinstance(newton, SparseNewton) and newton.interrupted:
-            samples.status = Status.INTERRUPTED
-        else:
-            _settle(engine, samples, span[0], every=t_eval is not None)
-        return samples
+        return self._lay_out(engine, linearisation, newton), newton
+
+    def settle_states(self, engine: Engine, t: np.ndarray, z: np.ndarray) -> None:
+        """Move interpolated states z (n, nz), in place, onto the constraints, which hold to the tolerance only there.
+
+        These are the samples at times asked for, and the states where events occurred.
+        """
+        rate, work = 1.0 if engine.scales is None else engine.scales.rate, engine.work.parts["step_work"]
+        counted = work.n_jacobians, work.n_factors  # of the steps
+        settle(engine.plan, engine.mem, self.step or SHORT / rate, t, z.reshape(-1), np.zeros(engine.nz))
+        work.n_jacobians, work.n_factors = counted
 
     def method(self) -> Method:
         """The native functions and the settings of the time loop; `run` lays out the workspace they need."""
@@ -139,26 +158,70 @@ def _prepare(form: SettledForm, system: System) -> tuple[Linearisation, StaticEl
     return linearisation, linearisation.elimination if residual.size < NONZEROS_FROM else None
 
 
-def _settle(engine: Engine, samples: Samples, t0: float, *, every: bool) -> None:
-    """Move interpolated states onto the constraints, which hold to the tolerance only between steps.
+class Settling:
+    """A table whose rows, at times asked for, are moved onto the constraints before they go to another one.
 
-    These are the samples at times asked for, and the states where events occurred.
+    The block that came last waits until the next one comes, or until the run is over and its engine is free. Blocks
+    before it are settled by an engine of their own. The given state is left as it is.
     """
-    steps = max(samples.stats["steps"], 1)
-    length = float(samples.t[-1]) - t0 if len(samples.t) else 0.0
-    if not length > 0.0:
-        return
-    first = int(np.searchsorted(samples.t, t0, side="right"))
-    if not every:
-        first = len(samples.t) - int(samples.status == Status.EVENT)
-    zdot = np.zeros(engine.nz)
-    for rows in engine.storage.slices(len(samples.t) - first, engine.nz):
-        there = samples.z[first:][rows]
-        states = np.array(there)
-        settle(engine.plan, engine.mem, length / steps, samples.t[first:][rows], states.reshape(-1), zdot)
-        there[:] = states
-    for _, t, z in samples.events:
-        settle(engine.plan, engine.mem, length / steps, np.array([t]), z, zdot)
+
+    def __init__(
+        self,
+        table: SampleTable,
+        radau: Radau,
+        running: tuple[Engine, StaticElimination | SparseNewton],
+        origin: tuple[float, np.ndarray],
+    ) -> None:
+        self._table, self._radau, self._running, self._origin = table, radau, running, origin
+        self._last: tuple[int, np.ndarray, np.ndarray] | None = None
+
+    @cached_property
+    def _second(self) -> tuple[Engine, StaticElimination | SparseNewton]:
+        """An engine that goes on from what the running one has chosen, and what factorises for it."""
+        running = self._running[0]
+        engine = Engine(running.system, running.parameters, running.formulation, running.drift, running.columns)
+        engine.resume(running.facts(0.0, self._origin))
+        return engine, self._radau.laid_out(engine)[1]
+
+    def put(self, first: int, *blocks: np.ndarray) -> None:
+        """Take a block of rows."""
+        if self._last is not None and self._last[0] < first:
+            engine, newton = self._second
+            self._hand_on(engine)
+            if _is_interrupted(newton):  # before the block was put away: it will be put here again
+                del self._second
+                raise KeyboardInterrupt
+        self._last = first, blocks[0], blocks[1]
+
+    def _hand_on(self, engine: Engine) -> None:
+        """Settle the block that came last by an engine, and put it where it belongs."""
+        if self._last is None:
+            return
+        first, t, z = self._last
+        given = int(np.searchsorted(t, self._origin[0], side="right"))
+        if given < len(t):
+            states = z[given:].copy()
+            self._radau.settle_states(engine, t[given:], states)
+            z = np.concatenate([z[:given], states])
+        self._table.put(first, t, z)
+
+    def joined(self) -> tuple[np.ndarray, ...]:
+        """The rows that are there; the run is over."""
+        engine, newton = self._running
+        if not _is_interrupted(newton):
+            self._hand_on(engine)
+        if self._last is not None and _is_interrupted(newton):
+            self._table.put(*self._last)
+        self._last = None
+        return self._table.joined()
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+
+def _is_interrupted(newton: StaticElimination | SparseNewton) -> bool:
+    """Whether Ctrl-C came while a matrix was factorised: what was computed with it is not a number."""
+    return isinstance(newton, SparseNewton) and newton.interrupted
 
 
 def _itself(function: ca.Function) -> ca.Function:

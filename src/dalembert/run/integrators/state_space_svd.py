@@ -31,6 +31,7 @@ from dalembert.solve.separation import room
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
+    from dalembert.run.storage import SampleTable
 
 NEWTON = 1e-2  # share of the tolerated error that may be left by Newton's iteration
 USUAL = 1e-6, 1e-8  # rtol, atol
@@ -60,6 +61,7 @@ class StateSpaceSVD(Stepping):
         span: tuple[float, float],
         t_eval: np.ndarray | None = None,
         progress: Callable[[float], None] | None = None,
+        table: SampleTable | None = None,
     ) -> Samples:
         """Samples of the motion from z0 over `span`."""
         system = engine.system
@@ -69,7 +71,7 @@ class StateSpaceSVD(Stepping):
         work.length = 1 + engine.size + len(engine.parameters)
         holonomic = system.count("velocity") == 0 and not system.invariants
         work.shared = holonomic and system.trivial_kinematics
-        return march(engine, self.method(), z0, span, t_eval, progress)
+        return march(engine, self.method(), z0, span, t_eval, progress, table=table)
 
     def method(self) -> Method:
         """The native functions and the settings of the time loop."""

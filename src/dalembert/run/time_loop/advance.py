@@ -7,13 +7,10 @@ steps is used up, so that progress can be shown and Ctrl-C is heard; everything 
 
 from __future__ import annotations
 
-import functools
 import math
 
-import numpy as np
-
 from dalembert.native.intrinsics import floats_at
-from dalembert.native.jit import address_of, jit
+from dalembert.native.jit import jit
 from dalembert.native.plan import (
     Floats,
     Plan,
@@ -26,80 +23,15 @@ from dalembert.native.plan import (
     i8,
     move,
 )
-from dalembert.native.types import Record, floats, ints
 from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.formulations.choice import RECHOOSE
 from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, SUSPECT, TOO_MANY_STEPS, UNSOUND
+from dalembert.run.time_loop.clock import Clock
 from dalembert.run.time_loop.energy import DENSE, begin_weighing, weigh
 from dalembert.run.time_loop.event_location import begin, watch
 from dalembert.run.time_loop.event_watch import is_crowded, watched
-from dalembert.run.time_loop.method import Method
 from dalembert.run.time_loop.singular import begin_following, conditioning, follow, is_noticed, is_suspect, look_back
-from dalembert.run.time_loop.step_budget import FIRST
 from dalembert.solve.solver import call_judge
-
-
-class Clock(Record):
-    """How far an integration is and how it goes on: times, step lengths, tolerances, counts."""
-
-    _fields_ = (
-        # Time, next step, start, end, tolerances, bounds on the step, exponent of the controller, logarithm of
-        # the error and length of the last step.
-        *floats("t h t_start t_end rtol atol h_max h_min exponent last_level taken"),
-        # The next instant at which an expression of time bends or jumps (infinity: none); a step ends `gap` before it
-        # and the next one begins `gap` after it, so that each sees one side of it only.
-        *floats("stop gap"),
-        # Accepted and rejected steps, allowed steps, next index of t_eval, samples stored, whether steps are adapted.
-        *ints("accepted rejected allowed next stored adaptive"),
-        # Order of the error estimate; size of a state; whether the static choice was recalled, not made at the start.
-        *ints("order nz recalled"),
-        # Where the arrays of the march are, and the sizes of some: states and rates, stages, times asked for, samples.
-        *ints("z znew zdot stages n_stages t_eval n_times ts zs capacity"),
-        # Such instants, their number, and which is next.
-        *ints("stops n_stops next_stop"),
-        # The addresses of the records that follow the conditioning and the energy, and how many steps will be accepted
-        # when the energy is looked at next.
-        *ints("conditioning energy weigh_at"),
-    )
-
-
-UNBOUNDED = 2**62
-EPS = float(np.finfo(float).eps)
-
-
-def new_clock(t0: float, t1: float, method: Method) -> Clock:
-    """The clock at the start of an interval."""
-    clock, unit = Clock.from_buffer_copy(_clock(method)), EPS * max(abs(t0), abs(t1))
-    clock.t = clock.t_start = t0
-    clock.t_end = t1
-    clock.h_max, clock.h_min, clock.gap = min(method.max_step, t1 - t0), 16.0 * unit, 4.0 * unit
-    return clock
-
-
-def set_stops(clock: Clock, stops: np.ndarray) -> None:
-    """Let steps end on instants (n,), in order and within the interval; they must stay where they are."""
-    clock.stops, clock.n_stops = address_of(stops), stops.size
-    clock.next_stop = int(stops.size > 0 and stops[0] <= clock.t + clock.gap)
-    if clock.next_stop:
-        clock.t = stops[0] + clock.gap
-    if clock.next_stop < stops.size:
-        clock.stop = stops[clock.next_stop]
-
-
-def _allowed(method: Method) -> int:
-    """Steps until the run is looked at: those given, else a first few if steps can collapse."""
-    if method.max_steps is not None:
-        return method.max_steps
-    return FIRST if method.adaptive else UNBOUNDED
-
-
-@functools.lru_cache(maxsize=64)
-def _clock(method: Method) -> Clock:
-    """What the clock says of a method, whatever the interval."""
-    return Clock(
-        h=method.first_step, rtol=method.rtol, atol=method.atol, exponent=1.0 / method.order, last_level=0.0,
-        allowed=_allowed(method), adaptive=int(method.adaptive), order=method.order, stop=math.inf,
-    )  # fmt: skip
 
 
 @jit(i8(Clock, f8, Floats, Floats, Floats))
@@ -235,7 +167,8 @@ def conclude(plan, mem, clock, h, t_new):
     """Look for events in a step of length h that goes on, store what is asked for of it, and move to its end.
 
     A step that ends just before an instant at which an expression of time bends or jumps goes on just after it.
-    Returns EVENT if an event ends the run in it, else OK.
+    Returns EVENT if an event ends the run in it, MORE if the buffer is full and has to be emptied before this is called
+    again, else OK.
     """
     n, t = clock.nz, clock.t
     z, znew, zdot = floats_at(clock.z, n), floats_at(clock.znew, n), floats_at(clock.zdot, n)
@@ -243,14 +176,19 @@ def conclude(plan, mem, clock, h, t_new):
     ts, zs = floats_at(clock.ts, clock.capacity), floats_at(clock.zs, clock.capacity * n)
     landed = t_new >= clock.stop - clock.gap
     after = clock.stop if landed else t_new
-    stop = watch(plan, mem, t, h, t_new, z, stages, znew, zdot) if plan.watch != 0 else math.inf
+    fresh = clock.filling == 0
+    if fresh:
+        clock.until = watch(plan, mem, t, h, t_new, z, stages, znew, zdot) if plan.watch != 0 else math.inf
+    stop, clock.filling = clock.until, 1
     if t_eval.size == 0:
         if stop == math.inf:
             _store(clock, after, znew, ts, zs)
     elif clock.next < t_eval.size and t_eval[clock.next] <= after:
-        if t_eval[clock.next] < t_new:
+        if fresh and t_eval[clock.next] < t_new:
             call_prepare(plan.prepare, (plan, mem, t, h, z, stages, znew, zdot))
         while clock.next < t_eval.size and t_eval[clock.next] <= after and t_eval[clock.next] < stop:
+            if clock.stored >= clock.capacity:
+                return MORE
             at = t_eval[clock.next]
             place = zs[clock.stored * n : (clock.stored + 1) * n]
             if at >= t_new:
@@ -261,6 +199,9 @@ def conclude(plan, mem, clock, h, t_new):
             ts[clock.stored] = at
             clock.stored += 1
             clock.next += 1
+    if stop < math.inf and clock.stored >= clock.capacity:
+        return MORE
+    clock.filling = 0
     clock.accepted += 1
     if stop < math.inf:  # the last sample is the state there, asked for or not
         move(znew, 0, mem, watched(plan.watch).place, n)
@@ -280,6 +221,36 @@ def conclude(plan, mem, clock, h, t_new):
 
 
 @jit(i8(Plan, Floats, Clock, i8))
+def _make_step(plan, mem, clock, where):
+    """Make a step, with the rates at its end and the quality of their solve; OK if it can be concluded."""
+    n, followed = clock.nz, conditioning(where)
+    znew, zdot = floats_at(clock.znew, n), floats_at(clock.zdot, n)
+    if plan.stale < 0:
+        plan.stale += 1
+    if clock.accepted >= clock.allowed:
+        return TOO_MANY_STEPS
+    if not followed.judged:
+        plan.least_quality = math.inf
+        status = _accept(plan, mem, clock)
+        if status != OK:
+            return status
+    t, h = clock.t, clock.taken
+    t_new = _limit(clock) if h == _limit(clock) - t else t + h
+    if followed.judged or not plan.estimate:
+        rates(plan, mem, t_new, znew, zdot)
+    if not is_finite(zdot):
+        return NOT_FINITE
+    if plan.nc > 0:
+        call_judge(plan.judge, (plan, mem, plan.nc))
+        if not followed.judged and is_noticed(plan, mem, where, t, h, clock.t_end - t):
+            z, stages = floats_at(clock.z, n), floats_at(clock.stages, clock.n_stages)
+            if is_suspect(plan, mem, where, t, h, clock.t_end - t, t_new, z, stages, znew, zdot):
+                return SUSPECT
+    clock.quality, clock.shortest = mem[plan.quality], mem[plan.shortest]
+    return OK
+
+
+@jit(i8(Plan, Floats, Clock, i8))
 def proceed(plan, mem, clock, budget):
     """Integrate until the end, until `budget` steps are done, or until the buffer of samples is full; returns a status.
 
@@ -288,39 +259,21 @@ def proceed(plan, mem, clock, budget):
     sample. A step in which constraints may become dependent is handed over before it is concluded (SUSPECT, see
     `singular`).
     """
-    done, where, n = 0, clock.conditioning, clock.nz
-    znew, zdot = floats_at(clock.znew, n), floats_at(clock.zdot, n)
-    followed = conditioning(where)
+    done, where = 0, clock.conditioning
     while clock.t < clock.t_end:
-        full = clock.n_times == 0 and clock.stored >= clock.capacity
-        if done >= budget or full or plan.stale > 0 or is_crowded(plan):
-            return MORE
-        if plan.stale < 0:
-            plan.stale += 1
-        if clock.accepted >= clock.allowed:
-            return TOO_MANY_STEPS
-        if not followed.judged:
-            plan.least_quality = math.inf
-            status = _accept(plan, mem, clock)
+        if not clock.filling:
+            full = clock.n_times == 0 and clock.stored >= clock.capacity
+            if done >= budget or full or plan.stale > 0 or is_crowded(plan):
+                return MORE
+            status = _make_step(plan, mem, clock, where)
             if status != OK:
                 return status
         t, h = clock.t, clock.taken
         t_new = _limit(clock) if h == _limit(clock) - t else t + h
-        if followed.judged or not plan.estimate:
-            rates(plan, mem, t_new, znew, zdot)
-        if not is_finite(zdot):
-            return NOT_FINITE
-        if plan.nc > 0:
-            call_judge(plan.judge, (plan, mem, plan.nc))
-            if not followed.judged and is_noticed(plan, mem, where, t, h, clock.t_end - t):
-                z, stages = floats_at(clock.z, n), floats_at(clock.stages, clock.n_stages)
-                if is_suspect(plan, mem, where, t, h, clock.t_end - t, t_new, z, stages, znew, zdot):
-                    return SUSPECT
-        quality, shortest = mem[plan.quality], mem[plan.shortest]
         status = conclude(plan, mem, clock, h, t_new)
         if status != OK:
             return status
-        follow(where, quality, shortest, h, t_new)
+        follow(where, clock.quality, clock.shortest, h, t_new)
         done += 1
     return OK
 

@@ -17,7 +17,9 @@ from dalembert.native.jit import Native, address_of
 from dalembert.native.workspace import NOTHING
 from dalembert.run.run_facts import Energies
 from dalembert.run.status import MORE, PAUSED, SUSPECT, TOO_MANY_STEPS, UNSOUND, Status, status_of
+from dalembert.run.storage import MemoryTable, SampleTable
 from dalembert.run.time_loop import advance as loop
+from dalembert.run.time_loop.clock import new_clock, set_stops
 from dalembert.run.time_loop.columns import allocate, divided, padded
 from dalembert.run.time_loop.energy import Weighed, energies_of
 from dalembert.run.time_loop.event_watch import occurrences
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from dalembert.run.engine import Engine
     from dalembert.run.time_loop.passage import Passages
 
-CHUNK, ROOM = 4096, 2**23  # samples per buffer when every step is stored, and numbers in it, but 16 samples
+CHUNK, ROOM = 4096, 2**21  # samples per buffer, and numbers in it, but 16 samples
 MOST_STEPS = 10_000_000  # per slice, however fast they are
 SOLVED_TO = 1e-2  # of the tolerance: to what accelerations are refined where the solve is sparse
 SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctrl-C
@@ -68,13 +70,14 @@ def march(
     t_eval: np.ndarray | None = None,
     progress: Callable[[float], None] | None = None,
     review: Reviewer | None = None,
+    table: SampleTable | None = None,
 ) -> Samples:
-    """Integrate from z0 over `span`; stores `t_eval`, or every step. Ctrl-C keeps what is there.
+    """Integrate from z0 over `span`; stores `t_eval`, or every step, in `table`. Ctrl-C keeps what is there.
 
     Event functions the engine watches are recorded; one that ends the run leaves the status EVENT and a last sample.
     """
     recalled = set_out(engine, method, z0, span)
-    run = March(engine, method, z0, span, t_eval)
+    run = March(engine, method, z0, span, t_eval, MemoryTable() if table is None else table)
     run.clock.recalled = recalled
     advance, status = loop.launch, MORE
     watches = method.max_steps is None and method.adaptive
@@ -94,6 +97,8 @@ def march(
                 status = run.passages.treat()
             if status == TOO_MANY_STEPS and watches:
                 status = run.look(engine.budget)
+            if run.clock.filling:  # the step at hand has more samples than the buffer holds
+                continue
             if engine.plan.stale > 0:
                 # A partition given by the user may fail on the way: the pivoted solve carries on.
                 with suppress(OptionError):
@@ -134,22 +139,30 @@ class March:
     looked = 0  # accepted steps when the step budget was last looked at
 
     def __init__(
-        self, engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, float], t_eval: np.ndarray | None
+        self,
+        engine: Engine,
+        method: Method,
+        z0: np.ndarray,
+        span: tuple[float, float],
+        t_eval: np.ndarray | None,
+        table: SampleTable,
     ) -> None:
         self.engine, self.method = engine, method
         (t0, t1), nz = span, engine.nz
         self.t_eval = NOTHING if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
-        capacity = max(16, min(CHUNK, ROOM // nz)) if t_eval is None else len(self.t_eval) + 1  # an event may add one
+        capacity = max(16, min(CHUNK, ROOM // nz))
+        if t_eval is not None:
+            capacity = min(capacity, len(self.t_eval) + 1)  # an event may add one
         self.room, self.capacity = allocate(nz, method.columns), capacity
         self.room[: z0.size] = z0  # of q and u only, if the work done starts at zero and there are no derivatives
         self.z = self.room[:nz]
         self.samples = np.empty(capacity * (1 + nz))  # times, then states
-        self.clock = loop.new_clock(t0, t1, method)
+        self.clock = new_clock(t0, t1, method)
         self.conditioning = new_conditioning(method.order, (method.rtol if method.adaptive else 0.0) or 1e-9)
         self.weighed = Weighed()
         self.clock.conditioning, self.clock.energy = self.conditioning.address, self.weighed.address
         self.first, self.begin = z0, t0
-        self.table = engine.storage.table("t", "z")
+        self.table = table
         self.events: list[tuple[int, float, np.ndarray]] = []
         asked = len(self.t_eval) > 0 and self.t_eval[0] <= t0
         if asked or t_eval is None:  # the first sample is the given state itself
@@ -157,7 +170,7 @@ class March:
             self.clock.stored, self.clock.next = 1, int(asked)
         self.stops = instants(engine.system, engine.parameters, span)  # native code reads it where it is
         if self.stops.size:
-            loop.set_stops(self.clock, self.stops)
+            set_stops(self.clock, self.stops)
         clock, width = self.clock, padded(nz)
         z, ts = address_of(self.room), address_of(self.samples)
         clock.nz, clock.z, clock.znew, clock.zdot = nz, z, z + 8 * width, z + 16 * width

@@ -220,6 +220,9 @@ class Passages:
         self._go_on()
         status = int(proceed(self.engine.plan, self.engine.mem, clock, 1))
         run.collect()
+        while clock.filling:
+            status = int(proceed(self.engine.plan, self.engine.mem, clock, 1))
+            run.collect()
         if status != MORE:
             return status
         near = run.t < ahead.t < min(run.limit, run.t + self._short * clock.taken)
@@ -375,6 +378,9 @@ class Passages:
         plan.prepare, plan.interpolate = nothing_to_prepare.address, interpolate_arc.address
         clock.stages, clock.n_stages = address_of(columns), columns.size
         status = conclude(plan, engine.mem, clock, arc.length, end)
+        while clock.filling:
+            run.collect()
+            status = conclude(plan, engine.mem, clock, arc.length, end)
         plan.prepare, plan.interpolate, clock.stages, clock.n_stages = kept
         run.collect()
         if status != OK:
