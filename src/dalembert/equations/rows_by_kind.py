@@ -9,6 +9,9 @@ which are far shorter than derivatives by the quaternion: R is computed once per
 by the quaternion follow from A: with e' = E w / 2 and E^T E = e.e, and as R is the same for all lengths of e,
 
     phi_e = 2 phi_w E^T / e.e,     phi_w = the columns of A by w.
+
+Numbers n(t) of a kind, such as the angle of a drive, come with their rates: phi_n n' is a part of psi, and b has the
+terms of n' and n'' too.
 """
 
 from __future__ import annotations
@@ -26,8 +29,9 @@ from dalembert.equations.free_bodies import PART, SIGN, FreeBody, find_free_bodi
 from dalembert.equations.lowering.lower import Lowering
 from dalembert.equations.probe import Probe
 from dalembert.model.instances import Instance, Template
-from dalembert.model.reading import content_key
+from dalembert.model.reading import content_key, nodes
 from dalembert.model.statement import Constraint, Level, Statement
+from dalembert.model.time_symbols import is_undefined_function
 
 
 @dataclass(frozen=True)
@@ -58,11 +62,20 @@ class KindRows:
 
 
 class Filled(NamedTuple):
-    """One joint: its bodies, the other arguments, and which constraints its rows are."""
+    """One joint: its bodies, the other arguments, which of these vary in time, and which constraints its rows are."""
 
     bodies: tuple[FreeBody, ...]
     numbers: list[sp.Expr]
+    timed: tuple[int, ...]
     rows: list[int]
+
+
+class KindKey(NamedTuple):
+    """What makes rows one kind: the label of the template, which of its expressions they are, which numbers vary."""
+
+    label: str
+    indices: tuple[int, ...]
+    timed: tuple[int, ...]
 
 
 def rows_by_kind(stated: Sequence[Constraint], derivation: Derivation, probe: Probe) -> KindRows | None:
@@ -71,17 +84,18 @@ def rows_by_kind(stated: Sequence[Constraint], derivation: Derivation, probe: Pr
     if not joints:
         return None
     bodies = find_free_bodies(derivation.statement, derivation.kinematics, probe)
-    groups: dict[tuple[str, tuple[int, ...]], tuple[Template, list[Filled]]] = {}
-    slots: dict[str, Slots] = {}
+    groups: dict[KindKey, tuple[Template, list[Filled]]] = {}
+    slots, variation = dict[str, Slots](), NumberVariation(derivation.statement)
     for template, arguments, indices, rows in joints:
         if template.label not in slots:
             slots[template.label] = Slots.of(template)
-        filled = _fill(slots[template.label], arguments, rows, bodies, derivation.statement)
+        filled = _fill(slots[template.label], arguments, rows, bodies, variation)
         if filled is not None:
-            groups.setdefault((template.label, tuple(indices)), (template, []))[1].append(filled)
+            key = KindKey(template.label, tuple(indices), filled.timed)
+            groups.setdefault(key, (template, []))[1].append(filled)
     if not groups:
         return None
-    parts = [_evaluate(template, key[1], filled, derivation) for key, (template, filled) in groups.items()]
+    parts = [_evaluate(template, key, filled, derivation) for key, (template, filled) in groups.items()]
     phi, G, psi, A, b = (ca.vertcat(*[getattr(part, name) for part in parts]) for name in ("phi", "G", "psi", "A", "b"))
     return KindRows(np.concatenate([part.rows for part in parts]), phi, G, psi, A, b)
 
@@ -122,9 +136,9 @@ def _fill(
     arguments: tuple[sp.Expr, ...],
     rows: list[int],
     bodies: Mapping[tuple[int, ...], FreeBody],
-    statement: Statement,
+    variation: NumberVariation,
 ) -> Filled | None:
-    """A joint with its bodies; None if one is not free, or if another argument does not stay what it is."""
+    """A joint with its bodies; None if one is not free, or if another argument varies with the motion."""
     owners = []
     for own in slots.bodies:
         body = bodies.get(tuple(id(arguments[e] if isinstance(e, int) else e) for e in own))
@@ -132,15 +146,46 @@ def _fill(
             return None
         owners.append(body)
     numbers = [arguments[k] for k in slots.numbers]
-    still = all(value.is_Number or value.free_symbols <= statement.parameters.keys() for value in numbers)
-    return Filled(tuple(owners), numbers, rows) if still else None
+    varying = [(k, varies) for k, number in enumerate(numbers) if (varies := variation.of(number)) is not STILL]
+    if any(varies is not IN_TIME for _, varies in varying):
+        return None
+    return Filled(tuple(owners), numbers, tuple(k for k, _ in varying), rows)
 
 
-def _evaluate(
-    template: Template, indices: tuple[int, ...], joints: Sequence[Filled], derivation: Derivation
-) -> KindRows:
+STILL, IN_TIME, WITH_MOTION = "still", "in time", "with the motion"
+
+
+class NumberVariation:
+    """Tells whether expressions stay what they are, vary in time, or vary with the motion; each object is read once."""
+
+    def __init__(self, statement: Statement) -> None:
+        self._time, self._parameters = statement.time, statement.parameters.keys()
+        self._known: dict[int, str] = {}  # of what the statement keeps alive
+
+    def of(self, value: sp.Expr) -> str:
+        """How an expression varies."""
+        if value.is_Number:
+            return STILL
+        found = self._known.get(id(value))
+        if found is None:
+            found = self._known[id(value)] = self._read(value)
+        return found
+
+    def _read(self, value: sp.Expr) -> str:
+        found = STILL
+        for node in nodes(value):
+            if is_undefined_function(node):
+                return WITH_MOTION
+            if isinstance(node, sp.Symbol) and node not in self._parameters:
+                if node != self._time:
+                    return WITH_MOTION
+                found = IN_TIME
+        return found
+
+
+def _evaluate(template: Template, key: KindKey, joints: Sequence[Filled], derivation: Derivation) -> KindRows:
     """All joints of a kind at once; their rows follow each other."""
-    kind, n, s = _kind(template, indices), len(joints), derivation.kinematics.symbols
+    kind, n, s = _kind(template, key), len(joints), derivation.kinematics.symbols
     speeds, coordinates = (
         np.array([[k for body in joint.bodies for k in getattr(body, name)] for joint in joints])  # (n, 6 or 7 bodies)
         for name in ("speeds", "coordinates")
@@ -150,13 +195,22 @@ def _evaluate(
     for k in range(len(template.frames)):
         turned = derivation.turning.attitudes([joint.bodies[k].body for joint in joints])
         blocks += [_gathered(s.q, places[:, k, :3]), turned]
-    numbers = derivation.low.vector([number for joint in joints for number in joint.numbers])
-    column = kind.function(ca.vertcat(*blocks, _gathered(s.u, speeds), ca.reshape(numbers, -1, n)))
-    m = len(indices)
+    numbers = ca.reshape(derivation.low.vector([number for joint in joints for number in joint.numbers]), -1, n)
+    column = kind.function(ca.vertcat(*blocks, _gathered(s.u, speeds), numbers, *_rates(numbers, key.timed, s.t)))
+    m = len(key.indices)
     phi, psi, b, A = ca.vertsplit(column, [0, m, 2 * m, 3 * m, column.shape[0]])
     G = kind.gradients.function(A, _gathered(s.q, places[:, :, 3:].reshape(n, -1)))
     G, A = kind.gradients.scattered(G, m, coordinates, s.q), kind.partial.scattered(A, m, speeds, s.u)
     return KindRows(np.array([joint.rows for joint in joints]).ravel(), ca.vec(phi), G, ca.vec(psi), A, ca.vec(b))
+
+
+def _rates(numbers: ca.SX, timed: Sequence[int], t: ca.SX) -> list[ca.SX]:
+    """The first and second derivatives by time, (k, n) each, of the k rows `timed` of numbers (m, n)."""
+    if not timed:
+        return []
+    varying = numbers[list(timed), :]
+    first = ca.jtimes(ca.vec(varying), t, ca.SX(1))
+    return [ca.densify(ca.reshape(rates, *varying.shape)) for rates in (first, ca.jtimes(first, t, ca.SX(1)))]
 
 
 def _gathered(column: ca.SX, places: np.ndarray) -> ca.SX:
@@ -191,7 +245,8 @@ class Entries(NamedTuple):
 class Kind(NamedTuple):
     """The functions of a kind of joint, and where A and G have nonzeros.
 
-    `function` of x and R of all bodies, their speeds and numbers gives phi, psi, b and the nonzeros of A, one column;
+    `function` of x and R of all bodies, their speeds, numbers, and the first and second rates of those that vary gives
+    phi, psi, b and the nonzeros of A, one column;
     that of `gradients`, of these nonzeros and the quaternions of all bodies, gives the nonzeros of G.
     """
 
@@ -200,18 +255,17 @@ class Kind(NamedTuple):
     gradients: Entries
 
 
-_KINDS: dict[tuple[str, tuple[int, ...]], Kind] = {}
+_KINDS: dict[KindKey, Kind] = {}
 
 
-def _kind(template: Template, indices: tuple[int, ...]) -> Kind:
-    """The kind of rows that expressions `indices` of a template are; differentiated once."""
-    key = template.label, indices
+def _kind(template: Template, key: KindKey) -> Kind:
+    """A kind of rows of a template; differentiated once."""
     if key not in _KINDS:
-        _KINDS[key] = _differentiate(template, indices)
+        _KINDS[key] = _differentiate(template, key)
     return _KINDS[key]
 
 
-def _differentiate(template: Template, indices: tuple[int, ...]) -> Kind:
+def _differentiate(template: Template, key: KindKey) -> Kind:
     frames, atoms = template.frames, dict[sp.Basic, ca.SX]()
     moving, rates, u = [], [], ca.SX.sym("u", 6 * len(frames))
     for frame, (v, w) in zip(frames, _pairs(u), strict=True):
@@ -223,12 +277,13 @@ def _differentiate(template: Template, indices: tuple[int, ...]) -> Kind:
     rest = [symbol for symbol in template.symbols if symbol not in taken]
     numbers = ca.SX.sym("numbers", len(rest))
     atoms |= {symbol: numbers[k] for k, symbol in enumerate(rest)}
-    z, rate = ca.vertcat(*moving), ca.vertcat(*rates)
-    phi = Lowering(atoms).vector([template.expressions[k] for k in indices])
+    first, second = (ca.SX.sym(name, len(key.timed)) for name in ("rates", "second_rates"))
+    z, rate = ca.vertcat(*moving, *(numbers[k] for k in key.timed)), ca.vertcat(*rates, first)
+    phi = Lowering(atoms).vector([template.expressions[k] for k in key.indices])
     psi = ca.jtimes(phi, z, rate)
-    A, b = ca.sparsify(ca.jacobian(psi, u)), -ca.jtimes(psi, z, rate)
+    A, b = ca.sparsify(ca.jacobian(psi, u)), -ca.jtimes(psi, ca.vertcat(z, first), ca.vertcat(rate, second))
     column = ca.densify(ca.vertcat(phi, psi, b, ca.reshape(A.nz[:], A.nnz(), 1)))
-    function = ca.Function("kind", [ca.vertcat(z, u, numbers)], [column])
+    function = ca.Function("kind", [ca.vertcat(*moving, u, numbers, first, second)], [column])
     return Kind(function, Entries.of(function, A.sparsity()), _gradients(A.sparsity(), len(frames)))
 
 
