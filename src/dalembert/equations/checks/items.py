@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import sympy as sp
 
+from dalembert.model.markers import Marker
 from dalembert.model.shapes import Link
 from dalembert.model.statement import Body, Particle, Point, Statement
 
@@ -83,6 +84,11 @@ def _nonideal_items(statement: Statement, seen: set[int]) -> Iterator[Item]:
 
 def _point_items(point: Point, kind: str) -> Iterator[Item]:
     name = f"{kind} `{point.name}`"
+    if isinstance(point, Marker) and point.fixed:  # not written out for its symbols
+        body = point.body
+        yield Item(f"position of {name}", (*point.place, *(body.position or ()), *body.rotation), 0)
+        yield Item(f"velocity of {name}", (*(body.velocity or ()), *(body.angular_velocity or ())), 1)
+        return
     if point.position is not None:
         yield Item(f"position of {name}", point.position, 0)
     if point.velocity is not None:
