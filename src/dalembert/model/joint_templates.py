@@ -47,17 +47,34 @@ class JointRows:
         pushes = tuple(row.force for row in rows), tuple(row.torque for row in rows)
         return cls(tuple(row.expression for row in rows), tuple(row.unit for row in rows), lambda: pushes)
 
+    def __add__(self, more: JointRows) -> JointRows:
+        """These rows and more of them."""
+
+        def pushes() -> Pushes:
+            own, other = self.pushes(), more.pushes()
+            return own[0] + other[0], own[1] + other[1]
+
+        return JointRows(self.expressions + more.expressions, self.units + more.units, pushes)
+
 
 Rows = Callable[..., Sequence[JointRow]]
 Make = Callable[..., Sequence[sp.Expr]]
 
 
 class Ends(NamedTuple):
-    """Two markers as arguments of templates: what makes a kind of them, their numbers, and the same in symbols."""
+    """Markers as arguments of templates: what makes a kind of them, their numbers, and the same in symbols."""
 
     kind: tuple[Hashable, ...]
     numbers: list[sp.Expr]
     mark: Callable[[TemplateSymbols], list[Marker]]
+
+
+def both(first: Ends | None, second: Ends | None) -> Ends | None:
+    """The markers of two pairs; None if one of these is."""
+    if first is None or second is None:
+        return None
+    numbers = [*first.numbers, *second.numbers]
+    return Ends((*first.kind, *second.kind), numbers, lambda symbols: [*first.mark(symbols), *second.mark(symbols)])
 
 
 def still(i: Marker, j: Marker, t: sp.Symbol) -> Ends | None:
@@ -80,7 +97,7 @@ def moving(i: Marker, j: Marker, t: sp.Symbol) -> Ends | None:
 
 
 def fill_rows(kind: str, make: Rows, ends: Ends | None, numbers: Sequence[sp.Expr] = ()) -> JointRows | None:
-    """The rows that `make` says of two markers and some numbers, as instances of those of their kind.
+    """The rows that `make` says of some markers and numbers, as instances of those of their kind.
 
     None if there are no such `ends`, or if the rows of the kind are infinite.
     """
