@@ -51,7 +51,9 @@ def _count(line: Line | Link) -> int:
 
 def _is_filled(line: Line | Link) -> bool:
     """Whether a line is drawn by the library, in places of a body or as an instance of its kind, and not by a user."""
-    return isinstance(line, Link) or all(isinstance(c, Instance | sp.Number) for point in line.points for c in point)
+    if isinstance(line, Link):
+        return not line.stated
+    return all(isinstance(c, Instance | sp.Number) for point in line.points for c in point)
 
 
 def _points(lines: Sequence[Line | Link]) -> list[Point]:

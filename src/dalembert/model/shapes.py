@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import sympy as sp
 
 from dalembert.dataclass import dataclass
@@ -16,16 +19,25 @@ COILS = 8  # of a spring
 
 @dataclass(frozen=True)
 class Link:
-    """A polyline through `places` of a body, in its axes."""
+    """A polyline through `places` of a body, in its axes; the library drew it, unless a user `stated` it."""
 
     name: str
     body: Body
     places: tuple[Vector, ...]
+    stated: bool = False
 
     @property
     def points(self) -> tuple[Vector, ...]:
         """The same in inertial components."""
         return tuple(_at(self.body, place) for place in self.places)
+
+
+def link_through(name: str, points: Sequence[Any]) -> Link | None:
+    """The line that a user drew through markers fixed in one body; None for other points."""
+    bodies = {id(point.body) if isinstance(point, Marker) and point.fixed else None for point in points}
+    if len(bodies) != 1 or None in bodies or points[0].body.position is None:
+        return None
+    return Link(name, points[0].body, tuple(point.place for point in points), stated=True)
 
 
 def links_of(statement: Statement) -> list[Link]:
