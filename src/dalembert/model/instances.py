@@ -20,13 +20,15 @@ from dalembert.dataclass import dataclass
 class Frame:
     """A body of a template that turns by a quaternion: symbols of its position and of the quaternion.
 
-    `matrix` are nine more symbols, its rotation matrix row by row; `entries` is what they are in terms of the four.
+    `matrix` are nine more symbols, its rotation matrix row by row; `entries` is what they are in terms of the four. In
+    rows at velocity level `rates` are symbols too: of the rate of the position, then of its angular velocity.
     """
 
     position: tuple[sp.Expr, ...]
     quaternion: tuple[sp.Expr, ...]
     matrix: tuple[sp.Symbol, ...]
     entries: tuple[sp.Expr, ...]
+    rates: tuple[sp.Expr, ...] = ()
 
 
 class Template:

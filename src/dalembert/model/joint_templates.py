@@ -242,6 +242,8 @@ class TemplateSymbols:
         if not rates:
             return known
         x, y, z, *turning = rates
+        if marker.body.attitude is Attitude.QUATERNION:
+            self.frames[-1] = replace(self.frames[-1], rates=(x, y, z, *turning))
         spin = (turning[0], turning[1], turning[2]) if len(turning) == 3 else (sp.S.Zero, sp.S.Zero, turning[0])
         body = replace(known.body, velocity=(x, y, z), angular_velocity=spin)
         velocity = plus((x, y, z), turned(axes_of(body), cross(spin, known.place)))
