@@ -51,7 +51,7 @@ def write_out(monkeypatch):
     written = property(lambda self: (*self.rates, self.norm))
     monkeypatch.setattr(Quaternion, "instances", written)
     for module in (joints, elements, contacts):
-        for fill in ("fill_rows", "fill"):
+        for fill in ("fill_rows", "fill", "fill_line"):
             monkeypatch.setattr(module, fill, lambda *_: None, raising=False)
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import casadi as ca
-import sympy as sp
 
 from dalembert.equations.derive import Derivation
 from dalembert.equations.functions import flat, function_of
 from dalembert.equations.system_facts import Drawing
-from dalembert.model.instances import Instance
+from dalembert.model.instances import FilledVectors
 from dalembert.model.markers import GROUND, axes_of, mark
 from dalembert.model.shapes import Link
 from dalembert.model.statement import Body, Line, Point
@@ -51,9 +50,7 @@ def _count(line: Line | Link) -> int:
 
 def _is_filled(line: Line | Link) -> bool:
     """Whether a line is drawn by the library, in places of a body or as an instance of its kind, and not by a user."""
-    if isinstance(line, Link):
-        return not line.stated
-    return all(isinstance(c, Instance | sp.Number) for point in line.points for c in point)
+    return not line.stated if isinstance(line, Link) else isinstance(line.points, FilledVectors)
 
 
 def _points(lines: Sequence[Line | Link]) -> list[Point]:
@@ -77,7 +74,8 @@ def _are_flat(derivation: Derivation, lines: Sequence[Line | Link]) -> bool:
 def _is_flat(line: Line | Link) -> bool:
     """Whether the places of a line are zero along z, in a body that turns about z or in inertial axes."""
     places = line.places if isinstance(line, Link) else line.points
-    return (not isinstance(line, Link) or _turns_about_z(line.body)) and all(place[2] == 0 for place in places)
+    flat = places.is_flat if isinstance(places, FilledVectors) else all(place[2] == 0 for place in places)
+    return flat and (not isinstance(line, Link) or _turns_about_z(line.body))
 
 
 def _turns_about_z(body: Body) -> bool:

@@ -10,7 +10,7 @@ import sympy as sp
 from dalembert.dataclass import dataclass
 from dalembert.model.joint_templates import fill_drawing
 from dalembert.model.markers import Marker, axes_of
-from dalembert.model.statement import Body, Line, Statement, Vector
+from dalembert.model.statement import Body, Statement, Vector
 from dalembert.model.vectors import ORIGIN, plus, times, turned
 
 CORNERS = 24  # of a disc
@@ -23,7 +23,7 @@ class Link:
 
     name: str
     body: Body
-    places: tuple[Vector, ...]
+    places: Sequence[Vector]
     stated: bool = False
 
     @property
@@ -92,24 +92,23 @@ def _stroke(place: Vector, x: Vector, y: Vector, length: sp.Expr) -> list[Vector
     return [_at_marker(place, x, y, length * sp.Rational(k, 16), sp.S.Zero) for k in range(-8, 9, 2)]
 
 
-def coil_of(name: str, start: Vector, gap: Vector) -> Line:
+def coil_along(start: Vector, gap: Vector) -> tuple[Vector, ...]:
     """A zigzag along `gap`, in the plane of the first two axes."""
     side = (-gap[1] / 12, gap[0] / 12, sp.S.Zero)
     inner = [
         plus(plus(start, times(sp.Rational(k, COILS), gap)), times(sp.Integer((-1) ** k), side))
         for k in range(1, COILS)
     ]
-    return Line(name, (start, *inner, plus(start, gap)))
+    return start, *inner, plus(start, gap)
 
 
-def dashpot_of(name: str, start: Vector, gap: Vector) -> Line:
+def dashpot_along(start: Vector, gap: Vector) -> tuple[Vector, ...]:
     """A damper along `gap` in one stroke, in the plane of the first two axes: rod, piston, cylinder, rod."""
     side = (-gap[1] / 16, gap[0] / 16, sp.S.Zero)
     # In sixteenths of the gap along it, and sides across: the piston reaches the walls, which are drawn from it.
     stroke = [(0, 0), (9, 0), (9, 1), (5, 1), (12, 1), (12, -1), (5, -1)]
     stroke += [(9, -1), (9, 0), (9, -1), (12, -1), (12, 0), (16, 0)]
-    points = [plus(plus(start, times(sp.Rational(a, 16), gap)), times(sp.Integer(b), side)) for a, b in stroke]
-    return Line(name, tuple(points))
+    return tuple(plus(plus(start, times(sp.Rational(a, 16), gap)), times(sp.Integer(b), side)) for a, b in stroke)
 
 
 def _at_marker(place: Vector, x: Vector, y: Vector, a: sp.Expr, b: sp.Expr) -> Vector:
