@@ -118,3 +118,15 @@ def test_motion_without_inertia_is_refused():
 def test_bad_values(four_bar, given, options, error, words):
     with pytest.raises(error, match=words):
         four_bar.initial(given, **options)
+
+
+def test_a_large_system_without_position_constraints_starts_where_it_is_told():
+    model, n = da.Model("skates"), 200
+    for k in range(n):
+        model.contacts.skate(f"C{k}", model.marker(model.body(f"B{k}", mass=1.0, inertia=0.1), [0.1, 0.0]))
+    system = model.compile()
+    assert system.is_large
+    assert not any(row.level == "position" for row in system.rows)
+    state = system.initial({"B7_vx": 2.0}, guess={f"B{k}_x": float(k) for k in range(n)})
+    assert state["B7_vx"] == 2.0
+    np.testing.assert_array_equal(state.q[::3], np.arange(n))

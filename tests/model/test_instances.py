@@ -51,7 +51,7 @@ def write_out(monkeypatch):
     written = property(lambda self: (*self.rates, self.norm))
     monkeypatch.setattr(Quaternion, "instances", written)
     for module in (joints, elements, contacts):
-        for fill in ("fill_rows", "fill"):
+        for fill in ("fill_rows", "fill", "fill_line"):
             monkeypatch.setattr(module, fill, lambda *_: None, raising=False)
 
 
@@ -192,6 +192,27 @@ def driven(n, *, planar):
     return model
 
 
+def geared(n, *, planar):
+    """n bodies on hinges in a chain, geared to the hinge before in rates or, in the plane, angles; screws in space."""
+    model = da.Model("geared")
+    (r,) = model.parameters(r=0.3)
+    axis = {} if planar else {"axis": [0.2, 1.0, 0.3]}
+    last, hinge = model.marker(model.ground, [0.0, 0.1] if planar else [0.0, 0.1, 0.2], **axis), None
+    for k in range(n):
+        body = model.body(f"B{k}", mass=1.0, inertia=0.01 if planar else [0.01, 0.02, 0.02])
+        near, far = ([-0.1, 0.02 * k], [0.1, 0.0]) if planar else ([-0.1, 0.02 * k, 0.0], [0.1, 0.0, 0.03 * k])
+        before, hinge = hinge, model.joints.revolute(f"J{k}", last, model.marker(body, near, **axis))
+        if before is not None:
+            model.joints.gear(f"G{k}", before, hinge, ratio=r * k)
+        if before is not None and planar:
+            model.joints.gear(f"P{k}", before, hinge, ratio=-1 if k % 2 else r, phase=0.1 * k)
+        last = model.marker(body, far, **axis)
+        if not planar:
+            nut = model.body(f"N{k}", mass=1.0, inertia=[0.01, 0.02, 0.02])
+            model.joints.screw(f"S{k}", last, model.marker(nut, near, axis=[1.0, 0.1 * k, 0.2]), pitch=r if k else 0.2)
+    return model
+
+
 def rolling(n):
     """n discs and balls on planes, each on a plane of the one before, and skates and wheels in the plane."""
     model = da.Model("rolling")
@@ -211,7 +232,16 @@ def rolling(n):
     return model
 
 
-@pytest.mark.parametrize("build", [lambda: driven(4, planar=True), lambda: driven(4, planar=False), lambda: rolling(3)])
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: driven(4, planar=True),
+        lambda: driven(4, planar=False),
+        lambda: geared(4, planar=True),
+        lambda: geared(4, planar=False),
+        lambda: rolling(3),
+    ],
+)
 def test_drives_and_contacts_are_those_that_would_be_written_out(monkeypatch, build):
     quick = build()
     assert all(isinstance(c.stated, Instance) for c in quick.statement.constraints)

@@ -260,7 +260,7 @@ def _constraints(
     invariants = [(name, e) for (name, _), e in zip(statement.invariants, kept_by_rates, strict=True)]
     stated = [statement.constraints[k] for k in sorted_constraints(statement)]
     kinds = rows_by_kind(stated, derivation, probe)
-    graphs = dict(zip(kinds.rows.tolist(), ca.vertsplit(kinds.phi), strict=True)) if kinds else {}
+    graphs = dict(zip(kinds.rows.tolist(), ca.vertsplit(kinds.stated), strict=True)) if kinds else {}
     rest = [k for k in range(len(stated)) if k not in graphs]
     graphs |= zip(rest, ca.vertsplit(low.vector([stated[k].stated for k in rest])) if rest else (), strict=True)
     fixed = _constant([k for k in rest if stated[k].level is Level.POSITION], graphs, kinematics, probe)

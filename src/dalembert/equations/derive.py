@@ -14,10 +14,11 @@ import sympy as sp
 
 from dalembert.dataclass import dataclass
 from dalembert.equations.lowering.lower import Lowering
-from dalembert.equations.rotations import crossed, turned_vectors
+from dalembert.equations.points import Points
+from dalembert.equations.rotations import crossed, turned_back_vectors, turned_vectors
 from dalembert.equations.symbols import Kinematics, atoms_of
 from dalembert.equations.turning import Turning
-from dalembert.model.statement import Attitude, Body, Energy, Level, Particle, Point, Statement
+from dalembert.model.statement import Attitude, Body, Energy, Force, Level, Particle, Statement, Torque
 
 MANY = 16  # forces above which they are projected by one sweep
 WIDE = 2000  # entries of d(velocity)/du above which products with it are not tried
@@ -57,6 +58,7 @@ class Derivation:
         self.kinematics = kinematics
         self.low: Lowering = kinematics.lowering(statement)
         self.turning = Turning(statement, kinematics, self.low)
+        self.points = Points(kinematics, self.low, self.turning)
         s = kinematics.symbols
         nu, ny = s.u.shape[0], s.y.shape[0]
         self.dynamics = Dynamics(
@@ -67,11 +69,7 @@ class Derivation:
         """All contributions, added up."""
         st = self.statement
         self._move()
-        pairs = [(self.velocity(force.at), self.low.vector(force.vector)) for force in st.forces]
-        for torque in st.torques:
-            R, w = self.turning.attitude(torque.on), self.turning.angular_velocity(torque.on)
-            pairs.append((w, ca.mtimes(R.T, self.low.vector(torque.vector))))
-        self.dynamics.applied += self._project_all(pairs)
+        self.dynamics.applied += self._projected(st.forces, st.torques)
         for forces in st.generalized_forces:
             for key, value in forces.items():
                 self.dynamics.applied += self._generalized(key, self.low(value))
@@ -83,18 +81,6 @@ class Derivation:
         # Half of M is enough: the products of the other half are never computed, most of the work of a long chain.
         self.dynamics.M = ca.triu2symm(ca.triu(self.dynamics.M))
         return self.dynamics
-
-    # -- motion of points and bodies --------------------------------------------------------------------------------
-
-    def velocity(self, point: Point) -> ca.SX:
-        """Inertial velocity (3, 1) in terms of (q, u, t)."""
-        if point.velocity is not None:
-            return self.low.vector(point.velocity)
-        return self.kinematics.rate(self.position(point))
-
-    def position(self, point: Point) -> ca.SX:
-        """Inertial position (3, 1); NaN where only a velocity was stated."""
-        return ca.SX.nan(3) if point.position is None else self.low.vector(point.position)
 
     def axes_angular_velocity(self, body: Body) -> ca.SX:
         """Angular velocity (3, 1) of the axes in which inertia and angular velocity are stated, in these axes."""
@@ -128,7 +114,7 @@ class Derivation:
         rooted = [steady and item.position is not None for item in items]
         masses = self.low.vector([item.mass for item in items])
         angular = self.turning.angular_velocities(bodies)
-        velocity = ca.vertcat(self._velocities(items), angular)
+        velocity = ca.vertcat(self.points.velocities(items), angular)
         mass = ca.diagcat(ca.diag(ca.vec(ca.repmat(masses.T, 3, 1))), self.inertias(bodies))
         momentum = ca.mtimes(mass, velocity)
         turning = angular
@@ -151,12 +137,8 @@ class Derivation:
         d.applied += active
         standing = [k for k in range(n) if rooted[k]]
         if standing:
-            places = self._positions([items[k] for k in standing])
+            places = self.points.positions([items[k] for k in standing])
             d.potential -= ca.dot(weights[_threes(standing)], places)
-
-    def _positions(self, points: Sequence[Point]) -> ca.SX:
-        """Inertial positions of points that have one, (3 n, 1)."""
-        return self.low.vector([c for point in points for c in point.position or ()])
 
     def _named(self, items: Sequence[Particle | Body], velocity: ca.SX) -> ca.SX:
         """Velocities of whole particles and of bodies, then angular velocities of bodies, in inertial axes."""
@@ -168,29 +150,22 @@ class Derivation:
             angular = ca.vec(turned_vectors()(*both))
         return ca.vertcat(whole, angular)
 
-    def _velocities(self, points: Sequence[Point]) -> ca.SX:
-        """Inertial velocities of points, (3 n, 1); those that follow from positions by one sweep, sharing parts."""
-        derived = [point for point in points if point.velocity is None]
-        if len(derived) == len(points):
-            return self.kinematics.rate(self._positions(points))
-        rates = ca.vertsplit(self.kinematics.rate(self._positions(derived)), 3) if derived else []
-        known = dict(zip(map(id, derived), rates, strict=True))
-        return ca.vertcat(*[known[id(p)] if id(p) in known else self.velocity(p) for p in points])
-
-    def _project(self, velocity: ca.SX, force: ca.SX) -> ca.SX:
-        """Generalised force (nu, 1) of a force at a velocity, or of a torque at an angular velocity."""
-        return ca.mtimes(ca.jacobian(velocity, self.kinematics.symbols.u).T, force)
-
-    def _project_all(self, pairs: Sequence[tuple[ca.SX, ca.SX]]) -> ca.SX:
-        """Generalised force (nu, 1) of forces at velocities; of many by one sweep, as a jacobian is of all speeds."""
-        u = self.kinematics.symbols.u
-        if len(pairs) > MANY:
-            velocities, forces = (ca.vertcat(*column) for column in zip(*pairs, strict=True))
-            return ca.jtimes(velocities, u, forces, True)
-        total = ca.SX(*u.shape)
-        for velocity, force in pairs:
-            total += self._project(velocity, force)
-        return total
+    def _projected(self, forces: Sequence[Force], torques: Sequence[Torque] = ()) -> ca.SX:
+        """Generalised force (nu, 1) of forces and torques; of many by one sweep, as a jacobian is of all speeds."""
+        u, bodies = self.kinematics.symbols.u, [torque.on for torque in torques]
+        if not (forces or torques):
+            return ca.SX(*u.shape)
+        velocities = ca.vertcat(
+            self.points.velocities([force.at for force in forces]), self.turning.angular_velocities(bodies)
+        )
+        pushes = self.low.vector([c for force in forces for c in force.vector])
+        twists = ca.reshape(self.low.vector([c for torque in torques for c in torque.vector]), 3, len(bodies))
+        if torques:
+            twists = turned_back_vectors()(self.turning.attitudes(bodies), twists)
+        pushes = ca.vertcat(pushes, ca.vec(twists))
+        if len(forces) + len(torques) > MANY:
+            return ca.jtimes(velocities, u, pushes, True)
+        return ca.mtimes(ca.jacobian(velocities, u).T, pushes)
 
     def _generalized(self, key: sp.Expr, value: ca.SX) -> ca.SX:
         """Generalised force (nu, 1) of a component along a coordinate or a speed."""
@@ -203,8 +178,7 @@ class Derivation:
 
     def _prescribe(self) -> None:
         d, st = self.dynamics, self.statement
-        for force in st.nonideal_forces:
-            d.prescribed += self._project(self.velocity(force.at), self.low.vector(force.vector))
+        d.prescribed += self._projected(st.nonideal_forces)
         for forces in st.nonideal_generalized:
             for key, value in forces.items():
                 d.prescribed += self._generalized(key, self.low(value))

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import casadi as ca
 
 from dalembert.equations.derive import Derivation
 from dalembert.equations.functions import flat, function_of
 from dalembert.equations.system_facts import Drawing
+from dalembert.model.instances import FilledVectors
+from dalembert.model.markers import GROUND, axes_of, mark
 from dalembert.model.shapes import Link
 from dalembert.model.statement import Body, Line, Point
+from dalembert.model.time_symbols import time_symbol
 
 
 def derive_drawing(derivation: Derivation) -> tuple[Drawing, ca.Function | Callable[[], ca.Function]]:
     """What can be drawn, and a function of x = (t, q, u, p): positions (3 each), rotations (9 each), line points.
 
-    It is made when first asked for, unless lines were stated: what cannot be drawn is a fault of the model.
+    It is made when first asked for, unless a user stated lines: what cannot be drawn is a fault of the model.
     """
     statement = derivation.statement
     drawn: list[Point] = [*(p for p in statement.particles if not p.part), *statement.bodies]
@@ -27,35 +30,52 @@ def derive_drawing(derivation: Derivation) -> tuple[Drawing, ca.Function | Calla
         points=tuple(p.name for p in drawn),
         bodies=tuple(b.name for b in bodies),
         lines=tuple((line.name, _count(line)) for line in statement.lines),
-        planar=flat_points and all(_is_flat(derivation, line) for line in statement.lines),
+        planar=flat_points and _are_flat(derivation, statement.lines),
     )
 
     def make() -> ca.Function:
-        columns = [derivation.position(p) for p in drawn]
-        columns += [flat(derivation.turning.attitude(b)) for b in bodies]
-        columns += [point for line in statement.lines for point in _points(derivation, line)]
-        return function_of("drawing", derivation.kinematics.symbols.x, [ca.densify(c) for c in columns])
+        column = ca.vertcat(
+            derivation.points.positions(drawn),
+            *[flat(derivation.turning.attitude(b)) for b in bodies],
+            derivation.points.positions(_points(statement.lines)),
+        )
+        return function_of("drawing", derivation.kinematics.symbols.x, [ca.densify(column)])
 
-    return drawing, make if all(isinstance(line, Link) for line in statement.lines) else make()
+    return drawing, make if all(map(_is_filled, statement.lines)) else make()
 
 
 def _count(line: Line | Link) -> int:
     return len(line.places if isinstance(line, Link) else line.points)
 
 
-def _points(derivation: Derivation, line: Line | Link) -> list[ca.SX]:
-    """The points (3, 1) of a line."""
-    if not isinstance(line, Link):
-        return [derivation.low.vector(point) for point in line.points]
-    origin, R = derivation.position(line.body), derivation.turning.attitude(line.body)
-    return [origin + ca.mtimes(R, derivation.low.vector(place)) for place in line.places]
+def _is_filled(line: Line | Link) -> bool:
+    """Whether a line is drawn by the library, in places of a body or as an instance of its kind, and not by a user."""
+    return not line.stated if isinstance(line, Link) else isinstance(line.points, FilledVectors)
 
 
-def _is_flat(derivation: Derivation, line: Line | Link) -> bool:
-    """Whether a line stays in the plane z = 0."""
-    if isinstance(line, Link) and _turns_about_z(line.body):
-        return all(place[2] == 0 for place in line.places)
-    return all(ca.sparsify(point[2]).nnz() == 0 for point in _points(derivation, line))
+def _points(lines: Sequence[Line | Link]) -> list[Point]:
+    """The points of lines; places of bodies as markers there."""
+    points: list[Point] = []
+    for line in lines:
+        if isinstance(line, Link):
+            points += [mark(line.name, line.body, place, axes_of(GROUND), time_symbol()) for place in line.places]
+        else:
+            points += [Point(line.name, place) for place in line.points]
+    return points
+
+
+def _are_flat(derivation: Derivation, lines: Sequence[Line | Link]) -> bool:
+    """Whether lines stay in the plane z = 0; those that do not show it by themselves are lowered."""
+    doubtful = [line for line in lines if not _is_flat(line)]
+    heights = derivation.points.positions(_points(doubtful))[2::3]
+    return ca.sparsify(heights).nnz() == 0
+
+
+def _is_flat(line: Line | Link) -> bool:
+    """Whether the places of a line are zero along z, in a body that turns about z or in inertial axes."""
+    places = line.places if isinstance(line, Link) else line.points
+    flat = places.is_flat if isinstance(places, FilledVectors) else all(place[2] == 0 for place in places)
+    return flat and (not isinstance(line, Link) or _turns_about_z(line.body))
 
 
 def _turns_about_z(body: Body) -> bool:

@@ -41,7 +41,7 @@ def _derive_one(
 ) -> tuple[ca.SX, str]:
     """mu |n| v^T J / sqrt(v.v + v0^2) with n the reaction at the point per unit of la, and v tangential to it."""
     low, u = derivation.low, derivation.kinematics.symbols.u
-    v = derivation.velocity(friction.at) - low.vector(friction.surface_velocity)
+    v = derivation.points.velocity(friction.at) - low.vector(friction.surface_velocity)
     J = ca.sparsify(ca.jacobian(v, u))
     zero, place = ca.SX(1, u.shape[0]), f"`{friction.at.name}`"
     if ca.depends_on(J, u):

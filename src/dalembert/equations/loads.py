@@ -22,10 +22,9 @@ def derive_loads(derivation: Derivation) -> ca.SX:
     st = derivation.statement
     gravity = derivation.low.vector(st.gravity)
     carriers: list[Particle | Body] = [*(p for p in st.particles if not p.part), *st.bodies]
-    velocities = [derivation.velocity(item) for item in carriers]
-    turning = [derivation.turning.angular_velocity(body) for body in st.bodies]
+    moving = ca.vertcat(derivation.points.velocities(carriers), derivation.turning.angular_velocities(st.bodies))
     # One sweep for all: one for each body would make all of them quadratic.
-    rates = ca.vertsplit(derivation.kinematics.total_rate(ca.vertcat(ca.SX(0, 1), *velocities, *turning)), 3)
+    rates = ca.vertsplit(derivation.kinematics.total_rate(moving), 3)
     pushes = _by_owner(derivation)
     forces = [
         derivation.low(item.mass) * (rate - gravity) - sum((push for push, _ in pushes.get(id(item), ())), ca.SX(3, 1))

@@ -108,10 +108,14 @@ def _of_point(d: Derivation, point: Particle | Body) -> Iterator[Named]:
     """Position, velocity and acceleration of a particle or of a mass centre, in inertial axes."""
     xyz = (".x", ".y", ".z")
     if point.position is not None:
-        yield Named(f"{point.name}.position", lambda: d.position(point), (3,), xyz)
-    yield Named(f"{point.name}.velocity", lambda: d.velocity(point), (3,), xyz)
+        yield Named(f"{point.name}.position", lambda: d.points.position(point), (3,), xyz)
+    yield Named(f"{point.name}.velocity", lambda: d.points.velocity(point), (3,), xyz)
     yield Named(
-        f"{point.name}.acceleration", lambda: d.kinematics.total_rate(d.velocity(point)), (3,), xyz, reads_rates=True
+        f"{point.name}.acceleration",
+        lambda: d.kinematics.total_rate(d.points.velocity(point)),
+        (3,),
+        xyz,
+        reads_rates=True,
     )
 
 
@@ -152,9 +156,9 @@ def _of_element(d: Derivation, element: Element) -> Iterator[Named]:
 
 def _length(d: Derivation, element: Element) -> tuple[ca.SX, ca.SX]:
     """Distance between the ends of an element, and its rate."""
-    gap = d.position(element.second) - d.position(element.first)
+    gap = d.points.position(element.second) - d.points.position(element.first)
     length = ca.norm_2(gap)
-    return length, ca.dot(gap, d.velocity(element.second) - d.velocity(element.first)) / length
+    return length, ca.dot(gap, d.points.velocity(element.second) - d.points.velocity(element.first)) / length
 
 
 def _power(force: ca.SX, rate: ca.SX) -> ca.SX:

@@ -37,6 +37,13 @@ def turned_vectors() -> ca.Function:
 
 
 @functools.cache
+def turned_back_vectors() -> ca.Function:
+    """The vector R^T a of a matrix R, column below column, and a vector a."""
+    R, a = ca.SX.sym("R", 9), ca.SX.sym("a", 3)
+    return ca.Function("turned_back", [R, a], [ca.mtimes(ca.reshape(R, 3, 3).T, a)])
+
+
+@functools.cache
 def angular_velocities_of_quaternions() -> ca.Function:
     """Angular velocity in body axes of e and e': the vector part of 2 conj(e) e' / (e.e)."""
     e, ed = ca.SX.sym("e", 4), ca.SX.sym("ed", 4)

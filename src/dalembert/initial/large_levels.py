@@ -92,7 +92,7 @@ def _differentiated(
             f"sparse {name}", lambda: function_of("level", m.x, [ca.densify(rows), ca.densify(across.nz[:])])
         )
         pattern = across.sparsity()
-        starts, columns = np.array(pattern.colind()), np.array(pattern.row())
+        starts, columns = np.array(pattern.colind()), np.array(pattern.row(), dtype=np.int64)
         return SparseLevel(tuple(names), kernel, first, pattern.size1(), starts, columns)
 
     found: SparseLevel = system.kept(("sparse level", name), make)
@@ -103,7 +103,7 @@ def _geometric(system: System, names: Sequence[str]) -> SparseLevel:
     """phi and the invariants by q, as the kernel "geometry" has them before the nonzeros of C."""
     kernel, pattern = system.kernel("geometry"), system.mechanics.position_gradients.sparsity().T
     end = len(names) + pattern.nnz()
-    starts, columns = np.array(pattern.colind()), np.array(pattern.row())
+    starts, columns = np.array(pattern.colind()), np.array(pattern.row(), dtype=np.int64)
     return SparseLevel(tuple(names), lambda x: kernel(x)[:end], 1, system.nq, starts, columns)
 
 

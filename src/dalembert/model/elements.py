@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from dalembert.guidance import no_attribute
-from dalembert.model.joint_templates import fill, moving, still
+from dalembert.model.joint_templates import fill, fill_line, moving, still
 from dalembert.model.journal import said
 from dalembert.model.markers import (
     GROUND,
@@ -20,7 +20,7 @@ from dalembert.model.markers import (
     marker_at,
     velocity_of,
 )
-from dalembert.model.shapes import coil_of, dashpot_of
+from dalembert.model.shapes import coil_along, dashpot_along
 from dalembert.model.statement import Element, Line, Point, Vector
 from dalembert.model.time_symbols import time_symbol
 from dalembert.model.vectors import EX, ORIGIN, dot, minus, times
@@ -51,12 +51,13 @@ class Elements:
         """A linear spring of free `length` between two points, as a potential energy."""
         k, free = self._scalar(stiffness, name), self._scalar(length, name)
         ends = self._repeated(first, second)
-        filled = None if ends is None else fill("spring", _spring_between, still(*ends, self._model.t), [k, free])
-        if filled is None or ends is None:
+        pair = None if ends is None else still(*ends, self._model.t)
+        filled: Sequence[sp.Expr] | None = fill("spring", _spring_between, pair, [k, free])
+        drawn: Sequence[Vector] | None = fill_line("coil", _coil_between, pair)
+        if filled is None or drawn is None or ends is None:
             i, j, gap = self._gap(name, first, second)
-            filled = tuple(_spring(i.position or ORIGIN, gap, k, free))
-            ends = i, j
-        potential, effort, *drawn = filled
+            filled, drawn, ends = _spring(gap, k, free), coil_along(i.position or ORIGIN, gap), (i, j)
+        potential, effort = filled
         self._model.energy(potential=potential)
         self._draw(name, drawn)
         return self._add(Element(name, "spring", *ends, effort))
@@ -66,12 +67,15 @@ class Elements:
         """A linear damper along the line between two points: force = -coefficient * rate of their distance."""
         c, t = self._scalar(coefficient, name), self._model.t
         ends = self._repeated(first, second)
-        filled = None if ends is None else fill("damper", _damper_between, moving(*ends, t), [c])
-        drawn = None if ends is None else fill("dashpot", _dashpot_between, still(*ends, t))
+        filled: Sequence[sp.Expr] | None = None
+        drawn: Sequence[Vector] | None = None
+        if ends is not None:
+            filled = fill("damper", _damper_between, moving(*ends, t), [c])
+            drawn = fill_line("dashpot", _dashpot_between, still(*ends, t))
         if filled is None or drawn is None or ends is None:
             i, j, gap = self._gap(name, first, second)
-            filled = tuple(_damper(gap, minus(velocity_of(j, t), velocity_of(i, t)), c))
-            ends, drawn = (i, j), tuple(_dashpot(i.position or ORIGIN, gap))
+            filled = _damper(gap, minus(velocity_of(j, t), velocity_of(i, t)), c)
+            drawn, ends = dashpot_along(i.position or ORIGIN, gap), (i, j)
         effort, *forces = filled
         self._draw(name, drawn)
         return self._along("damper", name, (first, second), ends, effort, forces)
@@ -80,13 +84,13 @@ class Elements:
     def actuator(self, name: str, first: Point, second: Point, *, force: Expression) -> Element:
         """A force that pushes two points apart along their line; negative pulls them together. May be an unknown."""
         effort = self._scalar(force, name)
-        t, ends = self._model.t, self._repeated(first, second)
-        forces = None if ends is None else fill("actuator", _actuator_between, still(*ends, t), [effort])
-        drawn = None if ends is None else fill("stroke", _stroke_between, still(*ends, t))
+        ends = self._repeated(first, second)
+        pair = None if ends is None else still(*ends, self._model.t)
+        forces = fill("actuator", _actuator_between, pair, [effort])
+        drawn: Sequence[Vector] | None = fill_line("stroke", _stroke_between, pair)
         if forces is None or drawn is None or ends is None:
             i, j, gap = self._gap(name, first, second)
-            forces = _actuator(gap, effort)
-            ends, drawn = (i, j), (*(i.position or ORIGIN), *(j.position or ORIGIN))
+            forces, drawn, ends = _actuator(gap, effort), _stroke_between(i, j), (i, j)
         self._draw(name, drawn)
         return self._along("actuator", name, (first, second), ends, effort, forces)
 
@@ -194,9 +198,7 @@ class Elements:
                 self._model.force(list(force), at=point)
         return self._add(Element(name, kind, *ends, effort))
 
-    def _draw(self, name: str, entries: Sequence[sp.Expr]) -> None:
-        """A line through points, given by the components of one after the other."""
-        points = tuple((entries[n], entries[n + 1], entries[n + 2]) for n in range(0, len(entries), 3))
+    def _draw(self, name: str, points: Sequence[Vector]) -> None:
         self._model.statement.shapes.append(Line(name, points))
 
     def _twist(self, kind: str, name: str, i: Marker, j: Marker, effort: sp.Expr, twist: Sequence[sp.Expr]) -> Element:
@@ -207,16 +209,19 @@ class Elements:
         return self._add(Element(name, kind, i, j, effort, (twist[6], twist[7], twist[8])))
 
 
-def _spring(start: Vector, gap: Vector, stiffness: sp.Expr, length: sp.Expr) -> list[sp.Expr]:
-    """Potential energy and force of a spring along `gap`, and the points of its coil."""
+def _spring(gap: Vector, stiffness: sp.Expr, length: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    """Potential energy and force of a spring along `gap`."""
     square = dot(gap, gap)
     potential = stiffness * (square if length == 0 else (sp.sqrt(square) - length) ** 2) / 2
-    effort = -stiffness * (sp.sqrt(square) - length)
-    return [potential, effort, *(c for point in coil_of("", start, gap).points for c in point)]
+    return potential, -stiffness * (sp.sqrt(square) - length)
 
 
-def _spring_between(i: Marker, j: Marker, stiffness: sp.Expr, length: sp.Expr) -> list[sp.Expr]:
-    return _spring(i.position or ORIGIN, _way(i, j), stiffness, length)
+def _spring_between(i: Marker, j: Marker, stiffness: sp.Expr, length: sp.Expr) -> tuple[sp.Expr, sp.Expr]:
+    return _spring(_way(i, j), stiffness, length)
+
+
+def _coil_between(i: Marker, j: Marker) -> Sequence[Vector]:
+    return coil_along(i.position or ORIGIN, _way(i, j))
 
 
 def _way(i: Marker, j: Marker) -> Vector:
@@ -234,12 +239,8 @@ def _damper_between(i: Marker, j: Marker, coefficient: sp.Expr) -> list[sp.Expr]
     return _damper(_way(i, j), minus(j.velocity or ORIGIN, i.velocity or ORIGIN), coefficient)
 
 
-def _dashpot(start: Vector, gap: Vector) -> list[sp.Expr]:
-    return [c for point in dashpot_of("", start, gap).points for c in point]
-
-
-def _dashpot_between(i: Marker, j: Marker) -> list[sp.Expr]:
-    return _dashpot(i.position or ORIGIN, _way(i, j))
+def _dashpot_between(i: Marker, j: Marker) -> Sequence[Vector]:
+    return dashpot_along(i.position or ORIGIN, _way(i, j))
 
 
 def _actuator(gap: Vector, effort: sp.Expr) -> tuple[sp.Expr, ...]:
@@ -251,8 +252,8 @@ def _actuator_between(i: Marker, j: Marker, effort: sp.Expr) -> tuple[sp.Expr, .
     return _actuator(_way(i, j), effort)
 
 
-def _stroke_between(i: Marker, j: Marker) -> tuple[sp.Expr, ...]:
-    return *(i.position or ORIGIN), *(j.position or ORIGIN)
+def _stroke_between(i: Marker, j: Marker) -> Sequence[Vector]:
+    return i.position or ORIGIN, j.position or ORIGIN
 
 
 def _torsion_spring(i: Marker, j: Marker, stiffness: sp.Expr, angle: sp.Expr) -> tuple[sp.Expr, ...]:

@@ -20,13 +20,15 @@ from dalembert.dataclass import dataclass
 class Frame:
     """A body of a template that turns by a quaternion: symbols of its position and of the quaternion.
 
-    `matrix` are nine more symbols, its rotation matrix row by row; `entries` is what they are in terms of the four.
+    `matrix` are nine more symbols, its rotation matrix row by row; `entries` is what they are in terms of the four. In
+    rows at velocity level `rates` are symbols too: of the rate of the position, then of its angular velocity.
     """
 
     position: tuple[sp.Expr, ...]
     quaternion: tuple[sp.Expr, ...]
     matrix: tuple[sp.Symbol, ...]
     entries: tuple[sp.Expr, ...]
+    rates: tuple[sp.Expr, ...] = ()
 
 
 class Template:
@@ -52,6 +54,38 @@ class Template:
         """The expressions, or the first `count`, with arguments in the place of the symbols; numbers stay numbers."""
         shared = tuple(arguments)
         return tuple(e if e.is_Number else Instance(self, k, shared) for k, e in enumerate(self.expressions[:count]))
+
+
+class FilledVectors(Sequence[tuple[sp.Expr, sp.Expr, sp.Expr]]):
+    """The expressions of a template three by three, with arguments in the place of its symbols; filled in when read.
+
+    Shapes are made of many vectors, for every element, and few models are drawn.
+    """
+
+    def __init__(self, template: Template, arguments: Sequence[sp.Expr]) -> None:
+        self.template, self.arguments = template, tuple(arguments)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether all vectors are zero along z, whatever the arguments are."""
+        return all(e == 0 for e in self.template.expressions[2::3])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FilledVectors) and self._content == other._content
+
+    def __hash__(self) -> int:
+        return hash(self._content)
+
+    @property
+    def _content(self) -> tuple[Any, ...]:
+        return self.template.label, self.arguments
+
+    def __len__(self) -> int:
+        return len(self.template.expressions) // 3
+
+    def __getitem__(self, index: Any) -> Any:
+        e = self.template.fill(self.arguments)
+        return tuple((e[k], e[k + 1], e[k + 2]) for k in range(0, len(e), 3))[index]
 
 
 class Instance(sp.Expr):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import sympy as sp
 
 from dalembert.dataclass import dataclass
-from dalembert.model.instances import Frame, Template
+from dalembert.model.instances import FilledVectors, Frame, Template
 from dalembert.model.markers import GROUND, Marker, axes_of, mark
 from dalembert.model.quaternion import rotation_matrix
 from dalembert.model.reading import INFINITE, nodes
@@ -47,17 +47,34 @@ class JointRows:
         pushes = tuple(row.force for row in rows), tuple(row.torque for row in rows)
         return cls(tuple(row.expression for row in rows), tuple(row.unit for row in rows), lambda: pushes)
 
+    def __add__(self, more: JointRows) -> JointRows:
+        """These rows and more of them."""
+
+        def pushes() -> Pushes:
+            own, other = self.pushes(), more.pushes()
+            return own[0] + other[0], own[1] + other[1]
+
+        return JointRows(self.expressions + more.expressions, self.units + more.units, pushes)
+
 
 Rows = Callable[..., Sequence[JointRow]]
 Make = Callable[..., Sequence[sp.Expr]]
 
 
 class Ends(NamedTuple):
-    """Two markers as arguments of templates: what makes a kind of them, their numbers, and the same in symbols."""
+    """Markers as arguments of templates: what makes a kind of them, their numbers, and the same in symbols."""
 
     kind: tuple[Hashable, ...]
     numbers: list[sp.Expr]
     mark: Callable[[TemplateSymbols], list[Marker]]
+
+
+def both(first: Ends | None, second: Ends | None) -> Ends | None:
+    """The markers of two pairs; None if one of these is."""
+    if first is None or second is None:
+        return None
+    numbers = [*first.numbers, *second.numbers]
+    return Ends((*first.kind, *second.kind), numbers, lambda symbols: [*first.mark(symbols), *second.mark(symbols)])
 
 
 def still(i: Marker, j: Marker, t: sp.Symbol) -> Ends | None:
@@ -80,7 +97,7 @@ def moving(i: Marker, j: Marker, t: sp.Symbol) -> Ends | None:
 
 
 def fill_rows(kind: str, make: Rows, ends: Ends | None, numbers: Sequence[sp.Expr] = ()) -> JointRows | None:
-    """The rows that `make` says of two markers and some numbers, as instances of those of their kind.
+    """The rows that `make` says of some markers and numbers, as instances of those of their kind.
 
     None if there are no such `ends`, or if the rows of the kind are infinite.
     """
@@ -111,6 +128,24 @@ def _pushes(template: Template, arguments: Sequence[sp.Expr], count: int) -> Pus
 
 def fill(kind: str, make: Make, ends: Ends | None, numbers: Sequence[sp.Expr] = ()) -> tuple[sp.Expr, ...] | None:
     """What `make` says of two markers and some numbers, as instances of what it says of their kind; None as above."""
+    found = _filled(kind, make, ends, numbers)
+    return None if found is None else found[0].fill(found[1])
+
+
+def fill_line(kind: str, make: Callable[..., Sequence[Vector]], ends: Ends | None) -> FilledVectors | None:
+    """The points that `make` says of two markers, as instances of what it says of their kind; None as above."""
+
+    def components(*markers: Marker) -> list[sp.Expr]:
+        return [c for point in make(*markers) for c in point]
+
+    found = _filled(kind, components, ends)
+    return None if found is None else FilledVectors(*found)
+
+
+def _filled(
+    kind: str, make: Make, ends: Ends | None, numbers: Sequence[sp.Expr] = ()
+) -> tuple[Template, list[sp.Expr]] | None:
+    """The template of what `make` says of markers and numbers, and the arguments in it; None as above."""
     if ends is None:
         return None
     values = [*ends.numbers, *numbers]
@@ -120,10 +155,10 @@ def fill(kind: str, make: Make, ends: Ends | None, numbers: Sequence[sp.Expr] = 
         expressions = make(*ends.mark(symbols), *map(symbols, numbers))  # before the symbols are all given
         _EXPRESSIONS[key] = _template(key, symbols, expressions)
     template = _EXPRESSIONS[key]
-    return None if template is None else template.fill(_varying(values))
+    return None if template is None else (template, _varying(values))
 
 
-def fill_drawing(kind: str, make: Callable[..., Sequence[Vector]], marker: Marker, size: sp.Expr) -> tuple[Vector, ...]:
+def fill_drawing(kind: str, make: Callable[..., Sequence[Vector]], marker: Marker, size: sp.Expr) -> FilledVectors:
     """The places in body axes that `make` says of place, x and y axis of a marker and a size, as instances."""
     numbers = [*marker.place, *marker.axes[0], *marker.axes[1], size]
     key = (kind, *map(_kind, numbers))
@@ -132,8 +167,7 @@ def fill_drawing(kind: str, make: Callable[..., Sequence[Vector]], marker: Marke
         n = [symbols(number) for number in numbers]
         places = make((n[0], n[1], n[2]), (n[3], n[4], n[5]), (n[6], n[7], n[8]), n[9])
         _DRAWINGS[key] = Template(key, symbols.given, [c for place in places for c in place])
-    e = _DRAWINGS[key].fill(_varying(numbers))
-    return tuple((e[k], e[k + 1], e[k + 2]) for k in range(0, len(e), 3))
+    return FilledVectors(_DRAWINGS[key], _varying(numbers))
 
 
 def _template(key: Hashable, symbols: TemplateSymbols, expressions: Sequence[sp.Expr]) -> Template | None:
@@ -225,6 +259,8 @@ class TemplateSymbols:
         if not rates:
             return known
         x, y, z, *turning = rates
+        if marker.body.attitude is Attitude.QUATERNION:
+            self.frames[-1] = replace(self.frames[-1], rates=(x, y, z, *turning))
         spin = (turning[0], turning[1], turning[2]) if len(turning) == 3 else (sp.S.Zero, sp.S.Zero, turning[0])
         body = replace(known.body, velocity=(x, y, z), angular_velocity=spin)
         velocity = plus((x, y, z), turned(axes_of(body), cross(spin, known.place)))

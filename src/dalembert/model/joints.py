@@ -14,7 +14,7 @@ import sympy as sp
 
 from dalembert.guidance import no_attribute
 from dalembert.model.instances import Instance
-from dalembert.model.joint_templates import JointRow, JointRows, Rows, fill_rows, still
+from dalembert.model.joint_templates import Ends, JointRow, JointRows, Rows, both, fill_rows, moving, still
 from dalembert.model.journal import said
 from dalembert.model.markers import (
     GROUND,
@@ -28,6 +28,7 @@ from dalembert.model.markers import (
     velocity_of,
 )
 from dalembert.model.statement import Constraint, Joint, Point, Vector
+from dalembert.model.time_symbols import time_symbol
 from dalembert.model.vectors import EX, EY, EZ, ORIGIN, cross, dot, minus, plus, times
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Joints:
     def cylindrical(self, name: str, first: Point, second: Point) -> Joint:
         """A slide along and a rotation about the common axis."""
         i, j = self._in_space("cylindrical", name, first, second)
-        return self._repeat("cylindrical", name, i, j, lambda i, j: [*_on_line(i, j), *_parallel(i, j)])
+        return self._repeat("cylindrical", name, i, j, _cylinder)
 
     @said("joints")
     def spherical(self, name: str, first: Point, second: Point) -> Joint:
@@ -143,11 +144,10 @@ class Joints:
     def screw(self, name: str, first: Point, second: Point, *, pitch: Expression) -> Joint:
         """A cylindrical joint that advances by `pitch` in a turn."""
         i, j = self._in_space("screw", name, first, second)
-        t, axis, lead = self._model.t, i.axis(2), self._scalar(pitch, name) / (2 * sp.pi)
-        drag = cross(angular_velocity_of(i.body, t), _gap(i, j))
-        sliding = dot(minus(minus(velocity_of(j, t), velocity_of(i, t)), drag), axis)
-        advance = JointRow(sliding - lead * self._turning_rate(i, j), axis, times(-lead, axis), "m/s")
-        return self._join("screw", name, i, j, _written([*_on_line(i, j), *_parallel(i, j), advance]))
+        lead, ends = self._scalar(pitch, name) / (2 * sp.pi), (i, j)
+        held = self._rows("screw", _cylinder, still(*ends, self._model.t), ends)
+        advance = self._rows("screw", _advance, moving(*ends, self._model.t), ends, [lead])
+        return self._join("screw", name, i, j, held + advance)
 
     @said("joints")
     def gear(
@@ -159,20 +159,19 @@ class Joints:
         angles themselves: driven angle = ratio * driving angle + phase. Its reaction is the torque on the second body
         of the driven joint; the driving joint carries -ratio times it.
         """
-        ends = [self._held(joint, "gear", name) for joint in (driving, driven)]
-        if any(joint is None for joint in ends):
+        if None in [self._held(joint, "gear", name) for joint in (driving, driven)]:
             return Joint(name, "gear", Marker("ground"), Marker("ground"), (), (), ())
-        ratio = self._scalar(ratio, name)
+        ends, t = (driving.first, driving.second, driven.first, driven.second), self._model.t
+        numbers = [self._scalar(ratio, name)]
         if phase is None:
-            rates = [self._turning_rate(joint.first, joint.second) for joint in (driving, driven)]
-            gap = rates[1] - ratio * rates[0]
+            pairs = both(moving(*ends[:2], t), moving(*ends[2:], t))
+            rows = self._rows("gear", _geared_rates, pairs, ends, numbers)
         else:
-            if not all(is_planar(end) for joint in (driving, driven) for end in (joint.first, joint.second)):
+            if not all(map(is_planar, ends)):
                 self._model.note(f"gear `{name}`: a phase needs bodies that move in a plane; leave it out")
-            angles = [angle_between(joint.first, joint.second) for joint in (driving, driven)]
-            gap = angles[1] - ratio * angles[0] - self._scalar(phase, name)
-        row = JointRow(gap, ORIGIN, driven.first.axis(2), "rad/s" if phase is None else "rad")
-        return self._join("gear", name, driving.second, driven.second, _written([row]))
+            pairs = both(still(*ends[:2], t), still(*ends[2:], t))
+            rows = self._rows("gear", _geared_angles, pairs, ends, [*numbers, self._scalar(phase, name)])
+        return self._join("gear", name, driving.second, driven.second, rows)
 
     @said("joints")
     def drive(
@@ -200,8 +199,13 @@ class Joints:
 
     def _repeat(self, kind: str, name: str, i: Marker, j: Marker, make: Rows, numbers: Sequence[sp.Expr] = ()) -> Joint:
         """A joint that is nothing but its markers and some numbers: it has the rows of its kind, filled in."""
-        rows = fill_rows(kind, make, still(i, j, self._model.t), numbers)
-        return self._join(kind, name, i, j, rows or _written(make(i, j, *numbers)))
+        return self._join(kind, name, i, j, self._rows(kind, make, still(i, j, self._model.t), (i, j), numbers))
+
+    def _rows(
+        self, kind: str, make: Rows, ends: Ends | None, markers: Sequence[Marker], numbers: Sequence[sp.Expr] = ()
+    ) -> JointRows:
+        """The rows that `make` says of markers and numbers: those of their kind if there are such `ends`."""
+        return fill_rows(kind, make, ends, numbers) or _written(make(*markers, *numbers))
 
     def _join(self, kind: str, name: str, i: Marker, j: Marker, rows: JointRows) -> Joint:
         if i.body.name == j.body.name or not all(map(_varies, rows.expressions)):
@@ -262,10 +266,6 @@ class Joints:
             self._model.note(
                 f"joint `{name}`: its axis must lie in the plane in which its bodies move; give markers an axis=[x, y]"
             )
-
-    def _turning_rate(self, i: Marker, j: Marker) -> sp.Expr:
-        t = self._model.t
-        return dot(minus(angular_velocity_of(j.body, t), angular_velocity_of(i.body, t)), i.axis(2))
 
     def _held(self, joint: Any, kind: str, name: str) -> Joint | None:
         if not isinstance(joint, Joint):
@@ -348,6 +348,32 @@ def _displaced(i: Marker, j: Marker, displacement: sp.Expr) -> list[JointRow]:
 
 def _turned(i: Marker, j: Marker, angle: sp.Expr) -> list[JointRow]:
     return [_square(minus(times(sp.cos(angle), i.axis(1)), times(sp.sin(angle), i.axis(0))), j.axis(0))]
+
+
+def _cylinder(i: Marker, j: Marker) -> list[JointRow]:
+    return [*_on_line(i, j), *_parallel(i, j)]
+
+
+def _advance(i: Marker, j: Marker, lead: sp.Expr) -> list[JointRow]:
+    t, axis = time_symbol(), i.axis(2)
+    drag = cross(angular_velocity_of(i.body, t), _gap(i, j))
+    sliding = dot(minus(minus(velocity_of(j, t), velocity_of(i, t)), drag), axis)
+    return [JointRow(sliding - lead * _turning_rate(i, j), axis, times(-lead, axis), "m/s")]
+
+
+def _geared_rates(i: Marker, j: Marker, k: Marker, l: Marker, ratio: sp.Expr) -> list[JointRow]:
+    """The pair k, l is driven by the pair i, j."""
+    return [JointRow(_turning_rate(k, l) - ratio * _turning_rate(i, j), ORIGIN, k.axis(2), "rad/s")]
+
+
+def _geared_angles(i: Marker, j: Marker, k: Marker, l: Marker, ratio: sp.Expr, phase: sp.Expr) -> list[JointRow]:
+    gap = angle_between(k, l) - ratio * angle_between(i, j) - phase
+    return [JointRow(gap, ORIGIN, k.axis(2), "rad")]
+
+
+def _turning_rate(i: Marker, j: Marker) -> sp.Expr:
+    t = time_symbol()
+    return dot(minus(angular_velocity_of(j.body, t), angular_velocity_of(i.body, t)), i.axis(2))
 
 
 def _untwisted(i: Marker, j: Marker) -> JointRow:

@@ -35,7 +35,7 @@ class SymbolOrders:
         for symbol in symbols:
             self.objects[id(symbol)] = order
         if self._equal:
-            self._equal = {}
+            self._equal |= dict.fromkeys(symbols, order)
 
     def of(self, symbol: sp.Basic) -> int | None:
         """The order of a symbol, None if it has none."""

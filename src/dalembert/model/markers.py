@@ -27,13 +27,15 @@ GROUND = Body(
 class Marker(Point):
     """A point and axes fixed in a body: `place` and the unit vectors `axes` (x, y, z) are in body axes.
 
-    z is the axis of a joint; x tells angles about it.
+    z is the axis of a joint; x tells angles about it. One that is `fixed` is at its place and moves with the body; the
+    position and velocity of others were stated.
     """
 
     body: Body = GROUND
     place: Vector = ORIGIN
     axes: Axes = (EX, EY, EZ)
     time: sp.Symbol = field(default_factory=time_symbol)
+    fixed: bool = False
 
     if not TYPE_CHECKING:
         position = WhenAsked()  # written out in SymPy when first read
@@ -116,7 +118,7 @@ def mark(name: str, body: Body, place: Vector, axes: Axes, t: sp.Symbol) -> Mark
     moves = body.velocity is not None or body.angular_velocity is not None
     position: Any = None if body.position is None else _position
     velocity: Any = _velocity if moves else None
-    return Marker(name, position, velocity, body=body, place=place, axes=axes, time=t)
+    return Marker(name, position, velocity, body=body, place=place, axes=axes, time=t, fixed=True)
 
 
 def _position(marker: Marker) -> Vector:

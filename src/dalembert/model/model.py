@@ -17,7 +17,7 @@ from dalembert.model.levels import SymbolOrders, levels_of
 from dalembert.model.markers import GROUND, Marker, by_name
 from dalembert.model.model_symbols import Expression, ModelSymbols
 from dalembert.model.reading import listed
-from dalembert.model.shapes import links_of
+from dalembert.model.shapes import link_through, links_of
 from dalembert.model.statement import (
     Body,
     Constraint,
@@ -344,6 +344,10 @@ class Model(ModelSymbols):
         entries = listed(points)
         if entries is None:
             self._read.fault(f"line `{name}` must be a list of points, got {points!r}")
+        link = link_through(name, entries or ())
+        if link is not None:
+            self.statement.lines.append(link)
+            return
         for point in entries or ():
             if isinstance(point, Point) and point.position is None:
                 self._read.fault(f"line `{name}`: `{point.name}` has no position to draw")

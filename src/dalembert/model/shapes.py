@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import sympy as sp
 
 from dalembert.dataclass import dataclass
 from dalembert.model.joint_templates import fill_drawing
 from dalembert.model.markers import Marker, axes_of
-from dalembert.model.statement import Body, Line, Statement, Vector
+from dalembert.model.statement import Body, Statement, Vector
 from dalembert.model.vectors import ORIGIN, plus, times, turned
 
 CORNERS = 24  # of a disc
@@ -16,16 +19,25 @@ COILS = 8  # of a spring
 
 @dataclass(frozen=True)
 class Link:
-    """A polyline through `places` of a body, in its axes."""
+    """A polyline through `places` of a body, in its axes; the library drew it, unless a user `stated` it."""
 
     name: str
     body: Body
-    places: tuple[Vector, ...]
+    places: Sequence[Vector]
+    stated: bool = False
 
     @property
     def points(self) -> tuple[Vector, ...]:
         """The same in inertial components."""
         return tuple(_at(self.body, place) for place in self.places)
+
+
+def link_through(name: str, points: Sequence[Any]) -> Link | None:
+    """The line that a user drew through markers fixed in one body; None for other points."""
+    bodies = {id(point.body) if isinstance(point, Marker) and point.fixed else None for point in points}
+    if len(bodies) != 1 or None in bodies or points[0].body.position is None:
+        return None
+    return Link(name, points[0].body, tuple(point.place for point in points), stated=True)
 
 
 def links_of(statement: Statement) -> list[Link]:
@@ -80,24 +92,23 @@ def _stroke(place: Vector, x: Vector, y: Vector, length: sp.Expr) -> list[Vector
     return [_at_marker(place, x, y, length * sp.Rational(k, 16), sp.S.Zero) for k in range(-8, 9, 2)]
 
 
-def coil_of(name: str, start: Vector, gap: Vector) -> Line:
+def coil_along(start: Vector, gap: Vector) -> tuple[Vector, ...]:
     """A zigzag along `gap`, in the plane of the first two axes."""
     side = (-gap[1] / 12, gap[0] / 12, sp.S.Zero)
     inner = [
         plus(plus(start, times(sp.Rational(k, COILS), gap)), times(sp.Integer((-1) ** k), side))
         for k in range(1, COILS)
     ]
-    return Line(name, (start, *inner, plus(start, gap)))
+    return start, *inner, plus(start, gap)
 
 
-def dashpot_of(name: str, start: Vector, gap: Vector) -> Line:
+def dashpot_along(start: Vector, gap: Vector) -> tuple[Vector, ...]:
     """A damper along `gap` in one stroke, in the plane of the first two axes: rod, piston, cylinder, rod."""
     side = (-gap[1] / 16, gap[0] / 16, sp.S.Zero)
     # In sixteenths of the gap along it, and sides across: the piston reaches the walls, which are drawn from it.
     stroke = [(0, 0), (9, 0), (9, 1), (5, 1), (12, 1), (12, -1), (5, -1)]
     stroke += [(9, -1), (9, 0), (9, -1), (12, -1), (12, 0), (16, 0)]
-    points = [plus(plus(start, times(sp.Rational(a, 16), gap)), times(sp.Integer(b), side)) for a, b in stroke]
-    return Line(name, tuple(points))
+    return tuple(plus(plus(start, times(sp.Rational(a, 16), gap)), times(sp.Integer(b), side)) for a, b in stroke)
 
 
 def _at_marker(place: Vector, x: Vector, y: Vector, a: sp.Expr, b: sp.Expr) -> Vector:

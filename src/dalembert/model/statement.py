@@ -6,7 +6,7 @@ A `Model` collects these; `dalembert.equations` reads them. Vectors are 3-tuples
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -202,7 +202,7 @@ class Line:
     """Drawing data: a polyline through points."""
 
     name: str
-    points: tuple[Vector, ...]
+    points: Sequence[Vector]
 
 
 @dataclass

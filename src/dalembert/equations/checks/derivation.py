@@ -10,6 +10,7 @@ from dalembert.equations.checks.inertia import carriers_of, inertia_column, iner
 from dalembert.equations.derive import Constraints, Derivation
 from dalembert.equations.laws import Row
 from dalembert.equations.probe import Probe, Probed
+from dalembert.model.markers import Marker
 from dalembert.model.reading import nodes
 from dalembert.model.statement import Attitude, Body, Point, Statement
 from dalembert.solve.decompositions import determinant_sign, least_squares
@@ -46,7 +47,7 @@ def _check_motion(derivation: Derivation, probe: Probe) -> list[str]:
     statement, u = derivation.statement, derivation.kinematics.symbols.u
     points = [p for p in _points(statement) if p.velocity is not None]
     bodies = [b for b in statement.bodies if b.angular_velocity is not None]
-    column = ca.vertcat(*[derivation.velocity(p) for p in points], derivation.turning.angular_velocities(bodies))
+    column = ca.vertcat(derivation.points.velocities(points), derivation.turning.angular_velocities(bodies))
     faults = []
     if ca.depends_on(ca.jacobian(column, u), u):  # then say which
         labels = [f"velocity of `{p.name}`" for p in points]
@@ -76,9 +77,9 @@ def _check_rotations(derivation: Derivation, probe: Probe) -> list[str]:
 
 
 def _points(statement: Statement) -> list[Point]:
-    """Particles, bodies and points of forces, each once."""
+    """Particles, bodies and points of forces that do not move with a body, each once."""
     at = [load.at for load in (*statement.forces, *statement.nonideal_forces)] + [f.at for f in statement.frictions]
-    points = [*statement.particles, *statement.bodies, *at]
+    points = [*statement.particles, *statement.bodies, *(p for p in at if not (isinstance(p, Marker) and p.fixed))]
     return list({id(point): point for point in points}.values())
 
 
@@ -157,8 +158,8 @@ def _check_velocities(derivation: Derivation, constraints: Constraints, probe: P
     if not points and not bodies:
         return []
     u = kinematics.symbols.u
-    stated = ca.vertcat(*[derivation.velocity(item) for item in points], turning.angular_velocities(bodies))
-    placed = ca.vertcat(ca.SX(0, 1), *[derivation.position(item) for item in points])
+    stated = ca.vertcat(derivation.points.velocities(points), turning.angular_velocities(bodies))
+    placed = derivation.points.positions(points)
     gap = stated - ca.vertcat(kinematics.rate(placed), turning.rates(bodies))
     off = np.abs(np.nan_to_num(probe(gap))).max(axis=0)
     differing = sorted({int(k) // 3 for k in np.flatnonzero(off > 1e-8)})  # the others agree by themselves

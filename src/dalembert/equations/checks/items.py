@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import sympy as sp
 
+from dalembert.model.instances import FilledVectors
+from dalembert.model.markers import Marker
 from dalembert.model.shapes import Link
 from dalembert.model.statement import Body, Particle, Point, Statement
 
@@ -47,7 +49,8 @@ def items(statement: Statement) -> Iterator[Item]:
     yield from _nonideal_items(statement, {id(owner) for owner in owners})
     for line in statement.lines:
         points = line.places if isinstance(line, Link) else line.points
-        yield Item(f"line `{line.name}`", [c for point in points for c in point], 0)
+        entries = points.arguments if isinstance(points, FilledVectors) else [c for point in points for c in point]
+        yield Item(f"line `{line.name}`", entries, 0)
     for output in statement.outputs:
         yield Item(f"output `{output.name}`", output.expressions, 2, unknowns=True, multipliers=True)
 
@@ -84,6 +87,11 @@ def _nonideal_items(statement: Statement, seen: set[int]) -> Iterator[Item]:
 
 def _point_items(point: Point, kind: str) -> Iterator[Item]:
     name = f"{kind} `{point.name}`"
+    if isinstance(point, Marker) and point.fixed:  # not written out for its symbols
+        body = point.body
+        yield Item(f"position of {name}", (*point.place, *(body.position or ()), *body.rotation), 0)
+        yield Item(f"velocity of {name}", (*(body.velocity or ()), *(body.angular_velocity or ())), 1)
+        return
     if point.position is not None:
         yield Item(f"position of {name}", point.position, 0)
     if point.velocity is not None:
