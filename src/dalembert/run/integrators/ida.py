@@ -19,6 +19,7 @@ import numpy as np
 from dalembert.dataclass import dataclass
 from dalembert.equations.instants import instants
 from dalembert.errors import OptionError, PairingError
+from dalembert.native.jit import address_of
 from dalembert.run.integrators.ida_solver import Quiet, Solver, SolverPoint
 from dalembert.run.integrators.options import check_limits, check_tolerances, settle_atol
 from dalembert.run.residuals.form import POOR, ResidualForm, SettledForm
@@ -232,7 +233,8 @@ class _Run:
         self.t, self.z = point.t, z
         self.followed.step(point.t, z)
         settled = self.engine.corrected(point.t, z)[0]  # as samples are in the end
-        weigh(self.engine.plan, self.engine.mem, self.weighed.address, point.t, settled)
+        numbers = self.engine.work.numbers
+        weigh.call(*numbers, self.weighed.address, point.t, address_of(settled), settled.size)
         if self.stops and point.t >= limit:
             self.t = self._pass(z)
             return Status.OK

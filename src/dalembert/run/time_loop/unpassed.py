@@ -32,7 +32,7 @@ class Unpassed:
 
     def _quality(self) -> float:
         """The quality at the state whose rates were the last."""
-        return float(judge_state(self.engine.plan, self.engine.mem))
+        return float(judge_state.call(*self.engine.work.numbers))
 
     def step(self, t: float, z: np.ndarray) -> None:
         """Look at the step that led to z at time t."""
