@@ -48,7 +48,7 @@ class Kept(NamedTuple):
 class OutputTable:
     """Takes samples of a run, keeps the outputs at them and a tally, and forgets them."""
 
-    def __init__(self, outputs: Outputs, part: Part) -> None:
+    def __init__(self, outputs: KeptValues, part: Part) -> None:
         self._outputs, self._part, self._kept = outputs, part, Kept()
         self._waiting: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # samples not read yet, by number of the first
         self._values: dict[int, tuple[np.ndarray, ...]] = {}  # t and outputs, by number of the first sample
@@ -140,7 +140,7 @@ class OutputTable:
 
 
 @dataclass(frozen=True)
-class Outputs:
+class KeptValues:
     """What is kept of a run: `keys`, names and expressions, whose values at a sample have these `shapes`.
 
     `width` numbers follow from one sample.
@@ -184,7 +184,7 @@ class Outputs:
         yield slice(0, rows)
 
 
-def read_outputs(state: State, asked: Any) -> Outputs:
+def read_outputs(state: State, asked: Any) -> KeptValues:
     """What is to be kept of a run from a state; raises, naming all that cannot be."""
     entries = listed(asked)
     if entries is None:
@@ -209,7 +209,7 @@ def read_outputs(state: State, asked: Any) -> Outputs:
         lines = "\n".join(f"  {k}. {fault}" for k, fault in enumerate(faults, 1))
         raise OptionError(f"{len(faults)} of the outputs= of `{state.system.name}` cannot be kept:\n{lines}")
     system = state.system
-    return Outputs(tuple(keys.values()), tuple(shapes), 2 * system.nu + 4 * system.nc + 8)
+    return KeptValues(tuple(keys.values()), tuple(shapes), 2 * system.nu + 4 * system.nc + 8)
 
 
 def _flat(entries: list[Any]) -> Iterator[Any]:
