@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from kept_motions import certificates_agree, swung_bar
+from kept_motions import certificates_agree
 from sympy import cos, sin
 from test_control import slide
 from test_motion_is_data import pendulum, start
@@ -14,15 +14,7 @@ from dalembert.motion import keeping
 from dalembert.problems.n_four_bar import n_four_bar
 from dalembert.run.integrators import automatic
 
-
-@pytest.fixture(scope="module")
-def swung():
-    return swung_bar()
-
-
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(keeping, "BLOCK", 20_000)  # bytes: tens of samples
+pytestmark = pytest.mark.usefixtures("small_blocks")
 
 
 # -- the certificate ---------------------------------------------------------------------------------------------------

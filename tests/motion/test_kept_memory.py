@@ -7,22 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from kept_motions import swung_bar
 from test_motion_is_data import pendulum, start
 
 import dalembert as da
 from dalembert import free_memory
 from dalembert.motion import keeping
 
-
-@pytest.fixture(scope="module")
-def swung():
-    return swung_bar()
-
-
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(keeping, "BLOCK", 20_000)  # bytes: tens of samples
+pytestmark = pytest.mark.usefixtures("small_blocks")
 
 
 # -- Ctrl-C ------------------------------------------------------------------------------------------------------------

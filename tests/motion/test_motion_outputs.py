@@ -4,11 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
-from kept_motions import certificates_agree, swung_bar
+from kept_motions import certificates_agree
 from test_motion_is_data import pendulum, start
 
 import dalembert as da
-from dalembert.motion import keeping
 
 TIMES = np.linspace(0.0, 4.0, 1001)
 KEYS = ("B_x", "B_x'", "B_wy'", "hinge.angle", "hinge.rate", "B.position", "hinge[0]", "swing", "reaction(B_wy)")
@@ -18,14 +17,7 @@ ONE_STEP = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def swung():
-    return swung_bar()
-
-
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(keeping, "BLOCK", 20_000)  # bytes: tens of samples
+pytestmark = pytest.mark.usefixtures("small_blocks")
 
 
 # -- values ------------------------------------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ own is a method of `Model` that hands such a value on. A law that adds more than
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dalembert.dataclass import dataclass
 
@@ -28,7 +29,18 @@ if TYPE_CHECKING:
     import casadi as ca
     import sympy as sp
 
-    from dalembert.model.statement import Statement
+
+class Stated(Protocol):
+    """What laws ask of a statement: its unknowns, where they start, and its frictions."""
+
+    @property
+    def unknowns(self) -> Sequence[sp.Expr]: ...
+
+    @property
+    def starts(self) -> Mapping[sp.Expr, float]: ...
+
+    @property
+    def frictions(self) -> Sequence[Any]: ...
 
 
 class StatedLaw(Protocol):
@@ -50,7 +62,7 @@ class StatedLaw(Protocol):
     @property
     def reacts(self) -> bool: ...
 
-    def lowered(self, statement: Statement, name: str) -> Law:
+    def lowered(self, statement: Stated, name: str) -> Law:
         """The law of the row of this name, whose numbers are those of the compiled system."""
         ...
 
@@ -78,7 +90,7 @@ class Law(ABC):
     def direction(self, gradient: ca.SX, B: ca.SX) -> ca.SX:
         """W_k (1, nu) from A_k (1, nu) and B (nu, ny), how the unknowns act."""
 
-    def lowered(self, statement: Statement, name: str) -> Law:  # noqa: ARG002 - every stated law is asked alike
+    def lowered(self, statement: Stated, name: str) -> Law:  # noqa: ARG002 - every stated law is asked alike
         """The law itself: it is stated without symbols."""
         return self
 
@@ -94,7 +106,7 @@ class Bilateral(Law):
         """A_k, (1, nu)."""
         return gradient
 
-    def lowered(self, statement: Statement, name: str) -> Law:
+    def lowered(self, statement: Stated, name: str) -> Law:
         """`CoulombFriction` if friction goes with the constraint."""
         rubs = any(friction.constraint == name for friction in statement.frictions)
         return CoulombFriction() if rubs else self
@@ -123,7 +135,7 @@ class EnforcedBy:
     restrains = True
     reacts = True
 
-    def lowered(self, statement: Statement, name: str) -> Law:  # noqa: ARG002 - every stated law is asked alike
+    def lowered(self, statement: Stated, name: str) -> Law:  # noqa: ARG002 - every stated law is asked alike
         """A `Servo` row."""
         return Servo(statement.unknowns.index(self.symbol))
 
@@ -149,7 +161,7 @@ class Determines:
     restrains = False
     reacts = True
 
-    def lowered(self, statement: Statement, name: str) -> Law:  # noqa: ARG002 - every stated law is asked alike
+    def lowered(self, statement: Stated, name: str) -> Law:  # noqa: ARG002 - every stated law is asked alike
         """An `Algebraic` row."""
         return Algebraic(statement.unknowns.index(self.symbol), statement.starts.get(self.symbol, 0.0))
 

@@ -12,6 +12,7 @@ run ends there, or goes on and the certificate says that it left the ground it c
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -153,7 +154,7 @@ class Passages:
     def _leave(self, here: Dependence, reach: float) -> int:
         """Start from a singular position by an arc, none of whose stages is close to its ends."""
         obstacle, t = self._obstacle(here), self.run.t
-        z, length = self._moved(t, self.run.z), reach
+        z, length = self.still.corrected(t, self.run.z)[0], reach
         while not obstacle and self.tries < TRIES:
             arc, error = self._arc(t, z, length)
             if error <= self.allowed:
@@ -176,10 +177,9 @@ class Passages:
         return any(abs(passage.t - found.t) < SAME * reach for passage in self.engine.passages[-SAMPLES:])
 
     def _note(self, found: Dependence, obstacle: str, error: float = np.nan) -> None:
-        if found.t > self.run.t_end:
-            return
-        names = found.names(self.engine.system.constraint_names)
-        self.engine.passages.append(Passage(found.t, names, error, obstacle))
+        if found.t <= self.run.t_end:
+            names = found.names(self.engine.system.constraint_names)
+            self.engine.passages.append(Passage(found.t, names, error, obstacle))
 
     def _go_on(self) -> int:
         """Let the step at hand be concluded as it is."""
@@ -218,11 +218,7 @@ class Passages:
         """
         run, clock, accepted = self.run, self.run.clock, self.run.clock.accepted
         self._go_on()
-        status = int(proceed(self.engine.plan, self.engine.mem, clock, 1))
-        run.collect()
-        while clock.filling:
-            status = int(proceed(self.engine.plan, self.engine.mem, clock, 1))
-            run.collect()
+        status = self._conclude(lambda: proceed(self.engine.plan, self.engine.mem, clock, 1))
         if status != MORE:
             return status
         near = run.t < ahead.t < min(run.limit, run.t + self._short * clock.taken)
@@ -233,6 +229,15 @@ class Passages:
                 return self._pass(arc, error, crossed)
         self._floor, run.conditioning.floor = run.conditioning.floor, np.inf
         return status
+
+    def _conclude(self, step: Callable[[], int]) -> int:
+        """Conclude a step and collect its samples, which may take several buffers; returns a status."""
+        status = step()
+        self.run.collect()
+        while self.run.clock.filling:
+            status = step()
+            self.run.collect()
+        return int(status)
 
     def _pass(self, arc: Arc, error: float, crossed: list[Dependence]) -> int:
         """Go over positions by an arc."""
@@ -303,9 +308,6 @@ class Passages:
         still.take_scales(self.engine.scales)
         return still
 
-    def _moved(self, t: float, z: np.ndarray) -> np.ndarray:
-        return self.still.corrected(t, z)[0]
-
     @property
     def _is_heading(self) -> bool:
         """Whether the step at hand is one that was made to come closer."""
@@ -318,7 +320,7 @@ class Passages:
         Another position in the arc spoils it if a stage comes close to that, and then the error shows it. Besides, how
         far the next position is from the first, infinite if there is none in the arc.
         """
-        t, z = self.run.t, self._moved(self.run.t, self.run.z)
+        t, z = self.run.t, self.still.corrected(self.run.t, self.run.z)[0]
         arc, error = self._arc(t, z, 2.0 * (found.t - t))
         if error == np.inf:
             return None, error, [], np.inf
@@ -377,12 +379,8 @@ class Passages:
         kept = plan.prepare, plan.interpolate, clock.stages, clock.n_stages
         plan.prepare, plan.interpolate = nothing_to_prepare.address, interpolate_arc.address
         clock.stages, clock.n_stages = address_of(columns), columns.size
-        status = conclude(plan, engine.mem, clock, arc.length, end)
-        while clock.filling:
-            run.collect()
-            status = conclude(plan, engine.mem, clock, arc.length, end)
+        status = self._conclude(lambda: conclude(plan, engine.mem, clock, arc.length, end))
         plan.prepare, plan.interpolate, clock.stages, clock.n_stages = kept
-        run.collect()
         if status != OK:
             return status
         run.stages[: engine.nz] = run.zdot
