@@ -18,6 +18,15 @@ def swung_bar():
     return system, system.initial({"B_x": 0.0, "B_wy": 12.0}, guess={"B_z": -0.5})
 
 
+class Elsewhere:
+    """An integrator that goes its own way through time."""
+
+    explicit = True
+
+    def run(self, *_):
+        raise NotImplementedError
+
+
 def certificates_agree(kept, whole):
     """To the last digit that is told, and in every number."""
     assert str(kept.certificate) == str(whole.certificate)

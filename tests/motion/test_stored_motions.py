@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kept_motions import Elsewhere
 from test_motion_is_data import compile_pendulum, pendulum
 
 import dalembert as da
@@ -48,7 +49,7 @@ def small_blocks(monkeypatch):
 @pytest.mark.parametrize("times", [TIMES, None], ids=["times asked for", "every step"])
 @pytest.mark.parametrize(
     "integrator",
-    [None, da.DOP853(), da.RK4(step=1e-3), da.Radau(), da.GeneralizedAlpha(step=1e-3)],
+    [None, da.DOP853(), da.RK4(step=1e-3), da.Radau(), da.GeneralizedAlpha(step=1e-3), da.IDA()],
     ids=lambda i: type(i).__name__,
 )
 def test_it_is_the_motion_in_memory_to_the_bit(system, state, integrator, times, tmp_path, small_blocks):
@@ -153,7 +154,7 @@ def test_what_is_not_one_motion_is_refused_by_name(system, state, tmp_path):
     refused = (
         ({"events": [da.Every(0.1, then=lambda s: s, name="tick")]}, "event `tick` makes a sequence"),
         ({"sensitivities": ["B_wy"]}, "does not keep sensitivities"),
-        ({"integrator": da.IDA()}, "IDA does not support `store`"),
+        ({"integrator": Elsewhere()}, "Elsewhere does not support `store`"),
     )
     for options, message in refused:
         with pytest.raises(da.PairingError, match=message):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dalembert.native.types import Record, Signature
+from dalembert.native.types import Record, Signature, Type
 
 LANES = 4  # doubles that native sums work on at once
 
@@ -151,3 +151,27 @@ def caller(signature: Signature) -> Intrinsic:
         return result(c.i8, c.types.Tuple(arguments)), generate
 
     return Intrinsic(define, "call", repr(signature))
+
+
+def c_caller(result: str, *arguments: Type) -> Intrinsic:
+    """A native function `call(address, (arguments...))` for C functions of numbers and of pointers, which are integers.
+
+    `result` is what they return: "int", "int64_t" for pointers too, or "void".
+    """
+
+    def define(c: Any) -> Any:
+        kinds = [c.meaning(kind) for kind in arguments]
+        returned = {"int": c.ir.IntType(32), "int64_t": c.ir.IntType(64), "void": c.ir.VoidType()}[result]
+
+        def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+            where, packed = values
+            function_type = c.ir.FunctionType(returned, [context.get_value_type(kind) for kind in kinds])
+            function = builder.inttoptr(where, function_type.as_pointer())
+            value = builder.call(function, c.cgutils.unpack_tuple(builder, packed, len(kinds)))
+            if result == "void":
+                return c.ir.IntType(64)(0)
+            return builder.sext(value, c.ir.IntType(64)) if result == "int" else value
+
+        return c.i8(c.i8, c.types.Tuple(kinds)), generate
+
+    return Intrinsic(define, "c_call", f"{result} {arguments!r}")
