@@ -324,3 +324,20 @@ def test_sundials_is_found_beside_the_package_too(monkeypatch):
     if beside:
         monkeypatch.setattr(sundials_module, "_libraries", lambda: beside)
         assert sundials_module.Sundials().address("IDASolve")
+
+
+@EACH
+@pytest.mark.parametrize("length", [1e-6, 1e-3, 1e3, 1e6])
+def test_the_unit_of_length_does_not_matter(form, length):
+    model = da.Model("pendulum")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1, position=[x, y])
+    model.gravity([0, -9.81 * length])
+    model.constrain(x**2 + y**2 - length**2, name="rod")
+    system = model.compile()
+    state = system.initial({x: 0.6 * length}, guess={y: -length})
+    motion, fine = (
+        system.simulate(state, 5.0, t_eval=[5.0], integrator=i) for i in (da.IDA(form=form), da.DOP853(rtol=1e-13))
+    )
+    bound = motion.stats["steps"] * 1e-8  # the error of each step is below rtol
+    np.testing.assert_allclose(motion.q / length, fine.q / length, atol=bound)

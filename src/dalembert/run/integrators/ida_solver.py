@@ -30,31 +30,25 @@ class SolverEquations:
     """What IDA has to know of one residual form of a system, found once.
 
     Kernels of F, its Jacobian and the output; number of parameters; for each of the ny variables whether its rate
-    occurs, whether the error test looks at it, and which entry of z it is (-1: none).
+    occurs and whether the error test looks at it.
     """
 
     kernels: tuple[Kernel, ...]
     n_parameters: int
     differential: np.ndarray
     tested: np.ndarray
-    entries: np.ndarray
 
     @property
     def size(self) -> int:
         """Number of equations."""
-        return len(self.entries)
+        return len(self.tested)
 
     @classmethod
     def of(cls, system: System, form: SettledForm) -> Self:
         """Those of a form."""
         r = form.residual(system)
-        of_state = {r.state[i].element_hash(): i for i in range(r.state.shape[0])}
-        entries = np.array([of_state.get(r.y[k].element_hash(), -1) for k in range(r.size)])
-        tested = r.tested.copy()
-        if system.works:  # where q and u are easy, long steps would spoil the work done, and the energy balance with it
-            tested |= entries == r.state.shape[0] - 1
         kernels = tuple(_kernel(system, form.key, r, name) for name in ("residual", "jacobian", "output"))
-        return cls(kernels, int(r.p.shape[0]), r.differential, tested, entries)
+        return cls(kernels, int(r.p.shape[0]), r.differential, r.tested)
 
 
 class Solver:
@@ -74,11 +68,8 @@ class Solver:
             lib.address("N_VGetArrayPointer"), lib.address("SUNDenseMatrix_Data"),
         )  # fmt: skip
         self.session = IdaSession(n, ida_residual.c_address, ida_jacobian.c_address, self.record.address)
-        # The norm is a mean over all variables: its sum over the tested ones is to mean the same.
-        share = np.sqrt(max(found.tested.sum(), 1) / n)
-        units = np.where(found.entries < 0, 1.0, engine.units[found.entries])
-        absolute = np.where(found.tested, share * atol * units, UNTESTED)
-        self.session.settle(share * rtol, absolute, found.differential, **options)
+        self.session.settle(found.differential, **options)
+        self.tested, self.tolerances = found.tested, (rtol, atol)
 
     def begin(self, form: SettledForm, t: float, z: np.ndarray, work: IdaWork) -> None:
         """Start at a consistent state, and have native code go on from there."""
@@ -86,7 +77,7 @@ class Solver:
         self.inputs[1 + 2 * n : -1] = form.parameters(self.engine)
         y, ydot = form.start(self.engine, t, z)
         self.spent = self.counts()  # SUNDIALS counts from each beginning
-        session.begin(y, ydot)
+        session.begin(y, ydot, *self._tolerances(form.order(self.engine)))
         self.record.origin = t
         work.kernels, work.memory = self.record.address, session.memory.value
         work.y, work.ydot, work.interpolated = session.y, session.ydot, session.interpolated
@@ -95,6 +86,17 @@ class Solver:
         )
         work.reached, work.output, work.n_output = address_of(self.reached), address_of(self.output), self.output.size
         work.at, work.own, work.since, work.tiny = t, 0.0, 0, 0
+
+    def _tolerances(self, order: list[int]) -> tuple[float, np.ndarray]:
+        """rtol and atol (ny,), of variables that begin with these entries of a state."""
+        engine, tested, units = self.engine, self.tested.copy(), np.ones(self.session.n)
+        units[: len(order)] = engine.units[order]
+        if engine.system.works:  # where q and u are easy, long steps would spoil the work done, and the energy with it
+            tested[order.index(engine.size)] = True
+        # The norm is a mean over all variables: its sum over the tested ones is to mean the same.
+        share = np.sqrt(max(tested.sum(), 1) / len(tested))
+        rtol, atol = self.tolerances
+        return share * rtol, np.where(tested, share * atol * units, UNTESTED)
 
     def counts(self) -> dict[str, int]:
         """Evaluations of F and of its Jacobian, failed error tests and failed solutions in all."""

@@ -137,14 +137,11 @@ class IdaSession:
         entries = (ctypes.c_double * self.n).from_address(self.lib.N_VGetArrayPointer(vector))
         return np.ctypeslib.as_array(entries)
 
-    def settle(
-        self, rtol: float, atol: np.ndarray, differential: np.ndarray, first_step: float, max_step: float, order: int
-    ) -> None:
-        """Tolerances (atol (n,)), whose rates occur (n,), first and longest step (0: free), and the highest order."""
-        self.array(self._atol)[:], self.array(self._differential)[:] = atol, differential
+    def settle(self, differential: np.ndarray, first_step: float, max_step: float, order: int) -> None:
+        """Whose rates occur (n,), first and longest step (0: free), and the highest order."""
+        self.array(self._differential)[:] = differential
         self._options = {
             "IDASetUserData": (self._data,),
-            "IDASVtolerances": (rtol, self._atol),
             "IDASetLinearSolver": (self._solver, self._matrix),
             "IDASetJacFn": (self._functions[1],),
             "IDASetId": (self._differential,),
@@ -153,14 +150,16 @@ class IdaSession:
             "IDASetMaxStep": (max_step,),
         }
 
-    def begin(self, y: np.ndarray, ydot: np.ndarray) -> None:
-        """Start, or start again, at y and y' (n,); times are counted from there."""
-        self.array(self.y)[:], self.array(self.ydot)[:] = y, ydot
+    def begin(self, y: np.ndarray, ydot: np.ndarray, rtol: float, atol: np.ndarray) -> None:
+        """Start, or start again, at y and y' (n,) with tolerances (atol (n,)); times are counted from there."""
+        self.array(self.y)[:], self.array(self.ydot)[:], self.array(self._atol)[:] = y, ydot, atol
+        options = {"IDASVtolerances": (rtol, self._atol)}
         if self._begun:
             _check("IDAReInit", self.lib.IDAReInit(self.memory, 0.0, self.y, self.ydot))
-            return
-        _check("IDAInit", self.lib.IDAInit(self.memory, self._functions[0], 0.0, self.y, self.ydot))
-        for name, values in self._options.items():
+        else:
+            _check("IDAInit", self.lib.IDAInit(self.memory, self._functions[0], 0.0, self.y, self.ydot))
+            options |= self._options
+        for name, values in options.items():
             _check(name, getattr(self.lib, name)(self.memory, *values))
         self._begun = True
 

@@ -78,6 +78,7 @@ class SettledForm(Protocol):
 
     Forms with equal `key` have the same graph; what differs is in `parameters`, the values of `Residual.p`. `choices`
     are equal if and only if the choices are, `fixed` if the user made them; `partition` names the dependent speeds.
+    y begins with entries of z = (q, u, work), `order` says which.
     """
 
     @property
@@ -93,6 +94,8 @@ class SettledForm(Protocol):
     def partition(self) -> Choice | None: ...
 
     def residual(self, system: System) -> Residual: ...
+
+    def order(self, engine: Engine) -> list[int]: ...
 
     def parameters(self, engine: Engine) -> np.ndarray: ...
 
