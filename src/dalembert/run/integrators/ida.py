@@ -117,6 +117,7 @@ class IDA:
             absolute=self.atol is not None,
             max_steps=self.max_steps,
             name="IDA",
+            restarts=True,
         )
 
     @property

@@ -348,7 +348,9 @@ class Passages:
     def _short(self) -> float:
         """How many steps a position may be ahead of the arc over it."""
         clock, method = self.run.clock, self.run.method
-        return float(SHORT * max(1.0, (LONG / self.tolerance) ** (1.0 / method.order))) if clock.adaptive else np.inf
+        if not clock.adaptive or method.stride is not None:
+            return np.inf
+        return float(SHORT * max(1.0, (LONG / self.tolerance) ** (1.0 / method.order)))
 
     def _arc(self, t: float, z: np.ndarray, length: float) -> tuple[Arc, float]:
         still = self.still
