@@ -55,13 +55,13 @@ class IDA:
 
     Constraints pass the errors of large values on to small ones, so `atol` should not be far below rtol times the usual
     size of coordinates and speeds: the step of a chain of ten links collapses to 1e-6 s with atol = rtol / 100. Without
-    it, it is 1e-8 of these sizes, less if rtol is.
+    it, it is rtol times these sizes, at most 1e-8 of them.
     `form` says how constraints enter: `HillerAnantharaman()`, `PseudoSpeeds()` or `GearGuptaLeimkuhler()`. Multipliers
     are not part of the error test. The constraints hold to about the tolerances; `drift=Projection()`, the default,
     moves the samples - not the integration - onto them, `NoCorrection()` leaves them as they are.
     """
 
-    rtol: float = 1e-8
+    rtol: float = 1e-10
     atol: float | None = None
     form: ResidualForm = field(default_factory=HillerAnantharaman)
     first_step: float | None = None
