@@ -3,6 +3,7 @@
 import _thread
 import gc
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -317,6 +318,18 @@ def test_singular_positions_are_passed(form):
     for name, values in problem.exact(times).items():
         if name[0] in "xy":
             np.testing.assert_allclose(motion[name], values, atol=bound, err_msg=name)
+
+
+def test_runs_in_threads_are_those_in_one():
+    system = problems.get("four_bar").system()
+    state = problems.get("four_bar").state(system)
+
+    def end(_):
+        return system.simulate(state, 2.0, t_eval=[2.0], integrator=da.IDA(form=da.PseudoSpeeds())).q
+
+    with ThreadPoolExecutor(4) as threads:
+        for q in threads.map(end, range(16)):
+            np.testing.assert_array_equal(q, end(0))
 
 
 def test_memory_of_the_solver_is_freed():
