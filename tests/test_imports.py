@@ -1,4 +1,4 @@
-"""What imports what: imports inside functions count as much as those at the top of a file."""
+"""What imports what: imports inside functions and for annotations count as much as those at the top of a file."""
 
 import ast
 from pathlib import Path
@@ -23,13 +23,29 @@ def rings(edges):
     return [members for members in groups if len(members) > 1]
 
 
+def imports(*, annotations):
+    """Pairs (module, what it imports); with `annotations` those in blocks `if TYPE_CHECKING` count as well."""
+    graph = grimp.build_graph("dalembert", exclude_type_checking_imports=not annotations, cache_dir=None)
+    return [(module, other) for module in graph.modules for other in graph.find_modules_directly_imported_by(module)]
+
+
+WHOLE = [("dalembert", module) for module in PLACES.values()]  # names of the package are imported when asked for
+
+
 def test_modules_do_not_import_one_another():
     """Of a noun's verbs, `stages.py` names the functions of later stages; that table is no import and left out."""
-    graph = grimp.build_graph("dalembert", exclude_type_checking_imports=True, cache_dir=None)
-    edges = [(module, other) for module in graph.modules for other in graph.find_modules_directly_imported_by(module)]
-    whole = [("dalembert", module) for module in PLACES.values()]  # names of the package are imported when asked for
+    edges = imports(annotations=False)
     assert ("dalembert.run.simulate", "dalembert.run.hybrid") in edges  # one that is inside a function
-    assert rings(edges + whole) == []
+    assert rings(edges + WHOLE) == []
+
+
+def test_annotations_do_not_close_a_ring():
+    """Verbs of Model and System return what later stages make, under its public name; nothing else looks ahead."""
+    edges = imports(annotations=True)
+    assert ("dalembert.motion.protocols", "dalembert.run.evaluation") in edges  # one that is for annotations alone
+    ahead = {module for module, other in edges if other == "dalembert"}
+    assert ahead == {"dalembert.model.model", "dalembert.equations.system"}
+    assert rings([edge for edge in edges if edge[1] != "dalembert"] + WHOLE) == []
 
 
 def test_rings_are_seen():

@@ -15,8 +15,8 @@ from dalembert.dataclass import dataclass
 from dalembert.equations.checks.inertia import Carrier, Inertias
 from dalembert.equations.crossings import TimeCrossing
 from dalembert.equations.functions import Functions
-from dalembert.equations.instants import Kinks
 from dalembert.equations.kernels import Kernels, found
+from dalembert.equations.kinks import Kinks
 from dalembert.equations.laws import Row, are_algebraic, are_ideal, count_curved, have_friction, implied_rows
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.naming import finite_number, name_of
