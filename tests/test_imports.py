@@ -52,7 +52,7 @@ def test_rings_are_seen():
     assert rings([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]) == [["a", "b", "c"]]
 
 
-# LAPACK and SuperLU: what factorises a matrix. Eigenvalues are results, not solves, and may be asked for anywhere.
+# What factorises a matrix in NumPy, SciPy and CasADi. Eigenvalues are results, not solves, and allowed anywhere.
 FACTORISATIONS = frozenset(
     [
         "svd",
@@ -83,24 +83,31 @@ FACTORISATIONS = frozenset(
         "lsq_linear",
         "ldl",
         "polar",
+        "inv_minor",
+        "nullspace",
+        "chol",
+        "cofactor",
+        "adj",
+        "mldivide",
     ]
 )
+MATRIX_MODULES = ("linalg", "casadi", "ca")
 TABLES = ("radau_coefficients.py",)  # coefficients of a method, found once of constants
 
 
 def factorisations(tree):
-    """The factorisations that functions of a module call or import by NumPy or SciPy, as (line, name)."""
+    """The factorisations that functions of a module call or import by NumPy, SciPy or CasADi, as (line, name)."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     called = {
         (node.lineno, node.attr)
         for function in functions
         for node in ast.walk(function)
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value).endswith("linalg")
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value).endswith(MATRIX_MODULES)
     }
     imported = {
         (node.lineno, alias.name)
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("linalg")
+        if isinstance(node, ast.ImportFrom) and (node.module or "").endswith(MATRIX_MODULES)
         for alias in node.names
     }
     return sorted((line, name) for line, name in called | imported if name in FACTORISATIONS)
@@ -120,4 +127,5 @@ def test_only_solve_factorises():
 def test_factorisations_are_seen():
     inside = "def f(A):\n    from scipy.linalg import qr\n    return np.linalg.svd(A), np.linalg.norm(A)"
     assert factorisations(ast.parse(inside)) == [(2, "qr"), (3, "svd")]
+    assert factorisations(ast.parse("def f(A, b):\n    return ca.solve(A, b), ca.mtimes(A, b)")) == [(2, "solve")]
     assert factorisations(ast.parse("TABLE = np.linalg.inv(CONSTANT)")) == []
