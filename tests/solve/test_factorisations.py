@@ -47,6 +47,25 @@ def test_cholesky_tells_a_matrix_that_is_not_positive_definite(M):
 
 
 @pytest.mark.parametrize("n", SIZES)
+def test_cholesky_inverts_in_place(n):
+    G = np.random.default_rng(n).standard_normal((n, n))
+    M = G @ G.T + np.eye(n)
+    mem, (at,) = laid_out(np.tril(M) + np.triu(np.full((n, n), np.nan), 1))
+    cholesky.factor_semidefinite(mem, at, n, 0.0, 1.0)
+    cholesky.invert_factored(mem, at, n)
+    found = mem.reshape(n, n)
+    np.testing.assert_array_equal(found, found.T)
+    assert close(found, np.linalg.inv(M), n, np.linalg.cond(M))
+
+
+def test_pivots_of_a_semidefinite_matrix_are_replaced():
+    """Of [[4, 2, 0], [2, 1, 0], [0, 0, -3]] the second pivot is zero and the third negative: both become 0.25."""
+    mem, (at,) = laid_out(np.array([[4.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, -3.0]]))
+    cholesky.factor_semidefinite(mem, at, 3, 1e-3, 0.25)
+    np.testing.assert_array_equal(np.tril(mem.reshape(3, 3)), [[2.0, 0.0, 0.0], [1.0, 0.5, 0.0], [0.0, 0.0, 0.5]])
+
+
+@pytest.mark.parametrize("n", SIZES)
 def test_lu_solves_columns_and_the_transposed_system(n):
     rng = np.random.default_rng(n)
     K, x, X = rng.standard_normal((n, n)), rng.standard_normal(n), rng.standard_normal((n, 4))

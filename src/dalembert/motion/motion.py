@@ -114,7 +114,9 @@ class Motion(Recorded):
         if self.known is not None:
             return self.known
         if self.recipe is None or self.facts is None:
-            return stage("Motion.solve")(self)
+            from dalembert.run.accelerations import solver_engine
+
+            return self.evaluated(solver_engine(self.system, self.parameters))
         engine = self.recipe.engine(self.system, self.parameters)
         engine.resume(self.facts)
         return self.evaluated(engine)

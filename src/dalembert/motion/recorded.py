@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
-    import dalembert
-    from dalembert.view.inline import Page
+    from dalembert.model.model import Model
+    from dalembert.notebook_page import Page
 
 
 class Recorded(Tabled):
@@ -96,7 +96,7 @@ class Recorded(Tabled):
             )
         return stage("Motion.animate")(self, path)
 
-    def report(self: MotionLike, path: str | Path, *, source: str | dalembert.Model = "") -> Path:
+    def report(self: MotionLike, path: str | Path, *, source: str | Model = "") -> Path:
         """One self-contained HTML file: animation, plots of every quantity, reactions, certificate, equations, values.
 
         `source` is the model, to be shown as a model file, or a text such as the script. Verify the motion first to

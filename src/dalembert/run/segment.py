@@ -159,7 +159,7 @@ def _watch(engine: Engine, state: State, events: Sequence[Event], past: Past) ->
         [event.expression(system) for event in events], f"events of `{system.name}`"
     )
     return Watch(
-        kernel=system.derived_kernel(observation.name, lambda: observation.function),
+        kernel=system.passing_kernel(observation.name, lambda: observation.function),
         directions=tuple(event.direction for event in events),
         stops=tuple(event.stops for event in events),
         fresh=tuple(event.name in past.fresh for event in events),
