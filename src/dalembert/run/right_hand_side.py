@@ -68,8 +68,7 @@ def motion_function(system: System, unroll: Unroll, choice: Any, feedback: Feedb
     if solved is None:
         return None
     udot, la, quality = solved
-    power = m.power + ca.dot(m.transport, udot) + ca.dot(la, ca.mtimes(m.A, m.u))
-    parts = [ca.densify(part) for part in (m.qdot, udot, power, la, quality)]
+    parts = [ca.densify(part) for part in (m.qdot, udot, m.ideal_power(udot, la), la, quality)]
     return ca.Function("motion", [inputs], [ca.vertcat(*parts)])
 
 
