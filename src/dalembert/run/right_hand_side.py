@@ -41,7 +41,7 @@ Unroll = Callable[[Equations, Any], tuple[ca.SX, ca.SX, ca.SX] | None]
 class Feedback:
     """A change of b (nc, 1) as a graph: `change(mechanics, h, options)`, h the step being made, options (`size`, 1).
 
-    `name` tells one graph from another; numbers belong into `options`, so that one kernel serves all of them.
+    `name` tells one graph from another; numbers belong in `options`, so that one kernel serves all of them.
     """
 
     name: str
