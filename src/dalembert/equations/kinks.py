@@ -132,20 +132,20 @@ def _zero(argument: Any) -> tuple[Any, Kinks]:
     waves = argument.atoms(sp.sin, sp.cos)
     if len(waves) == 1:
         (wave,) = waves
-        level = _level(argument, wave)
-        if level is not None and abs(level) < 1.0:
-            middle, half = (0.5 * np.pi, np.arccos(level)) if isinstance(wave, sp.sin) else (0.0, np.arccos(level))
+        value = _zero_value(argument, wave)
+        if value is not None and abs(value) < 1.0:
+            middle, half = (0.5 * np.pi, np.arccos(value)) if isinstance(wave, sp.sin) else (0.0, np.arccos(value))
             return wave.args[0], Kinks(np.sort([middle - half, middle + half]), 2.0 * np.pi)
     remainders = argument.atoms(sp.Mod)
     if len(remainders) == 1:
         (remainder,) = remainders
-        level, period = _level(argument, remainder), remainder.args[1]
-        if level is not None and period.is_positive:
-            return remainder.args[0], Kinks(np.array([level]), float(period))
+        value, period = _zero_value(argument, remainder), remainder.args[1]
+        if value is not None and period.is_positive:
+            return remainder.args[0], Kinks(np.array([value]), float(period))
     return argument, AT_ZERO
 
 
-def _level(argument: Any, part: Any) -> float | None:
+def _zero_value(argument: Any, part: Any) -> float | None:
     """The value of `part` at which an argument is zero, if it is linear in it and reads nothing else."""
     z = sp.Dummy()
     rest = argument.xreplace({part: z})

@@ -20,15 +20,9 @@ from dalembert.motion.certification import certified
 from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.files import array_shapes, identity, packed, packed_passages
 from dalembert.motion.outputs import values_in_blocks
-from dalembert.motion.reactions import (
-    Wrench,
-    constraint_power,
-    constraint_reaction,
-    joint_reaction,
-    reaction_on,
-)
+from dalembert.motion.reactions import Reacting, constraint_power, reactions_of
 from dalembert.motion.recorded import Recorded, one_time, times_within
-from dalembert.motion.state import State, reactions_of, unknowns_of
+from dalembert.motion.state import State
 from dalembert.motion.tables import check_sampled
 from dalembert.motion.tally import EnergyTally, tally_of
 from dalembert.motion.verification import Verification
@@ -56,7 +50,7 @@ RESOLVED = 16.0 * float(np.finfo(float).eps)  # relative difference of times bel
     "storage stored told with_facts"
 )
 @dataclass(frozen=True, eq=False, repr=False)
-class Motion(Recorded):
+class Motion(Recorded, Reacting):
     """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), work (nt,) done on the system, and what follows.
 
     `events` are the occurrences of events, in order; `events["bounce"]` those of one event.
@@ -168,22 +162,6 @@ class Motion(Recorded):
         """Generalised reactions r of M u' = f + r, (nt, nu)."""
         return reactions_of(self)
 
-    def reaction(self, constraint: Any) -> np.ndarray:
-        """Generalised force of one constraint, or of all stated in one list under this name, (nt, nu)."""
-        return constraint_reaction(self, constraint)
-
-    def reaction_on(self, item: Any) -> Wrench:
-        """Force (nt, 3) and torque (nt, 3) that constraints exert on a particle or body.
-
-        m a - m g - the forces applied at it, and likewise for the torque about its mass centre, both in inertial axes;
-        see `dalembert.motion.reactions.reaction_on` for forces that cannot be separated.
-        """
-        return reaction_on(self, item)
-
-    def joint_reaction(self, joint: Any) -> Wrench:
-        """Force (nt, 3) and torque (nt, 3) of a joint on its second body, at its marker, in inertial axes."""
-        return joint_reaction(self, joint)
-
     @property
     def gauss_measure(self) -> np.ndarray:
         """Gauss's measure of constraint, (nt,): see `System.gauss_measure`."""
@@ -192,11 +170,6 @@ class Motion(Recorded):
     def constraint_power(self, constraint: Any) -> np.ndarray:
         """Power of one constraint, or of all stated in one list under this name, (nt,)."""
         return constraint_power(self, constraint)
-
-    @property
-    def unknowns(self) -> np.ndarray:
-        """Values of the unknowns, (nt, ny)."""
-        return unknowns_of(self.system, self.multipliers)
 
     @property
     def energy(self) -> np.ndarray:

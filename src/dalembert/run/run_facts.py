@@ -97,8 +97,7 @@ class RunFacts(NamedTuple):
     """What was seen and chosen on the way.
 
     `origin` is the time and the state (q, u) it began at. `started` is what the drift control was told, `step` the
-    length of the last step, `mean_step` that of all.
-    `scales` are the sizes its tolerances were relative to.
+    length of the last step. `scales` are the sizes its tolerances were relative to.
     `choices` are the static choices of the formulation, `partitions` those of a residual form, each with the time from
     which it served. `notes` say what else was chosen and why, `fallbacks` what the formulation did not solve
     itself. `passages` are the singular positions met, `worst` is the lowest quality of a solve at an accepted step and
@@ -107,7 +106,6 @@ class RunFacts(NamedTuple):
 
     started: Start | None = None
     step: float = 0.0
-    mean_step: float = 0.0
     choices: Choices = ()
     partitions: Choices = ()
     notes: tuple[str, ...] = ()

@@ -87,7 +87,7 @@ def run_segment(
     signs, first_signs, doubts = _left(engine, watched) if watched else NOTHING_LEFT
     nq, size, status = system.nq, engine.size, samples.status
     message = ending(engine, samples, span[0], z0)
-    facts = engine.facts(_mean_step(samples, span[0]), (span[0], z0))
+    facts = engine.facts((span[0], z0))
     passages = facts.passages
     motion = Motion(
         system=system,
@@ -115,7 +115,7 @@ def _underway(
     recipe: Recipe, engine: Engine, state: State, origin: tuple[float, np.ndarray], t: np.ndarray, z: np.ndarray
 ) -> Motion:
     """The motion at some samples, t (n,) and z (n, nz), of a run from `origin` that goes on in `engine`."""
-    system, facts = state.system, engine.facts(0.0, origin)
+    system, facts = state.system, engine.facts(origin)
     nq, size = system.nq, engine.size
     steps = math.ceil((t[-1] - t[0]) / facts.step) if facts.step > 0.0 else 0
     return Motion(
@@ -144,10 +144,6 @@ def _derivatives(
         return replace(start, S=carry_by_steps(recipe, state, t, samples.t, start, engine.scales))
     S = samples.z[:, engine.plain :].reshape(len(samples.t), len(start.names), engine.size)
     return replace(start, S=S)
-
-
-def _mean_step(samples: Samples, start: float) -> float:
-    return float(samples.t[-1] - start) / max(samples.stats.get("steps", 0), 1) if len(samples.t) else 0.0
 
 
 def _watch(engine: Engine, state: State, events: Sequence[Event], past: Past) -> Watch:

@@ -76,7 +76,7 @@ class Projection:
         """Native correction of a state."""
         return project
 
-    def remark(self, _system: System, _start: Start | None, _mean_step: float) -> str:
+    def remark(self, _system: System, _start: Start | None) -> str:
         """What its options do not say: nothing."""
         return ""
 

@@ -180,7 +180,7 @@ class Settling:
         """An engine that goes on from what the running one has chosen, and what factorises for it."""
         running = self._running[0]
         engine = Engine(running.system, running.parameters, running.formulation, running.drift, running.columns)
-        engine.resume(running.facts(0.0, self._origin))
+        engine.resume(running.facts(self._origin))
         return engine, self._radau.laid_out(engine)[1]
 
     def put(self, first: int, *blocks: np.ndarray) -> None:
