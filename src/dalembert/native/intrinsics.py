@@ -6,12 +6,14 @@ for `Intrinsic.definition` when it meets one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from dalembert.native.types import Record, Signature
 
 LANES = 4  # doubles that native sums work on at once
+FEW = 24  # numbers up to which a loop over single ones is the quickest copy of what was just written
 
 
 class Intrinsic:
@@ -77,18 +79,34 @@ def move(c: Any) -> Any:
 
 @_intrinsic
 def move_few(c: Any) -> Any:
-    """As `move`, for few numbers: a loop here and now, where a call of the libc would take as long as their copies."""
+    """As `move`, for numbers that are mostly few and just written: see `one_by_one`."""
 
     def copy(builder: Any, there: Any, here: Any, length: Any) -> None:
-        vector = c.ir.VectorType(c.ir.DoubleType(), LANES)
-        whole = builder.and_(length, length.type(-LANES))
-        with c.cgutils.for_range_slice(builder, length.type(0), whole, length.type(LANES)) as (i, _):
-            at, of = (builder.bitcast(builder.gep(p, [i]), vector.as_pointer()) for p in (there, here))
-            builder.store(builder.load(of, align=8), at, align=8)
-        with c.cgutils.for_range_slice(builder, whole, length, length.type(1)) as (i, _):
-            builder.store(builder.load(builder.gep(here, [i])), builder.gep(there, [i]))
+        with builder.if_else(is_few(builder, length)) as (few, many):
+            with few, one_by_one(c, builder, length) as i:
+                builder.store(builder.load(builder.gep(here, [i])), builder.gep(there, [i]))
+            with many:
+                c.cgutils.raw_memcpy(builder, there, here, length, 8)
 
     return _copying(c, copy)
+
+
+def is_few(builder: Any, count: Any) -> Any:
+    """LLVM value of whether so many numbers are taken one by one."""
+    return builder.icmp_signed("<=", count, count.type(FEW))
+
+
+@contextlib.contextmanager
+def one_by_one(c: Any, builder: Any, count: Any) -> Iterator[Any]:
+    """A loop over 0 ... count - 1 that is never made one over vectors.
+
+    Kernels write numbers singly. A vector read right after would wait until all of them have left the processor, some
+    15 cycles, and coordinates, whose rates are known early, would wait for the accelerations. A call of the libc takes
+    vectors too.
+    """
+    with c.cgutils.for_range(builder, count) as loop:
+        hidden = c.ir.FunctionType(count.type, [count.type])
+        yield builder.asm(hidden, "", "=r,0", [loop.index], side_effect=False)  # no instruction; no vectors either
 
 
 @_intrinsic

@@ -114,15 +114,22 @@ def is_finite(values):
     return total == 0.0
 
 
-@jit(i8(Plan, Floats, f8, Floats, Floats))
-def rates(plan, mem, t, z, zdot):
-    """zdot = (q', u', power), and the rates of derivatives if there are any, at (t, z); leaves u' and la in mem."""
-    load_state(plan, mem, t, z)
+@jit(i8(Plan, Floats))
+def evaluate(plan, mem):
+    """Rates at the state in x, left in mem, counted."""
     if plan.eliminate:
         call_eliminate(plan.eliminate, (plan, mem))
     call_accelerate(plan.accelerate, (plan, mem))
     plan.nfev += 1
     plan.least_quality = min(plan.least_quality, mem[plan.quality])
+    return 0
+
+
+@jit(i8(Plan, Floats, f8, Floats, Floats))
+def rates(plan, mem, t, z, zdot):
+    """zdot = (q', u', power), and the rates of derivatives if there are any, at (t, z); leaves u' and la in mem."""
+    load_state(plan, mem, t, z)
+    evaluate(plan, mem)
     plain = plan.nz - plan.n_variations
     move_few(zdot, 0, mem, plan.rates, plain)
     if plan.n_variations:
