@@ -6,14 +6,12 @@ for `Intrinsic.definition` when it meets one.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from dalembert.native.types import Record, Signature
 
 LANES = 4  # doubles that native sums work on at once
-FEW = 24  # numbers up to which a loop over single ones is the quickest copy of what was just written
 
 
 class Intrinsic:
@@ -79,34 +77,34 @@ def move(c: Any) -> Any:
 
 @_intrinsic
 def move_few(c: Any) -> Any:
-    """As `move`, for numbers that are mostly few and just written: see `one_by_one`."""
+    """As `move`, for few numbers: lines here and now, where a call of the libc would take as long as their copies."""
 
     def copy(builder: Any, there: Any, here: Any, length: Any) -> None:
-        with builder.if_else(is_few(builder, length)) as (few, many):
-            with few, one_by_one(c, builder, length) as i:
-                builder.store(builder.load(builder.gep(here, [i])), builder.gep(there, [i]))
-            with many:
-                c.cgutils.raw_memcpy(builder, there, here, length, 8)
+        def copy_some(at: Callable[[Any], Any], _broadcast: Callable[[Any], Any]) -> None:
+            builder.store(builder.load(at(here), align=8), at(there), align=8)
+
+        in_vectors(c, builder, length, copy_some)
 
     return _copying(c, copy)
 
 
-def is_few(builder: Any, count: Any) -> Any:
-    """LLVM value of whether so many numbers are taken one by one."""
-    return builder.icmp_signed("<=", count, count.type(FEW))
+def in_vectors(c: Any, builder: Any, count: Any, write: Callable[..., None]) -> None:
+    """Emit `write(at, broadcast)` for vectors of LANES numbers each, and singly for those that are left.
 
-
-@contextlib.contextmanager
-def one_by_one(c: Any, builder: Any, count: Any) -> Iterator[Any]:
-    """A loop over 0 ... count - 1 that is never made one over vectors.
-
-    Kernels write numbers singly. A vector read right after would wait until all of them have left the processor, some
-    15 cycles, and coordinates, whose rates are known early, would wait for the accelerations. A call of the libc takes
-    vectors too.
+    `at` makes a pointer to the numbers at hand of one to all of them, `broadcast` a vector of a number.
     """
-    with c.cgutils.for_range(builder, count) as loop:
-        hidden = c.ir.FunctionType(count.type, [count.type])
-        yield builder.asm(hidden, "", "=r,0", [loop.index], side_effect=False)  # no instruction; no vectors either
+    vector, lane = c.ir.VectorType(c.ir.DoubleType(), LANES), c.ir.IntType(32)
+    whole, hidden = builder.and_(count, count.type(-LANES)), c.ir.FunctionType(count.type, [count.type])
+
+    def broadcast(value: Any) -> Any:
+        first = builder.insert_element(c.ir.Constant(vector, c.ir.Undefined), value, lane(0))
+        return builder.shuffle_vector(first, first, c.ir.Constant(c.ir.VectorType(lane, LANES), [0] * LANES))
+
+    with c.cgutils.for_range_slice(builder, count.type(0), whole, count.type(LANES)) as (i, _):
+        write(lambda pointer: builder.bitcast(builder.gep(pointer, [i]), vector.as_pointer()), broadcast)
+    with c.cgutils.for_range_slice(builder, whole, count, count.type(1)) as (i, _):
+        alone = builder.asm(hidden, "", "=r,0", [i], side_effect=False)  # no instruction, and no vectors made of these
+        write(lambda pointer: builder.gep(pointer, [alone]), lambda value: value)
 
 
 @_intrinsic

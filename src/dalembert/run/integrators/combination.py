@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from dalembert.native.intrinsics import LANES, Intrinsic, is_few, one_by_one
+from dalembert.native.intrinsics import LANES, Intrinsic, in_vectors
 from dalembert.run.time_loop.columns import start_of
 
 FUSE = ("contract",)  # a product and a sum may be rounded once
@@ -72,20 +72,15 @@ def _define_add_last(c: Any) -> Any:
         slopes, copy = builder.gep(memory.data, [source]), builder.gep(memory.data, [target])
         total, base, column = (builder.gep(_data(c, context, builder, array), [first]) for array in arrays)
 
-        def add(i: Any) -> None:
-            slope = builder.load(builder.gep(slopes, [i]))
-            builder.store(slope, builder.gep(column, [i]))
-            place = builder.gep(total, [i])
-            whole = builder.fadd(builder.load(place), builder.fmul(slope, weight, FUSE), FUSE)
-            value = builder.fadd(builder.load(builder.gep(base, [i])), whole)
-            builder.store(value, place)
-            builder.store(value, builder.gep(copy, [i]))
+        def add(at: Callable[[Any], Any], broadcast: Callable[[Any], Any]) -> None:
+            slope, sum_before, start = (builder.load(at(place), align=8) for place in (slopes, total, base))
+            builder.store(slope, at(column), align=8)
+            whole = builder.fadd(sum_before, builder.fmul(slope, broadcast(weight), FUSE), FUSE)
+            value = builder.fadd(start, whole)
+            builder.store(value, at(total), align=8)
+            builder.store(value, at(copy), align=8)
 
-        with builder.if_else(is_few(builder, count)) as (few, many):
-            with few, one_by_one(c, builder, count) as i:
-                add(i)
-            with many, c.cgutils.for_range(builder, count) as loop:
-                add(loop.index)
+        in_vectors(c, builder, count, add)
         return context.get_dummy_value()
 
     return c.types.void(c.Floats, c.i8, c.i8, *[c.Floats] * 3, c.i8, c.i8, c.f8), generate

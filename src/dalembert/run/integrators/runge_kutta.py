@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.native.jit import jit
-from dalembert.native.plan import Floats, Plan, estimate_type, f8, i8, move_few, step_type
+from dalembert.native.plan import estimate_type, move_few, step_type
 from dalembert.run.evaluate import evaluate, is_finite, load_state
 from dalembert.run.integrators.combination import add_last, combinations, increments
 from dalembert.run.integrators.error_estimate import norm_type
@@ -51,25 +51,12 @@ def is_sound(_plan, _h, _z, _stages, znew, _rtol, _atol):
     return 0.0 if is_finite(znew) else math.nan
 
 
-@jit(i8(Plan, Floats, f8, Floats, Floats, Floats))
-def _advance(plan, mem, weight, z, slopes, znew):
-    """Add the rates of the last evaluation to their sum in znew, z + (znew + weight rates), put into x as well.
-
-    The rates are kept in `slopes`. The next evaluation waits for this and for nothing else: all other rates have been
-    summed up before, and nothing is copied on the way from kernel to kernel.
-    """
-    size, plain = plan.nq + plan.nu, plan.nz - plan.n_variations
-    add_last(mem, plan.rates, plan.xq, znew, z, slopes, 0, size, weight)
-    for i in range(size, plain):
-        slopes[i] = mem[plan.rates + i]
-        znew[i] = z[i] + (znew[i] + weight * slopes[i])
-    if plan.n_variations:
-        add_last(mem, plan.variation_rates, plan.variations, znew, z, slopes, plain, plan.n_variations, weight)
-    return 0
-
-
 def _step(tableau: Tableau, norm: Any) -> Any:
-    """Native `step`: z + h sum_j b_j k_j into znew, k_j in the columns of `stages`; returns `norm`."""
+    """Native `step`: z + h sum_j b_j k_j into znew, k_j in the columns of `stages`; returns `norm`.
+
+    Rates of the last evaluation go straight to where the next one reads its state. That waits for nothing else: all
+    other rates are summed up before, and coordinates, whose rates are known early, are apart from speeds.
+    """
     stages_in_all, nodes = tableau.stages, np.append(tableau.c, 1.0)
     rows = np.vstack([tableau.A, tableau.b])
     last = np.concatenate([[0.0], np.diagonal(rows, -1)])  # the weight of the rates evaluated just before
@@ -77,13 +64,20 @@ def _step(tableau: Tableau, norm: Any) -> Any:
 
     @jit(step_type)
     def step(plan, mem, t, h, z, stages, znew, rtol, atol):
-        n = z.size
+        n, nq, nu, carried = z.size, plan.nq, plan.nu, plan.n_variations
         combine(1, znew, z, h, stages, n)
         load_state(plan, mem, t + nodes[1] * h, znew)
         for s in range(2, stages_in_all + 1):
             evaluate(plan, mem)
             increment(s, znew, h, stages, n)
-            _advance(plan, mem, h * last[s], z, column(stages, s - 1, n), znew)
+            slopes, weight = column(stages, s - 1, n), h * last[s]
+            add_last(mem, plan.rates, plan.xq, znew, z, slopes, 0, nq, weight)
+            add_last(mem, plan.udot, plan.xu, znew, z, slopes, nq, nu, weight)
+            for i in range(nq + nu, n - carried):
+                slopes[i] = mem[plan.rates + i]
+                znew[i] = z[i] + (znew[i] + weight * slopes[i])
+            if carried:
+                add_last(mem, plan.variation_rates, plan.variations, znew, z, slopes, n - carried, carried, weight)
             mem[plan.x] = t + nodes[s] * h
         return norm(plan, h, z, stages, znew, rtol, atol)
 
