@@ -77,18 +77,34 @@ def move(c: Any) -> Any:
 
 @_intrinsic
 def move_few(c: Any) -> Any:
-    """As `move`, for few numbers: a loop here and now, where a call of the libc would take as long as their copies."""
+    """As `move`, for few numbers: lines here and now, where a call of the libc would take as long as their copies."""
 
     def copy(builder: Any, there: Any, here: Any, length: Any) -> None:
-        vector = c.ir.VectorType(c.ir.DoubleType(), LANES)
-        whole = builder.and_(length, length.type(-LANES))
-        with c.cgutils.for_range_slice(builder, length.type(0), whole, length.type(LANES)) as (i, _):
-            at, of = (builder.bitcast(builder.gep(p, [i]), vector.as_pointer()) for p in (there, here))
-            builder.store(builder.load(of, align=8), at, align=8)
-        with c.cgutils.for_range_slice(builder, whole, length, length.type(1)) as (i, _):
-            builder.store(builder.load(builder.gep(here, [i])), builder.gep(there, [i]))
+        def copy_some(at: Callable[[Any], Any], _broadcast: Callable[[Any], Any]) -> None:
+            builder.store(builder.load(at(here), align=8), at(there), align=8)
+
+        in_vectors(c, builder, length, copy_some)
 
     return _copying(c, copy)
+
+
+def in_vectors(c: Any, builder: Any, count: Any, write: Callable[..., None]) -> None:
+    """Emit `write(at, broadcast)` for vectors of LANES numbers each, and singly for those that are left.
+
+    `at` makes a pointer to the numbers at hand of one to all of them, `broadcast` a vector of a number.
+    """
+    vector, lane = c.ir.VectorType(c.ir.DoubleType(), LANES), c.ir.IntType(32)
+    whole, hidden = builder.and_(count, count.type(-LANES)), c.ir.FunctionType(count.type, [count.type])
+
+    def broadcast(value: Any) -> Any:
+        first = builder.insert_element(c.ir.Constant(vector, c.ir.Undefined), value, lane(0))
+        return builder.shuffle_vector(first, first, c.ir.Constant(c.ir.VectorType(lane, LANES), [0] * LANES))
+
+    with c.cgutils.for_range_slice(builder, count.type(0), whole, count.type(LANES)) as (i, _):
+        write(lambda pointer: builder.bitcast(builder.gep(pointer, [i]), vector.as_pointer()), broadcast)
+    with c.cgutils.for_range_slice(builder, whole, count, count.type(1)) as (i, _):
+        alone = builder.asm(hidden, "", "=r,0", [i], side_effect=False)  # no instruction, and no vectors made of these
+        write(lambda pointer: builder.gep(pointer, [alone]), lambda value: value)
 
 
 @_intrinsic

@@ -24,6 +24,7 @@ from dalembert.native.plan import (
     f8,
     i8,
     move,
+    move_few,
 )
 from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.formulations.choice import RECHOOSE
@@ -229,11 +230,11 @@ def conclude(plan, mem, clock, h, t_new):
     if clock.accepted >= clock.weigh_at or t_new >= clock.t_end:
         weigh(plan, mem, clock.energy, t_new, znew)
         clock.weigh_at = clock.accepted + 1 + clock.accepted // DENSE
-    move(z, 0, znew, 0, n)
+    move_few(z, 0, znew, 0, n)
     clock.t = t_new
     if landed:
         _pass(plan, mem, clock, z, zdot, stages)
-    move(stages, 0, zdot, 0, n)
+    move_few(stages, 0, zdot, 0, n)
     return OK
 
 
