@@ -443,3 +443,43 @@ def test_tied_states_are_refused():
     with pytest.raises(da.OptionError, match="only 2 of them are independent"):
         system.linearize(state, states=["x", "y", "z"])
     assert system.linearize(state).ignorable == system.linearize(state).states[:2]
+
+
+def spinning_rotor():
+    """A rigid rotor on two springs at each end, turning at 300 rad/s, in a unit quaternion; its exact eigenvalues.
+
+    Tilts a + i b of its axis obey It z'' - i Ip W z' + 2 k l^2 z = 0 (Genta, Dynamics of Rotating Systems, 2005), its
+    centre m z'' + 2 k z = 0.
+    """
+    m, across, along, k, half, W = 10.0, 0.4, 0.7, 2e4, 0.3, 300.0
+    model = da.Model("rotor")
+    rotor = model.body("R", mass=m, inertia=[across, across, along])
+    model.constrain(rotor.position[2], name="bearing")
+    for place in (-half, half):
+        x, y, _ = model.marker(rotor, [0, 0, place]).position
+        model.energy(potential=k * (x**2 + y**2) / 2)
+    system = model.compile()
+    tilts = np.roots([across, -1j * along * W, 2 * k * half**2])
+    exact = np.concatenate([tilts, tilts.conj(), [1j * np.sqrt(2 * k / m)] * 2, [-1j * np.sqrt(2 * k / m)] * 2, [0, 0]])
+    return system, system.steady({"R_wz": W, "R_x": 0, "R_y": 0}, guess={"R_e0": 1}), W, exact
+
+
+def test_a_quaternion_that_turns_is_not_steady():
+    """Nothing depends on the turn, but the components of the quaternion change their meaning with it, and A too."""
+    system, state, W, exact = spinning_rotor()
+    lin = system.linearize(state)
+    assert not lin.steady
+    assert "not steady" in repr(lin)
+    with pytest.raises(da.LinearizationError, match="in angles"):
+        _ = state.stability
+    period = 4 * np.pi / W  # of the quaternion: two turns
+    multipliers = system.linearize(system.simulate(state, period)).multipliers
+    for wanted in np.exp(exact * period):
+        assert np.abs(multipliers - wanted).min() < 1e-8
+
+
+def test_round_off_of_eigenvalues_is_printed_as_zero():
+    system, state, *_ = spinning_rotor()
+    table = [line.split() for line in repr(system.linearize(state)).splitlines()[3:]]
+    assert {row[0] for row in table} == {"0"}
+    assert {row[3] for row in table} <= {"0", "-0"}

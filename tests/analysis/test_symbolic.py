@@ -14,7 +14,10 @@ from dalembert import problems
 from dalembert.analysis.symbolic import mechanics_of
 from dalembert.analysis.symbolic_formulations import WRITERS, Case, solve_motion
 
-LONG = ("andrews", "car_axis", "closed_chain_5", "flexible_pendulum", "flexible_pendulum_floating", "whipple_bicycle")
+LONG = (
+    "andrews", "car_axis", "closed_chain_5", "flexible_pendulum", "flexible_pendulum_floating", "rattleback",
+    "whipple_bicycle",
+)  # fmt: skip
 SMALL = [p.name for p in problems.all() if p.name not in LONG and p.system().nu <= 12]  # minutes of SymPy otherwise
 IDEAL = [name for name in SMALL if name not in ("car", "n_four_bar")]  # a servo constraint; a long wait
 KINDS = (da.LagrangeMultipliers, da.UdwadiaKalaba, da.NonminimalKane, da.MinimalKane, da.NullSpace)

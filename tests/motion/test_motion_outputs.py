@@ -44,6 +44,25 @@ def test_sparse_samples_count_turns_between_them(swung):
     np.testing.assert_allclose(kept["hinge.angle"], whole["hinge.angle"], rtol=0, atol=1e-12)
 
 
+def test_turns_between_samples_take_one_run_from_each_sample(swung, monkeypatch):
+    """Stiff runs have thousands of steps between two samples: a run for each of them would cost the square of that."""
+    from dalembert.run.recipe import Recipe
+
+    system, state = swung
+    motion, made = system.simulate(state, 4.0, t_eval=[0.0, 2.0, 4.0]), []
+    assert motion.stats["steps"] > 50
+    engine = Recipe.engine
+    monkeypatch.setattr(Recipe, "engine", lambda *given: made.append(1) or engine(*given))
+    closely = motion.resampled(np.linspace(0.0, 4.0, 301))
+    assert len(made) == 2
+    whole = system.simulate(state, 4.0, t_eval=closely.t)
+    np.testing.assert_allclose(closely.q, whole.q, rtol=0, atol=1e-8 * np.abs(whole.q).max())
+    motion["hinge.angle"]
+    ran = len(made)
+    motion["hinge.angle"]
+    assert len(made) == ran  # what was found between the samples is kept
+
+
 def test_names_symbols_expressions_and_lists_are_kept():
     model = da.Model("particle")
     x, y = model.coordinates("x y")

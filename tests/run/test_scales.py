@@ -287,3 +287,45 @@ def test_round_off_of_a_length_is_no_size_beside_angles(near):
     motion = system.simulate(replace(state, q=np.array([near, 0.5])), 1.0)
     assert motion.certificate.ok
     assert motion.scales.q[0] == pytest.approx(np.sqrt(1 / 3))  # the inertia of the angle is 1, that of x 3
+
+
+def geneva_drive(engaged):
+    """A driver at 2 rad/s whose pin turns a wheel of four slots by a quarter, or a wheel held by the driver."""
+    model = da.Model("engaged" if engaged else "held")
+    a, b = model.coordinates("a b")
+    (slot,) = model.parameters(slot=0.0)
+    model.body("driver", mass=1, inertia=0.3, position=[0, 0], rotation=a)
+    model.body("wheel", mass=1, inertia=0.1, position=[1, 0], rotation=b)
+    model.constrain(a - 2 * model.t + 2, name="motor")
+    turned = b + slot * np.pi / 2
+    pin = [np.sqrt(0.5) * cos(a) - 1, np.sqrt(0.5) * sin(a)]
+    model.constrain(pin[1] * cos(turned) - pin[0] * sin(turned) if engaged else b.diff(), name="pin")
+    return model.compile()
+
+
+def test_a_gradient_that_vanishes_at_the_start_is_no_long_lever_arm():
+    """The pin enters its slot along the slot, so that the driver's angle has no gradient there but round-off.
+
+    Between entry and exit, at a = -+45 degrees, the wheel is at b = -atan2(sin a, sqrt(2) - cos a); otherwise it rests.
+    """
+    held, engaged = geneva_drive(False), geneva_drive(True)
+    a = da.Model("names").coordinates("a")[0]
+    enter = da.Event(sin(a + np.pi / 4), direction=1, then=engaged, name="enter")
+
+    def release(state):
+        return held.initial({}, guess=state, parameters={"slot": state["slot"] + 1})
+
+    leave = da.Event(sin(a - np.pi / 4), direction=1, then=release, name="leave")
+    motion = held.simulate(
+        held.initial({"a": -2.0, "b": np.pi / 4}), 8.0, t_eval=np.linspace(0, 8, 401), events=[enter, leave]
+    )
+    assert motion.certificate.ok
+    assert [round(o.t, 9) for o in motion.events] == [
+        round(1 + (side * np.pi / 4 + 2 * np.pi * turn) / 2, 9) for turn in range(3) for side in (-1, 1)
+    ]
+    turns = np.round(motion["a"] / (2 * np.pi))
+    angle = np.clip(motion["a"] - 2 * np.pi * turns, -np.pi / 4, np.pi / 4)
+    exact = -np.arctan2(np.sin(angle), np.sqrt(2) - np.cos(angle)) - turns * np.pi / 2
+    assert np.abs(motion["b"] - exact).max() < 1e-9
+    for finding in motion.certificate.findings:
+        assert finding.allowed < 1e-5

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 STILL = 1e-9  # entries of A below this, relative to the largest, are zero
 RESTING = 1e-6  # rates below this, relative to the largest speed and at least this, are zero
 SHOWN = 12  # eigenvalues that are printed
+FOLLOWED = 0.1  # how far ignorable coordinates move until A is looked at again
+GROWTH = 5.0  # at most this many time constants of the fastest growth
+ROUND_OFF = 1e-12  # entries of A below this fraction of the largest are
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +98,30 @@ class Linearization:
                 return tuple(self.states[k] for k in sorted(open_))
             open_ -= seen
 
-    @property
+    @cached_property
     def steady(self) -> bool:
-        """Whether this is an equilibrium or a steady motion: nothing moves but ignorable coordinates."""
+        """Whether this is an equilibrium or a steady motion: nothing moves but ignorable coordinates, and A stays.
+
+        A turn about one axis leaves u' as it is and yet changes what the components of a quaternion mean, and so A.
+        """
         kept = [k for k, name in enumerate(self.states) if name not in self.ignorable]
-        scale = max(np.abs(self.state.u).max(initial=0.0), 1.0)
-        return bool(np.abs(self.rates[kept]).max(initial=0.0) <= RESTING * scale)
+        still = RESTING * max(np.abs(self.state.u).max(initial=0.0), 1.0)
+        if np.abs(self.rates[kept]).max(initial=0.0) > still:
+            return False
+        fastest = np.abs(self.rates).max(initial=0.0)
+        return bool(fastest <= still or self._is_constant(FOLLOWED / fastest))
+
+    def _is_constant(self, time: float) -> bool:
+        """Whether A is the same after some time of the motion, to a millionth of the largest entry in each row."""
+        state = self.state
+        growth = float(self.eigenvalues.real.max(initial=0.0))
+        t = state.t + (min(time, GROWTH / growth) if growth > 0.0 else time)
+        motion = state.system.simulate(state, (state.t, t), t_eval=[t])
+        if not motion.success:
+            return False
+        later = state.system.linearize(motion.at(t), states=self.states, inputs=self.inputs).A
+        sizes = RESTING * np.abs(self.A).max(axis=1, initial=0.0, keepdims=True)
+        return bool((np.abs(later - self.A) <= sizes + ROUND_OFF * np.abs(self.A).max(initial=0.0)).all())
 
     # -- second order ----------------------------------------------------------------------------------------------
 
@@ -186,9 +207,13 @@ class Linearization:
 
     def __repr__(self) -> str:
         kind = "" if self.steady else "; the motion is not steady: A is that of this instant only"
+        none = ROUND_OFF * np.abs(self.eigenvalues).max(initial=0.0)
         rows = [
-            (f"{v.real:.9g}", f"{v.imag:+.9g}", f"{abs(v):.6g}", f"{ratio:.4g}")
+            tuple(format(0.0 if abs(part) <= small else part, how) for part, small, how in parts)
             for v, ratio in zip(self.eigenvalues[:SHOWN], self.damping_ratios, strict=False)
+            for parts in [
+                ((v.real, none, ".9g"), (v.imag, none, "+.9g"), (abs(v), none, ".6g"), (ratio, ROUND_OFF, ".4g"))
+            ]
         ]
         more = f"\n  and {len(self.A) - SHOWN} more" if len(self.A) > SHOWN else ""
         parts = "".join(

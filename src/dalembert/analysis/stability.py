@@ -52,7 +52,8 @@ def stability_of(state: State) -> Stability:
         moving = [name for name, rate in zip(lin.states, lin.rates, strict=True) if abs(rate) > UNCERTAIN]
         raise LinearizationError(
             f"`{state.system.name}`: this state is no equilibrium and not on a steady motion: {', '.join(moving)} "
-            "change and the motion depends on them; get it from system.equilibrium or system.steady",
+            "change and the motion depends on them; get it from system.equilibrium or system.steady. If a body turns "
+            "in a unit quaternion, state it in angles, or take the Floquet multipliers of system.linearize(motion)",
             moving,
         )
     kept = [k for k, name in enumerate(lin.states) if name not in lin.ignorable]

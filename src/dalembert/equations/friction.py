@@ -55,7 +55,10 @@ def _derive_one(
     rank = max(rank_of(value) for value in values)
     n = ca.mtimes(symmetric_pseudo_inverse(ca.mtimes(J, J.T), rank), ca.mtimes(J, gradient.T))
     if not np.nan_to_num(probe(n), nan=1.0).any():
-        return zero, f"{friction.label}: this constraint exerts no force at {place}; give the point where it acts"
+        return zero, (
+            f"{friction.label}: this constraint exerts no force at {place}; give the point where it acts. For a ball, "
+            "disc or ellipsoid that slides on a plane, state model.contacts.sphere(..., friction=mu)"
+        )
     v -= n * (ca.dot(n, v) / (ca.dot(n, n) + TINY))
     if (np.abs(np.nan_to_num(probe(v), nan=1.0)) < 1e-12).all():
         return zero, f"{friction.label}: {place} cannot slide, it moves along the reaction only"

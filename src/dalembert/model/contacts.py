@@ -1,8 +1,9 @@
-"""Contacts without slip: skates, wheels, rolling discs, tyres and balls, as constraints on velocities.
+"""Contacts: skates, wheels, discs, tyres, balls and ellipsoids, which roll, or slide with Coulomb friction.
 
 A contact is a joint (its reaction is that at the point of contact): `first` is the surface, `second` the body. The rows
-are stated in inertial components of the surface's axes; those at velocity level are linear in the speeds but in general
-not integrable.
+are stated in inertial components of the surface's axes. Those at velocity level, which keep it from slipping, are
+linear in the speeds but in general not integrable; where it may slide, friction goes with the row that keeps it on the
+surface.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sympy as sp
 from dalembert.model.joint_templates import JointRow, JointRows, Rows, fill_rows, moving, still
 from dalembert.model.journal import said
 from dalembert.model.markers import GROUND, Marker, angular_velocity_of, has_axes, marker_at, velocity_of
-from dalembert.model.shapes import Link, blade_of, disc_of, wheel_of
+from dalembert.model.shapes import Link, blade_of, disc_of, ellipsoid_of, wheel_of
 from dalembert.model.statement import Constraint, Joint, Point, Vector
 from dalembert.model.time_symbols import time_symbol
 from dalembert.model.vectors import ORIGIN, cross, dot, minus, plus, times
@@ -55,23 +56,79 @@ class Contacts:
 
     @said("contacts")
     def disc(
-        self, name: str, hub: Point, *, radius: Expression, tube: Expression = 0, plane: Point | None = None
+        self,
+        name: str,
+        hub: Point,
+        *,
+        radius: Expression,
+        tube: Expression = 0,
+        plane: Point | None = None,
+        friction: Expression | None = None,
+        regularisation: Expression = 1e-4,
     ) -> Joint:
         """A disc about the z axis of the marker `hub` that rolls on a plane; with `tube` > 0 its rim is a torus.
 
         One constraint keeps the lowest point of the rim on the plane, two keep the material point there from slipping;
-        a plane that moves (a turntable) carries it along. `radius` is that of the centre line of the tube.
+        a plane that moves (a turntable) carries it along. `radius` is that of the centre line of the tube. With
+        `friction` it slides instead, see `sphere`.
         """
         end, ground, r = self._marker(hub, name), self._plane(plane, name), self._scalar(radius, name)
         self._draw(end, disc_of(name, end, r))
-        return self._roll("rolling disc", name, ground, end, _below_disc, [r, self._scalar(tube, name)])
+        numbers = [r, self._scalar(tube, name)]
+        if friction is not None:
+            return self._slide(
+                "sliding disc", name, ground, end, _below_disc(ground, end, *numbers), friction, regularisation
+            )
+        return self._roll("rolling disc", name, ground, end, _below_disc, numbers)
 
     @said("contacts")
-    def sphere(self, name: str, centre: Point, *, radius: Expression, plane: Point | None = None) -> Joint:
-        """A ball that rolls on a plane without slip; a plane that moves (a turntable) carries it along."""
+    def sphere(
+        self,
+        name: str,
+        centre: Point,
+        *,
+        radius: Expression,
+        plane: Point | None = None,
+        friction: Expression | None = None,
+        regularisation: Expression = 1e-4,
+    ) -> Joint:
+        """A ball that rolls on a plane without slip; a plane that moves (a turntable) carries it along.
+
+        With `friction`, a coefficient mu, it may slide: one constraint keeps it on the plane, and at the material point
+        of contact acts Coulomb friction -mu N v / sqrt(v.v + v0^2), v0 = `regularisation`, as `model.nonideal` says.
+        `friction=0` is a smooth plane.
+        """
         end, ground, r = self._marker(centre, name), self._plane(plane, name), self._scalar(radius, name)
         self._draw(end, disc_of(name, end, r))
+        if friction is not None:
+            return self._slide(
+                "sliding sphere", name, ground, end, _below_sphere(ground, end, r), friction, regularisation
+            )
         return self._roll("rolling sphere", name, ground, end, _below_sphere, [r])
+
+    @said("contacts")
+    def ellipsoid(
+        self,
+        name: str,
+        centre: Point,
+        *,
+        half_axes: Sequence[Expression],
+        plane: Point | None = None,
+        friction: Expression | None = None,
+        regularisation: Expression = 1e-4,
+    ) -> Joint:
+        """An ellipsoid that rolls on a plane without slip; with `friction` it slides, see `sphere`.
+
+        `half_axes` are those along x, y and z of the marker `centre`; the mass centre may be elsewhere in the body.
+        """
+        end, ground = self._marker(centre, name), self._plane(plane, name)
+        given = list(half_axes) if isinstance(half_axes, Sequence) and not isinstance(half_axes, str) else []
+        if len(given) != 3:
+            self._model.note(f"contact `{name}`: half_axes must be three lengths, along x, y and z, got {half_axes!r}")
+            given = [1, 1, 1]  # any will do after a fault
+        numbers = [self._scalar(axis, name) for axis in given]
+        self._draw(end, ellipsoid_of(name, end, *numbers))
+        return self._touch("ellipsoid", name, ground, end, _below_ellipsoid, numbers, friction, regularisation)
 
     @said("contacts")
     def speed_of_rolling(self, name: str, hub: Point, *, radius: Expression, spin: Expression) -> Constraint:
@@ -87,18 +144,50 @@ class Contacts:
 
     # -- inside ---------------------------------------------------------------------------------------------------
 
-    def _roll(self, kind: str, name: str, plane: Marker, end: Marker, drop: Drop, numbers: Sequence[sp.Expr]) -> Joint:
-        """The point of contact, `drop` away from the hub, on the plane and without velocity relative to it."""
+    def _touch(
+        self,
+        shape: str,
+        name: str,
+        plane: Marker,
+        end: Marker,
+        drop: Drop,
+        numbers: Sequence[sp.Expr],
+        friction: Expression | None,
+        regularisation: Expression,
+    ) -> Joint:
+        """A body on a plane at a point `drop` away from its hub, rolling there or sliding."""
         if not end.placed:
             self._model.note(f"contact `{name}`: `{end.body.name}` has no position to keep on the plane; state it")
         if end.body is plane.body:
             self._model.note(f"contact `{name}` lets `{end.body.name}` roll on itself; give another plane")
+        if friction is None:
+            return self._roll(f"rolling {shape}", name, plane, end, drop, numbers)
+        away = drop(plane, end, *numbers)
+        return self._slide(f"sliding {shape}", name, plane, end, away, friction, regularisation)
+
+    def _roll(self, kind: str, name: str, plane: Marker, end: Marker, drop: Drop, numbers: Sequence[sp.Expr]) -> Joint:
+        """The point of contact on the plane and without velocity relative to it."""
         above, slipping = _heights(drop), _slips(drop)
         height = fill_rows(kind, above, still(plane, end, self._model.t), numbers)
         rows = [height or JointRows.of(above(plane, end, *numbers))]
         rows.append(self._velocity_rows(kind, slipping, plane, end, numbers))
         point = end.moved_to(lambda _: plus(end.position or ORIGIN, drop(plane, end, *numbers)))
         return self._contact(kind, name, plane, point, rows)
+
+    def _slide(
+        self, kind: str, name: str, plane: Marker, end: Marker, away: Vector, friction: Any, regularisation: Any
+    ) -> Joint:
+        """The point of contact, `away` from the hub, on the plane; friction against its sliding goes with that row."""
+        mu, v0 = self._scalar(friction, name), self._scalar(regularisation, name)
+        own, carried, n = _own_velocity(end, away), _carried_velocity(plane, end, away), plane.axis(2)
+        sliding = minus(own, carried)
+        rubbing = times(-mu / sp.sqrt(dot(sliding, sliding) + v0**2), sliding)
+        row = JointRow(dot(_arm(plane, end, away), n), plus(n, rubbing), ORIGIN, "m")
+        place = plus(end.position or ORIGIN, away)
+        joint = self._contact(kind, name, plane, end.moved_to(lambda _: place), [JointRows.of([row])])
+        point, surface = Point(f"contact of {name}", place, own), carried if any(carried) else None
+        self._model.nonideal(name, friction=mu, at=point, regularisation=v0, surface_velocity=surface)
+        return joint
 
     def _velocity_rows(
         self, kind: str, make: Rows, plane: Marker, end: Marker, numbers: Sequence[sp.Expr] = ()
@@ -165,6 +254,17 @@ def _below_sphere(plane: Marker, _: Marker, radius: sp.Expr) -> Vector:
     return times(-radius, plane.axis(2))
 
 
+def _below_ellipsoid(plane: Marker, end: Marker, *half_axes: sp.Expr) -> Vector:
+    """Where x^2/a^2 + y^2/b^2 + z^2/c^2 = 1 has its normal n down: -(a^2 nx, b^2 ny, c^2 nz) / sqrt(a^2 nx^2 + ...)."""
+    axes = [end.axis(k) for k in range(3)]
+    parts = [half * dot(plane.axis(2), axis) for half, axis in zip(half_axes, axes, strict=True)]
+    depth = sp.sqrt(sum((part**2 for part in parts), sp.S.Zero))
+    away = ORIGIN
+    for half, part, axis in zip(half_axes, parts, axes, strict=True):
+        away = minus(away, times(half * part / depth, axis))
+    return away
+
+
 def _heights(drop: Drop) -> Rows:
     """One row: the point of contact on the plane."""
 
@@ -179,14 +279,23 @@ def _slips(drop: Drop) -> Rows:
     """Two rows: the material point of contact without velocity relative to the plane."""
 
     def slip(plane: Marker, end: Marker, *numbers: sp.Expr) -> list[JointRow]:
-        t, away = time_symbol(), drop(plane, end, *numbers)
-        own = plus(velocity_of(end, t), cross(angular_velocity_of(end.body, t), away))
-        arm = _arm(plane, end, away)
-        carried = plus(velocity_of(plane, t), cross(angular_velocity_of(plane.body, t), arm))
-        relative = minus(own, carried)
+        away = drop(plane, end, *numbers)
+        relative = minus(_own_velocity(end, away), _carried_velocity(plane, end, away))
         return [JointRow(dot(relative, axis), axis, ORIGIN, "m/s") for axis in (plane.axis(0), plane.axis(1))]
 
     return slip
+
+
+def _own_velocity(end: Marker, away: Vector) -> Vector:
+    """That of the material point of the body at the point of contact."""
+    t = time_symbol()
+    return plus(velocity_of(end, t), cross(angular_velocity_of(end.body, t), away))
+
+
+def _carried_velocity(plane: Marker, end: Marker, away: Vector) -> Vector:
+    """That of the material point of the plane at the point of contact."""
+    t = time_symbol()
+    return plus(velocity_of(plane, t), cross(angular_velocity_of(plane.body, t), _arm(plane, end, away)))
 
 
 def _arm(plane: Marker, end: Marker, away: Vector) -> Vector:

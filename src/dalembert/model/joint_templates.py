@@ -158,14 +158,14 @@ def _filled(
     return None if template is None else (template, _varying(values))
 
 
-def fill_drawing(kind: str, make: Callable[..., Sequence[Vector]], marker: Marker, size: sp.Expr) -> FilledVectors:
-    """The places in body axes that `make` says of place, x and y axis of a marker and a size, as instances."""
-    numbers = [*marker.place, *marker.axes[0], *marker.axes[1], size]
+def fill_drawing(kind: str, make: Callable[..., Sequence[Vector]], marker: Marker, *sizes: sp.Expr) -> FilledVectors:
+    """The places in body axes that `make` says of place, x and y axis of a marker and sizes, as instances."""
+    numbers = [*marker.place, *marker.axes[0], *marker.axes[1], *sizes]
     key = (kind, *map(_kind, numbers))
     if key not in _DRAWINGS:
         symbols = TemplateSymbols()
         n = [symbols(number) for number in numbers]
-        places = make((n[0], n[1], n[2]), (n[3], n[4], n[5]), (n[6], n[7], n[8]), n[9])
+        places = make((n[0], n[1], n[2]), (n[3], n[4], n[5]), (n[6], n[7], n[8]), *n[9:])
         _DRAWINGS[key] = Template(key, symbols.given, [c for place in places for c in place])
     return FilledVectors(_DRAWINGS[key], _varying(numbers))
 

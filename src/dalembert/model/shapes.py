@@ -11,7 +11,7 @@ from dalembert.dataclass import dataclass
 from dalembert.model.joint_templates import fill_drawing
 from dalembert.model.markers import Marker, axes_of
 from dalembert.model.statement import Body, Statement, Vector
-from dalembert.model.vectors import ORIGIN, plus, times, turned
+from dalembert.model.vectors import ORIGIN, cross, plus, times, turned
 
 CORNERS = 24  # of a disc
 COILS = 8  # of a spring
@@ -69,6 +69,20 @@ def disc_of(name: str, marker: Marker, radius: sp.Expr) -> Link:
 def _rim(place: Vector, x: Vector, y: Vector, radius: sp.Expr) -> list[Vector]:
     angles = [2 * sp.pi * k / CORNERS for k in range(CORNERS + 1)]
     return [*(_at_marker(place, x, y, radius * sp.cos(a), radius * sp.sin(a)) for a in angles), place]
+
+
+def ellipsoid_of(name: str, marker: Marker, a: sp.Expr, b: sp.Expr, c: sp.Expr) -> Link:
+    """An ellipsoid by its three outlines in the planes of a marker, in one stroke."""
+    return Link(name, marker.body, fill_drawing("ellipsoid", _outlines, marker, a, b, c))
+
+
+def _outlines(place: Vector, x: Vector, y: Vector, a: sp.Expr, b: sp.Expr, c: sp.Expr) -> list[Vector]:
+    z, angles = cross(x, y), [2 * sp.pi * k / CORNERS for k in range(CORNERS + 1)]
+    # Round in x and y, on in x and z, a quarter of it once more to z, and round in z and y.
+    flat = [_at_marker(place, x, y, a * sp.cos(angle), b * sp.sin(angle)) for angle in angles]
+    upright = [_at_marker(place, x, z, a * sp.cos(angle), c * sp.sin(angle)) for angle in angles]
+    across = [_at_marker(place, z, y, c * sp.cos(angle), b * sp.sin(angle)) for angle in angles]
+    return [*flat, *upright[1:], *upright[1 : CORNERS // 4], *across]
 
 
 def wheel_of(name: str, marker: Marker, radius: sp.Expr) -> Link:

@@ -46,8 +46,8 @@ RESOLVED = 16.0 * float(np.finfo(float).eps)  # relative difference of times bel
 
 
 @unlisted(
-    "can_continue columns continued ending energies energies_met evaluated facts kind known only recipe segments sizes "
-    "storage stored told with_facts"
+    "as_close_as_steps can_continue columns continued ending energies energies_met evaluated facts kind known only "
+    "recipe segments sizes storage stored told with_facts"
 )
 @dataclass(frozen=True, eq=False, repr=False)
 class Motion(Recorded, Reacting):
@@ -230,40 +230,49 @@ class Motion(Recorded, Reacting):
         return State(self.system, t, m.q[0], m.u[0], m.udot[0], m.multipliers[0], self.parameters)
 
     def resampled(self, times: ArrayLike) -> Motion:
-        """The same motion at other times (increasing), each integrated from the sample before it."""
+        """The same motion at other times (increasing), integrated from the samples before them.
+
+        Several times between two samples are found in one run with dense output, as `t_eval` is.
+        """
         self._origin("continued between its samples")
         ts = times_within(self, times)
-        rows = np.array([self._continued(float(t)) for t in ts])
+        before = np.searchsorted(self.t, ts, side="right") - 1
+        rows = np.concatenate([self.q[before], self.u[before], self.work[before, None]], axis=1)
+        since = ts - self.t[before]
+        between = np.flatnonzero(since > RESOLVED * np.maximum(np.abs(ts), np.abs(ts - since)))  # steps are not shorter
+        between = between[np.argsort(before[between], kind="stable")]
+        for group in np.split(between, np.flatnonzero(np.diff(before[between])) + 1) if len(between) else ():
+            once, back = np.unique(ts[group], return_inverse=True)
+            rows[group] = self._integrated(int(before[group[0]]), once)[back]
         nq, size = self.system.nq, self.system.nq + self.system.nu
         q, u, work = rows[:, :nq], rows[:, nq:size], rows[:, size]
         return replace(self, t=ts, q=q, u=u, work=work, derivatives=None, storage=IN_MEMORY, known=None)
 
+    @cached_property
+    def as_close_as_steps(self) -> Motion:
+        """The motion with at least as many samples as its integrator took steps, if it can be continued."""
+        count = self.stats.get("steps", 0) + 1
+        if not self.can_continue or not 1 < len(self) < count:
+            return self
+        return self.resampled(np.union1d(self.t, np.linspace(self.t[0], self.t[-1], count)))
+
     def continued(self, k: int, times: np.ndarray) -> Motion:
         """The motion at increasing times after sample k, integrated from there in one go, with dense output."""
+        rows = self._integrated(k, times)
+        nq, size = self.system.nq, self.system.nq + self.system.nu
+        q, u, work = rows[:, :nq], rows[:, nq:size], rows[:, size]
+        return replace(self, t=times, q=q, u=u, work=work, storage=IN_MEMORY, known=None)
+
+    def _integrated(self, k: int, times: np.ndarray) -> np.ndarray:
+        """(q, u, work) at increasing times after sample k, by a run of their own from there, (n, nq + nu + 1)."""
         recipe, facts = self._origin("continued between its samples")
         engine, begin = recipe.engine(self.system, self.parameters), float(self.t[k])
         engine.start_from(facts, begin)
         start = np.concatenate([self.q[k], self.u[k]])
         samples = recipe.integrator.run(engine, start, (begin, float(times[-1])), times)
         _check_continued(samples.status, float(times[-1]))
-        nq, size, works = self.system.nq, engine.size, self.system.works
-        work = self.work[k] + (samples.z[:, size] if works else np.zeros(len(times)))
-        z = samples.z
-        return replace(self, t=samples.t, q=z[:, :nq], u=z[:, nq:size], work=work, storage=IN_MEMORY, known=None)
-
-    def _continued(self, t: float) -> np.ndarray:
-        """(q, u, work) at time t, by a run of its own from the sample before it."""
-        k = int(np.searchsorted(self.t, t, side="right")) - 1
-        start = np.concatenate([self.q[k], self.u[k], self.work[k : k + 1]])
-        if not t - self.t[k] > RESOLVED * max(abs(t), abs(float(self.t[k]))):  # no step is that short
-            return start
-        recipe, facts = self._origin("continued between its samples")
-        engine = recipe.engine(self.system, self.parameters)
-        engine.start_from(facts, float(self.t[k]))
-        samples = recipe.integrator.run(engine, start[:-1], (float(self.t[k]), t), np.array([t]))
-        _check_continued(samples.status, t)
-        z = samples.z[-1]
-        return np.concatenate([z[: engine.size], start[-1:] + (z[-1] if self.system.works else 0.0)])
+        done = samples.z[:, engine.size] if self.system.works else np.zeros(len(times))
+        return np.column_stack([samples.z[:, : engine.size], self.work[k] + done])
 
     @property
     def can_continue(self) -> bool:

@@ -22,7 +22,7 @@ def count_turns(motion: Any, name: str, read: Callable[[Any], np.ndarray]) -> np
     only.
     """
     t, rate = np.asarray(motion.t), f"{name.rpartition('.')[0]}.rate"
-    motion = _as_close_as_steps(motion)
+    motion = motion.as_close_as_steps
     for _ in range(HALVINGS):
         angle = read(motion)
         steps, unsure = _steps(motion.t, angle, motion[rate])
@@ -36,14 +36,6 @@ def count_turns(motion: Any, name: str, read: Callable[[Any], np.ndarray]) -> np
         f"`{name}`: the samples at t = {motion.t[k]:g} and {motion.t[k + 1]:g} are too far apart to count the turns "
         "between them; sample the motion more closely by `t_eval`"
     )
-
-
-def _as_close_as_steps(motion: Any) -> Any:
-    """The motion with at least as many samples as its integrator took steps, if it can be continued between them."""
-    count = motion.stats.get("steps", 0) + 1
-    if not motion.can_continue or not 1 < len(motion) < count:
-        return motion
-    return motion.resampled(np.union1d(motion.t, np.linspace(motion.t[0], motion.t[-1], count)))
 
 
 def join_turns(parts: Sequence[np.ndarray]) -> list[np.ndarray]:

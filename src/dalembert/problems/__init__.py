@@ -25,6 +25,7 @@ _CATALOGUE = (  # modules of this package, imported when the catalogue is asked 
     ("appell_hamel", "NONLINEAR"),
     ("appell_hamel", "LINEAR"),
     ("asymmetric_top", "PROBLEM"),
+    ("rattleback", "PROBLEM"),
     ("kalaba_udwadia_particle", "PROBLEM"),
     ("nonlinear_pendulum", "PROBLEM"),
     ("duffing_tracking", "PROBLEM"),

@@ -13,6 +13,7 @@ from dalembert.run.ways import find_way, finite, inertia_of, travelled
 
 NOISE = 1e-9  # lengths below this part of others, or of the way travelled in the time of a run, are round-off
 TRAVELLED = 0.1  # share of that way that is their size then
+FAR = 1e3  # lever arms this many times the radius of gyration are looked at in another position too
 
 
 @jit(f8(f8))
@@ -82,6 +83,23 @@ def _at_a_distance(plan, mem, z, kind):
     return finite(energy)
 
 
+@jit(f8(Plan, Floats, Floats, i8, f8))
+def _seen_turned(plan, mem, z, kind, energy):
+    """The energy, or that with all angles turned if it is less: a lever arm is none where the row lets its length go.
+
+    The pin of a Geneva drive enters its slot along the slot: there the gradient along its way is round-off.
+    """
+    s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
+    for i in range(plan.nq):
+        if ints[s.kinds + i] == ANGLE:
+            mem[plan.xq + i] += math.cos(1.0 + i)
+    call_kernel(s.kernel, mem, plan.x, s.out)
+    energy = min(energy, _largest_energy(plan, mem, kind))
+    move(mem, plan.xq, z, 0, plan.nq)
+    call_kernel(s.kernel, mem, plan.x, s.out)
+    return energy
+
+
 @jit(i8(Plan, Floats))
 def _measure_massless(plan, mem):
     """Sizes of coordinates without inertia, by the row that tells most of them and the sizes of the others in it.
@@ -132,6 +150,8 @@ def measure_coordinates(plan, mem, z, span):
     kind = LENGTH if lengths or angles else FREE
     energy = _largest_energy(plan, mem, kind)
     turning = _largest_energy(plan, mem, ANGLE) if angles else 0.0
+    if turning > 0.0 and energy > FAR**2 * turning:
+        energy = _seen_turned(plan, mem, z, kind, energy)
     if energy <= NOISE**2 * turning:
         energy = turning
     if energy == 0.0 and plan.np:

@@ -130,7 +130,7 @@ class Review:
     def told(self, trials: int) -> str:
         """What is known of stiffness: only what was tried."""
         if not trials:
-            return "too few to try an implicit method, so stiffness was not looked for"
+            return "too little work to try an implicit method, so stiffness was not looked for"
         return f"Radau, tried {trials} times, needed no less work from there on"
 
 

@@ -93,19 +93,28 @@ def rows_of(engine: Engine, spare: Engine | None = None) -> Rows:
     return SparseRows(spare if spare is not None and spare.is_sparse else spare_of(engine))
 
 
-def dips(rows: Rows, path: Path, t0: float, t1: float) -> bool:
-    """Whether the smallest singular value varies much between a few times in t0 .. t1."""
+def rank_of(values: np.ndarray) -> int:
+    """How many singular values (nt, n) count, where most of them do."""
+    return int((values > INDEPENDENT).sum(axis=1).max())
+
+
+def dips(rows: Rows, path: Path, t0: float, t1: float, most: int) -> bool:
+    """Whether the smallest singular value varies much between a few times in t0 .. t1; `most` as below."""
     times = np.linspace(t0, t1, FEW)
     values = rows.values(times, path(times))
-    least = values[:, max(int((values > INDEPENDENT).sum(axis=1).max()) - 1, 0)]
+    least = values[:, max(min(rank_of(values), most) - 1, 0)]
     return not least.min() > DIP * least.max()
 
 
-def find_dependences(rows: Rows, path: Path, t0: float, t1: float) -> list[Dependence]:
-    """The times in t0 .. t1 at which the rank drops along a path, in order; the end itself is left out."""
+def find_dependences(rows: Rows, path: Path, t0: float, t1: float, most: int | None = None) -> list[Dependence]:
+    """The times in t0 .. t1 at which the rank drops along a path, in order; the end itself is left out.
+
+    `most` is the rank that states on the constraints have. Between them the path is off the constraints, and rows that
+    are redundant are independent there: that they are not at its ends is nothing to be found.
+    """
     times = t0 + (t1 - t0) * EQUIDISTANT
     values = rows.values(times, path(times))
-    rank = int((values > INDEPENDENT).sum(axis=1).max())
+    rank = rank_of(values) if most is None else min(rank_of(values), most)
     t: list[float] = times.tolist()
     least: list[float] = values[:, rank - 1].tolist() if rank else []
 

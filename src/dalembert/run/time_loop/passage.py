@@ -36,6 +36,7 @@ from dalembert.run.time_loop.dependence import (
     dependent_rows,
     dips,
     find_dependences,
+    rank_of,
     rows_of,
 )
 from dalembert.run.time_loop.singular import KEPT, judge_state
@@ -82,9 +83,9 @@ class Passages:
         self.run, self.engine = run, run.engine
         self.tries, self.looks = 0, 0  # attempts to pass the next position, steps looked at next to the one refused
         self.heading = -np.inf  # up to where a step is made to come closer to a position
+        self.rank = 0  # of the constraints, at states on them
         self.refused = Refused(-np.inf, 0.0, "", Dependence(-np.inf))
-        # Positions that no arc passed and that are there: on an arc that was not accurate, or by what the solve lost.
-        self.unpassed: list[Refused] = []
+        self.unpassed: list[Refused] = []  # that are there: on an arc that is not accurate, or by a lost solve
         self.rows = rows_of(run.engine, self.still if run.engine.is_sparse else None)
         self._floor = run.conditioning.floor  # of the conditioning, below which steps are suspect
 
@@ -95,6 +96,8 @@ class Passages:
         t, h = float(run.clock.t), float(run.clock.taken)
         path = cubic(t, h, run.z.copy(), run.stages[: run.engine.nz].copy(), run.znew.copy(), run.zdot.copy())
         reach = followed.reach * max(h, KEPT * followed.longest)
+        on = (t, run.z) if t > run.begin else (t + h, self.still.corrected(t + h, run.znew)[0])
+        self.rank = max(self.rank, rank_of(self._values((run.begin, run.first), on)))
         begin = t - followed.length if followed.length > BACKWARDS * h else t
         if abs(self.refused.t - t) < 3.0 * self.refused.reach:
             self.looks += 1
@@ -105,14 +108,14 @@ class Passages:
                 if not self._knows(self.refused.found, reach):
                     self._note(self.refused.found, self.refused.obstacle)
                 return DEPENDENT
-            if not dips(self.rows, path, begin, t + h):
+            if not dips(self.rows, path, begin, t + h, self.rank):
                 return self._go_on()
-        found = find_dependences(self.rows, path, begin, t + AHEAD * reach)
+        found = find_dependences(self.rows, path, begin, t + AHEAD * reach, self.rank)
         fresh = [d for d in found if not self._knows(d, reach)]
         if t == run.begin and fresh and fresh[0].t <= t + BACKWARDS * h:
             return self._leave(fresh[0], reach)
         if any(d.t <= t for d in fresh):
-            for missed in find_dependences(self.rows, path, begin, t):
+            for missed in find_dependences(self.rows, path, begin, t, self.rank):
                 if not self._knows(missed, reach):
                     self._note(missed, self.refused.obstacle or MISSED)
         ahead = next((d for d in fresh if d.t > t + BACKWARDS * h), None)
@@ -147,8 +150,8 @@ class Passages:
         if not abs(self.refused.t - ahead.t) < self.refused.reach:
             self.looks = 0
         self.tries, self.refused = 0, Refused(ahead.t, SAME * reach, obstacle, ahead)
-        for missed in find_dependences(self.rows, path, run.t, run.t + run.clock.taken):
-            self._note(missed, obstacle)  # it is sharp within the step
+        for sharp in find_dependences(self.rows, path, run.t, run.t + run.clock.taken, self.rank):
+            self._note(sharp, obstacle)
         return self._go_on()
 
     def _leave(self, here: Dependence, reach: float) -> int:
@@ -188,7 +191,8 @@ class Passages:
         quality = min(float(self.engine.mem[self.engine.plan.quality]), followed.now)
         if not quality > followed.floor:
             followed.floor = DEEPER * quality if quality > 0.0 else 0.0
-            if quality < PROXIMAL and all(passage.passed for passage in self.engine.passages):
+            weak = quality < PROXIMAL and not self.engine.is_sparse
+            if weak and all(passage.passed for passage in self.engine.passages):
                 self._note_loss()
         self.engine.plan.nfev -= 1  # the rates at its end are evaluated again
         return MORE
@@ -196,8 +200,6 @@ class Passages:
     def _note_loss(self) -> None:
         """Note where steps came so near to a position that its rows no longer weigh against the shift of the solve."""
         run = self.run
-        if self.engine.is_sparse:
-            return
         before, now = self._values((run.begin, run.first), (run.t, run.z))
         if (before > INDEPENDENT).all() and now[-1] ** 2 < PROXIMAL:
             known = abs(self.refused.t - run.t) < 3.0 * self.refused.reach
@@ -205,8 +207,7 @@ class Passages:
 
     def _come_closer(self, ahead: Dependence, room: float) -> int:
         """Make the step at hand again; if another position is in `room`, so that the next arc ends halfway to it."""
-        run = self.run
-        near = 0.5 * min(ahead.t - run.t, room)
+        run, near = self.run, 0.5 * min(ahead.t - self.run.t, room)
         self.heading = -np.inf if room == np.inf else ahead.t - near
         run.clock.h = ahead.t - near - run.t
         return MORE
@@ -250,7 +251,7 @@ class Passages:
         """Whether rows of velocities or accelerations are independent at the end of the step at hand."""
         z = self.run.znew
         values, before = self._values((t, z), (self.run.begin, self.run.first))
-        rank = int((before > INDEPENDENT).sum())
+        rank = rank_of(before[None])
         if not rank or values[rank - 1] > LOST * max(before[rank - 1], 1.0):
             return True
         found = self._dependence(t, z, rank)
@@ -268,9 +269,8 @@ class Passages:
 
     def _is_close(self) -> bool:
         """Whether little is left of the independence that the constraints had at the start."""
-        run = self.run
-        now, first = self._values((run.t, run.z), (run.begin, run.first))
-        rank = int((np.maximum(now, first) > INDEPENDENT).sum())
+        now, first = self._values((self.run.t, self.run.z), (self.run.begin, self.run.first))
+        rank = rank_of(np.maximum(now, first)[None])
         return bool(now[rank - 1] < CLOSE * first[rank - 1])
 
     def _values(self, *places: tuple[float, np.ndarray]) -> np.ndarray:
@@ -311,8 +311,8 @@ class Passages:
     @property
     def _is_heading(self) -> bool:
         """Whether the step at hand is one that was made to come closer."""
-        run = self.run
-        return bool(run.t < self.heading and run.t + run.clock.taken <= self.heading + BACKWARDS * run.clock.taken)
+        t, taken = self.run.t, self.run.clock.taken
+        return bool(t < self.heading and t + taken <= self.heading + BACKWARDS * taken)
 
     def _attempt(self, found: Dependence, reach: float) -> tuple[Arc | None, float, list[Dependence], float]:
         """The arc over a singular position, None if its relative error is too large, that error, and what it goes over.
@@ -324,7 +324,7 @@ class Passages:
         arc, error = self._arc(t, z, 2.0 * (found.t - t))
         if error == np.inf:
             return None, error, [], np.inf
-        again = find_dependences(self.rows, arc.at, t, t + arc.length)
+        again = find_dependences(self.rows, arc.at, t, t + arc.length, self.rank)
         room = again[1].t - again[0].t if len(again) > 1 else np.inf
         if not again or (len(again) > 1 and error > STRICT * self.tolerance):  # or the arc went another way
             return None, np.inf, [], room
