@@ -147,7 +147,7 @@ class Radau(Stepping):
         linearisation, _ = self._prepared(system)
         return tuple(
             system.derived_kernel(f"Radau {function.name()} {self.form.key}", partial(_itself, function))
-            for function in (linearisation.residual, linearisation.jacobian, linearisation.constraint_rates)
+            for function in linearisation.functions
         )
 
 
