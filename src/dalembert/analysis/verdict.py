@@ -57,4 +57,5 @@ def _holds(motion: Motion) -> bool:
             return False
     if motion.verification is not None or not all(passage.passed for passage in motion.passages):
         return False
-    return energy_finding("", motion.energies_met, allowed.energy).ok
+    met = motion.energies_met
+    return energy_finding("", met, met.size_beside(sizes, float(motion.t[-1])), allowed.energy).ok
