@@ -1,4 +1,4 @@
-"""Systems at rest turn over nothing but round-off: their certificates are OK, and those of small wrong motions are not."""
+"""Systems at rest turn over nothing but round-off and are OK; small motions that lose energy are not."""
 
 import numpy as np
 import pytest
