@@ -191,5 +191,6 @@ def switched():
 
 
 KINDS = {
-    kind.__name__: kind for kind in (servo, hidden, friction, law, curved, table, bounce, stop, lift_off, clock, latch, plastic, switched)
+    kind.__name__: kind
+    for kind in (servo, hidden, friction, law, curved, table, bounce, stop, lift_off, clock, latch, plastic, switched)
 }
