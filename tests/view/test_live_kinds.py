@@ -92,6 +92,7 @@ def test_instants_that_a_page_cannot_find_are_refused_by_name(tmp_path):
     system, state, _ = KINDS["switched"]()
     with pytest.raises(da.PairingError, match=r"where `.*t\*\*2.*` passes a value, at a time that changes with `h`"):
         system.live(tmp_path / "x.html", state, sliders=["h"])
+    assert system.live(tmp_path / "x.html", state, sliders={"h": (1.5, 3.0)}, t_end=1.2).exists()  # sooner
 
 
 def test_what_events_cannot_do_in_a_page_is_refused_by_name(tmp_path):

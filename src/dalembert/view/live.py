@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from dalembert.equations.instants import instants
+from dalembert.equations.instants import instants, moving_parameters
 from dalembert.equations.quantities import STATED
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, OptionError, PairingError
@@ -192,20 +192,19 @@ def _mode(system: System, functions: dict[str, ca.Function], course: Course) -> 
 def _starts(system: System, state: State, t_end: float, sliders: list[Slider], course: Course) -> dict[str, Any]:
     """What the page cannot find itself: up to which values events start at zero, and instants that take bounds.
 
-    Raises `PairingError` if such an instant moves with a slider or an event.
+    Raises `PairingError` if such an instant may move with a slider or an event.
     """
-    varied = {s.name for s in sliders if s.kind == "parameter"} | set(course.changed_parameters())
-    first = 1 + system.nq + system.nu
+    span = (state.t, float(t_end))
+    ranges = {s.name: (s.low, s.high) for s in sliders if s.kind == "parameter"}
+    ranges |= dict.fromkeys(course.changed_parameters(), (-math.inf, math.inf))
     for k, crossing in enumerate(system.crossings):
-        read = system.functions[f"crossing {k}"].jac_sparsity(0, 0).get_triplet()[1]
-        moved = sorted(varied & {system.parameters[j - first] for j in read if j >= first})
+        moved = moving_parameters(system, k, state.parameters, span, ranges)
         if moved:
             raise PairingError(
                 f"`{system.name}` bends or jumps where `{crossing.argument}` passes a value, at a time that changes "
                 f"with `{moved[0]}`; a page cannot find that: leave its slider or event out, or write an argument "
                 "that is linear in time"
             )
-    span = (state.t, float(t_end))
     found = instants(system, state.parameters, span).tolist() if system.crossings else []
     return {"slacks": course.slacks(system, state, span[1] - span[0]), "instants": found}
 
