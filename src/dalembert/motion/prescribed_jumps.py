@@ -30,7 +30,7 @@ def prescribed_jumps(
     Without `begin`, from the first sample on, which may be at such an instant: what is before it is known.
     `z` are the coordinates (nt, nq) and speeds (nt, nu) there, `sizes` those of (phi, psi).
     """
-    if not has_instants(system) or not _reads_time(system):
+    if not may_jump(system):
         return []
     first = float(t[0]) if begin is None else begin
     times = instants(system, parameters, (first, float(t[-1])))
@@ -54,6 +54,8 @@ def prescribed_jumps(
     return found
 
 
-def _reads_time(system: System) -> bool:
-    """Whether a constraint of positions or velocities depends on time."""
-    return system.kept("rows read time", lambda: 0 in system.functions["residual"].jac_sparsity(0, 0).get_triplet()[1])
+def may_jump(system: System) -> bool:
+    """Whether there may be such instants: a constraint of positions or velocities depends on time."""
+    return has_instants(system) and system.kept(
+        "rows read time", lambda: 0 in system.functions["residual"].jac_sparsity(0, 0).get_triplet()[1]
+    )
