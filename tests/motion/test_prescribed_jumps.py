@@ -1,5 +1,6 @@
 """Drives that jump: no certificate is OK past them, whatever is sampled and integrated."""
 
+import numpy as np
 import pytest
 from sympy import Abs, Heaviside, Max, Piecewise, atan, atan2, cos, exp, pi, sign, sin, sqrt, tan
 
@@ -81,3 +82,41 @@ def test_a_drive_that_jumps_where_a_table_passes_a_value_is_not_ok(kind, integra
     motion = system.simulate(system.initial({x: 1.0, a: 0.5, a.diff(): 0.0}), 2.0, integrator=integrator)
     assert any(finding.name == "jump of drive" for finding in motion.certificate.findings)
     assert not motion.certificate.ok
+
+
+ENDS = {
+    "end of a table": lambda x, t, tau: x - tau(t),
+    "speed that jumps": lambda x, t, _: x.diff(t) - sign(4 - t) * cos(t),
+    "speed that stops": lambda x, t, _: x.diff(t) - Heaviside(16 - t**2) * cos(t),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+@pytest.mark.parametrize("samples", [None, [0.0, 2.0, 4.0], [4.0]])
+@pytest.mark.parametrize("integrator", [da.DOP853(), da.Radau(), da.RK4(0.01)], ids=lambda value: type(value).__name__)
+def test_a_run_up_to_a_jump_is_ok(name, samples, integrator):
+    """What jumps at the end of a run, as a drive does at the last point of its table, has not jumped yet."""
+    model = da.Model("cart")
+    x, a = model.coordinates("x a")
+    times = np.linspace(0.0, 4.0, 9)
+    tau = model.table("tau", times, np.sin(times), kind="cubic")
+    model.particle("cart", mass=2, position=[x, 0])
+    model.particle("bob", mass=1, position=[x + sin(a), -cos(a)])
+    model.gravity([0, -9.81])
+    model.constrain(ENDS[name](x, model.t, tau), name="drive")
+    system = model.compile()
+    state = system.initial({a: 0.4, a.diff(): 0.0}, guess={x: 0.0})
+    assert system.simulate(state, 4.0, integrator=integrator, t_eval=samples).certificate.ok
+    beyond = system.simulate(state, 4.1, integrator=integrator)
+    assert "`jump of drive`" in beyond.certificate.verdict
+    assert "at t = 4 " in beyond.certificate.verdict
+
+
+@pytest.mark.parametrize("integrator", [da.DOP853(), da.Radau(), da.RK4(0.01)], ids=lambda value: type(value).__name__)
+def test_a_drive_that_jumps_at_the_start_is_not_ok(integrator):
+    """The given state moves the other way at once; the energy is the same."""
+    system, state = driven_cart(lambda x, t: x.diff(t) - Piecewise((-1, t <= 0), (1, True)))
+    assert state["x'"] == -1.0
+    motion = system.simulate(state, 2.0, t_eval=SAMPLES, integrator=integrator)
+    assert "`jump of drive`" in motion.certificate.verdict
+    assert "at t = 0 " in motion.certificate.verdict

@@ -32,6 +32,7 @@ MANY = 1000  # knots of a table; above, those are left out that lie on straight 
 STRAIGHT = 1e-4  # of the range of the values: how far off such a line a point may lie
 MOST = 10_000_000  # instants of one run, 80 MB
 EPSILON = 2.0**-52
+GAP = 4.0 * EPSILON  # of the largest time: how far from an instant both sides are seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,6 +239,17 @@ def instants(system: dalembert.System, parameters: np.ndarray, span: tuple[float
         known.clear()  # run after run may have other parameters
         known[key] = found
     return found
+
+
+def seen_from_before(system: dalembert.System, parameters: np.ndarray, begin: float, t: np.ndarray) -> np.ndarray:
+    """The times at which to evaluate samples t (n,) of a run from `begin`: just before instants that they lie on.
+
+    What bends or jumps there has not done so: steps end just before an instant.
+    """
+    if not has_instants(system) or not t.size or not t[-1] > begin:
+        return t
+    at = np.isin(t, instants(system, parameters, (begin, float(t[-1])))) & (t > begin)
+    return np.where(at, t - GAP * max(abs(begin), abs(t[-1])), t)
 
 
 def _instants(system: dalembert.System, parameters: np.ndarray, span: tuple[float, float]) -> np.ndarray:
