@@ -170,3 +170,21 @@ def test_events_are_found_and_passed(integrator):
     found, expected = ([at.t for at in m.events] for m in (motion, true))
     assert len(found) == len(expected) > 1
     np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_the_order_is_kept_where_a_force_jumps():
+    """x'' = sign(t - 1) cos(t) from rest: a step that goes on with the acceleration before the jump is of order 1."""
+    model = da.Model("jump")
+    (x,) = model.coordinates("x")
+    model.particle("P", mass=1, position=[x, 0])
+    model.generalized_force({x: sp.sign(model.t - 1) * sp.cos(model.t)})
+    system = model.compile()
+    state = system.initial({x: 0.0, x.diff(): 0.0})
+    exact = -1 + 2 * np.cos(1) - np.cos(3) - 4 * np.sin(1)
+    errors = np.array(
+        [
+            abs(system.simulate(state, 3.0, integrator=da.GeneralizedAlpha(step=3.0 / n))["x"][-1] - exact)
+            for n in (50, 100, 200, 400)
+        ]
+    )
+    assert np.log2(errors[:-1] / errors[1:]).min() > 1.9

@@ -6,13 +6,16 @@ bounds (`crossings`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from dalembert.equations.crossings import EPSILON, crossing_times
+from dalembert.equations.intervals import bounds
 from dalembert.equations.system import System
 
+GAP = 4.0 * EPSILON  # of the largest time: how far from an instant both sides are seen
 NO_INSTANTS = np.zeros(0)
 
 
@@ -38,6 +41,17 @@ def instants(system: System, parameters: np.ndarray, span: tuple[float, float]) 
     return found
 
 
+def seen_from_before(system: System, parameters: np.ndarray, begin: float, t: np.ndarray) -> np.ndarray:
+    """The times at which to evaluate samples t (n,) of a run from `begin`: just before instants that they lie on.
+
+    What bends or jumps there has not done so: steps end just before an instant.
+    """
+    if not has_instants(system) or not t.size or not t[-1] > begin:
+        return t
+    at = np.isin(t, instants(system, parameters, (begin, float(t[-1])))) & (t > begin)
+    return np.where(at, t - GAP * max(abs(begin), abs(t[-1])), t)
+
+
 def _instants(system: System, parameters: np.ndarray, span: tuple[float, float]) -> np.ndarray:
     x = np.concatenate([[0.0], np.zeros(system.nq + system.nu), parameters])
     pairs = np.array(system.functions["kinks"](x)).reshape(-1, 2)
@@ -56,3 +70,22 @@ def _instants(system: System, parameters: np.ndarray, span: tuple[float, float])
     found = np.where(found - span[0] <= apart, span[0], np.where(span[1] - found <= apart, span[1], found))
     merged = np.unique(found)
     return merged[np.diff(merged, prepend=-np.inf) > apart]
+
+
+def moving_parameters(
+    system: System,
+    k: int,
+    parameters: np.ndarray,
+    span: tuple[float, float],
+    ranges: Mapping[str, tuple[float, float]],
+) -> list[str]:
+    """Those with `ranges` that move the instants of the crossing k in `span`; none if it can have none in them."""
+    function, first = system.functions[f"crossing {k}"], 1 + system.nq + system.nu
+    read = {j - first for j in function.jac_sparsity(0, 0).get_triplet()[1]}
+    moved = [name for name in system.parameters if name in ranges and system.parameters.index(name) in read]
+    box = np.concatenate([[0.0], np.zeros(first - 1), parameters])[:, None].repeat(2, axis=1)
+    box[0] = span
+    for name in moved:
+        box[first + system.parameters.index(name)] = ranges[name]
+    low, high = bounds(function, box[:, :1], box[:, 1:])
+    return moved if system.crossings[k].kinks.touched(low[0], high[0]).all() else []

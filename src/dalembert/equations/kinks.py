@@ -1,7 +1,8 @@
 """What in an expression of time has a kink or a jump: points of tables, steps, switches.
 
 Each comes from an argument a(t, p) that passes one of some `knots`: the points of a table, or zero for Heaviside(a),
-Abs(a), a < 0 and the like. `instants` finds when that happens.
+Abs(a), a < 0 and the like; also where a root, an inverse sine or a pole makes one, as in sqrt((t - 1)^2). `instants`
+finds when that happens.
 """
 
 from __future__ import annotations
@@ -88,11 +89,11 @@ def find_kinks(nodes: Iterable[Any], time: sp.Symbol, parameters: Mapping[sp.Sym
     known = {time, *parameters}
     found: dict[tuple[Any, str], tuple[Any, Kinks]] = {}
     for node in nodes:
-        for argument, kinks in _bends(node):
+        for argument, kinks in (*_bends(node), *_singularities(node)):
             if argument.has(time) and not argument.has(AppliedUndef) and argument.free_symbols <= known:
                 found.setdefault((argument, repr(kinks)), (argument, kinks))
     linear = [bend for bend in found.values() if not bend[0].diff(time).has(time)]
-    curved = [bend for bend in found.values() if bend[0].diff(time).has(time) and not bend[0].has(Table)]
+    curved = [bend for bend in found.values() if bend[0].diff(time).has(time)]
     return Bends(linear, sorted(curved, key=lambda bend: bend[0].count_ops()))
 
 
@@ -119,12 +120,30 @@ def _bends(node: Any) -> list[tuple[Any, Kinks]]:
     return []
 
 
+def _singularities(node: Any) -> list[tuple[Any, Kinks]]:
+    """The same for functions that are smooth but for some values: roots, inverse functions of waves, and poles.
+
+    sqrt((t - 1)^2) and asin(sin(t)) bend, atan(tan(t)) and 1/(1 + exp(1/t)) jump.
+    """
+    if isinstance(node, sp.Pow) and not (node.exp.is_integer and node.exp.is_nonnegative):
+        return [_zero(node.base)]
+    if isinstance(node, sp.asin | sp.acos):
+        return [_zero(node.args[0] - 1), _zero(node.args[0] + 1)]
+    if isinstance(node, sp.atan2):
+        return [_zero(node.args[0])]
+    if isinstance(node, sp.tan | sp.sec):
+        return [_zero(sp.cos(node.args[0]))]
+    if isinstance(node, sp.cot | sp.csc):
+        return [_zero(sp.sin(node.args[0]))]
+    return []
+
+
 def _zero(argument: Any) -> tuple[Any, Kinks]:
     """Where an argument is zero.
 
     If it is a multiple of a sine or cosine, as that of a square wave sign(sin(w t)), at integers of its phase; if it is
-    linear in one sine or cosine, as that of a pulse sin(w t) > 0.5, twice a turn; if it is linear in one remainder
-    Mod(a, m), where a passes a value modulo m.
+    linear in one sine or cosine, as that of a pulse sin(w t) > 0.5, twice a turn, or once at its top; if it is linear
+    in one remainder Mod(a, m), where a passes a value modulo m.
     """
     wave = argument.as_independent(sp.sin, sp.cos, as_Add=False)[1]
     if isinstance(wave, sp.sin | sp.cos):
@@ -133,7 +152,7 @@ def _zero(argument: Any) -> tuple[Any, Kinks]:
     if len(waves) == 1:
         (wave,) = waves
         value = _zero_value(argument, wave)
-        if value is not None and abs(value) < 1.0:
+        if value is not None and abs(value) <= 1.0:
             middle, half = (0.5 * np.pi, np.arccos(value)) if isinstance(wave, sp.sin) else (0.0, np.arccos(value))
             return wave.args[0], Kinks(np.sort([middle - half, middle + half]), 2.0 * np.pi)
     remainders = argument.atoms(sp.Mod)

@@ -73,6 +73,12 @@ class Observation:
         ahead = ca.SX.sym("ahead", *w.shape)
         return ca.Function("slope", [w, ahead], [ca.densify(ca.jtimes(self.function(w), w, ahead))])
 
+    def rate_function(self, n: int, n_x: int) -> ca.Function:
+        """d/dt of the values as a function of w, whose first `n_x` entries are x = (t, z, p), z of length `n`."""
+        w = ca.SX.sym("w", self.function.size1_in(0))
+        ahead = ca.vertcat(1, w[n_x : n_x + n], ca.SX.zeros(w.shape[0] - 1 - n))
+        return ca.Function("rates", [w], [self._slope(w, ahead)])
+
     def along(self, w: np.ndarray) -> np.ndarray:
         """Values at many states, (nt, n), of their columns w (nt, size of w)."""
         return self.function(w.T).full().T if len(w) else np.zeros((0, self.function.size1_out(0)))

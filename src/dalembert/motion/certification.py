@@ -97,7 +97,7 @@ def _findings(motion: JudgedMotion, tally: Tally, met: Energies) -> list[Finding
         ),
         *tally.jumps,
         *_each(["M u' - f - r"], "solve", worst["solve"], allowed.solve, np.ones(1)),
-        energy_finding("E - E0 - W", met, allowed.energy),
+        energy_finding("E - E0 - W", met, met.size_beside(motion.sizes, tally.span[1]), allowed.energy),
     ]  # fmt: skip
 
 

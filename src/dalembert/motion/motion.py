@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dalembert.dataclass import dataclass
+from dalembert.equations.instants import seen_from_before
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError
 from dalembert.listed import unlisted
@@ -118,8 +119,10 @@ class Motion(Recorded, Reacting):
     def evaluated(self, engine: Engine, *given: np.ndarray) -> Evaluation:
         """What an engine finds at the samples, block by block; with u' (nt, nu) and la (nt, nc), if they are given."""
         table = self.storage.table()
+        begin = self.facts.origin[0] if self.facts else float(self.t[0]) if len(self) else 0.0
         for rows in self.storage.slices(len(self), engine.nz + 2 * self.system.nu + 4 * self.system.nc):
-            found = engine.evaluate(self.t[rows], self._samples(rows), *(values[rows] for values in given))
+            t = seen_from_before(self.system, self.parameters, begin, self.t[rows])
+            found = engine.evaluate(t, self._samples(rows), *(values[rows] for values in given))
             table.put(rows.start, *vars(found).values())
         return replace(found, **dict(zip(vars(found), table.joined(), strict=True)))
 

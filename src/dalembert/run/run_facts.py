@@ -11,7 +11,8 @@ from dalembert.run.drift.start import Start
 from dalembert.run.formulations.choice import Choice
 from dalembert.run.scales import Scales
 
-REST = 1e-7  # of the potential energy: what a system at rest turns over at least
+REST = 1e-7  # what a system at rest turns over at least, relative to its potential energy and to forces along sizes
+AT_REST = 1e-6  # of that: kinetic energies below it are round-off
 NAMED = 6  # rows of a passage told by name
 Choices = tuple[tuple[float, Choice | None], ...]
 
@@ -76,6 +77,17 @@ class Energies(NamedTuple):
         turned = sum(most - least for least, most in (self.kinetic, self.potential, self.work))
         largest = max(map(abs, self.kinetic)), REST * max(map(abs, self.potential))
         return max(turned, *largest, float(np.finfo(float).tiny))
+
+    def size_beside(self, scales: Scales, end: float) -> float:
+        """What imbalances up to the time `end` are relative to: what is turned over, or what forces can hide of it.
+
+        Constraints are held to about 1e-13 (`Projection`), a millionth of `REST`. Their forces are those of the sizes,
+        and do this part of the energy of the sizes as work on what is left open of positions. Where nothing moves but
+        by what is left open of speeds, they do so for as long as the run lasts.
+        """
+        least = REST * scales.energy
+        at_rest = max(map(abs, self.kinetic)) <= AT_REST * least
+        return max(self.size, least * (1.0 + scales.rate * (end - self.begin)) if at_rest else least)
 
     def joined(self, other: Energies, *, done: float = 0.0, off: float = 0.0) -> Energies:
         """These and others of the same motion, from where the work `done` was done and the balance was `off`.

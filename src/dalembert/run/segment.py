@@ -17,6 +17,7 @@ from dalembert.motion.state import State
 from dalembert.run.events import NONE_OCCURRED, Doubt, Event, Occurrence, Occurrences
 from dalembert.run.outcome import ending
 from dalembert.run.recipe import Recipe
+from dalembert.run.scales import Scales
 from dalembert.run.status import Status
 from dalembert.run.storage import IN_MEMORY, Storage
 
@@ -160,14 +161,13 @@ def _watch(engine: Engine, state: State, events: Sequence[Event], past: Past) ->
         stops=tuple(event.stops for event in events),
         fresh=tuple(event.name in past.fresh for event in events),
         signs=tuple(past.signs.get(event.name, 0.0) for event in events),
-        slacks=past.slacks or _slacks(engine, state, observation),
+        slacks=past.slacks or slacks_of(engine.scales, state, observation),
         reads_rates=observation.reads_rates,
     )
 
 
-def _slacks(engine: Engine, state: State, observation: Observation) -> tuple[float, ...]:
+def slacks_of(scales: Scales | None, state: State, observation: Observation) -> tuple[float, ...]:
     """Up to which values functions start at zero: a part of what the sizes of coordinates and speeds make of them."""
-    scales = engine.scales
     if scales is None:
         return (SLACK,) * observation.function.size1_out(0)
     sizes = observation.sizes(state.t, state.q, state.u, state.parameters, (scales.q, scales.u))

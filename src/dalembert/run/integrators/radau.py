@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.dataclass import dataclass
+from dalembert.equations.instants import seen_from_before
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.native.kernel import Kernel
@@ -147,7 +148,7 @@ class Radau(Stepping):
         linearisation, _ = self._prepared(system)
         return tuple(
             system.derived_kernel(f"Radau {function.name()} {self.form.key}", partial(_itself, function))
-            for function in (linearisation.residual, linearisation.jacobian, linearisation.constraint_rates)
+            for function in linearisation.functions
         )
 
 
@@ -201,7 +202,8 @@ class Settling:
         given = int(np.searchsorted(t, self._origin[0], side="right"))
         if given < len(t):
             states = z[given:].copy()
-            self._radau.settle_states(engine, t[given:], states)
+            times = seen_from_before(engine.system, engine.parameters, self._origin[0], t[given:])
+            self._radau.settle_states(engine, times, states)
             z = np.concatenate([z[:given], states])
         self._table.put(first, t, z)
 
