@@ -22,7 +22,7 @@ from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.files import array_shapes, identity, packed, packed_passages
 from dalembert.motion.outputs import values_in_blocks
 from dalembert.motion.reactions import Reacting, constraint_power, reactions_of
-from dalembert.motion.recorded import Recorded, one_time, times_within
+from dalembert.motion.recorded import RESOLVED, Recorded, one_time, times_within
 from dalembert.motion.state import State
 from dalembert.motion.tables import check_sampled
 from dalembert.motion.tally import EnergyTally, tally_of
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from dalembert.run.scales import Scales
 
 USUAL = Tolerances()
-RESOLVED = 16.0 * float(np.finfo(float).eps)  # relative difference of times below which they are one
 
 
 @unlisted(
