@@ -161,9 +161,16 @@ def one_time(t: Any) -> float:
 
 
 def times_within(motion: MotionLike, times: ArrayLike) -> np.ndarray:
-    """The times as an array (n,), if there are any and all lie within the motion."""
+    """The times as an array (n,), if there are any and all lie within the motion, in order."""
     check_sampled(motion)
     ts = np.atleast_1d(np.asarray(times, dtype=float))
     if not (ts.size and np.isfinite(ts).all() and ts.min() >= motion.t[0] and ts.max() <= motion.t[-1]):
         raise ArrayError(f"times must lie within the motion, t = {motion.t[0]:g} .. {motion.t[-1]:g}")
+    back = np.flatnonzero(np.diff(ts) < 0.0)
+    if back.size:
+        k = int(back[0])
+        raise ArrayError(
+            f"times must increase, but {ts[k + 1]:g} follows {ts[k]:g}; sort them, or use motion.sample(key, times), "
+            "which takes any order"
+        )
     return ts
