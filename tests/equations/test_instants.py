@@ -31,7 +31,7 @@ KNOWN = {
     "touched": (lambda t: sp.Max((t - 5) ** 2, 0), [5]),
     "constant at first": (lambda t: sp.Heaviside(sp.Max(t**2 - 2, 0)), [np.sqrt(2)]),
     "out of reach": (lambda t: sp.Heaviside(t**2 + 1), []),
-    "root of a root": (lambda t: sp.sign(sp.sqrt(t) - 3), [0, 9]),
+    "root of a root": (lambda t: sp.sign(sp.sqrt(t) - 3), [9]),
     "logarithm": (lambda t: sp.sign(sp.log(t + 1) - 2), [np.exp(2) - 1]),
     "without a value at first": (
         lambda t: sp.sign(sp.Piecewise((sp.log(t - 2), t > 2.5), (t**2 - 20, True))),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 from scipy.special import ellipk
 
 import dalembert as da
@@ -95,3 +96,33 @@ def test_work_goes_on_where_one_method_follows_another():
     broken = first.joined(second._replace(off=np.nan))
     assert np.isnan(broken.off)
     assert np.isnan(broken.joined(first).off)
+
+
+STIFFNESS = {
+    "step": lambda t: 4 + 5 * sp.Heaviside(t**2 - 1),
+    "in pieces": lambda t: sp.Piecewise((4, t < 1), (9, True)),
+}
+
+
+@pytest.mark.parametrize("name", STIFFNESS)
+@pytest.mark.parametrize("integrator", [da.DOP853(), da.Radau(), da.RK4(0.005)], ids=lambda value: type(value).__name__)
+def test_a_potential_that_jumps_in_time_is_no_false_alarm(name, integrator):
+    """Two harmonic motions one after the other; who stiffens the spring in an instant does that work."""
+    model = da.Model("spring")
+    (x,) = model.coordinates("x")
+    model.energy(kinetic=x.diff() ** 2 / 2, potential=STIFFNESS[name](model.t) * x**2 / 2)
+    system = model.compile()
+    motion = system.simulate(system.initial({x: 1.0, x.diff(): 0.0}), 2.0, integrator=integrator)
+    there, speed = np.cos(2), -2 * np.sin(2)
+    assert motion["x"][-1] == pytest.approx(there * np.cos(3) + speed / 3 * np.sin(3), abs=1e-7)
+    assert motion.certificate.ok
+    assert motion.work[-1] == pytest.approx(5 * there**2 / 2, abs=1e-7)
+
+
+def test_a_kinetic_energy_that_jumps_in_time_is_not_ok():
+    """Momentum would stay, so speeds would have to jump: the equations hold no such impulse."""
+    model = da.Model("mass")
+    (x,) = model.coordinates("x")
+    model.energy(kinetic=sp.Piecewise((1, model.t < 1), (4, True)) * x.diff() ** 2 / 2, potential=2 * x**2)
+    system = model.compile()
+    assert not system.simulate(system.initial({x: 1.0, x.diff(): 0.0}), 2.0).certificate.ok

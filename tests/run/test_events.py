@@ -554,6 +554,8 @@ def test_a_sequence_reads_like_a_motion(tmp_path):
     assert motion.to_xarray().sizes["constraint"] == 3
     assert motion.resampled([0.1, 0.2, 0.9])["a"] == pytest.approx([motion.at(t)["a"] for t in (0.1, 0.2, 0.9)])
     assert np.abs(motion.resampled([0.1, 0.9]).energy_balance).max() < 1e-9
+    with pytest.raises(da.ArrayError, match=r"times must increase, but 0.2 follows 0.9; .* motion.sample"):
+        motion.resampled([0.9, 0.2])  # they came back in another order
     coordinates, *_ = motion.plot(tmp_path / "motion.png").axes
     assert [line.get_label() for line in coordinates.lines] == ["a", "b", "x", "y"]
     assert np.isin(motion["a"], coordinates.lines[0].get_ydata()).all()

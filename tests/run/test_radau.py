@@ -384,3 +384,16 @@ def test_events_are_found_on_the_dense_output():
     last = system.simulate(state, 2.0, integrator=da.Radau(), events=da.Event("x", terminal=True))
     assert abs(last["x"][-1]) < 1e-9
     assert np.abs(last.evaluation.phi[-1]).max() < 1e-12
+
+
+def test_samples_right_after_a_jump_of_the_force_are_as_good_as_others():
+    """x'' = sign(t - 1) cos(t): the rates that dense output starts from are those beyond the jump."""
+    model = da.Model("jump")
+    (x,) = model.coordinates("x")
+    model.particle("P", mass=1, position=[x, 0])
+    model.generalized_force({x: sp.sign(model.t - 1) * sp.cos(model.t)})
+    system = model.compile()
+    times = np.linspace(0, 3, 301)
+    motion = system.simulate(system.initial({x: 0.0, x.diff(): 0.0}), 3.0, integrator=da.Radau(step=0.2), t_eval=times)
+    speed = np.where(times < 1, -np.sin(times), np.sin(times) - 2 * np.sin(1))
+    assert np.abs(motion.u[:, 0] - speed).max() < 1e-6  # the interpolation is of order 5: 0.2^6 / 720 = 9e-8

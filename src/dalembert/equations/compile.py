@@ -307,13 +307,13 @@ def _power(derived: Derived, probe: Probe, *, switched: bool) -> tuple[ca.SX, ca
         ca.horzcat(kinematics.rate_terms(T), (u * d.inertial).T),
         ca.horzcat(momentum, -scaled_columns(d.M, u)),
     )
-    later = [switched and bool(ca.depends_on(part, s.t)) for part in (T, c.psi)]
+    later = [switched and bool(ca.depends_on(part, s.t)) for part in (T, c.psi, V)]
     if later[0] or not all(cancelling(probe, part).all() for part in terms):
         transport = momentum - ca.mtimes(d.M, u)
         power += kinematics.rate(T) + ca.dot(u, d.inertial)
     power = ca.sparsify(power)
     n = c.psi.shape[0]
-    silent = not may_work(rows) and c.gamma.shape[0] == 0 and not later[1]
+    silent = not may_work(rows) and c.gamma.shape[0] == 0 and not any(later)  # an energy may jump
     if silent and n:  # A u - psi is zero for scleronomic constraints linear in u
         silent = bool(_rates_left(derived, probe(u)).all())
     return power, transport, not (silent and power.nnz() == 0 and transport.nnz() == 0)

@@ -89,7 +89,7 @@ def find_kinks(nodes: Iterable[Any], time: sp.Symbol, parameters: Mapping[sp.Sym
     known = {time, *parameters}
     found: dict[tuple[Any, str], tuple[Any, Kinks]] = {}
     for node in nodes:
-        for argument, kinks in (*_bends(node), *_singularities(node)):
+        for argument, kinks in (*_bends(node), *_singularities(node, time)):
             if argument.has(time) and not argument.has(AppliedUndef) and argument.free_symbols <= known:
                 found.setdefault((argument, repr(kinks)), (argument, kinks))
     linear = [bend for bend in found.values() if not bend[0].diff(time).has(time)]
@@ -120,13 +120,15 @@ def _bends(node: Any) -> list[tuple[Any, Kinks]]:
     return []
 
 
-def _singularities(node: Any) -> list[tuple[Any, Kinks]]:
+def _singularities(node: Any, time: sp.Symbol) -> list[tuple[Any, Kinks]]:
     """The same for functions that are smooth but for some values: roots, inverse functions of waves, and poles.
 
-    sqrt((t - 1)^2) and asin(sin(t)) bend, atan(tan(t)) and 1/(1 + exp(1/t)) jump.
+    sqrt((t - 1)^2) and asin(sin(t)) bend, atan(tan(t)) and 1/(1 + exp(1/t)) jump. Beyond the zero of 1 - t its root has
+    no value, and a run fails there by itself.
     """
     if isinstance(node, sp.Pow) and not (node.exp.is_integer and node.exp.is_nonnegative):
-        return [_zero(node.base)]
+        ends = not node.exp.is_integer and not node.base.diff(time).has(time)
+        return [] if ends else [_zero(node.base)]
     if isinstance(node, sp.asin | sp.acos):
         return [_zero(node.args[0] - 1), _zero(node.args[0] + 1)]
     if isinstance(node, sp.atan2):

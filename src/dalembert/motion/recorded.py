@@ -163,10 +163,17 @@ def one_time(t: Any) -> float:
 
 
 def times_within(motion: MotionLike, times: ArrayLike) -> np.ndarray:
-    """The times as an array (n,), if there are any and all lie within the motion, up to rounding of its ends."""
+    """The times as an array (n,), if there are any, in order, all within the motion up to rounding of its ends."""
     check_sampled(motion)
     ts, (begin, end) = np.atleast_1d(np.asarray(times, dtype=float)), motion.t[[0, -1]]
     slack = RESOLVED * max(abs(begin), abs(end))
     if not (ts.size and np.isfinite(ts).all() and ts.min() >= begin - slack and ts.max() <= end + slack):
         raise ArrayError(f"times must lie within the motion, t = {motion.t[0]:g} .. {motion.t[-1]:g}")
+    back = np.flatnonzero(np.diff(ts) < 0.0)
+    if back.size:
+        k = int(back[0])
+        raise ArrayError(
+            f"times must increase, but {ts[k + 1]:g} follows {ts[k]:g}; sort them, or use motion.sample(key, times), "
+            "which takes any order"
+        )
     return ts.clip(begin, end)

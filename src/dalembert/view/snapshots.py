@@ -29,7 +29,7 @@ def plot_snapshots(motion: MotionLike, times: Sequence[float] | None = None, *, 
 
     from dalembert.view.plots import PALETTE, STYLE, new_axes
 
-    chosen = np.linspace(motion.t[0], motion.t[-1], COUNT) if times is None else np.asarray(times, dtype=float)
+    chosen = np.linspace(motion.t[0], motion.t[-1], COUNT) if times is None else np.sort(np.asarray(times, dtype=float))
     if not chosen.size:
         raise OptionError("times=[] shows nothing; give some, or leave them out")
     scene = picture_of(motion, motion.resampled(chosen).segments)

@@ -23,6 +23,7 @@ from dalembert.run.integrators.divided import divided_method
 from dalembert.run.integrators.stepping import Stepping
 from dalembert.run.integrators.work import work_error
 from dalembert.run.status import NOT_CONVERGED, OK, Status
+from dalembert.run.time_loop.clock import SAME_TIME
 from dalembert.run.time_loop.march import Samples, march
 from dalembert.run.time_loop.method import Method
 from dalembert.solve.rows import row_product
@@ -40,7 +41,6 @@ COLUMNS = 5  # of `stages`; dense output reads the last
 NUMBERS = ("alpha_m", "alpha_f", "beta", "gamma", "error_q", "error_u")
 NONZEROS_FROM = 700  # unknowns of a step from which on its matrix is factorised over its nonzeros
 BENT = 10.0  # times the change of the error of the work counts as this error itself
-LATER = 6.0 * 2.0**-52  # more than rounding, and less than the gap in which forces may jump (`time_loop.clock`)
 SAME = 1e-9  # a state further from the one stored, relative to its size, is another: a new start
 
 
@@ -192,7 +192,7 @@ def _orders(system: System) -> dict[str, int]:
 @jit(i8(Plan, Floats, f8, Floats, i8, f8))
 def _is_of(plan, mem, t, z, stored, since):
     """Whether vectors stored for time `since` and the state at `stored` belong to (t, z); not beyond an instant."""
-    if not abs(t - since) <= LATER * max(abs(t), abs(since)):
+    if not abs(t - since) <= SAME_TIME * max(abs(t), abs(since)):
         return 0
     for i in range(plan.nq + plan.nu):
         if not abs(mem[stored + i] - z[i]) <= SAME * (1.0 + abs(z[i])):

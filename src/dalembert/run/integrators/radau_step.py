@@ -13,6 +13,7 @@ from dalembert.run.integrators.radau_rounding import rounding_norm
 from dalembert.run.integrators.radau_stages import begin, factorise, integrate_power, iterate, linearise, predict
 from dalembert.run.integrators.radau_workspace import newton_matrix, radau_work
 from dalembert.run.integrators.work import work_error
+from dalembert.run.time_loop.clock import SAME_TIME
 from dalembert.solve.newton_matrix import factor_newton, solve_newton
 
 HALVE = 1.8**4  # an error norm for which the time loop halves the step
@@ -113,14 +114,17 @@ def _work_error(plan, mem, t, h, z, znew, rtol, atol):
 
 @jit(i8(Plan, Floats, f8, Floats, f8, f8))
 def _match(plan, mem, t, z, rtol, atol):
-    """1 if (t, z) is the start of the polynomial at hand (a step tried again), 2 if it is its end, else 0."""
+    """1 if (t, z) is the start of the polynomial at hand (a step tried again), 2 if it is its end, else 0.
+
+    Beyond an instant at which forces jump nothing matches.
+    """
     at, tested = radau_work(plan.step_work), plan.nq + plan.nu
     n, P = at.ny, at.polynomial
     start, length = at.t_polynomial, at.h_polynomial
     if length == 0.0:
         return 0
     at_start = t == start
-    if not at_start and not abs(start + length - t) <= 1e-9 * length:
+    if not at_start and not abs(start + length - t) <= SAME_TIME * max(abs(start), abs(t)):
         return 0
     total, units = 0.0, floats_at(plan.units, tested)
     for i in range(tested):

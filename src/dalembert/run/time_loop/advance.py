@@ -30,7 +30,7 @@ from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.formulations.choice import RECHOOSE
 from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, SUSPECT, TOO_MANY_STEPS, UNSOUND
 from dalembert.run.time_loop.clock import Clock
-from dalembert.run.time_loop.energy import DENSE, begin_weighing, weigh
+from dalembert.run.time_loop.energy import DENSE, begin_weighing, potential_jump, weigh
 from dalembert.run.time_loop.event_location import begin, watch
 from dalembert.run.time_loop.event_watch import is_crowded, watched
 from dalembert.run.time_loop.singular import begin_following, conditioning, follow, is_noticed, is_suspect, look_back
@@ -162,11 +162,12 @@ def _stride(plan, mem, clock):
 def _pass(plan, mem, clock, z, zdot, before):
     """Go on from an instant: the state and the rates beyond it, and the next one.
 
-    The state moves along with the clock, at the rates of either side: what a short gap loses adds up over many.
+    The state moves along with the clock, at the rates of either side: what a short gap loses adds up over many. Who
+    changes a potential energy in an instant does that work.
     """
     begin = clock.t
     clock.t = min(clock.stop + clock.gap, clock.t_end)
-    across = clock.t - begin
+    across, added = clock.t - begin, potential_jump(plan, mem, begin, clock.t, z)
     move(before, 0, zdot, 0, z.size)
     for i in range(z.size):
         z[i] += across * zdot[i]
@@ -177,6 +178,8 @@ def _pass(plan, mem, clock, z, zdot, before):
     rates(plan, mem, clock.t, z, zdot)
     for i in range(z.size):
         z[i] += 0.5 * across * (zdot[i] - before[i])
+    if added != 0.0:
+        z[plan.nq + plan.nu] += added
     return 0
 
 

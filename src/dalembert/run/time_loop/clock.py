@@ -43,6 +43,7 @@ class Clock(Record):
 
 UNBOUNDED = 2**62
 EPS = float(np.finfo(float).eps)
+SAME_TIME = 6.0 * EPS  # of a time: more than it is rounded by, less than the gap over an instant (8 EPS of the last)
 
 
 def new_clock(t0: float, t1: float, method: Method) -> Clock:

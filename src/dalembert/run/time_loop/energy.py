@@ -73,6 +73,22 @@ def weigh(plan, mem, where, t, z):
     return 0
 
 
+@jit(f8(Plan, Floats, f8, f8, Floats))
+def potential_jump(plan, mem, t, later, z):
+    """How much more potential energy the state z has at a later time than at t, if it jumps between; 0 if none can.
+
+    A kinetic energy that jumps asks for an impulse that the equations do not hold, and is not balanced by work.
+    """
+    if plan.nz - plan.n_variations == plan.nq + plan.nu:
+        return 0.0
+    load_state(plan, mem, t, z)
+    call_kernel(plan.energy, mem, plan.x, plan.energies)
+    before = mem[plan.energies + 1]
+    load_state(plan, mem, later, z)
+    call_kernel(plan.energy, mem, plan.x, plan.energies)
+    return mem[plan.energies + 1] - before
+
+
 @jit(f8(Plan, Floats, Weighed, f8))
 def energy_size(plan, mem, w, end):
     """`Energies.size_beside` in native code: what imbalances up to the time `end` are relative to."""
