@@ -111,6 +111,34 @@ def test_links_of_the_page_lead_somewhere(page):
             assert (page.parent / target).exists(), target
 
 
+FILE = re.compile(r"`((?:[\w.]+/)*\w+\.(?:pyi?|js))`")  # a source file by its name, with some of its folders
+HOLDS = re.compile(r"`(\w+)`\s+(?:in|of)\s+" + FILE.pattern)
+SOURCES = [
+    path for folder in ("src", "tests", "docs", "examples", "benchmarks") for path in (ROOT / folder).rglob("*.*")
+]
+
+
+def places(name):
+    """The files of the project that a name with some of its folders may mean."""
+    return [path for path in SOURCES if f"/{path.relative_to(ROOT)}".endswith(f"/{name}")]
+
+
+@pytest.mark.parametrize("page", [ROOT / "CONTRIBUTING.md", *PAGES], ids=["CONTRIBUTING.md", *IDS])
+def test_files_that_the_page_names_exist_and_hold_what_it_says(page):
+    text = page.read_text(encoding="utf-8")
+    assert [name for name in FILE.findall(text) if not places(name)] == []
+    for held, name in HOLDS.findall(text):
+        defined = re.compile(rf"^((class|def) {held}\b|{held}(: .+)? = )", re.MULTILINE)
+        assert any(defined.search(path.read_text(encoding="utf-8")) for path in places(name)), f"{held} in {name}"
+
+
+def test_names_of_files_in_pages_are_seen():
+    text = "The interface is `Formulation` in\n`run/ingredients.py`; `native/none.py` is not there."
+    assert FILE.findall(text) == ["run/ingredients.py", "native/none.py"]
+    assert HOLDS.findall(text) == [("Formulation", "run/ingredients.py")]
+    assert [bool(places(name)) for name in FILE.findall(text)] == [True, False]
+
+
 def test_start_page_and_readme_show_the_same_ten_lines():
     first = [BLOCK.findall((ROOT / name).read_text(encoding="utf-8")) for name in ("README.md", "docs/index.md")]
     ten, same = (next(code for _, language, code in blocks if language == "python") for blocks in first)

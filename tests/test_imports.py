@@ -1,4 +1,4 @@
-"""What imports what: imports inside functions count as much as those at the top of a file."""
+"""What imports what: imports inside functions and for annotations count as much as those at the top of a file."""
 
 import ast
 from pathlib import Path
@@ -23,20 +23,36 @@ def rings(edges):
     return [members for members in groups if len(members) > 1]
 
 
+def imports(*, annotations):
+    """Pairs (module, what it imports); with `annotations` those in blocks `if TYPE_CHECKING` count as well."""
+    graph = grimp.build_graph("dalembert", exclude_type_checking_imports=not annotations, cache_dir=None)
+    return [(module, other) for module in graph.modules for other in graph.find_modules_directly_imported_by(module)]
+
+
+WHOLE = [("dalembert", module) for module in PLACES.values()]  # names of the package are imported when asked for
+
+
 def test_modules_do_not_import_one_another():
     """Of a noun's verbs, `stages.py` names the functions of later stages; that table is no import and left out."""
-    graph = grimp.build_graph("dalembert", exclude_type_checking_imports=True, cache_dir=None)
-    edges = [(module, other) for module in graph.modules for other in graph.find_modules_directly_imported_by(module)]
-    whole = [("dalembert", module) for module in PLACES.values()]  # names of the package are imported when asked for
+    edges = imports(annotations=False)
     assert ("dalembert.run.simulate", "dalembert.run.hybrid") in edges  # one that is inside a function
-    assert rings(edges + whole) == []
+    assert rings(edges + WHOLE) == []
+
+
+def test_annotations_do_not_close_a_ring():
+    """Verbs of Model and System return what later stages make, under its public name; nothing else looks ahead."""
+    edges = imports(annotations=True)
+    assert ("dalembert.motion.protocols", "dalembert.run.evaluation") in edges  # one that is for annotations alone
+    ahead = {module for module, other in edges if other == "dalembert"}
+    assert ahead == {"dalembert.model.model", "dalembert.equations.system"}
+    assert rings([edge for edge in edges if edge[1] != "dalembert"] + WHOLE) == []
 
 
 def test_rings_are_seen():
     assert rings([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]) == [["a", "b", "c"]]
 
 
-# LAPACK and SuperLU: what factorises a matrix. Eigenvalues are results, not solves, and may be asked for anywhere.
+# What factorises a matrix in NumPy, SciPy and CasADi. Eigenvalues are results, not solves, and allowed anywhere.
 FACTORISATIONS = frozenset(
     [
         "svd",
@@ -67,24 +83,31 @@ FACTORISATIONS = frozenset(
         "lsq_linear",
         "ldl",
         "polar",
+        "inv_minor",
+        "nullspace",
+        "chol",
+        "cofactor",
+        "adj",
+        "mldivide",
     ]
 )
+MATRIX_MODULES = ("linalg", "casadi", "ca")
 TABLES = ("radau_coefficients.py",)  # coefficients of a method, found once of constants
 
 
 def factorisations(tree):
-    """The factorisations that functions of a module call or import by NumPy or SciPy, as (line, name)."""
+    """The factorisations that functions of a module call or import by NumPy, SciPy or CasADi, as (line, name)."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     called = {
         (node.lineno, node.attr)
         for function in functions
         for node in ast.walk(function)
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value).endswith("linalg")
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value).endswith(MATRIX_MODULES)
     }
     imported = {
         (node.lineno, alias.name)
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("linalg")
+        if isinstance(node, ast.ImportFrom) and (node.module or "").endswith(MATRIX_MODULES)
         for alias in node.names
     }
     return sorted((line, name) for line, name in called | imported if name in FACTORISATIONS)
@@ -104,4 +127,5 @@ def test_only_solve_factorises():
 def test_factorisations_are_seen():
     inside = "def f(A):\n    from scipy.linalg import qr\n    return np.linalg.svd(A), np.linalg.norm(A)"
     assert factorisations(ast.parse(inside)) == [(2, "qr"), (3, "svd")]
+    assert factorisations(ast.parse("def f(A, b):\n    return ca.solve(A, b), ca.mtimes(A, b)")) == [(2, "solve")]
     assert factorisations(ast.parse("TABLE = np.linalg.inv(CONSTANT)")) == []

@@ -46,7 +46,6 @@ ARROWS = {
     "State.stability": "dalembert.analysis.stability:stability_of",
     "State.follow": "dalembert.initial.continuation:follow",
     "Motion.load": "dalembert.motion.saved:load_motion",
-    "Motion.solve": "dalembert.run.accelerations:solve_samples",
     "Motion.sensitivity": "dalembert.analysis.sensitivities:sensitivity",
     "Motion.verify": "dalembert.analysis.verify:verify",
     "Motion.plot": "dalembert.view.overview:plot_overview",

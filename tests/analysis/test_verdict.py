@@ -104,3 +104,22 @@ def test_a_small_mechanism_is_judged_by_its_size(pendulum):
     assert verdict_of(motion) == ""
     assert verdict_of(off) == off.certificate.verdict
     assert "position `rod`" in verdict_of(off)
+
+
+def test_a_drive_that_jumps_between_samples_is_not_ok_in_short_either():
+    """Speeds of 1 and -1 have the same energy, and every sample satisfies the constraint."""
+    model = da.Model("cart")
+    x, a = model.coordinates("x a")
+    (h,) = model.parameters(h=1.0)
+    model.particle("cart", mass=2, position=[x, 0])
+    model.particle("bob", mass=1, position=[x + sp.sin(a), -sp.cos(a)])
+    model.gravity([0, -9.81])
+    model.constrain(x.diff(model.t) - sp.sign(model.t**2 - h), name="drive")
+    system = model.compile()
+    state = system.initial({x: 0.0, a: 0.5, a.diff(): 0.0})
+    motion = system.simulate(state, 2.0, t_eval=[0.0, 0.5, 2.0])
+    assert "`jump of drive`" in verdict_of(motion) == motion.certificate.verdict
+    runs = system.sweep({"h": [0.5, 1.0, 9.0]}, 2.0, state=state, outputs=["x"], t_eval=[0.0, 0.5, 2.0])
+    assert runs.ok.values.tolist() == [False, False, True]
+    with pytest.raises(da.DalembertError, match="cannot be trusted"):
+        system.function(["a"], state, 2.0, to=["h"])([1.0])

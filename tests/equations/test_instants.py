@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.interpolate import make_interp_spline
+from scipy.optimize import brentq
 
 import dalembert as da
 from dalembert.equations.instants import instants
@@ -29,14 +31,23 @@ KNOWN = {
     "touched": (lambda t: sp.Max((t - 5) ** 2, 0), [5]),
     "constant at first": (lambda t: sp.Heaviside(sp.Max(t**2 - 2, 0)), [np.sqrt(2)]),
     "out of reach": (lambda t: sp.Heaviside(t**2 + 1), []),
-    "root of a root": (lambda t: sp.sign(sp.sqrt(t) - 3), [9]),
+    "root of a root": (lambda t: sp.sign(sp.sqrt(t) - 3), [0, 9]),
     "logarithm": (lambda t: sp.sign(sp.log(t + 1) - 2), [np.exp(2) - 1]),
     "without a value at first": (
         lambda t: sp.sign(sp.Piecewise((sp.log(t - 2), t > 2.5), (t**2 - 20, True))),
         [2.5, 3],
     ),
     "pole": (lambda t: sp.Max(1 / (t - 7.5), 1), [8.5]),
+    "root of a square": (lambda t: sp.sqrt((t**2 - 3) ** 2), [np.sqrt(3)]),
+    "touched by cancellation": (lambda t: sp.sign(t**2 - 6 * t + 9), [3]),
+    "touched at the start": (lambda t: sp.acos((1 - t**2) / (1 + t**2)), [0]),
+    "triangle wave": (lambda t: sp.asin(sp.sin(t / 3)), [1.5 * np.pi, 4.5 * np.pi]),
+    "saw of a tangent": (lambda t: sp.atan(sp.tan(t / 3)), [1.5 * np.pi, 4.5 * np.pi]),
+    "sign of a tangent": (lambda t: sp.sign(sp.tan(t / 4)), [0, 2 * np.pi, 4 * np.pi, 6 * np.pi]),
+    "angle of a vector": (lambda t: sp.sign(sp.atan2(sp.sin(t / 4), sp.cos(t / 4)) - 1), [0, 4, 4 * np.pi]),
+    "essential": (lambda t: 1 / (1 + sp.exp(1 / (t - 6))), [6]),
 }
+X, Y = np.array([0.0, 4.0, 9.0, 14.0, 20.0]), np.array([0.0, 3.0, 1.0, 4.0, -2.0])
 
 
 def forced(force):
@@ -67,6 +78,31 @@ def test_zeros_of_curves_are_found_to_round_off(name):
     force, times = KNOWN[name]
     found = instants(forced(force), np.zeros(0), (0.0, 20.0))
     assert found[np.abs(found - 7.5) > 1e-6] == pytest.approx(np.array(times, dtype=float), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["linear", "cubic"])
+def test_zeros_of_tables_are_found(kind):
+    """Where sign(tau(t^2 / 20) - 2) jumps, by SciPy's interpolation."""
+    model = da.Model("table")
+    (x,) = model.coordinates("x")
+    tau = model.table("tau", X, Y, kind=kind)
+    model.particle("P", mass=1, position=[x, 0])
+    model.generalized_force({x: sp.sign(tau(model.t**2 / 20) - 2)})
+    found = instants(model.compile(), np.zeros(0), (0.0, 20.0))
+    through = make_interp_spline(X, Y, k=1 if kind == "linear" else 3)
+    ends = np.sqrt(20 * X)
+    wanted = [brentq(lambda t: through(t**2 / 20) - 2, *pair) for pair in np.column_stack([ends[:-1], ends[1:]])]
+    assert found == pytest.approx(np.sort([*ends, *wanted]), rel=1e-12)
+
+
+def test_zeros_of_a_table_of_a_table_are_found():
+    """tau(2 + tau(t)) bends where tau(t) passes 2 less than a point; tau is tau(t) = t up to 3, then 6 - t."""
+    model = da.Model("table")
+    (x,) = model.coordinates("x")
+    tau = model.table("tau", [0, 3, 6], [0, 3, 0])
+    model.particle("P", mass=1, position=[x, 0])
+    model.generalized_force({x: tau(2 + tau(model.t))})
+    assert instants(model.compile(), np.zeros(0), (0.0, 6.0)) == pytest.approx([0, 1, 3, 5, 6], rel=1e-12)
 
 
 def test_zeros_move_with_parameters_and_late_spans():

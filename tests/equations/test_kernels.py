@@ -8,7 +8,9 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 import pytest
+from sympy.physics.mechanics import dynamicsymbols
 
+import dalembert as da
 from dalembert import problems
 from dalembert.equations import kernels
 
@@ -67,6 +69,50 @@ def test_what_is_kept_is_made_once():
     for _ in range(2):
         assert made.kept("a key", lambda: calls.append(None)) is None
     assert len(calls) == 1
+
+
+def test_only_the_last_things_without_number_stay(monkeypatch):
+    monkeypatch.setattr(kernels, "LATELY", 3)
+    made, calls = kernels.Kernels({}), []
+    for key in "abcadea":  # `a` is asked for again before three others have come
+        assert made.lately(key, lambda key=key: calls.append(key) or key.upper()) == key.upper()
+    assert calls == [*"abcde"]
+    assert [made.lately_known(key) for key in "abcde"] == ["A", None, None, "D", "E"]
+
+
+def with_event(system, state, level):
+    system.simulate(state, 0.02, events=[da.Event(dynamicsymbols("q1") - level)])
+
+
+def with_output(system, state, factor):
+    outputs = [factor * dynamicsymbols("q1")]
+    system.sweep({"la": [0.8, 0.801]}, 0.02, given={"q1": 0.5}, guess=problems.get("four_bar").guess, outputs=outputs)
+
+
+def with_cost(system, state, factor):
+    system.gradient(da.Final(factor * dynamicsymbols("q1")), state, 0.02, to=["la"])
+
+
+@pytest.mark.parametrize("use", [with_event, with_output, with_cost])
+def test_machine_code_of_expressions_does_not_pile_up(use, monkeypatch):
+    """Each kernel takes two memory maps, of which a process has 65,530 at most."""
+    problem = problems.get("four_bar")
+    system = problem.build().compile()
+    state, alive = problem.state(system), weakref.WeakSet()
+    monkeypatch.setattr(kernels, "LATELY", 4)
+    compile_kernel = kernels.compile_kernel
+
+    def noted(function, **options):
+        kernel = compile_kernel(function, **options)
+        alive.add(kernel)
+        return kernel
+
+    use(system, state, 0.1)
+    monkeypatch.setattr(kernels, "compile_kernel", noted)
+    for k in range(12):
+        use(system, state, 0.2 + k)
+    gc.collect()
+    assert 0 < len(alive) <= kernels.LATELY
 
 
 @pytest.mark.parametrize("name", ["four_bar", "car", "appell_hamel", "asymmetric_top", "closed_chain_5"])

@@ -199,7 +199,7 @@ def test_long_lines_and_other_encodings_are_refused_quickly(fault_of, tmp_path):
         ('[run]\nintegrator = "Rk4"', "`Rk4` is not known in the choices for `integrator`; did you mean `RK4`?"),
         ('[run]\nintegrator = { kind = "RK4", stp = 1 }', "`stp` is not known in the options of RK4"),
         ('[run]\nintegrator = { kind = "RK4", step = -1 }', "line 2, column 14: [run] integrator: "),
-        ('[run]\nintegrator = { kind = "RK4", step = 0.1 }\nrtol = 1e-8', "belong into the table of the integrator"),
+        ('[run]\nintegrator = { kind = "RK4", step = 0.1 }\nrtol = 1e-8', "belong in the table of the integrator"),
         ('[[joints]]\nname = "j"', "`kind` is missing; it says what to build: revolute, prismatic"),
         ('[[joints]]\nkind = "hinge"', "'hinge' is not one of them"),
         ('[[joints]]\nkind = "rod"\nname = "r"\nfirst = "ground"\nsecond = "P"', "needs `length`"),

@@ -8,7 +8,8 @@ import sympy as sp
 from scipy.interpolate import CubicSpline
 
 import dalembert as da
-from dalembert.equations.instants import _corners, instants
+from dalembert.equations.instants import instants
+from dalembert.equations.kinks import _corners
 
 RNG = np.random.default_rng(5)
 TIMES = np.array([0.0, 0.7, 1.1, 2.9, 3.0, 4.6, 6.1, 6.2, 8.8, 10.0])

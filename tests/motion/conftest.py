@@ -1,4 +1,4 @@
-"""What the tests of `outputs=` share."""
+"""What the tests of `outputs=` and `store=` share."""
 
 import pytest
 from kept_motions import swung_bar

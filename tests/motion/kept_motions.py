@@ -1,4 +1,4 @@
-"""What the tests of `outputs=` share."""
+"""What the tests of `outputs=` and `store=` share."""
 
 import numpy as np
 
@@ -16,6 +16,25 @@ def swung_bar():
     model.output("swing", [bar.position[0], 2 * bar.position[2]])
     system = model.compile()
     return system, system.initial({"B_x": 0.0, "B_wy": 12.0}, guess={"B_z": -0.5})
+
+
+class Elsewhere:
+    """An integrator that goes its own way through time."""
+
+    explicit = True
+
+    def run(self, *_):
+        raise NotImplementedError
+
+
+def stiff_pair():
+    """Two particles, one of which follows the other by a stiff spring: `Automatic` changes to Radau."""
+    model = da.Model("stiff")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1.0, position=[x, y])
+    model.generalized_force({x: -1e6 * (x - y) - 3e3 * x.diff(), y: -y})
+    system = model.compile()
+    return system, system.initial({x: 1.0, y: 1.0, x.diff(): 0.0, y.diff(): 0.0})
 
 
 def certificates_agree(kept, whole):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from kept_motions import certificates_agree
+from kept_motions import certificates_agree, stiff_pair
 from sympy import cos, sin
 from test_control import slide
 from test_motion_is_data import pendulum, start
@@ -151,12 +151,7 @@ def test_reactions_that_are_not_ideal_are_judged_alike(reaction):
 
 def test_a_stiff_run_that_changes_its_method(monkeypatch):
     monkeypatch.setattr(automatic, "WORTH", 1e6)  # short runs are looked at, too
-    model = da.Model("stiff")
-    x, y = model.coordinates("x y")
-    model.particle("P", mass=1.0, position=[x, y])
-    model.generalized_force({x: -1e6 * (x - y) - 3e3 * x.diff(), y: -y})
-    system = model.compile()
-    state = system.initial({x: 1.0, y: 1.0, x.diff(): 0.0, y.diff(): 0.0})
+    system, state = stiff_pair()
     for times in (None, np.linspace(0.0, 20.0, 2001), np.array([0.0, 0.01])):
         whole, kept = (system.simulate(state, 20.0, t_eval=times, **more) for more in ({}, {"outputs": ["x"]}))
         assert "then Radau" in kept.method

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kept_motions import Elsewhere, stiff_pair, swung_bar
 from test_motion_is_data import compile_pendulum, pendulum
 
 import dalembert as da
@@ -24,20 +25,13 @@ ARRAYS = ("t", "q", "u", "udot", "multipliers", "reactions", "work", "energy", "
 
 
 @pytest.fixture(scope="module")
-def system():
-    """A damped bar on a hinge in space, swung over: work is done, and the angle of its hinge counts turns."""
-    model = da.Model("swung over")
-    model.gravity([0, 0, -9.81])
-    bar = model.body("B", mass=1.0, inertia=[0.1, 0.1, 0.02])
-    ends = model.marker(model.ground, [0, 0, 0], axis=[0, 1, 0]), model.marker(bar, [0, 0, 0.5], axis=[0, 1, 0])
-    model.joints.revolute("hinge", *ends)
-    model.elements.torsion_damper("bearing", model.ground, bar, coefficient=0.02, axis=[0, 1, 0])
-    return model.compile()
+def state():
+    return swung_bar()[1]
 
 
 @pytest.fixture(scope="module")
-def state(system):
-    return system.initial({"B_x": 0.0, "B_wy": 12.0}, guess={"B_z": -0.5})
+def system(state):
+    return state.system
 
 
 @pytest.fixture
@@ -48,7 +42,7 @@ def small_blocks(monkeypatch):
 @pytest.mark.parametrize("times", [TIMES, None], ids=["times asked for", "every step"])
 @pytest.mark.parametrize(
     "integrator",
-    [None, da.DOP853(), da.RK4(step=1e-3), da.Radau(), da.GeneralizedAlpha(step=1e-3)],
+    [None, da.DOP853(), da.RK4(step=1e-3), da.Radau(), da.GeneralizedAlpha(step=1e-3), da.IDA()],
     ids=lambda i: type(i).__name__,
 )
 def test_it_is_the_motion_in_memory_to_the_bit(system, state, integrator, times, tmp_path, small_blocks):
@@ -75,12 +69,7 @@ def test_values_are_those_of_the_motion_in_memory(system, state, times, tmp_path
 
 def test_a_stiff_run_changes_its_method_on_disk_as_in_memory(tmp_path, small_blocks, monkeypatch):
     monkeypatch.setattr(automatic, "WORTH", 1e6)  # short runs are looked at, too
-    model = da.Model("stiff")
-    x, y = model.coordinates("x y")
-    model.particle("P", mass=1.0, position=[x, y])
-    model.generalized_force({x: -1e6 * (x - y) - 3e3 * x.diff(), y: -y})
-    system = model.compile()
-    state = system.initial({x: 1.0, y: 1.0, x.diff(): 0.0, y.diff(): 0.0})
+    system, state = stiff_pair()
     there = system.simulate(state, 20.0)
     here = system.simulate(state, 20.0, store=tmp_path / "m")
     assert "then Radau" in there.method  # parts of a run are joined
@@ -153,7 +142,7 @@ def test_what_is_not_one_motion_is_refused_by_name(system, state, tmp_path):
     refused = (
         ({"events": [da.Every(0.1, then=lambda s: s, name="tick")]}, "event `tick` makes a sequence"),
         ({"sensitivities": ["B_wy"]}, "does not keep sensitivities"),
-        ({"integrator": da.IDA()}, "IDA does not support `store`"),
+        ({"integrator": Elsewhere()}, "Elsewhere does not support `store`"),
     )
     for options, message in refused:
         with pytest.raises(da.PairingError, match=message):

@@ -116,10 +116,10 @@ class Counted:
     """An engine that is quickly built; counts how often it is."""
 
     def __init__(self, monkeypatch, directory):
-        self.built = 0
+        self.built, self.told = 0, []
         monkeypatch.setattr(engine_object, "ObjectCache", lambda: ObjectCache(directory))
         monkeypatch.setattr(engine_object, "own_functions", lambda: [scaled_sum])
-        monkeypatch.setattr(engine_object, "_announce", lambda: None)
+        monkeypatch.setattr(engine_object, "_tell", self.told.append)
         self.real = engine_object.build
         monkeypatch.setattr(engine_object, "build", self.build)
 
@@ -199,6 +199,10 @@ def test_without_a_directory_the_engine_is_built_each_time(monkeypatch, tmp_path
     assert counted.load() is not None
     assert counted.load() is not None
     assert counted.built == 2
+    begun, not_kept, *again = counted.told
+    assert begun.startswith("building the native engine")
+    assert not_kept.startswith(f"the native engine cannot be kept in {blocked / 'below'}: every process will build it")
+    assert again == [begun, not_kept]
 
 
 CHECKED = """

@@ -43,6 +43,25 @@ def test_loops_compute_what_the_interpreter_does(wild):
         np.testing.assert_allclose(kernel(x), expected, rtol=1e-13, atol=1e-12)
 
 
+def short_pieces(n):
+    """Products by constants that differ, kept for two results each, plain copies, and values that are n results."""
+    x = ca.SX.sym("x", 2 * n + 1)
+    scaled = [(1 + 0.1 * k) * x[k] for k in range(n)]
+    both = [s * x[-1] - 3 for s in scaled] + [s / 2 for s in scaled]
+    often = [x[-1] * x[-1]] * n + [ca.SX(7.5)] * n + [ca.sqrt(1 + x[-1] * x[-1])] * (n + 3)
+    return ca.Function("short", [x], [ca.vertcat(*both, *often, x[n:], *(-s for s in scaled))])
+
+
+@pytest.mark.parametrize("n", [200, 201, 202, 203, 204])
+def test_short_pieces_side_by_side_leave_none_out(n):
+    kernel = compile_kernel(function := short_pieces(n))
+    assert kernel.backend == "loops"
+    x = np.random.default_rng(n).uniform(-2.0, 2.0, 2 * n + 1)
+    np.testing.assert_allclose(kernel(x), function(x).full().ravel(), rtol=1e-15, atol=1e-15)
+    texts = {emit_loops(find_repetition(tape.read_tape(short_pieces(m))), fuses=True)[0] for m in (n, n + 1)}
+    assert len(texts) == 1  # one code whatever the number
+
+
 def test_loops_take_sines_of_any_argument():
     x = ca.SX.sym("x", 300)
     parts = [ca.sin(x[k]) * ca.cos(x[k + 1] - x[k]) + ca.sin(3 * x[k + 2]) for k in range(298)]

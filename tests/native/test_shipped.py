@@ -119,7 +119,7 @@ import dalembert as da
 from dalembert import problems
 from dalembert.exports import every
 from dalembert.native import engine_object
-engine_object._announce = None  # would be called before an engine is built
+engine_object._tell = None  # would be called before an engine is built
 problem = problems.get("four_bar")
 system = problem.system()
 state = problem.state(system, {})

@@ -7,7 +7,9 @@ import dalembert as da
 from dalembert.problems.n_four_bar import n_four_bar
 from dalembert.run.time_loop import march
 
-INTEGRATORS = (None, da.DOP853(rtol=1e-6), da.RK4(step=0.02), da.Radau(), da.GeneralizedAlpha(step=0.02))
+INTEGRATORS = (
+    None, da.DOP853(rtol=1e-6), da.RK4(step=0.02), da.Radau(), da.GeneralizedAlpha(step=0.02), da.IDA(rtol=1e-6),
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

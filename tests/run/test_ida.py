@@ -1,7 +1,9 @@
 """IDA on its three residual forms: accuracy, constraints, failure in words, and the chains that others abort on."""
 
 import _thread
+import gc
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -11,6 +13,8 @@ import dalembert as da
 from dalembert import problems
 from dalembert.problems.closed_chain import closed_chain
 from dalembert.run.engine import Engine
+from dalembert.run.integrators import sundials as sundials_module
+from dalembert.run.integrators.sundials import IdaSession
 
 FORMS = [da.HillerAnantharaman(), da.GearGuptaLeimkuhler(), da.PseudoSpeeds()]
 EACH = pytest.mark.parametrize("form", FORMS, ids=lambda f: type(f).__name__)
@@ -144,8 +148,8 @@ def test_a_motion_is_continued_between_its_samples():
 
 def test_steps_obey_their_limits():
     problem = problems.get("pendulum")
-    motion = problem.simulate(t_end=0.5, integrator=da.IDA(first_step=1e-5, max_step=1e-3))
-    assert motion.t[1] == pytest.approx(1e-5)
+    motion = problem.simulate(t_end=0.5, integrator=da.IDA(first_step=1e-6, max_step=1e-3))
+    assert motion.t[1] == pytest.approx(1e-6)
     assert np.diff(motion.t).max() <= 1e-3 * (1 + 1e-9)
     low = problem.simulate(t_end=0.5, integrator=da.IDA(max_order=1, rtol=1e-5, atol=1e-5))
     assert low.stats["steps"] > 3 * problem.simulate(t_end=0.5, integrator=da.IDA(1e-5, 1e-5)).stats["steps"]
@@ -174,11 +178,11 @@ def test_failures_are_told_in_words(capsys):
 
 
 def test_control_c_keeps_what_is_there():
-    problem = closed_chain(5)
+    problem = problems.get("pendulum")
     problem.simulate(t_end=0.01, integrator=da.IDA())  # loads SUNDIALS, which may take as long as the timer
     threading.Timer(0.7, _thread.interrupt_main).start()
     with pytest.raises(da.SimulationInterrupt) as caught:
-        problem.simulate(t_end=200.0, integrator=da.IDA(1e-10, 1e-10))
+        problem.simulate(t_end=1e5, integrator=da.IDA(1e-10, 1e-10))
     motion = caught.value.motion
     assert not motion.success
     assert "interrupted" in motion.message
@@ -257,3 +261,111 @@ def test_friction_and_acceleration_constraints(kind, form):
     assert motion.success
     np.testing.assert_allclose(motion.q, reference.q, atol=1e-6)
     np.testing.assert_allclose(motion.work, reference.work, atol=1e-5)
+
+
+# -- in the time loop of all methods -----------------------------------------------------------------------------------
+
+
+def test_events_are_located_to_the_tolerance_and_end_runs():
+    problem = problems.get("pendulum")
+    system = problem.system()
+    state, fine = problem.state(system), da.DOP853(rtol=1e-13, atol=1e-14)
+    event = da.Event("x", name="lowest")
+    expected = [o.t for o in system.simulate(state, 3.0, integrator=fine, events=event).events]
+    for form in FORMS:
+        motion = system.simulate(state, 3.0, integrator=da.IDA(1e-10, 1e-10, form), events=event)
+        assert len(motion.events) == len(expected) > 2
+        np.testing.assert_allclose([o.t for o in motion.events], expected, atol=1e-8)
+    ended = system.simulate(state, 3.0, integrator=da.IDA(), events=da.Event("x", terminal=True))
+    assert ended.t[-1] == pytest.approx(expected[0], abs=1e-6)
+    assert abs(ended["x"][-1]) < 1e-9
+
+
+def test_dense_output_is_that_of_the_solver():
+    """Between the ends of its steps the state is the polynomial of IDA: of its order, not a cubic's."""
+    problem = problems.get("pendulum")
+    ida = da.IDA(rtol=1e-9, atol=1e-9)
+    steps = problem.simulate(t_end=1.0, integrator=ida)
+    between = 0.5 * (steps.t[200:-1] + steps.t[201:])
+    at_steps = np.abs(steps["x"][200:] - problem.exact(steps.t[200:])["x"]).max()
+    dense = problem.simulate(t_end=1.0, t_eval=between, integrator=ida)
+    assert np.abs(dense["x"] - problem.exact(between)["x"]).max() < 1.5 * at_steps
+
+
+def test_a_change_of_state_begins_the_solver_anew():
+    model = da.Model("bouncing")
+    (y,) = model.coordinates("y")
+    model.particle("P", mass=1, position=[0, y])
+    model.gravity([0, -9.81])
+    system = model.compile()
+    impact = da.Event(y, direction=-1, then={y.diff(): -0.8 * y.diff()}, name="impact")
+    motion = system.simulate(system.initial({y: 1.0, y.diff(): 0.0}), 2.0, integrator=da.IDA(), events=impact)
+    fall = np.sqrt(2 / 9.81)
+    expected = [fall, fall * (1 + 2 * 0.8), fall * (1 + 2 * 0.8 + 2 * 0.64)]
+    np.testing.assert_allclose([o.t for o in motion.events][:3], expected, rtol=1e-6)
+    assert motion.certificate.ok
+
+
+@EACH
+def test_singular_positions_are_passed(form):
+    problem, times = problems.get("n_four_bar"), np.linspace(0.0, 10.0, 41)
+    motion = problem.simulate(t_eval=times, integrator=da.IDA(form=form))
+    assert motion.certificate.ok
+    assert [passage.passed for passage in motion.passages] == [True] * 10
+    # The error of each step is below rtol, and errors of speeds add up to those of positions.
+    bound = motion.stats["steps"] * 1e-10 * np.abs(motion.u).max() * times[-1]
+    assert bound < 1e-4  # other branches are 1 m away
+    for name, values in problem.exact(times).items():
+        if name[0] in "xy":
+            np.testing.assert_allclose(motion[name], values, atol=bound, err_msg=name)
+
+
+def test_runs_in_threads_are_those_in_one():
+    system = problems.get("four_bar").system()
+    state = problems.get("four_bar").state(system)
+
+    def end(_):
+        return system.simulate(state, 2.0, t_eval=[2.0], integrator=da.IDA(form=da.PseudoSpeeds())).q
+
+    with ThreadPoolExecutor(4) as threads:
+        for q in threads.map(end, range(16)):
+            np.testing.assert_array_equal(q, end(0))
+
+
+def test_memory_of_the_solver_is_freed():
+    problems.get("four_bar").simulate(t_end=0.1, integrator=da.IDA())
+    gc.collect()
+    assert not [one for one in gc.get_objects() if isinstance(one, IdaSession)]
+
+
+def test_a_library_without_sundials_is_told(monkeypatch):
+    monkeypatch.setattr(sundials_module, "_libraries", lambda: ())
+    with pytest.raises(da.PairingError, match=r"IDA needs SUNDIALS, .* scikit-sundae, or use Radau\(\)"):
+        sundials_module.Sundials()
+
+
+def test_sundials_is_found_beside_the_package_too(monkeypatch):
+    """Where symbols of linked libraries are not found through the module, as on Windows."""
+    module, *beside = sundials_module._libraries()
+    assert hasattr(module, "IDASolve")
+    if beside:
+        monkeypatch.setattr(sundials_module, "_libraries", lambda: beside)
+        assert sundials_module.Sundials().address("IDASolve")
+
+
+@EACH
+@pytest.mark.parametrize("length", [1e-6, 1e-3, 1e3, 1e6])
+def test_the_unit_of_length_does_not_matter(form, length):
+    model = da.Model("pendulum")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1, position=[x, y])
+    model.gravity([0, -9.81 * length])
+    model.constrain(x**2 + y**2 - length**2, name="rod")
+    system = model.compile()
+    state = system.initial({x: 0.6 * length}, guess={y: -length})
+    motion, fine = (
+        system.simulate(state, 5.0, t_eval=[5.0], integrator=i)
+        for i in (da.IDA(1e-8, form=form), da.DOP853(rtol=1e-13))
+    )
+    bound = motion.stats["steps"] * 1e-8  # the error of each step is below rtol
+    np.testing.assert_allclose(motion.q / length, fine.q / length, atol=bound)

@@ -20,7 +20,9 @@ def pendulum():
     return model.compile()
 
 
-@pytest.mark.parametrize("integrator", [da.DOP853(), da.Tsit5(), da.Radau(), da.GeneralizedAlpha(), da.RK4(1e-2)])
+@pytest.mark.parametrize(
+    "integrator", [da.DOP853(), da.Tsit5(), da.Radau(), da.GeneralizedAlpha(), da.RK4(1e-2), da.IDA()]
+)
 def test_a_motion_without_time_in_its_equations_is_the_same_at_any_time(pendulum, integrator):
     state = pendulum.initial({"x": 0.6}, guess={"y": -1})
     early = pendulum.simulate(state, SPAN, integrator=integrator)

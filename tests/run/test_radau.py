@@ -195,20 +195,12 @@ def test_steps_longer_than_the_neighbourhood_of_a_singular_position_pass_it(n):
     assert error < 3e3 * 1e-7
 
 
-# With tighter tolerances a step may end so close to a singular position that the next one cannot leave it: so did 4 of
-# the 11 runs below. Which ones is a matter of round-off, so either outcome is allowed, but not any other.
 @pytest.mark.parametrize(("n", "rtol"), [(2, 1e-9), *((2, k * 1e-11) for k in range(7, 15)), (10, 1e-9), (10, 1e-10)])
-def test_singular_positions_are_passed_accurately_or_named(n, rtol):
+def test_short_steps_that_end_close_to_a_singular_position_leave_it(n, rtol):
     motion, error = through_singular_positions(n, rtol)
-    assert error < 5e3 * rtol  # of all samples there are, the last before a failure among them
-    if motion.success:
-        assert motion.t[-1] == 10.0
-        return
-    heights = [abs(motion[f"y{k}"][-1]) for k in range(n + 1)]
-    assert max(heights) < 2e-3  # rods of length 1 in line
-    assert motion.evaluation.condition[-1] < 4e-6  # about the square of that
-    assert f"(t = {motion.t[-1]:.6g}; at a singular position: constraints become dependent" in motion.message
-    assert motion.message in motion.certificate.verdict
+    assert motion.success, motion.message
+    assert motion.t[-1] == 10.0
+    assert error < 5e3 * rtol
 
 
 # -- stiff forces ------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sympy as sp
+from implicit_runs import errors_by_step, errors_by_tolerance, worst
 from sympy.physics.mechanics import dynamicsymbols
 
 import dalembert as da
@@ -11,12 +12,6 @@ from dalembert.problems.closed_chain import closed_chain
 from dalembert.problems.n_four_bar import n_four_bar
 from dalembert.run.engine import Engine
 from dalembert.run.integrators import esdirk
-
-TIGHT = da.DOP853(rtol=1e-13, atol=1e-14)
-
-
-def worst(motion):
-    return max(np.abs(motion.evaluation.phi).max(initial=0.0), np.abs(motion.evaluation.psi).max(initial=0.0))
 
 
 def test_the_tableau_satisfies_its_order_conditions():
@@ -44,32 +39,16 @@ def test_the_tableau_satisfies_its_order_conditions():
     ],
 )
 def test_order_four_with_constraints_at_round_off(name, end, steps):
-    problem = problems.get(name)
-    system = problem.system()
-    state = problem.state(system)
-    true = system.simulate(state, end, t_eval=[end], integrator=TIGHT)
-    errors = []
-    for h in steps:
-        motion = system.simulate(state, end, integrator=da.StateSpaceSVD(step=h), drift=da.NoCorrection())
-        assert motion.success, motion.message
-        assert worst(motion) < 1e-11
-        errors.append([np.abs(motion.q[-1] - true.q[-1]).max(), np.abs(motion.u[-1] - true.u[-1]).max()])
-    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    errors = errors_by_step(name, end, [da.StateSpaceSVD(step=h) for h in steps])
+    orders = np.log2(errors[:-1] / errors[1:])
     assert orders[-1, 0] == pytest.approx(4.0, abs=0.3), errors
     assert orders[-1, 1] > 3.7, errors
 
 
 def test_error_follows_the_tolerance_and_samples_between_steps_keep_the_constraints():
-    problem = problems.get("four_bar")
-    system = problem.system()
-    state, times = problem.state(system), np.linspace(0, 2, 41)
-    true = system.simulate(state, 2.0, t_eval=times, integrator=TIGHT)
-    errors = []
-    for rtol in (1e-4, 1e-6, 1e-8):
-        motion = system.simulate(state, 2.0, t_eval=times, integrator=da.StateSpaceSVD(rtol=rtol, atol=rtol / 100))
-        assert worst(motion) < 1e-10
-        errors.append(np.abs(motion.q - true.q).max())
-        assert errors[-1] < 100 * rtol
+    tolerances = np.array([1e-4, 1e-6, 1e-8])
+    errors = errors_by_tolerance(da.StateSpaceSVD, tolerances)
+    assert (errors < 100 * tolerances).all()
     assert errors[0] > 100 * errors[2]
 
 

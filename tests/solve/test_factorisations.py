@@ -1,9 +1,10 @@
 """Dense factorisations in native code against NumPy: backward errors of a few units of round-off, rank told."""
 
+import casadi as ca
 import numpy as np
 import pytest
 
-from dalembert.solve import cholesky, householder, lu
+from dalembert.solve import cholesky, elimination, householder, lu
 
 EPS = np.finfo(float).eps
 SIZES = [1, 2, 3, 8, 31, 60]
@@ -44,6 +45,25 @@ def test_cholesky_factorises_and_solves(n):
 def test_cholesky_tells_a_matrix_that_is_not_positive_definite(M):
     mem, (at,) = laid_out(M)
     assert cholesky.factor_cholesky(mem, at, 2) == 0.0
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_cholesky_inverts_in_place(n):
+    G = np.random.default_rng(n).standard_normal((n, n))
+    M = G @ G.T + np.eye(n)
+    mem, (at,) = laid_out(np.tril(M) + np.triu(np.full((n, n), np.nan), 1))
+    cholesky.factor_semidefinite(mem, at, n, 0.0, 1.0)
+    cholesky.invert_factored(mem, at, n)
+    found = mem.reshape(n, n)
+    np.testing.assert_array_equal(found, found.T)
+    assert close(found, np.linalg.inv(M), n, np.linalg.cond(M))
+
+
+def test_pivots_of_a_semidefinite_matrix_are_replaced():
+    """Of [[4, 2, 0], [2, 1, 0], [0, 0, -3]] the second pivot is zero and the third negative: both become 0.25."""
+    mem, (at,) = laid_out(np.array([[4.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, -3.0]]))
+    cholesky.factor_semidefinite(mem, at, 3, 1e-3, 0.25)
+    np.testing.assert_array_equal(np.tril(mem.reshape(3, 3)), [[2.0, 0.0, 0.0], [1.0, 0.5, 0.0], [0.0, 0.0, 0.5]])
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -94,3 +114,29 @@ def test_householder_tells_dependent_rows():
     assert householder.factor_householder(mem, at, 2, 3, diagonal, beta) == 0.0
     mem, (at, diagonal, beta) = laid_out([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]], np.zeros(2), np.zeros(2))
     assert householder.factor_householder(mem, at, 2, 3, diagonal, beta) < 10 * EPS
+
+
+def test_reflections_in_a_graph_turn_only_the_rows_that_they_must():
+    rng = np.random.default_rng(4)
+    G = rng.standard_normal((6, 3))
+    G[[0, 2, 3, 5], 0] = 0.0
+    G[[1, 4, 5], 1] = 0.0  # the rows of this column are none of those that the first reflection turns
+    entries = ca.SX.sym("g", np.count_nonzero(G))
+    graph = ca.SX(ca.sparsify(ca.DM(G)).sparsity(), entries)
+    Q, R, quality = elimination.householder(graph)
+    assert R.sparsity().is_triu()
+    assert Q[:, 0].nnz() == 2
+    assert Q[:, 1].nnz() == 3
+    values = ca.Function("factors", [entries], [Q, R, quality])(ca.sparsify(ca.DM(G)).nonzeros())
+    Q, R, quality = (np.array(value) for value in values)
+    assert close(Q.T @ Q, np.eye(6), 6, 1.0)
+    assert close(Q[:, :3] @ R, G, 6, 1.0)
+    expected = np.abs(np.diag(np.linalg.qr(G)[1])) / np.linalg.norm(G, axis=0)
+    np.testing.assert_allclose(quality.item(), expected.min(), rtol=1e-13)
+
+
+def test_a_column_that_others_span_makes_the_reflections_of_a_graph_worthless():
+    entries = ca.SX.sym("g", 4, 2)
+    quality = ca.Function("quality", [entries], [elimination.householder(entries)[2]])
+    G = np.arange(1.0, 5.0)[:, None] * [1.0, 3.0]
+    assert quality(G) <= 10 * EPS

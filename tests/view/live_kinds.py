@@ -163,6 +163,34 @@ def latch():
     return system, system.initial({x: 0.0, v: 0.5}), (tick, left, right)
 
 
+def plastic():
+    """A mass on a spring, kicked once a second against a stop that does not throw it back."""
+    model = da.Model("plastic stop")
+    (x,) = model.coordinates("x")
+    (v,) = model.speeds("v")
+    k, e = model.parameters(k=20.0, e=0.0)
+    model.particle("P", mass=1.0, position=[x, 0])
+    model.generalized_force({x: -k * x - 0.5 * v})
+    system = model.compile()
+    stop = da.Event(x - 0.1, direction=1, then={v: -e * v}, name="stop")
+    kick = da.Every(1.0, then={v: v + 1}, start=0.5, name="kick")
+    return system, system.initial({x: -0.3, v: 0.0}), (stop, kick)
+
+
+def switched():
+    """A force that changes its sign at zeros of time functions that are not linear."""
+    model = da.Model("switched")
+    (x,) = model.coordinates("x")
+    (v,) = model.speeds("v")
+    (h,) = model.parameters(h=2.0)
+    model.particle("P", mass=1.0, position=[x, 0])
+    t = model.t
+    model.generalized_force({x: sp.sign(t**2 - h) - sp.Heaviside(sp.exp(t / 3) - 5) - x})
+    system = model.compile()
+    return system, system.initial({x: 0.0, v: 0.0}), ()
+
+
 KINDS = {
-    kind.__name__: kind for kind in (servo, hidden, friction, law, curved, table, bounce, stop, lift_off, clock, latch)
+    kind.__name__: kind
+    for kind in (servo, hidden, friction, law, curved, table, bounce, stop, lift_off, clock, latch, plastic, switched)
 }

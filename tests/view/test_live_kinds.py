@@ -59,6 +59,42 @@ def test_bounces_that_come_ever_faster_end_the_motion(tmp_path):
     assert len(found["rows"]) == 11
 
 
+def ball_that_stops(g=9.81, height=1.0):
+    """A ball on a floor that throws it back by e; at e = 0 it must not fall through."""
+    model = da.Model("ball")
+    (y,) = model.coordinates("y")
+    (v,) = model.speeds("v")
+    e, weight = model.parameters(e=0.8, g=g)
+    model.particle("ball", mass=1, position=[y, 0])
+    model.gravity([-weight, 0])
+    system = model.compile()
+    return system, system.initial({y: height, v: 0.0}), [da.Event(y, direction=-1, then={v: -e * v}, name="floor")]
+
+
+@needs_node
+@pytest.mark.parametrize("size", [1.0, 1e-9, 1e9])
+def test_a_ball_that_is_not_thrown_back_does_not_fall_through_the_floor(size, tmp_path):
+    """It ends at sqrt(2 h / g) = 0.45 s, as the native motion does, in any unit of length."""
+    system, state, events = ball_that_stops(9.81 * size, size)
+    path = system.live(tmp_path / "live.html", state, sliders=["e"], t_end=2.0, events=events)
+    times = np.linspace(0.0, 2.0, 41)
+    found = computed(path, times, {system.parameters.index("e"): 0.0})
+    motion = system.simulate(state, 2.0, t_eval=times, parameters={"e": 0.0}, integrator=FINE, events=events)
+    assert not motion.success
+    assert "ever faster" in motion.message
+    assert found["problem"] == "events come ever faster"
+    assert [o["name"] for o in found["happened"]] == [o.name for o in motion.events] == ["floor"]
+    assert len(found["rows"]) == len(native_rows(motion, times)) == 10
+    assert np.abs(np.array(found["rows"]) - native_rows(motion, times)).max() < 1e-9 * size
+
+
+def test_instants_that_a_page_cannot_find_are_refused_by_name(tmp_path):
+    system, state, _ = KINDS["switched"]()
+    with pytest.raises(da.PairingError, match=r"where `.*t\*\*2.*` passes a value, at a time that changes with `h`"):
+        system.live(tmp_path / "x.html", state, sliders=["h"])
+    assert system.live(tmp_path / "x.html", state, sliders={"h": (1.5, 3.0)}, t_end=1.2).exists()  # sooner
+
+
 def test_what_events_cannot_do_in_a_page_is_refused_by_name(tmp_path):
     system, state, _ = KINDS["bounce"]()
     with pytest.raises(da.PairingError, match=r"event `mine` changes the motion by a Python function"):
@@ -91,7 +127,7 @@ def browser():
     chromium.close()
 
 
-@pytest.mark.parametrize("name", ["servo", "friction", "table", "stop", "lift_off", "clock"])
+@pytest.mark.parametrize("name", ["servo", "friction", "table", "stop", "lift_off", "clock", "plastic"])
 def test_the_page_in_a_browser(browser, name, tmp_path):
     """It checks itself, moves with a slider, and fits a telephone; nothing is written to the console."""
     system, state, events = KINDS[name]()
@@ -110,6 +146,20 @@ def test_the_page_in_a_browser(browser, name, tmp_path):
     assert browser.run("document.documentElement.scrollWidth") <= 390
     assert browser.errors == []
     assert len(browser.requests) == 1
+
+
+def test_a_slider_that_makes_a_stop_plastic_ends_the_motion_in_a_browser(browser, tmp_path):
+    """As the native motion: where the ball lies still, with the reason."""
+    system, state, events = ball_that_stops()
+    browser.open(system.live(tmp_path / "live.html", state, sliders={"e": (0.0, 1.0)}, t_end=2.0, events=events))
+    assert browser.run("byId('check').textContent").startswith("Agrees with the native engine to")
+    browser.run("facts.sliders[0].box.value = 0; facts.sliders[0].box.dispatchEvent(new Event('change'))")
+    assert "ever faster" in browser.run("byId('message').textContent")
+    lowest, reached = browser.run("[Math.min(...now.run.rows.map((row) => row[0])), now.run.reached]")
+    motion = system.simulate(state, 2.0, parameters={"e": 0.0}, integrator=FINE, events=events)
+    assert reached == pytest.approx(motion.t[-1], abs=1e-9)
+    assert lowest > -1e-9
+    assert browser.errors == []
 
 
 def test_a_ball_is_seen_to_touch_the_floor(browser, tmp_path):

@@ -10,12 +10,12 @@ import numpy as np
 from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.motion.outputs import Observed, is_expression, spelling, values_of
-from dalembert.motion.reactions import Wrench, constraint_reaction, joint_reaction, reaction_on
-from dalembert.motion.state import State, reactions_of, unknowns_of
+from dalembert.motion.reactions import Reacting, reactions_of
+from dalembert.motion.state import State
 
 
 @dataclass(frozen=True, eq=False)
-class DrivenMotion(Observed):
+class DrivenMotion(Observed, Reacting):
     """Arrays over time as of a `Motion`: t (nt,), q (nt, nq), u, udot (nt, nu), multipliers (nt, nc).
 
     `parameters` (nt, np) vary where they are actuators. `efforts` are what drives it by name, (nt,) each: values of
@@ -47,23 +47,6 @@ class DrivenMotion(Observed):
     def reactions(self) -> np.ndarray:
         """Generalised reactions r of M u' = f + r, (nt, nu)."""
         return reactions_of(self)
-
-    @property
-    def unknowns(self) -> np.ndarray:
-        """Values of the unknowns, (nt, ny)."""
-        return unknowns_of(self.system, self.multipliers)
-
-    def reaction(self, constraint: Any) -> np.ndarray:
-        """Generalised force of one constraint, or of all stated in one list under this name, (nt, nu)."""
-        return constraint_reaction(self, constraint)
-
-    def reaction_on(self, item: Any) -> Wrench:
-        """Force and torque (nt, 3) that constraints exert on a particle or body; see `reactions.reaction_on`."""
-        return reaction_on(self, item)
-
-    def joint_reaction(self, joint: Any) -> Wrench:
-        """Force and torque (nt, 3) of a joint on its second body, at its marker, in inertial axes."""
-        return joint_reaction(self, joint)
 
     def at(self, index: int) -> State:
         """The state at one of the times, by its index."""

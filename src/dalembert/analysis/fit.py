@@ -144,14 +144,16 @@ class _Problem:
         for number, e in enumerate(self.experiments):
             places = self._places(number)
             motion = self._motion(e, theta[places])
-            rows = np.searchsorted(motion.t, e.t, side="right") - 1
+            rows = _rows(motion.t, e.t)
             off = np.column_stack([motion[key][rows] for key in e.outputs]) - e.values
             for k, key in enumerate(e.outputs):
-                kept = np.isfinite(e.values[:, k])
-                slope = np.zeros((int(kept.sum()), len(theta)))
-                slope[:, places] = all_sensitivities(motion, key)[rows][kept, 0]
+                known = np.isfinite(e.values[:, k])
+                kept = slice(None) if known.all() else known
+                slope = all_sensitivities(motion, key)[rows, 0][kept]
+                block = np.zeros((len(slope), len(theta)))
+                block[:, places] = slope / e.sigma[k]
                 r.append(off[kept, k] / e.sigma[k])
-                J.append(slope / e.sigma[k])
+                J.append(block)
             motions.append(motion)
             differences.append(off)
         held = np.isfinite(self.priors[:, 1])
@@ -178,6 +180,13 @@ class _Problem:
             said = ", ".join(f"{k} = {v:g}" for k, v in zip(self.keys, values, strict=True))
             raise DalembertError(f"the motion fails with {said}: {motion.message}")
         return motion
+
+
+def _rows(found: np.ndarray, asked: np.ndarray) -> Any:
+    """Which samples of a motion are those asked for, of several at one instant the last."""
+    if len(found) == len(asked) and (found[1:] > found[:-1]).all() and (found == asked).all():
+        return slice(None)
+    return np.searchsorted(found, asked, side="right") - 1
 
 
 def given_of(state: State) -> dict[str, float]:

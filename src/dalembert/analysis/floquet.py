@@ -115,8 +115,8 @@ def _check_repeated(state: State, period: float) -> None:
     if _differs(_gradients(a), _gradients(b)) or off.max(initial=0.0) > PERIODIC * max(1.0, np.abs(a.values).max()):
         label = a.labels[int(off.argmax())]
         raise LinearizationError(
-            f"`{s.name}`: the equations do not repeat after {period:g}: `{label}` at t = {state.t:g} is another at "
-            f"t = {later.t:g}; the period must be a multiple of that of the drive",
+            f"`{s.name}`: the equations do not repeat after {period:g}: `{label}` differs between "
+            f"t = {state.t:g} and t = {later.t:g}; the period must be a multiple of that of the drive",
             [label],
         )
 

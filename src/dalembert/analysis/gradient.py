@@ -33,6 +33,7 @@ from dalembert.errors import DalembertError, OptionError, PairingError, UnknownN
 from dalembert.initial.start_derivatives import read_columns, start_derivatives
 from dalembert.motion.motion import Motion
 from dalembert.motion.state import State
+from dalembert.native.kernel import Kernel
 from dalembert.run.adjoint import adjoint, pull_function, tangent_pull_function
 from dalembert.run.integrators.explicit import Explicit
 from dalembert.run.jumps import check_crossed, check_differentiable
@@ -129,7 +130,8 @@ def _swept(
     if kernels is None:
         return None
     z = np.hstack([motion.q, motion.u, motion.work[:, None]])[:, : engine.nz]
-    found = adjoint(engine, method.scheme.tableau, motion.t, z, kernels)
+    addresses = (kernels[0].address, kernels[1].address, 0 if kernels[2] is None else kernels[2].address)
+    found = adjoint(engine, method.scheme.tableau, motion.t, z, addresses)
     if found is None:
         return None
     value, by_state, by_parameter = found
@@ -139,19 +141,19 @@ def _swept(
     return Gradient(value, slope, names, motion, "adjoint")
 
 
-def _kernels(system: System, terms: list[Integral | Final], drift: Any) -> tuple[int, int, int] | None:
-    """Addresses of the kernels of a stage, of the end and of the projection; None if one would be too long."""
+def _kernels(system: System, terms: list[Integral | Final], drift: Any) -> tuple[Kernel, Kernel, Kernel | None] | None:
+    """The kernels of a stage, of the end and of the projection, if there is one; None if another would be too long."""
     feedback, options = drift.feedback(system), len(drift.options(system, None))
-    addresses = []
+    found = []
     for kind in (Integral, Final):
         keys = [term.key for term in terms if isinstance(term, kind)]
         name = f"pull {[label(key) for key in keys]} {feedback and feedback.name} {options}"
-        kernel = system.optional_kernel(name, partial(_pull, system, keys, feedback, options))
+        kernel = system.passing_kernel(name, partial(_pull, system, keys, feedback, options))
         if kernel is None:
             return None
-        addresses.append(kernel.address)
+        found.append(kernel)
     tangent = system.optional_kernel(f"tangent pull {options}", lambda: tangent_pull_function(system, options))
-    return addresses[0], addresses[1], 0 if tangent is None else tangent.address
+    return found[0], found[1], tangent
 
 
 def _pull(system: System, keys: list[Any], feedback: Feedback | None, options: int) -> ca.Function | None:

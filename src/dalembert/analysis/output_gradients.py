@@ -45,7 +45,7 @@ def output_function(system: System, key: Any) -> tuple[list[str], ca.Function]:
         graph, labels = output_graph(system, key)
         return labels, ca.Function("output_gradient", [m.y], [ca.jacobian(graph, m.y)])
 
-    return system.kept(("output gradient", is_expression(key), name), make)
+    return system.kernels.lately(("output gradient", is_expression(key), name), make)
 
 
 def output_graph(system: System, key: Any) -> tuple[ca.SX, list[str]]:

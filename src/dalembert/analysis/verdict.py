@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.errors import DalembertError
 from dalembert.motion.certificate import energy_finding
 from dalembert.motion.motion import Motion
+from dalembert.motion.prescribed_jumps import may_jump
 
 
 def verdict_of(motion: Any) -> str:
@@ -57,4 +58,7 @@ def _holds(motion: Motion) -> bool:
             return False
     if motion.verification is not None or not all(passage.passed for passage in motion.passages):
         return False
-    return energy_finding("", motion.energies_met, allowed.energy).ok
+    if may_jump(motion.system):  # between samples
+        return False
+    met = motion.energies_met
+    return energy_finding("", met, met.size_beside(sizes, float(motion.t[-1])), allowed.energy).ok

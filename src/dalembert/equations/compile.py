@@ -20,7 +20,7 @@ from dalembert.equations.friction import derive_friction
 from dalembert.equations.functions import Functions, function_of
 from dalembert.equations.hidden import RowEntry, reveal_hidden
 from dalembert.equations.high_order import with_lowered_constraints
-from dalembert.equations.instants import Bends, arguments_column, crossing_function, find_kinks, has_bends
+from dalembert.equations.kinks import Bends, arguments_column, crossing_function, find_kinks, has_bends
 from dalembert.equations.laws import (
     Row,
     are_algebraic,

@@ -42,7 +42,8 @@ def crossing_times(
     while left.size:
         (low, high), (least, most) = _bounds(function, x, left, right)
         held = crossing.kinks.touched(low, high) & ~((least == 0.0) & (most == 0.0))
-        monotone, short = held & ((least > 0.0) | (most < 0.0)), right - left <= tiny
+        steady = np.isfinite(least) & np.isfinite(most)  # without poles
+        monotone, short = held & steady & ((least > 0.0) | (most < 0.0)), right - left <= tiny
         times, passed = _bisect(crossing.kinks, function, x, left[monotone], right[monotone])
         seen += left.size + passed
         if seen > MOST:
@@ -59,12 +60,31 @@ def crossing_times(
 
 
 def _distinct(crossing: TimeCrossing, function: ca.Function, x: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Times in order without those between which the argument cannot be told from the value, as where it touches it."""
+    """Times in order, one of those between which the argument cannot be told from the value, as where it touches it.
+
+    That is where its rate is zero, which is known to round-off.
+    """
     if times.size < 2:
         return times
-    between = 0.5 * (times[:-1] + times[1:])
-    same = crossing.kinks.touched(*_bounds(function, x, between, between)[0])
-    return times[~np.concatenate([[False], same])]
+    same = np.full(times.size - 1, True)
+    for share in (0.5, 0.382):  # one of them may be a pole
+        between = times[:-1] + share * np.diff(times)
+        same &= crossing.kinks.touched(*_bounds(function, x, between, between)[0])
+    first, last = times[np.append(True, ~same)], times[np.append(~same, True)]
+    return np.where(first < last, _turns(function, x, first, last), first)
+
+
+def _turns(function: ca.Function, x: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Where the rate changes sign between times; if it does not, that of them at which it is smaller."""
+    from_, to = (_values(function, x, edge, row=1) for edge in (left, right))
+    rises, found = to > from_, np.where(np.abs(from_) <= np.abs(to), left, right)
+    for _ in range(ROUNDS):
+        middle = 0.5 * (left + right)
+        if not ((left < middle) & (middle < right)).any():
+            break
+        beyond = (_values(function, x, middle, row=1) >= 0.0) == rises
+        left, right = np.where(beyond, left, middle), np.where(beyond, middle, right)
+    return np.where(from_ * to < 0.0, right, found)
 
 
 def _bounds(function: ca.Function, x: np.ndarray, left: np.ndarray, right: np.ndarray) -> Any:
@@ -76,9 +96,10 @@ def _bounds(function: ca.Function, x: np.ndarray, left: np.ndarray, right: np.nd
     return (low[0], high[0]), (low[1], high[1])
 
 
-def _values(function: ca.Function, x: np.ndarray, times: np.ndarray) -> np.ndarray:
+def _values(function: ca.Function, x: np.ndarray, times: np.ndarray, row: int = 0) -> np.ndarray:
+    """The argument (`row` 0) or its rate (1) at times, (m,)."""
     columns = np.vstack([times, np.broadcast_to(x[1:, None], (len(x) - 1, len(times)))])
-    return np.array(function(columns))[0].ravel()
+    return np.array(function(columns))[row].ravel()
 
 
 def _bisect(

@@ -19,6 +19,7 @@ from dalembert.equations.rotations import crossed, turned_back_vectors, turned_v
 from dalembert.equations.symbols import Kinematics, atoms_of
 from dalembert.equations.turning import Turning
 from dalembert.model.statement import Attitude, Body, Energy, Force, Level, Particle, Statement, Torque
+from dalembert.solve.graphs import solve_square
 
 MANY = 16  # forces above which they are projected by one sweep
 WIDE = 2000  # entries of d(velocity)/du above which products with it are not tried
@@ -214,7 +215,7 @@ class Derivation:
         T = self._sum(Lowering(atoms_of(self.statement, s)), terms)
         if not ca.depends_on(T, s.u):
             return T
-        return ca.substitute(T, s.u, s.qd if k.is_trivial else ca.solve(k.C, s.qd - k.D))
+        return ca.substitute(T, s.u, s.qd if k.is_trivial else solve_square(k.C, s.qd - k.D))
 
     def _raw(self, mass: ca.SX, force: ca.SX) -> None:
         d, u = self.dynamics, self.kinematics.symbols.u

@@ -11,6 +11,7 @@ from dalembert.equations.derive import Constraints, Derivation
 from dalembert.equations.laws import Row
 from dalembert.model.statement import Friction
 from dalembert.solve.decompositions import rank_of
+from dalembert.solve.graphs import symmetric_pseudo_inverse
 
 TINY = 1e-300  # keeps 0 / 0 out where a reaction has no direction
 
@@ -52,7 +53,7 @@ def _derive_one(
     v, J = v[moving], J[moving, :]
     values = np.nan_to_num(probe(J.T)).reshape(3, len(moving), -1)
     rank = max(rank_of(value) for value in values)
-    n = ca.mtimes(_pseudo_inverse(ca.mtimes(J, J.T), rank), ca.mtimes(J, gradient.T))
+    n = ca.mtimes(symmetric_pseudo_inverse(ca.mtimes(J, J.T), rank), ca.mtimes(J, gradient.T))
     if not np.nan_to_num(probe(n), nan=1.0).any():
         return zero, (
             f"{friction.label}: this constraint exerts no force at {place}; give the point where it acts. For a ball, "
@@ -63,17 +64,3 @@ def _derive_one(
         return zero, f"{friction.label}: {place} cannot slide, it moves along the reaction only"
     mu, v0 = low(friction.coefficient), low(friction.regularisation)
     return mu * ca.norm_2(n) / ca.sqrt(ca.dot(v, v) + v0**2) * ca.mtimes(v.T, J), ""
-
-
-def _pseudo_inverse(G: ca.SX, rank: int) -> ca.SX:
-    """Moore-Penrose inverse of a symmetric matrix of size up to 3 and known rank, in closed form (Decell, 1965)."""
-    size = G.shape[0]
-    if G.sparsity() == ca.Sparsity.diag(size):
-        return ca.diag(1 / ca.diag(G))
-    trace = ca.trace(G)
-    if rank == size:
-        return ca.inv_minor(G)
-    if rank == 1:
-        return G / trace**2
-    minors = (trace**2 - ca.trace(ca.mtimes(G, G))) / 2
-    return ((trace**2 - minors) * G - trace * ca.mtimes(G, G)) / minors**2

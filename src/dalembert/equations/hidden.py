@@ -29,6 +29,7 @@ from dalembert.equations.probe import Probe, vanishes
 from dalembert.equations.symbols import Kinematics
 from dalembert.model.statement import Level
 from dalembert.solve.decompositions import determinant, least_squares
+from dalembert.solve.graphs import normal_to_columns
 from dalembert.solve.unrolled import unroll_saddle
 
 ROUNDS = 4  # derivatives beyond the second one that are looked into
@@ -156,12 +157,11 @@ def _respond(
 def _condition(r: Influence, left: int) -> ca.SX:
     """n^T G with n^T P = 0 and |n| = 1, for the rows that act and one that is left over.
 
-    n are the cofactors of a column beside P: no division, as each single pivot may vanish in some position.
+    Without a division, as each single pivot may vanish in some position.
     """
     acting = r.P.shape[1]
     places = [*range(acting), left]
-    column = ca.SX.sym("column", acting + 1)
-    n = ca.gradient(ca.det(ca.horzcat(r.P[places, :], column)), column) if acting else ca.SX(1)
+    n = normal_to_columns(r.P[places, :])
     return ca.dot(n, r.G[places]) / ca.norm_2(n)
 
 

@@ -1,210 +1,30 @@
-"""Known instants at which an expression of time has a kink or a jump: points of tables, steps, switches.
+"""Known instants at which something bends or jumps; integrators end a step on each, or their order is lost there.
 
-Each comes from an argument a(t, p) that passes one of some `knots`: the points of a table, or zero for Heaviside(a),
-Abs(a), a < 0 and the like. Of arguments rate t + offset they are known in closed form; those of others, such as t^2 -
-h, are found by bounds (`crossings`). Integrators end a step on each, or their order is lost there.
+Of arguments rate t + offset (`kinks`) they are known in closed form; those of others, such as t^2 - h, are found by
+bounds (`crossings`).
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
-import casadi as ca
 import numpy as np
-import sympy as sp
-from sympy.core.function import AppliedUndef
-from sympy.core.relational import Relational
 
-from dalembert.dataclass import dataclass
-from dalembert.equations.crossings import crossing_times
-from dalembert.errors import OptionError
-from dalembert.model.tables import Table
+from dalembert.equations.crossings import EPSILON, crossing_times
+from dalembert.equations.intervals import bounds
+from dalembert.equations.system import System
 
-if TYPE_CHECKING:
-    import dalembert
-    from dalembert.equations.lowering.lower import Lowering
-
-MANY = 1000  # knots of a table; above, those are left out that lie on straight lines between the others
-STRAIGHT = 1e-4  # of the range of the values: how far off such a line a point may lie
-MOST = 10_000_000  # instants of one run, 80 MB
-EPSILON = 2.0**-52
-
-
-@dataclass(frozen=True, eq=False)
-class Kinks:
-    """Values of an argument at which something bends or jumps; with a `period` they repeat."""
-
-    knots: np.ndarray
-    period: float | None = None
-
-    @cached_property
-    def _digest(self) -> str:
-        return hashlib.sha256(self.knots.tobytes()).hexdigest()
-
-    def __repr__(self) -> str:
-        return f"Kinks({len(self.knots)} knots {self._digest}, period={self.period})"
-
-    def touched(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Whether one of them lies between two values of the argument, both included, (n,) each."""
-        if self.period is not None:
-            first, last = (np.floor((edge[:, None] - self.knots) / self.period) for edge in (low, high))
-            on = np.isin(low[:, None], self.knots) | (last > first) | ~np.isfinite(last - first)
-            return np.asarray(on.any(axis=1) & (low <= high))
-        count = np.searchsorted(self.knots, high, side="right") - np.searchsorted(self.knots, low, side="left")
-        return np.asarray((count > 0) & (low <= high))
-
-    def between(self, low: float, high: float) -> np.ndarray:
-        """Those between two values of the argument, both included; raises `OptionError` if there are too many."""
-        if self.period is None:
-            return self.knots[(self.knots >= low) & (self.knots <= high)]
-        first, last = (int(np.floor((edge - self.knots[0]) / self.period)) for edge in (low, high))
-        count = (last - first + 1) * len(self.knots)
-        if count > MOST:
-            raise OptionError(
-                f"something bends or jumps about {count:.2g} times in this span, at instants that follow from time "
-                f"alone; steps end on each of them, and a run takes at most {MOST:.0e}; simulate a shorter time, or "
-                "state a smooth mean of it"
-            )
-        turns = self.period * np.arange(first, last + 1)
-        found = np.unique((self.knots[None, :] + turns[:, None]).ravel())
-        return found[(found >= low) & (found <= high)]
-
-
-AT_ZERO = Kinks(np.zeros(1))
-AT_INTEGERS = Kinks(np.zeros(1), 1.0)
-
-
-class Bends(NamedTuple):
-    """Arguments of time and parameters with the kinks of what was made of them: linear in time, and others.
-
-    Of the others those inside of others come first.
-    """
-
-    linear: list[tuple[Any, Kinks]]
-    curved: list[tuple[Any, Kinks]]
-
-
-def find_kinks(nodes: Iterable[Any], time: sp.Symbol, parameters: Mapping[sp.Symbol, float]) -> Bends:
-    """What bends or jumps at instants known beforehand, among the nodes of expressions."""
-    known = {time, *parameters}
-    found: dict[tuple[Any, str], tuple[Any, Kinks]] = {}
-    for node in nodes:
-        for argument, kinks in _bends(node):
-            if argument.has(time) and not argument.has(AppliedUndef) and argument.free_symbols <= known:
-                found.setdefault((argument, repr(kinks)), (argument, kinks))
-    linear = [bend for bend in found.values() if not bend[0].diff(time).has(time)]
-    curved = [bend for bend in found.values() if bend[0].diff(time).has(time) and not bend[0].has(Table)]
-    return Bends(linear, sorted(curved, key=lambda bend: bend[0].count_ops()))
-
-
-def has_bends(expression: sp.Expr) -> bool:
-    """Whether an expression contains a function that bends or jumps, of whatever argument."""
-    return any(_bends(node) for node in sp.preorder_traversal(expression))
-
-
-def _bends(node: Any) -> list[tuple[Any, Kinks]]:
-    """The arguments of a function that bends or jumps, and where."""
-    if isinstance(node, Table):
-        return [(node.args[0], _kinks(type(node)))]
-    if isinstance(node, sp.Heaviside | sp.Abs | sp.sign):
-        return [_zero(node.args[0])]
-    if isinstance(node, Relational):
-        return [_zero(node.lhs - node.rhs)]
-    if isinstance(node, sp.Max | sp.Min):
-        first, *rest = node.args
-        return [_zero(other - first) for other in rest]
-    if isinstance(node, sp.floor | sp.ceiling):
-        return [(node.args[0], AT_INTEGERS)]
-    if isinstance(node, sp.Mod):
-        return [(node.args[0] / node.args[1], AT_INTEGERS)]
-    return []
-
-
-def _zero(argument: Any) -> tuple[Any, Kinks]:
-    """Where an argument is zero.
-
-    If it is a multiple of a sine or cosine, as that of a square wave sign(sin(w t)), at integers of its phase; if it is
-    linear in one sine or cosine, as that of a pulse sin(w t) > 0.5, twice a turn; if it is linear in one remainder
-    Mod(a, m), where a passes a value modulo m.
-    """
-    wave = argument.as_independent(sp.sin, sp.cos, as_Add=False)[1]
-    if isinstance(wave, sp.sin | sp.cos):
-        return wave.args[0] / sp.pi - (0 if isinstance(wave, sp.sin) else sp.Rational(1, 2)), AT_INTEGERS
-    waves = argument.atoms(sp.sin, sp.cos)
-    if len(waves) == 1:
-        (wave,) = waves
-        level = _level(argument, wave)
-        if level is not None and abs(level) < 1.0:
-            middle, half = (0.5 * np.pi, np.arccos(level)) if isinstance(wave, sp.sin) else (0.0, np.arccos(level))
-            return wave.args[0], Kinks(np.sort([middle - half, middle + half]), 2.0 * np.pi)
-    remainders = argument.atoms(sp.Mod)
-    if len(remainders) == 1:
-        (remainder,) = remainders
-        level, period = _level(argument, remainder), remainder.args[1]
-        if level is not None and period.is_positive:
-            return remainder.args[0], Kinks(np.array([level]), float(period))
-    return argument, AT_ZERO
-
-
-def _level(argument: Any, part: Any) -> float | None:
-    """The value of `part` at which an argument is zero, if it is linear in it and reads nothing else."""
-    z = sp.Dummy()
-    rest = argument.xreplace({part: z})
-    slope = rest.diff(z)
-    if rest.free_symbols != {z} or not slope.is_number or slope == 0:
-        return None
-    return float(-rest.subs(z, 0) / slope)
-
-
-def _kinks(table: type[Table]) -> Kinks:
-    """The kinks of a table; one `Kinks` per table, whatever derivative is taken."""
-    data = table.data
-    knots = data.knots if len(data.knots) <= MANY else data.knots[_corners(data.knots, data.coefficients[1:, 0])]
-    return Kinks(knots, data.period)
-
-
-def _corners(x: np.ndarray, y: np.ndarray) -> list[int]:
-    """Points of a polyline such that all others lie within a tolerance of the lines between them (swinging door)."""
-    tolerance = STRAIGHT * float(np.ptp(y))
-    xs, ys = x.tolist(), y.tolist()
-    kept, last = [0], 0
-    low, high = -np.inf, np.inf
-    for k in range(1, len(xs)):
-        width, rise = xs[k] - xs[last], ys[k] - ys[last]
-        slope = rise / width
-        if not low <= slope <= high:
-            kept.append(k - 1)
-            last = k - 1
-            width, rise = xs[k] - xs[last], ys[k] - ys[last]
-            low, high = -np.inf, np.inf
-        low, high = max(low, (rise - tolerance) / width), min(high, (rise + tolerance) / width)
-    return [*kept, len(xs) - 1]
-
-
-def arguments_column(found: list[tuple[Any, Kinks]], low: Lowering, time: sp.Symbol) -> ca.SX:
-    """Rate and offset of each argument, one pair after the other, (2 n, 1)."""
-    pairs = [low(e) for argument, _ in found for e in (argument.diff(time), argument.subs(time, 0))]
-    return ca.vertcat(ca.SX(0, 1), *pairs)
-
-
-def crossing_function(argument: Any, low: Lowering, x: ca.SX, time: ca.SX) -> ca.Function:
-    """An argument and its rate as a function of x, whose first entry is the time."""
-    value = low(argument)
-    return ca.Function("crossing", [x], [ca.densify(ca.vertcat(value, ca.jacobian(value, time)))])
-
-
+GAP = 4.0 * EPSILON  # of the largest time: how far from an instant both sides are seen
 NO_INSTANTS = np.zeros(0)
 
 
-def has_instants(system: dalembert.System) -> bool:
+def has_instants(system: System) -> bool:
     """Whether something may bend or jump at instants known beforehand."""
     return bool(system.kinks or system.crossings)
 
 
-def instants(system: dalembert.System, parameters: np.ndarray, span: tuple[float, float]) -> np.ndarray:
+def instants(system: System, parameters: np.ndarray, span: tuple[float, float]) -> np.ndarray:
     """The instants in `span`, its ends included, in order; those that are one in double precision count once.
 
     Raises `OptionError` if they cannot be told.
@@ -221,7 +41,18 @@ def instants(system: dalembert.System, parameters: np.ndarray, span: tuple[float
     return found
 
 
-def _instants(system: dalembert.System, parameters: np.ndarray, span: tuple[float, float]) -> np.ndarray:
+def seen_from_before(system: System, parameters: np.ndarray, begin: float, t: np.ndarray) -> np.ndarray:
+    """The times at which to evaluate samples t (n,) of a run from `begin`: just before instants that they lie on.
+
+    What bends or jumps there has not done so: steps end just before an instant.
+    """
+    if not has_instants(system) or not t.size or not t[-1] > begin:
+        return t
+    at = np.isin(t, instants(system, parameters, (begin, float(t[-1])))) & (t > begin)
+    return np.where(at, t - GAP * max(abs(begin), abs(t[-1])), t)
+
+
+def _instants(system: System, parameters: np.ndarray, span: tuple[float, float]) -> np.ndarray:
     x = np.concatenate([[0.0], np.zeros(system.nq + system.nu), parameters])
     pairs = np.array(system.functions["kinks"](x)).reshape(-1, 2)
     times = []
@@ -239,3 +70,22 @@ def _instants(system: dalembert.System, parameters: np.ndarray, span: tuple[floa
     found = np.where(found - span[0] <= apart, span[0], np.where(span[1] - found <= apart, span[1], found))
     merged = np.unique(found)
     return merged[np.diff(merged, prepend=-np.inf) > apart]
+
+
+def moving_parameters(
+    system: System,
+    k: int,
+    parameters: np.ndarray,
+    span: tuple[float, float],
+    ranges: Mapping[str, tuple[float, float]],
+) -> list[str]:
+    """Those with `ranges` that move the instants of the crossing k in `span`; none if it can have none in them."""
+    function, first = system.functions[f"crossing {k}"], 1 + system.nq + system.nu
+    read = {j - first for j in function.jac_sparsity(0, 0).get_triplet()[1]}
+    moved = [name for name in system.parameters if name in ranges and system.parameters.index(name) in read]
+    box = np.concatenate([[0.0], np.zeros(first - 1), parameters])[:, None].repeat(2, axis=1)
+    box[0] = span
+    for name in moved:
+        box[first + system.parameters.index(name)] = ranges[name]
+    low, high = bounds(function, box[:, :1], box[:, 1:])
+    return moved if system.crossings[k].kinks.touched(low[0], high[0]).all() else []

@@ -12,6 +12,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.native.lookup import read_leaf
+
 Interval = tuple[np.ndarray, np.ndarray]
 WIDER = 4.0 * float(np.finfo(float).eps)
 TURN = 2.0 * np.pi
@@ -23,6 +25,7 @@ def bounds(function: ca.Function, low: np.ndarray, high: np.ndarray) -> Interval
     What an operation that is not known here gives has no bounds.
     """
     registers: dict[int, Interval] = {}
+    nodes = function.instructions_sx() if function.find_functions(0) else ()
     out = np.zeros((function.nnz_out(), low.shape[1])), np.zeros((function.nnz_out(), low.shape[1]))
     with np.errstate(all="ignore"):
         for k in range(function.n_instructions()):
@@ -36,6 +39,8 @@ def bounds(function: ca.Function, low: np.ndarray, high: np.ndarray) -> Interval
             elif op == ca.OP_CONST:
                 value = np.full(low.shape[1], function.instruction_constant(k))
                 registers[written[0]] = value, value
+            elif op == ca.OP_CALL:
+                registers |= zip(written, _pieces(nodes[k].which_function(), registers[read[0]]), strict=True)
             else:
                 registers[written[0]] = _widened(*_RULES.get(op, _unknown)(*(registers[r] for r in read)))
     return out
@@ -43,6 +48,17 @@ def bounds(function: ca.Function, low: np.ndarray, high: np.ndarray) -> Interval
 
 def _widened(low: np.ndarray, high: np.ndarray) -> Interval:
     return low - WIDER * np.abs(low), high + WIDER * np.abs(high)
+
+
+def _pieces(leaf: ca.Function, x: Interval) -> list[Interval]:
+    """Bounds of what the leaf of a table returns: the numbers of all pieces that x may lie in."""
+    rows = read_leaf(leaf).rows
+    low, high = (np.nan_to_num(edge, nan=unknown) for edge, unknown in zip(x, (-np.inf, np.inf), strict=True))
+    first, last = (np.searchsorted(rows[1:, 0], edge, side="right") for edge in (low, high))
+    ends = np.column_stack([first, last + 1]).ravel()  # from the first to the last, and what is left out
+    padded = np.vstack([rows, rows[-1:]])
+    least, most = (part.reduceat(padded, ends, axis=0)[::2].T for part in (np.minimum, np.maximum))
+    return list(zip(least, most, strict=True))
 
 
 def _unknown(*operands: Interval) -> Interval:

@@ -21,6 +21,7 @@ from dalembert.native.kernel import LOOPS_FROM, NATIVE_LIMIT, OFTEN, RARELY, Ker
 
 EVALUATED = frozenset({"dynamics", "sparse_dynamics", "invariant", "sparse_invariant", "newton"})  # all along a run
 PROMPT = 1000  # instructions that compile in an unnoticeable time, even if there are a dozen such kernels
+LATELY = 64  # things made of what callers gave, such as expressions, that stay for the next call with the same
 RECENT = 8  # systems out of a pickle whose kernels stay for the next that is equal, although nobody holds them
 
 _MAKING = threading.RLock()  # one thread makes for all
@@ -36,6 +37,7 @@ class Kernels:
         self.functions = functions
         self.native: dict[str, Kernel] = {}  # machine code of `functions`, as far as it was asked for
         self._kept: dict[Hashable, Any] = {}
+        self._lately: dict[Hashable, Any] = {}  # the latest at the end
         self._fingerprint = fingerprint
         self._limits = NATIVE_LIMIT, LOOPS_FROM
 
@@ -56,6 +58,24 @@ class Kernels:
         """What is kept under a key, None if nothing is."""
         return self._kept.get(key)
 
+    def lately_known(self, key: Hashable) -> Any:
+        """What `lately` still has under a key, None if it has nothing."""
+        return self._lately.get(key)
+
+    def lately(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """As `kept`, of things without number: only the last `LATELY` stay, others as long as their users hold them."""
+        with _LOOKING:
+            if key in self._lately:
+                self._lately[key] = self._lately.pop(key)
+                return self._lately[key]
+        with _MAKING:
+            made = self._lately[key] if key in self._lately else _whole(make)
+        with _LOOKING:
+            self._lately[key] = made
+            forgotten = [self._lately.pop(old) for old in list(self._lately)[:-LATELY]]
+        del forgotten  # freed outside the lock
+        return made
+
     def kept(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """What `make` returns, made when the key is first asked for; it must not refer to a System."""
         try:
@@ -69,12 +89,15 @@ class Kernels:
 
     def compiled(self, name: str, build: Callable[[], ca.Function | None], use: Use = OFTEN) -> Any:
         """The `Kernel` of the function that `build` returns, kept under a name; None if it returns none."""
+        return self.kept(("kernel", name), lambda: self._built(build, use))
 
-        def make() -> Kernel | None:
-            function = build()
-            return None if function is None else self._compile(function, use)
+    def compiled_lately(self, name: str, build: Callable[[], ca.Function | None]) -> Any:
+        """As `compiled`, for a function made of what a caller gave: see `lately`."""
+        return self.lately(("kernel", name), lambda: self._built(build, OFTEN))
 
-        return self.kept(("kernel", name), make)
+    def _built(self, build: Callable[[], ca.Function | None], use: Use) -> Kernel | None:
+        function = build()
+        return None if function is None else self._compile(function, use)
 
     def _compile(self, function: ca.Function, use: Use) -> Kernel:
         native_limit, loops_from = self._limits

@@ -146,6 +146,10 @@ class Mechanics:
         """dE/dt, (1, 1)."""
         return self.power + ca.dot(self.transport, self.udot) + ca.dot(self.multiplier_forces, self.u)
 
+    def ideal_power(self, udot: ca.SX, la: ca.SX) -> ca.SX:
+        """dE/dt, (1, 1), with a solution u', la in the place of their symbols, where all reactions are ideal."""
+        return self.power + ca.dot(self.transport, udot) + ca.dot(la, ca.mtimes(self.A, self.u))
+
     @cached_property
     def saddle_pattern(self) -> SaddlePattern:
         """Where M and A have nonzeros."""

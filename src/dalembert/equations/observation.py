@@ -6,10 +6,10 @@ leaves. The symbol of a constraint's name stands for its multiplier, an unknown 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import casadi as ca
 import numpy as np
@@ -73,13 +73,23 @@ class Observation:
         ahead = ca.SX.sym("ahead", *w.shape)
         return ca.Function("slope", [w, ahead], [ca.densify(ca.jtimes(self.function(w), w, ahead))])
 
+    def rate_function(self, n: int, n_x: int) -> ca.Function:
+        """d/dt of the values as a function of w, whose first `n_x` entries are x = (t, z, p), z of length `n`."""
+        w = ca.SX.sym("w", self.function.size1_in(0))
+        ahead = ca.vertcat(1, w[n_x : n_x + n], ca.SX.zeros(w.shape[0] - 1 - n))
+        return ca.Function("rates", [w], [self._slope(w, ahead)])
+
     def along(self, w: np.ndarray) -> np.ndarray:
         """Values at many states, (nt, n), of their columns w (nt, size of w)."""
         return self.function(w.T).full().T if len(w) else np.zeros((0, self.function.size1_out(0)))
 
 
+KNOWN = 1000  # expressions that an observer remembers
+Value = TypeVar("Value")
+
+
 class Observer:
-    """Reads expressions in the symbols of one system; what it has read it knows."""
+    """Reads expressions in the symbols of one system; what it has read lately it knows."""
 
     def __init__(self, system: System, statement: Statement) -> None:
         s = self._statement = statement
@@ -104,9 +114,9 @@ class Observer:
 
     def lacking(self, expression: sp.Expr) -> tuple[str, ...]:
         """Names of the symbols in an expression that have no value here, sorted."""
-        if expression not in self._lacking:
-            self._lacking[expression] = tuple(name_of(symbol) for symbol in undeclared([expression], self._atoms))
-        return self._lacking[expression]
+        return _known(
+            self._lacking, expression, lambda: tuple(name_of(s) for s in undeclared([expression], self._atoms))
+        )
 
     def check_known(self, expression: sp.Expr, where: str) -> None:
         """Raise `UnknownNameError` if a symbol in an expression has no value here."""
@@ -116,17 +126,27 @@ class Observer:
     def observe(self, expressions: Sequence[sp.Expr], where: str) -> Observation:
         """Column of the expressions as a function of w; raises what is wrong with them, saying `where`."""
         key = tuple(expressions)
-        if key not in self._made:
-            for expression in key:
-                self.check_known(expression, where)
-            try:
-                values = Lowering(self._atoms).vector(key)
-            except LoweringError as error:
-                raise OptionError(f"{where}: {error}") from error
-            function = ca.Function("observe", [self._w], [ca.densify(values)])
-            reads_rates = bool(ca.depends_on(values, self._solved))
-            self._made[key] = Observation(f"observe {sp.srepr(key)}", function, reads_rates)
-        return self._made[key]
+        return _known(self._made, key, lambda: self._observe(key, where))
+
+    def _observe(self, key: tuple[sp.Expr, ...], where: str) -> Observation:
+        for expression in key:
+            self.check_known(expression, where)
+        try:
+            values = Lowering(self._atoms).vector(key)
+        except LoweringError as error:
+            raise OptionError(f"{where}: {error}") from error
+        function = ca.Function("observe", [self._w], [ca.densify(values)])
+        return Observation(f"observe {sp.srepr(key)}", function, bool(ca.depends_on(values, self._solved)))
+
+
+def _known(found: dict[Any, Value], key: Any, find: Callable[[], Value]) -> Value:
+    """What was found for a key, or is found now; of those that were found first only the last `KNOWN` stay."""
+    value = found.get(key)
+    if value is None:
+        value = found[key] = find()
+        for old in list(found)[:-KNOWN]:
+            found.pop(old, None)  # another thread may have done so
+    return value
 
 
 def observer_of(system: System) -> Observer:

@@ -16,6 +16,7 @@ from dalembert.equations.lowering.lower import Lowering
 from dalembert.model.instances import DIFFERENCE, Instance
 from dalembert.model.statement import Statement
 from dalembert.model.vectors import base_of
+from dalembert.solve.graphs import solve_square
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ def solve_kinematics(equations: ca.SX, s: Symbols) -> Kinematics:
     """Kinematics from a column of equations that are zero and linear in q' and u, solved for q'."""
     K = ca.jacobian(equations, s.qd)
     rest = ca.substitute(equations, s.qd, ca.SX.zeros(s.qd.shape))
-    return _collect(-(rest if is_identity(K) else ca.solve(K, rest)), s)
+    return _collect(-(rest if is_identity(K) else solve_square(K, rest)), s)
 
 
 def _collect(qdot: ca.SX, s: Symbols) -> Kinematics:

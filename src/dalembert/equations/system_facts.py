@@ -15,8 +15,8 @@ from dalembert.dataclass import dataclass
 from dalembert.equations.checks.inertia import Carrier, Inertias
 from dalembert.equations.crossings import TimeCrossing
 from dalembert.equations.functions import Functions
-from dalembert.equations.instants import Kinks
 from dalembert.equations.kernels import Kernels, found
+from dalembert.equations.kinks import Kinks
 from dalembert.equations.laws import Row, are_algebraic, are_ideal, count_curved, have_friction, implied_rows
 from dalembert.equations.mechanics import Mechanics
 from dalembert.equations.naming import finite_number, name_of
@@ -192,9 +192,16 @@ class SystemFacts:
         """
         return self.kernels.compiled(name, build)
 
+    def passing_kernel(self, name: str, build: Callable[[], ca.Function | None]) -> Any:
+        """As `derived_kernel`, for a function made of an expression that a caller gave; None if `build` returns none.
+
+        Only some of them stay here. Hold the kernel as long as its address is in use.
+        """
+        return self.kernels.compiled_lately(name, build)
+
     def known_kernel(self, name: str) -> Kernel | None:
-        """What `derived_kernel` has kept under `name`; None if nobody had it compiled."""
-        return self.kernels.known(("kernel", name))
+        """What `passing_kernel` made under `name` not long ago; None if nobody had it compiled."""
+        return self.kernels.lately_known(("kernel", name))
 
     def optional_kernel(self, name: str, build: Callable[[], ca.Function | None], use: Use = OFTEN) -> Kernel | None:
         """As `derived_kernel`, for a function that is left out where it would be too long or has nothing to do."""

@@ -106,9 +106,7 @@ def _read(path: Path, text: str, content: Mapping[str, Any]) -> ModelFile:
     tolerances = {key: numbers[key] for key in TOLERANCES if key in numbers}
     options = statements.choices()
     if tolerances and "integrator" in options:
-        statements.fault(
-            f"{where}: {' and '.join(tolerances)} belong into the table of the integrator, if one is chosen"
-        )
+        statements.fault(f"{where}: {' and '.join(tolerances)} belong in the table of the integrator, if one is chosen")
     elif tolerances and not faults:
         options["integrator"] = statements.chosen("integrator", {"kind": "Automatic", **tolerances}, where)
     occasions = statements.occasions()

@@ -15,7 +15,8 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, call_kernel, f8, i8, ints_at, move
 from dalembert.native.types import Record, ints
 from dalembert.native.workspace import Workspace
-from dalembert.solve.rows import add_row, row_product, scale_row
+from dalembert.solve.cholesky import factor_semidefinite, invert_factored, solve_lower, solve_upper
+from dalembert.solve.rows import add_row, row_product
 
 
 class Descent(Record):
@@ -94,38 +95,18 @@ def evaluate(plan, mem):
 
 @jit(i8(Descent, Floats))
 def invert_metric(plan, mem):
-    """B, the inverse of G among the loose variables, zero elsewhere; by Cholesky in place, without further room."""
+    """B, the inverse of G among the loose variables, zero elsewhere."""
     ints = ints_at(plan.ints, plan.n_ints)
     n, G, B = plan.n, plan.metric, plan.inverse
     for i in range(n):
         for j in range(n):
             loose = ints[plan.freedom + i] == LOOSE and ints[plan.freedom + j] == LOOSE
             mem[B + i * n + j] = mem[G + i * n + j] if loose else (1.0 if i == j else 0.0)
-    for j in range(n):  # G = L L^T in the lower triangle
-        for i in range(j, n):
-            total = mem[B + i * n + j] - row_product(mem, B + i * n, B + j * n, j)
-            if i == j:
-                mem[B + j * n + j] = math.sqrt(total) if total > 0.0 else 1.0
-            else:
-                mem[B + i * n + j] = total / mem[B + j * n + j]
-    for i in range(n):  # L^-1 in its place, each row from those above it
-        row = B + i * n
-        for k in range(i):
-            factor = mem[row + k]
-            mem[row + k] = 0.0
-            add_row(mem, row, B + k * n, factor, k + 1)
-        mem[row + i] = 1.0 / mem[row + i]
-        scale_row(mem, row, -mem[row + i], i)
-    for k in range(n):  # L^-T L^-1: row k of L^-1 adds to the rows above it, then to its own
-        row = B + k * n
-        for i in range(k):
-            add_row(mem, B + i * n, row, mem[row + i], i + 1)
-        scale_row(mem, row, mem[row + k], k + 1)
-    for i in range(n):
-        for j in range(i + 1):
-            if ints[plan.freedom + i] != LOOSE or ints[plan.freedom + j] != LOOSE:
-                mem[B + i * n + j] = 0.0
-            mem[B + j * n + i] = mem[B + i * n + j]
+    factor_semidefinite(mem, B, n, 0.0, 1.0)
+    invert_factored(mem, B, n)
+    for j in range(n):
+        if ints[plan.freedom + j] != LOOSE:
+            mem[B + j * n + j] = 0.0
     return 0
 
 
@@ -177,12 +158,9 @@ def factor_rows(plan, mem, mu):
     m, K, L, norms = plan.m, plan.gram, plan.factor, plan.norm
     for k in range(m):
         for l in range(k + 1):
-            total = mem[K + k * m + l] * unit_factor(mem, norms, k) * unit_factor(mem, norms, l)
-            if k == l:
-                total += mu
-            for i in range(l):
-                total -= mem[L + k * m + i] * mem[L + l * m + i]
-            mem[L + k * m + l] = math.sqrt(max(total, 0.1 * mu)) if k == l else total / mem[L + l * m + l]
+            mem[L + k * m + l] = mem[K + k * m + l] * unit_factor(mem, norms, k) * unit_factor(mem, norms, l)
+        mem[L + k * m + k] += mu
+    factor_semidefinite(mem, L, m, 0.1 * mu, 0.1 * mu)
     return 0
 
 
@@ -192,15 +170,9 @@ def solve_rows(plan, mem, side):
     n, m, L, y, norms = plan.n, plan.m, plan.factor, plan.weight, plan.norm
     for k in range(m):
         mem[y + k] = mem[side + k] * unit_factor(mem, norms, k)
-        for i in range(k):
-            mem[y + k] -= mem[L + k * m + i] * mem[y + i]
-        mem[y + k] /= mem[L + k * m + k]
-    square = 0.0
-    for k in range(m - 1, -1, -1):
-        for i in range(k + 1, m):
-            mem[y + k] -= mem[L + i * m + k] * mem[y + i]
-        mem[y + k] /= mem[L + k * m + k]
-        square += mem[y + k] ** 2
+    solve_lower(mem, L, m, y)
+    solve_upper(mem, L, m, y)
+    square = row_product(mem, y, y, m)
     for j in range(n):
         mem[plan.step + j] = 0.0
     for k in range(m):

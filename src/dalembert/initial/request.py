@@ -142,7 +142,7 @@ def read_wishes(system: System, values: Values, what: str) -> Wishes:
     """Values by kind and index; every name declared, every number finite, nothing said twice."""
     if not isinstance(values, Mapping):
         raise PairingError(
-            f"{what} values are by name, got {type(values).__name__}: write system.initial({{x: 1.0}}) with symbols or "
+            f"{what} values need names, got {type(values).__name__}: write system.initial({{x: 1.0}}) with symbols or "
             'names such as "x"'
         )
     wishes, places = Wishes(), _places(system)
@@ -273,7 +273,7 @@ def _hold(system: System, wishes: Wishes, near: np.ndarray, hold: Any) -> None:
         place: dict[int, float] = getattr(wishes, kind)
         if place.setdefault(index, value) != value:
             raise InitialStateError(
-                f"`{system.name}`: `{name}` is given as {place[index]:g} and held at its guess {value:g}; say one"
+                f"`{system.name}`: `{name}` is given as {place[index]:g} and held at its guess {value:g}; give one only"
             )
 
 

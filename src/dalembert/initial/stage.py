@@ -157,7 +157,7 @@ class Stage:
 
 @functools.cache
 def _native() -> tuple[Any, Any]:
-    from dalembert.initial import levenberg_marquardt as least_steps
+    from dalembert.initial import levenberg_marquardt
     from dalembert.initial.nearest import find_nearest
 
-    return least_steps, find_nearest
+    return levenberg_marquardt, find_nearest

@@ -21,7 +21,7 @@ from dalembert.model.statement import Attitude, Body, Line, Particle, Vector
 from dalembert.model.vectors import ORIGIN, plus, turned
 
 if TYPE_CHECKING:
-    import dalembert
+    from dalembert.model.contributions import ModelContributions
 
 Expression = Any
 Plane = tuple[sp.Expr, sp.Expr]
@@ -78,7 +78,7 @@ class FloatingBeam:
 class Beams:
     """The flexible beams of a model, in the plane z = 0."""
 
-    def __init__(self, model: dalembert.Model) -> None:
+    def __init__(self, model: ModelContributions) -> None:
         self._model = model
 
     @said("beams")

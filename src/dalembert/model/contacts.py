@@ -22,7 +22,7 @@ from dalembert.model.time_symbols import time_symbol
 from dalembert.model.vectors import ORIGIN, cross, dot, minus, plus, times
 
 if TYPE_CHECKING:
-    import dalembert
+    from dalembert.model.contributions import ModelContributions
 
 Expression = Any
 BLADE = sp.Rational(1, 5)  # length of a skate as it is drawn
@@ -31,7 +31,7 @@ BLADE = sp.Rational(1, 5)  # length of a skate as it is drawn
 class Contacts:
     """The contacts of a model. A plane is a marker whose z axis is its normal (`model.ground`: the plane z = 0)."""
 
-    def __init__(self, model: dalembert.Model) -> None:
+    def __init__(self, model: ModelContributions) -> None:
         self._model = model
 
     @said("contacts")

@@ -26,7 +26,7 @@ from dalembert.model.time_symbols import time_symbol
 from dalembert.model.vectors import EX, ORIGIN, dot, minus, times
 
 if TYPE_CHECKING:
-    import dalembert
+    from dalembert.model.contributions import ModelContributions
 
 Expression = Any
 
@@ -38,7 +38,7 @@ class Elements:
     second body ahead of the first. `motion.length(name)` and `motion.power(name)` go with it.
     """
 
-    def __init__(self, model: dalembert.Model) -> None:
+    def __init__(self, model: ModelContributions) -> None:
         self._model = model
 
     if not TYPE_CHECKING:

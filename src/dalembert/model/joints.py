@@ -32,7 +32,7 @@ from dalembert.model.time_symbols import time_symbol
 from dalembert.model.vectors import EX, EY, EZ, ORIGIN, cross, dot, minus, plus, times
 
 if TYPE_CHECKING:
-    import dalembert
+    from dalembert.model.contributions import ModelContributions
 
 Expression = Any
 
@@ -48,7 +48,7 @@ class Joints:
     then normal to the plane; the axis of slides and lines lies in the plane.
     """
 
-    def __init__(self, model: dalembert.Model) -> None:
+    def __init__(self, model: ModelContributions) -> None:
         self._model = model
 
     if not TYPE_CHECKING:

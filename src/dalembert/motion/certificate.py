@@ -293,6 +293,6 @@ def versions() -> str:
     return ", ".join(f"{name} {version(name)}" for name in packages) + f", Python {platform.python_version()}"
 
 
-def energy_finding(name: str, energies: Energies, allowed: float) -> Finding:
-    """The finding of the energy balance, relative to what kinetic, potential energy and work turn over."""
-    return Finding("energy", name, energies.off / energies.size, energies.t, allowed)
+def energy_finding(name: str, energies: Energies, size: float, allowed: float) -> Finding:
+    """The finding of the energy balance, relative to a `size` of what kinetic, potential energy and work turn over."""
+    return Finding("energy", name, energies.off / size, energies.t, allowed)

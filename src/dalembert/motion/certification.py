@@ -4,22 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from dalembert.motion.certificate import Certificate, Finding, Power, energy_finding
+from dalembert.motion.protocols import EvaluatedMotion
 from dalembert.motion.reactions import largest_powers
 from dalembert.motion.row_sizes import row_sizes
 from dalembert.motion.state import State
 from dalembert.motion.tally import Spread, Tally, Worst
 
 if TYPE_CHECKING:
-    import dalembert as da
-    from dalembert.run.run_facts import Energies
+    from dalembert.motion.verification import Verification
+    from dalembert.run.events import Occurrences
+    from dalembert.run.run_facts import Energies, Passage
 
 
-def certified(motion: da.Motion, tally: Tally | None) -> Certificate:
+class JudgedMotion(EvaluatedMotion, Protocol):
+    """A Motion as its certificate reads it: what it is tallied by, how its run went, and how it ended."""
+
+    @property
+    def success(self) -> bool: ...
+    @property
+    def message(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def stats(self) -> dict[str, int]: ...
+    @property
+    def events(self) -> Occurrences: ...
+    @property
+    def passages(self) -> tuple[Passage, ...]: ...
+    @property
+    def verification(self) -> Verification | None: ...
+
+
+def certified(motion: JudgedMotion, tally: Tally | None) -> Certificate:
     """The certificate of a run that left this `tally` of all its samples, None if it has none to judge.
 
     `motion` tells of the run; it may hold some of the samples only.
@@ -55,7 +76,7 @@ def certified(motion: da.Motion, tally: Tally | None) -> Certificate:
     )
 
 
-def _findings(motion: da.Motion, tally: Tally, met: Energies) -> list[Finding]:
+def _findings(motion: JudgedMotion, tally: Tally, met: Energies) -> list[Finding]:
     """The worst of every residual.
 
     Where constraints are dependent for an instant, A u' = b is not determined; what counts is that positions and
@@ -76,7 +97,7 @@ def _findings(motion: da.Motion, tally: Tally, met: Energies) -> list[Finding]:
         ),
         *tally.jumps,
         *_each(["M u' - f - r"], "solve", worst["solve"], allowed.solve, np.ones(1)),
-        energy_finding("E - E0 - W", met, allowed.energy),
+        energy_finding("E - E0 - W", met, met.size_beside(motion.sizes, tally.span[1]), allowed.energy),
     ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dalembert.dataclass import dataclass
+from dalembert.equations.instants import seen_from_before
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError
 from dalembert.listed import unlisted
@@ -20,15 +21,9 @@ from dalembert.motion.certification import certified
 from dalembert.motion.derivatives import Derivatives
 from dalembert.motion.files import array_shapes, identity, packed, packed_passages
 from dalembert.motion.outputs import values_in_blocks
-from dalembert.motion.reactions import (
-    Wrench,
-    constraint_power,
-    constraint_reaction,
-    joint_reaction,
-    reaction_on,
-)
-from dalembert.motion.recorded import Recorded, one_time, times_within
-from dalembert.motion.state import State, reactions_of, unknowns_of
+from dalembert.motion.reactions import Reacting, constraint_power, reactions_of
+from dalembert.motion.recorded import RESOLVED, Recorded, one_time, times_within
+from dalembert.motion.state import State
 from dalembert.motion.tables import check_sampled
 from dalembert.motion.tally import EnergyTally, tally_of
 from dalembert.motion.verification import Verification
@@ -48,7 +43,6 @@ if TYPE_CHECKING:
     from dalembert.run.scales import Scales
 
 USUAL = Tolerances()
-RESOLVED = 16.0 * float(np.finfo(float).eps)  # relative difference of times below which they are one
 
 
 @unlisted(
@@ -56,7 +50,7 @@ RESOLVED = 16.0 * float(np.finfo(float).eps)  # relative difference of times bel
     "recipe segments sizes storage stored told with_facts"
 )
 @dataclass(frozen=True, eq=False, repr=False)
-class Motion(Recorded):
+class Motion(Recorded, Reacting):
     """Samples of a motion: t (nt,), q (nt, nq), u (nt, nu), work (nt,) done on the system, and what follows.
 
     `events` are the occurrences of events, in order; `events["bounce"]` those of one event.
@@ -114,7 +108,9 @@ class Motion(Recorded):
         if self.known is not None:
             return self.known
         if self.recipe is None or self.facts is None:
-            return stage("Motion.solve")(self)
+            from dalembert.run.accelerations import solver_engine
+
+            return self.evaluated(solver_engine(self.system, self.parameters))
         engine = self.recipe.engine(self.system, self.parameters)
         engine.resume(self.facts)
         return self.evaluated(engine)
@@ -122,8 +118,10 @@ class Motion(Recorded):
     def evaluated(self, engine: Engine, *given: np.ndarray) -> Evaluation:
         """What an engine finds at the samples, block by block; with u' (nt, nu) and la (nt, nc), if they are given."""
         table = self.storage.table()
+        begin = self.facts.origin[0] if self.facts else float(self.t[0]) if len(self) else 0.0
         for rows in self.storage.slices(len(self), engine.nz + 2 * self.system.nu + 4 * self.system.nc):
-            found = engine.evaluate(self.t[rows], self._samples(rows), *(values[rows] for values in given))
+            t = seen_from_before(self.system, self.parameters, begin, self.t[rows])
+            found = engine.evaluate(t, self._samples(rows), *(values[rows] for values in given))
             table.put(rows.start, *vars(found).values())
         return replace(found, **dict(zip(vars(found), table.joined(), strict=True)))
 
@@ -166,22 +164,6 @@ class Motion(Recorded):
         """Generalised reactions r of M u' = f + r, (nt, nu)."""
         return reactions_of(self)
 
-    def reaction(self, constraint: Any) -> np.ndarray:
-        """Generalised force of one constraint, or of all stated in one list under this name, (nt, nu)."""
-        return constraint_reaction(self, constraint)
-
-    def reaction_on(self, item: Any) -> Wrench:
-        """Force (nt, 3) and torque (nt, 3) that constraints exert on a particle or body.
-
-        m a - m g - the forces applied at it, and likewise for the torque about its mass centre, both in inertial axes;
-        see `dalembert.motion.reactions.reaction_on` for forces that cannot be separated.
-        """
-        return reaction_on(self, item)
-
-    def joint_reaction(self, joint: Any) -> Wrench:
-        """Force (nt, 3) and torque (nt, 3) of a joint on its second body, at its marker, in inertial axes."""
-        return joint_reaction(self, joint)
-
     @property
     def gauss_measure(self) -> np.ndarray:
         """Gauss's measure of constraint, (nt,): see `System.gauss_measure`."""
@@ -190,11 +172,6 @@ class Motion(Recorded):
     def constraint_power(self, constraint: Any) -> np.ndarray:
         """Power of one constraint, or of all stated in one list under this name, (nt,)."""
         return constraint_power(self, constraint)
-
-    @property
-    def unknowns(self) -> np.ndarray:
-        """Values of the unknowns, (nt, ny)."""
-        return unknowns_of(self.system, self.multipliers)
 
     @property
     def energy(self) -> np.ndarray:

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.equations.instants import has_instants, instants
+from dalembert.equations.instants import GAP, has_instants, instants
 from dalembert.equations.system import System
 from dalembert.motion.certificate import Finding, Tolerances
-
-GAP = 4.0 * float(np.finfo(float).eps)  # of the largest time: how far from an instant both sides are seen
-SIDES = np.array([-1.0, 1.0, 3.0])  # in gaps; what changes from the second to the third is no jump
 
 
 def prescribed_jumps(
@@ -27,22 +24,26 @@ def prescribed_jumps(
 ) -> list[Finding]:
     """The largest jump of each row of positions and of velocities that jumps between `begin` and the last of samples t.
 
-    Without `begin`, from the first sample on, which may be at such an instant: what is before it is known.
+    What is before `begin` does not count, as no motion comes from there; at an instant, the given state is that of the
+    instant itself. Without `begin`, from the first sample on, what is before it is known.
     `z` are the coordinates (nt, nq) and speeds (nt, nu) there, `sizes` those of (phi, psi).
     """
-    if not has_instants(system) or not _reads_time(system):
+    if not may_jump(system):
         return []
     first = float(t[0]) if begin is None else begin
     times = instants(system, parameters, (first, float(t[-1])))
-    times = times[((times > first) | (begin is None)) & (times >= first) & (times < t[-1])]
+    times = times[times < t[-1]]
     if not times.size:
         return []
     before = np.maximum(np.searchsorted(t, times, side="right") - 1, 0)
     gap = GAP * max(abs(first), np.abs(t).max())
+    sides = times + gap * np.array([[-1.0], [1.0], [3.0]])
+    if begin is not None:
+        sides[0, times == first] = first
     left, right, further = (
-        system.evaluate("residual", times + side * gap, z[0][before], z[1][before], parameters) for side in SIDES
-    )
-    jumps = np.abs((right - left) - (further - right))
+        system.evaluate("residual", side, z[0][before], z[1][before], parameters) for side in sides
+    )  # fmt: skip
+    jumps = np.abs((right - left) - (further - right))  # what changes from the second to the third is no jump
     worst = jumps.argmax(axis=0)
     n_p, names = system.count("position"), system.constraint_names
     found = []
@@ -54,6 +55,8 @@ def prescribed_jumps(
     return found
 
 
-def _reads_time(system: System) -> bool:
-    """Whether a constraint of positions or velocities depends on time."""
-    return system.kept("rows read time", lambda: 0 in system.functions["residual"].jac_sparsity(0, 0).get_triplet()[1])
+def may_jump(system: System) -> bool:
+    """Whether there may be such instants: a constraint of positions or velocities depends on time."""
+    return has_instants(system) and system.kept(
+        "rows read time", lambda: 0 in system.functions["residual"].jac_sparsity(0, 0).get_triplet()[1]
+    )

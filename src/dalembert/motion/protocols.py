@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.motion.certificate import Certificate
+from dalembert.motion.certificate import Certificate, Tolerances
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+    from dalembert.run.evaluation import Evaluation
+    from dalembert.run.run_facts import Energies, RunFacts
+    from dalembert.run.scales import Scales
+    from dalembert.run.storage import Storage
 
 
 class Values(Protocol):
@@ -39,6 +44,26 @@ class Source(Values, Protocol):
 
     @property
     def parameters(self) -> np.ndarray: ...
+
+
+class EvaluatedMotion(Source, Protocol):
+    """A Motion as its tally reads it: samples, what was evaluated at them, and what its run went by."""
+
+    @property
+    def work(self) -> np.ndarray: ...
+    @property
+    def evaluation(self) -> Evaluation: ...
+    @property
+    def energies(self) -> Energies | None: ...
+    @property
+    def facts(self) -> RunFacts | None: ...
+    @property
+    def sizes(self) -> Scales: ...
+    @property
+    def storage(self) -> Storage: ...
+    @property
+    def tolerances(self) -> Tolerances: ...
+    def __len__(self) -> int: ...
 
 
 class Sampled(Protocol):

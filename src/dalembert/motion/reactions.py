@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dalembert.equations.labels import label_of, rows_of
+from dalembert.equations.laws import rows_by_unknown
 from dalembert.errors import DalembertError, UnknownNameError
 from dalembert.motion.protocols import Source
 
@@ -25,6 +26,38 @@ class Wrench(NamedTuple):
 
     force: np.ndarray
     torque: np.ndarray
+
+
+class Reacting:
+    """What a State, a Motion and a DrivenMotion tell of reactions; over time arrays have a leading axis nt."""
+
+    @property
+    def unknowns(self: Source) -> np.ndarray:
+        """Values of the unknowns, (..., ny): the multipliers of the constraints they enforce."""
+        rows = rows_by_unknown(self.system.rows)
+        return self.multipliers[..., [rows[j] for j in range(len(self.system.unknowns))]]
+
+    def reaction(self: Source, constraint: Any) -> np.ndarray:
+        """Generalised force of one constraint, or of all stated in one list under this name, (..., nu)."""
+        return constraint_reaction(self, constraint)
+
+    def reaction_on(self: Source, item: Any) -> Wrench:
+        """Force (..., 3) and torque (..., 3) that constraints exert on a particle or body.
+
+        m a - m g - the forces applied at it, and likewise for the torque about its mass centre, both in inertial axes;
+        see `dalembert.motion.reactions.reaction_on` for forces that cannot be separated.
+        """
+        return reaction_on(self, item)
+
+    def joint_reaction(self: Source, joint: Any) -> Wrench:
+        """Force (..., 3) and torque (..., 3) of a joint on its second body, at its marker, in inertial axes."""
+        return joint_reaction(self, joint)
+
+
+def reactions_of(source: Source) -> np.ndarray:
+    """Generalised reactions r of a State or a Motion, (..., nu): friction and prescribed parts are in them."""
+    exerted, prescribed = np.split(motion_values(source, "reaction"), 2, axis=-1)
+    return exerted + prescribed
 
 
 def constraint_reaction(source: Source, key: Any) -> np.ndarray:

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
-    import dalembert
-    from dalembert.view.inline import Page
+    from dalembert.model.model import Model
+    from dalembert.notebook_page import Page
+
+RESOLVED = 16.0 * float(np.finfo(float).eps)  # relative difference of times below which they are one
 
 
 class Recorded(Tabled):
@@ -96,7 +98,7 @@ class Recorded(Tabled):
             )
         return stage("Motion.animate")(self, path)
 
-    def report(self: MotionLike, path: str | Path, *, source: str | dalembert.Model = "") -> Path:
+    def report(self: MotionLike, path: str | Path, *, source: str | Model = "") -> Path:
         """One self-contained HTML file: animation, plots of every quantity, reactions, certificate, equations, values.
 
         `source` is the model, to be shown as a model file, or a text such as the script. Verify the motion first to
@@ -161,9 +163,10 @@ def one_time(t: Any) -> float:
 
 
 def times_within(motion: MotionLike, times: ArrayLike) -> np.ndarray:
-    """The times as an array (n,), if there are any and all lie within the motion."""
+    """The times as an array (n,), if there are any and all lie within the motion, up to rounding of its ends."""
     check_sampled(motion)
-    ts = np.atleast_1d(np.asarray(times, dtype=float))
-    if not (ts.size and np.isfinite(ts).all() and ts.min() >= motion.t[0] and ts.max() <= motion.t[-1]):
+    ts, (begin, end) = np.atleast_1d(np.asarray(times, dtype=float)), motion.t[[0, -1]]
+    slack = RESOLVED * max(abs(begin), abs(end))
+    if not (ts.size and np.isfinite(ts).all() and ts.min() >= begin - slack and ts.max() <= end + slack):
         raise ArrayError(f"times must lie within the motion, t = {motion.t[0]:g} .. {motion.t[-1]:g}")
-    return ts
+    return ts.clip(begin, end)

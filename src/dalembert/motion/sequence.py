@@ -220,7 +220,8 @@ class MotionSequence(Recorded):
         if not len(self):
             return combine(parts, events=self.events.remarks, verification=self.verification)
         met = self.energies_met
-        energy = energy_finding("E - E0 - W + lost", met, self.segments[0].tolerances.energy)
+        size = max(met.size_beside(motion.sizes, float(self.t[-1])) for motion in self.segments if len(motion))
+        energy = energy_finding("E - E0 - W + lost", met, size, self.segments[0].tolerances.energy)
         combined = combine(
             parts,
             energy_error=met.off,

@@ -11,22 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.dataclass import dataclass
-from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.system import System
 from dalembert.errors import FileError, InconsistentStateError
 from dalembert.guidance import no_attribute
 from dalembert.motion.archive import facts_in, floats_in, read_archive, reading, write_archive
 from dalembert.motion.equation_residuals import equation_residuals
 from dalembert.motion.outputs import Observed, rates_of, second_rates_of, spelling, values_of
-from dalembert.motion.protocols import Source
-from dalembert.motion.reactions import (
-    Wrench,
-    constraint_power,
-    constraint_reaction,
-    joint_reaction,
-    motion_values,
-    reaction_on,
-)
+from dalembert.motion.reactions import Reacting, constraint_power, motion_values, reactions_of
 from dalembert.stages import stage
 from dalembert.text_tables import html_table, text_table
 
@@ -34,7 +25,7 @@ LOADED = 1e-9  # residuals above this, relative to the values they come from, ma
 
 
 @dataclass(frozen=True, eq=False)
-class State(Observed):
+class State(Observed, Reacting):
     """Time, coordinates, speeds, accelerations, multipliers and parameter values of a system at one instant.
 
     Arrays: q (nq,), u (nu,), udot (nu,), multipliers (nc,), parameters (np,). `state["x"]` or `state[x]` gives one
@@ -68,23 +59,6 @@ class State(Observed):
     def reactions(self) -> np.ndarray:
         """Generalised reaction r of M u' = f + r, (nu,)."""
         return reactions_of(self)
-
-    @property
-    def unknowns(self) -> np.ndarray:
-        """Values of the unknowns, (ny,): the multipliers of the constraints they enforce."""
-        return unknowns_of(self.system, self.multipliers)
-
-    def reaction(self, constraint: Any) -> np.ndarray:
-        """Generalised force of one constraint, or of all stated in one list under this name, (nu,)."""
-        return constraint_reaction(self, constraint)
-
-    def reaction_on(self, item: Any) -> Wrench:
-        """Force (3,) and torque (3,) that constraints exert on a particle or body; see `reactions.reaction_on`."""
-        return reaction_on(self, item)
-
-    def joint_reaction(self, joint: Any) -> Wrench:
-        """Force (3,) and torque (3,) of a joint on its second body, at its marker, in inertial axes."""
-        return joint_reaction(self, joint)
 
     @property
     def gauss_measure(self) -> float:
@@ -251,15 +225,3 @@ def residuals_of(state: State) -> dict[str, dict[str, float]]:
         "balance": dict(zip(s.speeds, balance.tolist(), strict=True)),
     }
     return {level: values for level, values in found.items() if values}
-
-
-def reactions_of(source: Source) -> np.ndarray:
-    """Generalised reactions r of a State or a Motion, (..., nu): friction and prescribed parts are in them."""
-    exerted, prescribed = np.split(motion_values(source, "reaction"), 2, axis=-1)
-    return exerted + prescribed
-
-
-def unknowns_of(system: System, multipliers: np.ndarray) -> np.ndarray:
-    """Values of the unknowns, (..., ny)."""
-    rows = rows_by_unknown(system.rows)
-    return multipliers[..., [rows[j] for j in range(len(system.unknowns))]]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,10 +16,8 @@ from dalembert.equations.system import System
 from dalembert.motion.certificate import DEPENDENT, DEPENDENT_AMONG_MANY, Finding
 from dalembert.motion.control import LostControl, lost_controls
 from dalembert.motion.prescribed_jumps import prescribed_jumps
+from dalembert.motion.protocols import EvaluatedMotion
 from dalembert.run.run_facts import Energies
-
-if TYPE_CHECKING:
-    from dalembert.motion.motion import Motion
 
 SPREAD = 200  # samples at most that rows, their powers and their sizes are looked at, besides the last one
 
@@ -114,7 +112,7 @@ class Spread(NamedTuple):
     multipliers: np.ndarray
 
     @staticmethod
-    def of(motion: Motion, rows: slice, first: int) -> Spread:
+    def of(motion: EvaluatedMotion, rows: slice, first: int) -> Spread:
         """That of some samples of a motion, the first of which is number `first` of a larger one."""
         count, stride = rows.stop - rows.start, 1
         while -(-(first + count) // stride) > SPREAD:
@@ -160,7 +158,7 @@ class Tally(NamedTuple):
         return len(self.dependent) == self.samples
 
     @staticmethod
-    def of(motion: Motion, rows: slice, first: int = 0) -> Tally:
+    def of(motion: EvaluatedMotion, rows: slice, first: int = 0) -> Tally:
         """That of some samples of a motion, number `first` and on of a larger one; the sample before them counts, too.
 
         What happens between two samples belongs to the later one.
@@ -202,7 +200,7 @@ class Tally(NamedTuple):
         )
 
 
-def tally_of(motion: Motion) -> Tally:
+def tally_of(motion: EvaluatedMotion) -> Tally:
     """The tally of a motion at hand, which has samples, in blocks if it is too large to be looked at as a whole."""
     e = motion.evaluation
     blocks = motion.storage.slices(len(motion), e.phi.shape[1] + e.psi.shape[1] + 2 * e.acceleration.shape[1])
@@ -213,7 +211,9 @@ def tally_of(motion: Motion) -> Tally:
     return whole
 
 
-def _jumps(motion: Motion, t: np.ndarray, q: np.ndarray, u: np.ndarray, *, is_first: bool) -> tuple[Finding, ...]:
+def _jumps(
+    motion: EvaluatedMotion, t: np.ndarray, q: np.ndarray, u: np.ndarray, *, is_first: bool
+) -> tuple[Finding, ...]:
     """Jumps of constraints from the first of samples on to before the last; those of a run, from its start on."""
     begin = None
     if is_first:

@@ -80,9 +80,13 @@ def engine() -> Library:
             key = _content_key(natives)
             code = cache.load(key)
             if code is None:
-                _announce()
+                _tell("building the native engine, once per installation (about half a minute) ...")
                 code = build(natives)
-                cache.store(key, code)
+                if not cache.store(key, code):
+                    _tell(
+                        f"the native engine cannot be kept in {cache.directory or 'a home folder'}: every process will "
+                        "build it again; set DALEMBERT_CACHE_DIR to a folder that can be written"
+                    )
             if name is not None and are_sources_imported():
                 cache.store(name, key.encode())
         return Library(code)
@@ -110,10 +114,10 @@ def _extension(native: Native) -> Library:
     return Library(build([native]))
 
 
-def _announce() -> None:
+def _tell(message: str) -> None:
     from rich.console import Console
 
-    Console(stderr=True).print("dalembert: building the native engine, once per installation (about half a minute) ...")
+    Console(stderr=True).print(f"dalembert: {message}")
 
 
 def source_key() -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dalembert.native.types import Record, Signature
+from dalembert.native.types import Record, Signature, Type
 
 LANES = 4  # doubles that native sums work on at once
 
@@ -77,18 +77,34 @@ def move(c: Any) -> Any:
 
 @_intrinsic
 def move_few(c: Any) -> Any:
-    """As `move`, for few numbers: a loop here and now, where a call of the libc would take as long as their copies."""
+    """As `move`, for few numbers: lines here and now, where a call of the libc would take as long as their copies."""
 
     def copy(builder: Any, there: Any, here: Any, length: Any) -> None:
-        vector = c.ir.VectorType(c.ir.DoubleType(), LANES)
-        whole = builder.and_(length, length.type(-LANES))
-        with c.cgutils.for_range_slice(builder, length.type(0), whole, length.type(LANES)) as (i, _):
-            at, of = (builder.bitcast(builder.gep(p, [i]), vector.as_pointer()) for p in (there, here))
-            builder.store(builder.load(of, align=8), at, align=8)
-        with c.cgutils.for_range_slice(builder, whole, length, length.type(1)) as (i, _):
-            builder.store(builder.load(builder.gep(here, [i])), builder.gep(there, [i]))
+        def copy_some(at: Callable[[Any], Any], _broadcast: Callable[[Any], Any]) -> None:
+            builder.store(builder.load(at(here), align=8), at(there), align=8)
+
+        in_vectors(c, builder, length, copy_some)
 
     return _copying(c, copy)
+
+
+def in_vectors(c: Any, builder: Any, count: Any, write: Callable[..., None]) -> None:
+    """Emit `write(at, broadcast)` for vectors of LANES numbers each, and singly for those that are left.
+
+    `at` makes a pointer to the numbers at hand of one to all of them, `broadcast` a vector of a number.
+    """
+    vector, lane = c.ir.VectorType(c.ir.DoubleType(), LANES), c.ir.IntType(32)
+    whole, hidden = builder.and_(count, count.type(-LANES)), c.ir.FunctionType(count.type, [count.type])
+
+    def broadcast(value: Any) -> Any:
+        first = builder.insert_element(c.ir.Constant(vector, c.ir.Undefined), value, lane(0))
+        return builder.shuffle_vector(first, first, c.ir.Constant(c.ir.VectorType(lane, LANES), [0] * LANES))
+
+    with c.cgutils.for_range_slice(builder, count.type(0), whole, count.type(LANES)) as (i, _):
+        write(lambda pointer: builder.bitcast(builder.gep(pointer, [i]), vector.as_pointer()), broadcast)
+    with c.cgutils.for_range_slice(builder, whole, count, count.type(1)) as (i, _):
+        alone = builder.asm(hidden, "", "=r,0", [i], side_effect=False)  # no instruction, and no vectors made of these
+        write(lambda pointer: builder.gep(pointer, [alone]), lambda value: value)
 
 
 @_intrinsic
@@ -151,3 +167,27 @@ def caller(signature: Signature) -> Intrinsic:
         return result(c.i8, c.types.Tuple(arguments)), generate
 
     return Intrinsic(define, "call", repr(signature))
+
+
+def c_caller(result: str, *arguments: Type) -> Intrinsic:
+    """A native function `call(address, (arguments...))` for C functions of numbers and of pointers, which are integers.
+
+    `result` is what they return: "int", "int64_t" for pointers too, or "void".
+    """
+
+    def define(c: Any) -> Any:
+        kinds = [c.meaning(kind) for kind in arguments]
+        returned = {"int": c.ir.IntType(32), "int64_t": c.ir.IntType(64), "void": c.ir.VoidType()}[result]
+
+        def generate(context: Any, builder: Any, _signature: Any, values: Any) -> Any:
+            where, packed = values
+            function_type = c.ir.FunctionType(returned, [context.get_value_type(kind) for kind in kinds])
+            function = builder.inttoptr(where, function_type.as_pointer())
+            value = builder.call(function, c.cgutils.unpack_tuple(builder, packed, len(kinds)))
+            if result == "void":
+                return c.ir.IntType(64)(0)
+            return builder.sext(value, c.ir.IntType(64)) if result == "int" else value
+
+        return c.i8(c.i8, c.types.Tuple(kinds)), generate
+
+    return Intrinsic(define, "c_call", f"{result} {arguments!r}")

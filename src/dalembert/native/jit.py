@@ -97,6 +97,11 @@ class Native:
         return find(self).internal
 
     @cached_property
+    def c_address(self) -> int:
+        """Where C finds the function: arrays are a pointer and a size, records a pointer, an int64_t may be an int."""
+        return find(self).external
+
+    @cached_property
     def call(self) -> Any:
         """The function for Python, of plain numbers: an array is its address and its size, a record its address."""
         kinds: list[Any] = []

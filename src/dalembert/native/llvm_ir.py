@@ -108,10 +108,11 @@ class Block:
     label: str = "entry"  # of the basic block that lines are added to
     rows: dict[str, str] = field(default_factory=dict)  # of tables, by the operand that holds the piece
 
-    def name(self, value: int) -> str:
+    def name(self, value: int, *, singly: bool = False) -> str:
         """The operand text of a value; emits the load if it comes from the input or from an earlier chunk.
 
-        It emits it again if the value lies in memory and was not used for long.
+        It emits it again if the value lies in memory and was not used for long. `singly` keeps the compiler from
+        loading neighbours as a vector: that waits where they have just been written one by one, as by time loops.
         """
         known, here = self.names.get(value), len(self.lines)
         if known is not None and here - self.last_use.get(value, here) < STALE:
@@ -126,7 +127,8 @@ class Block:
             text = f"%v{value}{again}"
             source, index = ("x", arguments[0]) if op == ca.OP_INPUT else ("work", self.slots[value])
             self.lines.append(pointer(f"p{value}{again}", source, str(index)))
-            self.lines.append(f"{text} = load double, ptr %p{value}{again}, align 8")
+            load = "load volatile" if singly else "load"
+            self.lines.append(f"{text} = {load} double, ptr %p{value}{again}, align 8")
             self.last_use[value] = here
         self.names[value] = text
         return text
@@ -169,7 +171,7 @@ class Block:
         found: dict[int, tuple[str, str]] = {}
         for k in range(0, len(distinct), WIDEST):
             group = distinct[k : k + WIDEST]
-            operands = [self.name(argument) for argument in group]
+            operands = [self.name(argument, singly=True) for argument in group]
             prefix = f"w{group[0]}."
             lines, names = emit_sines(prefix, operands)
             self.lines += lines

@@ -14,8 +14,9 @@ import numpy as np
 from dalembert.dataclass import dataclass
 from dalembert.native.llvm_ir import Block, declare, pointer
 from dalembert.native.loop_turns import Turns, emit_turns, take_turns
+from dalembert.native.loop_widening import widen
 from dalembert.native.program import BITS, Program, schedule
-from dalembert.native.repetition import CONSTANT, INPUT, LongSum, Repetition, Run, Shape
+from dalembert.native.repetition import CONSTANT, INPUT, LongSum, Repetition, Run, Shape, parse
 from dalembert.native.sine_cosine import ASIDE, WIDEST, declare_sines
 
 _LEAVES = (ca.OP_CONST, ca.OP_INPUT)
@@ -50,6 +51,7 @@ def emit_loops(repetition: Repetition, *, fuses: bool) -> tuple[str, InstanceTab
     """
     by_shape: dict[Shape, list[Run]] = {}
     runs, turns = take_turns(repetition) if fuses else (repetition.runs, [])
+    runs = widen(runs)
     for run in runs:
         by_shape.setdefault(run.shape, []).append(run)
     numbers = {shape: k for k, shape in enumerate(by_shape)}
@@ -71,7 +73,7 @@ def emit_loops(repetition: Repetition, *, fuses: bool) -> tuple[str, InstanceTab
 
 def _read(shape: Shape, runs: list[Run]) -> _Form:
     """The program of a shape; its leaves come first, slot by slot."""
-    kinds, body = _parse(shape)
+    kinds, body = parse(shape)
     operations, arguments = list[int](), list[tuple[int, ...]]()
     constants = np.concatenate([run.constants for run in runs])
     varying_constants, c = list[bool](), 0
@@ -103,19 +105,6 @@ def _read(shape: Shape, runs: list[Run]) -> _Form:
     varying[first - c :] = True  # what is written is written in turn
     program = Program(operations, arguments, schedule(operations, arguments), {})
     return _Form(program, kinds, results, kept, varying.tolist(), varying_constants)
-
-
-def _parse(shape: Shape) -> tuple[list[int], list[tuple[int, list[int], int, int]]]:
-    """Kinds of the slots, and (operation, codes of arguments, number of results, whether it is kept) of each value."""
-    kinds: dict[int, int] = {}
-    body, k = [], 0
-    while k < len(shape):
-        end = shape.index(-1, k + 1)
-        codes = list(shape[k + 1 : end])
-        kinds |= {code // 4: code % 4 for code in codes if code % 4}
-        body.append((shape[k], codes, shape[end + 1], shape[end + 2]))
-        k = end + 3
-    return [kinds[slot] for slot in range(len(kinds))], body
 
 
 def _loop(number: int, form: _Form, *, fuses: bool) -> tuple[list[str], set[int]]:

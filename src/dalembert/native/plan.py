@@ -62,8 +62,9 @@ class Plan(Record):
         # speeds, the dependent ones first.
         *ints("chosen chosen_rows chosen_speeds"),
         # Addresses of the exchangeable parts; `estimate` is 0 if `step` estimates the error itself, `eliminate` if all
-        # speeds are integrated. Otherwise `correct` calls `correct_drift`, then eliminates.
-        *ints("accelerate feedback correct step prepare interpolate estimate eliminate correct_drift"),
+        # speeds are integrated. Otherwise `correct` calls `correct_drift`, then eliminates. `stride` takes the place of
+        # `step` where a method chooses the lengths of its steps itself, and is 0 elsewhere.
+        *ints("accelerate feedback correct step stride prepare interpolate estimate eliminate correct_drift"),
         # The saddle solvers of the equations of motion, and of the least moves in the mass metric (see `solve.solver`).
         *ints("factor solve judge factor_metric solve_metric"),
         # How weak the constraints of a system may be throughout by that solver (`SaddleSolver.weakest`).
@@ -105,6 +106,9 @@ eliminate_type = i8(Plan, Floats)  # makes dependent speeds in x follow from the
 feedback_type = i8(Plan, Floats)  # may change b before the accelerations are solved for
 correct_type = i8(Plan, Floats, f8, Floats)  # moves a state (t, z) onto the constraints; returns a status
 step_type = f8(Plan, Floats, f8, f8, Floats, Floats, Floats, f8, f8)  # t, h, z, stages, znew, rtol, atol -> error norm
+stride_type = i8(
+    Plan, Floats, f8, f8, Floats, Floats, Floats
+)  # t, limit, z, stages, znew -> status; leaves step_length
 prepare_type = i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats)  # t, h, z, stages, znew, rates at the new state
 interpolate_type = i8(f8, f8, Floats, Floats, Floats, Floats)  # theta, h, z, stages, znew, state to fill
 estimate_type = f8(Plan, f8, Floats, Floats, Floats, Floats, f8, f8)  # h, z, stages, znew, rates there, rtol, atol
@@ -114,6 +118,7 @@ call_eliminate = caller(eliminate_type)
 call_feedback = caller(feedback_type)
 call_correct = caller(correct_type)
 call_step = caller(step_type)
+call_stride = caller(stride_type)
 call_prepare = caller(prepare_type)
 call_interpolate = caller(interpolate_type)
 call_estimate = caller(estimate_type)
@@ -183,6 +188,6 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
 
 __all__ = [
     "LANES", "Floats", "Ints", "Plan", "call_accelerate", "call_correct", "call_eliminate", "call_estimate",
-    "call_feedback", "call_interpolate", "call_kernel", "call_prepare", "call_step", "count_sizes", "f8", "i8",
-    "ints_at", "lay_out", "move", "move_few", "u8",
+    "call_feedback", "call_interpolate", "call_kernel", "call_prepare", "call_step", "call_stride", "count_sizes", "f8",
+    "i8", "ints_at", "lay_out", "move", "move_few", "u8",
 ]  # fmt: skip

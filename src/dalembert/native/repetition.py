@@ -27,7 +27,9 @@ from dalembert.native.tape_shapes import CONSTANT_SLOT, INPUT_SLOT, VALUE_SLOT, 
 from dalembert.native.tape_values import LONG, Counts, Cut, cut_pieces, find_long_sums, number_values
 from dalembert.native.types import Record
 
-__all__ = ["CONSTANT", "INPUT", "LONG", "VALUE", "LongSum", "Repetition", "Run", "Shape", "find_repetition"]
+__all__ = [
+    "CONSTANT", "COPY", "INPUT", "LONG", "VALUE", "LongSum", "Repetition", "Run", "Shape", "find_repetition", "parse",
+]  # fmt: skip
 
 CONSTANT, INPUT, VALUE = CONSTANT_SLOT, INPUT_SLOT, VALUE_SLOT
 Shape = tuple[int, ...]
@@ -142,6 +144,19 @@ def find_repetition(tape: Tape) -> Repetition:
         if piece >= 0
     ]  # fmt: skip
     return Repetition(sorted(runs, key=lambda run: -run.level), found, pieces.count)
+
+
+def parse(shape: Shape) -> tuple[list[int], list[tuple[int, list[int], int, int]]]:
+    """Kinds of the slots, and (operation, codes of arguments, number of results, whether it is kept) of each value."""
+    kinds: dict[int, int] = {}
+    body, k = [], 0
+    while k < len(shape):
+        end = shape.index(-1, k + 1)
+        codes = list(shape[k + 1 : end])
+        kinds |= {code // 4: code % 4 for code in codes if code % 4}
+        body.append((shape[k], codes, shape[end + 1], shape[end + 2]))
+        k = end + 3
+    return [kinds[slot] for slot in range(len(kinds))], body
 
 
 def _number(tape: Tape) -> _Values:

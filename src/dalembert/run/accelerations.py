@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,10 +16,6 @@ from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
 from dalembert.run.measure import complete, measure
 from dalembert.run.scales import Scales
 from dalembert.run.status import Status, status_of
-
-if TYPE_CHECKING:
-    from dalembert.motion.motion import Motion
-    from dalembert.run.evaluation import Evaluation
 
 SOLVED_BY = LagrangeMultipliers(), NoCorrection()
 
@@ -43,11 +39,6 @@ class Accelerations(NamedTuple):
 def solver_engine(system: System, parameters: np.ndarray) -> Engine:
     """An engine that evaluates samples, whatever made them: it solves by LagrangeMultipliers."""
     return Engine(system, parameters, *SOLVED_BY)
-
-
-def solve_samples(motion: Motion) -> Evaluation:
-    """Accelerations, multipliers, residuals and energies at the samples of a motion, whatever made them."""
-    return motion.evaluated(solver_engine(motion.system, motion.parameters))
 
 
 def measured(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray, span: float) -> Scales:

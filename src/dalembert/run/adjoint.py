@@ -63,7 +63,7 @@ def pull_function(system: System, g: ca.SX, feedback: Feedback | None, options: 
     seeds = ca.densify(ca.jacobian(g, ca.vertcat(m.udot, m.la)).T) * sigma
     mu = ca.SX.sym("mu", system.nu + system.nc)
     first, second = factors.solve(w[nq:, :] + seeds[: system.nu, :], -seeds[system.nu :, :])
-    R = ca.vertcat(ca.mtimes(m.M, m.udot) - (m.f + m.c) - ca.mtimes(m.A.T, m.la), ca.mtimes(m.A, m.udot) - b)
+    R = ca.vertcat(m.balance, ca.mtimes(m.A, m.udot) - b)
     total = ca.dot(w[:nq], m.qdot) + sigma * g - ca.dot(mu, R)
     pulled = ca.gradient(total, ca.vertcat(m.q, m.u, m.p))
     solution = ca.substitute(ca.vertcat(first, -second), ca.vertcat(m.udot, m.la), ca.vertcat(udot, la))

@@ -79,7 +79,8 @@ class Engine:
         q, u = z[: self.system.nq], z[self.system.nq : self.size]
         if self.scales is None:
             self.measure(t, z[: self.size], span)
-        self._tell_drift(Start(t, q, u, self.parameters, *stepping))
+        rate = Scales.read(self.work, self.system).rate
+        self._tell_drift(Start(t, q, u, self.parameters, rate, *stepping))
         self.plan.unsolved = 0
 
     def measure(self, t: float, z: np.ndarray, span: float) -> float:
@@ -113,10 +114,10 @@ class Engine:
         first = self.plan.options
         self.mem[first : first + len(options)] = options
 
-    def facts(self, mean_step: float, origin: tuple[float, np.ndarray]) -> RunFacts:
+    def facts(self, origin: tuple[float, np.ndarray]) -> RunFacts:
         """What a run that began at `origin` leaves besides its samples."""
         return RunFacts(
-            self.started, float(self.mem[self.plan.step_length]), mean_step, tuple(self.choices),
+            self.started, float(self.mem[self.plan.step_length]), tuple(self.choices),
             tuple(self.partitions), self._notes(), self.fallbacks, origin, tuple(self.passages), self.worst,
             self.scales,
         )  # fmt: skip

@@ -25,7 +25,8 @@ from dalembert.solve.solver import call_balance, call_judge, call_power, call_ro
 def load_state(plan, mem, t, z):
     """Put (t, q, u) where kernels read them; z holds q, u and possibly the work done and derivatives of q and u."""
     mem[plan.x] = t
-    move_few(mem, plan.xq, z, 0, plan.nq + plan.nu)
+    move_few(mem, plan.xq, z, 0, plan.nq)
+    move_few(mem, plan.xu, z, plan.nq, plan.nu)
     if plan.n_variations:
         move_few(mem, plan.variations, z, plan.nz - plan.n_variations, plan.n_variations)
     return 0
@@ -114,17 +115,25 @@ def is_finite(values):
     return total == 0.0
 
 
-@jit(i8(Plan, Floats, f8, Floats, Floats))
-def rates(plan, mem, t, z, zdot):
-    """zdot = (q', u', power), and the rates of derivatives if there are any, at (t, z); leaves u' and la in mem."""
-    load_state(plan, mem, t, z)
+@jit(i8(Plan, Floats))
+def evaluate(plan, mem):
+    """Rates at the state in x, left in mem, counted."""
     if plan.eliminate:
         call_eliminate(plan.eliminate, (plan, mem))
     call_accelerate(plan.accelerate, (plan, mem))
     plan.nfev += 1
     plan.least_quality = min(plan.least_quality, mem[plan.quality])
+    return 0
+
+
+@jit(i8(Plan, Floats, f8, Floats, Floats))
+def rates(plan, mem, t, z, zdot):
+    """zdot = (q', u', power), and the rates of derivatives if there are any, at (t, z); leaves u' and la in mem."""
+    load_state(plan, mem, t, z)
+    evaluate(plan, mem)
     plain = plan.nz - plan.n_variations
-    move_few(zdot, 0, mem, plan.rates, plain)
+    move_few(zdot, 0, mem, plan.rates, plan.nq)
+    move_few(zdot, plan.nq, mem, plan.udot, plain - plan.nq)
     if plan.n_variations:
         move_few(zdot, plain, mem, plan.variation_rates, plan.n_variations)
     return 0

@@ -103,11 +103,11 @@ def _check_same(system: System, other: System) -> None:
 
 
 def check_locates(integrator: Any, option: str = "events") -> None:
-    """Raise `PairingError` if the integrator is not a one-step method: it cannot locate events, nor keep samples."""
-    from dalembert.run.integrators.integrator import OneStep
+    """Raise `PairingError` unless the integrator marches by the time loop, which locates events and stores samples."""
+    from dalembert.run.integrators.integrator import Marching
 
-    if not isinstance(integrator, OneStep):
+    if not isinstance(integrator, Marching):
         raise PairingError(
-            f"{type(integrator).__name__} does not support `{option}`; use a one-step integrator such as DOP853(), or "
-            "leave it out"
+            f"{type(integrator).__name__} does not support `{option}`; use an integrator such as DOP853(), or leave it "
+            "out"
         )

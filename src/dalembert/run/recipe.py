@@ -42,7 +42,7 @@ def _engine_type() -> type[Engine]:
 
 def describe(system: System, recipe: Recipe, facts: RunFacts, nfev: int) -> str:
     """The ingredients, what the drift control has to say, and the choices made on the way."""
-    remark = recipe.drift.remark(system, facts.started, facts.mean_step)
+    remark = recipe.drift.remark(system, facts.started)
     notes = "".join(f"; {note}" for note in dict.fromkeys(facts.notes))
     return (
         ", ".join(described(value) for value in recipe)

@@ -41,7 +41,7 @@ Unroll = Callable[[Equations, Any], tuple[ca.SX, ca.SX, ca.SX] | None]
 class Feedback:
     """A change of b (nc, 1) as a graph: `change(mechanics, h, options)`, h the step being made, options (`size`, 1).
 
-    `name` tells one graph from another; numbers belong into `options`, so that one kernel serves all of them.
+    `name` tells one graph from another; numbers belong in `options`, so that one kernel serves all of them.
     """
 
     name: str
@@ -68,8 +68,7 @@ def motion_function(system: System, unroll: Unroll, choice: Any, feedback: Feedb
     if solved is None:
         return None
     udot, la, quality = solved
-    power = m.power + ca.dot(m.transport, udot) + ca.dot(la, ca.mtimes(m.A, m.u))
-    parts = [ca.densify(part) for part in (m.qdot, udot, power, la, quality)]
+    parts = [ca.densify(part) for part in (m.qdot, udot, m.ideal_power(udot, la), la, quality)]
     return ca.Function("motion", [inputs], [ca.vertcat(*parts)])
 
 

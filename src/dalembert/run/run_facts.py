@@ -11,7 +11,8 @@ from dalembert.run.drift.start import Start
 from dalembert.run.formulations.choice import Choice
 from dalembert.run.scales import Scales
 
-REST = 1e-7  # of the potential energy: what a system at rest turns over at least
+REST = 1e-7  # what a system at rest turns over at least, relative to its potential energy and to forces along sizes
+AT_REST = 1e-6  # of that: kinetic energies below it are round-off
 NAMED = 6  # rows of a passage told by name
 Choices = tuple[tuple[float, Choice | None], ...]
 
@@ -77,6 +78,17 @@ class Energies(NamedTuple):
         largest = max(map(abs, self.kinetic)), REST * max(map(abs, self.potential))
         return max(turned, *largest, float(np.finfo(float).tiny))
 
+    def size_beside(self, scales: Scales, end: float) -> float:
+        """What imbalances up to the time `end` are relative to: what is turned over, or what forces can hide of it.
+
+        Constraints are held to about 1e-13 (`Projection`), a millionth of `REST`. Their forces are those of the sizes,
+        and do this part of the energy of the sizes as work on what is left open of positions. Where nothing moves but
+        by what is left open of speeds, they do so for as long as the run lasts.
+        """
+        least = REST * scales.energy
+        at_rest = max(map(abs, self.kinetic)) <= AT_REST * least
+        return max(self.size, least * (1.0 + scales.rate * (end - self.begin)) if at_rest else least)
+
     def joined(self, other: Energies, *, done: float = 0.0, off: float = 0.0) -> Energies:
         """These and others of the same motion, from where the work `done` was done and the balance was `off`.
 
@@ -97,8 +109,7 @@ class RunFacts(NamedTuple):
     """What was seen and chosen on the way.
 
     `origin` is the time and the state (q, u) it began at. `started` is what the drift control was told, `step` the
-    length of the last step, `mean_step` that of all.
-    `scales` are the sizes its tolerances were relative to.
+    length of the last step. `scales` are the sizes its tolerances were relative to.
     `choices` are the static choices of the formulation, `partitions` those of a residual form, each with the time from
     which it served. `notes` say what else was chosen and why, `fallbacks` what the formulation did not solve
     itself. `passages` are the singular positions met, `worst` is the lowest quality of a solve at an accepted step and
@@ -107,7 +118,6 @@ class RunFacts(NamedTuple):
 
     started: Start | None = None
     step: float = 0.0
-    mean_step: float = 0.0
     choices: Choices = ()
     partitions: Choices = ()
     notes: tuple[str, ...] = ()

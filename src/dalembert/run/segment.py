@@ -17,6 +17,7 @@ from dalembert.motion.state import State
 from dalembert.run.events import NONE_OCCURRED, Doubt, Event, Occurrence, Occurrences
 from dalembert.run.outcome import ending
 from dalembert.run.recipe import Recipe
+from dalembert.run.scales import Scales
 from dalembert.run.status import Status
 from dalembert.run.storage import IN_MEMORY, Storage
 
@@ -87,7 +88,7 @@ def run_segment(
     signs, first_signs, doubts = _left(engine, watched) if watched else NOTHING_LEFT
     nq, size, status = system.nq, engine.size, samples.status
     message = ending(engine, samples, span[0], z0)
-    facts = engine.facts(_mean_step(samples, span[0]), (span[0], z0))
+    facts = engine.facts((span[0], z0))
     passages = facts.passages
     motion = Motion(
         system=system,
@@ -115,7 +116,7 @@ def _underway(
     recipe: Recipe, engine: Engine, state: State, origin: tuple[float, np.ndarray], t: np.ndarray, z: np.ndarray
 ) -> Motion:
     """The motion at some samples, t (n,) and z (n, nz), of a run from `origin` that goes on in `engine`."""
-    system, facts = state.system, engine.facts(0.0, origin)
+    system, facts = state.system, engine.facts(origin)
     nq, size = system.nq, engine.size
     steps = math.ceil((t[-1] - t[0]) / facts.step) if facts.step > 0.0 else 0
     return Motion(
@@ -146,10 +147,6 @@ def _derivatives(
     return replace(start, S=S)
 
 
-def _mean_step(samples: Samples, start: float) -> float:
-    return float(samples.t[-1] - start) / max(samples.stats.get("steps", 0), 1) if len(samples.t) else 0.0
-
-
 def _watch(engine: Engine, state: State, events: Sequence[Event], past: Past) -> Watch:
     """The event functions of a run from a state as native code."""
     from dalembert.run.time_loop.event_watch import Watch
@@ -159,19 +156,18 @@ def _watch(engine: Engine, state: State, events: Sequence[Event], past: Past) ->
         [event.expression(system) for event in events], f"events of `{system.name}`"
     )
     return Watch(
-        kernel=system.derived_kernel(observation.name, lambda: observation.function),
+        kernel=system.passing_kernel(observation.name, lambda: observation.function),
         directions=tuple(event.direction for event in events),
         stops=tuple(event.stops for event in events),
         fresh=tuple(event.name in past.fresh for event in events),
         signs=tuple(past.signs.get(event.name, 0.0) for event in events),
-        slacks=past.slacks or _slacks(engine, state, observation),
+        slacks=past.slacks or slacks_of(engine.scales, state, observation),
         reads_rates=observation.reads_rates,
     )
 
 
-def _slacks(engine: Engine, state: State, observation: Observation) -> tuple[float, ...]:
+def slacks_of(scales: Scales | None, state: State, observation: Observation) -> tuple[float, ...]:
     """Up to which values functions start at zero: a part of what the sizes of coordinates and speeds make of them."""
-    scales = engine.scales
     if scales is None:
         return (SLACK,) * observation.function.size1_out(0)
     sizes = observation.sizes(state.t, state.q, state.u, state.parameters, (scales.q, scales.u))

@@ -16,7 +16,7 @@ from dalembert.motion.keeping import read_outputs
 from dalembert.motion.state import State
 from dalembert.motion.store import begin_store
 from dalembert.run.event_checks import check_locates
-from dalembert.run.integrators.integrator import Integrator, OneStep
+from dalembert.run.integrators.integrator import Integrator, Marching
 from dalembert.run.storage import Storage
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ def _against_outputs(system: System, asked: Asked, store: str | Path | None) -> 
             f"event {asked.changing} makes a sequence of motions: leave outputs= out, or run from event to event with "
             "terminal events"
         )
-    if not isinstance(asked.integrator, OneStep):
-        yield f"{name} hands them over at its end: use a one-step integrator such as DOP853(), or leave outputs= out"
+    if not isinstance(asked.integrator, Marching):
+        yield f"{name} hands them over at its end: use an integrator such as DOP853(), or leave outputs= out"
     elif asked.integrator.method().adaptive and _reads_step(system, asked.drift):
         yield (
             f"the gains of {type(asked.drift).__name__} follow the steps of {name}, so that multipliers are known at "

@@ -71,9 +71,8 @@ def varied_motion_function(
     if solved is None or factors is None:
         return None
     udot, la, quality = (ca.densify(part) for part in solved)
-    power = m.power + ca.dot(m.transport, udot) + ca.dot(la, ca.mtimes(m.A, m.u))
-    unsolved = ca.vertcat(ca.mtimes(e.M, m.udot) - e.f - ca.mtimes(e.A.T, m.la), ca.mtimes(e.A, m.udot) - b, m.qdot)
-    out = [m.qdot, udot, power, la, ca.fmin(quality, factors.quality)]
+    unsolved = ca.vertcat(m.balance, ca.mtimes(e.A, m.udot) - b, m.qdot)
+    out = [m.qdot, udot, m.ideal_power(udot, la), la, ca.fmin(quality, factors.quality)]
     for k in range(len(columns)):
         change = ca.substitute(inputs.along(unsolved, k), ca.vertcat(m.udot, m.la), ca.vertcat(udot, la))
         balance, acceleration, rates = ca.vertsplit(

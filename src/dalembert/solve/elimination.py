@@ -62,16 +62,43 @@ def _subtract(row: list[Entry], factor: ca.SX, other: list[Entry], start: int) -
 
 
 def householder(G: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """Q (m, m), R (n, n) and the quality of G (m, n) = Q [R; 0], by reflections in the order of the columns."""
+    """Q (m, m), R (n, n) and the quality of G (m, n) = Q [R; 0], by reflections in the order of the columns.
+
+    R is triangular in its structure. A reflection turns the rows in which its column is not structurally zero and no
+    others, so that it is best to have the sparse columns first.
+    """
     m, n = G.shape
-    work, Q = ca.densify(ca.SX(G)), ca.SX.eye(m)
+    rows, rest, pivots = rows_of(ca.horzcat(G, ca.SX.eye(m))), list(range(m)), []
     quality = ca.SX(1)
     for k in range(n):
-        x = work[k:, k]
-        length = ca.sqrt(ca.sumsqr(x))
-        quality = ca.fmin(quality, length / ca.sqrt(ca.sumsqr(G[:, k])))
-        v = x + ca.vertcat(ca.if_else(x[0] >= 0, length, -length), ca.SX.zeros(m - k - 1))
-        beta = 2 / ca.sumsqr(v)
-        work[k:, k:] = work[k:, k:] - beta * ca.mtimes(v, ca.mtimes(v.T, work[k:, k:]))
-        Q[:, k:] = Q[:, k:] - beta * ca.mtimes(ca.mtimes(Q[:, k:], v), v.T)
-    return Q, work[:n, :n], quality
+        turned = [i for i in rest if rows[i][k] is not None] or rest[:1]
+        square = _turn([rows[i] for i in turned], k)
+        quality = ca.fmin(quality, square / ca.sumsqr(G[:, k]))
+        pivots.append(turned[0])
+        rest.remove(turned[0])
+    R = matrix_of([rows[i][:n] for i in pivots], (n, n))
+    return matrix_of([rows[i][n:] for i in pivots + rest], (m, m)).T, R, ca.sqrt(quality)
+
+
+def _turn(rows: Rows, k: int) -> ca.SX:
+    """Reflect rows, in place, so that entry k of all but the first becomes zero; returns the square of what it becomes.
+
+    With x the entries k, v = x + l e_1 where l = |x| with the sign of x_1, and 2 / v^T v = 1 / (|x|^2 + l x_1).
+    Products v^T w are taken as x^T w + l w_1: all but the last of it does not wait for the root.
+    """
+    x = [ca.SX(0) if row[k] is None else row[k] for row in rows]
+    square = ca.sumsqr(ca.vertcat(*x))
+    if len(rows) == 1:
+        return square
+    length = ca.copysign(ca.sqrt(square), x[0])
+    v, inverse = [x[0] + length, *x[1:]], 1 / (square + length * x[0])
+    for j in range(k + 1, len(rows[0])):
+        products = [(e, row[j]) for e, row in zip([*x, length], [*rows, rows[0]], strict=True) if row[j] is not None]
+        if products:
+            factor = inverse * sum(e * entry for e, entry in products)
+            for e, row in zip(v, rows, strict=True):
+                row[j] = -factor * e if row[j] is None else row[j] - factor * e
+    rows[0][k] = -length
+    for row in rows[1:]:
+        row[k] = None
+    return square

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from dalembert.equations.instants import instants, moving_parameters
 from dalembert.equations.quantities import STATED
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, OptionError, PairingError
@@ -78,7 +79,10 @@ def write_live(
     kernels = emit_kernels(system, modes)
     motion = _samples(system, state, t_end, listed)
     facts = _facts(system, state, chosen, t_end) | course.facts() | {
-        "modes": [_mode(mode, functions, course) for mode, functions in zip(course.modes, modes, strict=True)],
+        "modes": [
+            _mode(mode, functions, course) | _starts(mode, state, t_end, chosen, course)
+            for mode, functions in zip(course.modes, modes, strict=True)
+        ],
         "traces": _traces(system, chosen, course),
         "native": motion,
         "runs": points,
@@ -183,6 +187,26 @@ def _mode(system: System, functions: dict[str, ca.Function], course: Course) -> 
         "kinks": [{"knots": kink.knots.tolist(), "period": kink.period} for kink in system.kinks],
         "watched": course.watched(system), "reads": course.functions(system)[1],
     }  # fmt: skip
+
+
+def _starts(system: System, state: State, t_end: float, sliders: list[Slider], course: Course) -> dict[str, Any]:
+    """What the page cannot find itself: up to which values events start at zero, and instants that take bounds.
+
+    Raises `PairingError` if such an instant may move with a slider or an event.
+    """
+    span = (state.t, float(t_end))
+    ranges = {s.name: (s.low, s.high) for s in sliders if s.kind == "parameter"}
+    ranges |= dict.fromkeys(course.changed_parameters(), (-math.inf, math.inf))
+    for k, crossing in enumerate(system.crossings):
+        moved = moving_parameters(system, k, state.parameters, span, ranges)
+        if moved:
+            raise PairingError(
+                f"`{system.name}` bends or jumps where `{crossing.argument}` passes a value, at a time that changes "
+                f"with `{moved[0]}`; a page cannot find that: leave its slider or event out, or write an argument "
+                "that is linear in time"
+            )
+    found = instants(system, state.parameters, span).tolist() if system.crossings else []
+    return {"slacks": course.slacks(system, state, span[1] - span[0]), "instants": found}
 
 
 def _traces(system: System, sliders: list[Slider], course: Course) -> list[dict[str, Any]]:

@@ -13,13 +13,16 @@ import casadi as ca
 
 from dalembert.dataclass import dataclass
 from dalembert.equations.naming import name_of
-from dalembert.equations.observation import observer_of
+from dalembert.equations.observation import Observation, observer_of
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
+from dalembert.motion.state import State
+from dalembert.run.accelerations import measured
 from dalembert.run.events import Change, Event
 from dalembert.run.every import Every
+from dalembert.run.segment import slacks_of
 
-WATCH = "watch"
+WATCH, RATES = "watch", "watch_rates"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +61,27 @@ class Course:
             if isinstance(then, Mapping) and not any(map(observer.lacking, then.values())):
                 wanted[_kernel(k)] = list(then.values())
         seen = {name: observer.observe(list_, f"events of `{mode.name}`") for name, list_ in wanted.items() if list_}
-        return {name: o.function for name, o in seen.items()}, {name: o.reads_rates for name, o in seen.items()}
+        functions = {name: o.function for name, o in seen.items()}
+        reads = {name: o.reads_rates for name, o in seen.items()}
+        if WATCH in seen:
+            functions[RATES], reads[RATES] = self._rates(mode, seen[WATCH]), True
+        return functions, reads
+
+    def _rates(self, mode: System, seen: Observation) -> ca.Function:
+        """d/dt of what is watched as a function of w; a zero for what reads accelerations or multipliers."""
+        observer, n = observer_of(mode), mode.nq + mode.nu
+        alone = [observer.observe([e.expression(mode)], f"event `{e.name}`") for e in self._watched(mode)]
+        w, known = ca.SX.sym("w", seen.function.size1_in(0)), ca.DM([float(not one.reads_rates) for one in alone])
+        rates = seen.rate_function(n, 1 + n + len(mode.parameters))(w)
+        return ca.Function("rates", [w], [ca.densify(ca.if_else(known, rates, 0))])
+
+    def slacks(self, mode: System, state: State, span: float) -> list[float]:
+        """Up to which values what is watched starts at zero, by the sizes in a state."""
+        watched = self._watched(mode)
+        if not watched:
+            return []
+        seen = observer_of(mode).observe([event.expression(mode) for event in watched], f"events of `{mode.name}`")
+        return list(slacks_of(measured(mode, state.t, state.q, state.u, state.parameters, span), state, seen))
 
     def watched(self, mode: System) -> list[int]:
         """Which of the zeros are looked out for while a system moves, in the order of its function "watch"."""

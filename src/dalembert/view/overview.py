@@ -16,8 +16,8 @@ from dalembert.motion.motion import Motion
 from dalembert.motion.protocols import MotionLike
 from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.tables import check_sampled, columns_of, output_names
+from dalembert.notebook_page import Page
 from dalembert.view.animation import Arrow, Polyline, Scene, Trace, Track, animation_page, write_animation
-from dalembert.view.inline import Page
 from dalembert.view.panels import Panels
 
 if TYPE_CHECKING:

@@ -35,6 +35,7 @@ from dalembert.run.integrators.explicit import Explicit
 
 if TYPE_CHECKING:
     from dalembert.equations.system import System
+    from dalembert.native.kernel import Kernel
 
 _KEPT = {Final: FINAL, Maximum: MAXIMUM, Minimum: MINIMUM, Mean: MEAN, CrossingTime: CROSSING}
 Way = tuple[int, int, int, int, int]  # how, entry or kernel, whether accelerations are needed, values, which of them
@@ -50,22 +51,25 @@ def outputs_of(study: Study) -> Outputs | None:
     if not isinstance(recipe.integrator, Automatic | Explicit):
         return None
     table, levels = [], []
+    kernels: list[Kernel] = []
     for how, reading in (*study.reduced, *((None, reading) for reading in study.sampled)):
         kept = SAMPLE if how is None else _KEPT.get(type(how))
-        for way in _ways(system, reading):
+        for way in _ways(system, reading, kernels):
             if kept is None or way is None:
                 return None
             table.append((kept, *way, how.direction if isinstance(how, CrossingTime) else 0))
             levels.append(how.level if isinstance(how, CrossingTime) else 0.0)
     times = study.t_eval if study.sampled and study.t_eval is not None else np.zeros(0)
-    return Outputs(np.array(table, dtype=np.int64).reshape(-1, FIELDS), study.widths[0], times, np.array(levels))
+    rows = np.array(table, dtype=np.int64).reshape(-1, FIELDS)
+    return Outputs(rows, study.widths[0], times, np.array(levels), tuple(kernels))
 
 
-def _ways(system: System, reading: Reading) -> Iterator[Way | None]:
-    """How native code reads each component of a quantity; None where it cannot."""
+def _ways(system: System, reading: Reading, kernels: list[Kernel]) -> Iterator[Way | None]:
+    """How native code reads each component of a quantity; None where it cannot. Adds to `kernels` what it made."""
     name, made = reading.name, reading.observation
     if made is not None:
-        kernel = system.derived_kernel(made.name, lambda: made.function)
+        kernel = system.passing_kernel(made.name, lambda: made.function)
+        kernels.append(kernel)
         yield EXPRESSION, kernel.address, int(made.reads_rates), kernel.n_out, 0
     elif name in (*system.unknowns, *system.parameters):
         yield None

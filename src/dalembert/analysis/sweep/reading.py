@@ -39,7 +39,7 @@ class Reading:
 
     def _along(self, motion: Motion) -> np.ndarray:
         system, made = motion.system, self.observation
-        system.derived_kernel(made.name, lambda: made.function)  # type: ignore[union-attr]
+        system.passing_kernel(made.name, lambda: made.function)  # type: ignore[union-attr]
         return observed_values(motion, made)  # type: ignore[arg-type]
 
     def _named(self, motion: Any) -> np.ndarray:

@@ -21,6 +21,7 @@ from dalembert.run.storage import MemoryTable
 from dalembert.run.time_loop.march import March, set_out
 
 if TYPE_CHECKING:
+    from dalembert.native.kernel import Kernel
     from dalembert.run.engine import Engine
 
 MOST_STEPS, MOST_FLOATS = 65_536, 2**22  # of a run if every step is looked at; memory is taken when it is used
@@ -41,13 +42,14 @@ class Bounds(NamedTuple):
 class Outputs(NamedTuple):
     """What is kept of each run: rows of `FIELDS` integers (n, FIELDS), `reduced` of them first; times (nt,) if any.
 
-    `levels` (n,) are those that crossings are looked for of.
+    `levels` (n,) are those that crossings are looked for of. `kernels` have their addresses in the rows.
     """
 
     table: np.ndarray
     reduced: int
     times: np.ndarray
     levels: np.ndarray
+    kernels: tuple[Kernel, ...]
 
 
 class Bench:

@@ -57,4 +57,4 @@ def holds(plan, mem, clock, batch, ts, zs):
         if not _row_holds(plan, mem, batch, row):
             return 0
         weigh(plan, mem, clock.energy, ts[k], z)
-    return w.off <= batch.energy * energy_size(w)
+    return w.off <= batch.energy * energy_size(plan, mem, w, clock.t)

@@ -31,10 +31,9 @@ from dalembert.run.right_hand_side import Feedback
 # s h where gains are not given: the decay of violations within one step. The textbook's s = 1/h costs accuracy: stages
 # lie O(h^2) off the constraints, gains of 1/h^2 make accelerations of O(1) of it, and violations shrink with h^2 only.
 FIXED_RATE = 0.05  # measured: a smaller one lets violations grow at coarse steps, a larger one at fine steps
-# Adapted steps are close to tolerance^(1/order) over the rate of the motion, so s is that rate, whatever the tolerance;
-# measured: up to 5 % more evaluations, violations of the size of the tolerance. With s h fixed, the error estimate
-# would see the effect above and shrink the steps, which raises the gains, and so on.
-ADAPTED_RATE = 1.0  # times tolerance^(1/order)
+# With adapted steps s must not follow the step: the error estimate would see the effect above and shrink the steps,
+# which would raise the gains, and so on.
+ADAPTED_RATE = 0.5  # times the rate of the motion; measured: twice of it costs more and holds no better
 
 
 @dataclass(frozen=True)
@@ -42,10 +41,10 @@ class Baumgarte:
     """phi'' + gamma1 phi' + gamma2 phi = 0 and psi' + gamma psi = 0; positive gains damp.
 
     Each gain is a number, a sequence or a mapping by name (one per constraint of its level), or a matrix. Gains that
-    are not given follow the step h in use: gamma1 = 2 s and gamma2 = s^2 (critical damping), gamma = s, with
-    s = 0.05 / h for fixed steps and s = tolerance^(1/order) / h for adapted ones. Gains that are given keep the order
-    of the integrator. Gains of 0.05 / h do not, as they grow while h shrinks: motions then converge with h^2. Gains
-    that let violations grow, or that are too stiff for a fixed step, raise an `OptionError`.
+    are not given are gamma1 = 2 s and gamma2 = s^2 (critical damping), gamma = s, with s = 0.05 / h for fixed steps h
+    and half the rate of the motion at its start (`motion.scales.rate`) for adapted ones. Gains that do not depend on
+    the step keep the order of the integrator. Gains of 0.05 / h do not, as they grow while h shrinks: motions then
+    converge with h^2. Gains that let violations grow, or that are too stiff for a fixed step, raise an `OptionError`.
     """
 
     gamma1: Gain | None = None
@@ -68,7 +67,7 @@ class Baumgarte:
             gains.check_stable(f"gamma = {self.gamma:g}", np.array([-self.gamma + 0j]))
 
     def options(self, system: System, start: Start | None) -> np.ndarray:
-        """Numbers for native code: RATE, then the gains that are given (gamma1, gamma2, gamma), row by row."""
+        """Numbers for native code: s h or s, one of them 0, then the gains that are given, row by row."""
         positions, velocities = self._expanded(system)
         for what, values in (
             ("gamma1, gamma2", gains.eigenvalues(*positions) if positions else np.zeros(0)),
@@ -77,7 +76,7 @@ class Baumgarte:
             gains.check_stable(what, values)
             if start is not None and len(values):
                 gains.check_not_stiff(what, values, start)
-        return np.concatenate([[_rate(start)], *(gain.ravel() for gain in (*positions, *velocities))])
+        return np.concatenate([_rates(start), *(gain.ravel() for gain in (*positions, *velocities))])
 
     def kernels(self, _system: System) -> dict[str, Kernel | None]:
         """Kernels of its own: none, the engine makes that of the feedback."""
@@ -97,23 +96,23 @@ class Baumgarte:
 
         def change(m: Mechanics, h: ca.SX, options: ca.SX) -> ca.SX:
             # Before the first step there is none, and no gain; s stays finite so that the product is zero, not NaN.
-            s = options[0] / ca.fmax(h, 1e-300) * (h > 0)
-            given = _unpacked(options[1:], shapes)
+            s = options[0] / ca.fmax(h, 1e-300) * (h > 0) + options[1]
+            given = _unpacked(options[2:], shapes)
             gamma1, gamma2 = given[:2] if positions else (2 * s, s * s)
             gamma = given[-1] if velocities else s
             rate, psi = m.psi[:n_p, :], m.psi[n_p:, :]
             rows = [-ca.mtimes(gamma1, rate) - ca.mtimes(gamma2, m.phi), -ca.mtimes(gamma, psi)]
             return ca.vertcat(*rows, ca.SX(system.nc - n_p - n_v, 1))
 
-        size = 1 + sum(int(np.prod(shape)) for shape in shapes)
+        size = 2 + sum(int(np.prod(shape)) for shape in shapes)
         return Feedback(f"Baumgarte {shapes} {bool(positions)} {bool(velocities)}", size, change)
 
     def corrector(self) -> Any:
         """Native correction: none, states stay as they are."""
         return keep
 
-    def remark(self, system: System, start: Start | None, mean_step: float) -> str:
-        """The gains that were chosen, and from which step."""
+    def remark(self, system: System, start: Start | None) -> str:
+        """The gains that were chosen, and from what."""
         chosen = []
         if system.count("position") and self.gamma1 is None:
             chosen += ["gamma1 = 2 s", "gamma2 = s^2"]
@@ -121,9 +120,10 @@ class Baumgarte:
             chosen += ["gamma = s"]
         if start is None or not chosen:
             return ""
-        h, which = (mean_step, "on average") if start.step is None else (start.step, "with")
-        rate = _rate(start)
-        return f"; {', '.join(chosen)}, s = {rate:.3g}/h, {which} h = {h:.4g}: s = {rate / h:.4g}"
+        by_step, s = _rates(start)
+        if start.step is None:
+            return f"; {', '.join(chosen)}, s = {s:.4g}, half the rate of the motion at its start"
+        return f"; {', '.join(chosen)}, s = {by_step:.3g}/h with h = {start.step:.4g}: s = {by_step / start.step:.4g}"
 
     def _expanded(self, system: System) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """(gamma1, gamma2) of the position rows and (gamma,) of the velocity rows; empty if not given or not needed."""
@@ -148,11 +148,11 @@ class Baumgarte:
         )
 
 
-def _rate(start: Start | None) -> float:
-    """s h, of the rate s at which violations decay where gains are not given."""
+def _rates(start: Start | None) -> tuple[float, float]:
+    """s h and s, one of them 0, of the rate s at which violations decay where gains are not given."""
     if start is None:
-        return 0.0
-    return FIXED_RATE if start.step is not None else ADAPTED_RATE * start.tolerance ** (1.0 / start.order)
+        return 0.0, 0.0
+    return (0.0, ADAPTED_RATE * start.rate) if start.step is None else (FIXED_RATE, 0.0)
 
 
 def _unpacked(numbers: ca.SX, shapes: list[tuple[int, ...]]) -> list[ca.SX]:

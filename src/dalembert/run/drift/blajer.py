@@ -58,7 +58,7 @@ class Blajer:
         """Native correction of a state."""
         return eliminate
 
-    def remark(self, _system: System, _start: Start | None, _mean_step: float) -> str:
+    def remark(self, _system: System, _start: Start | None) -> str:
         """What its options do not say: nothing."""
         return ""
 

@@ -39,7 +39,7 @@ class NoCorrection:
         """Native correction: none."""
         return keep
 
-    def remark(self, _system: System, _start: Start | None, _mean_step: float) -> str:
+    def remark(self, _system: System, _start: Start | None) -> str:
         """What its options do not say: nothing."""
         return ""
 

@@ -25,7 +25,7 @@ from dalembert.equations.system import System
 from dalembert.errors import OptionError
 from dalembert.native.jit import jit
 from dalembert.native.kernel import Kernel
-from dalembert.native.plan import Floats, Plan, call_kernel, count_sizes, f8, i8, move
+from dalembert.native.plan import Floats, Plan, call_kernel, count_sizes, f8, i8, move, move_few
 from dalembert.run.drift.start import Start
 from dalembert.run.evaluate import largest, largest_residual, load_state
 from dalembert.run.right_hand_side import Feedback
@@ -76,7 +76,7 @@ class Projection:
         """Native correction of a state."""
         return project
 
-    def remark(self, _system: System, _start: Start | None, _mean_step: float) -> str:
+    def remark(self, _system: System, _start: Start | None) -> str:
         """What its options do not say: nothing."""
         return ""
 
@@ -159,7 +159,7 @@ def _move_least(plan, mem, first):
     """C s and s of the least move for the residuals from `first` on, in `shift`; returns whether it can be trusted."""
     if plan.least_move == 0:
         return 0
-    move(mem, plan.side, mem, plan.residuals + first, plan.np)
+    move_few(mem, plan.side, mem, plan.residuals + first, plan.np)
     call_kernel(plan.least_move, mem, plan.side, plan.shift)
     return 1 if mem[plan.shift + plan.nq + plan.nu] > TRUSTED else 0
 
@@ -236,12 +236,14 @@ def project(plan, mem, t, z):
     n, first, tolerance, enough = plan.np + plan.nv, plan.np, mem[plan.options], mem[plan.options + 1]
     restore_invariants(plan, mem)
     status = left = 0
+    moved = plan.ni
     if n > 0:
         call_kernel(plan.residual, mem, plan.x, plan.residuals)
         if first > 0 and largest_residual(plan, mem, 0, first) > tolerance:
-            status = _iterate(plan, mem, enough, 0, 0, first, 0)
+            status, moved = _iterate(plan, mem, enough, 0, 0, first, 0), 1
             left = plan.least_move == 0 and plan.onto_positions == 0 and plan.nv == 0  # the factors of the same rows
         if status == 0 and largest_residual(plan, mem, first, n) > tolerance:
-            status = _iterate(plan, mem, enough, 1, first, n, left)
-    move(z, 0, mem, plan.xq, plan.nq + plan.nu)
+            status, moved = _iterate(plan, mem, enough, 1, first, n, left), 1
+    if moved:
+        move_few(z, 0, mem, plan.xq, plan.nq + plan.nu)
     return status

@@ -8,17 +8,18 @@ import numpy as np
 
 
 class Start(NamedTuple):
-    """The state (t, q, u) with parameter values a run starts from, and how the integrator steps.
+    """The state (t, q, u) with parameter values a run starts from, the `rate` of the motion, how the integrator steps.
 
-    `integrator` is its name, `order` its order; `step` its fixed step, None if steps are adapted to `tolerance`.
-    `stability` are the coefficients of its stability polynomial R, lowest first: a step h multiplies the solution of
-    y' = s y by R(h s).
+    The rate is that of `run.scales`. `integrator` is a name, `order` its order; `step` its fixed step, None if steps
+    are adapted to `tolerance`. `stability` are the coefficients of its stability polynomial R, lowest first: a step h
+    multiplies the solution of y' = s y by R(h s).
     """
 
     t: float
     q: np.ndarray
     u: np.ndarray
     parameters: np.ndarray
+    rate: float
     integrator: str
     order: int
     step: float | None

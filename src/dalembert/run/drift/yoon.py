@@ -73,7 +73,7 @@ class Yoon:
         """Native correction of a state."""
         return eliminate_all
 
-    def remark(self, _system: System, _start: Start | None, _mean_step: float) -> str:
+    def remark(self, _system: System, _start: Start | None) -> str:
         """What its options do not say: nothing."""
         return ""
 

@@ -41,7 +41,8 @@ class NullSpace:
         e, nu, rank = equations, equations.M.shape[0], len(choice.rows)
         if 3 * nu**3 > LIMIT:
             return None
-        rows = list(choice.rows)
+        entries = e.A.sparsity().T  # of each row
+        rows = sorted(choice.rows, key=lambda row: entries.colind(row + 1) - entries.colind(row))
         Q, R, quality = householder(rows_of(e.A, rows).T)
         Y, D = Q[:, :rank], Q[:, rank:]
         solve = _solve_reduced if self.reduced else _solve_full
@@ -76,10 +77,9 @@ class NullSpace:
 def _solve_reduced(e: Equations, Y: ca.SX, D: ca.SX, R: ca.SX, b: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
     """u', r and quality from A u' = b and D^T M u' = D^T f, with u' = Y y + D z and A = R^T Y^T."""
     particular = ca.mtimes(Y, solve_in_order(R.T, b)[0])
-    M, f = ca.mtimes([D.T, e.M, D]), ca.mtimes(D.T, e.f - ca.mtimes(e.M, particular))
-    z, quality = solve_in_order(M, f)
-    udot = particular + ca.mtimes(D, z)
-    return udot, ca.mtimes(e.M, udot) - e.f, quality
+    rest, MD = e.f - ca.mtimes(e.M, particular), ca.mtimes(e.M, D)
+    z, quality = solve_in_order(ca.tril2symm(ca.tril(ca.mtimes(D.T, MD))), ca.mtimes(D.T, rest))
+    return particular + ca.mtimes(D, z), ca.mtimes(MD, z) - rest, quality
 
 
 def _solve_full(e: Equations, Y: ca.SX, D: ca.SX, R: ca.SX, b: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:

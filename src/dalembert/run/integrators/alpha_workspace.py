@@ -25,6 +25,8 @@ class AlphaWork(Divided):
         *ints("newton_matrix request product_kernel"),
         # Times the stored vectors belong to, the steps they were made with, the step of the matrix at hand (0: none).
         *floats("t_old t_new h_old h_new h_matrix"),
+        # The power at a fourth time, and how far that is before the start of the last step (0: none).
+        *floats("power_before h_before power_inside"),
         *floats("alpha_m alpha_f beta gamma error_q error_u"),
     )
 

@@ -20,7 +20,7 @@ from dalembert.run.time_loop.method import Method
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
-    from dalembert.run.integrators.integrator import OneStep
+    from dalembert.run.integrators.integrator import Marching
     from dalembert.run.storage import SampleTable
 
 RTOL, ATOL = 1e-10, 1e-12  # where nothing is said
@@ -57,7 +57,7 @@ class Explicit(ABC):
 
 
 @functools.lru_cache(maxsize=64)
-def method_of(integrator: OneStep) -> Method:
+def method_of(integrator: Marching) -> Method:
     """The method of an integrator, put together once."""
     return integrator.method()
 

@@ -39,6 +39,8 @@ FIXED = 1e-8  # what takes the place of the tolerances when the step is fixed
 COLUMNS = 5  # of `stages`; dense output reads the last
 NUMBERS = ("alpha_m", "alpha_f", "beta", "gamma", "error_q", "error_u")
 NONZEROS_FROM = 700  # unknowns of a step from which on its matrix is factorised over its nonzeros
+BENT = 10.0  # times the change of the error of the work counts as this error itself
+LATER = 6.0 * 2.0**-52  # more than rounding, and less than the gap in which forces may jump (`time_loop.clock`)
 SAME = 1e-9  # a state further from the one stored, relative to its size, is another: a new start
 
 
@@ -102,7 +104,7 @@ class GeneralizedAlpha(Stepping):
 
     def method(self) -> Method:
         """The native functions and the settings of the time loop."""
-        return divided_method(self, alpha_step, COLUMNS, tolerance=FIXED, usual=USUAL, order=3)
+        return divided_method(self, alpha_step, COLUMNS, tolerance=FIXED, usual=USUAL, order=3, restarts=True)
 
 
 def works_on_nonzeros(system: System) -> bool:
@@ -189,8 +191,8 @@ def _orders(system: System) -> dict[str, int]:
 
 @jit(i8(Plan, Floats, f8, Floats, i8, f8))
 def _is_of(plan, mem, t, z, stored, since):
-    """Whether vectors stored for time `since` and the state at `stored` belong to (t, z)."""
-    if not abs(t - since) <= 1e-12 * (1.0 + abs(t)):
+    """Whether vectors stored for time `since` and the state at `stored` belong to (t, z); not beyond an instant."""
+    if not abs(t - since) <= LATER * max(abs(t), abs(since)):
         return 0
     for i in range(plan.nq + plan.nu):
         if not abs(mem[stored + i] - z[i]) <= SAME * (1.0 + abs(z[i])):
@@ -207,6 +209,10 @@ def _recall(plan, mem, t, z, stages):
         move(mem, I.a_old, mem, I.a_new, nu)
         move(mem, I.v_old, mem, I.v_new, nu)
         move(mem, I.la_old, mem, I.la_new, nc)
+        if I.h_old > 0.0:
+            I.power_before, I.h_before = mem[I.rate_before + nu], I.h_old
+        else:
+            I.power_before, I.h_before = I.power_inside, -0.5 * I.h_new
         move(mem, I.rate_before, mem, I.rate, nu + 1)
         I.h_old = I.h_new
     elif _is_of(plan, mem, t, z, I.z_old, I.t_old):
@@ -282,27 +288,53 @@ def _error(plan, mem, h, z, znew, rtol, atol):
     return math.sqrt(total / (nq + nu))
 
 
+@jit(f8(Plan, Floats, f8, f8, Floats, Floats, Floats))
+def _first_work(plan, mem, t, h, z, stages, znew):
+    """The work of a step without one before it, by Simpson's rule; the power in its middle serves the next one, too."""
+    I, n = alpha_work(plan.step_work), z.size
+    start, end, middle, inside = stages[:n], stages[n : 2 * n], stages[2 * n : 3 * n], stages[3 * n : 4 * n]
+    for i in range(n):
+        middle[i] = 0.5 * (z[i] + znew[i]) + 0.125 * h * (start[i] - end[i])
+    rates(plan, mem, t + 0.5 * h, middle, inside)
+    I.power_inside = inside[n - 1]
+    return h * (start[n - 1] + 4.0 * inside[n - 1] + end[n - 1]) / 6.0
+
+
+@jit(f8(Plan, Floats, f8, f8, f8))
+def _third(plan, mem, h, power, after):
+    """What the third divided difference of the power, that at its ends and at two times before, adds to the work."""
+    I = alpha_work(plan.step_work)
+    h0, h1, before = I.h_old, I.h_before, mem[I.rate_before + plan.nu]
+    slope = (power - before) / h0
+    second, last = ((after - power) / h - slope) / (h + h0), (slope - (before - I.power_before) / h1) / (h0 + h1)
+    return (second - last) / (h + h0 + h1) * h**3 * (h + 2.0 * h0) / 12.0
+
+
 @jit(f8(Plan, Floats, f8, f8, f8))
 def _work(plan, mem, h, power, after):
-    """The work of a step of length h by the parabola through the powers at its ends and one step before."""
-    I, bend = alpha_work(plan.step_work), 0.0
-    if I.h_old > 0.0:
-        bend = ((after - power) / h - (power - mem[I.rate_before + plan.nu]) / I.h_old) / (h + I.h_old)
-    return 0.5 * h * (power + after) - bend * h**3 / 6.0
+    """The work of a step of length h by the cubic through the powers at its ends and at two times before."""
+    I = alpha_work(plan.step_work)
+    second = ((after - power) / h - (power - mem[I.rate_before + plan.nu]) / I.h_old) / (h + I.h_old)
+    return 0.5 * h * (power + after) - second * h**3 / 6.0 - _third(plan, mem, h, power, after)
 
 
-@jit(f8(Plan, Floats, f8, Floats, Floats, f8, f8))
-def _work_error(plan, mem, h, z, znew, rtol, atol):
-    """The same for the work, as if it were integrated by the trapezoidal rule."""
+@jit(f8(Plan, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
+def _work_error(plan, mem, t, h, z, stages, znew, rtol, atol):
+    """The same for the work, as if it were integrated by the trapezoidal rule.
+
+    Where its error passes zero the next difference tells how it changes on the way.
+    """
     I, nu, size = alpha_work(plan.step_work), plan.nu, plan.nq + plan.nu
     if z.size == size:
         return 0.0
     power, before, h_old = mem[I.rate + nu], mem[I.rate_before + nu], I.h_old
-    guess, share = z[size] + h * power, 1.0 / 12.0
+    guess, share, bend = z[size] + h * power, 1.0 / 12.0, 0.0
     if h_old > 0.0:
         guess += 0.5 * h * h / h_old * (power - before)
         share = 1.0 / (3.0 + 3.0 * h_old / h)
-    return work_error(plan, mem, z, znew, share * (znew[size] - guess), rtol, atol)
+        bend = BENT * _third(plan, mem, h, power, stages[z.size + size])
+    wrong = max(abs(share * (znew[size] - guess)), abs(bend))
+    return work_error(plan, mem, t, z, znew, wrong, rtol, atol)
 
 
 @jit(f8(Plan, Floats, f8, f8, Floats, Floats, Floats, f8, f8))
@@ -321,7 +353,12 @@ def alpha_step(plan, mem, t, h, z, stages, znew, rtol, atol):
     if n > size:
         zdot = stages[n : 2 * n]
         rates(plan, mem, t + h, znew, zdot)
-        znew[size] = z[size] + _work(plan, mem, h, stages[size], zdot[size])
+        znew[size] = z[size]
+        if I.h_old > 0.0:
+            znew[size] += _work(plan, mem, h, stages[size], zdot[size])
+        else:
+            znew[size] += _first_work(plan, mem, t, h, z, stages, znew)
     if I.fixed:  # nobody asks
         return 0.0
-    return math.hypot(_error(plan, mem, h, z, znew, rtol, atol), _work_error(plan, mem, h, z, znew, rtol, atol))
+    wrong = _work_error(plan, mem, t, h, z, stages, znew, rtol, atol)
+    return math.hypot(_error(plan, mem, h, z, znew, rtol, atol), wrong)

@@ -1,24 +1,21 @@
-"""SUNDIALS IDA on F(t, y, y') = 0: residual, exact Jacobian and output are native kernels, called back by address.
+"""SUNDIALS IDA on one residual form F(t, y, y') = 0: kernels of residual, exact Jacobian and output, and IDA's memory.
 
-Of the two wheels that carry SUNDIALS, scikit-sundae takes F(t, y, y') as it is, gives every step and a flag when it
-fails; CasADi's IDAS takes x' = f, 0 = g only, returns the end of a fixed grid or raises. Measured on the stabilised
-index-2 form, rtol 1e-8 / 1e-10 (Zen 4, best of 3): four-bar 30 s 0.30 / 0.50 s against 0.09 / 0.17 s; Andrews 0.03 s
-41 / 76 ms against a first step that IDAS does not find. The difference is the wrapping of vectors around each callback.
+Of the two wheels that carry SUNDIALS, scikit-sundae's library takes F(t, y, y') as it is, gives every step and a flag
+when it fails; CasADi's IDAS takes x' = f, 0 = g only, returns the end of a fixed grid or raises.
 """
 
 from __future__ import annotations
 
-import ctypes
-import sys
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import casadi as ca
 import numpy as np
-from sksundae import ida as sundials
 
 from dalembert.dataclass import dataclass
+from dalembert.native.jit import address_of
 from dalembert.native.kernel import Kernel
+from dalembert.run.integrators.ida_step import IdaWork, ResidualKernels, ida_jacobian, ida_residual
+from dalembert.run.integrators.sundials import COUNTED, IdaSession, sundials
 from dalembert.run.residuals.form import Residual, SettledForm
 
 if TYPE_CHECKING:
@@ -27,115 +24,87 @@ if TYPE_CHECKING:
 
 UNTESTED = 1e20  # absolute tolerance of variables that the error test leaves out
 
-_CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-
 
 @dataclass(frozen=True)
-class SolverPoint:
-    """Where the solver is: time, its variables y (ny,), and SUNDIALS' flag (negative: failed)."""
+class SolverEquations:
+    """What IDA has to know of one residual form of a system, found once.
 
-    t: float
-    y: np.ndarray
-    flag: int
+    Kernels of F, its Jacobian and the output; number of parameters; for each of the ny variables whether its rate
+    occurs and whether the error test looks at it.
+    """
+
+    kernels: tuple[Kernel, ...]
+    n_parameters: int
+    differential: np.ndarray
+    tested: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """Number of equations."""
+        return len(self.tested)
+
+    @classmethod
+    def of(cls, system: System, form: SettledForm) -> Self:
+        """Those of a form."""
+        r = form.residual(system)
+        kernels = tuple(_kernel(system, form.key, r, name) for name in ("residual", "jacobian", "output"))
+        return cls(kernels, int(r.p.shape[0]), r.differential, r.tested)
 
 
 class Solver:
     """IDA with the kernels of one residual form; begun at a state, and again at others."""
 
-    def __init__(self, engine: Engine, form: SettledForm, options: dict[str, Any]) -> None:
-        system = engine.system
+    def __init__(self, engine: Engine, form: SettledForm, rtol: float, atol: float, **options: Any) -> None:
         self.engine = engine
-        residual = form.residual(system)
-        self.n = residual.size
-        self.before = self.spent = (0, 0)  # evaluations of F and of its Jacobian
+        found = engine.system.kept(("IDA", form.key), lambda: SolverEquations.of(engine.system, form))
+        n = found.size
+        self.spent = dict.fromkeys(COUNTED, 0)  # before the last beginning
         # Inputs (t, y, y', p, cj): every kernel reads a beginning of them or all.
-        self.x = np.zeros(1 + 2 * self.n + residual.p.shape[0] + 1)
-        self.F, self.z = np.zeros(self.n), np.zeros(engine.nz + 1)
-        self.kernels = tuple(_kernel(system, form.key, residual, name) for name in ("residual", "jacobian", "output"))
-        self.emit = partial(_CALL(self.kernels[2].address), *(ctypes.c_void_p(a.ctypes.data) for a in (self.x, self.z)))
-        tested = residual.tested.copy()
-        if system.works:  # where q and u are easy, long steps would spoil the work done, and the energy balance with it
-            tested |= [ca.is_equal(residual.y[k], residual.state[-1]) for k in range(self.n)]
-        # The norm is a mean over all variables: its sum over the tested ones is to mean the same.
-        share = np.sqrt(max(tested.sum(), 1) / self.n)
-        self.solver = sundials.IDA(
-            self._residual_callback(),
-            jacfn=self._jacobian_callback(),
-            rtol=share * options.pop("rtol"),
-            atol=np.where(tested, share * options.pop("atol") * self._units(residual), UNTESTED),
-            algebraic_idx=[int(k) for k in np.flatnonzero(~residual.differential)] or None,
-            **options,
-        )
+        self.inputs, self.output = np.zeros(1 + 2 * n + found.n_parameters + 1), np.zeros(engine.nz + 1)
+        self.reached = np.zeros(1)
+        lib = sundials()
+        self.record = ResidualKernels(
+            n, self.inputs.size, address_of(self.inputs), *(kernel.address for kernel in found.kernels),
+            lib.address("N_VGetArrayPointer"), lib.address("SUNDenseMatrix_Data"),
+        )  # fmt: skip
+        self.session = IdaSession(n, ida_residual.c_address, ida_jacobian.c_address, self.record.address)
+        self.session.settle(found.differential, **options)
+        self.tested, self.tolerances = found.tested, (rtol, atol)
 
-    def _units(self, residual: Residual) -> np.ndarray:
-        """The sizes that atol is relative to, of the variables y that are part of a state; 1 elsewhere, (ny,)."""
-        units, state = np.ones(self.n), residual.state
-        for i in range(state.shape[0]):
-            for k in range(self.n):
-                if ca.is_equal(residual.y[k], state[i]):
-                    units[k] = self.engine.units[i]
-        return units
-
-    def begin(self, form: SettledForm, t: float, z: np.ndarray) -> None:
-        """Start at a consistent state."""
-        self.x[1 + 2 * self.n : -1] = form.parameters(self.engine)
+    def begin(self, form: SettledForm, t: float, z: np.ndarray, work: IdaWork) -> None:
+        """Start at a consistent state, and have native code go on from there."""
+        n, session = self.session.n, self.session
+        self.inputs[1 + 2 * n : -1] = form.parameters(self.engine)
         y, ydot = form.start(self.engine, t, z)
-        self.before = self.spent  # SUNDIALS counts from each beginning
-        self.solver.init_step(t, y, ydot)
-
-    def step(self, t_end: float) -> SolverPoint:
-        """One step towards t_end, never beyond it."""
-        return self._point(self.solver.step(t_end, "onestep", t_end))
-
-    def at(self, t: float) -> SolverPoint:
-        """The interpolant at a time within the last step; the next step then only returns to where the solver was."""
-        return self._point(self.solver.step(t, "normal"))
-
-    def output(self, point: SolverPoint) -> tuple[np.ndarray, float]:
-        """z = (q, u, work) and the quality of the form's choices at a point."""
-        self.x[0], self.x[1 : 1 + self.n] = point.t, point.y
-        self.emit()
-        return self.z[:-1].copy(), float(self.z[-1])
-
-    def _point(self, result: Any) -> SolverPoint:
-        self.spent = self.before[0] + int(result.nfev), self.before[1] + int(result.njev)
-        return SolverPoint(float(result.t), result.y, int(result.status))
-
-    def _residual_callback(self) -> Any:
-        x, F, n = self.x, self.F, self.n
-        y_place, rate_place = x[1 : 1 + n], x[1 + n : 1 + 2 * n]
-        call, here, there = (
-            _CALL(self.kernels[0].address),
-            ctypes.c_void_p(x.ctypes.data),
-            ctypes.c_void_p(F.ctypes.data),
+        self.spent = self.counts()  # SUNDIALS counts from each beginning
+        session.begin(y, ydot, *self._tolerances(form.order(self.engine)))
+        self.record.origin = t
+        work.kernels, work.memory = self.record.address, session.memory.value
+        work.y, work.ydot, work.interpolated = session.y, session.ydot, session.interpolated
+        work.y_entries, work.interpolated_entries = (
+            address_of(session.array(vector)) for vector in (session.y, session.interpolated)
         )
+        work.reached, work.output, work.n_output = address_of(self.reached), address_of(self.output), self.output.size
+        work.at, work.own, work.since, work.tiny = t, 0.0, 0, 0
 
-        def residual(t: float, y: np.ndarray, ydot: np.ndarray, out: np.ndarray) -> None:
-            x[0] = t
-            y_place[:] = y
-            rate_place[:] = ydot
-            call(here, there)
-            out[:] = F
+    def _tolerances(self, order: list[int]) -> tuple[float, np.ndarray]:
+        """rtol and atol (ny,), of variables that begin with these entries of a state."""
+        engine, tested, units = self.engine, self.tested.copy(), np.ones(self.session.n)
+        units[: len(order)] = engine.units[order]
+        if engine.system.works:  # where q and u are easy, long steps would spoil the work done, and the energy with it
+            tested[order.index(engine.size)] = True
+        # The norm is a mean over all variables: its sum over the tested ones is to mean the same.
+        share = np.sqrt(max(tested.sum(), 1) / len(tested))
+        rtol, atol = self.tolerances
+        return share * rtol, np.where(tested, share * atol * units, UNTESTED)
 
-        return residual
-
-    def _jacobian_callback(self) -> Any:
-        x, n = self.x, self.n
-        y_place, rate_place = x[1 : 1 + n], x[1 + n : 1 + 2 * n]
-        call, here = _CALL(self.kernels[1].address), ctypes.c_void_p(x.ctypes.data)
-
-        def jacobian(t: float, y: np.ndarray, ydot: np.ndarray, _F: np.ndarray, cj: float, J: np.ndarray) -> None:
-            x[0] = t
-            y_place[:] = y
-            rate_place[:] = ydot
-            x[-1] = cj
-            call(here, J.ctypes.data)  # writes what is structurally nonzero; the rest of J is zero from the start
-
-        return jacobian
+    def counts(self) -> dict[str, int]:
+        """Evaluations of F and of its Jacobian, failed error tests and failed solutions in all."""
+        return {name: self.spent[name] + count for name, count in self.session.counts()}
 
 
 def _kernel(system: System, key: str, r: Residual, name: str) -> Kernel:
-    """Machine code of F, of dF/dy + cj dF/dy' row by row, or of the state with the quality."""
+    """Machine code of F, of dF/dy + cj dF/dy' column by column, or of the state with the quality."""
 
     def build() -> ca.Function:
         cj = ca.SX.sym("cj")
@@ -143,29 +112,9 @@ def _kernel(system: System, key: str, r: Residual, name: str) -> Kernel:
         if name == "residual":
             out = r.F
         elif name == "jacobian":
-            out = ca.reshape(r.jacobian(cj).T, r.size**2, 1)
+            out = ca.reshape(r.jacobian(cj), r.size**2, 1)
         else:
             out = ca.vertcat(ca.densify(r.state), ca.SX(1) if r.quality is None else r.quality)
         return ca.Function(name, [x], [ca.cse(out)])
 
     return system.derived_kernel(f"IDA {name} {key}", build)
-
-
-class Quiet:
-    """Standard output without the lines that SUNDIALS prints when it fails; the flag says it, and `Status` explains."""
-
-    def __init__(self) -> None:
-        self.out = sys.stdout
-        self.swallowed = False
-
-    def write(self, text: str) -> int:
-        """Pass text on."""
-        mine = text.startswith("\n[") and ", Error: -" in text
-        if mine or (self.swallowed and text == "\n"):
-            self.swallowed = mine
-            return len(text)
-        self.swallowed = False
-        return self.out.write(text)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.out, name)

@@ -35,7 +35,7 @@ class Integrator(Protocol):
 
 
 @runtime_checkable
-class OneStep(Integrator, Protocol):
-    """An integrator whose `run` is `march` with its `method`; only these look out for events."""
+class Marching(Integrator, Protocol):
+    """An integrator whose `run` is `march` with its `method`; only these look out for events and store samples."""
 
     def method(self) -> Method: ...

@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.dataclass import dataclass
+from dalembert.equations.instants import seen_from_before
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.native.kernel import Kernel
@@ -147,7 +148,7 @@ class Radau(Stepping):
         linearisation, _ = self._prepared(system)
         return tuple(
             system.derived_kernel(f"Radau {function.name()} {self.form.key}", partial(_itself, function))
-            for function in (linearisation.residual, linearisation.jacobian, linearisation.constraint_rates)
+            for function in linearisation.functions
         )
 
 
@@ -180,7 +181,7 @@ class Settling:
         """An engine that goes on from what the running one has chosen, and what factorises for it."""
         running = self._running[0]
         engine = Engine(running.system, running.parameters, running.formulation, running.drift, running.columns)
-        engine.resume(running.facts(0.0, self._origin))
+        engine.resume(running.facts(self._origin))
         return engine, self._radau.laid_out(engine)[1]
 
     def put(self, first: int, *blocks: np.ndarray) -> None:
@@ -201,7 +202,8 @@ class Settling:
         given = int(np.searchsorted(t, self._origin[0], side="right"))
         if given < len(t):
             states = z[given:].copy()
-            self._radau.settle_states(engine, t[given:], states)
+            times = seen_from_before(engine.system, engine.parameters, self._origin[0], t[given:])
+            self._radau.settle_states(engine, times, states)
             z = np.concatenate([z[:given], states])
         self._table.put(first, t, z)
 

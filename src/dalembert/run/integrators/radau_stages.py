@@ -12,7 +12,7 @@ import math
 from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, move
-from dalembert.run.integrators.radau_coefficients import ALPHA, BACK, BETA, GAMMA, INVERSE, LAGRANGE, NODES, T
+from dalembert.run.integrators.radau_coefficients import ALPHA, BACK, BETA, GAMMA, INVERSE, LAGRANGE, MATRIX, NODES, T
 from dalembert.run.integrators.radau_rounding import is_rounding
 from dalembert.run.integrators.radau_workspace import newton_matrix, radau_work
 from dalembert.solve.complex_newton_matrix import factor_complex_newton, solve_complex_newton
@@ -107,18 +107,42 @@ def predict(plan, mem, h, matched, shift, zdot):
     return 0
 
 
+@jit(i8(Plan, Floats, f8, f8, i8))
+def _load_stage(plan, mem, t, h, k):
+    """(t, y, y') of stage k where the kernels read it."""
+    at = radau_work(plan.step_work)
+    n, x, Z, y = at.ny, at.input, at.increments, at.start
+    a, b, c = INVERSE[k, 0] / h, INVERSE[k, 1] / h, INVERSE[k, 2] / h
+    mem[x] = t + NODES[k] * h
+    for i in range(n):
+        mem[x + 1 + i] = mem[y + i] + mem[Z + k * n + i]
+        mem[x + 1 + n + i] = a * mem[Z + i] + b * mem[Z + n + i] + c * mem[Z + 2 * n + i]
+    return 0
+
+
+@jit(i8(Plan, Floats, f8, f8, i8))
+def integrate_power(plan, mem, t, h, out):
+    """The work at the stages from their powers, with mem[out : out + 3] to put these.
+
+    Nothing depends on the work, and Newton's iterations end when everything else has converged.
+    """
+    at, size = radau_work(plan.step_work), plan.nq + plan.nu
+    for k in range(3):
+        _load_stage(plan, mem, t, h, k)
+        call_kernel(at.power_kernel, mem, at.input, out + k)
+    for k in range(3):
+        total = MATRIX[k, 0] * mem[out] + MATRIX[k, 1] * mem[out + 1] + MATRIX[k, 2] * mem[out + 2]
+        mem[at.increments + k * at.ny + size] = h * total
+    return 0
+
+
 @jit(i8(Plan, Floats, f8, f8))
 def _residuals(plan, mem, t, h):
     """-T^-1 F of the three stages into SIDES."""
     at = radau_work(plan.step_work)
-    n, x, F = at.ny, at.input, at.output
-    Z, R, y = at.increments, at.sides, at.start
+    n, x, F, R = at.ny, at.input, at.output, at.sides
     for k in range(3):
-        mem[x] = t + NODES[k] * h
-        a, b, c = INVERSE[k, 0] / h, INVERSE[k, 1] / h, INVERSE[k, 2] / h
-        for i in range(n):
-            mem[x + 1 + i] = mem[y + i] + mem[Z + k * n + i]
-            mem[x + 1 + n + i] = a * mem[Z + i] + b * mem[Z + n + i] + c * mem[Z + 2 * n + i]
+        _load_stage(plan, mem, t, h, k)
         call_kernel(at.residual_kernel, mem, x, F)
         plan.nfev += 1
         for j in range(3):

@@ -10,14 +10,16 @@ from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, mo
 from dalembert.run.evaluate import rates
 from dalembert.run.integrators.radau_coefficients import ESTIMATE, GAMMA, INVERSE
 from dalembert.run.integrators.radau_rounding import rounding_norm
-from dalembert.run.integrators.radau_stages import begin, factorise, iterate, linearise, predict
+from dalembert.run.integrators.radau_stages import begin, factorise, integrate_power, iterate, linearise, predict
 from dalembert.run.integrators.radau_workspace import newton_matrix, radau_work
+from dalembert.run.integrators.work import work_error
 from dalembert.solve.newton_matrix import factor_newton, solve_newton
 
 HALVE = 1.8**4  # an error norm for which the time loop halves the step
 POLISHED = 2e-14  # relative: constraints are as good as round-off allows
 POLISHINGS = 4
 SLOW = 0.3  # rate of convergence at which the step stops growing
+WORK = 0.05  # share of the estimated error of the work that counts
 # Columns of `stages`, for dense output: rates at the start, state and rates in the middle, rates at the end.
 COLUMNS = 5
 
@@ -97,6 +99,18 @@ def _estimate(plan, mem, t, h, znew, rtol, atol, again):
     return norm
 
 
+@jit(f8(Plan, Floats, f8, f8, Floats, Floats, f8, f8))
+def _work_error(plan, mem, t, h, z, znew, rtol, atol):
+    """The same for the work, of which nothing is stiff; it is of order 5, so that the estimate is far too large."""
+    at, size = radau_work(plan.step_work), plan.nq + plan.nu
+    if not at.power_kernel:
+        return 0.0
+    n, W = at.ny, at.increments + size
+    wrong = ESTIMATE[0] * mem[W] + ESTIMATE[1] * mem[W + n] + ESTIMATE[2] * mem[W + 2 * n]
+    wrong += h * mem[at.rate_before + size]
+    return work_error(plan, mem, t, z, znew, wrong * (WORK / GAMMA), rtol, atol)
+
+
 @jit(i8(Plan, Floats, f8, Floats, f8, f8))
 def _match(plan, mem, t, z, rtol, atol):
     """1 if (t, z) is the start of the polynomial at hand (a step tried again), 2 if it is its end, else 0."""
@@ -157,6 +171,8 @@ def _solve_stages(plan, mem, t, h, z, zdot, match, rtol, atol):
         if factorise(plan, mem, h):
             predict(plan, mem, h, match, 1.0 if match == 2 else 0.0, zdot)
             found = iterate(plan, mem, t, h, rtol, atol)
+        if found == 1 and at.power_kernel:
+            integrate_power(plan, mem, t, h, at.output)
         if found == 1 or fresh:
             return found
         linearise(plan, mem, t, z, zdot)
@@ -181,6 +197,7 @@ def radau_step(plan, mem, t, h, z, stages, znew, rtol, atol):
         znew[i] = mem[y + i] + mem[Z + 2 * n + i]
     _polish(plan, mem, t + h, znew)
     error = _estimate(plan, mem, t, h, znew, rtol, atol, match != 2)
+    error = math.hypot(error, _work_error(plan, mem, t, h, z, znew, rtol, atol))
     if math.isfinite(error):
         if error > 1.0 and at.rounding == 0.0:
             at.rounding = rounding_norm(plan, mem, rtol, atol)

@@ -21,8 +21,8 @@ class RadauWork(Record):
     """Sizes, kernels, blocks and settings of a Radau method."""
 
     _fields_ = (
-        # Equations, parameters; kernels of F, of its derivatives, of the rates of constraints.
-        *ints("ny n_parameters residual_kernel jacobian_kernel rates_kernel"),
+        # Equations, parameters; kernels of F, of its derivatives, of the rates of constraints, of the power (0: none).
+        *ints("ny n_parameters residual_kernel jacobian_kernel rates_kernel power_kernel"),
         # Blocks of floats: the kernels' input (t, y, y', p) and output F; y at the start; unknowns Z and W = T^-1 Z of
         # three stages; right-hand sides; the last collocation polynomial; the state of the Jacobian; rates at the start
         # and at the end of a step.
@@ -56,7 +56,8 @@ def lay_out(
     }  # fmt: skip
     made, fresh = work.part("step_work", RadauWork, blocks, {"pure": n})
     made.ny, made.n_parameters = n, p
-    made.residual_kernel, made.jacobian_kernel, made.rates_kernel = (kernel.address for kernel in kernels)
+    made.residual_kernel, made.jacobian_kernel, made.rates_kernel = (kernel.address for kernel in kernels[:3])
+    made.power_kernel = sum(kernel.address for kernel in kernels[3:])
     work.ints[made.pure : made.pure + n] = linearisation.algebraic
     matrix = work.inner("step_work", NewtonMatrix)
     if fresh or isinstance(elimination, SparseNewton):  # whose functions are new ones

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.native.jit import jit
-from dalembert.native.plan import estimate_type, move, step_type
-from dalembert.run.evaluate import is_finite, rates
-from dalembert.run.integrators.combination import combinations
+from dalembert.native.plan import estimate_type, move_few, step_type
+from dalembert.run.evaluate import evaluate, is_finite, load_state
+from dalembert.run.integrators.combination import add_last, combinations, increments
 from dalembert.run.integrators.error_estimate import norm_type
 from dalembert.run.integrators.tableau import Tableau
 from dalembert.run.time_loop.columns import Columns, column
@@ -52,17 +52,33 @@ def is_sound(_plan, _h, _z, _stages, znew, _rtol, _atol):
 
 
 def _step(tableau: Tableau, norm: Any) -> Any:
-    """Native `step`: z + h sum_j b_j k_j into znew, k_j in the columns of `stages`; returns `norm`."""
-    stages_in_all, nodes = tableau.stages, tableau.c
-    combine = combinations(np.vstack([tableau.A, tableau.b]))
+    """Native `step`: z + h sum_j b_j k_j into znew, k_j in the columns of `stages`; returns `norm`.
+
+    Rates of the last evaluation go straight to where the next one reads its state. That waits for nothing else: all
+    other rates are summed up before, and coordinates, whose rates are known early, are apart from speeds.
+    """
+    stages_in_all, nodes = tableau.stages, np.append(tableau.c, 1.0)
+    rows = np.vstack([tableau.A, tableau.b])
+    last = np.concatenate([[0.0], np.diagonal(rows, -1)])  # the weight of the rates evaluated just before
+    combine, increment = combinations(rows[:2]), increments(rows - np.diag(last[1:], -1)[:, :-1])
 
     @jit(step_type)
     def step(plan, mem, t, h, z, stages, znew, rtol, atol):
-        n = z.size
-        for s in range(1, stages_in_all):
-            combine(s, znew, z, h, stages, n)
-            rates(plan, mem, t + nodes[s] * h, znew, column(stages, s, n))
-        combine(stages_in_all, znew, z, h, stages, n)
+        n, nq, nu, carried = z.size, plan.nq, plan.nu, plan.n_variations
+        combine(1, znew, z, h, stages, n)
+        load_state(plan, mem, t + nodes[1] * h, znew)
+        for s in range(2, stages_in_all + 1):
+            evaluate(plan, mem)
+            increment(s, znew, h, stages, n)
+            slopes, weight = column(stages, s - 1, n), h * last[s]
+            add_last(mem, plan.rates, plan.xq, znew, z, slopes, 0, nq, weight)
+            add_last(mem, plan.udot, plan.xu, znew, z, slopes, nq, nu, weight)
+            for i in range(nq + nu, n - carried):
+                slopes[i] = mem[plan.rates + i]
+                znew[i] = z[i] + (znew[i] + weight * slopes[i])
+            if carried:
+                add_last(mem, plan.variation_rates, plan.variations, znew, z, slopes, n - carried, carried, weight)
+            mem[plan.x] = t + nodes[s] * h
         return norm(plan, h, z, stages, znew, rtol, atol)
 
     return step
@@ -74,7 +90,7 @@ def _estimate(norm: Any, end: int) -> Any:
     @jit(estimate_type)
     def estimate(plan, h, z, stages, znew, zdot, rtol, atol):
         n = z.size
-        move(column(stages, end, n), 0, zdot, 0, n)
+        move_few(column(stages, end, n), 0, zdot, 0, n)
         return norm(plan, h, z, stages, znew, rtol, atol)
 
     return estimate

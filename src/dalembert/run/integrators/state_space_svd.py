@@ -159,4 +159,4 @@ def svd_step(plan, mem, t, h, z, stages, znew, rtol, atol):
             mem[e + i] = total
         else:
             wrong = total
-    return math.hypot(error_norm(plan, mem, z, znew, rtol, atol), work_error(plan, mem, z, znew, wrong, rtol, atol))
+    return math.hypot(error_norm(plan, mem, z, znew, rtol, atol), work_error(plan, mem, t, z, znew, wrong, rtol, atol))

@@ -27,10 +27,10 @@ class Residual:
     `state` is z = (q, u, and the work done if anything does work) as a graph of t, y, p. `differential` (ny,) says
     whose rate occurs; `tested` (ny,) which variables an error test should look at: not multipliers, whose errors are
     larger by the index of the equations and do not feed back; `vanishing` (ny,) which are zero in every solution
-    (empty: none). `quality` is 1 where the static choices of the form are good and falls towards 0 where they fail;
-    None if it makes none that could. `stages` may name intermediate values, (symbols, graph of what comes before), and
-    `staged` be F in terms of them: derivatives then follow by the chain rule, with far fewer operations than those of F
-    at once.
+    (empty: none). `power` is the rate of the work, (1, 1), or (0, 1) if nothing does work. `quality` is 1 where the
+    static choices of the form are good and falls towards 0 where they fail; None if it makes none that could. `stages`
+    may name intermediate values, (symbols, graph of what comes before), and `staged` be F in terms of them: derivatives
+    then follow by the chain rule, with far fewer operations than those of F at once.
     """
 
     t: ca.SX
@@ -42,6 +42,7 @@ class Residual:
     differential: np.ndarray
     tested: np.ndarray
     vanishing: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    power: ca.SX = field(default_factory=lambda: ca.SX(0, 1))
     quality: ca.SX | None = None
     stages: tuple[tuple[ca.SX, ca.SX], ...] = ()
     staged: ca.SX | None = None
@@ -78,6 +79,7 @@ class SettledForm(Protocol):
 
     Forms with equal `key` have the same graph; what differs is in `parameters`, the values of `Residual.p`. `choices`
     are equal if and only if the choices are, `fixed` if the user made them; `partition` names the dependent speeds.
+    y begins with entries of z = (q, u, work), `order` says which.
     """
 
     @property
@@ -93,6 +95,8 @@ class SettledForm(Protocol):
     def partition(self) -> Choice | None: ...
 
     def residual(self, system: System) -> Residual: ...
+
+    def order(self, engine: Engine) -> list[int]: ...
 
     def parameters(self, engine: Engine) -> np.ndarray: ...
 

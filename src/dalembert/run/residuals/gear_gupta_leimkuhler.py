@@ -32,11 +32,12 @@ class GearGuptaLeimkuhler(Stabilised):
         m = system.mechanics.keeping(acting if self.kept is None else self.kept)
         n_p, ni, works = m.phi.shape[0], len(system.invariants), int(system.works)
         qdot, work, workdot = ca.SX.sym("qdot", system.nq), ca.SX.sym("work", works), ca.SX.sym("power", works)
+        power = m.total_power if works else ca.SX(0, 1)
         mu, nu = ca.SX.sym("mu", n_p), ca.SX.sym("nu", ni)
         F = ca.vertcat(
             qdot - m.qdot - _shift(m, mu, nu),
             m.balance,
-            *([workdot - m.total_power] if works else []),
+            workdot - power,
             m.constraints,
             m.phi,
             m.h,
@@ -47,7 +48,7 @@ class GearGuptaLeimkuhler(Stabilised):
         tested = np.arange(y.shape[0]) < system.nq + system.nu
         vanishing = np.arange(y.shape[0]) >= system.nq + system.nu + works + m.la.shape[0]
         state = ca.vertcat(m.q, m.u, work)
-        return Residual(m.t, y, ydot, m.p, ca.densify(F), state, differential, tested, vanishing)
+        return Residual(m.t, y, ydot, m.p, ca.densify(F), state, differential, tested, vanishing, power)
 
     def start(self, engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """y and y' at a consistent state z: la from the accelerations, mu = nu = 0."""

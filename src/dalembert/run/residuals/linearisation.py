@@ -1,4 +1,4 @@
-"""What an implicit method needs of F(t, y, y') = 0: F, the nonzeros of F_y and F_y', and the rates of constraints."""
+"""What an implicit method needs of F(t, y, y') = 0: F, nonzeros of F_y and F_y', rates of constraints, the power."""
 
 from __future__ import annotations
 
@@ -15,20 +15,28 @@ from dalembert.solve.static_elimination import StaticElimination
 class Linearisation:
     """`residual` maps x = (t, y, y', p) to F; `jacobian` maps x to the nonzeros of F_y, then of F_y'.
 
-    `constraint_rates` maps x to F_t + F_y y' for constraints, and to zero for others. `state_places` and
-    `rate_places` (nnz, 2) are the rows and columns of the nonzeros. `eliminable` (k, 2) are entries of F_y' that are 1
-    and alone in their row and column, as in q' = ...: pivots that only grow as the step shrinks. Constant masses are
-    none: what is left of them after an elimination may be small. `algebraic` (ny,) marks constraints: equations without
-    y' and without multipliers, which the state alone must satisfy.
+    `constraint_rates` maps x to F_t + F_y y' for constraints, and to zero for others; `power` maps x to the rate of the
+    work, to nothing if nothing does work. `state_places` and `rate_places` (nnz, 2) are the rows and columns of the
+    nonzeros. `eliminable` (k, 2) are entries of F_y' that are 1 and alone in their row and column, as in q' = ...:
+    pivots that only grow as the step shrinks. Constant masses are none: what is left of them after an elimination may
+    be small. `algebraic` (ny,) marks constraints: equations without y' and without multipliers, which the state alone
+    must satisfy.
     """
 
     residual: ca.Function
     jacobian: ca.Function
     constraint_rates: ca.Function
+    power: ca.Function
     state_places: np.ndarray
     rate_places: np.ndarray
     eliminable: np.ndarray
     algebraic: np.ndarray
+
+    @property
+    def functions(self) -> tuple[ca.Function, ...]:
+        """Residual, Jacobian, rates of constraints, and the power if anything does work."""
+        always = self.residual, self.jacobian, self.constraint_rates
+        return (*always, self.power) if self.power.nnz_out() else always
 
     @property
     def elimination(self) -> StaticElimination:
@@ -59,14 +67,16 @@ class Linearisation:
         of_multipliers = state_places[~r.differential[state_places[:, 1]], 0]
         algebraic = np.bincount(np.concatenate([rate_places[:, 0], of_multipliers]), minlength=n) == 0
         moved = ca.jtimes(r.F, ca.vertcat(r.t, r.y), ca.vertcat(1, r.ydot)) * ca.DM(algebraic.astype(float))
-        every = ca.Function("every", [r.t, r.y, r.ydot, r.p], [ca.densify(g) for g in (r.F, nonzeros, moved)])
-        F, J, moved = every(*arguments)
+        wanted = (r.F, nonzeros, moved, r.power)
+        every = ca.Function("every", [r.t, r.y, r.ydot, r.p], [ca.densify(g) for g in wanted])
+        F, J, moved, power = every(*arguments)
         alone = np.all([np.bincount(places)[places] == 1 for places in rate_places.T], axis=0)
         unit = [F_rate.nz[k].is_constant() and abs(float(F_rate.nz[k])) == 1.0 for k in range(F_rate.nnz())]
         return cls(
             residual=ca.Function("residual", [x], [F]),
             jacobian=ca.Function("jacobian", [x], [J]),
             constraint_rates=ca.Function("constraint_rates", [x], [moved]),
+            power=ca.Function("power", [x], [power]),
             state_places=state_places,
             rate_places=rate_places,
             eliminable=rate_places[alone & np.array(unit, dtype=bool)],

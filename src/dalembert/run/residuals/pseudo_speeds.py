@@ -113,6 +113,14 @@ class Partitioned:
         """The eliminated constraints and the dependent speeds."""
         return Choice(tuple(self.rows[k] for k in self.speeds.rows), self.speeds.dependent)
 
+    def order(self, engine: Engine) -> list[int]:
+        """q, q_r, u, and u_r if it is not eliminated."""
+        s = self.system
+        dependent = self.speeds.dependent if _curved(s.mechanics.keeping(self.rows), len(self.rows)) else ()
+        order = [*self.coordinates.independent(s.nq), *self.coordinates.dependent]
+        order += [s.nq + k for k in (*self.speeds.independent(s.nu), *dependent)]
+        return order + [engine.size] * int(s.works)
+
     def parameters(self, engine: Engine) -> np.ndarray:
         """Those of the system, the permutations and the weights."""
         s = self.system
@@ -168,10 +176,7 @@ class Partitioned:
         kept = self.later if s.ideal else self.rows + self.later
         la = carried_multipliers(engine, t, z, zdot[s.nq : engine.size], self.rows + self.later)
         la = la[len(self.rows) + len(self.later) - len(kept) :]
-        dependent = self.speeds.dependent if _curved(s.mechanics.keeping(self.rows), len(self.rows)) else ()
-        order = [*self.coordinates.independent(s.nq), *self.coordinates.dependent]
-        order += [s.nq + k for k in (*self.speeds.independent(s.nu), *dependent)]
-        order += [engine.size] * int(s.works)
+        order = self.order(engine)
         return np.concatenate([z[order], la]), np.concatenate([zdot[order], np.zeros(len(la))])
 
 

@@ -47,6 +47,10 @@ class Stabilised(ABC):
         """The form without the constraints that repeat others at this state."""
         return replace(self, kept=kept_rows(engine, t, z))
 
+    def order(self, engine: Engine) -> list[int]:
+        """All of z as it is."""
+        return list(range(engine.nz))
+
     def parameters(self, engine: Engine) -> np.ndarray:
         """Those of the system."""
         return engine.parameters

@@ -1,8 +1,9 @@
-"""The time loop, shared by all explicit one-step methods: step, error test, drift correction, output.
+"""The time loop, shared by all methods: step, error test, drift correction, output.
 
 A method is three functions: `step` (stages, new state, error norm), `prepare` (dense output of an accepted step) and
-`interpolate`. The loop runs in native code and returns to Python only when its output buffer is full or its budget of
-steps is used up, so that progress can be shown and Ctrl-C is heard; everything it needs to go on is in its arrays.
+`interpolate`. A multistep method that chooses its steps itself has `stride` in the place of `step`. The loop runs in
+native code and returns to Python only when its output buffer is full or its budget of steps is used up, so that
+progress can be shown and Ctrl-C is heard; everything it needs to go on is in its arrays.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from dalembert.native.plan import (
     call_interpolate,
     call_prepare,
     call_step,
+    call_stride,
     f8,
     i8,
     move,
+    move_few,
 )
 from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.formulations.choice import RECHOOSE
@@ -140,6 +143,21 @@ def _accept(plan, mem, clock):
     return OK
 
 
+@jit(i8(Plan, Floats, Clock))
+def _stride(plan, mem, clock):
+    """As `_accept`, by a method that tests errors and chooses lengths itself. It goes on from its own states.
+
+    What drift control corrects are the states that others see.
+    """
+    n, t, limit = clock.nz, clock.t, _limit(clock)
+    z, znew, stages = floats_at(clock.z, n), floats_at(clock.znew, n), floats_at(clock.stages, clock.n_stages)
+    status = call_stride(plan.stride, (plan, mem, t, limit, z, stages, znew))
+    if status != OK:
+        return status
+    clock.taken = clock.h = mem[plan.step_length]
+    return call_correct(plan.correct, (plan, mem, t + clock.taken, znew))
+
+
 @jit(i8(Plan, Floats, Clock, Floats, Floats, Floats))
 def _pass(plan, mem, clock, z, zdot, before):
     """Go on from an instant: the state and the rates beyond it, and the next one.
@@ -212,11 +230,11 @@ def conclude(plan, mem, clock, h, t_new):
     if clock.accepted >= clock.weigh_at or t_new >= clock.t_end:
         weigh(plan, mem, clock.energy, t_new, znew)
         clock.weigh_at = clock.accepted + 1 + clock.accepted // DENSE
-    move(z, 0, znew, 0, n)
+    move_few(z, 0, znew, 0, n)
     clock.t = t_new
     if landed:
         _pass(plan, mem, clock, z, zdot, stages)
-    move(stages, 0, zdot, 0, n)
+    move_few(stages, 0, zdot, 0, n)
     return OK
 
 
@@ -231,7 +249,7 @@ def _make_step(plan, mem, clock, where):
         return TOO_MANY_STEPS
     if not followed.judged:
         plan.least_quality = math.inf
-        status = _accept(plan, mem, clock)
+        status = _accept(plan, mem, clock) if plan.stride == 0 else _stride(plan, mem, clock)
         if status != OK:
             return status
     t, h = clock.t, clock.taken

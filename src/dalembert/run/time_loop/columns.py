@@ -1,4 +1,4 @@
-"""The columns of `stages`, the array a one-step method works in: their number, their contents, their padding.
+"""The columns of `stages`, the array a method works in: their number, their contents, their padding.
 
 Column 0 holds the rates at the start of the step, for every method; the time loop puts them there. Those of an
 explicit Runge-Kutta method of s stages are

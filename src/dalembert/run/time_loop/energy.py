@@ -15,7 +15,7 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8
 from dalembert.native.types import Record, floats
 from dalembert.run.evaluate import load_state
-from dalembert.run.run_facts import REST, Energies
+from dalembert.run.run_facts import AT_REST, REST, Energies
 
 DENSE = 64  # steps, after which the energy is looked at once in as many parts of the steps made
 TINY = 2.2250738585072014e-308
@@ -73,9 +73,12 @@ def weigh(plan, mem, where, t, z):
     return 0
 
 
-@jit(f8(Weighed))
-def energy_size(w):
-    """`Energies.size` in native code: what the imbalance is relative to."""
+@jit(f8(Plan, Floats, Weighed, f8))
+def energy_size(plan, mem, w, end):
+    """`Energies.size_beside` in native code: what imbalances up to the time `end` are relative to."""
     turned = w.most_kinetic - w.least_kinetic + w.most_potential - w.least_potential + w.most_work - w.least_work
-    level = max(abs(w.least_potential), abs(w.most_potential))
-    return max(turned, abs(w.least_kinetic), abs(w.most_kinetic), REST * level, TINY)
+    kinetic, level = max(abs(w.least_kinetic), abs(w.most_kinetic)), max(abs(w.least_potential), abs(w.most_potential))
+    least = REST * mem[plan.sizes + plan.nq + plan.nu]
+    if kinetic <= AT_REST * least:
+        least *= 1.0 + mem[plan.row_sizes + 2 * plan.np + plan.nv] * (end - w.begin)
+    return max(turned, kinetic, REST * level, least, TINY)

@@ -1,4 +1,4 @@
-"""Marching through time with a one-step method: native slices, output in chunks, Ctrl-C heard, choices made anew."""
+"""Marching through time: native slices, output in chunks, Ctrl-C heard, choices made anew."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def set_out(engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, f
         engine.choose(t0, z0)
     plan = engine.plan
     plan.accuracy = SOLVED_TO * min(method.rtol, method.atol) if method.adaptive else 0.0
-    plan.step, plan.prepare, plan.interpolate, plan.estimate = method.addresses
+    plan.step, plan.stride, plan.prepare, plan.interpolate, plan.estimate = method.addresses
     return recalled
 
 

@@ -1,4 +1,4 @@
-"""What the time loop needs to know about a one-step method."""
+"""What the time loop needs to know about a method."""
 
 from __future__ import annotations
 
@@ -14,20 +14,23 @@ class Method:
     """Native functions and settings.
 
     An explicit Runge-Kutta method is a `Tableau`, from which `RungeKutta` makes all of this. Others: write `step`,
-    `prepare` and `interpolate` with the signatures of `layout.py`; return them from the `method` of a frozen dataclass
-    that holds the options. `columns` counts the state-sized columns of `stages` they work in (`columns.py`); the error
-    of a step as estimated is O(h^order). A method whose estimate needs the rates at the new state, which are
+    `prepare` and `interpolate` with the signatures of `native/plan.py`; return them from the `method` of a frozen
+    dataclass that holds the options. `columns` counts the state-sized columns of `stages` they work in (`columns.py`);
+    the error of a step as estimated is O(h^order). A method whose estimate needs the rates at the new state, which are
     evaluated anyway, returns 0 from `step` and brings `estimate`, called after the drift correction with the rates
-    there. `stability` are the coefficients of the stability polynomial, lowest first (none: it is not a polynomial). A
-    method that solves equations of its own lays out a record at plan.step_work before it marches.
+    there. A method that goes on from a past of its own, with steps whose lengths it chooses, has `stride` instead of
+    `step`, and begins anew where the time of the run is not that at which it stands. `stability` are the coefficients
+    of the stability polynomial, lowest first (none: it is not a polynomial). A method that solves equations of its own
+    lays out a record at plan.step_work before it marches.
     """
 
-    step: Any
     prepare: Any
     interpolate: Any
     columns: int
     order: int
     adaptive: bool
+    step: Any = None
+    stride: Any = None
     first_step: float = 0.0  # zero: chosen by the loop
     rtol: float = 0.0
     atol: float = 0.0
@@ -40,10 +43,11 @@ class Method:
     restarts: bool = False  # whether the state may be replaced between two steps
 
     @cached_property
-    def addresses(self) -> tuple[int, int, int, int]:
-        """Where native code finds `step`, `prepare`, `interpolate` and `estimate` (0: `step` estimates the error)."""
-        estimate = self.estimate.address if self.estimate and self.adaptive else 0
-        return self.step.address, self.prepare.address, self.interpolate.address, estimate
+    def addresses(self) -> tuple[int, ...]:
+        """Where native code finds `step`, `stride`, `prepare`, `interpolate` and `estimate` (0: there is none)."""
+        estimate = self.estimate if self.adaptive else None
+        parts = (self.step, self.stride, self.prepare, self.interpolate, estimate)
+        return tuple(part.address if part else 0 for part in parts)
 
     @cached_property
     def stepping(self) -> tuple[str, int, float | None, float, Sequence[float]]:

@@ -347,8 +347,8 @@ class Passages:
     @property
     def _short(self) -> float:
         """How many steps a position may be ahead of the arc over it."""
-        clock, method = self.run.clock, self.run.method
-        return float(SHORT * max(1.0, (LONG / self.tolerance) ** (1.0 / method.order))) if clock.adaptive else np.inf
+        order = self.run.method.order if self.run.clock.adaptive and self.run.method.stride is None else 0
+        return float(SHORT * max(1.0, (LONG / self.tolerance) ** (1.0 / order))) if order else np.inf
 
     def _arc(self, t: float, z: np.ndarray, length: float) -> tuple[Arc, float]:
         still = self.still

@@ -2,7 +2,7 @@
 // facts.modes are the systems that a motion may pass through, the first one first, with a solver each. facts.events
 // {name, direction, terminal, change} are zeros to look out for, facts.clocks {name, dt, start, change} tick; a change
 // is {to: mode} or {kernel, targets: [{kind, index}]}. What happens is what `follow_events` in Python makes happen.
-const SLACK = 1e-12, EPSILON = 2 ** -52, NEAR = Array.from({length: 14}, (_, k) => 0.25 ** (15 - k)), QUARTERS = [0.25, 0.5, 0.75, 1];
+const STOPPED = 1e-9, EPSILON = 2 ** -52, NEAR = Array.from({length: 14}, (_, k) => 0.25 ** (15 - k)), QUARTERS = [0.25, 0.5, 0.75, 1];
 
 // Instants at which something known of time bends or jumps, within (from, to); `pairs` are rate and offset of arguments.
 function instantsOf(kinks, pairs, from, to) {
@@ -20,12 +20,13 @@ function instantsOf(kinks, pairs, from, to) {
 }
 
 // Zeros of the event functions of a mode within steps: looked for on a cubic, located on steps that end there.
-function makeWatch(solver, watched, events, p, t, z, fresh, before) {
+function makeWatch(solver, {watched, slacks}, events, p, t, z, fresh, before) {
   const read = (at, state) => Float64Array.from(solver.observe("watch", at, state, p));
-  const signOf = (old, v) => (old === 0 && Math.abs(v) <= SLACK ? 0 : Math.sign(v));
+  const signOf = (k, old, v) => (old === 0 && Math.abs(v) <= slacks[k] ? 0 : Math.sign(v));
   const crosses = (k, sign, v) => { const d = events[watched[k]].direction; return (sign < 0 && v >= 0 && d >= 0) || (sign > 0 && v <= 0 && d <= 0); };
   let starts = read(t, z), first = true;
-  const signs = watched.map((e, k) => (fresh.has(e) ? 0 : signOf(0, starts[k]) || before.get(e) || 0));
+  const signs = watched.map((e, k) => (fresh.has(e) ? 0 : signOf(k, 0, starts[k]) || before.get(e) || 0)), firsts = [...signs];
+  const goOn = (k, sign) => { signs[k] = sign; firsts[k] = firsts[k] || sign; };
 
   function isSuspect({t, step, here, rates, next, ahead}, ends) {
     const now = [...signs], place = new Float64Array(here.length);
@@ -33,9 +34,9 @@ function makeWatch(solver, watched, events, p, t, z, fresh, before) {
     for (const s of QUARTERS) {
       const a = s * s * (3 - 2 * s), b = s * (1 - s);
       if (s < 1) for (let i = 0; i < place.length; i++) place[i] = here[i] + a * (next[i] - here[i]) + step * b * ((1 - s) * rates[i] - s * ahead[i]);
-      (s < 1 ? read(t + s * step, place) : ends).forEach((v, k) => { if (crosses(k, now[k], v)) suspect = true; now[k] = signOf(now[k], v); });
+      (s < 1 ? read(t + s * step, place) : ends).forEach((v, k) => { if (crosses(k, now[k], v)) suspect = true; now[k] = signOf(k, now[k], v); });
     }
-    if (!suspect) now.forEach((sign, k) => { signs[k] = sign; });
+    if (!suspect) now.forEach((sign, k) => goOn(k, sign));
     return suspect;
   }
 
@@ -68,10 +69,10 @@ function makeWatch(solver, watched, events, p, t, z, fresh, before) {
         const earliest = Math.min(...roots);
         if (earliest < Infinity) {
           const z = Float64Array.from(stateAt(earliest) || next), there = read(timeAt(earliest), z);
-          const which = watched.filter((_, k) => roots[k] - earliest <= 4 * resolution || (roots[k] < Infinity && Math.abs(there[k]) <= SLACK));
+          const which = watched.filter((_, k) => roots[k] - earliest <= 4 * resolution || (roots[k] < Infinity && Math.abs(there[k]) <= slacks[k]));
           return {t: timeAt(earliest), z, which};
         }
-        after.forEach((v, k) => { signs[k] = signOf(signs[k], v); });
+        after.forEach((v, k) => goOn(k, signOf(k, signs[k], v)));
         left = right; values = after;
       }
     }
@@ -79,7 +80,8 @@ function makeWatch(solver, watched, events, p, t, z, fresh, before) {
     return null;
   }
 
-  return {look, signs: () => new Map(watched.map((e, k) => [e, signs[k]]))};
+  const byEvent = (values) => new Map(watched.map((e, k) => [e, values[k]]));
+  return {look, signs: () => byEvent(signs), firsts: () => byEvent(firsts)};
 }
 
 function makeSchedule(clocks, from) {  // when clocks tick next; ticks are counted, so that they do not drift
@@ -125,12 +127,21 @@ function makeRuns(facts, kernels) {
     };
   }
 
+  // The sign that the expression of an event may not have next, if its change stopped it or turned it back, else 0
+  // (`turning_back.py`): an expression that goes on through zero was too soon to be seen, as when a ball does not rebound.
+  function forbiddenSide(e, before, after) {
+    if (!facts.modes[after.mode].watched.includes(e)) return 0;
+    const [was, is] = [before, after].map(({mode, t, z, p}) => solvers[mode].observe("watch_rates", t, z, p)[facts.modes[mode].watched.indexOf(e)]);
+    return was !== 0 && Math.sign(was) * is <= STOPPED * Math.abs(was) ? Math.sign(was) : 0;
+  }
+
   // States at the given times as far as they were reached, and the place of each: its mode and parameters. A time at
   // which something changes has the state before it; `moments` are such states where events were found.
   function follow(state, p, times, {patience = 4000} = {}) {
     const until = performance.now() + patience, from = times[0], to = times[times.length - 1], schedule = makeSchedule(facts.clocks, from), accumulates = makePace(from, to);
     const rows = [], places = [], moments = [], happened = [];
     let now = {t: from, z: Float64Array.from(state), p, mode: 0}, fresh = new Set(), before = new Map(), first = 0, steps = 0;
+    let turned = [], turn = null;  // events that may have stopped their expressions or turned them back; before and after that
     const place = () => ({solver: solvers[now.mode], mode: now.mode, p: now.p});
     const keep = (z) => { rows.push(Float64Array.from(z)); places.push(place()); };
     const ended = (problem, ending = "") => ({rows, places, moments, happened, steps, problem, ending, reached: now.t});
@@ -143,6 +154,11 @@ function makeRuns(facts, kernels) {
       }
       return "";
     };
+    const wentThrough = (firsts) => {
+      const signs = turned.map((e) => [e, firsts.get(e)]), onwards = signs.filter(([e, sign]) => sign && [0, sign].includes(facts.events[e].direction));
+      turned = signs.filter(([, sign]) => sign === 0).map(([e]) => e);
+      return onwards.some(([e, sign]) => forbiddenSide(e, ...turn) === sign);
+    };
     for (;;) {
       const ticked = occur(schedule.due(now.t));
       if (ticked) return ended(ticked);
@@ -152,8 +168,10 @@ function makeRuns(facts, kernels) {
       while (frames.length && frames[0] <= now.t) { keep(now.z); frames.shift(); }
       if (marks[marks.length - 1] < end) marks.push(end);
       const stops = mode.kinks.length ? instantsOf(mode.kinks, solver.valuesAt("kinks", now.t, now.z, now.p), now.t, end) : [];
-      const watch = mode.watched.length ? makeWatch(solver, mode.watched, facts.events, now.p, now.t, now.z, fresh, before) : null;
+      stops.push(...mode.instants.filter((t) => t > now.t && t < end));
+      const watch = mode.watched.length ? makeWatch(solver, mode, facts.events, now.p, now.t, now.z, fresh, before) : null;
       const run = solver.integrate(now.z, now.p, marks, {until, first, stops, watch});
+      if (wentThrough(watch ? watch.firsts() : new Map())) return ended("events come ever faster");
       run.rows.slice(1, 1 + frames.length).forEach(keep);
       steps += run.steps; first = run.h;
       now = {...now, t: run.reached, z: Float64Array.from(run.z)};
@@ -168,8 +186,9 @@ function makeRuns(facts, kernels) {
       moments.push({t: now.t, row: now.z, place: place()});
       const items = run.found.which.map((e) => facts.events[e]), terminal = items.find((item) => item.terminal);
       if (terminal) { happened.push({name: terminal.name, t: now.t}); return ended("", `ended by \u201c${terminal.name}\u201d`); }
-      const stuck = occur(items);
+      const was = now, stuck = occur(items);
       if (stuck) return ended(stuck);
+      turned = run.found.which.filter((e) => facts.events[e].change); turn = [was, now];
       if (items.some((item) => accumulates(item.name, now.t))) return ended("events come ever faster");
       if (now.t >= to) return ended("");
       fresh = new Set(run.found.which); before = new Map();

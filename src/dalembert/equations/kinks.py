@@ -1,0 +1,211 @@
+"""What in an expression of time has a kink or a jump: points of tables, steps, switches.
+
+Each comes from an argument a(t, p) that passes one of some `knots`: the points of a table, or zero for Heaviside(a),
+Abs(a), a < 0 and the like; also where a root, an inverse sine or a pole makes one, as in sqrt((t - 1)^2). `instants`
+finds when that happens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import casadi as ca
+import numpy as np
+import sympy as sp
+from sympy.core.function import AppliedUndef
+from sympy.core.relational import Relational
+
+from dalembert.dataclass import dataclass
+from dalembert.errors import OptionError
+from dalembert.model.tables import Table
+
+if TYPE_CHECKING:
+    from dalembert.equations.lowering.lower import Lowering
+
+MANY = 1000  # knots of a table; above, those are left out that lie on straight lines between the others
+STRAIGHT = 1e-4  # of the range of the values: how far off such a line a point may lie
+MOST = 10_000_000  # instants of one run, 80 MB
+
+
+@dataclass(frozen=True, eq=False)
+class Kinks:
+    """Values of an argument at which something bends or jumps; with a `period` they repeat."""
+
+    knots: np.ndarray
+    period: float | None = None
+
+    @cached_property
+    def _digest(self) -> str:
+        return hashlib.sha256(self.knots.tobytes()).hexdigest()
+
+    def __repr__(self) -> str:
+        return f"Kinks({len(self.knots)} knots {self._digest}, period={self.period})"
+
+    def touched(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Whether one of them lies between two values of the argument, both included, (n,) each."""
+        if self.period is not None:
+            first, last = (np.floor((edge[:, None] - self.knots) / self.period) for edge in (low, high))
+            on = np.isin(low[:, None], self.knots) | (last > first) | ~np.isfinite(last - first)
+            return np.asarray(on.any(axis=1) & (low <= high))
+        count = np.searchsorted(self.knots, high, side="right") - np.searchsorted(self.knots, low, side="left")
+        return np.asarray((count > 0) & (low <= high))
+
+    def between(self, low: float, high: float) -> np.ndarray:
+        """Those between two values of the argument, both included; raises `OptionError` if there are too many."""
+        if self.period is None:
+            return self.knots[(self.knots >= low) & (self.knots <= high)]
+        first, last = (int(np.floor((edge - self.knots[0]) / self.period)) for edge in (low, high))
+        count = (last - first + 1) * len(self.knots)
+        if count > MOST:
+            raise OptionError(
+                f"something bends or jumps about {count:.2g} times in this span, at instants that follow from time "
+                f"alone; steps end on each of them, and a run takes at most {MOST:.0e}; simulate a shorter time, or "
+                "state a smooth mean of it"
+            )
+        turns = self.period * np.arange(first, last + 1)
+        found = np.unique((self.knots[None, :] + turns[:, None]).ravel())
+        return found[(found >= low) & (found <= high)]
+
+
+AT_ZERO = Kinks(np.zeros(1))
+AT_INTEGERS = Kinks(np.zeros(1), 1.0)
+
+
+class Bends(NamedTuple):
+    """Arguments of time and parameters with the kinks of what was made of them: linear in time, and others.
+
+    Of the others those inside of others come first.
+    """
+
+    linear: list[tuple[Any, Kinks]]
+    curved: list[tuple[Any, Kinks]]
+
+
+def find_kinks(nodes: Iterable[Any], time: sp.Symbol, parameters: Mapping[sp.Symbol, float]) -> Bends:
+    """What bends or jumps at instants known beforehand, among the nodes of expressions."""
+    known = {time, *parameters}
+    found: dict[tuple[Any, str], tuple[Any, Kinks]] = {}
+    for node in nodes:
+        for argument, kinks in (*_bends(node), *_singularities(node)):
+            if argument.has(time) and not argument.has(AppliedUndef) and argument.free_symbols <= known:
+                found.setdefault((argument, repr(kinks)), (argument, kinks))
+    linear = [bend for bend in found.values() if not bend[0].diff(time).has(time)]
+    curved = [bend for bend in found.values() if bend[0].diff(time).has(time)]
+    return Bends(linear, sorted(curved, key=lambda bend: bend[0].count_ops()))
+
+
+def has_bends(expression: sp.Expr) -> bool:
+    """Whether an expression contains a function that bends or jumps, of whatever argument."""
+    return any(_bends(node) for node in sp.preorder_traversal(expression))
+
+
+def _bends(node: Any) -> list[tuple[Any, Kinks]]:
+    """The arguments of a function that bends or jumps, and where."""
+    if isinstance(node, Table):
+        return [(node.args[0], _kinks(type(node)))]
+    if isinstance(node, sp.Heaviside | sp.Abs | sp.sign):
+        return [_zero(node.args[0])]
+    if isinstance(node, Relational):
+        return [_zero(node.lhs - node.rhs)]
+    if isinstance(node, sp.Max | sp.Min):
+        first, *rest = node.args
+        return [_zero(other - first) for other in rest]
+    if isinstance(node, sp.floor | sp.ceiling):
+        return [(node.args[0], AT_INTEGERS)]
+    if isinstance(node, sp.Mod):
+        return [(node.args[0] / node.args[1], AT_INTEGERS)]
+    return []
+
+
+def _singularities(node: Any) -> list[tuple[Any, Kinks]]:
+    """The same for functions that are smooth but for some values: roots, inverse functions of waves, and poles.
+
+    sqrt((t - 1)^2) and asin(sin(t)) bend, atan(tan(t)) and 1/(1 + exp(1/t)) jump.
+    """
+    if isinstance(node, sp.Pow) and not (node.exp.is_integer and node.exp.is_nonnegative):
+        return [_zero(node.base)]
+    if isinstance(node, sp.asin | sp.acos):
+        return [_zero(node.args[0] - 1), _zero(node.args[0] + 1)]
+    if isinstance(node, sp.atan2):
+        return [_zero(node.args[0])]
+    if isinstance(node, sp.tan | sp.sec):
+        return [_zero(sp.cos(node.args[0]))]
+    if isinstance(node, sp.cot | sp.csc):
+        return [_zero(sp.sin(node.args[0]))]
+    return []
+
+
+def _zero(argument: Any) -> tuple[Any, Kinks]:
+    """Where an argument is zero.
+
+    If it is a multiple of a sine or cosine, as that of a square wave sign(sin(w t)), at integers of its phase; if it is
+    linear in one sine or cosine, as that of a pulse sin(w t) > 0.5, twice a turn, or once at its top; if it is linear
+    in one remainder Mod(a, m), where a passes a value modulo m.
+    """
+    wave = argument.as_independent(sp.sin, sp.cos, as_Add=False)[1]
+    if isinstance(wave, sp.sin | sp.cos):
+        return wave.args[0] / sp.pi - (0 if isinstance(wave, sp.sin) else sp.Rational(1, 2)), AT_INTEGERS
+    waves = argument.atoms(sp.sin, sp.cos)
+    if len(waves) == 1:
+        (wave,) = waves
+        value = _zero_value(argument, wave)
+        if value is not None and abs(value) <= 1.0:
+            middle, half = (0.5 * np.pi, np.arccos(value)) if isinstance(wave, sp.sin) else (0.0, np.arccos(value))
+            return wave.args[0], Kinks(np.sort([middle - half, middle + half]), 2.0 * np.pi)
+    remainders = argument.atoms(sp.Mod)
+    if len(remainders) == 1:
+        (remainder,) = remainders
+        value, period = _zero_value(argument, remainder), remainder.args[1]
+        if value is not None and period.is_positive:
+            return remainder.args[0], Kinks(np.array([value]), float(period))
+    return argument, AT_ZERO
+
+
+def _zero_value(argument: Any, part: Any) -> float | None:
+    """The value of `part` at which an argument is zero, if it is linear in it and reads nothing else."""
+    z = sp.Dummy()
+    rest = argument.xreplace({part: z})
+    slope = rest.diff(z)
+    if rest.free_symbols != {z} or not slope.is_number or slope == 0:
+        return None
+    return float(-rest.subs(z, 0) / slope)
+
+
+def _kinks(table: type[Table]) -> Kinks:
+    """The kinks of a table; one `Kinks` per table, whatever derivative is taken."""
+    data = table.data
+    knots = data.knots if len(data.knots) <= MANY else data.knots[_corners(data.knots, data.coefficients[1:, 0])]
+    return Kinks(knots, data.period)
+
+
+def _corners(x: np.ndarray, y: np.ndarray) -> list[int]:
+    """Points of a polyline such that all others lie within a tolerance of the lines between them (swinging door)."""
+    tolerance = STRAIGHT * float(np.ptp(y))
+    xs, ys = x.tolist(), y.tolist()
+    kept, last = [0], 0
+    low, high = -np.inf, np.inf
+    for k in range(1, len(xs)):
+        width, rise = xs[k] - xs[last], ys[k] - ys[last]
+        slope = rise / width
+        if not low <= slope <= high:
+            kept.append(k - 1)
+            last = k - 1
+            width, rise = xs[k] - xs[last], ys[k] - ys[last]
+            low, high = -np.inf, np.inf
+        low, high = max(low, (rise - tolerance) / width), min(high, (rise + tolerance) / width)
+    return [*kept, len(xs) - 1]
+
+
+def arguments_column(found: list[tuple[Any, Kinks]], low: Lowering, time: sp.Symbol) -> ca.SX:
+    """Rate and offset of each argument, one pair after the other, (2 n, 1)."""
+    pairs = [low(e) for argument, _ in found for e in (argument.diff(time), argument.subs(time, 0))]
+    return ca.vertcat(ca.SX(0, 1), *pairs)
+
+
+def crossing_function(argument: Any, low: Lowering, x: ca.SX, time: ca.SX) -> ca.Function:
+    """An argument and its rate as a function of x, whose first entry is the time."""
+    value = low(argument)
+    return ca.Function("crossing", [x], [ca.densify(ca.vertcat(value, ca.jacobian(value, time)))])

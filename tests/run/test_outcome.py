@@ -1,0 +1,63 @@
+"""What a run that is stuck says of the place where it is."""
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.problems.n_four_bar import n_four_bar
+from dalembert.run.engine import Engine
+from dalembert.run.outcome import ending
+from dalembert.run.status import Status
+from dalembert.run.time_loop.march import Samples
+
+
+def end_at(system, start, z, status=Status.STEP_COLLAPSE, t=2.0):
+    """The message of a run from `start` that was stuck at t and z = (q, u)."""
+    engine = Engine(system, system.parameter_values(None), da.LagrangeMultipliers(), da.NoCorrection())
+    whole = np.zeros(engine.nz)
+    whole[: engine.size] = z
+    samples = Samples(t=np.zeros(0), z=np.zeros((0, engine.nz)), status=status, stats={}, end=(t, whole))
+    return ending(engine, samples, 0.0, np.asarray(start, dtype=float))
+
+
+def four_bars(angle):
+    """Two parallelograms of rods of length 1 at rest, inclined by an angle to the line of their pivots; (q, u)."""
+    system = n_four_bar(2).system()
+    values = {f"x{k}": k + np.cos(angle) for k in range(3)} | {f"y{k}": np.sin(angle) for k in range(3)}
+    return system, np.array([values.get(name, 0.0) for name in (*system.coordinates, *system.speeds)])
+
+
+@pytest.mark.parametrize("status", [Status.STEP_COLLAPSE, Status.NOT_CONVERGED])
+def test_a_singular_position_is_named(status):
+    """Near it the reciprocal condition falls with the square of the angle."""
+    system, start = four_bars(1.0)
+    message = end_at(system, start, four_bars(1e-4)[1], status)
+    assert message.startswith(f"{status.message} (t = 2; at a singular position: constraints become dependent there")
+    assert "singular position: constraints" not in end_at(system, start, four_bars(0.5)[1], status)
+
+
+def test_constraints_that_were_dependent_from_the_start_are_not_the_reason():
+    system, start = four_bars(0.0)
+    assert "singular position: constraints" not in end_at(system, start, four_bars(1e-4)[1])
+
+
+def along_a_line(force):
+    """A unit mass on a line under a force of (x, v)."""
+    model = da.Model("line")
+    (x,) = model.coordinates("x")
+    (v,) = model.speeds("v")
+    model.particle("P", mass=1, position=[x, 0])
+    model.generalized_force({x: force(x, v)})
+    return model.compile()
+
+
+def test_what_grows_without_bound_is_named_with_its_rate():
+    """v' = v^2 from v = 1 has a pole: v = 1 / (1 - t), x = log v, and at v = 1e6 the speed doubles in a microsecond."""
+    message = end_at(along_a_line(lambda _x, v: v**2), [0, 1], [np.log(1e6), 1e6], t=1.0 - 1e-6)
+    assert "`v` grows without bound: it is 1e+06 and at this rate doubles in 1.0e-06" in message
+
+
+def test_equations_that_are_not_finite_ahead_are_told():
+    """The square root of a distance that the next moment makes negative."""
+    system = along_a_line(lambda x, _v: x**0.5)
+    assert "just after it the equations give a value that is not finite" in end_at(system, [1, 0], [1e-13, -1.0])
