@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 from typer.testing import CliRunner
 
+import dalembert as da
 from dalembert import problems
 from dalembert.cli import app
 
@@ -304,13 +305,26 @@ def test_sweep_writes_a_store_goes_on_with_it_and_says_which_runs_failed(tmp_pat
     assert len((tmp_path / "runs.csv").read_text(encoding="utf-8").splitlines()) == 7
 
 
-def test_sweep_refuses_to_vary_what_others_are_given_by(tmp_path):
-    """A run with --set lets them follow; runs of a sweep would not, and would be of another mechanism."""
-    text = PENDULUM.read_text(encoding="utf-8").replace("L = 1.0", 'L = "R/2"\nR = 2.0')
+def test_what_is_given_in_terms_of_what_varies_follows_in_a_sweep(tmp_path):
+    """As it does in a run with --set: the same runs by hand have the same outputs."""
+    text = PENDULUM.read_text(encoding="utf-8").replace("L = 1.0", 'L = "R/2*s"\nR = "2*h"\nh = 1.0\ns = 1.0')
     (tmp_path / "p.toml").write_text(text, encoding="utf-8")
-    result = runner.invoke(app, ["sweep", str(tmp_path / "p.toml"), "--vary", "R=1,2"])
-    assert result.exit_code == 2
-    assert "the parameter `L` is given in terms of it (L = R/2)" in text_of(result)
+    out = tmp_path / "runs.nc"
+    call = ["sweep", str(tmp_path / "p.toml"), "--keep", "final:y", "--t-end", "0.5", "--out", str(out)]
+    result = runner.invoke(app, [*call, "--vary", "h=0.5,0.8", "--vary", "g=5,9", "--vary", "s=1,2,3"])
+    assert result.exit_code == 0, result.output
+    runs = xr.open_dataset(out)
+    assert (runs["L"] == runs["h"] * runs["s"]).all()
+    assert (runs["R"] == 2 * runs["h"]).all()
+    system = da.from_toml(PENDULUM).model.compile()
+    for h, g, s in ((0.5, 5.0, 1.0), (0.8, 9.0, 3.0)):
+        start = system.initial({"y": 0.0, "vy": 0.0}, guess={"x": 1.0}, parameters={"L": h * s, "g": g})
+        assert float(runs["y_final"].sel(h=h, g=g, s=s)) == pytest.approx(
+            system.simulate(start, 0.5)["y"][-1], abs=1e-9
+        )
+    held = runner.invoke(app, [*call[:-1], str(tmp_path / "held.nc"), "--vary", "h=0.5,0.8", "--set", "R=1.2"])
+    assert held.exit_code == 0, held.output
+    assert "L" not in xr.open_dataset(tmp_path / "held.nc").coords  # R is set by hand, so nothing depends on h
 
 
 def test_sweep_says_what_is_wrong_with_its_options():

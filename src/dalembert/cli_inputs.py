@@ -24,12 +24,17 @@ ENDING = ".toml"
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """A model to run: a problem, the file it was read from (None for an example), and changed `parameters`."""
+    """A model to run: a problem, the file it was read from (None for an example), and `changes` of parameters."""
 
     given: str
     problem: problems.Problem
     file: ModelFile | None
-    parameters: Mapping[str, float]
+    changes: Mapping[str, float]
+
+    @property
+    def parameters(self) -> Mapping[str, float]:
+        """The changes and what follows from them in a file."""
+        return self.file.parameters(self.changes) if self.file else self.changes
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -92,7 +97,7 @@ def read_request(given: str, changes: Mapping[str, float]) -> Request:
         t_end=file.t_end,
         note="",
     )
-    return Request(given, problem, file, file.parameters(changes))
+    return Request(given, problem, file, changes)
 
 
 def _example(given: str) -> problems.Problem:

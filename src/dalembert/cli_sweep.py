@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +25,7 @@ def run_sweep(
     request: Request, vary: Sequence[str], keep: Sequence[str], samples: int, t_end: float | None, out: Path | None
 ) -> xr.Dataset:
     """The runs of a model for many values, written to `out`."""
-    values, problem = read_vary(vary), request.problem
-    _check_independent(request, values)
+    values, problem = _with_followers(request, read_vary(vary)), request.problem
     system = problem.system()
     end = problem.t_end if t_end is None else t_end
     runs = system.sweep(
@@ -44,15 +44,27 @@ def run_sweep(
     return runs
 
 
-def _check_independent(request: Request, values: Mapping[str, Any]) -> None:
-    """Raise if a parameter is given in terms of one that varies: it would not follow."""
-    for name, e in (request.file.dependent if request.file else {}).items():
-        moved = sorted({str(symbol) for symbol in e.free_symbols} & {*values})
-        if moved and name not in values:
-            raise OptionError(
-                f"--vary {moved[0]}: the parameter `{name}` is given in terms of it ({name} = {e}) and would not "
-                f"follow in a sweep; write {e} where {name} stands in the file, or vary {name} too"
-            )
+def _with_followers(request: Request, values: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """The values, and along them those of parameters that the file gives in terms of what varies."""
+    file, found = request.file, dict[str, Any](values)
+    if file is None:
+        return found
+    held = {**request.changes, **values}
+    free = {name: e for name, e in file.dependent.items() if name not in held}
+    for name in free:
+        along = [key for key in values if key in _needed(free, name)]
+        if along:
+            grid = product(*(values[key].tolist() for key in along))
+            points = ({**request.changes, **dict(zip(along, point, strict=True))} for point in grid)
+            column = [file.parameters(changes)[name] for changes in points]
+            found[name] = (tuple(along), np.reshape(column, [len(values[key]) for key in along]))
+    return found
+
+
+def _needed(dependent: Mapping[str, Any], name: str) -> set[str]:
+    """The parameters in terms of which one is given, directly or by way of others."""
+    direct = {str(symbol) for symbol in dependent[name].free_symbols} if name in dependent else set()
+    return direct.union(*(_needed(dependent, key) for key in direct))
 
 
 def read_vary(settings: Sequence[str]) -> dict[str, np.ndarray]:

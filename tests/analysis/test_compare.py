@@ -41,6 +41,20 @@ def test_ladder_of_a_fixed_step_shows_its_order(comparison):
     assert 3.5 < order < 5.5
 
 
+def test_a_ladder_ends_where_it_takes_long(monkeypatch):
+    from dalembert.analysis import compare as module
+
+    monkeypatch.setattr(module, "ENOUGH", 0.0)
+    problem = problems.get("pendulum")
+    system = problem.system()
+    only = {"formulations": [da.LagrangeMultipliers()], "drifts": [da.Projection()]}
+    found = da.compare(
+        system, problem.state(system), 1.0, **only, integrators=[da.DOP853(), da.GeneralizedAlpha(), da.RK4(1e-3)]
+    )
+    kinds = [e.integrator.partition("(")[0] for e in found.ladder]
+    assert kinds == ["DOP853", "GeneralizedAlpha", "RK4"]
+
+
 def test_reads_as_a_table_and_can_be_drawn(comparison, tmp_path):
     text = str(comparison)
     assert "difference" in text.splitlines()[1]

@@ -104,3 +104,46 @@ def test_what_cannot_be_is_refused(pendulum, slider_crank):
         pendulum.inverse_dynamics({"a": 0.1}, [])
     with pytest.raises(da.InitialStateError):
         slider_crank.inverse_dynamics({"s": 0.5}, TIMES)
+
+
+STEWART_BASE = np.deg2rad([10.0, 110.0, 130.0, 230.0, 250.0, 350.0])
+STEWART_PLATE = np.deg2rad([50.0, 70.0, 170.0, 190.0, 290.0, 310.0])
+
+
+def stewart_platform():
+    """A plate on six legs without mass, which push with F0 .. F5; the places of its hinges on the ground and on it."""
+    base = np.stack([np.cos(STEWART_BASE), np.sin(STEWART_BASE), 0 * STEWART_BASE], axis=1)
+    plate = 0.6 * np.stack([np.cos(STEWART_PLATE), np.sin(STEWART_PLATE), 0 * STEWART_PLATE], axis=1)
+    model = da.Model("Stewart platform")
+    body = model.body("P", mass=50.0, inertia=[3.0, 3.5, 5.0])
+    model.gravity([0, 0, -9.81])
+    pushes = model.parameters(**{f"F{k}": 0.0 for k in range(6)})
+    for k, push in enumerate(pushes):
+        ends = model.marker(model.ground, base[k].tolist()), model.marker(body, plate[k].tolist())
+        model.elements.actuator(f"leg{k}", *ends, force=push)
+    return model, body, pushes, base, plate
+
+
+def test_forces_in_the_legs_of_a_stewart_platform():
+    """By hand: the wrench of unit pushes in the legs is that of m (a - g) and I w' for a roll about x."""
+    model, body, pushes, base, plate = stewart_platform()
+    system, t = model.compile(), model.t
+    roll = 0.3 * sp.sin(2 * t)
+    place = [0.1 * sp.sin(3 * t), 0.05 * sp.cos(2 * t), 1 + 0.1 * sp.sin(t)]
+    turn = [sp.cos(roll / 2), sp.sin(roll / 2), 0, 0]
+    times = np.linspace(0.0, 2.0, 41)
+    wanted = {**dict(zip(body.position, place, strict=True)), **dict(zip(body.rotation, turn, strict=True))}
+    with pytest.raises(da.OptionError, match="want three components, the fourth follows"):
+        system.inverse_dynamics(wanted, times, actuators=pushes)
+    del wanted[body.rotation[0]]
+    found = system.inverse_dynamics(wanted, times, actuators=pushes)
+    numbers = sp.lambdify(t, [roll, roll.diff(t, 2), *place, *(c.diff(t, 2) for c in place)])
+    for k, time in enumerate(times):
+        angle, turned, x, y, z, ax, ay, az = numbers(time)
+        c, s = np.cos(angle), np.sin(angle)
+        arms = plate @ np.array([[1, 0, 0], [0, c, -s], [0, s, c]]).T
+        legs = np.array([x, y, z]) + arms - base
+        legs /= np.linalg.norm(legs, axis=1, keepdims=True)
+        wrench = np.concatenate([50.0 * np.array([ax, ay, az + 9.81]), [3.0 * turned, 0.0, 0.0]])
+        exact = np.linalg.solve(np.vstack([legs.T, np.cross(arms, legs).T]), wrench)
+        np.testing.assert_allclose([found[push][k] for push in pushes], exact, rtol=0, atol=1e-9 * np.abs(exact).max())

@@ -285,7 +285,7 @@ def test_definitions_may_refer_to_each_other_in_any_order(write):
         ("sin(*x)", "is not allowed"),
         ("eval(x)", "`eval` is not known in the functions"),
         ("sine(x)", "did you mean `sin`"),
-        ("x**2 +", "is not an expression"),
+        ("x**2 +", "is not an expression: invalid syntax at its end"),
         ("2x", "is not an expression"),
         ("", "is not an expression"),
         ("x # radius", "has a comment in it"),

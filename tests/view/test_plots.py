@@ -10,6 +10,7 @@ from dalembert.errors import ArrayError
 from dalembert.view.plots import (
     CROWD,
     LEGEND_LIMIT,
+    PALETTE,
     VIOLATION_FLOOR,
     plot_energy,
     plot_motion,
@@ -49,7 +50,13 @@ def test_many_curves_get_a_note_instead_of_a_legend():
     axes = plot_series(T, columns(LEGEND_LIMIT + 1), title="speeds")
     assert len(axes.lines) == LEGEND_LIMIT + 1
     assert legend_names(axes) == []
-    assert axes.get_title(loc="right") == "9 curves: q0 … q8"
+    assert axes.get_title(loc="right") == "17 curves: q0 … q16"
+
+
+def test_the_curves_of_four_bodies_are_named_and_told_apart():
+    axes = plot_series(T, columns(12), title="coordinates")
+    assert legend_names(axes) == [f"q{k}" for k in range(12)]
+    assert len({(line.get_color(), line.get_linestyle()) for line in axes.lines}) == 12
 
 
 def test_axes_given_are_the_axes_drawn_on():
@@ -129,6 +136,6 @@ def test_of_a_crowd_a_band_and_some_curves_are_drawn():
     assert labels[0] == f"all {CROWD + 1}"
     assert labels[1] == f"x{CROWD}"  # moves most
     assert labels[-1] == "x0"  # does not move
-    assert len(axes.lines) == len(labels) - 1 == LEGEND_LIMIT - 1
+    assert len(axes.lines) == len(labels) - 1 == len(PALETTE) - 1
     (band,) = axes.collections
     assert band.get_paths()[0].get_extents().y1 == pytest.approx(CROWD * np.sin(1.0))

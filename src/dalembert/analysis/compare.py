@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 SAMPLES = 51  # times at which motions are compared
 REPEATS = 3  # a run is timed as often, the best counts, unless it takes long
 LONG = 0.5  # seconds
+ENOUGH = 1.0  # seconds: a run of a ladder that takes longer is its last; methods of low order take minutes at round-off
 TIGHTEST = 1e-13
 TOLERANCES = tuple(10.0**-k for k in range(4, 13, 2))  # of a work-precision diagram
 COUNTS = tuple(int(300 * 10.0 ** (k / 2)) for k in range(5))  # and numbers of fixed steps over the span
@@ -138,7 +139,9 @@ def compare(
 ) -> Comparison:
     """Every combination of the given methods (by default of all methods), run from `state` to `t_end`.
 
-    Integrators that keep the constraints themselves run once each. `report` is called with the name of the next run.
+    Integrators that keep the constraints themselves run once each. Every integrator also runs at ever smaller
+    tolerances or steps, for the work-precision diagram, until a run takes more than a second. `report` is called with
+    the name of the next run.
     """
     span = t_end - state.t
     ways = list(formulations or every_formulation())
@@ -162,8 +165,13 @@ def compare(
 
     entries = [measure(combination) for combination in _combinations(ways, controls, steppers)]
     entries.sort(key=lambda e: (not e.ran, e.seconds))
-    rungs = [sharper for integrator in steppers for sharper in _ladder(integrator, span)]
-    ladder = [measure(combination) for combination in _combinations(ways[:1], controls[:1], rungs)]
+    ladder: list[ComparisonEntry] = []
+    for integrator in steppers:
+        for sharper in _ladder(integrator, span):
+            rung = [measure(combination) for combination in _combinations(ways[:1], controls[:1], [sharper])]
+            ladder += rung
+            if any(entry.seconds > ENOUGH for entry in rung):
+                break
     return Comparison(system.name, t_end, tuple(entries), tuple(ladder), tightest)
 
 

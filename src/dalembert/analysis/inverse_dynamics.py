@@ -125,9 +125,10 @@ def _read_actuators(
             raise UnknownNameError(name_of(key), system.parameters, f"the parameters of `{system.name}`")
         found.append((name_of(key), system.parameters.index(name_of(key)), None))
     if len(found) != len(goal.places):
+        tied = system.invariants and len(found) < len(goal.places)
         raise OptionError(
             f"{len(found)} actuators cannot make {len(goal.places)} coordinates of `{system.name}` move as wanted; "
-            "give one for each"
+            "give one for each" + ("; of a unit quaternion want three components, the fourth follows" if tied else "")
         )
     return found
 

@@ -78,7 +78,8 @@ class ExpressionText:
             return self._walk(tree.body, f"{where}: ", brief(text))
         except SyntaxError as error:
             shown = f"`{brief(text)}` is not an expression: {brief(error.msg)}"
-            return self._refuse(f"{where}: {shown} at character {error.offset}{expression_hint(text)}")
+            place = f"at character {error.offset}" if error.offset else "at its end"
+            return self._refuse(f"{where}: {shown} {place}{expression_hint(text)}")
         except (RecursionError, MemoryError):
             return self._refuse(f"{where}: `{brief(text)}` is nested too deeply; use [definitions]")
         except (ValueError, TypeError, ArithmeticError, AttributeError) as error:  # SymPy finds no sense in it

@@ -21,7 +21,7 @@ from dalembert.view.inline_figure import InlineFigure
 from dalembert.view.panels import NamedCurves
 from dalembert.view.stacked_layout import PlainPowers, StackedLayout, decade_labels
 
-LEGEND_LIMIT = 8  # more curves than this cannot be told apart by colour; a note says which they are
+LEGEND_LIMIT = 16  # more curves than this cannot be told apart by colour and dashes; a note says which they are
 CROWD = 60  # more curves than this hide each other: some of them are drawn, and a band that holds all
 VIOLATION_FLOOR = 1e-18  # a logarithmic axis has no zero; this is far below rounding of anything of order one
 
@@ -37,7 +37,7 @@ STYLE: dict[Any, Any] = {
     "axes.labelcolor": "#1f2933",
     "axes.labelsize": 9,
     "axes.linewidth": 0.7,
-    "axes.prop_cycle": cycler(color=PALETTE),
+    "axes.prop_cycle": cycler(linestyle=("-", "--")) * cycler(color=PALETTE),
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlelocation": "left",
@@ -176,13 +176,13 @@ def _draw_series(
     if len(curves) > CROWD:
         values = np.stack([*curves.values()])
         order = np.argsort(-np.nan_to_num(rank(values, axis=1)), kind="stable")
-        chosen = order[np.linspace(0, len(order) - 1, LEGEND_LIMIT - 1).astype(int)]
+        chosen = order[np.linspace(0, len(order) - 1, len(PALETTE) - 1).astype(int)]
         curves = {names[k]: curves[names[k]] for k in chosen.tolist()}
         band = f"all {len(names):,}"
         low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
         axes.fill_between(times, low, high, color="#dfe3e8", linewidth=0.0, label=_plain(band))
         names = [band, *curves]
-    many = len(curves) > LEGEND_LIMIT
+    many = len(curves) > len(PALETTE)
     for name, curve in curves.items():
         axes.plot(times, curve, label=_plain(name), linewidth=0.8 if many else None)
     axes.set_title(_plain(title))
@@ -213,7 +213,8 @@ def _draw_legend(axes: Axes, names: list[str], *, outside: bool) -> None:
         note = _plain(f"{len(names)} curves: {names[0]} … {names[-1]}")
         axes.set_title(note, loc="right", fontsize=8, fontweight="normal", color="#55616e")
     elif names and outside:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1.0))
+        columns = 1 if len(names) <= len(PALETTE) else 2
+        axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1.0), ncols=columns, columnspacing=1.0)
     elif names:
         axes.legend(loc="upper right", ncols=1 if len(names) < 4 else 2)
 
