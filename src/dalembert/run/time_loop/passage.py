@@ -96,9 +96,9 @@ class Passages:
         t, h = float(run.clock.t), float(run.clock.taken)
         path = cubic(t, h, run.z.copy(), run.stages[: run.engine.nz].copy(), run.znew.copy(), run.zdot.copy())
         reach = followed.reach * max(h, KEPT * followed.longest)
-        on = (t, run.z) if t > run.begin else (t + h, self.still.corrected(t + h, run.znew)[0])
+        begin, end = t - followed.length if followed.length > BACKWARDS * h else t, t + AHEAD * reach
+        on = (t, run.z) if t > run.begin else (end, self.still.corrected(end, path(np.array([end]))[0])[0])
         self.rank = max(self.rank, rank_of(self._values((run.begin, run.first), on)))
-        begin = t - followed.length if followed.length > BACKWARDS * h else t
         if abs(self.refused.t - t) < 3.0 * self.refused.reach:
             self.looks += 1
             lost = min(followed.now, float(run.engine.mem[run.engine.plan.quality])) < self._floor
@@ -110,7 +110,7 @@ class Passages:
                 return DEPENDENT
             if not dips(self.rows, path, begin, t + h, self.rank):
                 return self._go_on()
-        found = find_dependences(self.rows, path, begin, t + AHEAD * reach, self.rank)
+        found = find_dependences(self.rows, path, begin, end, self.rank)
         fresh = [d for d in found if not self._knows(d, reach)]
         if t == run.begin and fresh and fresh[0].t <= t + BACKWARDS * h:
             return self._leave(fresh[0], reach)
