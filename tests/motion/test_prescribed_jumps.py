@@ -68,7 +68,9 @@ def test_a_drive_whose_accelerations_jump_is_ok(name):
 
 
 @pytest.mark.parametrize("kind", ["linear", "cubic"])
-@pytest.mark.parametrize("integrator", [da.DOP853(), da.Radau(), da.RK4(0.01)], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "integrator", [da.DOP853(), da.Radau(), da.RK4(0.01), da.IDA()], ids=lambda value: type(value).__name__
+)
 def test_a_drive_that_jumps_where_a_table_passes_a_value_is_not_ok(kind, integrator):
     """It was OK: speeds of 1 and -1 have the same energy."""
     model = da.Model("cart")
@@ -93,7 +95,9 @@ ENDS = {
 
 @pytest.mark.parametrize("name", ENDS)
 @pytest.mark.parametrize("samples", [None, [0.0, 2.0, 4.0], [4.0]])
-@pytest.mark.parametrize("integrator", [da.DOP853(), da.Radau(), da.RK4(0.01)], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "integrator", [da.DOP853(), da.Radau(), da.RK4(0.01), da.IDA()], ids=lambda value: type(value).__name__
+)
 def test_a_run_up_to_a_jump_is_ok(name, samples, integrator):
     """What jumps at the end of a run, as a drive does at the last point of its table, has not jumped yet."""
     model = da.Model("cart")
@@ -112,7 +116,9 @@ def test_a_run_up_to_a_jump_is_ok(name, samples, integrator):
     assert "at t = 4 " in beyond.certificate.verdict
 
 
-@pytest.mark.parametrize("integrator", [da.DOP853(), da.Radau(), da.RK4(0.01)], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "integrator", [da.DOP853(), da.Radau(), da.RK4(0.01), da.IDA()], ids=lambda value: type(value).__name__
+)
 def test_a_drive_that_jumps_at_the_start_is_not_ok(integrator):
     """The given state moves the other way at once; the energy is the same."""
     system, state = driven_cart(lambda x, t: x.diff(t) - Piecewise((-1, t <= 0), (1, True)))
