@@ -85,7 +85,7 @@ def degenerate_rows(
     if sizes is None:
         sizes = measured()(system, t, q, u, parameters, 0.0).values[: len(q) + len(u)]
     x = np.concatenate([(t,), q, u, parameters, sizes])
-    if not (_any_faint(system, x) if faintest is None else faintest(x).min() < FAINT**2):
+    if not (_any_faint(system, x) if faintest is None else min(faintest(x).tolist()) < FAINT**2):
         return ()  # as it is at almost every state
     x = x[: -len(sizes)]
     nq, nu, n_p, n_v = system.nq, system.nu, system.count("position"), system.count("velocity")

@@ -148,7 +148,7 @@ def read_wishes(system: System, values: Values, what: str) -> Wishes:
     wishes, places = Wishes(), _places(system)
     for key, value in values.items():
         name = key if type(key) is str else key_name(key)
-        place_of = places.get(name)
+        place_of = places.found.get(name) or places.get(name)
         if place_of is None:
             raise _unknown(system, name, what)
         kind, index = place_of
@@ -203,13 +203,13 @@ class Places:
     ) -> None:
         self._fields, self._others = fields, others
         self._known: dict[int, dict[str, int]] = {}  # indices by name, of the fields looked at
-        self._found: dict[str, tuple[str, int]] = {}
+        self.found: dict[str, tuple[str, int]] = {}  # what was asked for
 
     def get(self, name: str) -> tuple[str, int] | None:
         """The field and the index of a name; None if there is none of this name."""
-        found = self._found.get(name) or self._find(name)
+        found = self.found.get(name) or self._find(name)
         if found is not None:
-            self._found[name] = found
+            self.found[name] = found
         return found
 
     def _find(self, name: str) -> tuple[str, int] | None:

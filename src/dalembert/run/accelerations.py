@@ -80,12 +80,12 @@ class _Bench:
         self.sizes = mem[self.plan.sizes : self.plan.x]
         self._parameters = mem[first : first + len(system.parameters)]
         self._z = np.zeros(system.nq + system.nu)
+        self._q, self._u = self._z[: system.nq], self._z[system.nq :]
         self._numbers, self._state = self._work.numbers, (address_of(self._z), self._z.size)
 
     def loaded(self, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> tuple[Any, ...]:
         """Plan, mem, t and z of a state, as native functions take them."""
-        self._z[: len(q)], self._z[len(q) :] = q, u
-        self._parameters[:] = parameters
+        self._q[:], self._u[:], self._parameters[:] = q, u, parameters
         return *self._numbers, t, *self._state
 
 
