@@ -7,7 +7,8 @@ The equations R(q, u, u', la, p, t) = 0, balance and acceleration rows, determin
 (the implicit function theorem): the matrix that was factorised for u' serves all columns. Small systems have all of it
 unrolled in one kernel, with q', u' and la; others solve in loops, whatever the formulation, as u' is the same. Steps
 keep the errors of the state and of each column below the tolerances. After a step the columns are brought onto the
-tangent space of the constraints, phi_q S_q + phi_p dp = 0 and psi_q S_q + psi_u S_u + psi_p dp = 0, by least moves in the mass metric.
+tangent space of the constraints, phi_q S_q + phi_p dp = 0 and psi_q S_q + psi_u S_u + psi_p dp = 0, by least moves in
+the mass metric.
 
 Kernels read (x, estimate, h, options, columns): what stands behind x in memory, see `native.plan`.
 """
