@@ -25,6 +25,17 @@ class Fallbacks(NamedTuple):
     last: float = 0.0
 
 
+# Why a position is not passed.
+AVOIDED = (
+    "constraints come close to being dependent without becoming so, and steps are too long to tell where the motion "
+    "turns; use a smaller tolerance"
+)
+MISSED = "a step went over it before it was seen; use a smaller tolerance or step"
+APPROACHED = "steps became so short next to it that accelerations are round-off"
+STARTED = "the motion starts there, and more than one may go on from it"
+NO_MOTION = "velocity or acceleration constraints are among them, and no motion meets them there, or more than one does"
+
+
 class Passage(NamedTuple):
     """A position in which constraints became dependent: when, which rows, and how the run went on.
 

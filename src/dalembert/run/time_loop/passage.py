@@ -22,7 +22,7 @@ from dalembert.native.jit import address_of
 from dalembert.run.drift.projection import Projection
 from dalembert.run.engine import Engine
 from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
-from dalembert.run.run_facts import Passage
+from dalembert.run.run_facts import APPROACHED, AVOIDED, MISSED, NO_MOTION, STARTED, Passage
 from dalembert.run.status import DEPENDENT, MORE, OK
 from dalembert.run.time_loop.advance import conclude, proceed
 from dalembert.run.time_loop.collocation import NEAREST, Arc, collocate, interpolate_arc, nothing_to_prepare
@@ -83,7 +83,7 @@ class Passages:
         self.run, self.engine = run, run.engine
         self.tries, self.looks = 0, 0  # attempts to pass the next position, steps looked at next to the one refused
         self.heading = -np.inf  # up to where a step is made to come closer to a position
-        self.rank = 0  # of the constraints, at states on them
+        self.rank, self.most = 0, 1  # of the constraints, at states on them, and what it could be
         self.refused = Refused(-np.inf, 0.0, "", Dependence(-np.inf))
         self.unpassed: list[Refused] = []  # that are there: on an arc that is not accurate, or by a lost solve
         self.rows = rows_of(run.engine, self.still if run.engine.is_sparse else None)
@@ -97,8 +97,10 @@ class Passages:
         path = cubic(t, h, run.z.copy(), run.stages[: run.engine.nz].copy(), run.znew.copy(), run.zdot.copy())
         reach = followed.reach * max(h, KEPT * followed.longest)
         begin, end = t - followed.length if followed.length > BACKWARDS * h else t, t + AHEAD * reach
-        on = (t, run.z) if t > run.begin else (end, self.still.corrected(end, path(np.array([end]))[0])[0])
-        self.rank = max(self.rank, rank_of(self._values((run.begin, run.first), on)))
+        if self.rank < self.most:  # constraints were independent nowhere so far
+            on = (t, run.z) if t > run.begin else (end, self.still.corrected(end, path(np.array([end]))[0])[0])
+            values = self._values((run.begin, run.first), on)
+            self.rank, self.most = max(self.rank, rank_of(values)), values.shape[1]
         if abs(self.refused.t - t) < 3.0 * self.refused.reach:
             self.looks += 1
             lost = min(followed.now, float(run.engine.mem[run.engine.plan.quality])) < self._floor
@@ -388,13 +390,3 @@ class Passages:
             clock.t_start = clock.t - clock.accepted * clock.h
         run.regauge()
         return MORE
-
-
-AVOIDED = (
-    "constraints come close to being dependent without becoming so, and steps are too long to tell where the motion "
-    "turns; use a smaller tolerance"
-)
-MISSED = "a step went over it before it was seen; use a smaller tolerance or step"
-APPROACHED = "steps became so short next to it that accelerations are round-off"
-STARTED = "the motion starts there, and more than one may go on from it"
-NO_MOTION = "velocity or acceleration constraints are among them, and no motion meets them there, or more than one does"
