@@ -75,11 +75,7 @@ class Contacts:
         end, ground, r = self._marker(hub, name), self._plane(plane, name), self._scalar(radius, name)
         self._draw(end, disc_of(name, end, r))
         numbers = [r, self._scalar(tube, name)]
-        if friction is not None:
-            return self._slide(
-                "sliding disc", name, ground, end, _below_disc(ground, end, *numbers), friction, regularisation
-            )
-        return self._roll("rolling disc", name, ground, end, _below_disc, numbers)
+        return self._touch("disc", name, ground, end, _below_disc, numbers, friction, regularisation)
 
     @said("contacts")
     def sphere(
@@ -100,11 +96,7 @@ class Contacts:
         """
         end, ground, r = self._marker(centre, name), self._plane(plane, name), self._scalar(radius, name)
         self._draw(end, disc_of(name, end, r))
-        if friction is not None:
-            return self._slide(
-                "sliding sphere", name, ground, end, _below_sphere(ground, end, r), friction, regularisation
-            )
-        return self._roll("rolling sphere", name, ground, end, _below_sphere, [r])
+        return self._touch("sphere", name, ground, end, _below_sphere, [r], friction, regularisation)
 
     @said("contacts")
     def ellipsoid(
