@@ -50,7 +50,7 @@ def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, param
     check_servos(system, t, q, u, parameters)
     state = State(system, float(t), q, u, found.udot, found.multipliers, parameters)
     left = np.abs(found.acceleration)
-    if left.size and left.max() > SOLVED:
+    if max(left.tolist(), default=0.0) > SOLVED:
         bad = {system.constraint_names[k]: float(left[k]) for k in np.argsort(-left) if left[k] > SOLVED}
         from dalembert.initial.diagnosis import diagnose
 

@@ -88,7 +88,7 @@ class Stage:
         given = np.concatenate([self.target, value, self.low, self.high, self.sizes, self.wanted, least])
         mem[plan.target : plan.target + len(given)] = given
         worst = steps.evaluate.call(*work.numbers)
-        if m and not (start is None and worst <= CONSISTENT) and self.free.any():
+        if m and not (start is None and worst <= CONSISTENT) and any(self.free.tolist()):
             mem[plan.metric : plan.metric + n * n] = self.G.ravel()
             worst = find_nearest.call(*work.numbers, LIMIT, walk)
         work.check_guards()

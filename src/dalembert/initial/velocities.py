@@ -16,7 +16,7 @@ def agreeing_speeds(task: Task, q: np.ndarray) -> Found | None:
     if task.wishes.rates or task.wishes.joint_rates:
         return None
     psi = s.kernel("residual")(task.x(q, u))[s.count("position") :]
-    worst = float((np.abs(psi) / task.scales(q, u).velocity).max(initial=0.0)) if psi.any() else 0.0
+    worst = float((np.abs(psi) / task.scales(q, u).velocity).max(initial=0.0)) if any(psi.tolist()) else 0.0
     return Found(u, psi, np.zeros((0, s.nu)), worst, met=True, steps=0) if worst <= CONSISTENT else None
 
 
