@@ -21,7 +21,7 @@ from dalembert.errors import InitialStateError, OptionError, UnknownNameError
 from dalembert.initial.metric import position_metric, speed_metric
 from dalembert.initial.request import Wishes, key_name, measured
 from dalembert.motion.state import State
-from dalembert.solve.decompositions import cholesky, pseudo_inverse, solve
+from dalembert.solve.decompositions import cholesky, inverse, least_squares
 
 LEFT_OVER = 1e-7  # part of a constraint, relative to its gradient, that the values that are free cannot make up for
 RANK = 1e-11
@@ -90,8 +90,9 @@ class _Levels:
             )
         names = (*s.constraint_names[: s.count("position")], *s.invariants)
         scales = measured()(s, t, state.q, state.u, state.parameters, 0.0)
-        return cls(s.nq, s.nu, gradients[:first], gradients[first:second], gradients[second:],
-                   position_metric(s, x, scales), speed_metric(s, x, scales), names, wishes)  # fmt: skip
+        M = speed_metric(s, x, scales)
+        G = M if s.trivial_kinematics else position_metric(s, x, scales)
+        return cls(s.nq, s.nu, gradients[:first], gradients[first:second], gradients[second:], G, M, names, wishes)
 
 
 def _columns(state: State, level: _Levels, names: list[str]) -> np.ndarray:
@@ -118,17 +119,17 @@ def _least(
     n, k = len(G), side.shape[1]
     d = np.zeros((n, k))
     d[[*fixed]] = np.array([*fixed.values()])[:, None]
-    free = np.array([j for j in range(n) if j not in fixed], dtype=int)
+    free = [j for j in range(n) if j not in fixed]
     if not len(J):
         return d
     side = side - J @ d
-    size = np.linalg.norm(J, axis=1)
-    kept = np.flatnonzero((size > 0.0) | (np.abs(side).max(axis=1) > 0.0))
-    scale = np.where(size[kept] > 0.0, size[kept], 1.0)[:, None]
-    rows, side = J[np.ix_(kept, free)] / scale, side[kept] / scale
-    if len(free) and len(kept):
-        L = cholesky(G[np.ix_(free, free)])
-        d[free] = solve(L.T, pseudo_inverse(solve(L, rows.T).T, RANK) @ side)
+    size = np.sqrt(np.einsum("ij,ij->i", J, J))
+    kept = [row for row, length in enumerate(size.tolist()) if length > 0.0 or side[row].any()]
+    scale = np.array([length or 1.0 for length in size[kept].tolist()])[:, None]
+    rows, side = J[kept][:, free] / scale, side[kept] / scale
+    if free and kept:
+        back = inverse(cholesky(G[free][:, free])).T  # to variables in which G is the unit matrix, and from them
+        d[free] = back @ least_squares(rows @ back, side, RANK)
     left = np.abs(rows @ d[free] - side)
     bad = left > LEFT_OVER * np.maximum(1.0, np.abs(side).max(axis=0, initial=0.0))
     if bad.any():
