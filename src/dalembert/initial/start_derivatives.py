@@ -98,14 +98,15 @@ class _Levels:
 def _columns(state: State, level: _Levels, names: list[str]) -> np.ndarray:
     """Columns (k, nq + nu) of several parameters, or of one start value."""
     s, nq, nu = state.system, level.nq, level.nu
-    dp = np.array([[float(name == parameter) for name in names] for parameter in s.parameters])
-    dp = dp.reshape(len(s.parameters), len(names))
+    dp = np.zeros((len(s.parameters), len(names)))
+    for k, name in enumerate(names):
+        if name in s.parameters:
+            dp[s.parameters.index(name), k] = 1.0
     fixed = dict.fromkeys(level.wishes.q, 0.0) | {s.coordinates.index(n): 1.0 for n in names if n in s.coordinates}
     dq = _least(s, level.G, level.phi[:, :nq], -level.phi[:, nq + nu :] @ dp, fixed, level.names, names)
-    known = np.vstack([dq, dp])
     fixed = dict.fromkeys(level.wishes.u, 0.0) | {s.speeds.index(n): 1.0 for n in names if n in s.speeds}
-    rows = np.vstack([level.psi, level.rates[[*level.wishes.rates]]])
-    side = -np.hstack([rows[:, :nq], rows[:, nq + nu :]]) @ known
+    rows = np.vstack([level.psi, level.rates[[*level.wishes.rates]]]) if level.wishes.rates else level.psi
+    side = -(rows[:, :nq] @ dq + rows[:, nq + nu :] @ dp)
     labels = (*s.constraint_names, *[f"{s.coordinates[k]}'" for k in level.wishes.rates])
     du = _least(s, level.M, rows[:, nq : nq + nu], side, fixed, labels, names)
     return np.vstack([dq, du]).T
