@@ -110,7 +110,7 @@ def _kernel(system: System, key: str, r: Residual, name: str) -> Kernel:
         cj = ca.SX.sym("cj")
         x = ca.vertcat(r.t, r.y, r.ydot, r.p, cj)
         if name == "residual":
-            out = r.F
+            out = ca.densify(r.F)  # kernels write no zeros that the structure tells
         elif name == "jacobian":
             out = ca.reshape(r.jacobian(cj), r.size**2, 1)
         else:

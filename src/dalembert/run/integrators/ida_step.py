@@ -13,9 +13,10 @@ import numpy as np
 
 from dalembert.native.intrinsics import c_caller, floats_at, record_at
 from dalembert.native.jit import jit
-from dalembert.native.plan import Floats, Plan, f8, i8, interpolate_type, move, prepare_type, stride_type
+from dalembert.native.plan import Floats, f8, i8, interpolate_type, move, prepare_type, stride_type
 from dalembert.native.types import Record, floats, ints
 from dalembert.run.evaluate import is_finite
+from dalembert.run.integrators.sundials import ONE_STEP
 from dalembert.run.residuals.form import POOR
 from dalembert.run.status import NOT_FINITE, OK
 from dalembert.run.time_loop.columns import column
@@ -24,7 +25,6 @@ PATIENCE = 50  # steps before static choices are questioned again: the order has
 CRAWL = 10  # steps of round-off size in a row after which the run has come to its end
 BEGIN, REVIEW, FAILED = 0, 1, 2  # what Python is asked for
 COLLAPSED = -3  # SUNDIALS' flag where error tests fail repeatedly
-ONE_STEP = 2
 ROUND_OFF = 16.0 * float(np.finfo(float).eps)
 
 # IDA's interpolant is a polynomial in its variables, of degree 5 at the most; the state is sampled at as many places of
@@ -124,8 +124,8 @@ def _ask(mem, w, reason, flag, t, z):
     return _attend(w.attend, (reason, flag, t))
 
 
-@jit(i8(Plan, Floats, IdaWork, f8, f8, Floats))
-def _advance(plan, mem, w, t, limit, z):
+@jit(i8(Floats, IdaWork, f8, f8, Floats))
+def _advance(mem, w, t, limit, z):
     """Have IDA make a step, with other static choices if it cannot with these; OK, or why there is none.
 
     Leaves the time where it ends in w.end.
@@ -165,7 +165,7 @@ def ida_stride(plan, mem, t, limit, z, stages, znew):
             znew[i] = z[i] + (limit - t) * stages[i]
         mem[plan.step_length], w.at = limit - t, math.nan
         return OK
-    status = _advance(plan, mem, w, t, limit, z)
+    status = _advance(mem, w, t, limit, z)
     if status != OK:
         return status
     _emit(w, floats_at(w.reached, 1)[0], w.y_entries, znew)
