@@ -348,9 +348,10 @@ def test_sundials_is_found_beside_the_package_too(monkeypatch):
     """Where symbols of linked libraries are not found through the module, as on Windows."""
     module, *beside = sundials_module._libraries()
     assert hasattr(module, "IDASolve")
-    if beside:
-        monkeypatch.setattr(sundials_module, "_libraries", lambda: beside)
-        assert sundials_module.Sundials().address("IDASolve")
+    if not beside:
+        pytest.skip("this scikit-sundae has no libraries beside it")
+    monkeypatch.setattr(sundials_module, "_libraries", lambda: beside)
+    assert sundials_module.Sundials().address("IDASolve")
 
 
 @EACH

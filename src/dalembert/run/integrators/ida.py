@@ -26,7 +26,7 @@ from dalembert.run.integrators.ida_step import (
     ida_stride,
 )
 from dalembert.run.integrators.options import check_limits, check_tolerances, settle_atol
-from dalembert.run.integrators.sundials import sundials
+from dalembert.run.integrators.sundials import ERROR_TEST_FAILED, sundials
 from dalembert.run.residuals.form import POOR, ResidualForm, SettledForm
 from dalembert.run.residuals.hiller_anantharaman import HillerAnantharaman
 from dalembert.run.status import Status
@@ -39,7 +39,7 @@ LOST = 1e-4  # quality at which a partition that was given and cannot change is 
 # What SUNDIALS' flags mean here; Newton's method fails (-4) also where values are not finite.
 FLAGS = {
     -2: Status.TOO_ACCURATE,
-    -3: Status.STEP_COLLAPSE,
+    ERROR_TEST_FAILED: Status.STEP_COLLAPSE,
     -4: Status.NOT_CONVERGED,
     -6: Status.SINGULAR,
     -7: Status.SINGULAR,

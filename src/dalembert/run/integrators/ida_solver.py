@@ -67,8 +67,8 @@ class Solver:
             n, self.inputs.size, address_of(self.inputs), *(kernel.address for kernel in found.kernels),
             lib.address("N_VGetArrayPointer"), lib.address("SUNDenseMatrix_Data"),
         )  # fmt: skip
-        self.session = IdaSession(n, ida_residual.c_address, ida_jacobian.c_address, self.record.address)
-        self.session.settle(found.differential, **options)
+        functions = ida_residual.c_address, ida_jacobian.c_address
+        self.session = IdaSession(functions, self.record.address, found.differential, **options)
         self.tested, self.tolerances = found.tested, (rtol, atol)
 
     def begin(self, form: SettledForm, t: float, z: np.ndarray, work: IdaWork) -> None:

@@ -16,7 +16,7 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, f8, i8, interpolate_type, move, prepare_type, stride_type
 from dalembert.native.types import Record, floats, ints
 from dalembert.run.evaluate import is_finite
-from dalembert.run.integrators.sundials import ONE_STEP
+from dalembert.run.integrators.sundials import ERROR_TEST_FAILED, ONE_STEP
 from dalembert.run.residuals.form import POOR
 from dalembert.run.status import NOT_FINITE, OK
 from dalembert.run.time_loop.columns import column
@@ -24,7 +24,6 @@ from dalembert.run.time_loop.columns import column
 PATIENCE = 50  # steps before static choices are questioned again: the order has then recovered from a new beginning
 CRAWL = 10  # steps of round-off size in a row after which the run has come to its end
 BEGIN, REVIEW, FAILED = 0, 1, 2  # what Python is asked for
-COLLAPSED = -3  # SUNDIALS' flag where error tests fail repeatedly
 ROUND_OFF = 16.0 * float(np.finfo(float).eps)
 
 # IDA's interpolant is a polynomial in its variables, of degree 5 at the most; the state is sampled at as many places of
@@ -150,7 +149,7 @@ def _advance(mem, w, t, limit, z):
                 if w.end > t:
                     return OK
                 continue  # the clock of the run is too coarse to tell this from the step before
-            flag = COLLAPSED  # steps of round-off size: the error test has failed for good
+            flag = ERROR_TEST_FAILED  # steps of round-off size: the error test has failed for good
         status = _ask(mem, w, FAILED, flag, t, z)
         if status != OK:
             return status

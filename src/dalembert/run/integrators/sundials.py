@@ -21,6 +21,7 @@ import numpy as np
 from dalembert.errors import PairingError
 
 ONE_STEP = 2  # SUNDIALS' name for: make one step, and return
+ERROR_TEST_FAILED = -3  # its flag where error tests fail repeatedly
 _int, _long, _double, _pointer = ctypes.c_int, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 
 # What each function returns, and what it takes.
@@ -108,21 +109,39 @@ def _find(name: str) -> Any:
 class IdaSession:
     """IDA's memory for n equations: vectors, dense matrix, linear solver; freed when forgotten.
 
-    `residual` and `jacobian` are addresses of C functions (`IDAResFn`, `IDALsJacFn`), `data` what they are handed.
+    `functions` are the addresses of residual and Jacobian in C (`IDAResFn`, `IDALsJacFn`), `data` is what they are
+    handed. `differential` (n,) says whose rates occur; first and longest step may be 0: free.
     """
 
-    def __init__(self, n: int, residual: int, jacobian: int, data: int) -> None:
-        s = self.lib = sundials()
-        self.n, self.context, self.memory = n, _pointer(), _pointer()
-        self._functions, self._data = (residual, jacobian), data
-        self._made: list[Any] = []
+    def __init__(
+        self,
+        functions: tuple[int, int],
+        data: int,
+        differential: np.ndarray,
+        *,
+        first_step: float,
+        max_step: float,
+        order: int,
+    ) -> None:
+        s, n = sundials(), len(differential)
+        self.lib, self.n, self.context, self.memory = s, n, _pointer(), _pointer()
+        self._residual, self._made = functions[0], list[Any]()
         _check("SUNContext_Create", s.SUNContext_Create(0, ctypes.byref(self.context)))
         s.SUNContext_ClearErrHandlers(self.context)  # nothing is printed: flags say it, and `Status` explains them
-        self.y, self.ydot, self.interpolated, self._atol, self._differential = self._vectors(5)
+        self.y, self.ydot, self.interpolated, self._atol, kinds = self._vectors(5)
+        self.array(kinds)[:] = differential
         matrix = s.SUNDenseMatrix(n, n, self.context)
         solver = s.SUNLinSol_Dense(self.y, matrix, self.context)
         self._made += [(s.SUNMatDestroy, matrix), (s.SUNLinSolFree, solver)]
-        self._matrix, self._solver = matrix, solver
+        self._options = {
+            "IDASetUserData": (data,),
+            "IDASetLinearSolver": (solver, matrix),
+            "IDASetJacFn": (functions[1],),
+            "IDASetId": (kinds,),
+            "IDASetMaxOrd": (order,),
+            "IDASetInitStep": (first_step,),
+            "IDASetMaxStep": (max_step,),
+        }
         self.memory.value = s.IDACreate(self.context)
         weakref.finalize(self, _free, s, self.memory, self._made, self.context)
         self._begun = False
@@ -137,19 +156,6 @@ class IdaSession:
         entries = (ctypes.c_double * self.n).from_address(self.lib.N_VGetArrayPointer(vector))
         return np.ctypeslib.as_array(entries)
 
-    def settle(self, differential: np.ndarray, first_step: float, max_step: float, order: int) -> None:
-        """Whose rates occur (n,), first and longest step (0: free), and the highest order."""
-        self.array(self._differential)[:] = differential
-        self._options = {
-            "IDASetUserData": (self._data,),
-            "IDASetLinearSolver": (self._solver, self._matrix),
-            "IDASetJacFn": (self._functions[1],),
-            "IDASetId": (self._differential,),
-            "IDASetMaxOrd": (order,),
-            "IDASetInitStep": (first_step,),
-            "IDASetMaxStep": (max_step,),
-        }
-
     def begin(self, y: np.ndarray, ydot: np.ndarray, rtol: float, atol: np.ndarray) -> None:
         """Start, or start again, at y and y' (n,) with tolerances (atol (n,)); times are counted from there."""
         self.array(self.y)[:], self.array(self.ydot)[:], self.array(self._atol)[:] = y, ydot, atol
@@ -157,7 +163,7 @@ class IdaSession:
         if self._begun:
             _check("IDAReInit", self.lib.IDAReInit(self.memory, 0.0, self.y, self.ydot))
         else:
-            _check("IDAInit", self.lib.IDAInit(self.memory, self._functions[0], 0.0, self.y, self.ydot))
+            _check("IDAInit", self.lib.IDAInit(self.memory, self._residual, 0.0, self.y, self.ydot))
             options |= self._options
         for name, values in options.items():
             _check(name, getattr(self.lib, name)(self.memory, *values))
