@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from one_mass import moved_by
 
 import dalembert as da
 from dalembert.problems.n_four_bar import n_four_bar
@@ -41,23 +42,13 @@ def test_constraints_that_were_dependent_from_the_start_are_not_the_reason():
     assert "singular position: constraints" not in end_at(system, start, four_bars(1e-4)[1])
 
 
-def along_a_line(force):
-    """A unit mass on a line under a force of (x, v)."""
-    model = da.Model("line")
-    (x,) = model.coordinates("x")
-    (v,) = model.speeds("v")
-    model.particle("P", mass=1, position=[x, 0])
-    model.generalized_force({x: force(x, v)})
-    return model.compile()
-
-
 def test_what_grows_without_bound_is_named_with_its_rate():
     """v' = v^2 from v = 1 has a pole: v = 1 / (1 - t), x = log v, and at v = 1e6 the speed doubles in a microsecond."""
-    message = end_at(along_a_line(lambda _x, v: v**2), [0, 1], [np.log(1e6), 1e6], t=1.0 - 1e-6)
+    message = end_at(moved_by(lambda _x, v: v**2), [0, 1], [np.log(1e6), 1e6], t=1.0 - 1e-6)
     assert "`v` grows without bound: it is 1e+06 and at this rate doubles in 1.0e-06" in message
 
 
 def test_equations_that_are_not_finite_ahead_are_told():
     """The square root of a distance that the next moment makes negative."""
-    system = along_a_line(lambda x, _v: x**0.5)
+    system = moved_by(lambda x, _v: x**0.5)
     assert "just after it the equations give a value that is not finite" in end_at(system, [1, 0], [1e-13, -1.0])

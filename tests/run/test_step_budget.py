@@ -3,21 +3,12 @@
 import numpy as np
 import pytest
 import sympy as sp
+from one_mass import moved_by
 
 import dalembert as da
 from dalembert.run.time_loop.step_budget import FIRST, WINDOW, StepBudget
 
 ADAPTIVE = [da.Automatic(), da.DOP853(), da.Tsit5(), da.KuttaMerson(), da.Radau(), da.StateSpaceSVD(), da.IDA()]
-
-
-def moved_by(force):
-    """A unit mass moved by force(x, v)."""
-    model = da.Model("mass")
-    (x,) = model.coordinates("x")
-    (v,) = model.speeds("v")
-    model.particle("P", mass=1.0, position=[x, 0])
-    model.generalized_force({x: force(x, v)})
-    return model.compile()
 
 
 @pytest.mark.parametrize("integrator", ADAPTIVE, ids=lambda i: type(i).__name__)
