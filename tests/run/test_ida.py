@@ -282,7 +282,7 @@ def test_events_are_located_to_the_tolerance_and_end_runs():
 
 
 def test_dense_output_is_that_of_the_solver():
-    """Between the ends of its steps the state is the polynomial of IDA: of its order, not a cubic's."""
+    """Between the ends of its steps the state is as accurate as at them; on a straight line it would be off by 3e-5."""
     problem = problems.get("pendulum")
     ida = da.IDA(rtol=1e-9, atol=1e-9)
     steps = problem.simulate(t_end=1.0, integrator=ida)
