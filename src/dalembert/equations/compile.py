@@ -20,6 +20,7 @@ from dalembert.equations.friction import derive_friction
 from dalembert.equations.functions import Functions, function_of
 from dalembert.equations.hidden import RowEntry, reveal_hidden
 from dalembert.equations.high_order import with_lowered_constraints
+from dalembert.equations.features import Features, find_features
 from dalembert.equations.kinks import Bends, arguments_column, crossing_function, find_kinks, has_bends
 from dalembert.equations.laws import (
     Row,
@@ -103,7 +104,8 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
     if faults:
         raise ModelError(statement.name, faults)
     progress("energies")
-    bends = find_kinks(list(d.derivation.low.nodes()), statement.time, statement.parameters)
+    nodes = list(d.derivation.low.nodes())
+    bends, features = find_kinks(nodes, statement.time, statement.parameters), find_features(nodes, d.derivation.low, s)
     power, transport, works = _power(d, probe, switched=any(bends))
     mechanics = _mechanics(d, s, F=friction, power=power, transport=transport)
     progress("outputs")
@@ -114,6 +116,7 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
         raise ModelError(statement.name, check_functions(statement) or [str(error)]) from error
     stated = {
         **_instant_functions(bends, d.derivation.low, statement, s),
+        **_feature_functions(features),
         "inertias": function_of("inertias", s.x, [inertia_column(statement, d.derivation.low)]),
         **readable,
         "drawing": drawn,
@@ -141,6 +144,7 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
         quantities=quantities,
         kinks=tuple(kink for _, kink in bends.linear),
         crossings=tuple(TimeCrossing(str(argument), kink) for argument, kink in bends.curved),
+        features=features.found,
         functions=Functions(mechanics, stated),
         statement=statement.copy(),
     )
@@ -289,6 +293,13 @@ def _instant_functions(bends: Bends, low: Lowering, statement: Statement, s: Sym
     linear = function_of("kinks", s.x, [arguments_column(bends.linear, low, statement.time)])
     curved = (crossing_function(argument, low, s.x, s.t) for argument, _ in bends.curved)
     return {"kinks": linear} | {f"crossing {k}": function for k, function in enumerate(curved)}
+
+
+def _feature_functions(features: Features) -> dict[str, ca.Function]:
+    """What tells where functions have features, and the arguments they are taken at."""
+    functions = {f"shape {k}": function for k, function in enumerate(features.shapes)}
+    functions |= {f"phases {k}": function for k, function in enumerate(features.phases)}
+    return functions if features.arguments is None else functions | {"arguments": features.arguments}
 
 
 def _power(derived: Derived, probe: Probe, *, switched: bool) -> tuple[ca.SX, ca.SX, bool]:

@@ -26,7 +26,7 @@ Bounds = Mapping[Any, tuple[float, float]]
 
 
 @unlisted(
-    "algebraic carriers count curved derived_kernel directions drawing functions guess ideal implied invariants "
+    "algebraic carriers count curved derived_kernel directions drawing features functions guess ideal implied invariants "
     "is_large kept kernel kernels kinks known_kernel linearised_rows mechanics named_quantities optional_kernel "
     "parts passing_kernel quantities rows singular_mass statement trivial_kinematics works"
 )

@@ -16,6 +16,7 @@ from dalembert.equations.checks.inertia import Carrier, Inertias
 from dalembert.equations.crossings import TimeCrossing
 from dalembert.equations.functions import Functions
 from dalembert.equations.kernels import Kernels, found
+from dalembert.equations.features import Feature
 from dalembert.equations.kinks import Kinks
 from dalembert.equations.laws import Row, are_algebraic, are_ideal, count_curved, have_friction, implied_rows
 from dalembert.equations.mechanics import Mechanics
@@ -68,6 +69,7 @@ class SystemFacts:
     quantities: tuple[Quantity, ...]
     kinks: tuple[Kinks, ...]  # instants known beforehand, in the order of the function "kinks"
     crossings: tuple[TimeCrossing, ...]  # instants to be found, in the order of the functions "crossing k"
+    features: tuple[Feature, ...]  # functions whose cells steps are kept to, those of time first
     functions: Functions = field(repr=False)
     statement: Statement | None = field(default=None, repr=False)  # for symbolic equations; not pickled
     kernels: Kernels = field(init=False, repr=False)  # what is made from it, shared with equal systems out of pickles

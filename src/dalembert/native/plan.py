@@ -78,8 +78,9 @@ class Plan(Record):
         *ints("iteration_start iteration_order"),
         # Where M and A have nonzeros, the address of a record (see `solve.sparse`); 0 if they are dense.
         *ints("pattern"),
-        # Records of parts: what an implicit integrator works with, and the events looked out for (0 if none).
-        *ints("step_work watch"),
+        # Records of parts: what an implicit integrator works with, the events looked out for, and the cells that steps
+        # are kept to (0 if none).
+        *ints("step_work watch maps"),
         # Columns of derivatives carried along with a state (see `run.variations`): how many floats, where they are
         # behind x and where their rates are; right-hand sides, one per column; kernels of these and of the tangent
         # space (0 if there is none); the accelerator and the drift correction of the state alone.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 
 OK, MORE, NOT_FINITE, STEP_COLLAPSE, DRIFT_STUCK, TOO_MANY_STEPS, INTERRUPTED, JAMMED, UNREACHED = range(9)
-EVENT, ZENO, NOT_CONVERGED, PAUSED, UNSOUND, SUSPECT = range(9, 15)
+EVENT, ZENO, NOT_CONVERGED, PAUSED, UNSOUND, SUSPECT, UNMAPPED = range(9, 16)
 
 
 DEPENDENT = 46  # of Python: where a run cannot go on
@@ -29,6 +29,7 @@ class Status(enum.IntEnum):
     PAUSED = PAUSED
     UNSOUND = UNSOUND
     SUSPECT = SUSPECT
+    UNMAPPED = UNMAPPED
     # Of solvers that native code does not know.
     SINGULAR = 41
     TOO_ACCURATE = 42
@@ -55,6 +56,7 @@ MESSAGES = {
     Status.MORE: "the run has not ended yet",
     Status.UNSOUND: "the run waits for a better static choice",
     Status.SUSPECT: "the run waits for a look at the conditioning of its constraints",
+    Status.UNMAPPED: "the run waits for cells of functions at values they have not met yet",
     Status.DEPENDENT: "constraints become dependent there, and the motion cannot go on",
     Status.PAUSED: "the run waits for another integrator to go on",
     Status.NOT_FINITE: "the equations gave a value that is not finite (NaN or infinity); the model is undefined there: "

@@ -28,7 +28,8 @@ from dalembert.native.plan import (
 )
 from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.formulations.choice import RECHOOSE
-from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, SUSPECT, TOO_MANY_STEPS, UNSOUND
+from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, SUSPECT, TOO_MANY_STEPS, UNMAPPED, UNSOUND
+from dalembert.run.time_loop.argument_maps import LONGER, SEEN, SHORTER, UNKNOWN, go_on, mapped, seen_part, time_limit
 from dalembert.run.time_loop.clock import Clock
 from dalembert.run.time_loop.energy import DENSE, begin_weighing, potential_jump, weigh
 from dalembert.run.time_loop.event_location import begin, watch
@@ -46,21 +47,22 @@ def _store(clock, t, z, ts, zs):
     return 0
 
 
-@jit(f8(Clock))
-def _limit(clock):
+@jit(f8(Plan, Floats, Clock))
+def _limit(plan, mem, clock):
     """Where the next step must end at the latest."""
-    return min(clock.t_end, clock.stop - clock.gap)
+    limit = min(clock.t_end, clock.stop - clock.gap)
+    return time_limit(plan, mem, clock.t, limit) if plan.maps != 0 else limit
 
 
-@jit(f8(Clock))
-def _next_step(clock):
+@jit(f8(Plan, Floats, Clock))
+def _next_step(plan, mem, clock):
     """Length of the next step, never beyond the limit; fixed steps are counted from the start and so do not drift."""
-    left = _limit(clock) - clock.t
+    left = _limit(plan, mem, clock) - clock.t
     if clock.adaptive:
         h = min(clock.h, clock.h_max)
         return left if h >= left or left - h < max(1e-9 * h, 2.0 * clock.h_min) else h
     count = clock.accepted
-    if clock.n_stops > 0:  # more steps than the fixed ones: those that end on an instant
+    if clock.n_stops > 0 or plan.maps != 0:  # more steps than the fixed ones: those that end elsewhere
         count = math.floor((clock.t - clock.t_start) / clock.h + 1e-9)
     h = clock.t_start + (count + 1) * clock.h - clock.t
     return left if left < h * (1.0 + 1e-9) else h
@@ -102,9 +104,9 @@ def _accept(plan, mem, clock):
     n, t = clock.nz, clock.t
     z, znew, zdot = floats_at(clock.z, n), floats_at(clock.znew, n), floats_at(clock.zdot, n)
     stages = floats_at(clock.stages, clock.n_stages)
-    h, planned = _next_step(clock), clock.h
+    h, planned = _next_step(plan, mem, clock), clock.h
     cut = h < planned  # to end where it must
-    if clock.adaptive and h < _limit(clock) - t:
+    if clock.adaptive and h < _limit(plan, mem, clock) - t:
         h = _representable(t, h)
     # Gains that follow the step go by what was planned: those of a step cut short to end where it must would be huge.
     paced = max(h, min(planned, clock.h_max))
@@ -149,7 +151,7 @@ def _stride(plan, mem, clock):
 
     What drift control corrects are the states that others see.
     """
-    n, t, limit = clock.nz, clock.t, _limit(clock)
+    n, t, limit = clock.nz, clock.t, _limit(plan, mem, clock)
     z, znew, stages = floats_at(clock.z, n), floats_at(clock.znew, n), floats_at(clock.stages, clock.n_stages)
     status = call_stride(plan.stride, (plan, mem, t, limit, z, stages, znew))
     if status != OK:
@@ -238,7 +240,39 @@ def conclude(plan, mem, clock, h, t_new):
     if landed:
         _pass(plan, mem, clock, z, zdot, stages)
     move_few(stages, 0, zdot, 0, n)
+    if plan.maps != 0 and not landed:
+        go_on(plan, mem, t_new)
     return OK
+
+
+@jit(i8(Plan, Floats, Clock))
+def _keep_to_cells(plan, mem, clock):
+    """Make steps until one keeps to the cells of functions; the rates at its end are left in zdot.
+
+    Steps of fixed length go as far as they go, and so do those that a method chooses itself; they are counted.
+    """
+    n, w = clock.nz, mapped(plan.maps)
+    z, znew, zdot = floats_at(clock.z, n), floats_at(clock.znew, n), floats_at(clock.zdot, n)
+    while True:
+        if not clock.unmapped:
+            status = _accept(plan, mem, clock) if plan.stride == 0 else _stride(plan, mem, clock)
+            if status != OK:
+                return status
+            if not plan.estimate:
+                rates(plan, mem, clock.t + clock.taken, znew, zdot)
+        part = seen_part(plan, mem, clock.t, clock.taken, z, floats_at(clock.stages, n), znew, zdot)
+        clock.unmapped = part == UNKNOWN
+        if clock.unmapped:
+            return UNMAPPED
+        if part >= SEEN:
+            return OK
+        if not clock.adaptive or plan.stride != 0:
+            if w.unseen == 0:
+                w.unseen_t = clock.t
+            w.unseen += 1
+            return OK
+        clock.rejected += 1
+        clock.h = clock.taken * max(SHORTER, min(LONGER, part))
 
 
 @jit(i8(Plan, Floats, Clock, i8))
@@ -251,13 +285,17 @@ def _make_step(plan, mem, clock, where):
     if clock.accepted >= clock.allowed:
         return TOO_MANY_STEPS
     if not followed.judged:
-        plan.least_quality = math.inf
-        status = _accept(plan, mem, clock) if plan.stride == 0 else _stride(plan, mem, clock)
+        if not clock.unmapped:
+            plan.least_quality = math.inf
+        if plan.maps != 0:
+            status = _keep_to_cells(plan, mem, clock)
+        else:
+            status = _accept(plan, mem, clock) if plan.stride == 0 else _stride(plan, mem, clock)
         if status != OK:
             return status
     t, h = clock.t, clock.taken
-    t_new = _limit(clock) if h == _limit(clock) - t else t + h
-    if followed.judged or not plan.estimate:
+    t_new = _limit(plan, mem, clock) if h == _limit(plan, mem, clock) - t else t + h
+    if followed.judged or not (plan.estimate or plan.maps):
         rates(plan, mem, t_new, znew, zdot)
     if not is_finite(zdot):
         return NOT_FINITE
@@ -290,7 +328,7 @@ def proceed(plan, mem, clock, budget):
             if status != OK:
                 return status
         t, h = clock.t, clock.taken
-        t_new = _limit(clock) if h == _limit(clock) - t else t + h
+        t_new = _limit(plan, mem, clock) if h == _limit(plan, mem, clock) - t else t + h
         status = conclude(plan, mem, clock, h, t_new)
         if status != OK:
             return status

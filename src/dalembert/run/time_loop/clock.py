@@ -38,6 +38,8 @@ class Clock(Record):
         # ends the run in it (infinity: none), and the quality and shortest row of the solve at its end.
         *ints("filling"),
         *floats("until quality shortest"),
+        # Whether the step at hand waits for cells of the arguments it has carried along.
+        *ints("unmapped"),
     )
 
 

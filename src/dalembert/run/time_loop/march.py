@@ -16,9 +16,10 @@ from dalembert.errors import OptionError
 from dalembert.native.jit import Native, address_of
 from dalembert.native.workspace import NOTHING
 from dalembert.run.run_facts import Energies
-from dalembert.run.status import MORE, PAUSED, SUSPECT, TOO_MANY_STEPS, UNSOUND, Status, status_of
+from dalembert.run.status import MORE, PAUSED, SUSPECT, TOO_MANY_STEPS, UNMAPPED, UNSOUND, Status, status_of
 from dalembert.run.storage import MemoryTable, SampleTable
 from dalembert.run.time_loop import advance as loop
+from dalembert.run.time_loop.argument_maps import ArgumentMaps
 from dalembert.run.time_loop.clock import new_clock, set_stops
 from dalembert.run.time_loop.columns import allocate, divided, padded
 from dalembert.run.time_loop.energy import Weighed, energies_of
@@ -93,6 +94,9 @@ def march(
                 engine.choose_anew(span[0], z0)
                 run.clock.recalled, advance, status = 0, loop.launch, MORE
                 continue
+            if status == UNMAPPED:
+                run.maps.extend()
+                status = MORE
             if status == SUSPECT:
                 status = run.passages.treat()
             if status == TOO_MANY_STEPS and watches:
@@ -134,6 +138,7 @@ class March:
     """The explicit state of one integration."""
 
     _passages: Passages | None = None
+    maps: ArgumentMaps  # only if there are functions with features
     collected = 0  # samples that are in the table
     budget = 64  # steps of the next slice
     looked = 0  # accepted steps when the step budget was last looked at
@@ -149,6 +154,8 @@ class March:
     ) -> None:
         self.engine, self.method = engine, method
         (t0, t1), nz = span, engine.nz
+        if engine.system.features:
+            self.maps = ArgumentMaps(engine, span)
         self.t_eval = NOTHING if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
         capacity = max(16, min(CHUNK, ROOM // nz))
         if t_eval is not None:

@@ -1,0 +1,182 @@
+"""Functions of one argument that hide features from steps: spikes, ramps, barriers, jumps, kinks, poles.
+
+A sine or a polynomial looks alike everywhere: the stages of a step see it. exp, tanh, roots, quotients, tables and
+switches do not: nearly all that they do may lie between two stages. Each of these in a model is a `Feature`: a function
+f(s, p) of one argument s, which is the time, a coordinate, a speed, or an expression of several of them. Runs lay the
+cells of f over the line of s (`native.cells`) and keep their steps to these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import casadi as ca
+import sympy as sp
+from sympy.core.relational import Relational
+
+from dalembert.dataclass import dataclass
+from dalembert.equations.functions import function_of
+from dalembert.equations.lowering.lower import Lowering
+from dalembert.equations.symbols import Symbols
+from dalembert.model.tables import Table
+from dalembert.model.time_symbols import is_undefined_function
+from dalembert.native.enclosures import ORDER
+
+ALIKE = (sp.sin, sp.cos)  # functions without features
+SWITCHING = (sp.Heaviside, sp.Abs, sp.sign, sp.Max, sp.Min, sp.floor, sp.ceiling, sp.Mod, sp.Piecewise, Table)
+UNBOUNDED = (sp.exp, sp.log, sp.sinh, sp.cosh, sp.asinh, sp.acosh)  # grow from values of about 1
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A function in words; the number of its `shape`, f(s, p); the least size it is given; whether s is the time."""
+
+    text: str
+    shape: int
+    least: float
+    of_time: bool
+
+
+class Features(NamedTuple):
+    """The features of a model, those of time first, and the functions that belong to them.
+
+    `shapes` map (s, p) to f. `phases` map p to the rates of the sines and cosines that f is made of, if it reads s in
+    nothing else and so may be periodic. `arguments` maps (t, q, u, p, q', u') to the arguments s of those that are not of
+    time, then their rates.
+    """
+
+    found: tuple[Feature, ...]
+    shapes: list[ca.Function]
+    phases: list[ca.Function]
+    arguments: ca.Function | None
+
+
+class _Part(NamedTuple):
+    """A function as it was found: its node, its argument, f(s, p) as a graph, the rates of phases, if s is the time."""
+
+    node: Any
+    argument: ca.SX
+    graph: ca.SX
+    phases: list[ca.SX]
+    of_time: bool
+
+
+def find_features(nodes: Iterable[Any], low: Lowering, s: Symbols) -> Features:
+    """The features among the nodes of expressions, children before parents."""
+    own = [node for node in nodes if _has_features(node)]
+    return _Search(low, s).run(own) if own else Features((), [], [], None)
+
+
+def _has_features(node: Any) -> bool:
+    """Whether a node may do nearly all that it does between two stages of a step."""
+    if isinstance(node, sp.Pow):
+        return not node.base.is_number and not (node.exp.is_Integer and 0 <= node.exp < ORDER)
+    if isinstance(node, SWITCHING):
+        return True
+    return isinstance(node, sp.Function) and len(node.args) == 1 and not isinstance(node, ALIKE) and not _is_leaf(node)
+
+
+def _is_leaf(node: Any) -> bool:
+    return not node.args or is_undefined_function(node) or isinstance(node, sp.Derivative)
+
+
+def _inside(node: Any, stop: tuple[type, ...] = ()) -> Iterator[Any]:
+    """A node and all that it is made of, each once, down to leaves and to nodes of some kinds."""
+    stack, seen = [node], set[int]()
+    while stack:
+        part = stack.pop()
+        if id(part) not in seen:
+            seen.add(id(part))
+            yield part
+            if not _is_leaf(part) and not isinstance(part, stop):
+                stack += part.args
+
+
+class _Search:
+    """The features of a model, found one after the other."""
+
+    def __init__(self, low: Lowering, s: Symbols) -> None:
+        self.low, self.s, self.z = low, s, ca.SX.sym("s")
+        self.moving = ca.vertsplit(ca.vertcat(s.t, s.q, s.u))
+        self.places = {x.element_hash(): k for k, x in enumerate(self.moving)}
+        self.fixed = {p.element_hash() for p in ca.vertsplit(s.p)}
+
+    def run(self, nodes: list[Any]) -> Features:
+        """All of them; those inside a function of the same single variable are part of that."""
+        covered: set[int] = set()
+        parts: list[_Part] = []
+        for node in reversed(nodes):
+            read = None if id(node) in covered else self._reads(self.low(node))
+            if not read:
+                continue
+            if len(read) > 1:
+                parts += self._of_several(node)
+                continue
+            inner = [part for part in _inside(node) if _has_features(part)]
+            covered |= {id(part) for part in inner}
+            if read != {0} or not all(isinstance(part, SWITCHING) for part in inner):  # `instants` has the others
+                parts.append(self._of_one(node, *read))
+        return self._collected(sorted(parts, key=lambda part: not part.of_time))
+
+    def _reads(self, graph: ca.SX) -> set[int] | None:
+        """Which of (t, q, u) a graph reads; None if it reads something else that moves."""
+        read = {x.element_hash() for x in ca.symvar(graph)} - self.fixed
+        return {self.places[x] for x in read} if read <= self.places.keys() else None
+
+    def _of_one(self, node: Any, k: int) -> _Part:
+        graph = ca.substitute(self.low(node), self.moving[k], self.z)
+        return _Part(node, self.moving[k], graph, self._phases(node, k), of_time=k == 0)
+
+    def _phases(self, node: Any, k: int) -> list[ca.SX]:
+        """The rates of the phases of all sines and cosines, if a function reads its variable in nothing else."""
+        rates: list[ca.SX] = []
+        x = self.moving[k]
+        for part in _inside(node, stop=ALIKE):
+            if isinstance(part, ALIKE):
+                rates.append(ca.jacobian(self.low(part.args[0]), x))
+            elif isinstance(part, sp.Expr) and _is_leaf(part) and ca.depends_on(self.low(part), x):
+                return []
+        return [] if any(ca.depends_on(rate, x) for rate in rates) else [r for r in rates if not r.is_zero()]
+
+    def _of_several(self, node: Any) -> Iterator[_Part]:
+        """A function of an expression of several variables, of that expression; of switches, of what switches them."""
+        for function, argument in self._split(node):
+            graph = self.low(argument)
+            if self._reads(graph):
+                yield _Part(node, graph, function, [], of_time=False)
+
+    def _split(self, node: Any) -> Iterator[tuple[ca.SX, Any]]:
+        """Functions of `z`, and their arguments."""
+        if isinstance(node, sp.Piecewise):
+            switches = {r for _, condition in node.args for r in condition.atoms(Relational)}
+            yield from ((ca.sign(self.z), r.lhs - r.rhs) for r in sorted(switches, key=str))
+        elif isinstance(node, sp.Max | sp.Min):
+            yield from ((ca.sign(self.z), other - node.args[0]) for other in node.args[1:])
+        elif isinstance(node, sp.Mod):
+            yield ca.floor(self.z), node.args[0] / node.args[1]
+        elif not isinstance(node, sp.Pow):
+            s = sp.Symbol("s")
+            yield Lowering({s: self.z})(node.func(s, *node.args[1:])), node.args[0]
+        elif not self._reads(self.low(node.exp)):
+            yield self.z ** self.low(node.exp), node.base
+
+    def _collected(self, parts: list[_Part]) -> Features:
+        shapes: dict[str, int] = {}
+        found, functions, phases = [], [], []
+        for part in parts:
+            key = str((part.graph, part.phases))
+            if key not in shapes:
+                shapes[key] = len(shapes)
+                functions.append(function_of("shape", ca.vertcat(self.z, self.s.p), [part.graph]))
+                phases.append(function_of("phases", self.s.p, part.phases))
+            least = float(isinstance(part.node, UNBOUNDED))
+            found.append(Feature(str(part.node), shapes[key], least, part.of_time))
+        return Features(tuple(found), functions, phases, self._arguments([p.argument for p in parts if not p.of_time]))
+
+    def _arguments(self, columns: list[ca.SX]) -> ca.Function | None:
+        if not columns:
+            return None
+        s, values = self.s, ca.vertcat(*columns)
+        rates = ca.jtimes(values, ca.vertcat(s.t, s.q, s.u), ca.vertcat(1, s.qd, s.ud))
+        return function_of("arguments", ca.vertcat(s.x, s.qd, s.ud), [ca.densify(values), ca.densify(rates)])

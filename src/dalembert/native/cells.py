@@ -1,0 +1,136 @@
+"""Cells of the line of a variable in which a polynomial of low degree tells all of a function.
+
+A cell [a, b] is fine if |w_P| (b - a)^P, the remainder of the Taylor series of order P = ORDER, is at most REMAINDER of
+the size of the function. Others are halved. Where there is no series, at jumps, kinks and poles, cells shrink down to a
+given length.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dalembert.native import engine_object  # noqa: F401 - brings the machine code of native functions
+from dalembert.native.enclosures import ORDER, UPPER, WIDTH, enclose
+from dalembert.native.jit import jit
+from dalembert.native.series_tape import Tape
+from dalembert.native.types import Floats, Ints, f8, i8
+
+REMAINDER = 1e-6  # of the size of the function
+SHARP = 2.0  # times a value that was found may be a bound of the largest one
+SAMPLES = 64  # at which a largest value is looked for first
+ROUGH, FINEST = 2.0**-16, 2.0**-44  # of the line: the shortest cells where there is no series, and where there is one
+FEW = 4096  # cells that there is room for at first
+
+
+@jit(f8(Ints, Floats, Floats, f8))
+def _value(code, numbers, w, x):
+    """The absolute value of a function at a point; 0 if it has none."""
+    at = enclose(code, numbers, w, x, x, 0)
+    value = max(abs(w[at]), abs(w[at + UPPER]))
+    return value if math.isfinite(value) else 0.0
+
+
+@jit(f8(Ints, Floats, Floats, Floats, f8, f8, f8, i8))
+def _largest(code, numbers, w, stack, low, high, shortest, most):
+    """The largest absolute value in [low, high], within a factor of SHARP if that takes at most `most` enclosures."""
+    size, depth = 0.0, 1
+    for k in range(SAMPLES + 1):
+        size = max(size, _value(code, numbers, w, low + (high - low) * k / SAMPLES))
+    stack[0], stack[1] = low, high
+    while depth > 0 and most > 0:
+        depth -= 1
+        a, b = stack[2 * depth], stack[2 * depth + 1]
+        at = enclose(code, numbers, w, a, b, 0)
+        most -= 1
+        bound = max(abs(w[at]), abs(w[at + UPPER]))
+        if not bound > SHARP * size or b - a <= shortest:
+            continue
+        middle = 0.5 * (a + b)
+        size = max(size, _value(code, numbers, w, middle))
+        stack[2 * depth], stack[2 * depth + 1] = middle, b
+        stack[2 * depth + 2], stack[2 * depth + 3] = a, middle
+        depth += 2
+    return size
+
+
+@jit(i8(Ints, Floats, Floats, f8, f8, f8, f8, f8, f8))
+def _is_fine(code, numbers, w, a, b, size, least, rough, shortest):
+    """Whether a polynomial tells all of a cell, or it has become too short to halve.
+
+    A `size` of zero stands for that of the function in the cell itself, and `least` if that is smaller.
+    """
+    at = enclose(code, numbers, w, a, b, ORDER)
+    if math.isnan(w[at]) and math.isnan(w[at + UPPER]):
+        return 1  # the function has no value here
+    rest = max(abs(w[at + ORDER]), abs(w[at + UPPER + ORDER])) * (b - a) ** ORDER
+    if size == 0.0:
+        size = max(least, _value(code, numbers, w, 0.5 * (a + b)))
+    if rest <= REMAINDER * size:
+        return 1
+    return b - a <= (shortest if math.isfinite(rest) else rough)
+
+
+@jit(i8(Ints, Floats, Floats, Floats, Floats, f8, f8, f8, f8, Floats))
+def _lay(code, numbers, w, stack, marks, size, least, rough, shortest, edges):
+    """Write the upper ends of all cells between marks (n,), the first of which is left out; returns their number.
+
+    Minus one if there is no room for them. At the marks themselves the function may jump.
+    """
+    count = 0
+    for k in range(marks.size - 1):
+        gap = 4.0 * 2.0**-52 * max(abs(marks[k]), abs(marks[k + 1]))
+        stack[0], stack[1], depth = marks[k] + gap, marks[k + 1] - gap, 1
+        while depth > 0:
+            depth -= 1
+            a, b = stack[2 * depth], stack[2 * depth + 1]
+            middle = 0.5 * (a + b)
+            if b <= middle or middle <= a or _is_fine(code, numbers, w, a, b, size, least, rough, shortest):
+                if count == edges.size:
+                    return -1
+                edges[count] = b if depth > 0 else marks[k + 1]
+                count += 1
+                continue
+            stack[2 * depth], stack[2 * depth + 1] = middle, b
+            stack[2 * depth + 2], stack[2 * depth + 3] = a, middle
+            depth += 2
+    return count
+
+
+def largest(tape: Tape, low: float, high: float, most: int) -> float:
+    """The largest absolute value of a function over [low, high], within a factor of two."""
+    w, stack = _room(tape)
+    return float(_largest(tape.code, tape.numbers, w, stack, low, high, FINEST * (high - low), most))
+
+
+def lay_cells(tape: Tape, marks: np.ndarray, size: float, least: float, most: int) -> np.ndarray | None:
+    """The edges (n + 1,) of the cells between marks (m,), in order; None if there are more than `most`.
+
+    `size` is that of the function; 0 takes the size in each cell, at least `least`.
+    """
+    w, stack = _room(tape)
+    span, room = float(marks[-1] - marks[0]), FEW
+    while True:
+        edges = np.empty(min(room, most))
+        count = _lay(
+            tape.code, tape.numbers, w, stack, marks, size, least, ROUGH * span, FINEST * span, edges
+        )  # fmt: skip
+        if count >= 0:
+            return np.concatenate([marks[:1], edges[:count]])
+        if room >= most:
+            return None
+        room *= 16
+
+
+def _room(tape: Tape) -> tuple[np.ndarray, np.ndarray]:
+    """The series of a tape, and a stack of cells to be halved."""
+    return np.zeros(tape.size * WIDTH), np.zeros(4 * 128)
+
+
+def supremum(tape: Tape) -> float:
+    """A bound of the absolute value of a function on the whole line, infinity if none is found."""
+    w, _ = _room(tape)
+    at = int(enclose(tape.code, tape.numbers, w, -np.inf, np.inf, 0))
+    bound = max(abs(w[at]), abs(w[at + UPPER]))
+    return float(bound) if np.isfinite(bound) else np.inf

@@ -1,0 +1,204 @@
+"""A function of one variable in the elementary operations that have interval Taylor series (see `enclosures`)."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from dalembert.native.operations import PARTS, TABLE
+from dalembert.native.program import Program, read_program
+
+(
+    CONSTANT, VARIABLE, ADD, NEGATIVE, PRODUCT, SQUARE, INVERSE, EXP, POWER, SINE, TANH, INTEGRAL, ABSOLUTE, SIGN,
+    FLOOR, CEILING, TRUNCATE, LESS, LESS_EQUAL, EQUAL, NOT, AND, OR, CHOSEN, LEAST, MOST, PIECE, PART,
+) = range(28)  # fmt: skip
+LOG, ARC_TANGENT, ARC_SINE, AREA_SINE, AREA_COSINE, AREA_TANGENT, ERF = range(7)  # values of INTEGRAL
+
+
+class Tape(NamedTuple):
+    """A function of one variable in elementary operations: `code` (4 n,) and `numbers`, constants and tables.
+
+    Operation k writes the series k, SINE and TANH also the one behind it. `parameters` are the places of parameters
+    among the numbers.
+    """
+
+    code: np.ndarray
+    numbers: np.ndarray
+    parameters: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """Number of series."""
+        return len(self.code) // 4
+
+    def at(self, parameters: np.ndarray) -> Tape:
+        """The same function with values of the parameters, those that `read_tape` was told of."""
+        numbers = self.numbers.copy()
+        known = self.parameters >= 0
+        numbers[self.parameters[known]] = parameters[known]
+        return self._replace(numbers=numbers)
+
+
+class NoSeriesError(Exception):
+    """An operation has no series here; for use inside this package."""
+
+
+def read_tape(function: ca.Function, variable: int) -> Tape | None:
+    """The tape of a scalar function of one column, as a function of its entry `variable`; None if it has no series."""
+    try:
+        return _Translation(read_program(function), variable, function.nnz_in()).tape
+    except NoSeriesError:
+        return None
+
+
+class _Translation:
+    """A program in the operations of a tape."""
+
+    def __init__(self, program: Program, variable: int, n_in: int) -> None:
+        self.code: list[int] = []
+        self.numbers: list[float] = []
+        self.parameters = np.full(n_in, -1)
+        self.variable, self.tables = variable, [self._table(table.rows) for table in program.tables]
+        places: dict[int, int] = {}
+        for value, (op, arguments) in enumerate(zip(program.operations, program.arguments, strict=True)):
+            places[value] = self._value(op, arguments, places)
+        (result,) = program.outputs
+        self.put(ADD, places[result], self.constant(0.0))  # the last series is the result
+        self.tape = Tape(np.array(self.code, dtype=np.int64), np.array(self.numbers), self.parameters)
+
+    def put(self, op: int, first: int = 0, second: int = 0, third: int = 0) -> int:
+        self.code += [op, first, second, third]
+        return len(self.code) // 4 - 1
+
+    def constant(self, number: float) -> int:
+        self.numbers.append(number)
+        return self.put(CONSTANT, len(self.numbers) - 1)
+
+    def _table(self, rows: np.ndarray) -> int:
+        """The place of a table among the numbers: pieces and numbers of each, then these."""
+        self.numbers += [*map(float, rows.shape), *rows.ravel().tolist()]
+        return len(self.numbers) - rows.size - 2
+
+    def _value(self, op: int, arguments: tuple[int, ...], places: dict[int, int]) -> int:
+        if op == ca.OP_CONST:
+            return self.constant(float(np.uint64(arguments[0]).view(np.float64)))
+        if op == ca.OP_INPUT:
+            return self._input(arguments[0])
+        operands = [places[a] for a in arguments]
+        if op >= TABLE:
+            table, part = divmod(op - TABLE, PARTS)
+            return self.put(PIECE if part == 0 else PART, *operands, self.tables[table], part - 1)
+        if op in (ca.OP_POW, ca.OP_CONSTPOW):
+            return self._power(*operands)
+        if op not in _RULES:
+            raise NoSeriesError
+        return int(_RULES[op](self, *operands))
+
+    def _input(self, k: int) -> int:
+        if k == self.variable:
+            return self.put(VARIABLE)
+        self.numbers.append(0.0)
+        self.parameters[k] = len(self.numbers) - 1
+        return self.put(CONSTANT, len(self.numbers) - 1)
+
+    def _power(self, x: int, y: int) -> int:
+        """x^y: by multiplication for a whole number, else exp(y log x) or the series of a power."""
+        if self.code[4 * y] != CONSTANT or self.code[4 * y + 1] in self.parameters:
+            return self.put(EXP, self.product(y, self.integral(LOG, x, self.put(INVERSE, x))))
+        exponent = self.numbers[self.code[4 * y + 1]]
+        if exponent != round(exponent) or abs(exponent) > 2**20:
+            return self.put(POWER, x, self.code[4 * y + 1])
+        power, factor, left = None, x, int(abs(exponent))
+        while left:
+            if left % 2:
+                power = factor if power is None else self.product(power, factor)
+            factor, left = self.put(SQUARE, factor) if left > 1 else factor, left // 2
+        power = self.constant(1.0) if power is None else power
+        return self.put(INVERSE, power) if exponent < 0 else power
+
+    def root(self, x: int, exponent: float) -> int:
+        self.numbers.append(exponent)
+        return self.put(POWER, x, len(self.numbers) - 1)
+
+    def product(self, x: int, y: int) -> int:
+        return self.put(PRODUCT, x, y)
+
+    def plus(self, x: int, number: float) -> int:
+        return self.put(ADD, x, self.constant(number))
+
+    def minus(self, x: int, y: int) -> int:
+        return self.put(ADD, x, self.put(NEGATIVE, y))
+
+    def integral(self, kind: int, x: int, slope: int) -> int:
+        """The function `kind` of x, whose derivative is the series `slope`."""
+        return self.put(INTEGRAL, x, slope, kind)
+
+    def sine(self, x: int) -> int:
+        """The series of the sine; that of the cosine is behind it."""
+        first = self.put(SINE, x)
+        self.put(CONSTANT, -1)  # written by SINE
+        return first
+
+    def tanh(self, x: int) -> int:
+        first = self.put(TANH, x)
+        self.put(CONSTANT, -1)
+        return first
+
+    def hyperbolic(self, x: int, sign: float) -> int:
+        rise, fall = self.put(EXP, x), self.put(EXP, self.put(NEGATIVE, x))
+        total = self.put(ADD, rise, self.product(fall, self.constant(sign)))
+        return self.product(total, self.constant(0.5))
+
+    def one_less(self, x: int) -> int:
+        """1 - x^2."""
+        return self.plus(self.put(NEGATIVE, self.put(SQUARE, x)), 1.0)
+
+    def one_more(self, x: int) -> int:
+        """1 + x^2."""
+        return self.plus(self.put(SQUARE, x), 1.0)
+
+    def arc_sine(self, x: int) -> int:
+        return self.integral(ARC_SINE, x, self.root(self.one_less(x), -0.5))
+
+    def bell(self, x: int) -> int:
+        """2/sqrt(pi) exp(-x^2)."""
+        return self.product(
+            self.put(EXP, self.put(NEGATIVE, self.put(SQUARE, x))), self.constant(2.0 / math.sqrt(math.pi))
+        )
+
+    def remainder(self, x: int, y: int) -> int:
+        turns = self.put(TRUNCATE, self.product(x, self.put(INVERSE, y)))
+        return self.minus(x, self.product(turns, y))
+
+
+_RULES = {
+    ca.OP_ADD: lambda s, x, y: s.put(ADD, x, y), ca.OP_SUB: lambda s, x, y: s.minus(x, y),
+    ca.OP_MUL: lambda s, x, y: s.put(SQUARE, x) if x == y else s.product(x, y),
+    ca.OP_DIV: lambda s, x, y: s.product(x, s.put(INVERSE, y)), ca.OP_NEG: lambda s, x: s.put(NEGATIVE, x),
+    ca.OP_TWICE: lambda s, x: s.put(ADD, x, x), ca.OP_SQ: lambda s, x: s.put(SQUARE, x),
+    ca.OP_INV: lambda s, x: s.put(INVERSE, x), ca.OP_EXP: lambda s, x: s.put(EXP, x),
+    ca.OP_EXPM1: lambda s, x: s.plus(s.put(EXP, x), -1.0), ca.OP_SQRT: lambda s, x: s.root(x, 0.5),
+    ca.OP_SIN: lambda s, x: s.sine(x), ca.OP_COS: lambda s, x: s.sine(x) + 1,
+    ca.OP_TAN: lambda s, x: s.product((sine := s.sine(x)), s.put(INVERSE, sine + 1)),
+    ca.OP_TANH: lambda s, x: s.tanh(x), ca.OP_SINH: lambda s, x: s.hyperbolic(x, -1.0),
+    ca.OP_COSH: lambda s, x: s.hyperbolic(x, 1.0), ca.OP_LOG: lambda s, x: s.integral(LOG, x, s.put(INVERSE, x)),
+    ca.OP_LOG1P: lambda s, x: s.integral(LOG, (y := s.plus(x, 1.0)), s.put(INVERSE, y)),
+    ca.OP_ATAN: lambda s, x: s.integral(ARC_TANGENT, x, s.put(INVERSE, s.one_more(x))),
+    ca.OP_ASIN: lambda s, x: s.arc_sine(x),
+    ca.OP_ACOS: lambda s, x: s.plus(s.put(NEGATIVE, s.arc_sine(x)), 0.5 * math.pi),
+    ca.OP_ASINH: lambda s, x: s.integral(AREA_SINE, x, s.root(s.one_more(x), -0.5)),
+    ca.OP_ACOSH: lambda s, x: s.integral(AREA_COSINE, x, s.root(s.put(NEGATIVE, s.one_less(x)), -0.5)),
+    ca.OP_ATANH: lambda s, x: s.integral(AREA_TANGENT, x, s.put(INVERSE, s.one_less(x))),
+    ca.OP_ERF: lambda s, x: s.integral(ERF, x, s.bell(x)),
+    ca.OP_FABS: lambda s, x: s.put(ABSOLUTE, x), ca.OP_SIGN: lambda s, x: s.put(SIGN, x),
+    ca.OP_FLOOR: lambda s, x: s.put(FLOOR, x), ca.OP_CEIL: lambda s, x: s.put(CEILING, x),
+    ca.OP_FMOD: lambda s, x, y: s.remainder(x, y), ca.OP_LT: lambda s, x, y: s.put(LESS, x, y),
+    ca.OP_LE: lambda s, x, y: s.put(LESS_EQUAL, x, y), ca.OP_EQ: lambda s, x, y: s.put(EQUAL, x, y),
+    ca.OP_NE: lambda s, x, y: s.put(NOT, s.put(EQUAL, x, y)), ca.OP_NOT: lambda s, x: s.put(NOT, x),
+    ca.OP_AND: lambda s, x, y: s.put(AND, x, y), ca.OP_OR: lambda s, x, y: s.put(OR, x, y),
+    ca.OP_IF_ELSE_ZERO: lambda s, x, y: s.put(CHOSEN, x, y), ca.OP_FMIN: lambda s, x, y: s.put(LEAST, x, y),
+    ca.OP_FMAX: lambda s, x, y: s.put(MOST, x, y),
+}  # fmt: skip

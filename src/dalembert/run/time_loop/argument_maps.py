@@ -1,0 +1,232 @@
+"""Steps are kept to the cells of functions that hide features, in native code.
+
+A step may carry the argument of such a function over REACH times the shortest of the cells that it touches, or stay in
+one cell. For the time this is known before the step, which ends in time; for arguments that follow from the state it
+is looked up after the step, from a cubic through both ends, and a step that went too far is made again with a part of
+its length.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.equations.maps import CellMaps, maps_of
+from dalembert.native.intrinsics import floats_at, record_at
+from dalembert.native.jit import address_of, jit
+from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, move
+from dalembert.native.types import Record, floats, ints, several
+
+if TYPE_CHECKING:
+    from dalembert.run.engine import Engine
+
+REACH = 4.0  # times the shortest cell that it touches: the longest way of a step of at least four stages
+SHORTER, LONGER = 0.1, 0.5  # parts of a step that went too far, to be tried instead
+
+
+class Maps(Record):
+    """What is known of the cells of functions during a run."""
+
+    _fields_ = (
+        # Number of functions of the time, and of all; the kernel of arguments (0 if all are of the time), sizes of what
+        # it reads; how many arguments it gives.
+        *ints("timed n kernel n_x n_rates n_arguments"),
+        # Blocks of floats: what the kernel reads; arguments and their rates at the start and at the end of a step.
+        *ints("input begins ends"),
+        # Blocks of floats, one entry per function: period, and the range of its argument over the step at hand.
+        *ints("periods lows highs"),
+        # Blocks of integers, one entry per function: its argument; where its edges are and how many; the cell last met.
+        *ints("arguments edges counts cells"),
+        # The time that `begins` belong to; where the next step must end at the latest, and the time that was told at.
+        *floats("t limit limited"),
+        # Times the shortest cell that a step may go; how many steps of fixed length went farther, and when first.
+        *floats("reach"),
+        *ints("unseen"),
+        *floats("unseen_t"),
+    )
+
+
+mapped = record_at(Maps)
+
+
+class ArgumentMaps:
+    """The maps of a run in its engine: laid out, and extended where arguments leave them."""
+
+    def __init__(self, engine: Engine, span: tuple[float, float]) -> None:
+        self.engine, self.known = engine, maps_of(engine.system, engine.parameters)
+        self.record = self._lay_out(self.known)
+        self.edges = [made.cover(*span) if made.feature.of_time else made.edges for made in self.known.maps]
+        for k in range(self.record.n):
+            self._show(k)
+
+    def _lay_out(self, known: CellMaps) -> Maps:
+        engine, n = self.engine, len(known.maps)
+        places = np.array(known.places)
+        columns = sum(not feature.of_time for feature in engine.system.features)
+        n_x, n_rates = 1 + engine.size + len(engine.parameters), engine.size
+        blocks = {"input": n_x + n_rates, "begins": 2 * columns, "ends": 2 * columns}
+        record, _ = engine.work.part(
+            "maps", Maps, blocks | dict.fromkeys(("periods", "lows", "highs"), n),
+            dict.fromkeys(("arguments", "edges", "counts", "cells"), n),
+        )  # fmt: skip
+        record.n, record.timed, record.n_arguments = n, int((places < 0).sum()), columns
+        record.n_x, record.n_rates, record.reach = n_x, n_rates, REACH
+        record.t = record.limited = math.nan
+        record.kernel = engine.system.kernel("arguments").address if record.timed < n else 0
+        engine.work.ints[record.arguments :][:n] = places
+        engine.mem[record.periods :][:n] = [made.period for made in known.maps]
+        return record
+
+    def _show(self, k: int) -> None:
+        """Tell native code where the edges of a map are."""
+        ints, record, edges = self.engine.work.ints, self.record, self.edges[k]
+        ints[record.edges + k], ints[record.counts + k], ints[record.cells + k] = address_of(edges), edges.size, 0
+
+    def extend(self) -> None:
+        """Have cells where the step at hand has carried arguments to."""
+        mem, record = self.engine.mem, self.record
+        for k in range(record.timed, record.n):
+            made, edges = self.known.maps[k], self.edges[k]
+            low, high = float(mem[record.lows + k]), float(mem[record.highs + k])
+            if low < high and not (made.period or (edges.size and edges[0] <= low and high <= edges[-1])):
+                self.edges[k] = made.cover(low, high)  # held here: another run may extend the map meanwhile
+                self._show(k)
+
+
+@jit(i8(Floats, f8, i8))
+def _cell(edges, s, guess):
+    """The cell that s lies in, looked for from a guess on."""
+    low, high = 0, edges.size - 2
+    guess = min(max(guess, low), high)
+    if edges[guess] <= s < edges[guess + 1]:
+        return guess
+    while low < high:
+        middle = (low + high + 1) // 2
+        if edges[middle] <= s:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@jit(f8(Floats, f8, f8, f8, f8, i8))
+def _farthest(edges, period, s, goal, reach, first):
+    """How far, up to `goal`, a step may carry an argument upwards from s, which lies in the cell `first`."""
+    base, cell = 0.0, first
+    if period > 0.0:
+        base = period * math.floor(s / period)
+    shortest = edges[cell + 1] - edges[cell]
+    end = max(base + edges[cell + 1], s)
+    while end < goal:
+        cell += 1
+        if cell == edges.size - 1:
+            if period == 0.0:
+                return goal
+            base, cell = base + period, 0
+        shortest = min(shortest, edges[cell + 1] - edges[cell])
+        if s + reach * shortest <= end:
+            return end
+        end = base + edges[cell + 1]
+        if s + reach * shortest < end:
+            return min(s + reach * shortest, goal)
+    return goal
+
+
+@jit(f8(Plan, Floats, Maps, i8, f8, f8))
+def _allowed(plan, mem, w, k, s, goal):
+    """As `_farthest`, of function k."""
+    ints = ints_at(plan.ints, plan.n_ints)
+    edges, period = floats_at(ints[w.edges + k], ints[w.counts + k]), mem[w.periods + k]
+    place = s - period * math.floor(s / period) if period > 0.0 else s
+    ints[w.cells + k] = _cell(edges, place, ints[w.cells + k])
+    return _farthest(edges, period, s, goal, w.reach, ints[w.cells + k])
+
+
+@jit(f8(Plan, Floats, f8, f8))
+def time_limit(plan, mem, t, t_end):
+    """Where a step from t must end at the latest, at most t_end, because of functions of the time."""
+    w = mapped(plan.maps)
+    if w.limited != t:
+        w.limited, w.limit = t, t_end
+        for k in range(w.timed):
+            w.limit = min(w.limit, _allowed(plan, mem, w, k, t, t_end))
+    return min(w.limit, t_end)
+
+
+@jit(i8(Plan, Floats, Maps, f8, Floats, Floats, i8))
+def _take_arguments(plan, mem, w, t, z, zdot, target):
+    """Arguments and their rates at (t, z) with rates zdot, into a block of mem."""
+    size = w.n_rates
+    mem[w.input] = t
+    move(mem, w.input + 1, z, 0, size)
+    move(mem, w.input + 1 + size, mem, plan.xu + plan.nu, w.n_x - 1 - size)
+    move(mem, w.input + w.n_x, zdot, 0, size)
+    call_kernel(w.kernel, mem, w.input, target)
+    return 0
+
+
+@jit(f8(f8, f8, f8, f8, f8))
+def _cubic(theta, begin, end, slope, last):
+    """The cubic with these values and slopes at 0 and 1."""
+    rest = 1.0 - theta
+    return rest * rest * ((1.0 + 2.0 * theta) * begin + theta * slope) + theta * theta * (
+        (3.0 - 2.0 * theta) * end - rest * last
+    )
+
+
+@jit(several(f8, 2)(f8, f8, f8, f8))
+def _range(begin, end, slope, last):
+    """The range of that cubic over [0, 1]."""
+    low, high = min(begin, end), max(begin, end)
+    a = 3.0 * (slope + last) - 6.0 * (end - begin)
+    b = 6.0 * (end - begin) - 4.0 * slope - 2.0 * last
+    root = b * b - 4.0 * a * slope
+    if root <= 0.0:
+        return low, high
+    q = -0.5 * (b + math.copysign(math.sqrt(root), b))
+    for theta in (q / a if a != 0.0 else -1.0, slope / q if q != 0.0 else -1.0):
+        if 0.0 < theta < 1.0:
+            value = _cubic(theta, begin, end, slope, last)
+            low, high = min(low, value), max(high, value)
+    return low, high
+
+
+SEEN, UNKNOWN = 1.0, -1.0
+
+
+@jit(f8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats))
+def seen_part(plan, mem, t, h, z, zdot, znew, zdotnew):
+    """The part of a step of length h that keeps to the cells of all arguments: SEEN for all of it.
+
+    UNKNOWN if an argument has left its map, which has to be extended.
+    """
+    w = mapped(plan.maps)
+    if w.timed == w.n:
+        return SEEN
+    if w.t != t:
+        _take_arguments(plan, mem, w, t, z, zdot, w.begins)
+    _take_arguments(plan, mem, w, t + h, znew, zdotnew, w.ends)
+    ints, m, part = ints_at(plan.ints, plan.n_ints), w.n_arguments, SEEN
+    for k in range(w.timed, w.n):
+        j = ints[w.arguments + k]
+        low, high = _range(mem[w.begins + j], mem[w.ends + j], h * mem[w.begins + m + j], h * mem[w.ends + m + j])
+        mem[w.lows + k], mem[w.highs + k] = low, high
+        if not (low < high and math.isfinite(high - low)):
+            continue
+        edges = floats_at(ints[w.edges + k], ints[w.counts + k])
+        if mem[w.periods + k] == 0.0 and (edges.size == 0 or low < edges[0] or high > edges[edges.size - 1]):
+            part = UNKNOWN
+        elif part != UNKNOWN:
+            part = min(part, (_allowed(plan, mem, w, k, low, high) - low) / (high - low))
+    return part
+
+
+@jit(i8(Plan, Floats, f8))
+def go_on(plan, mem, t):
+    """Take what was found at the end of a step, t, for the start of the next."""
+    w = mapped(plan.maps)
+    move(mem, w.begins, mem, w.ends, 2 * w.n_arguments)
+    w.t = t
+    return 0
