@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple, TypeAlias
@@ -90,7 +91,7 @@ def _constant(graph: Graph, node: Any, value: Any) -> int:
         number = complex(float(value) if isinstance(value, REAL) else value)  # SymPy seeks a real part for long
     except (TypeError, ValueError, OverflowError):
         number = complex(math.nan)
-    if number.imag or not math.isfinite(number.real):
+    if number.imag or not math.isfinite(number.real) or (number == 0.0 and value != 0):
         raise LoweringError(f"{show(node)} is not a finite real number in double precision.", node)
     return graph.const(number.real)
 
@@ -125,15 +126,36 @@ def _divides(factor: Any) -> bool:
     return factor.is_Pow and not factor.base.is_Number and (_halves(factor.exp) or 0) < 0
 
 
+def _scaled_power(node: Any) -> Any:
+    """The whole power in a product whose number is beyond double precision, as in (t/10)**400; else None."""
+    number = node.args[0]
+    if not isinstance(number, REAL) or number == 0:
+        return None
+    try:
+        size = abs(float(number))
+    except OverflowError:
+        size = math.inf
+    inside = sys.float_info.min <= size <= sys.float_info.max
+    return None if inside else next((f for f in node.args if f.is_Pow and f.exp.is_Integer and f.exp > 1), None)
+
+
 def _mul_needs(node: Any) -> Sequence[Any]:
-    return [factor.base if _divides(factor) else factor for factor in node.args]
+    power = _scaled_power(node)
+    factors = node.args if power is None else node.args[1:]
+    return [factor.base if _divides(factor) or factor is power else factor for factor in factors]
 
 
 def _mul(graph: Graph, node: Any, parts: Sequence[int]) -> int:
+    power = _scaled_power(node)
     factors, divisors = [], []
-    for factor, part in zip(node.args, parts, strict=True):
+    for factor, part in zip(node.args if power is None else node.args[1:], parts, strict=True):
         if _divides(factor):
             divisors.append(_positive_power(graph, factor, part, -(_halves(factor.exp) or 0), divisor=True))
+        elif factor is power:  # its number goes into the base: SymPy has taken it out
+            root = float(sympy.Float(abs(node.args[0])) ** (1 / factor.exp))
+            scaled = graph.scale(root, [part])
+            factors.append(_positive_power(graph, factor, scaled, 2 * int(factor.exp), divisor=False))
+            factors.append(graph.const(math.copysign(1.0, node.args[0])))
         else:
             factors.append(part)
     return graph.quotient(factors, divisors)

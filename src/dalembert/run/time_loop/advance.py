@@ -29,7 +29,7 @@ from dalembert.native.plan import (
 from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.formulations.choice import RECHOOSE
 from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, SUSPECT, TOO_MANY_STEPS, UNMAPPED, UNSOUND
-from dalembert.run.time_loop.argument_maps import LONGER, SEEN, SHORTER, UNKNOWN, go_on, mapped, seen_part, time_limit
+from dalembert.run.time_loop.argument_maps import LONGER, SEEN, SHORTER, UNKNOWN, go_on, seen_part, time_limit
 from dalembert.run.time_loop.clock import Clock
 from dalembert.run.time_loop.energy import DENSE, begin_weighing, potential_jump, weigh
 from dalembert.run.time_loop.event_location import begin, watch
@@ -50,7 +50,7 @@ def _store(clock, t, z, ts, zs):
 @jit(f8(Plan, Floats, Clock))
 def _limit(plan, mem, clock):
     """Where the next step must end at the latest."""
-    limit = min(clock.t_end, clock.stop - clock.gap)
+    limit = min(min(clock.t_end, clock.stop - clock.gap), clock.near)
     return time_limit(plan, mem, clock.t, limit) if plan.maps != 0 else limit
 
 
@@ -224,7 +224,7 @@ def conclude(plan, mem, clock, h, t_new):
             clock.next += 1
     if stop < math.inf and clock.stored >= clock.capacity:
         return MORE
-    clock.filling = 0
+    clock.filling, clock.near = 0, math.inf
     clock.accepted += 1
     if stop < math.inf:  # the last sample is the state there, asked for or not
         move(znew, 0, mem, watched(plan.watch).place, n)
@@ -246,17 +246,14 @@ def conclude(plan, mem, clock, h, t_new):
 
 
 @jit(i8(Plan, Floats, Clock))
-def _keep_to_cells(plan, mem, clock):
-    """Make steps until one keeps to the cells of functions; the rates at its end are left in zdot.
-
-    Steps of fixed length go as far as they go, and so do those that a method chooses itself; they are counted.
-    """
-    n, w = clock.nz, mapped(plan.maps)
+def _advance(plan, mem, clock):
+    """Make a step that keeps to the cells of functions; with maps, the rates at its end are left in zdot."""
+    n = clock.nz
     z, znew, zdot = floats_at(clock.z, n), floats_at(clock.znew, n), floats_at(clock.zdot, n)
     while True:
         if not clock.unmapped:
             status = _accept(plan, mem, clock) if plan.stride == 0 else _stride(plan, mem, clock)
-            if status != OK:
+            if status != OK or plan.maps == 0:
                 return status
             if not plan.estimate:
                 rates(plan, mem, clock.t + clock.taken, znew, zdot)
@@ -266,13 +263,10 @@ def _keep_to_cells(plan, mem, clock):
             return UNMAPPED
         if part >= SEEN:
             return OK
-        if not clock.adaptive or plan.stride != 0:
-            if w.unseen == 0:
-                w.unseen_t = clock.t
-            w.unseen += 1
-            return OK
         clock.rejected += 1
-        clock.h = clock.taken * max(SHORTER, min(LONGER, part))
+        clock.near = clock.t + clock.taken * max(SHORTER, min(LONGER, part))
+        if clock.adaptive:
+            clock.h = clock.near - clock.t
 
 
 @jit(i8(Plan, Floats, Clock, i8))
@@ -287,10 +281,7 @@ def _make_step(plan, mem, clock, where):
     if not followed.judged:
         if not clock.unmapped:
             plan.least_quality = math.inf
-        if plan.maps != 0:
-            status = _keep_to_cells(plan, mem, clock)
-        else:
-            status = _accept(plan, mem, clock) if plan.stride == 0 else _stride(plan, mem, clock)
+        status = _advance(plan, mem, clock)
         if status != OK:
             return status
     t, h = clock.t, clock.taken

@@ -41,10 +41,8 @@ class Maps(Record):
         *ints("arguments edges counts cells"),
         # The time that `begins` belong to; where the next step must end at the latest, and the time that was told at.
         *floats("t limit limited"),
-        # Times the shortest cell that a step may go; how many steps of fixed length went farther, and when first.
+        # Times the shortest cell that a step may go.
         *floats("reach"),
-        *ints("unseen"),
-        *floats("unseen_t"),
     )
 
 

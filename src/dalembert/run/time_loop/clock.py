@@ -38,7 +38,9 @@ class Clock(Record):
         # ends the run in it (infinity: none), and the quality and shortest row of the solve at its end.
         *ints("filling"),
         *floats("until quality shortest"),
-        # Whether the step at hand waits for cells of the arguments it has carried along.
+        # Where the step at hand must end, as a longer one went over features of functions (infinity: none did), and
+        # whether it waits for cells of arguments.
+        *floats("near"),
         *ints("unmapped"),
     )
 
@@ -79,5 +81,5 @@ def _clock(method: Method) -> Clock:
     """What the clock says of a method, whatever the interval."""
     return Clock(
         h=method.first_step, rtol=method.rtol, atol=method.atol, exponent=1.0 / method.order, last_level=0.0,
-        allowed=_allowed(method), adaptive=int(method.adaptive), order=method.order, stop=math.inf,
+        allowed=_allowed(method), adaptive=int(method.adaptive), order=method.order, stop=math.inf, near=math.inf,
     )  # fmt: skip
