@@ -106,7 +106,8 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
     progress("energies")
     nodes = list(d.derivation.low.nodes())
     bends, features = find_kinks(nodes, statement.time, statement.parameters), find_features(nodes, d.derivation.low, s)
-    power, transport, works = _power(d, probe, switched=any(bends))
+    switched = any(bends) or any(feature.of_time for feature in features.found)
+    power, transport, works = _power(d, probe, switched=switched)
     mechanics = _mechanics(d, s, F=friction, power=power, transport=transport)
     progress("outputs")
     try:
@@ -305,7 +306,7 @@ def _feature_functions(features: Features) -> dict[str, ca.Function]:
 def _power(derived: Derived, probe: Probe, *, switched: bool) -> tuple[ca.SX, ca.SX, bool]:
     """Power (1, 1) and transport (nu, 1) such that dE/dt = power + transport . u' + r . u, and if any of it can act.
 
-    With expressions that bend or jump in time (`switched`) a few points do not tell what holds at other times.
+    With expressions of time that jump or hide features (`switched`) a few points do not tell what holds at others.
     For natural systems (T quadratic in u, no explicit time) only applied forces stay. In general
     dT/dt - u . (M u' - inertial) = (T_q q' + T_t + u . inertial) + (T_u - M u) . u'.
     """

@@ -64,8 +64,16 @@ class _Part(NamedTuple):
 
 def find_features(nodes: Iterable[Any], low: Lowering, s: Symbols) -> Features:
     """The features among the nodes of expressions, children before parents."""
-    own = [node for node in nodes if _has_features(node)]
+    own = [node for node in _with_divisors(nodes) if _has_features(node)]
     return _Search(low, s).run(own) if own else Features((), [], [], None)
+
+
+def _with_divisors(nodes: Iterable[Any]) -> Iterator[Any]:
+    """The nodes, and the divisors of products, which are lowered without their powers."""
+    for node in nodes:
+        if isinstance(node, sp.Mul):
+            yield from (factor for factor in node.args if isinstance(factor, sp.Pow))
+        yield node
 
 
 def _has_features(node: Any) -> bool:
@@ -117,7 +125,8 @@ class _Search:
             covered |= {id(part) for part in inner}
             if read != {0} or not all(isinstance(part, SWITCHING) for part in inner):  # `instants` has the others
                 parts.append(self._of_one(node, *read))
-        return self._collected(sorted(parts, key=lambda part: not part.of_time))
+        once = {str((part.argument, part.graph)): part for part in parts}
+        return self._collected(sorted(once.values(), key=lambda part: not part.of_time))
 
     def _reads(self, graph: ca.SX) -> set[int] | None:
         """Which of (t, q, u) a graph reads; None if it reads something else that moves."""

@@ -13,11 +13,14 @@ from dalembert.native.cells import largest, lay_cells, supremum
 from dalembert.native.series_tape import Tape, read_tape
 
 MOST = 1_000_000  # cells of one function
+AHEAD = 2  # powers of two that maps reach beyond what is asked for, not to be laid again at once
+SPANS = 8  # of time that maps are kept of
+TINY = 2.0**-900
 ALIKE = 8.0  # cells that differ by no more than this factor hide nothing: every step sees what they hold
 
 
 class CellMap:
-    """The cells of a function f(s) with given parameters: their edges (n + 1,), which repeat with a `period`, if any.
+    """The cells of a function f(s) with given parameters, which repeat if it has a `period` (else 0).
 
     The size of f is the largest |f| over the span if s is the time, and over the whole line if that is finite, as of
     tanh. Otherwise it is that in each cell: powers and exponentials have no size of their own.
@@ -25,50 +28,36 @@ class CellMap:
 
     def __init__(self, feature: Feature, tape: Tape, period: float) -> None:
         self.feature, self.tape, self.period = feature, tape, period
-        self.edges, self.size = np.zeros(0), 0.0
-        if period:
-            self._lay_all(0.0, period)
-        elif not feature.of_time:
-            self.size = _finite(supremum(tape))
+        self._laid: dict[tuple[float, float], np.ndarray] = {}
+        self._size = 0.0 if feature.of_time or period else _finite(supremum(tape))
 
-    def cover(self, low: float, high: float) -> np.ndarray:
-        """The edges of cells over all of [low, high]; raises `OptionError` if they are too many."""
-        edges = self.edges
-        if self.period or (edges.size and edges[0] == low and edges[-1] == high):
-            return edges
-        if self.feature.of_time:
-            self._lay_all(low, high)
-        elif not edges.size:
-            self.edges = self._laid(np.array([low, high]))
-        else:
-            width = float(edges[-1] - edges[0])
-            below, above = _outwards(float(edges[0]), low, -width), _outwards(float(edges[-1]), high, width)
-            self.edges = np.concatenate([self._laid(below[::-1].copy())[:-1], edges, self._laid(above)[1:]])
-        return self.edges
+    def over(self, low: float, high: float) -> np.ndarray:
+        """The edges (n + 1,) of cells over [low, high] at least; raises `OptionError` if they are too many.
 
-    def _lay_all(self, low: float, high: float) -> None:
-        self.size = largest(self.tape, low, high, MOST)
-        self.edges = self._laid(np.array([low, high]))
-
-    def _laid(self, marks: np.ndarray) -> np.ndarray:
-        if len(marks) < 2:
-            return marks
-        edges = lay_cells(self.tape, marks, self.size, self.feature.least, MOST)
+        They do not depend on what was asked for before: those of a state reach over the next powers of two.
+        """
+        if self.period:
+            low, high = 0.0, self.period
+        elif not self.feature.of_time:
+            reach = 2.0 ** (AHEAD + math.ceil(math.log2(max(abs(low), abs(high), TINY))))
+            low, high = -reach, reach
+        edges = self._laid.get((low, high))
         if edges is None:
-            raise OptionError(
-                f"`{self.feature.text}` has more than {MOST:,} features between {marks[0]:g} and {marks[-1]:g}, and "
-                "steps are kept to each of them; simulate a shorter time, or state a smooth mean of it"
-            )
+            if self.feature.of_time and len(self._laid) >= SPANS:
+                self._laid.clear()
+            edges = self._laid[low, high] = self._lay(low, high)
         return edges
 
-
-def _outwards(edge: float, goal: float, width: float) -> np.ndarray:
-    """Marks from an edge on to a goal at least, (n,), ever farther apart; the edge alone if the goal lies behind."""
-    marks = [edge]
-    while math.copysign(1.0, width) * (goal - marks[-1]) > 0.0 and math.isfinite(marks[-1]):
-        marks.append(marks[-1] + width)
-        width *= 2.0
-    return np.array(marks)
+    def _lay(self, low: float, high: float) -> np.ndarray:
+        of_span = self.feature.of_time or self.period
+        size = largest(self.tape, low, high, MOST) if of_span else self._size
+        edges = lay_cells(self.tape, low, high, size, self.feature.least, MOST)
+        if edges is None:
+            raise OptionError(
+                f"`{self.feature.text}` has more than {MOST:,} features between {low:g} and {high:g}, and steps are "
+                "kept to each of them; simulate a shorter time, or state a smooth mean of it"
+            )
+        return edges
 
 
 def _finite(value: float) -> float:
@@ -89,7 +78,7 @@ class CellMaps:
                 continue
             period = _period(system, feature.shape, parameters)
             made = CellMap(feature, tape.at(np.concatenate([[0.0], parameters])), period)
-            if not (made.period and not feature.of_time and _are_alike(made.edges)):
+            if feature.of_time or not (period and _are_alike(made.over(0.0, period))):
                 self.places.append(-1 if feature.of_time else place)
                 self.maps.append(made)
 
@@ -124,4 +113,4 @@ def _period(system: System, shape: int, parameters: np.ndarray) -> float:
 
 def _are_alike(edges: np.ndarray) -> bool:
     widths = np.diff(edges)
-    return bool(widths.max() <= ALIKE * widths.min())
+    return bool(widths.max() <= ALIKE * widths.min())  # a jump is a cell without length

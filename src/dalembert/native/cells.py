@@ -1,8 +1,8 @@
 """Cells of the line of a variable in which a polynomial of low degree tells all of a function.
 
 A cell [a, b] is fine if |w_P| (b - a)^P, the remainder of the Taylor series of order P = ORDER, is at most REMAINDER of
-the size of the function. Others are halved. Where there is no series, at jumps, kinks and poles, cells shrink down to a
-given length.
+the size of the function. Others are halved. Where there is no series, at jumps, kinks and poles, cells shrink down to
+nearly nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dalembert.native.types import Floats, Ints, f8, i8
 REMAINDER = 1e-6  # of the size of the function
 SHARP = 2.0  # times a value that was found may be a bound of the largest one
 SAMPLES = 64  # at which a largest value is looked for first
-ROUGH, FINEST = 2.0**-16, 2.0**-44  # of the line: the shortest cells where there is no series, and where there is one
+FINEST = 2.0**-40  # of the line: the shortest cells
 FEW = 4096  # cells that there is room for at first
 
 
@@ -55,47 +55,63 @@ def _largest(code, numbers, w, stack, low, high, shortest, most):
     return size
 
 
-@jit(i8(Ints, Floats, Floats, f8, f8, f8, f8, f8, f8))
-def _is_fine(code, numbers, w, a, b, size, least, rough, shortest):
-    """Whether a polynomial tells all of a cell, or it has become too short to halve.
+FINE, HALVED, JUMP = 1, 0, -1
+
+
+@jit(i8(Ints, Floats, Floats, f8, f8, f8, f8, f8))
+def _judge(code, numbers, w, a, b, size, least, shortest):
+    """FINE if a polynomial tells all of a cell, HALVED if not; JUMP if it is too short to halve and has no series.
 
     A `size` of zero stands for that of the function in the cell itself, and `least` if that is smaller.
     """
     at = enclose(code, numbers, w, a, b, ORDER)
     if math.isnan(w[at]) and math.isnan(w[at + UPPER]):
-        return 1  # the function has no value here
+        return FINE  # the function has no value here
     rest = max(abs(w[at + ORDER]), abs(w[at + UPPER + ORDER])) * (b - a) ** ORDER
     if size == 0.0:
         size = max(least, _value(code, numbers, w, 0.5 * (a + b)))
     if rest <= REMAINDER * size:
-        return 1
-    return b - a <= (shortest if math.isfinite(rest) else rough)
+        return FINE
+    if b - a > shortest:
+        return HALVED
+    return FINE if math.isfinite(rest) else JUMP
 
 
-@jit(i8(Ints, Floats, Floats, Floats, Floats, f8, f8, f8, f8, Floats))
-def _lay(code, numbers, w, stack, marks, size, least, rough, shortest, edges):
-    """Write the upper ends of all cells between marks (n,), the first of which is left out; returns their number.
+@jit(i8(Ints, Floats, Floats, Floats, f8, f8, f8, f8, Floats))
+def _lay(code, numbers, w, stack, low, high, size, least, edges):
+    """Write the upper ends of the cells of [low, high]; returns how many, -1 without room.
 
-    Minus one if there is no room for them. At the marks themselves the function may jump.
+    Neighbours that are one fine cell are joined. A jump is a cell without length; one on the edge between two short
+    cells is found in both, and counts once.
     """
-    count = 0
-    for k in range(marks.size - 1):
-        gap = 4.0 * 2.0**-52 * max(abs(marks[k]), abs(marks[k + 1]))
-        stack[0], stack[1], depth = marks[k] + gap, marks[k + 1] - gap, 1
-        while depth > 0:
-            depth -= 1
-            a, b = stack[2 * depth], stack[2 * depth + 1]
+    shortest, count, depth = FINEST * (high - low), 0, 1
+    begin, jumped = low, math.nan  # of the cell written last, and the end of the last jump
+    stack[0], stack[1] = low, high
+    while depth > 0:
+        depth -= 1
+        a, b = stack[2 * depth], stack[2 * depth + 1]
+        found = _judge(code, numbers, w, a, b, size, least, shortest)
+        if found == HALVED:
             middle = 0.5 * (a + b)
-            if b <= middle or middle <= a or _is_fine(code, numbers, w, a, b, size, least, rough, shortest):
-                if count == edges.size:
-                    return -1
-                edges[count] = b if depth > 0 else marks[k + 1]
-                count += 1
-                continue
             stack[2 * depth], stack[2 * depth + 1] = middle, b
             stack[2 * depth + 2], stack[2 * depth + 3] = a, middle
             depth += 2
-    return count
+            continue
+        if count + 2 > edges.size:
+            return -1
+        if found == JUMP:
+            if jumped != a:
+                edges[count] = a
+                count += 1
+            begin = jumped = b
+        elif begin < a and _judge(code, numbers, w, begin, b, size, least, shortest) == FINE:
+            edges[count - 1] = b
+        else:
+            begin = a
+            edges[count] = b
+            count += 1
+    edges[count] = high  # behind a jump at the end
+    return count + (count == 0 or edges[count - 1] < high)
 
 
 def largest(tape: Tape, low: float, high: float, most: int) -> float:
@@ -104,20 +120,19 @@ def largest(tape: Tape, low: float, high: float, most: int) -> float:
     return float(_largest(tape.code, tape.numbers, w, stack, low, high, FINEST * (high - low), most))
 
 
-def lay_cells(tape: Tape, marks: np.ndarray, size: float, least: float, most: int) -> np.ndarray | None:
-    """The edges (n + 1,) of the cells between marks (m,), in order; None if there are more than `most`.
+def lay_cells(tape: Tape, low: float, high: float, size: float, least: float, most: int) -> np.ndarray | None:
+    """The edges (n + 1,) of the cells of [low, high], in order; None if there are more than `most`.
 
-    `size` is that of the function; 0 takes the size in each cell, at least `least`.
+    A jump, kink or pole is a cell without length. `size` is that of the function; 0 takes the size in each cell, at
+    least `least`.
     """
     w, stack = _room(tape)
-    span, room = float(marks[-1] - marks[0]), FEW
+    room = FEW
     while True:
         edges = np.empty(min(room, most))
-        count = _lay(
-            tape.code, tape.numbers, w, stack, marks, size, least, ROUGH * span, FINEST * span, edges
-        )  # fmt: skip
+        count = _lay(tape.code, tape.numbers, w, stack, low, high, size, least, edges)
         if count >= 0:
-            return np.concatenate([marks[:1], edges[:count]])
+            return np.concatenate([[low], edges[:count]])
         if room >= most:
             return None
         room *= 16

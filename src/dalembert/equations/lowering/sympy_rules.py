@@ -91,7 +91,7 @@ def _constant(graph: Graph, node: Any, value: Any) -> int:
         number = complex(float(value) if isinstance(value, REAL) else value)  # SymPy seeks a real part for long
     except (TypeError, ValueError, OverflowError):
         number = complex(math.nan)
-    if number.imag or not math.isfinite(number.real) or (number == 0.0 and value != 0):
+    if number.imag or not math.isfinite(number.real) or (number == 0.0 and getattr(value, "is_zero", True) is False):
         raise LoweringError(f"{show(node)} is not a finite real number in double precision.", node)
     return graph.const(number.real)
 

@@ -1,7 +1,7 @@
 """Steps are kept to the cells of functions that hide features, in native code.
 
 A step may carry the argument of such a function over REACH times the shortest of the cells that it touches, or stay in
-one cell. For the time this is known before the step, which ends in time; for arguments that follow from the state it
+one cell, and over one jump, kink or pole: what happens between two of them would not be seen. For the time this is known before the step, which ends in time; for arguments that follow from the state it
 is looked up after the step, from a cubic through both ends, and a step that went too far is made again with a part of
 its length.
 """
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
 REACH = 4.0  # times the shortest cell that it touches: the longest way of a step of at least four stages
+MOMENT = 1e-9  # of a step: jumps that are no farther apart are one
 SHORTER, LONGER = 0.1, 0.5  # parts of a step that went too far, to be tried instead
 
 
@@ -55,7 +56,7 @@ class ArgumentMaps:
     def __init__(self, engine: Engine, span: tuple[float, float]) -> None:
         self.engine, self.known = engine, maps_of(engine.system, engine.parameters)
         self.record = self._lay_out(self.known)
-        self.edges = [made.cover(*span) if made.feature.of_time else made.edges for made in self.known.maps]
+        self.edges = [m.over(*span) if m.feature.of_time or m.period else np.zeros(0) for m in self.known.maps]
         for k in range(self.record.n):
             self._show(k)
 
@@ -89,7 +90,7 @@ class ArgumentMaps:
             made, edges = self.known.maps[k], self.edges[k]
             low, high = float(mem[record.lows + k]), float(mem[record.highs + k])
             if low < high and not (made.period or (edges.size and edges[0] <= low and high <= edges[-1])):
-                self.edges[k] = made.cover(low, high)  # held here: another run may extend the map meanwhile
+                self.edges[k] = made.over(low, high)
                 self._show(k)
 
 
@@ -123,7 +124,10 @@ def _farthest(edges, period, s, goal, reach, first):
             if period == 0.0:
                 return goal
             base, cell = base + period, 0
-        shortest = min(shortest, edges[cell + 1] - edges[cell])
+        length = edges[cell + 1] - edges[cell]
+        if length == 0.0:  # a jump
+            continue
+        shortest = min(shortest, length)
         if s + reach * shortest <= end:
             return end
         end = base + edges[cell + 1]
@@ -132,14 +136,39 @@ def _farthest(edges, period, s, goal, reach, first):
     return goal
 
 
-@jit(f8(Plan, Floats, Maps, i8, f8, f8))
-def _allowed(plan, mem, w, k, s, goal):
-    """As `_farthest`, of function k."""
+@jit(f8(Floats, f8, f8, f8, i8))
+def _next_jump(edges, period, s, high, first):
+    """The first jump beyond s, which lies in the cell `first`, up to `high`; infinity if there is none."""
+    base, cell = 0.0, first
+    if period > 0.0:
+        base = period * math.floor(s / period)
+    while base + edges[cell + 1] <= high:
+        cell += 1
+        if cell == edges.size - 1:
+            if period == 0.0:
+                return math.inf
+            base, cell = base + period, 0
+        if edges[cell + 1] == edges[cell] and base + edges[cell] > s:
+            return base + edges[cell]
+    return math.inf
+
+
+@jit(i8(Plan, Floats, Maps, i8, f8))
+def _find_cell(plan, mem, w, k, s):
+    """The cell of function k that s lies in."""
     ints = ints_at(plan.ints, plan.n_ints)
     edges, period = floats_at(ints[w.edges + k], ints[w.counts + k]), mem[w.periods + k]
     place = s - period * math.floor(s / period) if period > 0.0 else s
     ints[w.cells + k] = _cell(edges, place, ints[w.cells + k])
-    return _farthest(edges, period, s, goal, w.reach, ints[w.cells + k])
+    return ints[w.cells + k]
+
+
+@jit(f8(Plan, Floats, Maps, i8, f8, f8))
+def _allowed(plan, mem, w, k, s, goal):
+    """As `_farthest`, of function k."""
+    ints = ints_at(plan.ints, plan.n_ints)
+    edges, cell = floats_at(ints[w.edges + k], ints[w.counts + k]), _find_cell(plan, mem, w, k, s)
+    return _farthest(edges, mem[w.periods + k], s, goal, w.reach, cell)
 
 
 @jit(f8(Plan, Floats, f8, f8))
@@ -191,6 +220,34 @@ def _range(begin, end, slope, last):
     return low, high
 
 
+@jit(i8(Plan, Floats, Maps))
+def _has_one_jump(plan, mem, w):
+    """Whether arguments pass a jump at one moment of the step at hand at the most.
+
+    Jumps at the same part of the step are one moment. An argument that turns beyond a jump passes it twice.
+    """
+    ints, met = ints_at(plan.ints, plan.n_ints), math.nan
+    for k in range(w.timed, w.n):
+        j, low, high = ints[w.arguments + k], mem[w.lows + k], mem[w.highs + k]
+        begin, end = mem[w.begins + j], mem[w.ends + j]
+        if not (low < high and math.isfinite(high - low)):
+            continue
+        edges = floats_at(ints[w.edges + k], ints[w.counts + k])
+        jump = low
+        while True:
+            jump = _next_jump(edges, mem[w.periods + k], jump, high, _find_cell(plan, mem, w, k, jump))
+            if jump == math.inf:
+                break
+            if jump <= min(begin, end) or jump >= max(begin, end):
+                return 0
+            part = (jump - begin) / (end - begin)
+            if math.isnan(met):
+                met = part
+            if abs(part - met) > MOMENT:
+                return 0
+    return 1
+
+
 SEEN, UNKNOWN = 1.0, -1.0
 
 
@@ -218,6 +275,8 @@ def seen_part(plan, mem, t, h, z, zdot, znew, zdotnew):
             part = UNKNOWN
         elif part != UNKNOWN:
             part = min(part, (_allowed(plan, mem, w, k, low, high) - low) / (high - low))
+    if part == SEEN and not _has_one_jump(plan, mem, w):
+        return LONGER
     return part
 
 
