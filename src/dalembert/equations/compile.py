@@ -292,7 +292,7 @@ def _constant(rows: list[int], graphs: Mapping[int, ca.SX], kinematics: Kinemati
 def _instant_functions(bends: Bends, low: Lowering, statement: Statement, s: Symbols) -> dict[str, ca.Function]:
     """What tells the instants at which expressions bend or jump: arguments linear in time, then the others."""
     linear = function_of("kinks", s.x, [arguments_column(bends.linear, low, statement.time)])
-    curved = (crossing_function(argument, low, s.x, s.t) for argument, _ in bends.curved)
+    curved = (crossing_function(argument, low, s.x) for argument, _ in bends.curved)
     return {"kinks": linear} | {f"crossing {k}": function for k, function in enumerate(curved)}
 
 

@@ -1,19 +1,20 @@
 """All times in a span at which a function of time passes one of some values, such as zeros of t^2 - h or exp(-t) - 1/2.
 
-The span is cut into pieces over which the function rises or falls, by bounds of it and of its rate (`intervals`). Those
-that cannot hold one of the values are left out. In each piece that is left bisection finds the time. None is missed,
-whatever the function, unless it is of another kind than `intervals` knows or passes values without end.
+The span is cut into pieces over which the function rises or falls, by bounds of it and of its rate
+(`native.enclosures`). Those that cannot hold one of the values are left out. In each piece that is left bisection finds
+the time. None is missed, whatever the function, unless it passes values without end.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
 from dalembert.dataclass import dataclass
 from dalembert.errors import OptionError
+from dalembert.native.enclosures import bounds, values
+from dalembert.native.series_tape import Tape
 
 EPSILON = 2.0**-52
 MOST = 200_000  # pieces looked at
@@ -28,23 +29,21 @@ class TimeCrossing:
     kinks: Any
 
 
-def crossing_times(
-    crossing: TimeCrossing, function: ca.Function, x: np.ndarray, edges: np.ndarray
-) -> np.ndarray:  # fmt: skip
+def crossing_times(crossing: TimeCrossing, tape: Tape, edges: np.ndarray) -> np.ndarray:
     """The times, in order, between the first and the last of `edges`, at which the argument is one of the values.
 
-    `function` gives argument and rate of x (n_in,), whose first entry is the time. Between edges (n,) it is smooth.
+    `tape` is the argument as a function of time. Between edges (n,) it is smooth.
     """
     tiny, found, seen = 8.0 * EPSILON * max(abs(edges[0]), abs(edges[-1])), [np.zeros(0)], 0.0
     left, right = edges[:-1].copy(), edges[1:].copy()
     left[1:], right[:-1] = left[1:] + tiny, right[:-1] - tiny  # it may jump at an edge
     left, right = left[left < right], right[left < right]
     while left.size:
-        (low, high), (least, most) = _bounds(function, x, left, right)
+        low, high, least, most = bounds(tape, left, right).T
         held = crossing.kinks.touched(low, high) & ~((least == 0.0) & (most == 0.0))
         steady = np.isfinite(least) & np.isfinite(most)  # without poles
         monotone, short = held & steady & ((least > 0.0) | (most < 0.0)), right - left <= tiny
-        times, passed = _bisect(crossing.kinks, function, x, left[monotone], right[monotone])
+        times, passed = _bisect(crossing.kinks, tape, left[monotone], right[monotone])
         seen += left.size + passed
         if seen > MOST:
             raise OptionError(
@@ -56,10 +55,10 @@ def crossing_times(
         rest = held & ~monotone & ~short
         middle = 0.5 * (left + right)[rest]
         left, right = np.concatenate([left[rest], middle]), np.concatenate([middle, right[rest]])
-    return _distinct(crossing, function, x, np.unique(np.concatenate(found)))
+    return _distinct(crossing, tape, np.unique(np.concatenate(found)))
 
 
-def _distinct(crossing: TimeCrossing, function: ca.Function, x: np.ndarray, times: np.ndarray) -> np.ndarray:
+def _distinct(crossing: TimeCrossing, tape: Tape, times: np.ndarray) -> np.ndarray:
     """Times in order, one of those between which the argument cannot be told from the value, as where it touches it.
 
     That is where its rate is zero, which is known to round-off.
@@ -69,60 +68,43 @@ def _distinct(crossing: TimeCrossing, function: ca.Function, x: np.ndarray, time
     same = np.full(times.size - 1, True)
     for share in (0.5, 0.382):  # one of them may be a pole
         between = times[:-1] + share * np.diff(times)
-        same &= crossing.kinks.touched(*_bounds(function, x, between, between)[0])
+        same &= crossing.kinks.touched(*bounds(tape, between, between).T[:2])
     first, last = times[np.append(True, ~same)], times[np.append(~same, True)]
-    return np.where(first < last, _turns(function, x, first, last), first)
+    return np.where(first < last, _turns(tape, first, last), first)
 
 
-def _turns(function: ca.Function, x: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _turns(tape: Tape, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Where the rate changes sign between times; if it does not, that of them at which it is smaller."""
-    from_, to = (_values(function, x, edge, row=1) for edge in (left, right))
+    from_, to = (values(tape, edge)[:, 1] for edge in (left, right))
     rises, found = to > from_, np.where(np.abs(from_) <= np.abs(to), left, right)
     for _ in range(ROUNDS):
         middle = 0.5 * (left + right)
         if not ((left < middle) & (middle < right)).any():
             break
-        beyond = (_values(function, x, middle, row=1) >= 0.0) == rises
+        beyond = (values(tape, middle)[:, 1] >= 0.0) == rises
         left, right = np.where(beyond, left, middle), np.where(beyond, middle, right)
     return np.where(from_ * to < 0.0, right, found)
 
 
-def _bounds(function: ca.Function, x: np.ndarray, left: np.ndarray, right: np.ndarray) -> Any:
-    """Bounds of the argument and of its rate over pieces, each a pair of (m,)."""
-    from dalembert.equations.intervals import bounds
-
-    ends = [np.vstack([edge, np.broadcast_to(x[1:, None], (len(x) - 1, len(edge)))]) for edge in (left, right)]
-    low, high = bounds(function, *ends)
-    return (low[0], high[0]), (low[1], high[1])
-
-
-def _values(function: ca.Function, x: np.ndarray, times: np.ndarray, row: int = 0) -> np.ndarray:
-    """The argument (`row` 0) or its rate (1) at times, (m,)."""
-    columns = np.vstack([times, np.broadcast_to(x[1:, None], (len(x) - 1, len(times)))])
-    return np.array(function(columns))[row].ravel()
-
-
-def _bisect(
-    kinks: Any, function: ca.Function, x: np.ndarray, left: np.ndarray, right: np.ndarray
-) -> tuple[np.ndarray, float]:
+def _bisect(kinks: Any, tape: Tape, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, float]:
     """The times at which the argument passes values in pieces over which it rises or falls, and how many there are.
 
     By bisection of all of them; none are looked for if there are too many.
     """
     if not left.size:
         return left, 0.0
-    ends = np.sort([_values(function, x, left), _values(function, x, right)], axis=0)
+    ends = np.sort([values(tape, left)[:, 0], values(tape, right)[:, 0]], axis=0)
     count = 0.0 if kinks.period is None else float((np.diff(ends, axis=0) / kinks.period).sum()) * len(kinks.knots)
     if not count <= MOST:
         return left[:0], np.inf
     passed = [kinks.between(*pair) for pair in ends.T]
     goals, which = np.concatenate(passed), np.repeat(np.arange(len(left)), [len(p) for p in passed])
     left, right = left[which], right[which]
-    rises = _values(function, x, right) > _values(function, x, left) if len(goals) else goals > 0.0
+    rises = values(tape, right)[:, 0] > values(tape, left)[:, 0] if len(goals) else goals > 0.0
     for _ in range(ROUNDS):
         middle = 0.5 * (left + right)
         if not ((left < middle) & (middle < right)).any():
             break
-        beyond = (_values(function, x, middle) >= goals) == rises
+        beyond = (values(tape, middle)[:, 0] >= goals) == rises
         left, right = np.where(beyond, left, middle), np.where(beyond, middle, right)
     return right, count

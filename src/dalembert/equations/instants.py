@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from dalembert.equations.crossings import EPSILON, crossing_times
-from dalembert.equations.intervals import bounds
 from dalembert.equations.system import System
+from dalembert.errors import OptionError
+from dalembert.native.enclosures import bounds
+from dalembert.native.series_tape import Tape, read_tape
 
 GAP = 4.0 * EPSILON  # of the largest time: how far from an instant both sides are seen
 NO_INSTANTS = np.zeros(0)
@@ -64,7 +66,7 @@ def _instants(system: System, parameters: np.ndarray, span: tuple[float, float])
         times.append((kinks.between(low - slack, high + slack) - offset) / rate)
     for k, crossing in enumerate(system.crossings if span[1] > span[0] else ()):
         edges = np.unique(np.concatenate([span, *times]).clip(*span))
-        times.append(crossing_times(crossing, system.functions[f"crossing {k}"], x, edges))
+        times.append(crossing_times(crossing, _tape(system, k).at(x), edges))
     apart = 64.0 * EPSILON * max(abs(span[0]), abs(span[1]))
     found = np.concatenate([np.zeros(0), *times]).clip(*span)
     found = np.where(found - span[0] <= apart, span[0], np.where(span[1] - found <= apart, span[1], found))
@@ -83,9 +85,21 @@ def moving_parameters(
     function, first = system.functions[f"crossing {k}"], 1 + system.nq + system.nu
     read = {j - first for j in function.jac_sparsity(0, 0).get_triplet()[1]}
     moved = [name for name in system.parameters if name in ranges and system.parameters.index(name) in read]
-    box = np.concatenate([[0.0], np.zeros(first - 1), parameters])[:, None].repeat(2, axis=1)
-    box[0] = span
+    low = np.concatenate([np.zeros(first), parameters])
+    high = low.copy()
     for name in moved:
-        box[first + system.parameters.index(name)] = ranges[name]
-    low, high = bounds(function, box[:, :1], box[:, 1:])
-    return moved if system.crossings[k].kinks.touched(low[0], high[0]).all() else []
+        k_p = first + system.parameters.index(name)
+        low[k_p], high[k_p] = ranges[name]
+    ((least, most, *_),) = bounds(_tape(system, k).at(low, high), *np.array(span)[:, None])
+    return moved if system.crossings[k].kinks.touched(np.array([least]), np.array([most])).all() else []
+
+
+def _tape(system: System, k: int) -> Tape:
+    """The argument of the crossing k as a function of time; raises `OptionError` if nothing can be told of it."""
+    tape: Tape | None = system.kept(("crossing", k), lambda: read_tape(system.functions[f"crossing {k}"], 0))
+    if tape is None:
+        raise OptionError(
+            f"it cannot be told when `{system.crossings[k].argument}` passes a value at which something bends or "
+            "jumps; state it by other functions of time"
+        )
+    return tape

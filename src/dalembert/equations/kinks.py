@@ -207,7 +207,6 @@ def arguments_column(found: list[tuple[Any, Kinks]], low: Lowering, time: sp.Sym
     return ca.vertcat(ca.SX(0, 1), *pairs)
 
 
-def crossing_function(argument: Any, low: Lowering, x: ca.SX, time: ca.SX) -> ca.Function:
-    """An argument and its rate as a function of x, whose first entry is the time."""
-    value = low(argument)
-    return ca.Function("crossing", [x], [ca.densify(ca.vertcat(value, ca.jacobian(value, time)))])
+def crossing_function(argument: Any, low: Lowering, x: ca.SX) -> ca.Function:
+    """An argument as a function of x, whose first entry is the time."""
+    return ca.Function("crossing", [x], [ca.densify(low(argument))])

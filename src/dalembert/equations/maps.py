@@ -96,7 +96,9 @@ def maps_of(system: System, parameters: np.ndarray) -> CellMaps:
 
 
 def _tape(system: System, shape: int) -> Tape | None:
-    tape: Tape | None = system.kept(("tape of a shape", shape), lambda: read_tape(system.functions[f"shape {shape}"], 0))
+    tape: Tape | None = system.kept(
+        ("tape of a shape", shape), lambda: read_tape(system.functions[f"shape {shape}"], 0)
+    )
     return tape
 
 
@@ -108,7 +110,6 @@ def _period(system: System, shape: int, parameters: np.ndarray) -> float:
     multiples = rates / rates.min()
     whole = np.abs(multiples - np.rint(multiples)) <= 4.0 * np.finfo(float).eps * multiples
     return float(2.0 * np.pi / rates.min()) if whole.all() else 0.0
-
 
 
 def _are_alike(edges: np.ndarray) -> bool:

@@ -11,7 +11,6 @@ import math
 
 import numpy as np
 
-from dalembert.native import engine_object  # noqa: F401 - brings the machine code of native functions
 from dalembert.native.enclosures import ORDER, UPPER, WIDTH, enclose
 from dalembert.native.jit import jit
 from dalembert.native.series_tape import Tape
@@ -27,7 +26,7 @@ FEW = 4096  # cells that there is room for at first
 @jit(f8(Ints, Floats, Floats, f8))
 def _value(code, numbers, w, x):
     """The absolute value of a function at a point; 0 if it has none."""
-    at = enclose(code, numbers, w, x, x, 0)
+    at = enclose(code, numbers, w, x, x, 0, 0.0)
     value = max(abs(w[at]), abs(w[at + UPPER]))
     return value if math.isfinite(value) else 0.0
 
@@ -42,7 +41,7 @@ def _largest(code, numbers, w, stack, low, high, shortest, most):
     while depth > 0 and most > 0:
         depth -= 1
         a, b = stack[2 * depth], stack[2 * depth + 1]
-        at = enclose(code, numbers, w, a, b, 0)
+        at = enclose(code, numbers, w, a, b, 0, 0.0)
         most -= 1
         bound = max(abs(w[at]), abs(w[at + UPPER]))
         if not bound > SHARP * size or b - a <= shortest:
@@ -64,7 +63,7 @@ def _judge(code, numbers, w, a, b, size, least, shortest):
 
     A `size` of zero stands for that of the function in the cell itself, and `least` if that is smaller.
     """
-    at = enclose(code, numbers, w, a, b, ORDER)
+    at = enclose(code, numbers, w, a, b, ORDER, 0.0)
     if math.isnan(w[at]) and math.isnan(w[at + UPPER]):
         return FINE  # the function has no value here
     rest = max(abs(w[at + ORDER]), abs(w[at + UPPER + ORDER])) * (b - a) ** ORDER
@@ -146,6 +145,6 @@ def _room(tape: Tape) -> tuple[np.ndarray, np.ndarray]:
 def supremum(tape: Tape) -> float:
     """A bound of the absolute value of a function on the whole line, infinity if none is found."""
     w, _ = _room(tape)
-    at = int(enclose(tape.code, tape.numbers, w, -np.inf, np.inf, 0))
+    at = int(enclose(tape.code, tape.numbers, w, -np.inf, np.inf, 0, 0.0))
     bound = max(abs(w[at]), abs(w[at + UPPER]))
     return float(bound) if np.isfinite(bound) else np.inf

@@ -11,17 +11,19 @@ import math
 
 import numpy as np
 
+from dalembert.native import engine_object  # noqa: F401 - brings the machine code of native functions
 from dalembert.native.jit import jit
 from dalembert.native.series_tape import (
-    ABSOLUTE, ADD, AND, ARC_SINE, ARC_TANGENT, AREA_COSINE, AREA_SINE, AREA_TANGENT, CEILING, CHOSEN, CONSTANT, EQUAL,
-    EXP, FLOOR, INTEGRAL, INVERSE, LEAST, LESS, LESS_EQUAL, LOG, MOST, NEGATIVE, NOT, PART, PIECE, POWER, PRODUCT, SIGN,
-    SINE, SQUARE, TANH, TRUNCATE, VARIABLE,
+    ABSOLUTE, ADD, AND, ARC_OF_TWO, ARC_SINE, ARC_TANGENT, AREA_COSINE, AREA_SINE, AREA_TANGENT, CEILING, CHOSEN, CONSTANT, EQUAL,
+    EXP, FLOOR, INTEGRAL, INVERSE, LEAST, LESS, LESS_EQUAL, LOG, MOST, NEGATIVE, NOT, PART, PIECE, POSITIVE, POWER, PRODUCT, SIGN,
+    SINE, SQUARE, TANH, TRUNCATE, VARIABLE, Tape,
 )  # fmt: skip
 from dalembert.native.types import Floats, Ints, f8, i8, several
 
 ORDER = 8  # that of the most accurate explicit method
 UPPER = ORDER + 1  # a series is the lower bounds of all orders, then their upper bounds
 WIDTH = 2 * UPPER
+ROUNDING = 4.0 * 2.0**-52  # of a value: what an operation may round away
 
 
 @jit(several(f8, 2)(f8, f8, f8, f8))
@@ -73,22 +75,33 @@ def _rough(w, at, orders, low, high):
 
 
 @jit(i8(Floats, i8, i8, f8, f8))
-def _flat(w, at, orders, low, high):
-    """A constant if it is known, else a value that may jump."""
-    if low != high:
-        return _rough(w, at, orders, low, high)
+def _constant(w, at, orders, low, high):
+    """What does not change with the variable."""
     _set(w, at, 0, low, high)
     for k in range(1, orders + 1):
         _set(w, at, k, 0.0, 0.0)
     return 0
 
 
+@jit(i8(Floats, i8, i8, f8, f8))
+def _flat(w, at, orders, low, high):
+    """A constant if it is known, else a value that may jump."""
+    if low != high:
+        return _rough(w, at, orders, low, high)
+    return _constant(w, at, orders, low, high)
+
+
 @jit(i8(Floats, i8, i8, i8))
 def _inverse(w, at, x, orders):
     low, high = w[x], w[x + UPPER]
     if low <= 0.0 <= high:
-        return _rough(w, at, orders, -math.inf if low < 0.0 else 0.0 if high == 0.0 else 1.0 / high,
-                      math.inf if high > 0.0 else 0.0 if low == 0.0 else 1.0 / low)
+        return _rough(
+            w,
+            at,
+            orders,
+            -math.inf if low < 0.0 else 0.0 if high == 0.0 else 1.0 / high,
+            math.inf if high > 0.0 else 0.0 if low == 0.0 else 1.0 / low,
+        )
     _set(w, at, 0, 1.0 / high, 1.0 / low)
     for k in range(1, orders + 1):
         p, q = _sum(w, x, at, k, 1, 0.0, 1.0)
@@ -122,22 +135,21 @@ def _reaches(low, high, at):
     return math.floor((high - at) / (2.0 * math.pi)) > math.floor((low - at) / (2.0 * math.pi)) or low == at
 
 
-@jit(i8(Floats, i8, f8, f8))
-def _wave(w, at, low, high):
-    """Bounds of the sine of [low, high]."""
+@jit(i8(Floats, i8, f8, f8, f8, f8, f8))
+def _wave(w, at, low, high, a, b, top):
+    """Bounds of a sine or cosine, whose top is at `top`, over [low, high]; a and b are its values there."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return _set(w, at, 0, -1.0, 1.0)
-    a, b = math.sin(low), math.sin(high)
-    bottom, top = _reaches(low, high, -0.5 * math.pi), _reaches(low, high, 0.5 * math.pi)
-    return _set(w, at, 0, -1.0 if bottom else min(a, b), 1.0 if top else max(a, b))
+    is_low, is_high = _reaches(low, high, top + math.pi), _reaches(low, high, top)
+    return _set(w, at, 0, -1.0 if is_low else min(a, b), 1.0 if is_high else max(a, b))
 
 
 @jit(i8(Floats, i8, i8, i8))
 def _sine(w, at, x, orders):
     """The sine, and behind it the cosine."""
-    cosine = at + WIDTH
-    _wave(w, at, w[x], w[x + UPPER])
-    _wave(w, cosine, w[x] + 0.5 * math.pi, w[x + UPPER] + 0.5 * math.pi)
+    cosine, low, high = at + WIDTH, w[x], w[x + UPPER]
+    _wave(w, at, low, high, math.sin(low), math.sin(high), 0.5 * math.pi)
+    _wave(w, cosine, low, high, math.cos(low), math.cos(high), 0.0)
     for k in range(1, orders + 1):
         p, q = _sum(w, x, cosine, k, 1, 1.0 / k, 0.0)
         r, s = _sum(w, x, at, k, 1, 1.0 / k, 0.0)
@@ -189,12 +201,28 @@ def _value(kind, x):
 @jit(i8(Floats, i8, i8, i8, i8, i8))
 def _integral(w, at, x, slope, kind, orders):
     low, high = w[x], w[x + UPPER]
-    if kind == LOG:
-        low = max(low, 0.0) if high >= 0.0 else low
+    least = 0.0 if kind == LOG else 1.0 if kind == AREA_COSINE else -math.inf
+    if high >= least:
+        low = max(low, least)
     _set(w, at, 0, _value(kind, low), _value(kind, high))
     for k in range(1, orders + 1):
         p, q = _sum(w, x, slope, k, 1, 1.0 / k, 0.0)
         _set(w, at, k, p, q)
+    return 0
+
+
+@jit(i8(Floats, i8, i8, i8, i8, i8))
+def _arc_of_two(w, at, y, x, slopes, orders):
+    """atan2(y, x), without a series across its cut; x and y over x^2 + y^2 are `slopes` and the series behind it."""
+    if w[x] <= 0.0 and w[y] <= 0.0 <= w[y + UPPER]:
+        return _rough(w, at, orders, -math.pi, math.pi)
+    p, q = math.atan2(w[y], w[x]), math.atan2(w[y], w[x + UPPER])
+    r, s = math.atan2(w[y + UPPER], w[x]), math.atan2(w[y + UPPER], w[x + UPPER])
+    _set(w, at, 0, min(min(p, q), min(r, s)), max(max(p, q), max(r, s)))
+    for k in range(1, orders + 1):
+        p, q = _sum(w, y, slopes, k, 1, 1.0 / k, 0.0)
+        r, s = _sum(w, x, slopes + WIDTH, k, 1, 1.0 / k, 0.0)
+        _set(w, at, k, p - s, q - r)
     return 0
 
 
@@ -297,16 +325,24 @@ def _part(w, numbers, at, piece, table, part, orders):
     return _flat(w, at, orders, least, most)
 
 
+@jit(i8(Floats, i8, f8))
+def _widen(w, at, rounding):
+    """Make room for rounding in the value and its rate."""
+    for k in range(2):
+        w[at + k] -= rounding * abs(w[at + k])
+        w[at + UPPER + k] += rounding * abs(w[at + UPPER + k])
+    return 0
+
+
 @jit(i8(Ints, Floats, Floats, i8, f8, f8, i8))
 def _operate(code, numbers, w, k, low, high, orders):
     op, at = code[4 * k], k * WIDTH
     a, b, third = code[4 * k + 1], code[4 * k + 2], code[4 * k + 3]
     x, y = a * WIDTH, b * WIDTH
     if op == CONSTANT:
-        return 0 if a < 0 else _flat(w, at, orders, numbers[a], numbers[a])
+        return 0 if a < 0 else _constant(w, at, orders, numbers[a], numbers[b])
     if op == VARIABLE:
-        _flat(w, at, orders, 0.0, 0.0)
-        _set(w, at, 0, low, high)
+        _constant(w, at, orders, low, high)
         return _set(w, at, 1, 1.0, 1.0) if orders > 0 else 0
     if op == ADD:
         for j in range(orders + 1):
@@ -337,6 +373,8 @@ def _operate(code, numbers, w, k, low, high, orders):
         return _tanh(w, at, x, orders)
     if op == INTEGRAL:
         return _integral(w, at, x, y, third, orders)
+    if op == ARC_OF_TWO:
+        return _arc_of_two(w, at, x, y, third * WIDTH, orders)
     return _operate_roughly(code, numbers, w, k, orders)
 
 
@@ -350,6 +388,8 @@ def _operate_roughly(code, numbers, w, k, orders):
         return _absolute(w, at, x, orders)
     if op == LEAST or op == MOST:
         return _extreme(w, at, x, y, orders, 1.0 if op == MOST else -1.0)
+    if op == POSITIVE:  # the power x, where y is positive
+        return _copy(w, at, x, orders, 1.0) if w[y] > 0.0 else _rough(w, at, orders, -math.inf, math.inf)
     if op == CHOSEN:
         return _chosen(w, at, x, y, orders)
     if op == PIECE:
@@ -362,10 +402,43 @@ def _operate_roughly(code, numbers, w, k, orders):
     return _flat(w, at, orders, p, q)
 
 
-@jit(i8(Ints, Floats, Floats, f8, f8, i8))
-def enclose(code, numbers, w, low, high, orders):
-    """The series of a function over [low, high] up to an order; it is the last one in w (size WIDTH,)."""
+@jit(i8(Ints, Floats, Floats, f8, f8, i8, f8))
+def enclose(code, numbers, w, low, high, orders, rounding):
+    """The series of a function over [low, high] up to an order; it is the last one in w (size WIDTH,).
+
+    With a `rounding` above zero there is room for that part of each result.
+    """
     n = code.size // 4
     for k in range(n):
         _operate(code, numbers, w, k, low, high, orders)
+        if rounding > 0.0 and (ADD <= code[4 * k] <= INTEGRAL or code[4 * k] == ARC_OF_TWO):
+            _widen(w, k * WIDTH, rounding)
+        if rounding > 0.0 and (code[4 * k] == SINE or code[4 * k] == TANH):
+            _widen(w, k * WIDTH + WIDTH, rounding)
     return (n - 1) * WIDTH
+
+
+@jit(i8(Ints, Floats, Floats, Floats, Floats, f8, Floats))
+def _enclose_all(code, numbers, w, left, right, rounding, out):
+    for k in range(left.size):
+        at = enclose(code, numbers, w, left[k], right[k], 1, rounding)
+        for j in range(2):
+            out[4 * k + 2 * j], out[4 * k + 2 * j + 1] = w[at + j], w[at + UPPER + j]
+    return 0
+
+
+def bounds(tape: Tape, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The least and largest value of a function and of its rate over pieces, left (n,) to right (n,): (n, 4)."""
+    return _enclosed(tape, left, right, ROUNDING)
+
+
+def values(tape: Tape, at: np.ndarray) -> np.ndarray:
+    """The value of a function and its rate at points (n,): (n, 2)."""
+    return _enclosed(tape, at, at, 0.0)[:, ::2]
+
+
+def _enclosed(tape: Tape, left: np.ndarray, right: np.ndarray, rounding: float) -> np.ndarray:
+    out = np.empty(4 * left.size)
+    if left.size:
+        _enclose_all(tape.code, tape.numbers, np.zeros(tape.size * WIDTH), left, right, rounding, out)
+    return out.reshape(-1, 4)

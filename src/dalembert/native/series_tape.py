@@ -13,16 +13,16 @@ from dalembert.native.program import Program, read_program
 
 (
     CONSTANT, VARIABLE, ADD, NEGATIVE, PRODUCT, SQUARE, INVERSE, EXP, POWER, SINE, TANH, INTEGRAL, ABSOLUTE, SIGN,
-    FLOOR, CEILING, TRUNCATE, LESS, LESS_EQUAL, EQUAL, NOT, AND, OR, CHOSEN, LEAST, MOST, PIECE, PART,
-) = range(28)  # fmt: skip
+    FLOOR, CEILING, TRUNCATE, LESS, LESS_EQUAL, EQUAL, NOT, AND, OR, CHOSEN, LEAST, MOST, PIECE, PART, ARC_OF_TWO, POSITIVE,
+) = range(30)  # fmt: skip
 LOG, ARC_TANGENT, ARC_SINE, AREA_SINE, AREA_COSINE, AREA_TANGENT, ERF = range(7)  # values of INTEGRAL
 
 
 class Tape(NamedTuple):
     """A function of one variable in elementary operations: `code` (4 n,) and `numbers`, constants and tables.
 
-    Operation k writes the series k, SINE and TANH also the one behind it. `parameters` are the places of parameters
-    among the numbers.
+    Operation k writes the series k, SINE and TANH also the one behind it. `parameters` are the places of the other
+    inputs among the numbers, least and largest value, -1 of those that it does not read.
     """
 
     code: np.ndarray
@@ -34,11 +34,11 @@ class Tape(NamedTuple):
         """Number of series."""
         return len(self.code) // 4
 
-    def at(self, parameters: np.ndarray) -> Tape:
-        """The same function with values of the parameters, those that `read_tape` was told of."""
-        numbers = self.numbers.copy()
-        known = self.parameters >= 0
-        numbers[self.parameters[known]] = parameters[known]
+    def at(self, low: np.ndarray, high: np.ndarray | None = None) -> Tape:
+        """The same function with all inputs but the variable (n_in,) given, or within bounds."""
+        numbers, read = self.numbers.copy(), self.parameters >= 0
+        numbers[self.parameters[read]] = low[read]
+        numbers[self.parameters[read] + 1] = (low if high is None else high)[read]
         return self._replace(numbers=numbers)
 
 
@@ -75,7 +75,7 @@ class _Translation:
 
     def constant(self, number: float) -> int:
         self.numbers.append(number)
-        return self.put(CONSTANT, len(self.numbers) - 1)
+        return self.put(CONSTANT, len(self.numbers) - 1, len(self.numbers) - 1)
 
     def _table(self, rows: np.ndarray) -> int:
         """The place of a table among the numbers: pieces and numbers of each, then these."""
@@ -100,14 +100,15 @@ class _Translation:
     def _input(self, k: int) -> int:
         if k == self.variable:
             return self.put(VARIABLE)
-        self.numbers.append(0.0)
-        self.parameters[k] = len(self.numbers) - 1
-        return self.put(CONSTANT, len(self.numbers) - 1)
+        self.parameters[k] = len(self.numbers)
+        self.numbers += [0.0, 0.0]
+        return self.put(CONSTANT, len(self.numbers) - 2, len(self.numbers) - 1)
 
     def _power(self, x: int, y: int) -> int:
         """x^y: by multiplication for a whole number, else exp(y log x) or the series of a power."""
         if self.code[4 * y] != CONSTANT or self.code[4 * y + 1] in self.parameters:
-            return self.put(EXP, self.product(y, self.integral(LOG, x, self.put(INVERSE, x))))
+            power = self.put(EXP, self.product(y, self.integral(LOG, x, self.put(INVERSE, x))))
+            return self.put(POSITIVE, power, x)
         exponent = self.numbers[self.code[4 * y + 1]]
         if exponent != round(exponent) or abs(exponent) > 2**20:
             return self.put(POWER, x, self.code[4 * y + 1])
@@ -163,6 +164,12 @@ class _Translation:
     def arc_sine(self, x: int) -> int:
         return self.integral(ARC_SINE, x, self.root(self.one_less(x), -0.5))
 
+    def arc_of_two(self, y: int, x: int) -> int:
+        square = self.put(INVERSE, self.put(ADD, self.put(SQUARE, x), self.put(SQUARE, y)))
+        slopes = self.product(x, square)
+        self.product(y, square)  # right behind it
+        return self.put(ARC_OF_TWO, y, x, slopes)
+
     def bell(self, x: int) -> int:
         """2/sqrt(pi) exp(-x^2)."""
         return self.product(
@@ -192,7 +199,7 @@ _RULES = {
     ca.OP_ASINH: lambda s, x: s.integral(AREA_SINE, x, s.root(s.one_more(x), -0.5)),
     ca.OP_ACOSH: lambda s, x: s.integral(AREA_COSINE, x, s.root(s.put(NEGATIVE, s.one_less(x)), -0.5)),
     ca.OP_ATANH: lambda s, x: s.integral(AREA_TANGENT, x, s.put(INVERSE, s.one_less(x))),
-    ca.OP_ERF: lambda s, x: s.integral(ERF, x, s.bell(x)),
+    ca.OP_ATAN2: lambda s, y, x: s.arc_of_two(y, x), ca.OP_ERF: lambda s, x: s.integral(ERF, x, s.bell(x)),
     ca.OP_FABS: lambda s, x: s.put(ABSOLUTE, x), ca.OP_SIGN: lambda s, x: s.put(SIGN, x),
     ca.OP_FLOOR: lambda s, x: s.put(FLOOR, x), ca.OP_CEIL: lambda s, x: s.put(CEILING, x),
     ca.OP_FMOD: lambda s, x, y: s.remainder(x, y), ca.OP_LT: lambda s, x, y: s.put(LESS, x, y),
