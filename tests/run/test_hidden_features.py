@@ -1,0 +1,224 @@
+"""Pushes, ramps, bursts, patches and barriers are met however narrow they are, by every integrator."""
+
+import numpy as np
+import pytest
+import sympy as sp
+from scipy.integrate import quad, solve_ivp
+
+import dalembert as da
+from dalembert.errors import OptionError
+
+t = da.Model("of time").t
+
+
+def particle(force):
+    """A free particle of mass 1 on a line, pushed by force(x)."""
+    model = da.Model("particle")
+    (x,) = model.coordinates("x")
+    model.particle("P", mass=1.0, position=[x, 0])
+    model.generalized_force({x: force(x)})
+    return model, x
+
+
+def simulate(model, given, t_end, **options):
+    system = model.compile()
+    return system.simulate(system.initial(given), t_end, **options)
+
+
+PUSHES = {  # force, span, where it is
+    "0.5 s wide": (sp.exp(-(((t - 50) / sp.Float(0.5)) ** 2)), 100.0, (46.0, 54.0)),
+    "1 ms wide": (sp.exp(-(((t - 50) / sp.Float(1e-3)) ** 2)), 100.0, (49.99, 50.01)),
+    "burst of 50 Hz": (sp.cos(100 * sp.pi * t) * sp.exp(-(((t - 50) / sp.Float(0.02)) ** 2)), 100.0, (49.8, 50.2)),
+    "high power": ((t / 10) ** 400, 10.0, (5.0, 10.0)),
+    "bump of a polynomial": (sp.Max(0, 1 - (10 * (t - 30)) ** 2) ** 2, 60.0, (29.9, 30.1)),
+    "quotient": (1 / (1 + (1000 * (t - 20)) ** 2), 40.0, (0.0, 40.0)),
+    "half a sine": (sp.Piecewise((sp.sin(20 * sp.pi * (t - 7)), (t > 7) & (t < sp.Float(7.05))), (0, True)), 90.0, (7.0, 7.05)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PUSHES)
+def test_a_push_upon_a_particle_at_rest(name):
+    force, span, where = PUSHES[name]
+    model, x = particle(lambda _: force)
+    motion = simulate(model, {x: 0.0, x.diff(t): 0.0}, span)
+    value = sp.lambdify(t, force)
+    points = list(np.linspace(*where, 41)[1:-1])
+    speed, way = (quad(f, *where, points=points, epsabs=1e-14, epsrel=1e-12, limit=2000)[0]
+                  for f in (value, lambda s: (span - s) * value(s)))  # fmt: skip
+    assert motion.certificate.ok
+    assert motion.u[-1, 0] == pytest.approx(speed, rel=2e-9)
+    assert motion["x"][-1] == pytest.approx(way, rel=2e-9)
+
+
+@pytest.mark.parametrize("width", [5.0, 0.5, 0.01])
+@pytest.mark.parametrize("kind", ["bell", "switched", "steps", "hat", "table"])
+def test_a_patch_of_force_on_the_way(kind, width):
+    push = sp.Float(0.1) / sp.Float(width)
+    model = da.Model("patch")
+    (x,) = model.coordinates("x")
+    model.particle("P", mass=1.0, position=[x, 0])
+    if kind == "table":
+        table = model.table("F", [49.0, 50.0, 50.0 + width / 2, 50.0 + width, 60.0], [0.0, 0.0, 1.0, 0.0, 0.0])
+    forces = {
+        "bell": lambda: sp.exp(-(((x - 50) / sp.Float(width)) ** 2)) / sp.sqrt(sp.pi),
+        "switched": lambda: sp.Piecewise((1, (x > 50) & (x < 50 + width)), (0, True)),
+        "steps": lambda: sp.Heaviside(x - 50) - sp.Heaviside(x - 50 - width),
+        "hat": lambda: sp.Max(0, 1 - sp.Abs(x - 50) / sp.Float(width)),
+        "table": lambda: 2 * table(x),
+    }
+    model.generalized_force({x: push * forces[kind]()})
+    motion = simulate(model, {x: 0.0, x.diff(t): 1.0}, 100.0)
+    assert motion.certificate.ok
+    # The work of the patch is 0.1, whatever its width.
+    assert motion.u[-1, 0] == pytest.approx(np.sqrt(1.2), rel=1e-7)
+
+
+def test_a_barrier_is_not_tunnelled_through():
+    model, x = particle(lambda x: -5000 * sp.exp(-(((x - 10) / sp.Float(0.002)) ** 2)))
+    motion = simulate(model, {x: 0.0, x.diff(t): 1.0}, 20.0)
+    assert motion.certificate.ok
+    assert motion["x"].max() < 10.0
+    assert motion.u[-1, 0] == pytest.approx(-1.0, abs=1e-8)
+
+
+def test_a_patch_that_is_touched_at_the_top_of_a_throw():
+    """The step over the whole parabola begins and ends below the patch."""
+    model, x = particle(lambda x: -2 + sp.exp(-(((x - 25) / sp.Float(0.01)) ** 2)))
+    motion = simulate(model, {x: 0.0, x.diff(t): 10.0}, 10.0)
+
+    def rates(_, z):
+        return [z[1], -2.0 + np.exp(-(((z[0] - 25.0) / 0.01) ** 2))]
+
+    reference = solve_ivp(rates, (0.0, 10.0), [0.0, 10.0], "DOP853", rtol=1e-12, atol=1e-13, max_step=1e-3).y
+    assert motion.certificate.ok
+    assert motion["x"][-1] == pytest.approx(reference[0, -1], abs=1e-7)
+
+
+INTEGRATORS = {
+    "DOP853": (da.DOP853(), 1e-8), "Tsit5": (da.Tsit5(), 1e-8), "KuttaMerson": (da.KuttaMerson(), 1e-8),
+    "RK4": (da.RK4(step=0.05), 1e-4), "Radau": (da.Radau(), 1e-6), "IDA": (da.IDA(), 1e-6),
+    "GeneralizedAlpha": (da.GeneralizedAlpha(), 1e-3), "StateSpaceSVD": (da.StateSpaceSVD(), 1e-4),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INTEGRATORS)
+def test_every_integrator_meets_what_is_on_its_way(name):
+    integrator, accuracy = INTEGRATORS[name]
+    model, x = particle(
+        lambda x: sp.exp(-(((t - 20) / sp.Float(0.05)) ** 2)) + sp.exp(-(((x - 6) / sp.Float(0.1)) ** 2)) / 50
+    )
+    motion = simulate(model, {x: 0.0, x.diff(t): 0.0}, 200.0, integrator=integrator)
+    pushed = np.sqrt(np.pi) * 0.05
+    assert motion.u[-1, 0] == pytest.approx(np.sqrt(pushed**2 + np.sqrt(np.pi) * 0.1 / 25.0), rel=accuracy)
+
+
+def test_a_pendulum_at_rest_that_is_pushed():
+    model = da.Model("pendulum")
+    (a,) = model.coordinates("a")
+    model.particle("P", mass=1.0, position=[sp.sin(a), -sp.cos(a)])
+    model.gravity([0, -9.81])
+    model.generalized_force({a: sp.exp(-(((t - 50) / sp.Float(0.3)) ** 2))})
+    motion = simulate(model, {a: 0.0, a.diff(t): 0.0}, 100.0)
+
+    def rates(s, z):
+        return [z[1], -9.81 * np.sin(z[0]) + np.exp(-(((s - 50.0) / 0.3) ** 2))]
+
+    reference = solve_ivp(rates, (0.0, 100.0), [0.0, 0.0], "DOP853", rtol=1e-12, atol=1e-13, max_step=0.02).y
+    assert motion.certificate.ok
+    assert motion["a"][-1] == pytest.approx(reference[0, -1], abs=1e-8)
+
+
+def test_a_slider_crank_at_rest_that_is_pushed():
+    model = da.Model("slider-crank")
+    a, b, s = model.coordinates("a b s")
+    model.particle("crank", mass=1.0, position=[sp.cos(a), sp.sin(a)])
+    model.particle("slider", mass=1.0, position=[s, 0])
+    model.constrain(sp.cos(a) + 3 * sp.cos(b) - s, name="along")
+    model.constrain(sp.sin(a) - 3 * sp.sin(b), name="across")
+    model.generalized_force({a: 20 * sp.exp(-(((t - 5) / sp.Float(0.05)) ** 2)) - a.diff(t)})
+    system = model.compile()
+    start = system.initial({a: 0.5, a.diff(t): 0.0}, guess={b: 0.2, s: 3.8})
+    motion, careful = (system.simulate(start, 10.0, integrator=da.DOP853(max_step=step)) for step in (np.inf, 0.01))
+    assert motion.certificate.ok
+    assert motion["a"][-1] - 0.5 > 0.5
+    assert motion["a"][-1] == pytest.approx(careful["a"][-1], abs=1e-8)
+
+
+def test_a_quarter_car_over_a_bump():
+    model = da.Model("quarter car")
+    z, w = model.coordinates("z w")
+    road = sp.Float(0.1) * sp.exp(-(((t - 10) / sp.Float(0.05)) ** 2))
+    model.energy(
+        kinetic=300 * z.diff(t) ** 2 / 2 + 40 * w.diff(t) ** 2 / 2,
+        potential=20000 * (z - w) ** 2 / 2 + 200000 * (w - road) ** 2 / 2,
+    )
+    model.generalized_force({z: -1500 * (z - w).diff(t), w: 1500 * (z - w).diff(t)})
+    motion = simulate(model, {z: 0, w: 0, z.diff(t): 0, w.diff(t): 0}, 20.0)
+
+    def rates(s, y):
+        spring = 20000 * (y[0] - y[1]) + 1500 * (y[2] - y[3])
+        return [y[2], y[3], -spring / 300, (spring - 200000 * (y[1] - 0.1 * np.exp(-(((s - 10) / 0.05) ** 2)))) / 40]
+
+    reference = solve_ivp(rates, (0.0, 20.0), np.zeros(4), "DOP853", rtol=1e-12, atol=1e-14, max_step=0.005,
+                          dense_output=True)  # fmt: skip
+    assert motion.certificate.ok
+    assert np.abs(motion["w"]).max() > 0.09
+    assert np.abs(motion["z"] - reference.sol(motion.t)[0]).max() < 1e-9
+
+
+def test_a_steering_pulse_of_a_knife_edge():
+    model = da.Model("skate")
+    x, y, a = model.coordinates("x y a")
+    model.energy(kinetic=(x.diff(t) ** 2 + y.diff(t) ** 2 + a.diff(t) ** 2) / 2)
+    model.constrain(x.diff(t) * sp.sin(a) - y.diff(t) * sp.cos(a), name="blade")
+    model.generalized_force({a: 4 * sp.exp(-(((t - 50) / sp.Float(0.33)) ** 2))})
+    motion = simulate(model, {x: 0, y: 0, a: 0, x.diff(t): 1, a.diff(t): 0}, 60.0)
+
+    def rates(s, z):
+        return [np.cos(z[2]), np.sin(z[2]), z[3], 4.0 * np.exp(-(((s - 50.0) / 0.33) ** 2))]
+
+    reference = solve_ivp(rates, (0.0, 60.0), np.zeros(4), "DOP853", rtol=1e-12, atol=1e-13, max_step=0.01).y
+    assert motion.certificate.ok
+    assert motion.q[-1] == pytest.approx(reference[:3, -1], abs=1e-7)
+
+
+def test_a_drive_that_is_steeper_than_any_step():
+    model = da.Model("driven")
+    (x,) = model.coordinates("x")
+    model.particle("P", mass=1.0, position=[x, 0])
+    model.constrain(x.diff(t) - sp.tanh(10**9 * (t - 1)), name="drive")
+    motion = simulate(model, {x: 0.0}, 3.0)
+    assert motion.certificate.ok
+    assert motion["x"][-1] == pytest.approx(1.0, abs=1e-8)
+
+
+def test_motions_without_features_take_the_same_steps():
+    """A crank drives a rod by a root of sines, whose cells are alike: nothing is watched."""
+    model = da.Model("minimal slider-crank")
+    (a,) = model.coordinates("a")
+    model.particle("slider", mass=1.0, position=[sp.cos(a) + sp.sqrt(9 - sp.sin(a) ** 2), 0])
+    model.particle("crank", mass=1.0, position=[sp.cos(a), sp.sin(a)])
+    system = model.compile()
+    assert system.features
+    start = system.initial({a: 0.3, a.diff(t): 20.0})
+    motion = system.simulate(start, 10.0)
+    assert motion.certificate.ok
+    object.__setattr__(system, "features", ())
+    assert system.simulate(start, 10.0).stats == motion.stats
+
+
+def test_a_run_does_not_depend_on_those_before_it():
+    model, x = particle(lambda x: sp.exp(-(((x - 50) / sp.Float(0.5)) ** 2)) / 50)
+    system = model.compile()
+    start = system.initial({x: 0.0, x.diff(t): 1.0})
+    first = system.simulate(start, 80.0)
+    system.simulate(system.initial({x: -1e6, x.diff(t): 1e5}), 100.0)
+    again = system.simulate(start, 80.0)
+    assert (first.t == again.t).all()
+    assert (first.q == again.q).all()
+
+
+def test_a_function_with_too_many_features_is_refused():
+    model, x = particle(lambda _: sp.exp(sp.cos(10**6 * t + sp.sin(t))))
+    with pytest.raises(OptionError, match="features between 0 and 1000.*simulate a shorter time"):
+        simulate(model, {x: 0.0, x.diff(t): 0.0}, 1000.0)
