@@ -104,7 +104,7 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
         raise ModelError(statement.name, faults)
     progress("energies")
     bends = find_kinks(list(d.derivation.low.nodes()), statement.time, statement.parameters)
-    power, transport, works = _power(d, probe, switched=any(bends))
+    power, transport, works = _power(d, probe)
     mechanics = _mechanics(d, s, F=friction, power=power, transport=transport)
     progress("outputs")
     try:
@@ -291,10 +291,10 @@ def _instant_functions(bends: Bends, low: Lowering, statement: Statement, s: Sym
     return {"kinks": linear} | {f"crossing {k}": function for k, function in enumerate(curved)}
 
 
-def _power(derived: Derived, probe: Probe, *, switched: bool) -> tuple[ca.SX, ca.SX, bool]:
+def _power(derived: Derived, probe: Probe) -> tuple[ca.SX, ca.SX, bool]:
     """Power (1, 1) and transport (nu, 1) such that dE/dt = power + transport . u' + r . u, and if any of it can act.
 
-    With expressions that bend or jump in time (`switched`) a few points do not tell what holds at other times.
+    Of expressions of time a few points do not tell what holds at other times: a drive may begin long after them.
     For natural systems (T quadratic in u, no explicit time) only applied forces stay. In general
     dT/dt - u . (M u' - inertial) = (T_q q' + T_t + u . inertial) + (T_u - M u) . u'.
     """
@@ -307,7 +307,7 @@ def _power(derived: Derived, probe: Probe, *, switched: bool) -> tuple[ca.SX, ca
         ca.horzcat(kinematics.rate_terms(T), (u * d.inertial).T),
         ca.horzcat(momentum, -scaled_columns(d.M, u)),
     )
-    later = [switched and bool(ca.depends_on(part, s.t)) for part in (T, c.psi, V)]
+    later = [bool(ca.depends_on(part, s.t)) for part in (T, c.psi, V)]
     if later[0] or not all(cancelling(probe, part).all() for part in terms):
         transport = momentum - ca.mtimes(d.M, u)
         power += kinematics.rate(T) + ca.dot(u, d.inertial)

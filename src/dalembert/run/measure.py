@@ -8,6 +8,7 @@ from dalembert.native.intrinsics import ints_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_accelerate, call_kernel, f8, i8, move
 from dalembert.run.coordinate_sizes import measure_coordinates, positive
+from dalembert.run.drives import measure_drives
 from dalembert.run.evaluate import acceleration_size, load_state, violation
 from dalembert.run.sizing import sizing_at
 from dalembert.run.ways import inertia_of
@@ -74,21 +75,21 @@ def _measure_speeds(plan, mem, span):
     return rate
 
 
-@jit(i8(Plan, Floats))
-def _measure_rows(plan, mem):
-    """Row sizes |gradients| x sizes at the state last evaluated, where those in place are none beside them."""
+@jit(i8(Plan, Floats, f8))
+def _measure_rows(plan, mem, share):
+    """Row sizes |gradients| x sizes at the state last evaluated, where those in place are at most a share of them."""
     s, ints, n, u = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints), plan.np, plan.sizes + plan.nq
     for k in range(n):
         largest = 0.0
         for p in range(ints[s.g_starts + k], ints[s.g_starts + k + 1]):
             largest = max(largest, abs(mem[s.gradients + p]) * mem[plan.sizes + ints[s.g_columns + p]])
-        if mem[plan.row_sizes + k] <= VANISHED * largest < math.inf:
+        if mem[plan.row_sizes + k] <= share * largest < math.inf:
             mem[plan.row_sizes + k] = largest
     for k in range(n + plan.nv):
         largest = 0.0
         for p in range(ints[s.a_starts + k], ints[s.a_starts + k + 1]):
             largest = max(largest, abs(mem[ints[s.a_places + p]]) * mem[u + ints[s.a_columns + p]])
-        if mem[plan.row_sizes + n + k] <= VANISHED * largest < math.inf:
+        if mem[plan.row_sizes + n + k] <= share * largest < math.inf:
             mem[plan.row_sizes + n + k] = largest
     return 0
 
@@ -98,6 +99,7 @@ def _measure_state(plan, mem, t, z, span):
     """Sizes of coordinates, speeds and energies, and the rate, in the state z at time t."""
     load_state(plan, mem, t, z)
     _evaluate(plan, mem)
+    measure_drives(plan, mem, t, span)
     measure_coordinates(plan, mem, z, span)
     mem[plan.row_sizes + 2 * plan.np + plan.nv] = _measure_speeds(plan, mem, span)
     return 0
@@ -113,14 +115,22 @@ def measure(plan, mem, t, z, span):
     _measure_state(plan, mem, t, z, span)
     for k in range(n_rows):
         mem[plan.row_sizes + k] = 0.0
-    _measure_rows(plan, mem)
+    _measure_rows(plan, mem, 1.0)
     for i in range(plan.nq):
         mem[plan.xq + i] += BESIDE * mem[plan.sizes + i] * math.cos(1.0 + i)
     _evaluate(plan, mem)
-    _measure_rows(plan, mem)
+    _measure_rows(plan, mem, VANISHED)
     for k in range(n_rows):
         mem[plan.row_sizes + k] = positive(mem[plan.row_sizes + k])
     return violation(plan, mem, t, z)
+
+
+@jit(i8(Plan, Floats, f8, Floats))
+def measure_rows(plan, mem, t, z):
+    """Row sizes in the state z, where sizes of coordinates and speeds have grown; none becomes less."""
+    load_state(plan, mem, t, z)
+    _evaluate(plan, mem)
+    return _measure_rows(plan, mem, 1.0)
 
 
 @jit(i8(Plan, Floats, f8, Floats, Floats))
