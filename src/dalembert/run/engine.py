@@ -22,10 +22,11 @@ from dalembert.run.formulations.choice import RECHOOSE, Choice
 from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted
 from dalembert.run.ingredients import Drift, Eliminating, Formulation
 from dalembert.run.measure import measure
-from dalembert.run.reached import ROUNDING, reads_time
+from dalembert.run.reached import ROUNDING
 from dalembert.run.right_hand_side import motion_function
 from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, Passage, RunFacts
 from dalembert.run.scales import Scales
+from dalembert.run.sizing import reads_time
 from dalembert.run.solver_choice import LARGEST_DENSE
 from dalembert.run.status import Status, status_of
 from dalembert.run.variations import CarriedColumns, accelerate_varied, varied_motion_function

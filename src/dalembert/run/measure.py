@@ -21,7 +21,7 @@ VANISHED = 1e-6  # part of what gradients are beside the state below which they 
 
 
 @jit(i8(Plan, Floats))
-def _evaluate(plan, mem):
+def evaluate_sizing(plan, mem):
     """Everything sizes depend on at the state in x."""
     s = sizing_at(plan.sizing)
     call_kernel(plan.dynamics, mem, plan.x, plan.out)
@@ -52,10 +52,10 @@ def _find_rate(plan, mem):
     return max(rate, SPUN * spun) if spun < math.inf else rate
 
 
-@jit(f8(Plan, Floats, f8))
-def _measure_speeds(plan, mem, span):
-    """Sizes of the speeds and of energies; returns the rate that they are those of coordinates times."""
-    s, ints, u = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints), plan.sizes + plan.nq
+@jit(i8(Plan, Floats, i8))
+def lead_by_sizes(plan, mem, u):
+    """The speeds that move coordinates by their sizes in unit time, (nu,), into mem[u:]."""
+    s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
     for j in range(plan.nu):
         mem[u + j] = 0.0
     for i in range(plan.nq):
@@ -64,6 +64,14 @@ def _measure_speeds(plan, mem, span):
             mem[j] = max(mem[j], abs(mem[s.leads + p]) / mem[plan.sizes + i])
     for j in range(plan.nu):
         mem[u + j] = positive(1.0 / mem[u + j] if mem[u + j] > 0.0 else 0.0)
+    return 0
+
+
+@jit(f8(Plan, Floats, f8))
+def _measure_speeds(plan, mem, span):
+    """Sizes of the speeds and of energies; returns the rate that they are those of coordinates times."""
+    u = plan.sizes + plan.nq
+    lead_by_sizes(plan, mem, u)
     rate = _find_rate(plan, mem)
     if rate * span < NEGLIGIBLE and span > 0.0:
         rate = 1.0 / span
@@ -76,7 +84,7 @@ def _measure_speeds(plan, mem, span):
 
 
 @jit(i8(Plan, Floats, f8))
-def _measure_rows(plan, mem, share):
+def measure_rows(plan, mem, share):
     """Row sizes |gradients| x sizes at the state last evaluated, where those in place are at most a share of them."""
     s, ints, n, u = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints), plan.np, plan.sizes + plan.nq
     for k in range(n):
@@ -98,7 +106,7 @@ def _measure_rows(plan, mem, share):
 def _measure_state(plan, mem, t, z, span):
     """Sizes of coordinates, speeds and energies, and the rate, in the state z at time t."""
     load_state(plan, mem, t, z)
-    _evaluate(plan, mem)
+    evaluate_sizing(plan, mem)
     measure_drives(plan, mem, t, span)
     measure_coordinates(plan, mem, z, span)
     mem[plan.row_sizes + 2 * plan.np + plan.nv] = _measure_speeds(plan, mem, span)
@@ -115,22 +123,14 @@ def measure(plan, mem, t, z, span):
     _measure_state(plan, mem, t, z, span)
     for k in range(n_rows):
         mem[plan.row_sizes + k] = 0.0
-    _measure_rows(plan, mem, 1.0)
+    measure_rows(plan, mem, 1.0)
     for i in range(plan.nq):
         mem[plan.xq + i] += BESIDE * mem[plan.sizes + i] * math.cos(1.0 + i)
-    _evaluate(plan, mem)
-    _measure_rows(plan, mem, VANISHED)
+    evaluate_sizing(plan, mem)
+    measure_rows(plan, mem, VANISHED)
     for k in range(n_rows):
         mem[plan.row_sizes + k] = positive(mem[plan.row_sizes + k])
     return violation(plan, mem, t, z)
-
-
-@jit(i8(Plan, Floats, f8, Floats))
-def measure_rows(plan, mem, t, z):
-    """Row sizes in the state z, where sizes of coordinates and speeds have grown; none becomes less."""
-    load_state(plan, mem, t, z)
-    _evaluate(plan, mem)
-    return _measure_rows(plan, mem, 1.0)
 
 
 @jit(i8(Plan, Floats, f8, Floats, Floats))

@@ -32,6 +32,13 @@ class Sizing(Record):
 sizing_at = record_at(Sizing)
 
 
+def reads_time(system: System) -> bool:
+    """Whether the equations of motion depend on time explicitly, found once."""
+    m = system.mechanics
+    terms = ca.vertcat(ca.vec(m.M), m.f, ca.vec(m.A), m.b)
+    return bool(system.kept("equations depend on time", lambda: ca.depends_on(terms, m.t)))
+
+
 def lay_out_sizing(system: System, work: Workspace, *, sparse: bool) -> Sizing:
     """Room for the kernel and the lists; the record must live as long as the workspace.
 

@@ -29,7 +29,7 @@ from dalembert.native.plan import (
 from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.formulations.choice import RECHOOSE
 from dalembert.run.integrators.error_norm import LESS, moved_norm
-from dalembert.run.reached import reach, set_off
+from dalembert.run.reached import grow, reach, set_off
 from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, SUSPECT, TOO_MANY_STEPS, UNSOUND
 from dalembert.run.time_loop.clock import Clock
 from dalembert.run.time_loop.energy import DENSE, begin_weighing, potential_jump, weigh
@@ -123,8 +123,8 @@ def _accept(plan, mem, clock):
             status = call_correct(plan.correct, (plan, mem, t + h, znew))
             if status == OK and clock.adaptive:
                 moved = moved_norm(plan, mem, zdot, z, znew, clock.rtol, clock.atol)
-                if not moved > LESS * before:  # else round-off, which shorter steps do not make less
-                    error = max(error, moved)
+                if 1.0 < moved <= LESS * before:  # else round-off, which shorter steps do not make less
+                    error = moved
             if status == OK and plan.estimate:
                 rates(plan, mem, t + h, znew, zdot)
                 error = call_estimate(plan.estimate, (plan, h, z, stages, znew, zdot, clock.rtol, clock.atol))
@@ -243,7 +243,8 @@ def conclude(plan, mem, clock, h, t_new):
         clock.weigh_at = clock.accepted + 1 + clock.accepted // DENSE
     move_few(z, 0, znew, 0, n)
     clock.t = t_new
-    reach(plan, mem, t_new, z)
+    if reach(plan, mem, t_new, h, z):
+        grow(plan, mem, t_new, z)
     if landed:
         _pass(plan, mem, clock, z, zdot, stages)
     move_few(stages, 0, zdot, 0, n)
@@ -366,13 +367,13 @@ def launch(plan, mem, clock, budget):
     if not finite:
         return NOT_FINITE
     move(stages, 0, zdot, 0, n)
-    set_off(plan, mem, clock.t, z)
     if plan.nc > 0:
         begin_following(plan, mem, where, clock.t)
     if clock.adaptive and not clock.h > 0.0:
         _plan_first_step(plan, mem, clock)
     if plan.nc > 0:
         look_back(plan, mem, where, clock.t, clock.h, z, stages, znew, zdot)
+    set_off(plan, mem, clock.t, z)
     if plan.watch != 0:
         begin(plan, mem, clock.t, z)
     return proceed(plan, mem, clock, budget)
