@@ -54,10 +54,10 @@ class Plan(Record):
         *ints("matrix scale rhs remainder column shift sign linearised mass_copy work"),
         # Sizes of q, u and the energy; of phi and psi, then the rate (see `run.scales`): right before x, for kernels
         # that read both; before them the residuals that `least_move` reads. `reached` are the largest |q| and |u| so
-        # far, `noise` is the round-off of q'' and u' (see `run.reached`), `former` has room for sizes. `units` is the
-        # address of the sizes that atol is relative to, one per entry of a state (q, u, work), `sizing` of what sizes
-        # are found with.
-        *ints("side sizes row_sizes reached noise former units sizing"),
+        # far, `marks` those when sizes last grew, `noise` is the round-off of q'' and u' (see `run.reached`), `former`
+        # has room for sizes. `units` is the address of the sizes that atol is relative to, one per entry of a state
+        # (q, u, work), `sizing` of what sizes are found with.
+        *ints("side sizes row_sizes reached marks noise former units sizing"),
         # Least tolerance of an error, relative to the size of what it is the error of: round-off; and what that grows
         # by with the time, relative to the rate of the motion.
         *floats("rounding late"),
@@ -178,7 +178,7 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
             "matrix": dense, "scale": n, "rhs": n + 1, "remainder": n, "column": 2 * n, "shift": nq + nu + 1,
             "sign": nc, "linearised": curved * (2 * nu + 1) + bent, "mass_copy": bent,
             "sides": sizes.get("columns", 0) * (nq + n) + 1 if varied else 0,
-            "reached": nq + nu, "noise": nq + nu, "former": n_sizes,
+            "reached": nq + nu, "marks": nq + nu, "noise": nq + nu, "former": n_sizes,
         },
         {"permutation": n, "pivots": n, "chosen_rows": nc, "chosen_speeds": nu},
     )  # fmt: skip

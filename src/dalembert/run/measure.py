@@ -17,6 +17,9 @@ from dalembert.solve.solver import call_balance, call_row_residual
 SPUN = 0.1  # share of the rates at the start that counts beside the forces
 NEGLIGIBLE = 1e-6  # a motion that changes less than this part in the time of a run has no rate of its own
 BESIDE = 0.1  # part of the sizes by which to look beside the state, for rows whose gradients vanish in it
+ROUNDED = (
+    2.0**-50 / 1e-13
+)  # part of the terms of a row that is its least size: they are rounded, and rows held to 1e-13
 VANISHED = 1e-6  # part of what gradients are beside the state below which they vanish
 
 
@@ -88,9 +91,12 @@ def measure_rows(plan, mem, share):
     """Row sizes |gradients| x sizes at the state last evaluated, where those in place are at most a share of them."""
     s, ints, n, u = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints), plan.np, plan.sizes + plan.nq
     for k in range(n):
-        largest = 0.0
+        largest = terms = 0.0
         for p in range(ints[s.g_starts + k], ints[s.g_starts + k + 1]):
-            largest = max(largest, abs(mem[s.gradients + p]) * mem[plan.sizes + ints[s.g_columns + p]])
+            i, g = ints[s.g_columns + p], abs(mem[s.gradients + p])
+            terms += g * abs(mem[plan.xq + i])
+            largest = max(largest, g * mem[plan.sizes + i])
+        largest = max(largest, ROUNDED * terms)
         if mem[plan.row_sizes + k] <= share * largest < math.inf:
             mem[plan.row_sizes + k] = largest
     for k in range(n + plan.nv):

@@ -7,17 +7,19 @@ them behind; they never shrink.
 
 from __future__ import annotations
 
-from dalembert.equations.kinds import ANGLE
+import math
+
+from dalembert.equations.kinds import ANGLE, LENGTH
 from dalembert.native.intrinsics import ints_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8, move
 from dalembert.run.evaluate import load_state
 from dalembert.run.measure import evaluate_sizing, lead_by_sizes, measure, measure_rows
 from dalembert.run.sizing import sizing_at
-from dalembert.run.ways import finite, inertia_of
+from dalembert.run.ways import find_straight, finite, inertia_of
 
 ROUNDING = 2.0**-52  # least tolerance of an error of a step, relative to sizes
-GROWN = 2.0  # times its size: a value beyond is left behind by it
+GROWN = 2.0  # times its size, or what it was when sizes last grew: a value beyond has left them behind
 
 
 @jit(i8(Plan, Floats))
@@ -53,7 +55,7 @@ def reach(plan, mem, t, h, z):
         value, size = abs(z[i]), mem[plan.sizes + i]
         if value > mem[plan.reached + i]:
             mem[plan.reached + i] = value
-            if value > GROWN * size and (i >= plan.nq or ints[s.kinds + i] != ANGLE):
+            if value > GROWN * max(size, mem[plan.marks + i]) and (i >= plan.nq or ints[s.kinds + i] != ANGLE):
                 beyond = 1
         round_off = late * size + per_noise * (h if i < plan.nq else 1.0) * mem[plan.noise + i]
         mem[plan.reached + i] = max(mem[plan.reached + i], round_off)
@@ -69,6 +71,26 @@ def set_off(plan, mem, t, z):
     return reach(plan, mem, t, 0.0, z)
 
 
+@jit(i8(Plan, Floats, Floats))
+def _hold_back(plan, mem, z):
+    """Have sizes of lengths in the state z, last evaluated, reach no further than gradients of rows stay as they are.
+
+    A rod that flies away does not become longer.
+    """
+    s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
+    way = 0.0
+    for i in range(plan.nq):
+        if ints[s.kinds + i] == LENGTH:
+            way = max(way, mem[plan.shift + i] * mem[plan.sizes + i] ** 2)
+    if not 0.0 < way < math.inf:
+        return 0
+    least = find_straight(plan, mem, z, LENGTH, way)
+    for i in range(plan.nq):
+        if ints[s.kinds + i] == LENGTH and mem[plan.shift + i] > 0.0:
+            mem[plan.sizes + i] = math.sqrt(least / mem[plan.shift + i])
+    return 0
+
+
 @jit(i8(Plan, Floats))
 def _quicken(plan, mem):
     """The rate, at which speeds are as large as they have become."""
@@ -82,17 +104,18 @@ def _quicken(plan, mem):
 @jit(i8(Plan, Floats, f8, Floats))
 def grow(plan, mem, t, z):
     """Let sizes grow to those in the state z, which has reached them; the rate is that of the motion there."""
-    s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
     rate, count = plan.row_sizes + 2 * plan.np + plan.nv, plan.x - plan.sizes
     move(mem, plan.former, mem, plan.sizes, count)
     measure(plan, mem, t, z, 1.0 / mem[rate])
+    load_state(plan, mem, t, z)
+    evaluate_sizing(plan, mem)
+    _hold_back(plan, mem, z)
     for k in range(count - 1):
         mem[plan.sizes + k] = max(mem[plan.sizes + k], mem[plan.former + k])
     for i in range(plan.nq + plan.nu):
-        if i >= plan.nq or ints[s.kinds + i] != ANGLE:
+        mem[plan.marks + i] = max(mem[plan.marks + i], abs(z[i]))
+        if i >= plan.nq:
             mem[plan.sizes + i] = max(mem[plan.sizes + i], abs(z[i]))
-    load_state(plan, mem, t, z)
-    evaluate_sizing(plan, mem)
     measure_rows(plan, mem, 1.0)
     _measure_noise(plan, mem)
     _quicken(plan, mem)

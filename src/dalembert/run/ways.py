@@ -89,7 +89,7 @@ def _reached(plan, mem, kind, span):
 
 
 @jit(f8(Plan, Floats, Floats, i8, f8))
-def _straight(plan, mem, z, kind, way):
+def find_straight(plan, mem, z, kind, way):
     """The energy of how far coordinates of a kind get before a gradient of rows has changed by its own length.
 
     By how they change on a small part of `way`, an energy; `way` itself if that is shorter.
@@ -98,7 +98,7 @@ def _straight(plan, mem, z, kind, way):
     move(mem, s.before, mem, s.gradients, ints[s.g_starts + s.levels])
     for i in range(plan.nq):
         if ints[s.kinds + i] == kind and mem[plan.shift + i] > 0.0:
-            mem[plan.xq + i] += NUDGE * math.sqrt(way / mem[plan.shift + i])
+            mem[plan.xq + i] += NUDGE * math.sqrt(way / mem[plan.shift + i]) * math.cos(1.0 + i)
     call_kernel(s.kernel, mem, plan.x, s.out)
     shortest = way
     for k in range(s.levels):
@@ -125,7 +125,7 @@ def find_way(plan, mem, z, kind, span):
         if way == 0.0:
             return 0.0
         back = min(span, _period(plan, mem, z, kind, way))
-        shorter = min(_straight(plan, mem, z, kind, way), _reached(plan, mem, kind, back))
+        shorter = min(find_straight(plan, mem, z, kind, way), _reached(plan, mem, kind, back))
         if shorter > SETTLED * way:
             return shorter
         way = shorter
