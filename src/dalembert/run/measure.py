@@ -71,7 +71,7 @@ def lead_by_sizes(plan, mem, u):
 
 
 @jit(f8(Plan, Floats, f8))
-def _measure_speeds(plan, mem, span):
+def measure_speeds(plan, mem, span):
     """Sizes of the speeds and of energies; returns the rate that they are those of coordinates times."""
     u = plan.sizes + plan.nq
     lead_by_sizes(plan, mem, u)
@@ -109,13 +109,13 @@ def measure_rows(plan, mem, share):
 
 
 @jit(i8(Plan, Floats, f8, Floats, f8))
-def _measure_state(plan, mem, t, z, span):
+def measure_state(plan, mem, t, z, span):
     """Sizes of coordinates, speeds and energies, and the rate, in the state z at time t."""
     load_state(plan, mem, t, z)
     evaluate_sizing(plan, mem)
     measure_drives(plan, mem, t, span)
     measure_coordinates(plan, mem, z, span)
-    mem[plan.row_sizes + 2 * plan.np + plan.nv] = _measure_speeds(plan, mem, span)
+    mem[plan.row_sizes + 2 * plan.np + plan.nv] = measure_speeds(plan, mem, span)
     return 0
 
 
@@ -126,7 +126,7 @@ def measure(plan, mem, t, z, span):
     Returns the largest residual of a position or velocity constraint there, relative to the size of its row.
     """
     n_rows = 2 * plan.np + plan.nv
-    _measure_state(plan, mem, t, z, span)
+    measure_state(plan, mem, t, z, span)
     for k in range(n_rows):
         mem[plan.row_sizes + k] = 0.0
     measure_rows(plan, mem, 1.0)
@@ -147,7 +147,7 @@ def complete(plan, mem, t, z, out):
     For accelerators that leave the equations they solved in mem; the unrolled ones do not.
     """
     nu, nc = plan.nu, plan.nc
-    _measure_state(plan, mem, t, z, 0.0)
+    measure_state(plan, mem, t, z, 0.0)
     load_state(plan, mem, t, z)
     call_accelerate(plan.accelerate, (plan, mem))
     move(out, 0, mem, plan.udot, nu)

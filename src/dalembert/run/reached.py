@@ -14,7 +14,7 @@ from dalembert.native.intrinsics import ints_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8, move
 from dalembert.run.evaluate import load_state
-from dalembert.run.measure import evaluate_sizing, lead_by_sizes, measure, measure_rows
+from dalembert.run.measure import evaluate_sizing, lead_by_sizes, measure_rows, measure_speeds, measure_state
 from dalembert.run.sizing import sizing_at
 from dalembert.run.ways import find_straight, finite, inertia_of
 
@@ -106,10 +106,12 @@ def grow(plan, mem, t, z):
     """Let sizes grow to those in the state z, which has reached them; the rate is that of the motion there."""
     rate, count = plan.row_sizes + 2 * plan.np + plan.nv, plan.x - plan.sizes
     move(mem, plan.former, mem, plan.sizes, count)
-    measure(plan, mem, t, z, 1.0 / mem[rate])
+    span = 1.0 / mem[rate]
+    measure_state(plan, mem, t, z, span)
     load_state(plan, mem, t, z)
     evaluate_sizing(plan, mem)
     _hold_back(plan, mem, z)
+    mem[rate] = measure_speeds(plan, mem, span)
     for k in range(count - 1):
         mem[plan.sizes + k] = max(mem[plan.sizes + k], mem[plan.former + k])
     for i in range(plan.nq + plan.nu):
