@@ -14,9 +14,9 @@ import numpy as np
 from dalembert.dataclass import dataclass
 from dalembert.equations.checks.inertia import Carrier, Inertias
 from dalembert.equations.crossings import TimeCrossing
+from dalembert.equations.features import Feature
 from dalembert.equations.functions import Functions
 from dalembert.equations.kernels import Kernels, found
-from dalembert.equations.features import Feature
 from dalembert.equations.kinks import Kinks
 from dalembert.equations.laws import Row, are_algebraic, are_ideal, count_curved, have_friction, implied_rows
 from dalembert.equations.mechanics import Mechanics
