@@ -14,7 +14,7 @@ from dalembert.equations.naming import name_of
 from dalembert.errors import OptionError, PairingError, UnknownNameError
 from dalembert.initial.request import find_name, key_name
 from dalembert.motion.state import State
-from dalembert.run.event_checks import check_locates
+from dalembert.run.event_checks import check_locates, list_events
 from dalembert.run.events import Event
 from dalembert.run.recipe import Recipe
 from dalembert.run.simulate import check_times, pair
@@ -48,7 +48,7 @@ def read_study(
     if state is not None and not isinstance(state, State | Followed):
         raise PairingError(f"`state` is a {type(state).__name__}, not a State; call system.initial(...) for one")
     recipe, near = Recipe(*pair(*ingredients)), state if state is not None else guess
-    watched = tuple(events)
+    watched = list_events(events)
     if any(isinstance(event, Event) for event in watched):
         check_locates(recipe.integrator)
     span, times = check_times(near.t if isinstance(near, State | Followed) else 0.0, t_end, t_eval)
