@@ -1,7 +1,7 @@
 """Graphs of bounds: functions along a motion, and their rates, enclosed over boxes of what they read.
 
-Interval arithmetic (Moore, 1966) written as a graph, so that native code evaluates it in every step. Bounds are those of
-exact arithmetic. What is not known here has none: infinity or NaN.
+Interval arithmetic (Moore, 1966) written as a graph, so that native code evaluates it in every step. Bounds are those
+of exact arithmetic. What is not known here has none: infinity or NaN.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ UNBOUNDED = ca.SX(-math.inf), ca.SX(math.inf)
 class Enclosure(NamedTuple):
     """Bounds of n functions of w and of their rates.
 
-    `function` maps (low, high, least rate, largest rate) of the columns `reads` of w, one block after the other, and the
-    columns `fixed`, to (low, high, least rate, largest rate) of the functions. The rates of one that may jump are not
+    `function` maps (low, high, least rate, largest rate) of the columns `reads` of w, one block after the other, and
+    the parameters, to (low, high, least rate, largest rate) of the functions. The rates of one that may jump are not
     bounded.
     """
 
@@ -305,7 +305,8 @@ def _chosen(condition: Interval, x: Interval) -> Interval:
     """x where the condition is true, else zero."""
     never, always = _not(condition)[0], _true(condition)[0]
     low, high = (
-        _where(never, 0.0, _where(always, end, bound(end, 0.0))) for end, bound in zip(x, (ca.fmin, ca.fmax), strict=True)
+        _where(never, 0.0, _where(always, end, bound(end, 0.0)))
+        for end, bound in zip(x, (ca.fmin, ca.fmax), strict=True)
     )
     return low, high
 
@@ -336,8 +337,8 @@ _RULES: dict[int, Callable[..., Interval]] = {
     ca.OP_SIN: _wave(ca.sin, 0.5 * math.pi), ca.OP_COS: _wave(ca.cos, 0.0), ca.OP_TAN: _tangent,
     ca.OP_ASIN: _rising(ca.asin, -1.0, 1.0), ca.OP_ACOS: _falling(ca.acos, -1.0, 1.0), ca.OP_ATAN: _rising(ca.atan),
     ca.OP_ATAN2: _arc_of_two, ca.OP_SINH: _rising(ca.sinh), ca.OP_COSH: _cosh, ca.OP_TANH: _rising(ca.tanh),
-    ca.OP_ASINH: _rising(ca.asinh), ca.OP_ACOSH: _rising(ca.acosh, least=1.0), ca.OP_ATANH: _rising(ca.atanh, -1.0, 1.0),
-    ca.OP_ERF: _rising(ca.erf), ca.OP_FABS: _absolute, ca.OP_SIGN: _SIGN, ca.OP_FLOOR: _FLOOR, ca.OP_CEIL: _CEILING,
+    ca.OP_ASINH: _rising(ca.asinh), ca.OP_ACOSH: _rising(ca.acosh, least=1.0),
+    ca.OP_ATANH: _rising(ca.atanh, -1.0, 1.0), ca.OP_ERF: _rising(ca.erf), ca.OP_FABS: _absolute, ca.OP_SIGN: _SIGN, ca.OP_FLOOR: _FLOOR, ca.OP_CEIL: _CEILING,
     ca.OP_FMOD: _remainder, ca.OP_FMIN: lambda x, y: (ca.fmin(x[0], y[0]), ca.fmin(x[1], y[1])),
     ca.OP_FMAX: lambda x, y: (ca.fmax(x[0], y[0]), ca.fmax(x[1], y[1])), ca.OP_LT: _less, ca.OP_LE: _not_more,
     ca.OP_EQ: _equal, ca.OP_NE: lambda x, y: _not(_equal(x, y)), ca.OP_NOT: _not, ca.OP_AND: _and, ca.OP_OR: _or,

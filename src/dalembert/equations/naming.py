@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import sympy as sp
-
 import numpy as np
+import sympy as sp
 
 from dalembert.errors import ArrayError, OptionError
 

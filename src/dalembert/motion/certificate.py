@@ -109,9 +109,10 @@ class Certificate:
         """Whether the run reached its end and every finding held; False if there was nothing to judge.
 
         A position in which constraints became dependent must have been passed by a step that is known to be accurate.
-        If the motion was verified, no coordinate may differ from the second run by more than a thousandth of its size.
+        No zero of an event may be missed. If the motion was verified, no coordinate may differ from the second run by
+        more than a thousandth of its size, and events must have occurred in both alike.
         """
-        bad = self.failures or self._rough or self._lost or self.missed
+        bad = self.failures or self._rough or self._lost or self.missed or self._differing
         return self.success and bool(self.findings) and not bad
 
     @property
@@ -122,6 +123,10 @@ class Certificate:
     @property
     def _rough(self) -> tuple[Deviation, ...]:
         return () if self.verification is None else self.verification.rough
+
+    @property
+    def _differing(self) -> tuple[str, ...]:
+        return () if self.verification is None else self.verification.differing
 
     @property
     def _lost(self) -> tuple[Passage, ...]:
@@ -154,6 +159,8 @@ class Certificate:
             return f"NOT OK: {self.missed[0]}"
         if self._rough:
             return f"NOT OK: a second run differs altogether: {', '.join(map(str, self._rough[:3]))}"
+        if self._differing:
+            return f"NOT OK: {self._differing[0]}"
         held = [f.worst / f.size for f in self.findings if f.level in ("position", "velocity")]
         return f"OK: constraints held to {max(held):.1e}" if held else "OK"
 

@@ -13,7 +13,7 @@ from dalembert.errors import ArrayError, OptionError
 from dalembert.motion.archive import write_archive
 from dalembert.motion.protocols import MotionLike
 from dalembert.motion.tables import Tabled, check_sampled, columns_of, draw, output_names
-from dalembert.motion.verification import Verification
+from dalembert.motion.verification import SecondRun, Verification
 from dalembert.stages import stage
 from dalembert.text_tables import html_table
 
@@ -64,13 +64,15 @@ class Recorded(Tabled):
         values = self.resampled(once)[key]
         return values[back.ravel()].reshape((*at.shape, *values.shape[1:]))
 
-    def verify(self: MotionLike, events: Iterable[Any] = ()) -> Verification:
+    def verify(self: MotionLike, events: Iterable[Any] = (), second: SecondRun | None = None) -> Verification:
         """The estimated error of every coordinate, speed and multiplier, by a second, independent run.
 
-        It uses another formulation and method and far tighter tolerances. If the motion was made with events, pass
-        them again. The result is kept: the certificate tells it from then on.
+        It uses another formulation and method, far tighter tolerances and shorter steps; `second` says how tight and
+        how short. A motion that was read from a file is run again from its first sample; it does not tell expressions
+        of events: pass them again, or else its parts between changes are run again, each from its own start.
+        The result is kept: the certificate tells it from then on.
         """
-        found = stage("Motion.verify")(self, events)
+        found = stage("Motion.verify")(self, events, second)
         object.__setattr__(self, "verification", found)
         vars(self).pop("certificate", None)
         return found

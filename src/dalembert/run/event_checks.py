@@ -33,8 +33,8 @@ def check_events(state: State, events: Iterable[Event | Every]) -> tuple[Event |
     zeros = [event for event in listed if isinstance(event, Event)]
     for event in zeros:
         _check_expression(systems, event)
-    for event in listed:
-        _check_change(systems, event)
+    for one in listed:
+        _check_change(systems, one)
     _check_unique(state, [event for event in zeros if event.concerns(system)])
     return listed
 

@@ -40,10 +40,11 @@ class Event:
       constraints allow, and energy is lost (`dalembert.initial.impact`). The event is inactive while that system moves.
     - a function of the State just before that returns the State after, or a mapping {name: number} of new values.
 
-    Every zero within a step is found, however close to others: bounds of the expression and of its rate tell where there
-    is none. Where there are too many in a step, the certificate is not ok: limit `max_step` of the integrator. A pole is
-    no zero. The time is located on the dense output of the integrator, with the constraints held. An event whose expression is zero (within 1e-12 of its size) at the start does not occur
-    there, and an event that has just changed the motion does not occur again at once.
+    Every zero within a step is found, however close to others: bounds of the expression and of its rate tell where
+    there is none. Where a step has too many, the certificate is not ok: limit `max_step` of the integrator. A pole is
+    no zero. The time is located on the dense output of the integrator, with the constraints held. An event whose
+    expression is zero (within 1e-12 of its size) at the start does not occur there, and an event that has just changed
+    the motion does not occur again at once.
     """
 
     expr: Any
@@ -135,6 +136,11 @@ class Occurrences(Sequence[Occurrence]):
     items: tuple[Occurrence, ...] = ()
     watched: tuple[str, ...] = ()
     doubts: Mapping[str, Doubt] = field(default_factory=dict)
+    stated: tuple[Any, ...] = ()  # the events and clocks themselves, unless a file or a pickle told of the motion
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the events themselves: functions and expressions may not pickle."""
+        return {**vars(self), "stated": ()}
 
     @overload
     def __getitem__(self, key: int) -> Occurrence: ...

@@ -37,7 +37,9 @@ class Every:
 
     def __post_init__(self) -> None:
         if not (_is_finite(self.dt) and self.dt > 0.0):
-            raise OptionError(f"Every: dt is {self.dt!r}; it must be positive and finite, such as Every(0.01, then=...)")
+            raise OptionError(
+                f"Every: dt is {self.dt!r}; it must be positive and finite, such as Every(0.01, then=...)"
+            )
         name = self.name or f"every {self.dt:g}"
         if not isinstance(name, str):
             raise OptionError(f"the name of a clock must be a string, got {name!r}")

@@ -84,7 +84,7 @@ def simulate(
     if store is not None or outputs is not None:
         from dalembert.run.storage_choice import Asked, choose_storage
 
-        asked = Asked(drift, integrator, looked_for, sensitivities, verify=verify)
+        asked = Asked(drift, integrator, looked_for, sensitivities)
         storage = choose_storage(state, times, asked, store, outputs)
     motion: Motion | MotionSequence
     with Progress(system.name, span) as progress:
@@ -98,7 +98,7 @@ def simulate(
         _check_derivatives(motion)
     if verify:
         try:
-            motion.verify(looked_for)
+            motion.verify()
         except KeyboardInterrupt as interruption:
             raise SimulationInterrupt(f"`{system.name}`: the second run was interrupted", motion) from interruption
     return motion

@@ -132,7 +132,8 @@ def _shown(state: State) -> State:
 
 def _copied(state: State) -> State:
     """The state with arrays of its own, which nobody else can change."""
-    return replace(state, **{name: np.array(getattr(state, name)) for name in state_shapes(state.system)})
+    arrays: dict[str, Any] = {name: np.array(getattr(state, name)) for name in state_shapes(state.system)}
+    return replace(state, **arrays)
 
 
 def _numbers(where: str, system: System, values: Mapping[Any, Any]) -> dict[str, float]:

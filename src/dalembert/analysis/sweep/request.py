@@ -38,6 +38,7 @@ def read_study(
     t_eval: ArrayLike | None,
     ingredients: tuple[Any, Any, Any],
     events: Iterable[Any],
+    verify: bool = False,
 ) -> Study:
     """The study, with every name and option checked."""
     if state is not None and (given is not None or guess is not None):
@@ -66,6 +67,7 @@ def read_study(
         sampled=sampled,
         reduced=reduced,
         events=watched,
+        verify=verify,
     )
     for name in study.given:
         find_name(system, name, "given")

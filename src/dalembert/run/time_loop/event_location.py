@@ -1,15 +1,15 @@
 """Zeros of event functions within accepted steps, in native code: found, or known to be absent.
 
-An event function is a function along the dense output of a step. The columns that it reads are polynomials there. Over a
-piece of the step their hulls in Bernstein form bound the function and its rate (`equations.enclosure`). A function whose
-bounds exclude zero has no zero in the piece. One whose rate keeps its sign has one zero if its values at both ends have
-different signs, else none. Any other piece is halved, down to the resolution of time: there a change of sign is a zero,
-unless the function is unbounded, as at a pole. A step with more pieces than `MOST` leaves the function in doubt, and the
-certificate is not ok.
+An event function is a function along the dense output of a step. The columns that it reads are polynomials there.
+Over a piece of the step their hulls in Bernstein form bound the function and its rate (`equations.enclosure`). A
+function whose bounds exclude zero has no zero in the piece. One whose rate keeps its sign has one zero if its values at
+both ends have different signs, else none. Any other piece is halved, down to the resolution of time: there a change of
+sign is a zero, unless the function is unbounded, as at a pole. A step of more than `MOST` pieces leaves the function in
+doubt, and the certificate is not ok.
 
 A step is first looked at by the cubic through both ends, which costs no evaluation, widened by its own cubic term. Only
-a step in which this leaves room for a zero gets its dense output; on it, brought onto the constraints, the zero is found
-by Chandrupatla's method (inverse quadratic interpolation where that is safe, else bisection).
+a step in which this leaves room for a zero gets its dense output; on it, brought onto the constraints, the zero is
+found by Chandrupatla's method (inverse quadratic interpolation where that is safe, else bisection).
 
 A function that is zero at the start has no sign there, unless a run before left it one: it takes that of the first
 value beyond its slack, and does not occur by doing so. This is why an event that has just changed the motion does not

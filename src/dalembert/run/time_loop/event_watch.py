@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dalembert.dataclass import dataclass
 from dalembert.native.intrinsics import record_at
 from dalembert.native.jit import jit
@@ -42,9 +44,9 @@ class Watched(Record):
         # to which values it is zero where it starts, whether values at the ends of
         # a piece do not tell of its zeros, and the time of the last step in doubt.
         *ints("doubted longest firsts slacks open last"),
-        # The columns read, less their values at the start of the step, as polynomials in Bernstein form: in the step and
-        # in a piece of it; per column its values at both ends of the step and how far the cubic may be off; then the
-        # input and the output of the enclosure.
+        # The columns read, less their values at the start of the step, as polynomials in Bernstein form: in the step
+        # and in a piece of it; per column its values at both ends of the step and how far the cubic may be off; then
+        # the input and the output of the enclosure.
         *ints("step piece begins reaches off box bounds"),
         # Blocks of integers, per function: its direction, whether it ends the run, whether it has just occurred, how
         # many steps were in doubt; then which functions occurred, and which columns of the kernel's input are read.
@@ -65,7 +67,7 @@ class Watch:
 
     `signs` are those that a run before left the functions with, 0 where there was none; values up to `slacks` are zero
     for a function that starts there. The kernel reads (t, q, u, p, q', u', power, la); `reads_rates` says whether it
-    needs more than (t, q, u, p). The `enclosure` has bounds of the functions by those of the columns they read, `reads`.
+    needs more than (t, q, u, p). The `enclosure` bounds the functions by bounds of the columns that they read, `reads`.
     """
 
     kernel: Kernel
