@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ TIGHTER = 100.0  # how much an implicit method must be tighter than the first ru
 IMPLICIT = ("Radau", "GeneralizedAlpha", "StateSpaceSVD", "IDA")
 MOST = 10_000  # samples compared
 PATIENCE, AT_LEAST = 200, 100_000  # explicit steps tried for each step of the first run, and in any case
-BEYOND = 0.01  # of the time of a run that an event ended: where the second run may find the event
+BEYOND = 1e-3  # of the time of a run that an event ended: where the second run, which goes on, may find the event
 EDGE = 1e-6  # of the time of a run: events this close to its ends may lie on the other side in the second run
 NOT_AGAIN = "events were not looked for again, as nothing tells their expressions: pass them, verify(events=[...])"
 Some = Motion | MotionSequence | MotionOutputs
@@ -66,11 +67,14 @@ def _verified(motion: Some, events: Sequence[Any], second: SecondRun, remarks: S
     start, times = _start(motion), _times(motion)
     if not times.size or not times[-1] > start.t:
         raise DalembertError("the motion has no sample after its start; there is nothing to verify")
-    span, failed = (start.t, _end(motion, events, start.t)), list[str]()
+    stopped = _stopped(motion, events)
+    end, failed = float(motion.t[-1]), list[str]()
+    span = start.t, end + BEYOND * (end - start.t) if stopped else end
+    watched = [replace(event, terminal=False) if event in stopped else event for event in events]
     best: Motion | MotionSequence | None = None
     for recipe in _second_recipes(motion, second, span, start.system):
         try:
-            other = simulate(start.system, start, span, t_eval=times, events=events, **recipe._asdict())
+            other = simulate(start.system, start, span, t_eval=times, events=watched, **recipe._asdict())
         except DalembertError as error:  # not every formulation can state every system
             failed.append(f"{_named(recipe)}: {error}")
             continue
@@ -83,7 +87,7 @@ def _verified(motion: Some, events: Sequence[Any], second: SecondRun, remarks: S
         failed.append(
             f"{_named(recipe)} is {verdict}" if other.success else f"{_named(recipe)} ended early: {other.message}"
         )
-    return _compared(motion, best, times, [*remarks, *failed])
+    return _compared(motion, best, times, [*remarks, *failed], [event.name for event in stopped])
 
 
 def _reached(motion: Motion | MotionSequence) -> tuple[bool, bool, float]:
@@ -104,12 +108,10 @@ def _start(motion: Some) -> State:
     return complete_state(first.system, t, z[:nq], z[nq : nq + nu], first.parameters)
 
 
-def _end(motion: Some, events: Sequence[Any], begin: float) -> float:
-    """Up to when to run again: beyond the end of a motion that an event ended, to find the event."""
-    end = float(motion.t[-1])
-    last = {o.name for o in motion.events if o.t == end}
-    stopped = any(isinstance(event, Event) and event.terminal and event.name in last for event in events)
-    return end + BEYOND * (end - begin) if stopped else end
+def _stopped(motion: Some, events: Sequence[Any]) -> list[Event]:
+    """The events that ended a motion."""
+    last = {o.name for o in motion.events if o.t == motion.t[-1]}
+    return [event for event in events if isinstance(event, Event) and event.terminal and event.name in last]
 
 
 def _times(motion: Some) -> np.ndarray:
@@ -151,9 +153,13 @@ def _second_recipes(motion: Some, second: SecondRun, span: tuple[float, float], 
 
 
 def _compared(
-    motion: Some, other: Motion | MotionSequence | None, times: np.ndarray, remarks: Sequence[str]
+    motion: Some,
+    other: Motion | MotionSequence | None,
+    times: np.ndarray,
+    remarks: Sequence[str],
+    stopped: Sequence[str],
 ) -> Verification:
-    """The differences at the times that both have; of nothing if there are none."""
+    """The differences at the times that both have; of nothing if there are none. Events `stopped` ended the motion."""
     if other is None or not np.isin(times, other.t).any():
         return Verification((), (), (), (), "none", 0, float(motion.t[0]), tuple(remarks))
     common = np.intersect1d(times, other.t)
@@ -167,15 +173,15 @@ def _compared(
             found.append(Deviation(name, float(gap[k]), float(common[k])))
         return tuple(found)
 
-    differing, shifts = _occurrences_differ(motion, other)
+    differing, shifts = _occurrences_differ(motion, other, stopped)
     if isinstance(motion, MotionOutputs):
         sizes = tuple(float(np.abs(motion[key]).max(initial=0.0)) for key in motion.keys)
         left_out = list[str]()
-        groups = deviations(motion.outputs, motion.keys), (), ()
+        groups = [deviations(motion.outputs, motion.keys), (), ()]
     else:
         sizes = tuple(float(np.abs(column).max()) for column in motion.q.T)
         names, left_out = _multipliers(motion)
-        groups = tuple(deviations(each, each) for each in (motion.system.coordinates, motion.system.speeds, names))
+        groups = [deviations(each, each) for each in (motion.system.coordinates, motion.system.speeds, names)]
     return Verification(
         *groups, sizes, other.method, len(common), float(common[-1]), (*remarks, *shifts, *left_out), differing
     )
@@ -195,21 +201,27 @@ def _is_unique(motion: Motion | MotionSequence, name: str) -> bool:
     return all(m.unique.get(name, True) for m in motion.segments[:1])
 
 
-def _occurrences_differ(motion: Some, other: Motion | MotionSequence) -> tuple[tuple[str, ...], list[str]]:
+def _occurrences_differ(
+    motion: Some, other: Motion | MotionSequence, stopped: Sequence[str]
+) -> tuple[tuple[str, ...], list[str]]:
     """Events that occurred another number of times, and by how much the times of others differ."""
     begin, end = (float(motion.t[k]) for k in (0, -1))
     edge = EDGE * (end - begin)
     differing, shifts = [], []
     for name in other.events.watched:
         mine, theirs = ([o.t for o in m.events[name]] for m in (motion, other))
-        if len(mine) == len(theirs):
-            if mine:
-                shifts.append(f"event `{name}`: times differ by up to {np.abs(np.subtract(mine, theirs)).max():.1e}")
-            continue
+        if name in stopped:
+            theirs = theirs[: len(mine)]
         inner = [sum(begin + edge < t < end - edge for t in times) for times in (mine, theirs)]
-        if inner[0] != inner[1]:
+        if len(mine) == len(theirs):
+            shifts += [f"event `{name}`: times differ by up to {max(map(_apart, mine, theirs)):.1e}"] if mine else []
+        elif name in stopped or inner[0] != inner[1]:
             differing.append(f"event `{name}` occurred {len(mine)} times, in the second run {len(theirs)} times")
     return tuple(differing), shifts
+
+
+def _apart(a: float, b: float) -> float:
+    return abs(a - b)
 
 
 def _named(recipe: Recipe) -> str:

@@ -72,7 +72,7 @@ class Schedule:
                 )
             if (ticks := (span[1] - span[0]) / clock.dt) > MOST:
                 raise OptionError(
-                    f"clock `{clock.name}`: dt is {clock.dt:g}, which are {ticks:.2g} ticks from t = {span[0]:g} to "
+                    f"clock `{clock.name}`: dt is {clock.dt:g}, which makes {ticks:.2g} ticks from t = {span[0]:g} to "
                     f"{span[1]:g}; use at least {(span[1] - span[0]) / MOST:.2g}, or state what it does as part of the "
                     "equations"
                 )

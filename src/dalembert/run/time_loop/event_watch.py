@@ -21,7 +21,7 @@ from dalembert.native.types import Record, ints
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
-ROOM = 2**14  # numbers in the occurrences kept before the loop hands them over, at least of 16 occurrences
+ROOM = 2**11  # numbers in the occurrences kept before the loop hands them over, at least of 16 occurrences
 # A step is seen as a polynomial of this degree, exactly that of the dense output: no method has one of a higher degree.
 DEGREE = 8
 CUBIC = 4  # coefficients of the cubic through both ends of a step, by which it is looked at first
