@@ -6,7 +6,6 @@ difference is the error of the first up to what both have in common: the equatio
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -95,9 +94,14 @@ def _reached(motion: Motion | MotionSequence) -> tuple[bool, bool, float]:
     return motion.success, not verdict_of(motion), float(motion.t[-1]) if len(motion) else -np.inf
 
 
+def _first(motion: Some) -> Motion:
+    """What tells how a motion began."""
+    return motion.end if isinstance(motion, MotionOutputs) else motion.segments[0]
+
+
 def _start(motion: Some) -> State:
     """The state a motion started from; of one that was read from a file, the state at its first sample."""
-    first = motion.end if isinstance(motion, MotionOutputs) else motion.segments[0]
+    first = _first(motion)
     nq, nu = first.system.nq, first.system.nu
     if first.facts is None:
         return complete_state(first.system, float(first.t[0]), first.q[0], first.u[0], first.parameters)
@@ -140,7 +144,8 @@ def _second_recipes(motion: Some, second: SecondRun, span: tuple[float, float], 
     implicit = [name for name in IMPLICIT if f"{name}(" in made and "Automatic(" not in made]
     stiff = "njev" in motion.stats and not implicit  # Automatic has found it so
     longest = (span[1] - span[0]) / (second.finer * steps) if steps else np.inf
-    first_rtol = float(found[1]) if (found := re.search(r"rtol=([-+.e0-9]+)", made)) else 1e-8
+    recipe = _first(motion).recipe
+    first_rtol = (recipe and getattr(recipe.integrator, "rtol", None)) or 1e-8
     if not stiff:
         most, high = max(PATIENCE * steps, AT_LEAST), bool(implicit) or not ("DOP853" in made or "Automatic" in made)
         method = (DOP853 if high else Tsit5)(rtol=second.rtol, atol=0.1 * second.rtol, max_steps=most, max_step=longest)
@@ -174,17 +179,16 @@ def _compared(
         return tuple(found)
 
     differing, shifts = _occurrences_differ(motion, other, stopped)
+    told = other.method, len(common), float(common[-1])
     if isinstance(motion, MotionOutputs):
         sizes = tuple(float(np.abs(motion[key]).max(initial=0.0)) for key in motion.keys)
-        left_out = list[str]()
-        groups = [deviations(motion.outputs, motion.keys), (), ()]
-    else:
-        sizes = tuple(float(np.abs(column).max()) for column in motion.q.T)
-        names, left_out = _multipliers(motion)
-        groups = [deviations(each, each) for each in (motion.system.coordinates, motion.system.speeds, names)]
-    return Verification(
-        *groups, sizes, other.method, len(common), float(common[-1]), (*remarks, *shifts, *left_out), differing
-    )
+        kept = deviations(motion.outputs, motion.keys)
+        return Verification(kept, (), (), sizes, *told, (*remarks, *shifts), differing)
+    sizes = tuple(float(np.abs(column).max()) for column in motion.q.T)
+    names, left_out = _multipliers(motion)
+    coordinates, speeds = motion.system.coordinates, motion.system.speeds
+    compared = deviations(coordinates, coordinates), deviations(speeds, speeds), deviations(names, names)
+    return Verification(*compared, sizes, *told, (*remarks, *shifts, *left_out), differing)
 
 
 def _multipliers(motion: Motion | MotionSequence) -> tuple[list[str], list[str]]:
