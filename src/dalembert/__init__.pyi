@@ -47,6 +47,7 @@ from dalembert.motion.motion import Motion as Motion
 from dalembert.motion.motion_outputs import MotionOutputs as MotionOutputs
 from dalembert.motion.sequence import MotionSequence as MotionSequence
 from dalembert.motion.state import State as State
+from dalembert.motion.verification import SecondRun as SecondRun
 from dalembert.run.drift.baumgarte import Baumgarte as Baumgarte
 from dalembert.run.drift.blajer import Blajer as Blajer
 from dalembert.run.drift.no_correction import NoCorrection as NoCorrection

@@ -2,12 +2,17 @@
 
 import pickle
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import dalembert as da
 from dalembert import problems
+from dalembert.analysis import verify
+from dalembert.problems import railway_wheelset
+from dalembert.run.simulate import simulate
 
 FACTOR = 10.0  # by which an estimate may differ from the true error
 EXACT = ["pendulum", "sliding_particle", "knife_edge", "chaplygin_sleigh", "vertical_disk", "asymmetric_top",
@@ -112,34 +117,180 @@ def test_stiff_motions_are_verified_by_an_implicit_method():
     assert true <= FACTOR * verified["x"].error + 1e-6
 
 
-def test_motions_with_events_take_them_again():
+@cache
+def ball():
+    """A ball that falls through air, and events: it bounces, it lands, a controller pushes it."""
     model = da.Model("ball")
     (y,) = model.coordinates("y")
     (v,) = model.speeds("v")
+    (F,) = model.parameters(F=0.0)
     model.particle("P", mass=1.0, position=[0, y])
     model.gravity([0, -9.81])
-    model.generalized_force({y: -0.1 * v})
+    model.generalized_force({y: F - 0.1 * v})
     system = model.compile()
-    events = [da.Event(y, direction=-1, then={v: -0.8 * v}, name="bounce")]
-    motion = system.simulate(
-        system.initial({y: 1, v: 0}), 2.0, events=events, integrator=da.Tsit5(rtol=1e-5, atol=1e-7)
-    )
-    assert len(motion.events) > 2
-    with pytest.raises(da.DalembertError, match="pass them again"):
-        motion.verify()
-    verified = motion.verify(events)
-    exact = system.simulate(system.initial({y: 1, v: 0}), 2.0, events=events, integrator=da.DOP853(rtol=1e-13))
-    shift = max(abs(a.t - b.t) for a, b in zip(motion.events, exact.events, strict=True))
-    assert any("times differ by up to" in line for line in verified.remarks)
-    assert 0.0 < verified["y"].error < 1e-2
-    assert verified["y"].error > 0.1 * shift
+    events = {
+        "bounce": da.Event(y, direction=-1, then={v: -0.8 * v}, name="bounce"),
+        "floor": da.Event(y, terminal=True, name="floor"),
+        "top": da.Event(v, name="top"),
+        "clock": da.Every(0.07, then=lambda before: {"F": -before["y"]}, name="clock"),
+    }
+    return system, system.initial({y: 1, v: 0}), events
+
+
+ROUGHLY = da.Tsit5(rtol=1e-5, atol=1e-7)
+WATCHED = [["bounce"], ["floor"], ["top"], ["clock"], ["bounce", "clock", "top"]]
+
+
+@pytest.mark.parametrize("names", WATCHED, ids="+".join)
+def test_motions_with_events_are_verified_with_them(names):
+    system, state, events = ball()
+    watched = [events[name] for name in names]
+    motion = system.simulate(state, 2.0, events=watched, integrator=ROUGHLY)
+    verified = motion.verify()
+    exact = system.simulate(state, 2.0, events=watched, integrator=da.DOP853(rtol=1e-13, atol=1e-15))
+    told = [line for line in verified.remarks if "times differ by up to" in line]
+    assert len(told) == len({o.name for o in motion.events})
+    assert [o.name for o in motion.events] == [o.name for o in exact.events]
+    kept = ~np.isin(motion.t, [o.t for o in motion.events if o.name != "top"])
+    true = np.abs(motion["y"][kept] - exact.sample("y", motion.t[kept])).max()
+    assert true <= FACTOR * verified["y"].error + 1e-12
+    assert verified["y"].error < 1e-2
+    assert motion.certificate.ok
     assert motion.certificate.estimated_error == verified.worst.error
 
 
-def test_what_cannot_be_verified_says_so(tmp_path):
+@pytest.mark.parametrize("names", WATCHED, ids="+".join)
+def test_loaded_motions_are_run_again_from_their_samples(names, tmp_path):
+    system, state, events = ball()
+    watched = [events[name] for name in names]
+    motion = system.simulate(state, 2.0, events=watched, integrator=ROUGHLY)
+    loaded = type(motion).load(motion.save(tmp_path / "m.npz"), system)
+    alone = loaded.verify()
+    assert any("events were not looked for again" in line for line in alone.remarks)
+    assert loaded.certificate.verification is alone
+    again = loaded.verify(watched)
+    assert not any("not looked for again" in line for line in again.remarks)
+    of_run = motion.verify()
+    assert again["y"].error == pytest.approx(of_run["y"].error, rel=0.1, abs=1e-12)
+    assert alone["y"].error <= 2.0 * of_run["y"].error + 1e-12  # parts start where they started
+    assert alone["y"].error >= 0.01 * of_run["y"].error
+
+
+def test_loaded_motions_begin_at_their_first_sample(tmp_path):
     problem = problems.get("pendulum")
-    system = problem.system()
-    motion = system.simulate(problem.state(system), 1.0)
-    read = da.Motion.load(motion.save(tmp_path / "m.npz"), system)
-    with pytest.raises(da.DalembertError, match="loaded from a file"):
-        read.verify()
+    system, rough = problem.system(), da.DOP853(rtol=1e-6, atol=1e-8)
+    times = np.linspace(0.5, 3.0, 20)
+    motion = system.simulate(problem.state(system), 3.0, t_eval=times, integrator=rough)
+    loaded = da.Motion.load(motion.save(tmp_path / "m.npz"), system)
+    verified = loaded.verify()
+    tight = system.simulate(motion.at(0.5), 3.0, t_eval=times, integrator=da.DOP853(rtol=1e-13, atol=1e-14))
+    true = np.abs(motion["x"] - tight["x"]).max()
+    assert verified["x"].error == pytest.approx(true, rel=0.01, abs=1e-11)
+
+
+def test_stored_motions_are_verified(tmp_path):
+    system, state, events = ball()
+    motion = system.simulate(state, 2.0, integrator=ROUGHLY, events=[events["top"]], store=tmp_path / "run")
+    whole = system.simulate(state, 2.0, integrator=ROUGHLY)
+    opened = da.Motion.load(tmp_path / "run", system)
+    errors = [one.verify()["y"].error for one in (motion, opened, whole)]
+    assert errors[0] == pytest.approx(errors[2], rel=1e-6)
+    assert errors[1] == pytest.approx(errors[2], rel=1e-6)
+
+
+def test_outputs_are_verified():
+    system, state, _ = ball()
+    kept = system.simulate(state, 2.0, integrator=ROUGHLY, outputs=["y", "v"], verify=True)
+    whole = system.simulate(state, 2.0, integrator=ROUGHLY, verify=True)
+    for name in ("y", "v"):
+        estimated = kept.certificate.verification[name].error
+        assert estimated == pytest.approx(whole.certificate.verification[name].error, rel=1e-6)
+    assert kept.certificate.estimated_error > 0.0
+
+
+def test_sweeps_are_verified():
+    system, state, events = ball()
+    options = {"state": state, "integrator": ROUGHLY, "events": [events["bounce"]]}
+    runs = system.sweep({"F": [0.0, 1.0, 2.0]}, 2.0, outputs=["y"], verify=True, **options)
+    assert runs.ok.values.all()
+    for k in range(3):
+        replayed = system.replay(runs.isel(F=k), integrator=ROUGHLY, events=options["events"])
+        assert runs.estimated_error.values[k] == pytest.approx(replayed.verify().worst.error, rel=1e-9)
+    assert "estimated_error" not in system.sweep({"F": [0.0]}, 2.0, outputs=["y"], **options)
+    wrong = {**options, "integrator": da.RK4(step=0.2), "events": ()}
+    swung = problems.get("pendulum").system()
+    start = problems.get("pendulum").state(swung)
+    rough = swung.sweep({"g": [9.81]}, 2.0, outputs=["x"], state=start, integrator=wrong["integrator"], verify=True)
+    assert rough.estimated_error.values[0] > 1e-3
+    assert not rough.ok.values.any()
+
+
+def test_laws_are_verified():
+    model = da.Model("block on a belt")
+    x, y = model.coordinates("x y")
+    vx, _ = model.speeds("vx vy")
+    block = model.particle("block", mass=1.0, position=[x, y])
+    model.gravity([2.0, -9.81])
+    N = model.constrain(y, name="plane").multiplier
+    (T,) = model.unknowns("T")
+    model.force([T, 0], at=block)
+    model.law(T + 0.3 * N * sp.tanh(vx), determines=T, name="creep")
+    system = model.compile()
+    motion = system.simulate(system.initial({x: 0, vx: 0}), 2.0, integrator=da.DOP853(rtol=1e-6, atol=1e-8))
+    verified = motion.verify()
+    exact = system.simulate(system.initial({x: 0, vx: 0}), 2.0, t_eval=motion.t, integrator=da.Radau(rtol=1e-12))
+    true = np.abs(motion["x"] - exact["x"]).max()
+    assert true <= FACTOR * verified["x"].error + 1e-10
+    assert verified["x"].error <= FACTOR * true + 1e-10
+    assert "NullSpace" in verified.method
+    assert {d.name for d in verified.multipliers} == set(motion.constraint_names)
+
+
+def test_the_wheelset_is_verified_within_ten_times_its_cost(monkeypatch):
+    system = railway_wheelset.build().compile()
+    state = system.initial(railway_wheelset.GIVEN, guess=railway_wheelset.GUESS)
+    motion = system.simulate(state, 0.1)
+    counted = []
+
+    def counting(*arguments, **options):
+        counted.append(simulate(*arguments, **options))
+        return counted[-1]
+
+    monkeypatch.setattr(verify, "simulate", counting)
+    verified = motion.verify()
+    assert motion.certificate.ok
+    assert verified.worst.error < 1e-8
+    assert {d.name for d in verified.multipliers} == set(motion.constraint_names)
+    assert sum(other.stats["nfev"] for other in counted) <= 10 * motion.stats["nfev"]
+
+
+def test_an_event_that_the_second_run_does_not_have_is_not_ok():
+    model = da.Model("driven")
+    (x,) = model.coordinates("x")
+    (v,) = model.speeds("v")
+    model.particle("P", mass=1.0, position=[x, 0])
+    model.generalized_force({x: -x})
+    system = model.compile()
+    state = system.initial({x: 1.0, v: 0.0})
+    # RK4 loses h^6 / 144 of the amplitude per step: 0.3 % in one turn, so that it does not come back to 0.999.
+    far = da.Event(x - sp.Rational(999, 1000), direction=1, name="far")
+    motion = replace(
+        system.simulate(state, 9.0, events=[far], integrator=da.RK4(step=0.6)), tolerances=da.Tolerances(energy=1.0)
+    )
+    assert not motion.events
+    assert motion.certificate.ok
+    verified = motion.verify()
+    assert verified.differing == ("event `far` occurred 0 times, in the second run 1 times",)
+    assert not motion.certificate.ok
+
+
+def test_the_steps_of_the_second_run_can_be_shortened():
+    system, state, _ = ball()
+    motion = system.simulate(state, 2.0)
+    for finer in (2.0, 50.0):
+        longest = 2.0 / (finer * motion.stats["steps"])
+        assert f"max_step={longest}" in motion.verify(second=da.SecondRun(finer=finer)).method
+    with pytest.raises(da.OptionError, match="both must be positive"):
+        da.SecondRun(finer=0.0)
+    with pytest.raises(da.UnknownNameError, match="`z` is not known in what both runs were compared by"):
+        motion.verify()["z"]

@@ -143,12 +143,11 @@ def test_parameters_and_a_later_start():
     ("options", "message"),
     [
         ({"store": "m"}, "store= keeps all of them on disk: leave one"),
-        ({"verify": True}, "verify= compares all of them"),
         ({"sensitivities": ["m"]}, "sensitivities= belong to all of them"),
         ({"events": [da.Every(0.1, then=lambda s: s, name="tick")]}, "event `tick` makes a sequence"),
         ({"integrator": Elsewhere()}, r"Elsewhere hands them over at its end: use an integrator such as DOP853\(\)"),
         ({"drift": da.Baumgarte()}, "the gains of Baumgarte follow the steps of Automatic"),
-        ({"store": "m", "verify": True}, "store= keeps .*; verify= compares"),
+        ({"store": "m", "sensitivities": ["m"]}, "store= keeps .*; sensitivities= belong"),
     ],
 )
 def test_what_does_not_go_together_is_refused_by_name(options, message, tmp_path, monkeypatch):
@@ -240,7 +239,7 @@ def test_what_was_not_kept_is_not_there(name):
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda m: m.animate(), lambda m: m.report("r.html"), lambda m: m.verify(), lambda m: m.save("m.npz"),
+        lambda m: m.animate(), lambda m: m.report("r.html"), lambda m: m.save("m.npz"),
         lambda m: m.sample("x", [0.5]), lambda m: m.resampled([0.5]), lambda m: m.reaction("rod"),
         lambda m: m.sensitivity("x", "m"), lambda m: m.joint_reaction("hinge"),
     ],

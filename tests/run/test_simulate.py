@@ -232,6 +232,20 @@ def test_pivoted_solve_gives_the_same_motion_as_the_unrolled_one(pendulum, state
         ({"t_eval": [0.0, 2.0]}, da.ArrayError, "beyond the interval"),
         ({"t_eval": [0.5, 0.5]}, da.ArrayError, "strictly increasing"),
         ({"t_eval": []}, da.ArrayError, "non-empty"),
+        ({"t_end": "10"}, da.OptionError, "t_end must be real, got '10'; write a number such as 10.0, or"),
+        ({"t_end": None}, da.OptionError, "t_end must be real, got None"),
+        ({"t_end": (0.0, "1")}, da.OptionError, "t_end must be real"),
+        ({"t_end": [0.0, [1.0, 2.0]]}, da.OptionError, "t_end must be real"),
+        ({"t_end": True}, da.OptionError, "t_end must be real, got True"),
+        ({"t_eval": "abc"}, da.OptionError, r"t_eval must be real, got 'abc'; write t_eval=np.linspace\(0, 1, 101\)"),
+        ({"t_eval": ["0.5"]}, da.OptionError, "t_eval must be real"),
+        ({"t_eval": [None, 0.5]}, da.OptionError, "t_eval must be real"),
+        ({"t_eval": [0.5j]}, da.OptionError, "t_eval must be real"),
+        ({"t_eval": [0.0, [0.5]]}, da.OptionError, "t_eval must be real"),
+        ({"t_eval": {0.5}}, da.OptionError, "t_eval must be real"),
+        ({"parameters": "g"}, da.OptionError, "parameters='g' is no mapping; write"),
+        ({"events": 5}, da.PairingError, "events=5: not an Event; write"),
+        ({"store": 5}, da.OptionError, "store=5 is no path; write store='run'"),
         ({"parameters": {"gg": 1.0}}, da.UnknownNameError, "did you mean `g`"),
         ({"parameters": {"g": float("inf")}}, da.ArrayError, "must be finite"),
         ({"parameters": {"L": 1.1}}, da.InconsistentStateError, "call system.initial"),
@@ -244,6 +258,26 @@ def test_wrong_calls_are_refused_in_words(pendulum, state, change, error, words)
     options = {"t_end": 1.0, **change}
     with pytest.raises(error, match=words):
         pendulum.simulate(state, options.pop("t_end"), **options)
+
+
+@pytest.mark.parametrize("time", ["a", None, 1j, [None], ["0.5"], [[0.5], [0.2, 0.3]]])
+def test_times_of_a_motion_must_be_numbers(pendulum, state, time):
+    motion = pendulum.simulate(state, 1.0)
+    clocked = pendulum.simulate(state, 1.0, events=[da.Every(0.4, then={"g": 9.0})])
+    for one in (motion, clocked):
+        for ask in (one.at, one.resampled, lambda t, m=one: m.sample("x", t)):
+            if ask == one.at and isinstance(time, list):
+                continue
+            with pytest.raises(da.OptionError, match=r"must be real, got .*; write"):
+                ask(time)
+
+
+def test_times_may_be_any_real_numbers(pendulum, state):
+    import sympy as sp
+
+    half = pendulum.simulate(state, sp.Rational(1, 2), t_eval=[0, sp.Rational(1, 4), np.float32(0.5)])
+    assert half.t.tolist() == [0.0, 0.25, 0.5]
+    assert half.at(np.int64(0)).t == half.at(sp.Integer(0)).t == 0.0
 
 
 def test_an_inconsistent_state_is_refused_with_the_numbers(pendulum, state):

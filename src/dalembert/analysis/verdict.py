@@ -56,7 +56,7 @@ def _holds(motion: Motion) -> bool:
     ):  # fmt: skip
         if not (np.abs(values) <= most).all():
             return False
-    if motion.verification is not None or not all(passage.passed for passage in motion.passages):
+    if motion.verification is not None or motion.events.missed or not all(one.passed for one in motion.passages):
         return False
     if may_jump(motion.system):  # between samples
         return False

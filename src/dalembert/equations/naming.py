@@ -5,9 +5,24 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
-from dalembert.errors import ArrayError
+from dalembert.errors import ArrayError, OptionError
+
+
+def real_numbers(values: Any, what: str, write: str) -> np.ndarray:
+    """The values as an array of floats; raises `OptionError` naming `what` and what to `write` if they are none."""
+    try:
+        found = np.asarray(values)
+        if found.dtype.kind in "iuf":
+            return np.asarray(found, dtype=float)
+        if found.dtype.kind == "O" and all(v is not None and not isinstance(v, str | bytes) for v in found.flat):
+            return np.asarray(found.astype(float))  # numbers of SymPy and the like
+    except (TypeError, ValueError):
+        pass
+    text = repr(values)
+    raise OptionError(f"{what} must be real, got {text if len(text) <= 60 else f'{text[:57]}...'}; write {write}")
 
 
 def finite_number(value: Any, what: str) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.dataclass import dataclass
+from dalembert.equations.enclosure import Enclosure, enclosure_of
 from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.lowering.atoms import Atoms
 from dalembert.equations.lowering.lower import Lowering, LoweringError, undeclared
@@ -36,6 +37,12 @@ class Observation:
     name: str
     function: ca.Function
     reads_rates: bool
+    fixed: range  # the columns of parameters
+
+    @cached_property
+    def enclosure(self) -> Enclosure:
+        """Bounds of the values and of their rates by bounds of w."""
+        return enclosure_of(self.function, self.fixed)
 
     def at(self, t: float, q: np.ndarray, u: np.ndarray, p: np.ndarray, udot: np.ndarray, la: np.ndarray) -> np.ndarray:
         """Values at one state, (n,)."""
@@ -96,6 +103,8 @@ class Observer:
         self._known = (*system.coordinates, *system.speeds, *system.parameters, *system.unknowns)
         self._known += (*system.constraint_names, str(s.time))
         self._atoms, self._w, self._solved = _atoms(system, s)
+        first = 1 + system.nq + system.nu
+        self._fixed = range(first, first + len(system.parameters))
         self._functions = {f.func.__name__: f for f in (*s.coordinates, *s.speeds, *s.unknowns)}
         self._lacking: dict[sp.Expr, tuple[str, ...]] = {}
         self._made: dict[tuple[sp.Expr, ...], Observation] = {}
@@ -136,7 +145,7 @@ class Observer:
         except LoweringError as error:
             raise OptionError(f"{where}: {error}") from error
         function = ca.Function("observe", [self._w], [ca.densify(values)])
-        return Observation(f"observe {sp.srepr(key)}", function, bool(ca.depends_on(values, self._solved)))
+        return Observation(f"observe {sp.srepr(key)}", function, bool(ca.depends_on(values, self._solved)), self._fixed)
 
 
 def _known(found: dict[Any, Value], key: Any, find: Callable[[], Value]) -> Value:

@@ -77,7 +77,8 @@ class Certificate:
     `powers` are the constraints that exchange energy, at up to 201 of the samples; they do not affect `ok`.
     `lost_controls` are the unknowns of servo constraints that lost their hold between two samples.
     `passages` are the positions in which constraints became dependent; one that could not be passed is not OK.
-    `events` has a line per event; events do not affect `ok`. `verification` is what a second run says about the error.
+    `events` has a line per event. `missed` tells of events whose zeros are not known in some step, which is not OK.
+    `verification` is what a second run says about the error.
     `not_unique` names the constraints whose multipliers are not unique because constraints are redundant throughout.
     `ok` is True if every finding holds and the run reached its end. Without samples there are no findings, and the
     numbers that would follow from them are NaN.
@@ -98,6 +99,7 @@ class Certificate:
     not_unique: tuple[str, ...] = ()
     least: bool = True  # multipliers that are not unique are the least ones
     events: tuple[str, ...] = ()
+    missed: tuple[str, ...] = ()
     verification: Verification | None = None
     passages: tuple[Passage, ...] = ()
     lost_controls: tuple[LostControl, ...] = ()
@@ -107,9 +109,11 @@ class Certificate:
         """Whether the run reached its end and every finding held; False if there was nothing to judge.
 
         A position in which constraints became dependent must have been passed by a step that is known to be accurate.
-        If the motion was verified, no coordinate may differ from the second run by more than a thousandth of its size.
+        No zero of an event may be missed. If the motion was verified, no coordinate may differ from the second run by
+        more than a thousandth of its size, and events must have occurred in both alike.
         """
-        return self.success and bool(self.findings) and not (self.failures or self._rough or self._lost)
+        bad = self.failures or self._rough or self._lost or self.missed or self._differing
+        return self.success and bool(self.findings) and not bad
 
     @property
     def estimated_error(self) -> float:
@@ -119,6 +123,10 @@ class Certificate:
     @property
     def _rough(self) -> tuple[Deviation, ...]:
         return () if self.verification is None else self.verification.rough
+
+    @property
+    def _differing(self) -> tuple[str, ...]:
+        return () if self.verification is None else self.verification.differing
 
     @property
     def _lost(self) -> tuple[Passage, ...]:
@@ -147,8 +155,12 @@ class Certificate:
             worst = max(self.failures, key=lambda f: f.worst / f.allowed if f.worst == f.worst else np.inf)
             what = f"{worst.level} `{worst.name}` {worst.worst:.1e} at t = {worst.t:.4g}"
             return f"NOT OK: {what} (allowed {worst.allowed:.0e}){self._control}"
+        if self.missed:
+            return f"NOT OK: {self.missed[0]}"
         if self._rough:
             return f"NOT OK: a second run differs altogether: {', '.join(map(str, self._rough[:3]))}"
+        if self._differing:
+            return f"NOT OK: {self._differing[0]}"
         held = [f.worst / f.size for f in self.findings if f.level in ("position", "velocity")]
         return f"OK: constraints held to {max(held):.1e}" if held else "OK"
 

@@ -53,6 +53,7 @@ def certified(motion: JudgedMotion, tally: Tally | None) -> Certificate:
         stats=motion.stats,
         least=motion.system.ideal,
         events=motion.events.remarks,
+        missed=motion.events.missed,
         verification=motion.verification,
         passages=motion.passages,
     )

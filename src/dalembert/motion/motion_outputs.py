@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -24,12 +24,14 @@ from dalembert.motion.recorded import one_time
 from dalembert.motion.state import State
 from dalembert.motion.tables import Tabled, columns_of, draw
 from dalembert.motion.tally import Tally
+from dalembert.stages import stage
 from dalembert.text_tables import html_table
 
 if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
+    from dalembert.motion.verification import SecondRun, Verification
     from dalembert.run.events import Occurrences
     from dalembert.run.run_facts import Passage
 
@@ -160,6 +162,13 @@ class MotionOutputs(Tabled):
     def certificate(self) -> Certificate:
         """How well constraints, equations and energy balance held at all samples; print it, or ask `.ok`."""
         return certified(self.end, self.tally)
+
+    def verify(self, events: Iterable[Any] = (), second: SecondRun | None = None) -> Verification:
+        """The estimated error of everything that was kept, by a second, independent run: see `Motion.verify`."""
+        found = stage("Motion.verify")(self, events, second)
+        object.__setattr__(self.end, "verification", found)
+        vars(self).pop("certificate", None)
+        return found
 
     def at(self, t: float) -> State:
         """The state at the end of the motion, the only one that was kept."""

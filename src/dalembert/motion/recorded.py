@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from dalembert.equations.naming import real_numbers
 from dalembert.errors import ArrayError, OptionError
 from dalembert.motion.archive import write_archive
 from dalembert.motion.protocols import MotionLike
 from dalembert.motion.tables import Tabled, check_sampled, columns_of, draw, output_names
-from dalembert.motion.verification import Verification
+from dalembert.motion.verification import SecondRun, Verification
 from dalembert.stages import stage
 from dalembert.text_tables import html_table
 
@@ -58,18 +59,20 @@ class Recorded(Tabled):
 
         Its leading axes are those of `times`: one time gives one value. At the time of a change it is that after it.
         """
-        at = np.asarray(times, dtype=float)
+        at = _read_times(times)
         once, back = np.unique(at, return_inverse=True)
         values = self.resampled(once)[key]
         return values[back.ravel()].reshape((*at.shape, *values.shape[1:]))
 
-    def verify(self: MotionLike, events: Iterable[Any] = ()) -> Verification:
+    def verify(self: MotionLike, events: Iterable[Any] = (), second: SecondRun | None = None) -> Verification:
         """The estimated error of every coordinate, speed and multiplier, by a second, independent run.
 
-        It uses another formulation and method and far tighter tolerances. If the motion was made with events, pass
-        them again. The result is kept: the certificate tells it from then on.
+        It uses another formulation and method, far tighter tolerances and shorter steps; `second` says how tight and
+        how short. A motion that was read from a file is run again from its first sample; it does not tell expressions
+        of events: pass them again, or else its parts between changes are run again, each from its own start.
+        The result is kept: the certificate tells it from then on.
         """
-        found = stage("Motion.verify")(self, events)
+        found = stage("Motion.verify")(self, events, second)
         object.__setattr__(self, "verification", found)
         vars(self).pop("certificate", None)
         return found
@@ -159,13 +162,17 @@ def one_time(t: Any) -> float:
             f"at() takes one time, got shape {np.shape(t)}; for many, write motion.sample('x', times) or "
             "motion.resampled(times)"
         )
-    return float(t)
+    return float(real_numbers(t, "the time", "motion.at(1.5)"))
+
+
+def _read_times(times: ArrayLike) -> np.ndarray:
+    return real_numbers(times, "times", "a number, a list of numbers or an array")
 
 
 def times_within(motion: MotionLike, times: ArrayLike) -> np.ndarray:
     """The times as an array (n,), if there are any, in order, all within the motion up to rounding of its ends."""
     check_sampled(motion)
-    ts, (begin, end) = np.atleast_1d(np.asarray(times, dtype=float)), motion.t[[0, -1]]
+    ts, (begin, end) = np.atleast_1d(_read_times(times)), motion.t[[0, -1]]
     slack = RESOLVED * max(abs(begin), abs(end))
     if not (ts.size and np.isfinite(ts).all() and ts.min() >= begin - slack and ts.max() <= end + slack):
         raise ArrayError(f"times must lie within the motion, t = {motion.t[0]:g} .. {motion.t[-1]:g}")

@@ -217,17 +217,13 @@ class MotionSequence(Recorded):
     def certificate(self) -> Certificate:
         """The worst of all segments; the energy is judged as a whole, including the losses in changes."""
         parts = [motion.certificate for motion in self.segments]
+        told = {"events": self.events.remarks, "missed": self.events.missed, "verification": self.verification}
         if not len(self):
-            return combine(parts, events=self.events.remarks, verification=self.verification)
+            return combine(parts, **told)
         met = self.energies_met
         size = max(met.size_beside(motion.sizes, float(self.t[-1])) for motion in self.segments if len(motion))
         energy = energy_finding("E - E0 - W + lost", met, size, self.segments[0].tolerances.energy)
-        combined = combine(
-            parts,
-            energy_error=met.off,
-            events=self.events.remarks,
-            verification=self.verification,
-        )
+        combined = combine(parts, energy_error=met.off, **told)
         return replace(combined, findings=(*(f for f in combined.findings if f.level != "energy"), energy))
 
     # -- other times -----------------------------------------------------------------------------------------------

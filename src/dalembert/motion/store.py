@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.errors import FileError
+from dalembert.errors import FileError, OptionError
 from dalembert.motion.archive import reading, write_atomically
 from dalembert.motion.files import identity
 from dalembert.run.storage import BLOCK, HEAD, Folder
@@ -38,6 +38,8 @@ def begin_store(path: str | Path, system: System, parameters: np.ndarray, sample
 
     Raises `FileError` if something else is there, or if the disk has not enough room.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise OptionError(f"store={path!r} is no path; write store='run'")
     folder = Path(path)
     _clear(folder)
     try:

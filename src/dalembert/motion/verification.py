@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from dalembert.dataclass import dataclass
+from dalembert.errors import OptionError, UnknownNameError
 
 ROUGH = 1e-3  # an error beyond this part of its size makes a coordinate wrong rather than inaccurate
 SMALL = 1e-3  # sizes below this part of the largest coordinate do not make errors relatively large
+
+
+@dataclass(frozen=True)
+class SecondRun:
+    """How the second run of `verify` differs from the first beside formulation and method.
+
+    `rtol` is its tolerance where an explicit method can reach it. Its steps are at most the mean step of the first run
+    divided by `finer`.
+    """
+
+    rtol: float = 1e-12
+    finer: float = 2.0
+
+    def __post_init__(self) -> None:
+        if not (self.rtol > 0.0 and self.finer > 0.0):
+            raise OptionError(f"SecondRun: rtol={self.rtol!r}, finer={self.finer!r}; both must be positive")
 
 
 class Deviation(NamedTuple):
@@ -28,7 +46,9 @@ class Verification:
     """Estimated errors of coordinates, speeds and multipliers, in their units: the differences from a second run.
 
     `method` says what made that run, `samples` how many samples were compared, `until` the time up to which. `sizes`
-    are the largest absolute values of the coordinates. `remarks` are other things that differ or were left out.
+    are the largest absolute values of the coordinates. `remarks` are other things that differ or were left out;
+    `differing` are the events that occurred another number of times. Of a motion of which `outputs=` kept some values,
+    these are in the place of coordinates.
     """
 
     coordinates: tuple[Deviation, ...]
@@ -39,9 +59,12 @@ class Verification:
     samples: int
     until: float
     remarks: tuple[str, ...] = ()
+    differing: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Deviation:
         found = {d.name: d for d in (*self.multipliers, *self.speeds, *self.coordinates)}
+        if name not in found:
+            raise UnknownNameError(name, found, "what both runs were compared by")
         return found[name]
 
     @property
@@ -65,11 +88,34 @@ class Verification:
         return (
             f"estimated error: {', '.join(told) or 'nothing could be compared'}",
             f"  from a second run at {self.samples:,} samples up to t = {self.until:.6g}: {self.method}",
-            *(f"  {remark}" for remark in self.remarks),
+            *(f"  {remark}" for remark in (*self.differing, *self.remarks)),
         )
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
+
+
+def joined(parts: Sequence[Verification], remarks: Sequence[str] = ()) -> Verification:
+    """One verification of several parts of a motion: the worst of each name."""
+
+    def worst(groups: Iterable[tuple[Deviation, ...]]) -> tuple[Deviation, ...]:
+        found: dict[str, Deviation] = {}
+        for deviation in (one for group in groups for one in group):
+            found[deviation.name] = _worst((found.get(deviation.name, deviation), deviation)) or deviation
+        return tuple(found.values())
+
+    told = [part for part in parts if part.samples]
+    sizes = [max(column) for column in zip(*(part.sizes for part in told), strict=True)]
+    return Verification(
+        coordinates=worst(part.coordinates for part in told),
+        speeds=worst(part.speeds for part in told),
+        multipliers=worst(part.multipliers for part in told),
+        sizes=tuple(sizes),
+        method="; then ".join(dict.fromkeys(part.method for part in told)) or "none",
+        samples=sum(part.samples for part in told),
+        until=max((part.until for part in parts), default=np.nan),
+        remarks=tuple(dict.fromkeys([*remarks, *(remark for part in parts for remark in part.remarks)])),
+    )
 
 
 def _worst(group: tuple[Deviation, ...]) -> Deviation | None:

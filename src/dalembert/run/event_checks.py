@@ -22,13 +22,7 @@ def check_events(state: State, events: Iterable[Event | Every]) -> tuple[Event |
 
     Multipliers in them must be unique in the state the motion starts from.
     """
-    system = state.system
-    if isinstance(events, Event | Every):
-        events = (events,)
-    listed = tuple(events)
-    for event in listed:
-        if not isinstance(event, Event | Every):
-            raise PairingError(f"events={event!r}: not an Event; write Event(expression, ...), or Every(dt, then=...)")
+    system, listed = state.system, list_events(events)
     names = [event.name for event in listed]
     for name in names:
         if names.count(name) > 1:
@@ -39,9 +33,18 @@ def check_events(state: State, events: Iterable[Event | Every]) -> tuple[Event |
     zeros = [event for event in listed if isinstance(event, Event)]
     for event in zeros:
         _check_expression(systems, event)
-    for event in listed:
-        _check_change(systems, event)
+    for one in listed:
+        _check_change(systems, one)
     _check_unique(state, [event for event in zeros if event.concerns(system)])
+    return listed
+
+
+def list_events(events: Any) -> tuple[Event | Every, ...]:
+    """The events and clocks of an option, one or several of them; raises `PairingError` if it holds anything else."""
+    listed = tuple(events) if isinstance(events, Iterable) else (events,)
+    for event in listed:
+        if not isinstance(event, Event | Every):
+            raise PairingError(f"events={event!r}: not an Event; write Event(expression, ...), or Every(dt, then=...)")
     return listed
 
 

@@ -40,10 +40,11 @@ class Event:
       constraints allow, and energy is lost (`dalembert.initial.impact`). The event is inactive while that system moves.
     - a function of the State just before that returns the State after, or a mapping {name: number} of new values.
 
-    Signs are compared at the end of every step and at three points within it. Two zeros closer than that can be missed:
-    limit `max_step` of the integrator if they matter. The time is located on the dense output of the integrator, with
-    the constraints held. An event whose expression is zero (within 1e-12 of its size) at the start does not occur
-    there, and an event that has just changed the motion does not occur again at once.
+    Every zero within a step is found, however close to others: bounds of the expression and of its rate tell where
+    there is none. Where a step has too many, the certificate is not ok: limit `max_step` of the integrator. A pole is
+    no zero. The time is located on the dense output of the integrator, with the constraints held. An event whose
+    expression is zero (within 1e-12 of its size) at the start does not occur there, and an event that has just changed
+    the motion does not occur again at once.
     """
 
     expr: Any
@@ -118,7 +119,7 @@ class Occurrence:
 
 
 class Doubt(NamedTuple):
-    """Steps in which the sign of an event may have changed twice: how many, the first one's time, the longest."""
+    """Steps in which the zeros of an event are not known: how many, the first time, the length of the longest."""
 
     steps: int
     t: float
@@ -129,12 +130,17 @@ class Doubt(NamedTuple):
 class Occurrences(Sequence[Occurrence]):
     """What happened, in order: a sequence; `events["bounce"]` are those of one name. `watched` are all names.
 
-    `doubts` are the steps in which the sign of an event may have changed twice unseen, by name.
+    `doubts` are the steps in which the zeros of an event are not known, by name.
     """
 
     items: tuple[Occurrence, ...] = ()
     watched: tuple[str, ...] = ()
     doubts: Mapping[str, Doubt] = field(default_factory=dict)
+    stated: tuple[Any, ...] = ()  # the events and clocks themselves, unless a file or a pickle told of the motion
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the events themselves: functions and expressions may not pickle."""
+        return {**vars(self), "stated": ()}
 
     @overload
     def __getitem__(self, key: int) -> Occurrence: ...
@@ -172,14 +178,16 @@ class Occurrences(Sequence[Occurrence]):
                 lines.append(
                     f"event `{name}` occurred {len(found)} times, t = {found[0].t:.6g} .. {found[-1].t:.6g}{more}"
                 )
-            if name in self.doubts:
-                steps, t, longest = self.doubts[name]
-                lines.append(
-                    f"event `{name}` MAY HAVE BEEN MISSED: its sign could have changed twice within {steps:,} steps, "
-                    f"the first at t = {t:.6g}, up to {longest:.2g} long; limit max_step of the integrator, or use "
-                    "Every(dt, then=...) for a clock"
-                )
-        return tuple(lines)
+        return (*lines, *self.missed)
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """A line per event whose zeros are not known in some steps."""
+        return tuple(
+            f"event `{name}` MAY HAVE BEEN MISSED from t = {t:.6g} on: its zeros could not be told in {steps:,} steps, "
+            f"up to {longest:.2g} long; limit max_step of the integrator, or use Every(dt, then=...) for a clock"
+            for name, (steps, t, longest) in self.doubts.items()
+        )
 
 
 NONE_OCCURRED = Occurrences()  # of a run that watches none

@@ -11,6 +11,7 @@ from dalembert.errors import OptionError
 from dalembert.run.events import Change, read_change
 
 EPSILON = 2.0**-52
+MOST = 1_000_000  # ticks of one clock: about 10 minutes and 6 GB
 TOGETHER = 16.0 * EPSILON  # ticks this close, relative to the time, are at the same time
 
 
@@ -35,17 +36,26 @@ class Every:
     name: str = ""
 
     def __post_init__(self) -> None:
-        if isinstance(self.dt, bool) or not (self.dt > 0.0 and math.isfinite(self.dt)):
-            raise OptionError(f"Every: dt is {self.dt!r}; it must be positive and finite")
+        if not (_is_finite(self.dt) and self.dt > 0.0):
+            raise OptionError(
+                f"Every: dt is {self.dt!r}; it must be positive and finite, such as Every(0.01, then=...)"
+            )
         name = self.name or f"every {self.dt:g}"
         if not isinstance(name, str):
             raise OptionError(f"the name of a clock must be a string, got {name!r}")
-        if self.start is not None and not math.isfinite(self.start):
-            raise OptionError(f"clock `{name}`: start is {self.start!r}; it must be finite, or left out")
+        if self.start is not None and not _is_finite(self.start):
+            raise OptionError(f"clock `{name}`: start is {self.start!r}; it must be a finite time, or left out")
         if self.then is None:
             raise OptionError(f"clock `{name}`: `then` must say what a tick changes; to take samples, use t_eval")
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "then", read_change(self.then, f"clock `{name}`"))
+
+
+def _is_finite(value: object) -> bool:
+    try:
+        return not isinstance(value, bool | str) and math.isfinite(value)  # type: ignore[arg-type]
+    except TypeError:
+        return False
 
 
 class Schedule:
@@ -59,6 +69,12 @@ class Schedule:
                 raise OptionError(
                     f"clock `{clock.name}`: dt is {clock.dt:g}, which t = {span[0]:g} .. {span[1]:g} cannot resolve "
                     f"in double precision; use at least {least:.2g}"
+                )
+            if (ticks := (span[1] - span[0]) / clock.dt) > MOST:
+                raise OptionError(
+                    f"clock `{clock.name}`: dt is {clock.dt:g}, which makes {ticks:.2g} ticks from t = {span[0]:g} to "
+                    f"{span[1]:g}; use at least {(span[1] - span[0]) / MOST:.2g}, or state what it does as part of the "
+                    "equations"
                 )
             start = span[0] if clock.start is None else float(clock.start)
             number = max(math.ceil((span[0] - start) / clock.dt), 0)

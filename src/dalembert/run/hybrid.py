@@ -224,7 +224,7 @@ class _Course:
 
     def whole(self) -> Motion | MotionSequence:
         """One segment is a Motion, several are a sequence; all occurrences go with it."""
-        events = Occurrences(tuple(self.happened), tuple(self.events), self.doubts)
+        events = Occurrences(tuple(self.happened), tuple(self.events), self.doubts, tuple(self.events.values()))
         if len(self.segments) == 1:
             return self.segments[0].with_facts(events=events)
         return MotionSequence(tuple(self.segments), events)

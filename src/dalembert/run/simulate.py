@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert import free_memory
+from dalembert.equations.naming import real_numbers
 from dalembert.equations.system import System
 from dalembert.errors import ArrayError, InconsistentStateError, OptionError, PairingError, SimulationInterrupt
 from dalembert.exports import every
@@ -83,7 +84,7 @@ def simulate(
     if store is not None or outputs is not None:
         from dalembert.run.storage_choice import Asked, choose_storage
 
-        asked = Asked(drift, integrator, looked_for, sensitivities, verify=verify)
+        asked = Asked(drift, integrator, looked_for, sensitivities)
         storage = choose_storage(state, times, asked, store, outputs)
     motion: Motion | MotionSequence
     with Progress(system.name, span) as progress:
@@ -97,7 +98,7 @@ def simulate(
         _check_derivatives(motion)
     if verify:
         try:
-            motion.verify(looked_for)
+            motion.verify()
         except KeyboardInterrupt as interruption:
             raise SimulationInterrupt(f"`{system.name}`: the second run was interrupted", motion) from interruption
     return motion
@@ -294,14 +295,15 @@ def check_times(
     start: float, t_end: float | tuple[float, float], t_eval: ArrayLike | None
 ) -> tuple[tuple[float, float], np.ndarray | None]:
     """The interval from `start`, or as `t_end` gives it, and the times to sample; raises if they cannot be."""
-    t0, t1 = (float(start), float(t_end)) if isinstance(t_end, (float, int)) else _interval(start, t_end)
+    plain = isinstance(t_end, (float, int)) and not isinstance(t_end, bool)
+    t0, t1 = (float(start), float(t_end)) if plain else _interval(start, t_end)  # type: ignore[arg-type]
     if not (math.isfinite(t0) and math.isfinite(t1)):
         raise OptionError(f"the interval {t0} .. {t1} is not finite")
     if not t1 > t0:
         raise OptionError(f"t_end = {t1:g} is not after t0 = {t0:g}; motions run forward in time")
     if t_eval is None:
         return (t0, t1), None
-    times = np.asarray(t_eval, dtype=float)
+    times = real_numbers(t_eval, "the times in t_eval", f"t_eval=np.linspace({t0:g}, {t1:g}, 101)")
     if times.ndim == 1 and times.size and t0 <= times[0] and times[-1] <= t1 and _is_increasing(times):
         return (t0, t1), times
     if times.ndim != 1 or times.size == 0 or not np.isfinite(times).all():
@@ -313,13 +315,13 @@ def check_times(
 
 def _interval(start: float, t_end: Any) -> tuple[float, float]:
     """The interval from `start` to an end that is no float, or as an end (t0, t_end) gives it."""
-    shape = np.shape(t_end)
-    if shape not in ((), (2,)):
+    ends = real_numbers(t_end, "t_end", "a number such as 10.0, or (t0, t_end)")
+    if ends.shape not in ((), (2,)):
         raise ArrayError(
-            f"t_end is a number or (t0, t_end), got shape {shape}; times of samples are t_eval=..., as in "
+            f"t_end is a number or (t0, t_end), got shape {ends.shape}; times of samples are t_eval=..., as in "
             "system.simulate(state, times[-1], t_eval=times)"
         )
-    t0, t1 = t_end if shape else (start, t_end)
+    t0, t1 = ends.tolist() if ends.ndim else (start, float(ends))
     return float(t0), float(t1)
 
 
@@ -332,5 +334,7 @@ def _parameters(system: System, state: State, changes: Mapping[Any, float] | Non
         raise PairingError(f"the state belongs to `{state.system.name}`, not to `{system.name}`")
     if state.system is system and not changes and math.isfinite(state.parameters.dot(state.parameters)):
         return state.parameters  # by name it takes 70 us for 40 parameters
+    if changes and not isinstance(changes, Mapping):
+        raise OptionError(f"parameters={changes!r} is no mapping; write parameters={{name: value}}")
     carried = dict(zip(system.parameters, state.parameters, strict=True))
     return system.parameter_values({**carried, **{str(k): v for k, v in (changes or {}).items()}})

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dalembert.equations.naming import name_of
+from dalembert.equations.naming import finite_number, name_of
 from dalembert.equations.observation import observer_of
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, InconsistentStateError, InitialStateError, UnknownNameError
 from dalembert.initial.accelerations import complete_state
 from dalembert.initial.impact import strike
-from dalembert.motion.state import State
+from dalembert.motion.state import State, state_shapes
 from dalembert.run.accelerations import measured
 from dalembert.run.event_checks import changeable_names
 from dalembert.run.events import Event, Occurrence
@@ -32,7 +33,7 @@ def changed(event: Event | Every, before: State) -> Occurrence:
     elif isinstance(then, Mapping):
         after, impulses = _reset(event, before, then)
     elif then is not None:
-        after, impulses = _returned(event, before, then(before))
+        after, impulses = _returned(event, before, then(_shown(before)))
     else:
         return Occurrence(event.name, before.t, before)
     return Occurrence(event.name, before.t, before, after, impulses)
@@ -118,7 +119,21 @@ def _returned(event: Event | Every, before: State, after: Any) -> tuple[State, d
     sizes = measured(after.system, after.t, after.q, after.u, after.parameters, 0.0).rows
     if not (np.abs(left) <= REFUSED * sizes).all():
         raise InitialStateError(f"{where} returned a state that violates the constraints by {np.abs(left).max():.3g}")
-    return after, {}
+    return _copied(after), {}
+
+
+def _shown(state: State) -> State:
+    """The state for a user's function to read: its arrays cannot be written to."""
+    arrays = {name: getattr(state, name).view() for name in state_shapes(state.system)}
+    for array in arrays.values():
+        array.flags.writeable = False
+    return replace(state, **arrays)
+
+
+def _copied(state: State) -> State:
+    """The state with arrays of its own, which nobody else can change."""
+    arrays: dict[str, Any] = {name: np.array(getattr(state, name)) for name in state_shapes(state.system)}
+    return replace(state, **arrays)
 
 
 def _numbers(where: str, system: System, values: Mapping[Any, Any]) -> dict[str, float]:
@@ -128,7 +143,5 @@ def _numbers(where: str, system: System, values: Mapping[Any, Any]) -> dict[str,
         name, known = name_of(key), changeable_names(system)
         if name not in known:
             raise UnknownNameError(name, known, f"what {where} changes")
-        numbers[name] = float(value)
-        if not np.isfinite(numbers[name]):
-            raise DalembertError(f"{where} returned {numbers[name]} for `{name}`, which is not finite")
+        numbers[name] = finite_number(value, f"what {where} returned for `{name}`")
     return numbers

@@ -32,7 +32,6 @@ class Asked(NamedTuple):
     integrator: Integrator
     events: Sequence[Event | Every]
     sensitivities: Sequence[Any]
-    verify: bool
 
     @property
     def changing(self) -> str:
@@ -74,8 +73,6 @@ def _against_outputs(system: System, asked: Asked, store: str | Path | None) -> 
     name = type(asked.integrator).__name__
     if store is not None:
         yield "store= keeps all of them on disk: leave one of the two out"
-    if asked.verify:
-        yield "verify= compares all of them: leave one of the two out"
     if asked.sensitivities:
         yield "sensitivities= belong to all of them: leave one of the two out"
     if asked.changing:

@@ -23,16 +23,22 @@ def facts_of(layout: Layout) -> dict[str, Any]:
     """Facts by name, for JSON; the number of threads and the size of blocks are not among them."""
     study, design = layout.study, layout.design
     values = [(name, dims, _digest(array)) for name, (dims, array) in design.columns.items()]
-    return {
-        "model": fingerprint(study.system),
-        "values": _digest(repr((dict(design.dims), values))),
-        "start": _digest(repr((_start(study.guess), sorted(study.given.items()), sorted(study.parameters.items())))),
-        "interval": repr(study.span),
-        "t_eval": _digest(np.asarray(study.t_eval, dtype=float)) if study.sampled else "",
-        "method": repr(tuple(study.recipe)),
-        "outputs": _digest(repr(_outputs(study))),
-        "dalembert": layout.attrs["dalembert"],
-    } | ({"events": _digest(repr([_told(event) for event in study.events]))} if study.events else {})
+    return (
+        {
+            "model": fingerprint(study.system),
+            "values": _digest(repr((dict(design.dims), values))),
+            "start": _digest(
+                repr((_start(study.guess), sorted(study.given.items()), sorted(study.parameters.items())))
+            ),
+            "interval": repr(study.span),
+            "t_eval": _digest(np.asarray(study.t_eval, dtype=float)) if study.sampled else "",
+            "method": repr(tuple(study.recipe)),
+            "outputs": _digest(repr(_outputs(study))),
+            "dalembert": layout.attrs["dalembert"],
+        }
+        | ({"verify": True} if study.verify else {})
+        | ({"events": _digest(repr([_told(event) for event in study.events]))} if study.events else {})
+    )
 
 
 def _told(event: Event | Every) -> tuple[Any, ...]:

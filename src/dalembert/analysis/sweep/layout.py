@@ -16,7 +16,7 @@ from dalembert.dataclass import dataclass
 from dalembert.errors import OptionError
 from dalembert.run.recipe import described
 
-TIME = "t"
+TIME, ERROR = "t", "estimated_error"
 OF_RUNS = ("ok", "message", "status")  # what is known of every run; a run is done when its status is there
 
 
@@ -81,6 +81,9 @@ def lay_out(design: Design, study: Study, units: Mapping[str, str]) -> Layout:
             if type(how).__name__ != "CrossingTime":
                 told |= _unit(label, units)
             variables.append(Variable(_fresh(name, taken), (), np.nan, told))
+    if study.verify:
+        about_error = {"long_name": "estimated error of the coordinate that is off most, by a second run"}
+        variables.append(Variable(_fresh(ERROR, taken), (), np.nan, about_error))
     for reading in study.sampled:
         for label in reading.labels:
             name = f"{label}(t)" if label in taken else label

@@ -44,7 +44,7 @@ Way = tuple[int, int, int, int, int]  # how, entry or kernel, whether accelerati
 def outputs_of(study: Study) -> Outputs | None:
     """What native code keeps of each run of a study; None if its runs need more than native code does."""
     recipe, system = study.recipe, study.system
-    if study.events or system.features or has_instants(system):
+    if study.events or study.verify or system.features or has_instants(system):
         return None
     if not isinstance(recipe.drift, Projection | NoCorrection):  # others look at the start of each run
         return None

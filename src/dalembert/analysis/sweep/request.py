@@ -14,7 +14,7 @@ from dalembert.equations.naming import name_of
 from dalembert.errors import OptionError, PairingError, UnknownNameError
 from dalembert.initial.request import find_name, key_name
 from dalembert.motion.state import State
-from dalembert.run.event_checks import check_locates
+from dalembert.run.event_checks import check_locates, list_events
 from dalembert.run.events import Event
 from dalembert.run.recipe import Recipe
 from dalembert.run.simulate import check_times, pair
@@ -38,6 +38,7 @@ def read_study(
     t_eval: ArrayLike | None,
     ingredients: tuple[Any, Any, Any],
     events: Iterable[Any],
+    verify: bool = False,
 ) -> Study:
     """The study, with every name and option checked."""
     if state is not None and (given is not None or guess is not None):
@@ -48,7 +49,7 @@ def read_study(
     if state is not None and not isinstance(state, State | Followed):
         raise PairingError(f"`state` is a {type(state).__name__}, not a State; call system.initial(...) for one")
     recipe, near = Recipe(*pair(*ingredients)), state if state is not None else guess
-    watched = tuple(events)
+    watched = list_events(events)
     if any(isinstance(event, Event) for event in watched):
         check_locates(recipe.integrator)
     span, times = check_times(near.t if isinstance(near, State | Followed) else 0.0, t_end, t_eval)
@@ -66,6 +67,7 @@ def read_study(
         sampled=sampled,
         reduced=reduced,
         events=watched,
+        verify=verify,
     )
     for name in study.given:
         find_name(system, name, "given")

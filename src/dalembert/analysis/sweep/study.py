@@ -57,6 +57,7 @@ class Study:
     sampled: tuple[Reading, ...] = ()
     reduced: tuple[tuple[Reduction, Reading], ...] = ()
     events: tuple[Any, ...] = ()
+    verify: bool = False  # whether a second run estimates the error of each
 
     def __getstate__(self) -> dict[str, Any]:
         """The study, with the symbols that its events are stated in; a System alone is pickled without them."""
@@ -84,10 +85,10 @@ class Study:
 
     @property
     def widths(self) -> tuple[int, tuple[int, int]]:
-        """How many numbers a record holds: reductions, and samples by time and component."""
+        """How many numbers a record holds: reductions and the estimated error, and samples by time and component."""
         times = 0 if self.t_eval is None else len(self.t_eval)
         return (
-            sum(len(reading.labels) for _, reading in self.reduced),
+            sum(len(reading.labels) for _, reading in self.reduced) + self.verify,
             (times, sum(len(reading.labels) for reading in self.sampled)),
         )
 
@@ -146,8 +147,8 @@ class Study:
 
     def _run(self, state: State, recipe: Recipe, progress: Callable[[float], None] | None) -> RunRecord:
         """The motion at every step for what is reduced, and at `t_eval` for what is sampled."""
-        (n, shape), verdict = self.widths, ""
-        values, samples = np.zeros(n), np.full(shape, np.nan)
+        (n, shape), verdict, error = self.widths, "", np.nan
+        values, samples = np.zeros(n - self.verify), np.full(shape, np.nan)
         asked: list[np.ndarray | None] = [None] if self.reduced else []
         for times in asked + ([self.t_eval] if self.sampled else []):
             events = check_events(state, self.events) if self.events else ()
@@ -156,11 +157,14 @@ class Study:
                 raise KeyboardInterrupt
             if not motion.success:
                 return self._failed(status.name.lower().replace("_", " "), motion.message)
+            if self.verify and np.isnan(error):
+                error = motion.verify().worst.error
             verdict = verdict or verdict_of(motion)
             if times is None:
                 values = np.array([x for how, what in self.reduced for x in _reduced(how, what, motion)])
             else:
                 samples = self._sampled(motion)
+        values = np.append(values, error) if self.verify else values
         return RunRecord(values, samples, NOT_HELD if verdict else OK, verdict)
 
     def _sampled(self, motion: Motion | MotionSequence) -> np.ndarray:

@@ -54,6 +54,7 @@ def sweep(
     drift: Drift | None = None,
     integrator: Integrator | None = None,
     events: Iterable[Any] = (),
+    verify: bool = False,
     units: Mapping[str, str] | None = None,
     store: str | Path | None = None,
     executor: Any = None,
@@ -71,6 +72,8 @@ def sweep(
     `Final`, `Maximum`, `Minimum`, `Mean`, `CrossingTime`, taken from every step. `ok` tells whether the certificate of
     the run is ok, `status` how it ended, `message` what is wrong. A failed run is NaN. The certificate is that of the
     run at `t_eval`, and at every step if there are reductions. Motions are those of `System.simulate`, bit for bit.
+    With `verify=True` a second run of each, see `Motion.verify`, gives `estimated_error`: of the coordinate that is off
+    most; where both runs differ altogether, the run is not ok.
 
     The runs are computed by `threads` threads, by default as many as there are cores, or by an `executor`: one of
     concurrent.futures, or a Dask client. With `store`, the path of a Zarr directory, they are written as they finish;
@@ -81,7 +84,7 @@ def sweep(
     design = read_design(values)
     study = read_study(
         system, design.names, t_end, state=state, given=given, guess=guess, parameters=parameters, outputs=outputs,
-        t_eval=t_eval, ingredients=(formulation, drift, integrator), events=events,
+        t_eval=t_eval, ingredients=(formulation, drift, integrator), events=events, verify=verify,
     )  # fmt: skip
     layout = lay_out(design, study, {str(key): str(unit) for key, unit in (units or {}).items()})
     if threads is not None and threads < 1:

@@ -1,11 +1,15 @@
-"""Zeros of event functions within accepted steps, in native code: noticed, bracketed, located, recorded.
+"""Zeros of event functions within accepted steps, in native code: found, or known to be absent.
 
-An event occurs where its function changes sign in the direction asked for. Each accepted step is looked at in pieces;
-as long as no piece shows a change of sign the states between come from a cubic through both ends, which costs nothing
-but the event functions. Only a step that shows one is given its dense output; on it, brought onto the constraints, the
-zero is found by Chandrupatla's method (inverse quadratic interpolation where that is safe, else bisection), to the
-resolution of time. Two zeros of one function within one piece of a step cancel and are not seen; where the values at
-the pieces leave room for that (`_is_unresolved`), the step is counted as doubtful.
+An event function is a function along the dense output of a step. The columns that it reads are polynomials there.
+Over a piece of the step their hulls in Bernstein form bound the function and its rate (`equations.enclosure`). A
+function whose bounds exclude zero has no zero in the piece. One whose rate keeps its sign has one zero if its values at
+both ends have different signs, else none. Any other piece is halved, down to the resolution of time: there a change of
+sign is a zero, unless the function is unbounded, as at a pole. A step of more than `MOST` pieces leaves the function in
+doubt, and the certificate is not ok.
+
+A step is first looked at by the cubic through both ends, which costs no evaluation, widened by its own cubic term. Only
+a step in which this leaves room for a zero gets its dense output; on it, brought onto the constraints, the zero is
+found by Chandrupatla's method (inverse quadratic interpolation where that is safe, else bisection).
 
 A function that is zero at the start has no sign there, unless a run before left it one: it takes that of the first
 value beyond its slack, and does not occur by doing so. This is why an event that has just changed the motion does not
@@ -15,6 +19,8 @@ occur again at once.
 from __future__ import annotations
 
 import math
+
+import numpy as np
 
 from dalembert.native.jit import jit
 from dalembert.native.plan import (
@@ -31,13 +37,21 @@ from dalembert.native.plan import (
     move,
 )
 from dalembert.run.evaluate import load_state
-from dalembert.run.time_loop.event_watch import NEAR, PIECES, watched
+from dalembert.run.time_loop.event_watch import CUBIC, DEGREE, watched
 
 EPSILON = 2.0**-52
-
-# Where a step is looked at besides, to see whether the values at the pieces tell what happens between them. Functions
-# that are slow at the pieces only, as many periods fit between them, are not so here: golden sections avoid multiples.
-BETWEEN = 0.25 * (2.0 + 0.5 * (5.0**0.5 - 1.0))
+AROUND = 4.0  # times the resolution of time: zeros this close are at one time
+MOST = 4096  # pieces of one step
+FEW = 8  # of a step seen as a cubic, and of one with a function that is in doubt already
+# A cubic through values and slopes at both ends of [0, 1] misses c s^2 (1 - s)^2, one through values at thirds
+# c s (s - 1/3) (s - 2/3) (s - 1); c is taken to be at most its own cubic coefficient.
+OFF, SLOPE_OFF = 1.0 / 16.0, 2.0 / 9.0
+ROUNDED = 4.0 * EPSILON  # of a column, by which its values may differ from those of the polynomial
+NODES = 0.5 - 0.5 * np.cos(np.pi * np.arange(DEGREE + 1) / DEGREE)
+_BASIS = np.array(
+    [[math.comb(DEGREE, j) * s**j * (1.0 - s) ** (DEGREE - j) for j in range(DEGREE + 1)] for s in NODES.tolist()]
+)
+TO_BERNSTEIN = np.ascontiguousarray(np.linalg.inv(_BASIS)).ravel()  # of a polynomial by its values at NODES
 
 
 @jit(i8(Plan, Floats))
@@ -70,6 +84,12 @@ def _keep_values(plan, mem, column):
     w = watched(plan.watch)
     move(mem, column, mem, w.values, w.n)
     return 0
+
+
+@jit(f8(f8, f8))
+def _resolution(h, t_new):
+    """The part of a step of length h to `t_new` by which times can be told apart."""
+    return 2.0 * EPSILON * max(1.0, abs(t_new) / h)
 
 
 @jit(f8(f8, f8, f8))
@@ -118,6 +138,7 @@ def begin(plan, mem, t, z):
     n = w.n
     _gauge_state(plan, mem, t, z)
     _keep_values(plan, mem, w.starts)
+    _read_columns(plan, mem, w.begins)
     for k in range(n):
         here = _sign(0.0, mem[w.values + k], mem[w.slacks + k])
         if ints[w.fresh + k]:
@@ -126,88 +147,216 @@ def begin(plan, mem, t, z):
             here = mem[w.signs + k]
         mem[w.signs + k], mem[w.firsts + k], ints[w.fresh + k] = here, here, 0
     w.kept = w.stopped = 0
-    w.first = 1
+    return 0
+
+
+@jit(i8(Plan, Floats, i8))
+def _read_columns(plan, mem, target):
+    """Copy the columns read, at the state looked at last, to `target`."""
+    w = watched(plan.watch)
+    ints = ints_at(plan.ints, plan.n_ints)
+    start = w.input if w.reads_rates else plan.x
+    for j in range(w.n_reads):
+        mem[target + j] = mem[start + ints[w.reads + j]]
     return 0
 
 
 @jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats))
-def _is_suspect(plan, mem, t, h, z, stages, znew, zdot):
-    """Whether some function may be zero within the step, by the cubic through both ends; ENDS are known.
-
-    Leaves the values at the start and at the ends of all pieces in PIECES.
-    """
+def _see_thirds(plan, mem, t, h, z, stages, znew, zdot):
+    """Put what follows from the equations, as cubics through values at thirds of the step, into STEP."""
     w = watched(plan.watch)
-    n, nz = w.n, plan.nz
-    suspect = 0
-    for k in range(n):
-        suspect += w.first and mem[w.signs + k] == 0.0
-    move(mem, w.roots, mem, w.signs, n)
-    move(mem, w.pieces, mem, w.starts, n)
-    start = w.place
+    ints = ints_at(plan.ints, plan.n_ints)
+    nz, start = plan.nz, w.place
     place = mem[start : start + nz]
-    for piece in range(NEAR, PIECES.size):
-        s = PIECES[piece] if piece < PIECES.size - 1 else BETWEEN
+    for third in range(1, 3):
+        s = third / 3.0
         a, b = s * s * (3.0 - 2.0 * s), s * (1.0 - s)
         for i in range(nz):
             place[i] = z[i] + a * (znew[i] - z[i]) + h * b * ((1.0 - s) * stages[i] - s * zdot[i])
         _gauge_state(plan, mem, t + s * h, place)
-        if s == BETWEEN:
-            _keep_values(plan, mem, w.between)
+        for j in range(w.n_reads):
+            if ints[w.reads + j] >= w.n_x:
+                mem[w.step + j * CUBIC + third] = mem[w.input + ints[w.reads + j]] - mem[w.begins + j]
+    for j in range(w.n_reads):
+        if ints[w.reads + j] >= w.n_x:
+            at = w.step + j * CUBIC
+            first, second, last = mem[at + 1], mem[at + 2], mem[at + 3]
+            mem[at + 1] = (18.0 * first - 9.0 * second + 2.0 * last) / 6.0
+            mem[at + 2] = (18.0 * second - 9.0 * first - 5.0 * last) / 6.0
+    return 0
+
+
+@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats))
+def _see_cubic(plan, mem, t, h, z, stages, znew, zdot):
+    """Put the columns read as cubics into STEP: states by values and rates at both ends."""
+    w = watched(plan.watch)
+    ints = ints_at(plan.ints, plan.n_ints)
+    derived = 0
+    for j in range(w.n_reads):
+        column, at = ints[w.reads + j], w.step + j * CUBIC
+        mem[at], mem[at + 3] = 0.0, mem[w.reaches + j] - mem[w.begins + j]
+        if column == 0:
+            mem[at + 1], mem[at + 2], mem[at + 3] = h / 3.0, h * (2.0 / 3.0), h
+        elif column < w.n_x:
+            mem[at + 1], mem[at + 2] = h / 3.0 * stages[column - 1], mem[at + 3] - h / 3.0 * zdot[column - 1]
         else:
-            _keep_values(plan, mem, w.pieces + (piece - NEAR + 1) * n)
-            suspect += _turn(plan, mem, w.roots, w.values)
-    move(mem, w.pieces + 4 * n, mem, w.ends, n)
-    return suspect + _turn(plan, mem, w.roots, w.ends)
+            derived = 1
+    if derived:
+        _see_thirds(plan, mem, t, h, z, stages, znew, zdot)
+    for j in range(w.n_reads):
+        at = w.step + j * CUBIC
+        mem[w.off + j] = abs(mem[at + 3] - 3.0 * (mem[at + 2] - mem[at + 1]))
+        if ints[w.reads + j] == 0:
+            mem[w.off + j] = 0.0
+    return 0
 
 
-@jit(i8(Plan, Floats, i8, f8))
-def _is_unresolved(plan, mem, k, until):
-    """Whether function k leaves room for two more zeros in a piece that begins before the part `until` of the step.
+@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats))
+def _see_dense(plan, mem, t, h, z, stages, znew):
+    """Put the columns read as polynomials of the dense output into STEP."""
+    w = watched(plan.watch)
+    ints = ints_at(plan.ints, plan.n_ints)
+    m, nz, start, n = w.n_reads, plan.nz, w.place, DEGREE + 1
+    place = mem[start : start + nz]
+    for j in range(m):
+        mem[w.piece + j * n], mem[w.piece + j * n + DEGREE] = 0.0, mem[w.reaches + j] - mem[w.begins + j]
+        mem[w.off + j] = 0.0
+    for node in range(1, DEGREE):
+        call_interpolate(plan.interpolate, (NODES[node], h, z, stages, znew, place))
+        _gauge_state(plan, mem, t + NODES[node] * h, place)
+        _read_columns(plan, mem, w.box)
+        for j in range(m):
+            mem[w.piece + j * n + node] = mem[w.box + j] - mem[w.begins + j]
+    for j in range(m):
+        for row in range(n):
+            total = 0.0
+            for node in range(n):
+                total += TO_BERNSTEIN[row * n + node] * mem[w.piece + j * n + node]
+            mem[w.step + j * n + row] = total
+            if ints[w.reads + j] == 0:
+                mem[w.step + j * n + row] = h * row / DEGREE
+    return 0
 
-    Let its second difference be at most 2 c there. Between values a, b of one sign it bends to zero only if sqrt(c) >
-    sqrt|a| + sqrt|b|; between values of both signs it turns only if c > |a| + |b|. Here 2 c is the second difference
-    next to the piece plus the third and fourth ones, by which it may differ: small where pieces resolve the function.
-    So is what the value BETWEEN pieces misses the polynomial through all of them by; in the middle of a piece, a second
-    difference of 8 times that would explain it.
+
+@jit(i8(Plan, Floats, i8, f8, f8))
+def _cut_out(plan, mem, n, left, length):
+    """Put the piece of STEP, polynomials of n coefficients, from `left` by `length` into PIECE (de Casteljau)."""
+    w = watched(plan.watch)
+    right = left + length
+    for j in range(w.n_reads):
+        b = w.piece + j * n
+        move(mem, b, mem, w.step + j * n, n)
+        if right < 1.0:
+            for order in range(1, n):
+                for k in range(n - 1, order - 1, -1):
+                    mem[b + k] = (1.0 - right) * mem[b + k - 1] + right * mem[b + k]
+        if left > 0.0:
+            s = left / right
+            for order in range(1, n):
+                for k in range(n - order):
+                    mem[b + k] = (1.0 - s) * mem[b + k] + s * mem[b + k + 1]
+    return 0
+
+
+@jit(i8(Plan, Floats, i8, f8, f8))
+def _bound(plan, mem, n, left, length):
+    """Put bounds of the functions and of their rates per step, over the piece from `left` by `length`, into BOUNDS."""
+    w = watched(plan.watch)
+    m, box = w.n_reads, w.box
+    _cut_out(plan, mem, n, left, length)
+    for j in range(m):
+        b = w.piece + j * n
+        low = high = mem[b]
+        least, most = math.inf, -math.inf
+        for k in range(1, n):
+            low, high = min(low, mem[b + k]), max(high, mem[b + k])
+            rise = mem[b + k] - mem[b + k - 1]
+            least, most = min(least, rise), max(most, rise)
+        off, scale, begin = mem[w.off + j], (n - 1) / length, mem[w.begins + j]
+        round_off = ROUNDED * max(abs(begin + low), abs(begin + high))
+        mem[box + j] = begin + (low - OFF * off) - round_off
+        mem[box + m + j] = begin + (high + OFF * off) + round_off
+        mem[box + 2 * m + j], mem[box + 3 * m + j] = scale * least - SLOPE_OFF * off, scale * most + SLOPE_OFF * off
+    call_kernel(w.enclosure, mem, box, w.bounds)
+    return 0
+
+
+@jit(i8(Plan, Floats, i8))
+def _keeps_off(plan, mem, k):
+    """Whether the bounds of function k exclude zero, and it has the sign that it had."""
+    w = watched(plan.watch)
+    sign = mem[w.signs + k]
+    return (sign > 0.0 and mem[w.bounds + k] > 0.0) or (sign < 0.0 and mem[w.bounds + w.n + k] < 0.0)
+
+
+@jit(i8(Plan, Floats, i8))
+def _is_plain(plan, mem, k):
+    """Whether values of function k at both ends of the piece tell of its zeros there.
+
+    It does not come to zero, or rises or falls, without poles and jumps, or differs from zero by its slack at most.
     """
     w = watched(plan.watch)
-    n, at = w.n, w.pieces + k
-    first = mem[at] - 2.0 * mem[at + n] + mem[at + 2 * n]
-    second = mem[at + n] - 2.0 * mem[at + 2 * n] + mem[at + 3 * n]
-    third = mem[at + 2 * n] - 2.0 * mem[at + 3 * n] + mem[at + 4 * n]
-    fourth = third - 2.0 * second + first
-    rest = max(abs(second - first), abs(third - second)) + abs(fourth)
-    x = 4.0 * BETWEEN
-    bend = first + (x - 2.0) / 3.0 * (second - first + 0.25 * (x - 3.0) * fourth)
-    expected = mem[at] + x * (mem[at + n] - mem[at] + 0.5 * (x - 1.0) * bend)
-    rest += 16.0 * abs(mem[w.between + k] - expected)
-    for piece in range(4):
-        a, b = mem[at + piece * n], mem[at + (piece + 1) * n]
-        if 0.25 * piece >= until or min(abs(a), abs(b)) <= mem[w.slacks + k]:
-            continue
-        left = first if piece < 2 else second
-        right = first if piece == 0 else (second if piece == 1 else third)
-        size = abs(a) + abs(b)
-        if (a > 0.0) == (b > 0.0):
-            up = 1.0 if a > 0.0 else -1.0
-            left, right = max(0.0, up * left), max(0.0, up * right)
-            size += 2.0 * math.sqrt(abs(a) * abs(b))
-        if 0.5 * (max(abs(left), abs(right)) + rest) > size:
+    low, high, slack = mem[w.bounds + k], mem[w.bounds + w.n + k], mem[w.slacks + k]
+    least, most = mem[w.bounds + 2 * w.n + k], mem[w.bounds + 3 * w.n + k]
+    monotone = (least >= 0.0 and most < math.inf) or (most <= 0.0 and least > -math.inf)
+    return low > 0.0 or high < 0.0 or monotone or (low >= -slack and high <= slack)
+
+
+@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats))
+def _is_suspect(plan, mem, t, h, z, stages, znew, zdot):
+    """Whether the cubic through both ends leaves room for a zero of some function, or for its first sign."""
+    w = watched(plan.watch)
+    n = w.n
+    move(mem, w.roots, mem, w.signs, n)
+    if _turn(plan, mem, w.roots, w.ends):
+        return 1
+    _see_cubic(plan, mem, t, h, z, stages, znew, zdot)
+    left, length = 0.0, 1.0
+    while left < 1.0:
+        _bound(plan, mem, CUBIC, left, length)
+        rest = 0
+        for k in range(n):
+            rest += not (_keeps_off(plan, mem, k) or (length == 1.0 and _is_plain(plan, mem, k)))
+        if rest == 0:
+            left += length
+        elif length * FEW > 1.0:
+            length *= 0.5
+        else:
             return 1
     return 0
 
 
+@jit(i8(Plan, Floats, f8, f8))
+def _sort_out(plan, mem, length, least):
+    """What is known of the piece of BOUNDS: 2 if no function has a zero in it, 1 if values at its ends tell, else 0.
+
+    OPEN is set for functions of which they do not tell. One that is in doubt already is not looked at closely.
+    """
+    w = watched(plan.watch)
+    ints = ints_at(plan.ints, plan.n_ints)
+    known = 2
+    for k in range(w.n):
+        mem[w.open + k] = 0.0
+        if not _keeps_off(plan, mem, k):
+            known = min(known, 1)
+            if not (_is_plain(plan, mem, k) or length <= least):
+                mem[w.open + k] = 1.0
+                if not (ints[w.doubts + k] > 0 and length * FEW <= 1.0):
+                    known = 0
+    return known
+
+
 @jit(i8(Plan, Floats, f8, f8, f8))
-def _doubt(plan, mem, t, h, until):
-    """Count the functions that the step from t by h, or its part `until`, does not resolve."""
+def _doubt(plan, mem, t, h, begin):
+    """Note that functions in OPEN are in doubt at time t, in the step from `begin` by h."""
     w = watched(plan.watch)
     ints = ints_at(plan.ints, plan.n_ints)
     for k in range(w.n):
-        if _is_unresolved(plan, mem, k, until):
+        if mem[w.open + k] > 0.0 and not (ints[w.doubts + k] > 0 and mem[w.last + k] == begin):
             if ints[w.doubts + k] == 0:
                 mem[w.doubted + k], mem[w.longest + k] = t, 0.0
             ints[w.doubts + k] += 1
-            mem[w.longest + k] = max(mem[w.longest + k], h)
+            mem[w.longest + k], mem[w.last + k] = max(mem[w.longest + k], h), begin
     return 0
 
 
@@ -236,7 +385,7 @@ def _locate(plan, mem, k, left, right, t, h, t_new, z, stages, znew):
     fc = fb
     if fa == 0.0:
         return a
-    resolution = 2.0 * EPSILON * max(1.0, abs(t_new) / h)
+    resolution = _resolution(h, t_new)
     share, best = 0.5, a
     for _ in range(200):
         s = a + share * (b - a)
@@ -283,7 +432,7 @@ def _take(plan, mem, t, h, t_new, z, stages, znew):
     w = watched(plan.watch)
     ints = ints_at(plan.ints, plan.n_ints)
     n = w.n
-    roots, together = w.roots, 8.0 * EPSILON * max(1.0, abs(t_new) / h)
+    roots, together = w.roots, AROUND * _resolution(h, t_new)
     while True:
         first = 0
         for k in range(n):
@@ -305,6 +454,59 @@ def _take(plan, mem, t, h, t_new, z, stages, znew):
         return at
 
 
+@jit(f8(Plan, Floats, f8, f8, f8, f8, f8, Floats, Floats, Floats))
+def _search(plan, mem, left, right, t, h, t_new, z, stages, znew):
+    """Record the zeros in the piece (left, right), of which values at `left` are in LEFT; as `watch` returns."""
+    w = watched(plan.watch)
+    ints, least = ints_at(plan.ints, plan.n_ints), _resolution(h, t_new)
+    _look(plan, mem, right, t, h, t_new, z, stages, znew)
+    _keep_values(plan, mem, w.right)
+    for k in range(w.n):
+        mem[w.roots + k] = math.inf
+        if _crosses(mem[w.signs + k], mem[w.right + k], ints[w.direction + k]):
+            at = _locate(plan, mem, k, left, right, t, h, t_new, z, stages, znew)
+            around = max(0.0, at - AROUND * least)
+            _bound(plan, mem, DEGREE + 1, around, min(1.0, at + AROUND * least) - around)
+            if mem[w.bounds + k] > -math.inf and mem[w.bounds + w.n + k] < math.inf:
+                mem[w.roots + k] = at
+    at = _take(plan, mem, t, h, t_new, z, stages, znew)
+    if at == math.inf:
+        _go_on(plan, mem, w.right)
+        move(mem, w.left, mem, w.right, w.n)
+    return at
+
+
+@jit(f8(Plan, Floats, f8, f8, f8, Floats, Floats, Floats))
+def _scan(plan, mem, t, h, t_new, z, stages, znew):
+    """Record what occurs in a step whose dense output is in STEP, piece by piece; as `watch` returns."""
+    w = watched(plan.watch)
+    least = _resolution(h, t_new)
+    left, length, seen, pieces = 0.0, 1.0, 0.0, 0  # LEFT holds values at `seen`
+    move(mem, w.left, mem, w.starts, w.n)
+    while left < 1.0:
+        _bound(plan, mem, DEGREE + 1, left, length)
+        known, pieces = _sort_out(plan, mem, length, least), pieces + 1
+        spent = pieces >= MOST or w.kept > 2 * w.room
+        if known == 0 and not spent:
+            length *= 0.5
+            continue
+        if known < 2:
+            _doubt(plan, mem, t + left * h, h, t)
+            if seen < left:
+                _look(plan, mem, left, t, h, t_new, z, stages, znew)
+                _keep_values(plan, mem, w.left)
+            seen = left + length
+            at = _search(plan, mem, left, seen, t, h, t_new, z, stages, znew)
+            if at < math.inf:
+                return at
+        left += length
+        if spent:
+            length = 1.0 - left
+        elif math.floor(0.5 * left / length) * 2.0 * length == left and left + 2.0 * length <= 1.0:
+            length *= 2.0
+    return math.inf
+
+
 @jit(f8(Plan, Floats, f8, f8, f8, Floats, Floats, Floats, Floats))
 def watch(plan, mem, t, h, t_new, z, stages, znew, zdot):
     """Record what occurs in the accepted step from t by h to `t_new`; rates at its end were evaluated last.
@@ -312,34 +514,17 @@ def watch(plan, mem, t, h, t_new, z, stages, znew, zdot):
     Returns the time of an event that ends the run, with the state there in PLACE; infinity if there is none.
     """
     w = watched(plan.watch)
-    ints = ints_at(plan.ints, plan.n_ints)
-    n = w.n
     _gauge(plan, mem)
     _keep_values(plan, mem, w.ends)
+    _read_columns(plan, mem, w.reaches)
     if _is_suspect(plan, mem, t, h, z, stages, znew, zdot):
         call_prepare(plan.prepare, (plan, mem, t, h, z, stages, znew, zdot))
-        move(mem, w.left, mem, w.starts, n)
-        left = 0.0
-        for piece in range(0 if w.first else NEAR, PIECES.size):
-            right = PIECES[piece]
-            _look(plan, mem, right, t, h, t_new, z, stages, znew)
-            _keep_values(plan, mem, w.right)
-            for k in range(n):
-                sign, value = mem[w.signs + k], mem[w.right + k]
-                crossed = _crosses(sign, value, ints[w.direction + k])
-                mem[w.roots + k] = (
-                    _locate(plan, mem, k, left, right, t, h, t_new, z, stages, znew) if crossed else math.inf
-                )
-            at = _take(plan, mem, t, h, t_new, z, stages, znew)
-            if at < math.inf:
-                _doubt(plan, mem, t, h, (at - t) / h)
-                return at
-            _go_on(plan, mem, w.right)
-            move(mem, w.left, mem, w.right, n)
-            left = right
+        _see_dense(plan, mem, t, h, z, stages, znew)
+        at = _scan(plan, mem, t, h, t_new, z, stages, znew)
+        if at < math.inf:
+            return at
     else:
         _go_on(plan, mem, w.ends)
-    _doubt(plan, mem, t, h, 1.0)
-    move(mem, w.starts, mem, w.ends, n)
-    w.first = 0
+    move(mem, w.starts, mem, w.ends, w.n)
+    move(mem, w.begins, mem, w.reaches, w.n_reads)
     return math.inf

@@ -21,37 +21,43 @@ from dalembert.native.types import Record, ints
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
-ROOM = 256  # occurrences kept before the loop hands them over
-# Ends of the pieces of a step. Those before NEAR are looked at in a first step only: they find the sign of functions
-# that start at zero, however soon they come back to it.
-NEAR = 14
-PIECES = np.array([*(0.25 ** (NEAR + 1 - k) for k in range(NEAR)), 0.25, 0.5, 0.75, 1.0])
+ROOM = 2**11  # numbers in the occurrences kept before the loop hands them over, at least of 16 occurrences
+# A step is seen as a polynomial of this degree, exactly that of the dense output: no method has one of a higher degree.
+DEGREE = 8
+CUBIC = 4  # coefficients of the cubic through both ends of a step, by which it is looked at first
 
 
 class Watched(Record):
     """Event functions that a run looks out for, and what has occurred."""
 
     _fields_ = (
-        # Number of functions and their kernel; occurrences kept; whether one ended the run; whether functions read the
-        # rates; whether no step was made yet; sizes of x and of the rates.
-        *ints("n kernel kept stopped reads_rates first n_x n_rates"),
+        # Number of functions and their kernel; occurrences kept, and how many before they are handed over; whether one
+        # ended the run; whether functions read the rates; whether no step was made yet; sizes of x and of the rates.
+        *ints("n kernel kept room stopped reads_rates n_x n_rates"),
+        # Number of the columns that functions read and that change with time, and the kernel of their bounds.
+        *ints("n_reads enclosure"),
         # Blocks of floats, one entry per function: sign, values at the start and the end of a step, at the state last
         # looked at and at both ends of a piece, and where in the step the zero is. Then the input of the kernel, a
         # state, and the occurrences: time and state.
         *ints("signs starts ends values left right roots input place records"),
-        # Further blocks of floats: values at the start of a step and at the ends of its pieces, one after the other;
-        # per function, the value BETWEEN them, time of the first doubtful step and length of the longest, and the first
-        # sign it had, and up to which values it is zero where it starts.
-        *ints("pieces between doubted longest firsts slacks"),
+        # Per function, the time of the first step in doubt and the length of the longest, the first sign it had, and up
+        # to which values it is zero where it starts, whether values at the ends of
+        # a piece do not tell of its zeros, and the time of the last step in doubt.
+        *ints("doubted longest firsts slacks open last"),
+        # The columns read, less their values at the start of the step, as polynomials in Bernstein form: in the step
+        # and in a piece of it; per column its values at both ends of the step and how far the cubic may be off; then
+        # the input and the output of the enclosure.
+        *ints("step piece begins reaches off box bounds"),
         # Blocks of integers, per function: its direction, whether it ends the run, whether it has just occurred, how
-        # many steps were doubtful; then which functions occurred.
-        *ints("direction stops fresh doubts which"),
+        # many steps were in doubt; then which functions occurred, and which columns of the kernel's input are read.
+        *ints("direction stops fresh doubts which reads"),
     )
 
 
 watched = record_at(Watched)
 PER_FUNCTION = (
-    "signs", "starts", "ends", "values", "left", "right", "roots", "between", "doubted", "longest", "firsts", "slacks",
+    "signs", "starts", "ends", "values", "left", "right", "roots", "doubted", "longest", "firsts", "slacks",
+    "open", "last",
 )  # fmt: skip
 
 
@@ -60,11 +66,13 @@ class Watch:
     """Event functions for a run: their kernel, and per function direction, whether it ends the run, just occurred.
 
     `signs` are those that a run before left the functions with, 0 where there was none; values up to `slacks` are zero
-    for a function that starts there. The kernel reads (t, q, u, p,
-    q', u', power, la); `reads_rates` says whether it needs more than (t, q, u, p).
+    for a function that starts there. The kernel reads (t, q, u, p, q', u', power, la); `reads_rates` says whether it
+    needs more than (t, q, u, p). The `enclosure` bounds the functions by bounds of the columns that they read, `reads`.
     """
 
     kernel: Kernel
+    enclosure: Kernel
+    reads: tuple[int, ...]
     directions: tuple[int, ...]
     stops: tuple[bool, ...]
     fresh: tuple[bool, ...]
@@ -82,25 +90,24 @@ class Watch:
             engine.plan.watch = 0
 
     def _lay_out(self, engine: Engine) -> None:
-        n, nz = len(self.directions), engine.nz
-        n_x, n_rates = 1 + engine.size + len(engine.parameters), engine.size + 1 + engine.system.nc
-        capacity = ROOM + len(PIECES) * n
+        n, m, nz, p = len(self.directions), len(self.reads), engine.nz, engine.parameters
+        n_x, n_rates = 1 + engine.size + len(p), engine.size + 1 + engine.system.nc
+        room = max(16, ROOM // nz)
+        capacity = 2 * room + n + 1
         blocks = dict.fromkeys(PER_FUNCTION, n)
-        blocks |= {"input": n_x + n_rates, "place": nz, "records": capacity * (1 + nz), "pieces": 5 * n}
-        w, _ = engine.work.part(
-            "watch", Watched, blocks, dict.fromkeys(("direction", "stops", "fresh", "doubts"), n) | {"which": capacity}
-        )
-        w.n, w.kernel, w.reads_rates, w.first, w.n_x, w.n_rates = (
-            n,
-            self.kernel.address,
-            self.reads_rates,
-            1,
-            n_x,
-            n_rates,
-        )
-        for name, values in (("direction", self.directions), ("stops", self.stops), ("fresh", self.fresh)):
-            engine.work.ints[getattr(w, name) :][:n] = values
+        blocks |= {"input": n_x + n_rates, "place": nz, "records": capacity * (1 + nz)}
+        blocks |= {"step": (DEGREE + 1) * m, "piece": (DEGREE + 1) * m, "begins": m, "reaches": m, "off": m}
+        blocks |= {"box": 4 * m + len(p), "bounds": 4 * n}
+        whole = dict.fromkeys(("direction", "stops", "fresh", "doubts"), n) | {"which": capacity, "reads": m}
+        w, _ = engine.work.part("watch", Watched, blocks, whole)
+        w.n, w.kernel, w.enclosure, w.n_reads, w.room = n, self.kernel.address, self.enclosure.address, m, room
+        w.reads_rates, w.n_x, w.n_rates = self.reads_rates, n_x, n_rates
+        for name, values in (
+            ("direction", self.directions), ("stops", self.stops), ("fresh", self.fresh), ("reads", self.reads),
+        ):  # fmt: skip
+            engine.work.ints[getattr(w, name) :][: len(values)] = values
         engine.mem[w.signs :][:n], engine.mem[w.slacks :][:n] = self.signs, self.slacks
+        engine.mem[w.box + 4 * m :][: len(p)] = p
 
 
 def occurrences(engine: Engine) -> list[tuple[int, float, np.ndarray]]:
@@ -126,7 +133,7 @@ def first_signs(engine: Engine) -> list[float]:
 
 
 def doubts(engine: Engine) -> list[tuple[int, float, float]]:
-    """The doubtful steps of each function: how many, the first one's time, the length of the longest."""
+    """The steps of each function in doubt: how many, the first one's time, the length of the longest."""
     w = engine.work.parts["watch"]
     counts, times, lengths = engine.work.ints[w.doubts :], engine.mem[w.doubted :], engine.mem[w.longest :]
     return [(int(counts[k]), float(times[k]), float(lengths[k])) for k in range(w.n)]
@@ -135,4 +142,4 @@ def doubts(engine: Engine) -> list[tuple[int, float, float]]:
 @jit(i8(Plan))
 def is_crowded(plan):
     """Whether occurrences should be handed over before the next step."""
-    return plan.watch != 0 and watched(plan.watch).kept >= ROOM
+    return plan.watch != 0 and watched(plan.watch).kept >= watched(plan.watch).room
