@@ -188,6 +188,13 @@ class Mechanics:
             **{name: rows_of(getattr(self, name), rows) for name in ("la", "A", "b", "F")},
         )
 
+    def sharing(self, kept: Sequence[int], share: ca.SX) -> Mechanics:
+        """As `keeping`, with the friction of all rows: they bear `share` (nc, n) times the multipliers of those kept."""
+        m = self.keeping(kept)
+        la = ca.mtimes(share, m.la)
+        friction = ca.mtimes(self.F.T, ca.fabs(la))
+        return replace(m, E=ca.substitute(self.E, self.la, la) - friction, F=ca.SX(*m.F.shape))
+
     # -- to keep ---------------------------------------------------------------------------------------------------
 
     def to_function(self) -> ca.Function:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from dalembert.run.evaluation import Evaluation
 from dalembert.run.formulations.accelerators import accelerator_of
 from dalembert.run.formulations.choice import RECHOOSE, Choice
 from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted
+from dalembert.run.formulations.memory import anchors_of, give, take_anchors
 from dalembert.run.ingredients import Drift, Eliminating, Formulation
 from dalembert.run.measure import measure
 from dalembert.run.right_hand_side import motion_function
@@ -28,6 +29,9 @@ from dalembert.run.scales import Scales
 from dalembert.run.solver_choice import LARGEST_DENSE
 from dalembert.run.status import Status, status_of
 from dalembert.run.variations import CarriedColumns, accelerate_varied, varied_motion_function
+
+if TYPE_CHECKING:
+    from dalembert.motion.state import State
 
 PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
 # How far ahead to look, relative to q, where constraints are dependent. In a singular position pivots grow with the
@@ -119,21 +123,35 @@ class Engine:
         return RunFacts(
             self.started, float(self.mem[self.plan.step_length]), tuple(self.choices),
             tuple(self.partitions), self._notes(), self.fallbacks, origin, tuple(self.passages), self.worst,
-            self.scales,
+            self.scales, anchors_of(self.work),
         )  # fmt: skip
 
     def _notes(self) -> tuple[str, ...]:
-        """What was chosen on the way, and where dependent speeds had to be integrated."""
-        if not self.plan.integrated:
-            return tuple(self.notes)
-        why = f"all speeds integrated {self.plan.integrated:,} times, where the constraints hardly determine them"
-        return (*self.notes, why)
+        """What was chosen on the way, where dependent speeds had to be integrated, and u' has jumped."""
+        notes, plan = list(self.notes), self.plan
+        if plan.integrated:
+            notes.append(f"all speeds integrated {plan.integrated:,} times, where the constraints hardly determine them")
+        if plan.leaps:
+            notes.append(
+                f"u' jumped to another solution of the constraints nonlinear in u' or of the laws {plan.leaps:,} times, "
+                f"first at t = {plan.first_leap:.6g}"
+            )
+        return tuple(notes)
+
+    def begin_with(self, state: State) -> None:
+        """Have a run begin on the branch of a state, where constraints or laws leave several accelerations."""
+        solution, unknowns = np.concatenate([state.udot, state.multipliers]), self.blueprint.given
+        if unknowns is not None:
+            solution = unknowns(np.concatenate([[state.t], state.q, state.u, self.parameters, solution]))
+        if self.plan.iteration:
+            give(self.work, solution)
 
     def resume(self, facts: RunFacts) -> None:
         """Take up drift control, step length and choices as a run left them, to evaluate its samples."""
         if facts.started is not None:
             self._tell_drift(facts.started)
         self.take_scales(facts.scales)
+        take_anchors(self.work, facts.anchors)
         self.mem[self.plan.step_length] = facts.step
         self.choices = list(facts.choices)
         if self.choices:
@@ -150,12 +168,15 @@ class Engine:
         """Make the static choices of the formulation at a state, and the motion kernel that goes with them."""
         system = self.system
         self.plan.stale = -PATIENCE
-        if self.is_sparse or not (system.ideal or isinstance(self.formulation, Eliminating)):
+        eliminating, checked = isinstance(self.formulation, Eliminating), self.plan.iteration and not self.plan.oriented
+        if self.is_sparse or not (system.ideal or eliminating or checked):
             return
         M, A = self.matrices(t, z)
         if not (np.isfinite(M).all() and np.isfinite(A).all()):
             return
         choice = self.formulation.choose(system, M, A)
+        if checked:
+            return
         if choice is not None and len(choice.rows) < system.nc:
             choice = self._chosen_ahead(choice, t, z)
         if choice == self.choice and self.choices:
