@@ -4,7 +4,7 @@ The kernel (`law_graphs`) gives the residuals of all equations and their gradien
 of the last step: where several exist, the motion stays on its branch. Without one, or where that branch has ended, it
 starts without the laws and without the constraints nonlinear in u', each unknown at its start, so that multipliers have
 a sensible size before a law is asked; of several solutions that is one close to the free acceleration, in the spirit of
-Gauss's least constraint. A step that leaves the domain of a law, or that makes the residuals larger, is halved.
+Gauss's least constraint. If that leads nowhere, places around are tried. A step that leaves the domain of a law, or that makes the residuals larger, is halved.
 
 Redundant constraints get the least multipliers, by the shift of `solve.unsymmetric`.
 """
@@ -26,6 +26,7 @@ ITERATIONS, HALVINGS = 60, 30
 ROUND_OFF = 1e-14
 SINGULAR = 1e-14  # pivots of the equilibrated matrix below this, relative to the largest
 SETTLED = 1e-9  # a step this short that does not shrink any more is round-off
+STARTS = 13  # places to begin at afresh, the last ones 16 times the size of u' away
 SHORT = 0.1  # of the unknowns: the longest step where longer ones lead to another branch
 HOLDS = 1e-9  # residual of an equation beside the largest term in it
 
@@ -236,6 +237,17 @@ def _descend(plan, mem, reach):
     return UNREACHED
 
 
+@jit(i8(Plan, Floats, i8))
+def _displace(plan, mem, k):
+    """Move the accelerations to begin with to place k, further and further around where they are."""
+    w, rate = plan.iteration_in + plan.step_length - plan.x, mem[plan.row_sizes + 2 * plan.np + plan.nv]
+    reach = 2.0 ** (k // 2 - 2) if k > 0 else 0.0
+    for i in range(plan.nu):
+        size = max(abs(mem[w + i]), rate * mem[plan.sizes + plan.nq + i])
+        mem[w + i] += (1.0 if k % 2 else -1.0) * reach * size * math.cos(i * (k + 1.0))
+    return 0
+
+
 @jit(i8(Plan, Floats, f8))
 def _follow(plan, mem, reach):
     """Newton's method from the solution known; whether it ends on the branch of that one.
@@ -258,8 +270,12 @@ def _iterate(plan, mem):
     if plan.known and (_follow(plan, mem, math.inf) or _follow(plan, mem, SHORT)):
         return OK
     plan.leapt = plan.known
-    status = _begin(plan, mem)
-    return status if status != OK else _descend(plan, mem, math.inf)
+    status = UNREACHED
+    for k in range(STARTS):
+        if status != OK and _begin(plan, mem) == OK:
+            _displace(plan, mem, k)
+            status = _descend(plan, mem, math.inf)
+    return status
 
 
 @jit(f8(Plan, Floats))
