@@ -73,13 +73,14 @@ def test_a_branch_that_ends_is_left_and_that_is_told(method):
     root = np.roots([1, 0, -3, -2.5]).real.max()
     np.testing.assert_allclose(motion.udot[:, 0], [-np.sqrt(3.0)] * 2 + [root] * 2, rtol=1e-9)
     assert motion["v"][-1] == pytest.approx(root - np.sqrt(3.0), rel=1e-7)
-    assert "u' jumped to another solution of the constraints nonlinear in u' or of the laws 1 times, first at t = 1" in (
-        str(motion.certificate)
+    assert (
+        "u' jumped to another solution of the constraints nonlinear in u' or of the laws 1 times, first at t = 1"
+        in (str(motion.certificate))
     )
 
 
 def test_a_run_does_not_pass_a_fold_of_its_branch():
-    """At t = 2 the branch that starts at -sqrt(3) ends, with infinite rates: it is not continued by another silently."""
+    """At t = 2 the branch that starts at -sqrt(3) ends, with infinite rates; no other continues it silently."""
     system = constrained(lambda a, t: a**3 - 3 * a - t)
     certificate = system.simulate(system.initial({"x": 0, "v": 0, "v'": -np.sqrt(3.0)}), 4.0).certificate
     assert not certificate.ok

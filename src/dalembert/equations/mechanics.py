@@ -189,11 +189,11 @@ class Mechanics:
         )
 
     def sharing(self, kept: Sequence[int], share: ca.SX) -> Mechanics:
-        """As `keeping`, with the friction of all rows: they bear `share` (nc, n) times the multipliers of those kept."""
+        """As `keeping`, but friction and laws count all rows: they bear `share` (nc, n) of the kept multipliers."""
         m = self.keeping(kept)
         la = ca.mtimes(share, m.la)
-        friction = ca.mtimes(self.F.T, ca.fabs(la))
-        return replace(m, E=ca.substitute(self.E, self.la, la) - friction, F=ca.SX(*m.F.shape))
+        E, A, gamma = ca.substitute([m.E, m.A, m.gamma], [self.la], [la])
+        return replace(m, E=E - ca.mtimes(self.F.T, ca.fabs(la)), A=A, gamma=gamma, F=ca.SX(*m.F.shape))
 
     # -- to keep ---------------------------------------------------------------------------------------------------
 

@@ -118,10 +118,10 @@ class Diagnosis:
     not matter. `unique[name]` says whether the reaction of a constraint, or of a group of them stated in one list, is
     unique (the generalised reactions of all together always are). `massless` are motions without inertia that no
     constraint prevents; `determined` says whether accelerations are unique. `deciding` are redundant constraints whose
-    reactions are not ideal, where the motion depends on how they share a load, which no equation says. `degenerate` are constraints whose
-    gradient vanishes wherever they hold, so that nothing enforces them. `hidden` are the conditions that servo
-    constraints of higher index hide and that `compile` derived. `parts` are those that neither inertia nor constraints
-    connect, the largest first; large systems are told by them, and of their singular values the smallest.
+    reactions are not ideal, where the motion depends on how they share a load, which no equation says. `degenerate` are
+    constraints whose gradient vanishes wherever they hold, so that nothing enforces them. `hidden` are the conditions
+    that servo constraints of higher index hide and that `compile` derived. `parts` are those that neither inertia nor
+    constraints connect, the largest first; large systems are told by them, and of their singular values the smallest.
     """
 
     title: str
@@ -196,7 +196,11 @@ class Diagnosis:
                 ("conflicting", _listed([str(c) for c in self.conflicting])),
                 *([("degenerate", [describe(self.degenerate)])] if self.degenerate else []),
                 ("reactions not unique", [_names([n for n, unique in self.unique.items() if not unique])]),
-                *([("motion not unique", [f"it depends on how {_names(self.deciding)} share their load"])] if self.deciding else []),
+                *(
+                    [("motion not unique", [f"it depends on how {_names(self.deciding)} share their load"])]
+                    if self.deciding
+                    else []
+                ),
                 ("near a singularity", self._nearness()),
             ]
         return [*lines, ("mass matrix", self._mass())]
@@ -215,7 +219,11 @@ class Diagnosis:
 
     def _mass(self) -> list[str]:
         if not self.singular_mass:
-            return ["regular" if self.determined or self.deciding else "regular; the unknowns cannot enforce their constraints"]
+            return [
+                "regular"
+                if self.determined or self.deciding
+                else "regular; the unknowns cannot enforce their constraints"
+            ]
         if not self.massless:
             return ["singular, but positive definite for every motion the constraints allow"]
         return [f"singular; without inertia or constraint: {describe_motions(self.massless)}"]

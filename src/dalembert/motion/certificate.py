@@ -126,8 +126,8 @@ class Certificate:
         A position in which constraints became dependent must have been passed by a step that is known to be accurate.
         If the motion was verified, no coordinate may differ from the second run by more than a thousandth of its size.
         """
-        return self.success and bool(self.findings) and not (
-            self.failures or self._rough or self._lost or self.undecided
+        return (
+            self.success and bool(self.findings) and not (self.failures or self._rough or self._lost or self.undecided)
         )
 
     @property

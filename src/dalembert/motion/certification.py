@@ -14,7 +14,7 @@ from dalembert.motion.protocols import EvaluatedMotion
 from dalembert.motion.reactions import largest_powers
 from dalembert.motion.row_sizes import row_sizes
 from dalembert.motion.state import State
-from dalembert.motion.tally import Spread, Tally, Worst
+from dalembert.motion.tally import Tally, Worst
 
 if TYPE_CHECKING:
     from dalembert.motion.verification import Verification
@@ -117,16 +117,18 @@ def _uniqueness(tally: Tally) -> dict[str, Any]:
     """
     spread = tally.spread
     system = spread.system
-    if system.is_large or not (tally.is_dependent or len(tally.dependent) and may_work(system.rows)):
+    if system.is_large or not (tally.is_dependent or (len(tally.dependent) and may_work(system.rows))):
         return {}
     solved = np.flatnonzero(np.isfinite(spread.udot).all(axis=1))
     n = len(solved) if may_work(system.rows) else min(len(solved), 1)
     lost, undecided = set[str](), None
     for k in solved[np.unique(np.linspace(0, n - 1, min(n, LOOKED_AT)).astype(int))].tolist():
         found = system.diagnose(
-            State(system, spread.t[k], spread.q[k], spread.u[k], spread.udot[k], spread.multipliers[k], spread.parameters)
+            State(
+                system, spread.t[k], spread.q[k], spread.u[k], spread.udot[k], spread.multipliers[k], spread.parameters
+            )
         )
-        lost |= {name for name in system.constraint_names if not found.unique[name]}
+        lost |= {name for name in system.constraint_names if not found.unique.get(name, True)}
         if found.deciding and undecided is None:
             undecided = Undecided(float(spread.t[k]), found.deciding)
     names = tuple(name for name in system.constraint_names if name in lost) if tally.is_dependent else ()

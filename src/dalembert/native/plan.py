@@ -75,9 +75,9 @@ class Plan(Record):
         # reads (x, unknowns, stage, b), where it writes; the matrix, its scales, a step; in the integers, its pivots.
         *ints("iteration unknowns iteration_in iteration_out iteration_matrix iteration_scale iteration_step"),
         *ints("iteration_start iteration_order"),
-        # What it remembers (see `formulations.memory`): whether it knows a solution, the solution and room for another,
-        # solutions along the run; the signs of determinants, whether they tell anything; whether the last solution is on
-        # another branch, how often that was so after a step, and when first.
+        # What it remembers (see `run.branch_memory`): whether it knows a solution, the solution and room for another,
+        # solutions along the run; the signs of determinants, whether they tell anything; whether the last solution is
+        # on another branch, how often that was so after a step, and when first.
         *ints("known iteration_kept iteration_spare anchors anchored anchor_stride anchor_due"),
         *ints("turned kept_turned oriented leapt leaps"),
         *floats("first_leap"),

@@ -15,11 +15,11 @@ from dalembert.native.kernel import Kernel
 from dalembert.native.plan import Plan, lay_out
 from dalembert.native.types import Record
 from dalembert.native.workspace import Workspace
+from dalembert.run.branch_memory import ANCHORS
 from dalembert.run.evaluate import feed_back, leave
 from dalembert.run.formulations.accelerators import accelerator_of
 from dalembert.run.formulations.choice import Choice
 from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted, accelerate_sparse
-from dalembert.run.formulations.memory import ANCHORS
 from dalembert.run.ingredients import Drift, Eliminating, Formulation, Iterating
 from dalembert.run.right_hand_side import feedback_function
 from dalembert.run.sizing import lay_out_sizing
@@ -124,7 +124,9 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Carri
         _carry_along(system, work, drift, columns)
     ones = np.ones(system.nq + system.nu + 1)
     plan.units = address_of(ones)
-    return Blueprint(work, correct, "" if feedback is None else feedback.name, metric, ones, tuple(records), given=given)
+    return Blueprint(
+        work, correct, "" if feedback is None else feedback.name, metric, ones, tuple(records), given=given
+    )
 
 
 def _solve_by(plan: Plan, solver: SaddleSolver, metric: SaddleSolver) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +14,13 @@ from dalembert.native.jit import address_of
 from dalembert.native.kernel import Kernel
 from dalembert.native.workspace import NOTHING
 from dalembert.run.blueprint import Solve, blueprint_of
+from dalembert.run.branch_memory import anchors_of, give, take_anchors
 from dalembert.run.drift.start import Start
 from dalembert.run.evaluate import rates, sample, violation
 from dalembert.run.evaluation import Evaluation
 from dalembert.run.formulations.accelerators import accelerator_of
 from dalembert.run.formulations.choice import RECHOOSE, Choice
 from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted
-from dalembert.run.formulations.memory import anchors_of, give, take_anchors
 from dalembert.run.ingredients import Drift, Eliminating, Formulation
 from dalembert.run.measure import measure
 from dalembert.run.right_hand_side import motion_function
@@ -29,9 +29,6 @@ from dalembert.run.scales import Scales
 from dalembert.run.solver_choice import LARGEST_DENSE
 from dalembert.run.status import Status, status_of
 from dalembert.run.variations import CarriedColumns, accelerate_varied, varied_motion_function
-
-if TYPE_CHECKING:
-    from dalembert.motion.state import State
 
 PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
 # How far ahead to look, relative to q, where constraints are dependent. In a singular position pivots grow with the
@@ -130,21 +127,22 @@ class Engine:
         """What was chosen on the way, where dependent speeds had to be integrated, and u' has jumped."""
         notes, plan = list(self.notes), self.plan
         if plan.integrated:
-            notes.append(f"all speeds integrated {plan.integrated:,} times, where the constraints hardly determine them")
+            notes.append(
+                f"all speeds integrated {plan.integrated:,} times, where the constraints hardly determine them"
+            )
         if plan.leaps:
             notes.append(
-                f"u' jumped to another solution of the constraints nonlinear in u' or of the laws {plan.leaps:,} times, "
-                f"first at t = {plan.first_leap:.6g}"
+                "u' jumped to another solution of the constraints nonlinear in u' or of the laws "
+                f"{plan.leaps:,} times, first at t = {plan.first_leap:.6g}"
             )
         return tuple(notes)
 
-    def begin_with(self, state: State) -> None:
-        """Have a run begin on the branch of a state, where constraints or laws leave several accelerations."""
-        solution, unknowns = np.concatenate([state.udot, state.multipliers]), self.blueprint.given
-        if unknowns is not None:
-            solution = unknowns(np.concatenate([[state.t], state.q, state.u, self.parameters, solution]))
+    def begin_with(self, t: float, z: np.ndarray, solution: np.ndarray) -> None:
+        """Have a run begin on the branch of a state (q, u) with (u', la), where there are several."""
+        unknowns = self.blueprint.given
         if self.plan.iteration:
-            give(self.work, solution)
+            known = solution if unknowns is None else unknowns(np.concatenate([[t], z, self.parameters, solution]))
+            give(self.work, known)
 
     def resume(self, facts: RunFacts) -> None:
         """Take up drift control, step length and choices as a run left them, to evaluate its samples."""

@@ -17,7 +17,7 @@ from dalembert.native.plan import (
     move,
     move_few,
 )
-from dalembert.run.formulations.memory import keep, recall
+from dalembert.run.branch_memory import keep, recall
 from dalembert.run.status import OK
 from dalembert.solve.dense_products import exerted
 from dalembert.solve.solver import call_balance, call_judge, call_power, call_row_residual

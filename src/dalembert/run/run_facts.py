@@ -126,8 +126,8 @@ class RunFacts(NamedTuple):
     length of the last step. `scales` are the sizes its tolerances were relative to.
     `choices` are the static choices of the formulation, `partitions` those of a residual form, each with the time from
     which it served. `notes` say what else was chosen and why, `fallbacks` what the formulation did not solve
-    itself. `anchors` are solutions that Newton's method for accelerations has found on the way. `passages` are the singular positions met, `worst` is the lowest quality of a solve at an accepted step and
-    its time.
+    itself. `anchors` are solutions that Newton's method for accelerations has found on the way. `passages` are the
+    singular positions met, `worst` is the lowest quality of a solve at an accepted step and its time.
     """
 
     started: Start | None = None

@@ -4,7 +4,8 @@ The kernel (`law_graphs`) gives the residuals of all equations and their gradien
 of the last step: where several exist, the motion stays on its branch. Without one, or where that branch has ended, it
 starts without the laws and without the constraints nonlinear in u', each unknown at its start, so that multipliers have
 a sensible size before a law is asked; of several solutions that is one close to the free acceleration, in the spirit of
-Gauss's least constraint. If that leads nowhere, places around are tried. A step that leaves the domain of a law, or that makes the residuals larger, is halved.
+Gauss's least constraint. If that leads nowhere, places around are tried. A step that leaves the domain of a law, or
+that makes the residuals larger, is halved.
 
 Redundant constraints get the least multipliers, by the shift of `solve.unsymmetric`.
 """

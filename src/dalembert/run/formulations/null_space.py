@@ -37,8 +37,8 @@ class NullSpace:
         rows, known = choose(M, A).rows, system.nc - system.curved - len(system.implied)
         if not system.ideal and len(rows) < known:
             raise PairingError(
-                f"NullSpace finds the multipliers of `{system.name}` from its reactions, and {known - len(rows)} of its "
-                f"{known} constraints are redundant; use LagrangeMultipliers()"
+                f"NullSpace finds the multipliers of `{system.name}` from its reactions, and {known - len(rows)} of "
+                f"its {known} constraints are redundant; use LagrangeMultipliers()"
             )
         return Choice(rows, ())
 

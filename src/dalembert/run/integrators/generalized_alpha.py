@@ -19,10 +19,10 @@ from dalembert.run.integrators import implicit_equations as equations
 from dalembert.run.integrators.alpha import damp, make_matrix, solve_step
 from dalembert.run.integrators.alpha_nonzeros import WEIGHTS, inertia_product, newton_entries, newton_of
 from dalembert.run.integrators.alpha_workspace import AlphaWork, alpha_work
-from dalembert.run.scales import Scales
 from dalembert.run.integrators.divided import divided_method
 from dalembert.run.integrators.stepping import Stepping
 from dalembert.run.integrators.work import work_error
+from dalembert.run.scales import Scales
 from dalembert.run.status import NOT_CONVERGED, OK, Status
 from dalembert.run.time_loop.clock import SAME_TIME
 from dalembert.run.time_loop.march import Samples, march

@@ -68,8 +68,8 @@ def positions(system: System, kept: Sequence[int] | None) -> int:
 
 
 def needs_share(system: System, kept: Sequence[int] | None) -> bool:
-    """Whether constraints that are left out take part in friction."""
-    return kept is not None and system.friction and len(kept) < system.nc
+    """Whether constraints that are left out take part in friction or laws."""
+    return kept is not None and (system.friction or system.algebraic) and len(kept) < system.nc
 
 
 def share_of(engine: Engine, t: float, z: np.ndarray, kept: Sequence[int]) -> np.ndarray:

@@ -25,7 +25,8 @@ class HillerAnantharaman(Stabilised):
     y = (q, u, work, La, Ga, Nu). The same motion as with `GearGuptaLeimkuhler`, but a solver of F(t, y, y') = 0 now
     integrates the multipliers instead of finding them as algebraic variables of index 2: its step and order control
     see equations of index 1. The error test looks at the integrals of unknowns that laws determine: where a law holds a
-    body at rest nothing else tells how its force changes, and when it reaches what the law allows. Constraints that repeat others are left out when a run begins.
+    body at rest nothing else tells how its force changes, and when it reaches what the law allows. Constraints that
+    repeat others are left out when a run begins.
     """
 
     def residual(self, system: System) -> Residual:

@@ -55,7 +55,9 @@ class Stabilised(ABC):
     def share(self, system: System) -> ca.SX:
         """What each constraint bears of the multipliers of those kept, as symbols; empty if friction does not ask."""
         kept = self.kept
-        return ca.SX.sym("share", system.nc, len(kept)) if kept is not None and needs_share(system, kept) else ca.SX(0, 0)
+        return (
+            ca.SX.sym("share", system.nc, len(kept)) if kept is not None and needs_share(system, kept) else ca.SX(0, 0)
+        )
 
     def order(self, engine: Engine) -> list[int]:
         """All of z as it is."""

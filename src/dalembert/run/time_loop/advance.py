@@ -26,9 +26,9 @@ from dalembert.native.plan import (
     move,
     move_few,
 )
+from dalembert.run.branch_memory import begin_remembering, remember
 from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.formulations.choice import RECHOOSE
-from dalembert.run.formulations.memory import begin_remembering, remember
 from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, SUSPECT, TOO_MANY_STEPS, UNSOUND
 from dalembert.run.time_loop.clock import Clock
 from dalembert.run.time_loop.energy import DENSE, begin_weighing, potential_jump, weigh

@@ -1,4 +1,4 @@
-"""What Newton's method for accelerations (`law_loops`) remembers: the solution of the last step, and some along the run.
+"""The solutions that Newton's method for accelerations (`law_loops`) remembers: that of the last step, and a few more.
 
 Where several accelerations satisfy constraints nonlinear in u', or laws, the motion stays on its branch as long as that
 exists: every evaluation of a step begins with the solution at its start. Samples are evaluated again when the run is
@@ -78,7 +78,7 @@ def begin_remembering(plan, mem, t):
 
 @jit(i8(Plan, Floats, f8))
 def recall(plan, mem, t):
-    """Begin the next evaluation, at time t, with the solution remembered last before; without any, with the last one."""
+    """Begin the evaluation at time t with the solution remembered last before; without any, with the last one."""
     width, at = 2 + plan.unknowns, -1
     for k in range(plan.anchored):
         if at < 0 or mem[plan.anchors + k * width] <= t:
