@@ -12,7 +12,7 @@ from typing import Any
 
 import casadi as ca
 
-from dalembert.equations.laws import Row, are_algebraic, count_curved, have_friction
+from dalembert.equations.laws import have_friction
 from dalembert.equations.mechanics import Mechanics
 from dalembert.solve.elimination_order import lower_triangle
 
@@ -22,7 +22,7 @@ _MAKING = threading.RLock()
 def dynamics(m: Mechanics) -> list[ca.SX]:
     """q', M, f + c, A, b, then W if reactions are not ideal, F if there is friction, power, transport, c.
 
-    See `System.parts`. Curved rows are empty: "newton" says what they are at an estimate of u'.
+    See `System.parts`. Curved rows are empty: they need u'.
     """
     return [
         m.qdot, flat(m.M), m.f + m.c, flat(m.known(m.A)), m.b,
@@ -153,19 +153,6 @@ def equation_derivatives(m: Mechanics) -> list[ca.SX]:
     return _with_gradient(ca.vertcat(m.phi, m.h, m.psi, m.balance, m.acceleration, m.qdot), m.y)
 
 
-def newton(m: Mechanics) -> ca.Function:
-    """What Newton's method needs of acceleration rows g(q, u, u', t) = 0 that are not linear in u'.
-
-    A function of (x, u', la), la (na,) their multipliers only: A = dg/du' (na, nu); the directions W (na, nu) in which
-    they act; g (na,); and the curvature d(W^T la)/du' (nu, nu).
-    """
-    first = len(m.rows) - m.curved
-    A, W, la = m.A[first:, :], m.W[first:, :], m.la[first:, :]
-    H = ca.jacobian(ca.mtimes(W.T, la), m.udot)
-    column = ca.vertcat(flat(A), flat(W), m.gamma, flat(H))
-    return ca.Function("newton", [ca.vertcat(m.x, m.udot, la)], [ca.densify(column)])
-
-
 Make = Callable[[Mechanics], list[ca.SX]]
 Stated = ca.Function | Callable[[], ca.Function]
 OF_STATE: dict[str, Make] = {
@@ -214,7 +201,7 @@ class Functions(Mapping[str, ca.Function]):
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*OF_STATE, *OF_MOTION, *(["newton"] if _is_bent(self._rows) else []), *self._stated))
+        return iter((*OF_STATE, *OF_MOTION, *self._stated))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -242,16 +229,9 @@ class Functions(Mapping[str, ca.Function]):
 
 def make_function(m: Mechanics, name: str) -> ca.Function:
     """The function of this name, made of the mechanics."""
-    if name == "newton" and _is_bent(m.rows):
-        return newton(m)
     if name in OF_STATE:
         return function_of(name, m.x, OF_STATE[name](m))
     return function_of(name, m.y, OF_MOTION[name](m))
-
-
-def _is_bent(rows: Sequence[Row]) -> bool:
-    """Whether acceleration rows are not linear in u', and there is no law that needs a Newton's method of its own."""
-    return bool(count_curved(rows)) and not are_algebraic(rows)
 
 
 def function_of(name: str, x: ca.SX, columns: Sequence[ca.SX]) -> ca.Function:

@@ -19,7 +19,7 @@ from dalembert.equations.functions import Functions
 from dalembert.interrupts import noticed_interrupts
 from dalembert.native.kernel import LOOPS_FROM, NATIVE_LIMIT, OFTEN, RARELY, Kernel, Use, compile_kernel
 
-EVALUATED = frozenset({"dynamics", "sparse_dynamics", "invariant", "sparse_invariant", "newton"})  # all along a run
+EVALUATED = frozenset({"dynamics", "sparse_dynamics", "invariant", "sparse_invariant"})  # all along a run
 PROMPT = 1000  # instructions that compile in an unnoticeable time, even if there are a dozen such kernels
 LATELY = 64  # things made of what callers gave, such as expressions, that stay for the next call with the same
 RECENT = 8  # systems out of a pickle whose kernels stay for the next that is equal, although nobody holds them

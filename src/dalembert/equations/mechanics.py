@@ -188,6 +188,13 @@ class Mechanics:
             **{name: rows_of(getattr(self, name), rows) for name in ("la", "A", "b", "F")},
         )
 
+    def sharing(self, kept: Sequence[int], share: ca.SX) -> Mechanics:
+        """As `keeping`, but friction and laws count all rows: they bear `share` (nc, n) of the kept multipliers."""
+        m = self.keeping(kept)
+        la = ca.mtimes(share, m.la)
+        E, A, gamma = ca.substitute([m.E, m.A, m.gamma], [self.la], [la])
+        return replace(m, E=E - ca.mtimes(self.F.T, ca.fabs(la)), A=A, gamma=gamma, F=ca.SX(*m.F.shape))
+
     # -- to keep ---------------------------------------------------------------------------------------------------
 
     def to_function(self) -> ca.Function:

@@ -18,7 +18,7 @@ from dalembert.initial.joint_rows import joint_coordinates
 from dalembert.initial.levels import ALL, level
 from dalembert.initial.metric import position_metric, speed_metric, weighted
 from dalembert.initial.request import Task
-from dalembert.initial.servo import check_servos, undetermined
+from dalembert.initial.servo import check_servos, left_open
 from dalembert.initial.stage import Stage
 from dalembert.motion.state import State
 
@@ -36,7 +36,7 @@ def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, param
     if found.status:
         starts = np.array([row.law.start for row in system.rows])
         state = State(system, float(t), q, u, np.zeros(system.nu), starts, parameters)
-        lost = undetermined(state) if system.algebraic else ()
+        lost = left_open(state).names if system.algebraic else ()
         if lost:
             raise InitialStateError(
                 f"`{system.name}` at t = {t:g}: the equations of motion, the constraints and the laws together do not "

@@ -81,6 +81,19 @@ class Scaled:
         return not np.linalg.norm(self._open[: self.free.shape[1]]) > OPEN
 
     @cached_property
+    def deciding(self) -> np.ndarray:
+        """Rows whose share in a load decides the accelerations, (nc,): others may bear it, and the motion differs.
+
+        Reactions that are not ideal make it so: friction counts each share by its own coefficient and direction.
+        """
+        moving, sharing = np.split(self._open, [self.free.shape[1]])
+        if not moving.size:
+            return np.zeros(len(self.A), dtype=bool)
+        found = decompose(moving, OPEN, UNIT)
+        free = sharing @ found.right[: found.rank].T
+        return np.abs(free).max(axis=1, initial=0.0) > OPEN
+
+    @cached_property
     def _open(self) -> np.ndarray:
         both = np.hstack([self.M @ self.free, -self.W.T])
         return null_space(both, DEPENDENT, UNIT)

@@ -13,7 +13,7 @@ from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.initial.degeneracy import degenerate_rows, describe
 from dalembert.initial.dependence import DEPENDENT, OPEN, Scaled, combinations, scale, sparse_basis
-from dalembert.initial.servo import undetermined
+from dalembert.initial.servo import LeftOpen, left_open
 from dalembert.initial.vanished import vanished_rows
 from dalembert.motion.state import State
 from dalembert.text_tables import html_table
@@ -23,6 +23,7 @@ LEVELS = ("position", "velocity", "acceleration")
 DISTANCE = 1e-8  # coordinates and speeds closer than this agree
 CONFLICT = 1e-6  # accelerations that agree to this fraction of the largest there is do not conflict
 SHARE = 1e-3  # part of an almost free motion that is worth naming
+NOTHING = LeftOpen()
 SHOWN = 6  # entries of a list that are printed
 
 
@@ -116,10 +117,11 @@ class Diagnosis:
     rows before: s_p, s_v, s_a. `singular_values` are those of A with unit rows in the mass metric, so that units do
     not matter. `unique[name]` says whether the reaction of a constraint, or of a group of them stated in one list, is
     unique (the generalised reactions of all together always are). `massless` are motions without inertia that no
-    constraint prevents; `determined` says whether accelerations are unique. `degenerate` are constraints whose
-    gradient vanishes wherever they hold, so that nothing enforces them. `hidden` are the conditions that servo
-    constraints of higher index hide and that `compile` derived. `parts` are those that neither inertia nor constraints
-    connect, the largest first; large systems are told by them, and of their singular values the smallest.
+    constraint prevents; `determined` says whether accelerations are unique. `deciding` are redundant constraints whose
+    reactions are not ideal, where the motion depends on how they share a load, which no equation says. `degenerate` are
+    constraints whose gradient vanishes wherever they hold, so that nothing enforces them. `hidden` are the conditions
+    that servo constraints of higher index hide and that `compile` derived. `parts` are those that neither inertia nor
+    constraints connect, the largest first; large systems are told by them, and of their singular values the smallest.
     """
 
     title: str
@@ -138,6 +140,7 @@ class Diagnosis:
     degenerate: tuple[str, ...]
     hidden: tuple[Hidden, ...] = ()
     parts: tuple[Part, ...] = ()
+    deciding: tuple[str, ...] = ()
 
     @property
     def rank(self) -> int:
@@ -193,6 +196,11 @@ class Diagnosis:
                 ("conflicting", _listed([str(c) for c in self.conflicting])),
                 *([("degenerate", [describe(self.degenerate)])] if self.degenerate else []),
                 ("reactions not unique", [_names([n for n, unique in self.unique.items() if not unique])]),
+                *(
+                    [("motion not unique", [f"it depends on how {_names(self.deciding)} share their load"])]
+                    if self.deciding
+                    else []
+                ),
                 ("near a singularity", self._nearness()),
             ]
         return [*lines, ("mass matrix", self._mass())]
@@ -211,7 +219,11 @@ class Diagnosis:
 
     def _mass(self) -> list[str]:
         if not self.singular_mass:
-            return ["regular" if self.determined else "regular; the unknowns cannot enforce their constraints"]
+            return [
+                "regular"
+                if self.determined or self.deciding
+                else "regular; the unknowns cannot enforce their constraints"
+            ]
         if not self.massless:
             return ["singular, but positive definite for every motion the constraints allow"]
         return [f"singular; without inertia or constraint: {describe_motions(self.massless)}"]
@@ -232,7 +244,7 @@ def diagnose(system: System, state: State) -> Diagnosis:
     scaled = scale(system.mass_matrix(*at), A, W)
     found = combinations(scaled)
     counts = {level: sum(system.rows[k].level == level for k in rows) for level in LEVELS}
-    forces = system.forces(*at)
+    forces, lost = system.forces(*at), left_open(state) if system.algebraic else NOTHING
     ends = np.cumsum([counts[level] for level in LEVELS])
     ranks = [scaled.rank_of(slice(0, int(end))) for end in ends[:2]] + [scaled.rank]
     return Diagnosis(
@@ -248,14 +260,26 @@ def diagnose(system: System, state: State) -> Diagnosis:
                 sides_of(state, {"acceleration": b}, np.array(rows, dtype=int)), scaled, (names, A, forces), found
             )
         ),
-        unique=_uniqueness(names, scaled) | {system.rows[k].name: True for k in system.implied},
+        unique=_uniqueness(names, scaled)
+        | {system.rows[k].name: True for k in system.implied}
+        | {system.rows[k].name: False for k in lost.rows},
         hidden=tuple(Hidden(row.name, row.level, row.behind, _enforcing(system, row)) for row in hidden),
         nearest=_nearest(system, names, scaled),
         singular_mass=not scaled.regular_mass,
         massless=tuple(named_motion(system, row) for row in sparse_basis(scaled.massless)),
-        determined=not undetermined(state) if system.algebraic else scaled.determined,
+        determined=not lost.moves and lost.shared if system.algebraic else scaled.determined,
+        deciding=_deciding(system, names, scaled, lost),
         degenerate=degenerate_rows(system, *at),
     )
+
+
+def _deciding(system: System, names: Sequence[str], scaled: Scaled, lost: LeftOpen) -> tuple[str, ...]:
+    """The redundant constraints on whose shares in a load the motion depends."""
+    if system.algebraic:
+        return tuple(system.rows[k].name for k in lost.rows) if lost.moves and lost.shared else ()
+    found = tuple(name for name, decides in zip(names, scaled.deciding, strict=True) if decides)
+    normal = {row.name for row in system.rows if row.law.ideal or row.law.rubs}
+    return found if normal.issuperset(found) else ()  # else an unknown does not act on its constraint
 
 
 def _enforcing(system: System, row: Row) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import casadi as ca
 import numpy as np
 
@@ -53,21 +55,41 @@ def check_servos(system: System, t: float, q: np.ndarray, u: np.ndarray, paramet
     )
 
 
-def undetermined(state: State) -> tuple[str, ...]:
-    """Multipliers, unknowns and speeds that balance, constraints and laws together leave open near a state."""
+class LeftOpen(NamedTuple):
+    """What balance, constraints and laws together leave open near a state: names of multipliers, unknowns and speeds.
+
+    `rows` are the numbers of the rows among them. `moves` says whether accelerations are, `shared` whether rows that
+    repeat others are all the reason, so that how they share their load is open and else nothing.
+    """
+
+    names: tuple[str, ...] = ()
+    rows: tuple[int, ...] = ()
+    moves: bool = False
+    shared: bool = False
+
+
+def left_open(state: State) -> LeftOpen:
+    """What balance, constraints and laws together leave open near a state."""
     system = state.system
     n = system.nu + system.nc
     x = np.concatenate([[state.t], state.q, state.u, state.parameters, state.udot, state.multipliers])
     J = system.derived_kernel("gradients of laws", lambda: _gradients(system))(x).reshape(n, n)
     if not np.isfinite(J).all():
-        return ()
+        return LeftOpen()
     for axis in (1, 0):  # free of units: unit rows, then unit columns
         length = np.abs(J).max(axis=axis, keepdims=True)
         J = J / np.where(length > 0.0, length, 1.0)
-    share = np.abs(null_space(J, SINGULAR)).max(axis=1, initial=0.0)
+    open_ways = np.abs(null_space(J, SINGULAR))
+    share = open_ways.max(axis=1, initial=0.0)
+    repeated = [system.nu + k for k, row in enumerate(system.rows) if row.law.ideal or row.law.rubs]
     unknown = {k: system.unknowns[j] for j, k in rows_by_unknown(system.rows).items()}
     names = [*(f"{u}'" for u in system.speeds), *(unknown.get(k, row.name) for k, row in enumerate(system.rows))]
-    return tuple(name for name, part in zip(names, share, strict=True) if part > INVOLVED)
+    return LeftOpen(
+        tuple(name for name, part in zip(names, share, strict=True) if part > INVOLVED),
+        tuple(np.flatnonzero(share[system.nu :] > INVOLVED).tolist()),
+        bool((share[: system.nu] > INVOLVED).any()),
+        bool((open_ways[repeated].max(axis=0, initial=0.0) > INVOLVED).all()),
+    )
 
 
 def _gradients(system: System) -> ca.Function:

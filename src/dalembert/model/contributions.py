@@ -222,8 +222,9 @@ class ModelContributions(ModelSymbols):
         v is the velocity of P relative to the surface, without its part along n. If `surface_velocity` contains speeds,
         the opposite force acts on the body that carries the surface. v0 = `regularisation` > 0 is a speed, small
         compared with those of interest: a sticking contact creeps slower than v0, and a smaller v0 makes the equations
-        stiffer. `mu` >= 0 and v0 > 0 must hold for the default parameter values; mu may vary with q, u and t. The
-        multiplier must be unique: for rigid bodies the distribution of reactions among redundant constraints is open.
+        stiffer. `mu` >= 0 and v0 > 0 must hold for the default parameter values; mu may vary with q, u and t. How
+        redundant constraints share a load is open: where the motion depends on it, `diagnose` and the certificate name
+        them. Equal coefficients and directions of sliding, as of a floor stated twice, leave it unique.
         """
         stated = [name for name, v in (("force", force), ("vector", vector), ("friction", friction)) if v is not None]
         if len(stated) != 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -67,6 +67,20 @@ class Power:
         return f"`{self.name}` {self.worst:.2e} at t = {self.t:.4g} ({why})"
 
 
+class Undecided(NamedTuple):
+    """From when on a motion is not unique: it depends on how these redundant constraints share their load."""
+
+    t: float
+    rows: tuple[str, ...]
+
+    def __str__(self) -> str:
+        rows = ", ".join(f"`{name}`" for name in self.rows[:SHOWN]) + (", ..." if len(self.rows) > SHOWN else "")
+        return (
+            f"the motion is not unique from t = {self.t:.6g} on: it depends on how {rows} share their load, which no "
+            "equation says; leave redundant ones out, or make their supports elastic"
+        )
+
+
 @dataclass(frozen=True)
 class Certificate:
     """Worst residuals by level and constraint, energy balance, conditioning and cost of a run.
@@ -80,6 +94,8 @@ class Certificate:
     `events` has a line per event. `missed` tells of events whose zeros are not known in some step, which is not OK.
     `verification` is what a second run says about the error.
     `not_unique` names the constraints whose multipliers are not unique because constraints are redundant throughout.
+    `undecided` says that the motion is not unique either, as the reactions of such constraints are not ideal; then the
+    one is given in which multipliers are the least ones, and it is not OK.
     `ok` is True if every finding holds and the run reached its end. Without samples there are no findings, and the
     numbers that would follow from them are NaN.
     """
@@ -103,6 +119,7 @@ class Certificate:
     verification: Verification | None = None
     passages: tuple[Passage, ...] = ()
     lost_controls: tuple[LostControl, ...] = ()
+    undecided: Undecided | None = None
 
     @property
     def ok(self) -> bool:
@@ -112,7 +129,7 @@ class Certificate:
         No zero of an event may be missed. If the motion was verified, no coordinate may differ from the second run by
         more than a thousandth of its size, and events must have occurred in both alike.
         """
-        bad = self.failures or self._rough or self._lost or self.missed or self._differing
+        bad = self.failures or self._rough or self._lost or self.undecided or self.missed or self._differing
         return self.success and bool(self.findings) and not bad
 
     @property
@@ -151,6 +168,8 @@ class Certificate:
             return "NOT OK: there are no samples to judge"
         if self._lost:
             return f"NOT OK: {self._lost[0]}; another branch starts there"
+        if self.undecided:
+            return f"NOT OK: {self.undecided}"
         if self.failures:
             worst = max(self.failures, key=lambda f: f.worst / f.allowed if f.worst == f.worst else np.inf)
             what = f"{worst.level} `{worst.name}` {worst.worst:.1e} at t = {worst.t:.4g}"
@@ -246,7 +265,8 @@ class Certificate:
         if self.not_unique:
             names = ", ".join(f"`{name}`" for name in self.not_unique)
             return [
-                "  constraints are redundant throughout; the motion and the generalised reactions are unique,",
+                "  constraints are redundant throughout; "
+                + ("" if self.undecided else "the motion and the generalised reactions are unique,"),
                 f"  multipliers of {names} are not unique; {self._given} given",
             ]
         if not self.dependent:
@@ -291,6 +311,7 @@ def combine(parts: Sequence[Certificate], **whole: Any) -> Certificate:
         not_unique=tuple(dict.fromkeys(name for part in parts for name in part.not_unique)),
         least=all(part.least for part in parts),
         passages=tuple(passage for part in parts for passage in part.passages),
+        undecided=next((part.undecided for part in parts if part.undecided), None),
         lost_controls=tuple(lost for part in parts for lost in part.lost_controls),
     )
     return replace(combined, **whole)

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dalembert.motion.certificate import Certificate, Finding, Power, energy_finding
+from dalembert.equations.laws import may_work
+from dalembert.motion.certificate import Certificate, Finding, Power, Undecided, energy_finding
 from dalembert.motion.protocols import EvaluatedMotion
 from dalembert.motion.reactions import largest_powers
 from dalembert.motion.row_sizes import row_sizes
 from dalembert.motion.state import State
-from dalembert.motion.tally import Spread, Tally, Worst
+from dalembert.motion.tally import Tally, Worst
 
 if TYPE_CHECKING:
     from dalembert.motion.verification import Verification
     from dalembert.run.events import Occurrences
     from dalembert.run.run_facts import Energies, Passage
+
+
+LOOKED_AT = 25  # samples whose uniqueness is looked at
 
 
 class JudgedMotion(EvaluatedMotion, Protocol):
@@ -71,9 +75,7 @@ def certified(motion: JudgedMotion, tally: Tally | None) -> Certificate:
         span=tally.span,
         powers=tuple(Power(*values) for values in largest_powers(tally.spread)),
         lost_controls=tally.lost_controls,
-        not_unique=_not_unique(tally.spread)
-        if tally.is_dependent and not motion.system.is_large  # by dense decompositions
-        else (),
+        **_uniqueness(tally),
     )
 
 
@@ -109,10 +111,26 @@ def _each(names: Sequence[str], level: str, worst: Worst, allowed: float, sizes:
     return [Finding(level, *row) for row in zip(names[:n], *columns, strict=True)]
 
 
-def _not_unique(first: Spread) -> tuple[str, ...]:
-    """The constraints whose reactions are not unique at the first sample."""
-    system = first.system
-    unique = system.diagnose(
-        State(system, first.t[0], first.q[0], first.u[0], first.udot[0], first.multipliers[0], first.parameters)
-    ).unique
-    return tuple(name for name in system.constraint_names if not unique[name])
+def _uniqueness(tally: Tally) -> dict[str, Any]:
+    """`not_unique` and `undecided` of a certificate; large systems, whose reactions are ideal, are not looked at.
+
+    Of ideal reactions the first sample tells, of others samples along the motion: friction changes with the sliding.
+    """
+    spread = tally.spread
+    system = spread.system
+    if system.is_large or not (tally.is_dependent or (len(tally.dependent) and may_work(system.rows))):
+        return {}
+    solved = np.flatnonzero(np.isfinite(spread.udot).all(axis=1))
+    n = len(solved) if may_work(system.rows) else min(len(solved), 1)
+    lost, undecided = set[str](), None
+    for k in solved[np.unique(np.linspace(0, n - 1, min(n, LOOKED_AT)).astype(int))].tolist():
+        found = system.diagnose(
+            State(
+                system, spread.t[k], spread.q[k], spread.u[k], spread.udot[k], spread.multipliers[k], spread.parameters
+            )
+        )
+        lost |= {name for name in system.constraint_names if not found.unique.get(name, True)}
+        if found.deciding and undecided is None:
+            undecided = Undecided(float(spread.t[k]), found.deciding)
+    names = tuple(name for name in system.constraint_names if name in lost) if tally.is_dependent else ()
+    return {"not_unique": names, "undecided": undecided}

@@ -28,20 +28,19 @@ class Plan(Record):
         # Kernels: dynamics; motion, the whole right-hand side unrolled (0 if there is none); residual (phi, psi);
         # displacement (C s); invariant (h, h_q); energy (T, V); the least moves of q and of u onto the constraints,
         # unrolled (0 if there are none), or one for both, if all constraints are of positions; of the whole state onto
-        # constraints and energy, or constraints alone; constraints not linear in u' (0 if there are none); b with
-        # feedback (0 if there is none); residuals and their gradients, for drift controls that work on the whole state.
+        # constraints and energy, or constraints alone; b with feedback (0 if there is none); residuals and their
+        # gradients, for drift controls that work on the whole state.
         *ints("dynamics motion residual displacement invariant energy onto_positions onto_velocities least_move"),
-        *ints("onto_energy onto_constraints newton feedback_kernel gradients"),
+        *ints("onto_energy onto_constraints feedback_kernel gradients"),
         # The square of the shortest row of A relative to its size, at most 1, of sizes and x (0: no row can vanish);
         # where it is left.
         *ints("row_lengths shortest"),
         # psi, q' and their gradients in u, for formulations that eliminate speeds (0 if all are integrated); where it
         # writes them.
         *ints("speeds speed_rows"),
-        # Blocks of mem. x holds t, q, u, p; behind it an estimate of u' and of multipliers (xudot), if constraints are
-        # not linear in u', the length of the step being made, and the options of the drift control, so that kernels
-        # can read them as the tail of x.
-        *ints("x xq xu xudot step_length options"),
+        # Blocks of mem. x holds t, q, u, p; behind it the length of the step being made, and the options of the drift
+        # control, so that kernels can read them as the tail of x.
+        *ints("x xq xu step_length options"),
         # The output of the dynamics kernel, by parts: directions W0 and friction F as stated.
         *ints("out qdot mass force jacobian bias stated friction power transport"),
         # Directions of the reactions, the rows of A if all are ideal.
@@ -49,9 +48,9 @@ class Plan(Record):
         # q', u', power, la, quality, as the motion kernel writes them.
         *ints("rates udot total_power multiplier quality"),
         *ints("residuals invariants energies"),
-        # Workspace of the solves, of displacements, of signs of la last found, of Newton's method; where the workspace
-        # of a formulation or a drift control starts.
-        *ints("matrix scale rhs remainder column shift sign linearised mass_copy work"),
+        # Workspace of the solves, of displacements, of signs of la last found; where the workspace of a formulation or
+        # a drift control starts.
+        *ints("matrix scale rhs remainder column shift sign work"),
         # Sizes of q, u and the energy; of phi and psi, then the rate (see `run.scales`): right before x, for kernels
         # that read both; before them the residuals that `least_move` reads. `reached` are the largest |q| and |u| so
         # far, `marks` those when sizes last grew, `noise` is the round-off of q'' and u' (see `run.reached`), `former`
@@ -81,6 +80,12 @@ class Plan(Record):
         # reads (x, unknowns, stage, b), where it writes; the matrix, its scales, a step; in the integers, its pivots.
         *ints("iteration unknowns iteration_in iteration_out iteration_matrix iteration_scale iteration_step"),
         *ints("iteration_start iteration_order"),
+        # What it remembers (see `run.branch_memory`): whether it knows a solution, the solution and room for another,
+        # solutions along the run; the signs of determinants, whether they tell anything; whether the last solution is
+        # on another branch, how often that was so after a step, and when first.
+        *ints("known iteration_kept iteration_spare anchors anchored anchor_stride anchor_due"),
+        *ints("turned kept_turned oriented leapt leaps"),
+        *floats("first_leap"),
         # Where M and A have nonzeros, the address of a record (see `solve.sparse`); 0 if they are dense.
         *ints("pattern"),
         # Records of parts: what an implicit integrator works with, the events looked out for, and the cells that steps
@@ -94,6 +99,8 @@ class Plan(Record):
         # Counters and findings: evaluations; 1 if a static choice should be made again, negative while that is not
         # worth asking; rank of the last factorisation; status of an evaluation that has no solution, else 0.
         *ints("nfev stale rank unsolved"),
+        # Whether the matrix last factorised is a shifted one, whose solutions have to be refined.
+        *ints("shifted"),
         # Evaluations the pivoted saddle solve did in the place of a formulation, and the first and last of their times.
         *ints("fallbacks"),
         # Whether dependent speeds are integrated at present because the constraints hardly determine them; how often.
@@ -144,22 +151,21 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
     """
     nq, nu, nc, ni = sizes["nq"], sizes["nu"], sizes["nc"], sizes["ni"]
     curved, rubs, ideal = sizes.get("curved", 0), sizes.get("friction", 0), sizes["ideal"]
-    stated, n, bent = 0 if ideal else nc * nu, nu + nc, nu * nu if curved else 0
+    stated, n = 0 if ideal else nc * nu, nu + nc
     varied = sizes.get("columns", 0) * (nq + nu)
     dense = 0 if "mass" in sizes else n * n
     plan = Plan(nq=nq, nu=nu, nz=nq + nu + sizes["works"] + varied, np=sizes["np"], nv=sizes["nv"], nc=nc, ni=ni)
     plan.ideal, plan.rubs, plan.curved = ideal, rubs, curved
     work = Workspace(plan)
-    tail = (nu + curved if curved else 0, 1, len(options))
     behind = varied + n if varied else 0  # the columns, then u' and la
     n_sizes = count_sizes(nq, nu, sizes["np"], sizes["nv"])
-    n_x = 1 + nq + nu + n_parameters + sum(tail) + behind
+    n_x = 1 + nq + nu + n_parameters + 1 + len(options) + behind
     work.reserve(plan, {"side": sizes["np"] + n_sizes + n_x, "out": n_out, "direction": stated, "shortest": 1})
     plan.sizes = plan.side + sizes["np"]
     plan.x, plan.row_sizes = plan.sizes + n_sizes, plan.sizes + nq + nu + 1
     plan.xq, plan.xu = plan.x + 1, plan.x + 1 + nq
-    plan.xudot = plan.xu + nu + n_parameters
-    plan.step_length, plan.options = plan.xudot + tail[0], plan.xudot + tail[0] + 1
+    plan.step_length = plan.xu + nu + n_parameters
+    plan.options = plan.step_length + 1
     lengths = {
         "qdot": nq, "mass": sizes.get("mass", nu * nu), "force": nu, "jacobian": sizes.get("jacobian", nc * nu),
         "bias": nc, "stated": stated,
@@ -177,7 +183,7 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
             "rates": nq + nu + 1 + nc + 1 + varied, "residuals": nc + sizes["np"],
             "invariants": ni + sizes.get("gradients", ni * nq), "energies": 2,
             "matrix": dense, "scale": n, "rhs": n + 1, "remainder": n, "column": 2 * n, "shift": nq + nu + 1,
-            "sign": nc, "linearised": curved * (2 * nu + 1) + bent, "mass_copy": bent,
+            "sign": nc,
             "sides": sizes.get("columns", 0) * (nq + n) + 1 if varied else 0,
             "reached": nq + nu, "marks": nq + nu, "noise": nq + nu, "former": n_sizes,
         },

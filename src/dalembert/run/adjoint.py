@@ -27,7 +27,7 @@ from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
 from dalembert.native.types import Record, floats, ints
 from dalembert.run.evaluate import load_state, rates
 from dalembert.run.formulations.choice import RECHOOSE
-from dalembert.run.right_hand_side import Feedback, estimate
+from dalembert.run.right_hand_side import Feedback
 from dalembert.run.status import OK, UNSOUND
 from dalembert.run.variations import onto_tangent
 from dalembert.solve.rows import add_row
@@ -69,7 +69,7 @@ def pull_function(system: System, g: ca.SX, feedback: Feedback | None, options: 
     solution = ca.substitute(ca.vertcat(first, -second), ca.vertcat(m.udot, m.la), ca.vertcat(udot, la))
     out = ca.substitute(ca.vertcat(ca.densify(pulled), g), mu, ca.densify(solution))
     out = ca.substitute(out, ca.vertcat(m.udot, m.la), ca.vertcat(udot, la))
-    inputs = ca.vertcat(m.x, estimate(system), tail, w, sigma)
+    inputs = ca.vertcat(m.x, tail, w, sigma)
     return ca.Function("pull", [inputs], [ca.cse(ca.densify(ca.vertcat(out, factors.quality)))])
 
 
@@ -81,7 +81,7 @@ def tangent_pull_function(system: System, options: int) -> ca.Function | None:
     if found is None:
         return None
     pulled = ca.gradient(ca.dot(w, found[0][0]), ca.vertcat(S, dp))
-    inputs = ca.vertcat(m.x, estimate(system), ca.SX.sym("tail", 1 + options), w, ca.SX.sym("sigma"))
+    inputs = ca.vertcat(m.x, ca.SX.sym("tail", 1 + options), w, ca.SX.sym("sigma"))
     return ca.Function("tangent_pull", [inputs], [ca.cse(ca.densify(ca.vertcat(pulled, 0, found[1])))])
 
 

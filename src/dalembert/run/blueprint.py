@@ -11,9 +11,11 @@ from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.native.jit import address_of
+from dalembert.native.kernel import Kernel
 from dalembert.native.plan import Plan, lay_out
 from dalembert.native.types import Record
 from dalembert.native.workspace import Workspace
+from dalembert.run.branch_memory import ANCHORS
 from dalembert.run.evaluate import feed_back, leave
 from dalembert.run.formulations.accelerators import accelerator_of
 from dalembert.run.formulations.choice import Choice
@@ -55,6 +57,7 @@ class Blueprint:
     records: tuple[Record | np.ndarray, ...] = ()  # what the plan refers to by address
     solves: dict[Choice | None, Solve] = field(default_factory=dict)
     whole: tuple[Choice, Solve] | None = None
+    given: Kernel | None = None  # the unknowns of Newton's method for accelerations, where these are not (u', la)
 
 
 def blueprint_of(system: System, formulation: Formulation, drift: Drift, columns: CarriedColumns = ()) -> Blueprint:
@@ -87,7 +90,6 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Carri
     plan.invariant = system.kernel("sparse_invariant" if sparse else "invariant").address
     for name in ("residual", "displacement", "energy"):
         setattr(plan, name, system.kernel(name).address)
-    plan.newton = system.kernel("newton").address if system.curved and not system.algebraic else 0
     floats, ints = formulation.workspace(system.nu, system.nc)
     work.reserve(plan, {"work": max(floats, drift.workspace(system))}, {"work_ints": ints})  # never in use together
     for name, kernel in ({} if sparse else drift.kernels(system)).items():  # sparse: its kernels are unrolled solves
@@ -96,11 +98,12 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Carri
     if feedback is not None:
         reading = system.derived_kernel(f"feedback {feedback.name}", lambda: feedback_function(system, feedback))
         plan.feedback_kernel = reading.address
+    given = None
     if not system.ideal:
         work.reserve(plan, ints={"implied_rows": len(system.implied)})
         work.ints[plan.implied_rows :][: len(system.implied)] = system.implied
         plan.implied = len(system.implied)
-        _iterate(system, formulation, work)
+        given = _iterate(system, formulation, work)
     # Until a choice is made, see `Engine.choose`; there is none if reactions are not ideal.
     first = accelerate_pivoted if system.ideal else accelerator_of(formulation, system, None)
     records: list[Record | np.ndarray] = [lay_out_sizing(system, work, sparse=sparse)]
@@ -121,7 +124,9 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Carri
         _carry_along(system, work, drift, columns)
     ones = np.ones(system.nq + system.nu + 1)
     plan.units = address_of(ones)
-    return Blueprint(work, correct, "" if feedback is None else feedback.name, metric, ones, tuple(records))
+    return Blueprint(
+        work, correct, "" if feedback is None else feedback.name, metric, ones, tuple(records), given=given
+    )
 
 
 def _solve_by(plan: Plan, solver: SaddleSolver, metric: SaddleSolver) -> None:
@@ -143,8 +148,11 @@ def _follow_lengths(plan: Plan, system: System, *, sparse: bool) -> None:
         plan.row_lengths = system.derived_kernel("row lengths", lambda: lengths_function(system)).address
 
 
-def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:
-    """Have native code solve by Newton's method where laws or the formulation ask for it."""
+def _iterate(system: System, formulation: Formulation, work: Workspace) -> Kernel | None:
+    """Have native code solve by Newton's method where laws or the formulation ask for it.
+
+    Returns the kernel of its unknowns from (x, u', la), None if they are u' and la.
+    """
     form = formulation.iteration(system) if isinstance(formulation, Iterating) else None
     if form is None:
         if system.algebraic:
@@ -153,13 +161,19 @@ def _iterate(system: System, formulation: Formulation, work: Workspace) -> None:
                 f"{type(formulation).__name__} does not solve laws such as those of `{system.name}`; use "
                 "LagrangeMultipliers()"
             )
-        return
+        return None
     kernel = system.derived_kernel(f"iteration {type(formulation).__name__}", form.function)
     plan, n = work.plan, form.w.shape[0]
     plan.iteration, plan.unknowns = kernel.address, n
-    sizes = {"in": kernel.n_in, "out": kernel.n_out, "matrix": n * n, "scale": 2 * n, "step": n, "start": n}
-    work.reserve(plan, {f"iteration_{name}": size for name, size in sizes.items()}, {"iteration_order": n})
+    sizes = {"in": kernel.n_in, "out": kernel.n_out, "matrix": n * n, "scale": 2 * n}
+    sizes |= dict.fromkeys(("step", "start", "kept", "spare"), n)
+    blocks = {f"iteration_{name}": size for name, size in sizes.items()} | {"anchors": ANCHORS * (2 + n)}
+    work.reserve(plan, blocks, {"iteration_order": n})
+    plan.oriented = int(form.in_multipliers)
     work.mem[plan.iteration_start : plan.iteration_start + n] = form.start
+    if form.in_multipliers:
+        return None
+    return system.derived_kernel(f"unknowns of {type(formulation).__name__}", form.given_function)
 
 
 def _eliminate(system: System, formulation: Eliminating, work: Workspace) -> Any:

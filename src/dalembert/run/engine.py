@@ -14,6 +14,7 @@ from dalembert.native.jit import address_of
 from dalembert.native.kernel import Kernel
 from dalembert.native.workspace import NOTHING
 from dalembert.run.blueprint import Solve, blueprint_of
+from dalembert.run.branch_memory import anchors_of, give, take_anchors
 from dalembert.run.drift.start import Start
 from dalembert.run.evaluate import rates, sample, violation
 from dalembert.run.evaluation import Evaluation
@@ -136,21 +137,36 @@ class Engine:
         return RunFacts(
             self.started, float(self.mem[self.plan.step_length]), tuple(self.choices),
             tuple(self.partitions), self._notes(), self.fallbacks, origin, tuple(self.passages), self.worst,
-            self.scales,
+            self.scales, anchors_of(self.work),
         )  # fmt: skip
 
     def _notes(self) -> tuple[str, ...]:
-        """What was chosen on the way, and where dependent speeds had to be integrated."""
-        if not self.plan.integrated:
-            return tuple(self.notes)
-        why = f"all speeds integrated {self.plan.integrated:,} times, where the constraints hardly determine them"
-        return (*self.notes, why)
+        """What was chosen on the way, where dependent speeds had to be integrated, and u' has jumped."""
+        notes, plan = list(self.notes), self.plan
+        if plan.integrated:
+            notes.append(
+                f"all speeds integrated {plan.integrated:,} times, where the constraints hardly determine them"
+            )
+        if plan.leaps:
+            notes.append(
+                "u' jumped to another solution of the constraints nonlinear in u' or of the laws "
+                f"{plan.leaps:,} times, first at t = {plan.first_leap:.6g}"
+            )
+        return tuple(notes)
+
+    def begin_with(self, t: float, z: np.ndarray, solution: np.ndarray) -> None:
+        """Have a run begin on the branch of a state (q, u) with (u', la), where there are several."""
+        unknowns = self.blueprint.given
+        if self.plan.iteration:
+            known = solution if unknowns is None else unknowns(np.concatenate([[t], z, self.parameters, solution]))
+            give(self.work, known)
 
     def resume(self, facts: RunFacts) -> None:
         """Take up drift control, step length and choices as a run left them, to evaluate its samples."""
         if facts.started is not None:
             self._tell_drift(facts.started)
         self.take_scales(facts.scales)
+        take_anchors(self.work, facts.anchors)
         self.mem[self.plan.step_length] = facts.step
         self.choices = list(facts.choices)
         if self.choices:
@@ -167,12 +183,15 @@ class Engine:
         """Make the static choices of the formulation at a state, and the motion kernel that goes with them."""
         system = self.system
         self.plan.stale = -PATIENCE
-        if self.is_sparse or not (system.ideal or isinstance(self.formulation, Eliminating)):
+        eliminating, checked = isinstance(self.formulation, Eliminating), self.plan.iteration and not self.plan.oriented
+        if self.is_sparse or not (system.ideal or eliminating or checked):
             return
         M, A = self.matrices(t, z)
         if not (np.isfinite(M).all() and np.isfinite(A).all()):
             return
         choice = self.formulation.choose(system, M, A)
+        if checked:
+            return
         if choice is not None and len(choice.rows) < system.nc:
             choice = self._chosen_ahead(choice, t, z)
         if choice == self.choice and self.choices:

@@ -17,6 +17,8 @@ from dalembert.native.plan import (
     move,
     move_few,
 )
+from dalembert.run.branch_memory import keep, recall
+from dalembert.run.status import OK
 from dalembert.solve.dense_products import exerted
 from dalembert.solve.solver import call_balance, call_judge, call_power, call_row_residual
 
@@ -160,10 +162,17 @@ def sample(plan, mem, ts, zs, given, out):
     from_state = plan.nz
     nu, nc, n_res = plan.nu, plan.nc, 2 * plan.np + plan.nv
     width, rate = nu + nc + n_res + nc + 4, mem[plan.row_sizes + n_res]
+    known, turned = plan.known, plan.kept_turned
+    move(mem, plan.iteration_spare, mem, plan.iteration_kept, plan.unknowns)
     for row in range(ts.size):
         z = zs[row * from_state : (row + 1) * from_state]
         load_state(plan, mem, ts[row], z)
+        if plan.iteration:
+            recall(plan, mem, ts[row])
         call_accelerate(plan.accelerate, (plan, mem))
+        if plan.iteration and plan.unsolved == OK:
+            keep(plan, mem)
+            plan.known = 1
         call_judge(plan.judge, (plan, mem, nc))
         for k in range(plan.np + plan.nv):  # kernels do not write zeros; feedback may have
             mem[plan.bias + k] = 0.0
@@ -192,4 +201,6 @@ def sample(plan, mem, ts, zs, given, out):
         out[at + 1] = mem[plan.energies + 1]
         out[at + 2] = call_balance(plan.balance, (plan, mem))
         out[at + 3] = mem[plan.quality]
+    plan.known, plan.kept_turned = known, turned
+    move(mem, plan.iteration_kept, mem, plan.iteration_spare, plan.unknowns)
     return 0

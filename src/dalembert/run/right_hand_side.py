@@ -73,12 +73,7 @@ def motion_function(system: System, unroll: Unroll, choice: Any, feedback: Feedb
 
 
 def feedback_function(system: System, feedback: Feedback) -> ca.Function:
-    """b with feedback, for solves that are not unrolled; reads x, an estimate of u' if there is one, h, options."""
+    """b with feedback, for solves that are not unrolled; reads x, h, options."""
     m, tail = system.mechanics, feedback.tail()
     b = ca.densify(m.b + feedback.change(m, tail[0], tail[1:]))
-    return ca.Function("feedback", [ca.vertcat(m.x, estimate(system), tail)], [b])
-
-
-def estimate(system: System) -> ca.SX:
-    """What stands in memory between x and the step length: an estimate of u' and of the curved rows' la, if any."""
-    return ca.SX.sym("estimate", system.nu + system.curved if system.curved else 0)
+    return ca.Function("feedback", [ca.vertcat(m.x, tail)], [b])

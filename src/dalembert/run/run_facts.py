@@ -120,6 +120,9 @@ class Energies(NamedTuple):
 NO_FALLBACKS = Fallbacks()
 
 
+NOTHING = np.zeros((0, 0))
+
+
 class RunFacts(NamedTuple):
     """What was seen and chosen on the way.
 
@@ -127,8 +130,8 @@ class RunFacts(NamedTuple):
     length of the last step. `scales` are the sizes its tolerances were relative to.
     `choices` are the static choices of the formulation, `partitions` those of a residual form, each with the time from
     which it served. `notes` say what else was chosen and why, `fallbacks` what the formulation did not solve
-    itself. `passages` are the singular positions met, `worst` is the lowest quality of a solve at an accepted step and
-    its time.
+    itself. `anchors` are solutions that Newton's method for accelerations has found on the way. `passages` are the
+    singular positions met, `worst` is the lowest quality of a solve at an accepted step and its time.
     """
 
     started: Start | None = None
@@ -141,6 +144,7 @@ class RunFacts(NamedTuple):
     passages: tuple[Passage, ...] = ()
     worst: tuple[float, float] = (math.inf, math.nan)
     scales: Scales | None = None
+    anchors: np.ndarray = NOTHING
 
     def choice_at(self, t: float) -> Choices:
         """The choice that served at time t, with the time it was made; the first before that, nothing if none was."""

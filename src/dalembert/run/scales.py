@@ -69,3 +69,11 @@ class Scales(NamedTuple):
     def rate(self) -> float:
         """How fast the motion is: sizes of speeds are those of coordinates times it."""
         return float(self.values[-1])
+
+    def impulse(self, system: System, t: float, z: np.ndarray, parameters: np.ndarray) -> float:
+        """The impulse of unknowns that laws determine, as it turns over the energy in a state z = (q, u, ...)."""
+        more = np.zeros(system.nu + system.nc)
+        W = system.linearised_rows(t, z[: self.nq], z[self.nq : self.nq + self.nu], parameters, more=more)[2]
+        laws = [k for k, row in enumerate(system.rows) if not row.law.restrains]
+        reach = float(np.nan_to_num(np.abs(W[laws]) @ self.u).max(initial=0.0))
+        return self.energy / reach if reach > 0.0 else 1.0

@@ -28,11 +28,12 @@ from dalembert.native.plan import Floats, Plan, call_accelerate, call_correct, c
 from dalembert.run.evaluate import load_state
 from dalembert.run.formulations.choice import RECHOOSE
 from dalembert.run.formulations.law_loops import factor_laws, solve_linearised_laws
-from dalembert.run.right_hand_side import Equations, Feedback, Unroll, estimate
+from dalembert.run.right_hand_side import Equations, Feedback, Unroll
 from dalembert.run.status import OK, UNREACHED
 from dalembert.solve.refinement import refine_saddle
 from dalembert.solve.solver import call_factor, call_solve
 from dalembert.solve.unrolled import TRUSTED, unroll_factors
+from dalembert.solve.unsymmetric import refine_shifted
 
 START = -1  # a column that stands for a start value: no parameter changes
 CarriedColumns = tuple[int, ...]  # for each column the number of its parameter, or START
@@ -46,7 +47,7 @@ class _Inputs:
         self.tail = ca.SX.sym("tail", 1 + options)
         self.S = [ca.SX.sym(f"S{k}", system.nq + system.nu) for k in range(len(columns))]
         self.dp = [_unit(len(system.parameters), index) for index in columns]
-        self.all = ca.vertcat(m.x, estimate(system), self.tail, *self.S)
+        self.all = ca.vertcat(m.x, self.tail, *self.S)
 
     def along(self, graph: ca.SX, k: int) -> ca.SX:
         """The derivative of a graph of (q, u, p) along column k."""
@@ -181,18 +182,21 @@ def _vary(plan, mem):
     for k in range(plan.n_variations // size):
         side, to = plan.sides + k * (size + nc), plan.variation_rates + k * size
         move(mem, to, mem, side, nq)
-        if plan.ideal:
+        if plan.iteration:
+            move(mem, plan.rhs, mem, side + nq, nu + nc)
+            solve_linearised_laws(plan, mem)
+        elif plan.ideal or plan.shifted:
             move(mem, plan.force, mem, side + nq, nu)
             move(mem, plan.bias, mem, side + size, nc)
-            refine_saddle(plan, mem, nc)
+            if plan.ideal:
+                refine_saddle(plan, mem, nc)
+            else:
+                refine_shifted(plan, mem, nc)
         else:
             move(mem, plan.rhs, mem, side + nq, nu + nc)
-            if plan.iteration:
-                solve_linearised_laws(plan, mem)
-            else:
-                call_solve(plan.solve, (plan, mem, nc, plan.rhs))
+            call_solve(plan.solve, (plan, mem, nc, plan.rhs))
         move(mem, to + nq, mem, plan.rhs, nu)
-    if plan.ideal:  # kernels do not write zeros
+    if plan.ideal or plan.shifted:  # kernels do not write zeros
         for i in range(nu):
             mem[plan.force + i] = 0.0
         for k in range(nc):

@@ -3,6 +3,10 @@
 Servo constraints make them unsymmetric, as an unknown force enforces a constraint it is not normal to, and so does
 friction. LU with complete pivoting, which reveals the rank: a servo constraint that its unknown cannot influence shows
 as a missing pivot.
+
+Constraints may be redundant. The multipliers of rows that act along their own gradients are then the least ones, as in
+`dense`: -PROXIMAL on their diagonal, taken away by refinement, leaves la no part along n with A^T n = 0. Whether such a
+part would change the motion, as friction may have it, is judged elsewhere (`initial.uniqueness`).
 """
 
 from __future__ import annotations
@@ -10,9 +14,10 @@ from __future__ import annotations
 import math
 
 from dalembert.native.jit import jit
-from dalembert.native.plan import Floats, Plan, i8, ints_at
-from dalembert.solve.dense import SINGULAR, scale_saddle
+from dalembert.native.plan import Floats, Plan, f8, i8, ints_at
+from dalembert.solve.dense import PROXIMAL, SINGULAR, scale_saddle
 from dalembert.solve.dense_products import DENSE_PRODUCTS, leave_judged
+from dalembert.solve.refinement import REFINEMENTS
 from dalembert.solve.rows import add_row, row_product, swap_rows
 from dalembert.solve.solver import SaddleSolver
 
@@ -71,20 +76,21 @@ def is_empty(mem, start, count):
 
 
 @jit(i8(Plan, Floats, i8))
-def factor_general(plan, mem, nc):
-    """Factorise the scaled matrix with the first nc constraints; returns the rank.
+def is_normal(plan, mem, k):
+    """Whether the multiplier of row k acts along the gradient of the row, whatever friction it has besides."""
+    nu, A, W0 = plan.nu, plan.jacobian, plan.stated
+    for i in range(nu):
+        if mem[A + k * nu + i] != mem[W0 + k * nu + i]:
+            return 0
+    return 1
 
-    Columns of W are scaled to unit length; their scales are kept at plan.column.
-    """
+
+@jit(i8(Plan, Floats, i8, f8))
+def _fill(plan, mem, nc, shift):
+    """The scaled matrix with the first nc constraints; `shift` on the diagonal of rows whose multipliers are normal."""
     nu = plan.nu
     M, A, W, s, K, c = plan.mass, plan.jacobian, plan.direction, plan.scale, plan.matrix, plan.column
     n = nu + nc
-    scale_saddle(plan, mem, nc)
-    for k in range(nc):
-        norm = 0.0
-        for i in range(nu):
-            norm += (mem[W + k * nu + i] * mem[s + i]) ** 2
-        mem[c + n + nu + k] = 1.0 / math.sqrt(norm) if norm > 0.0 else 1.0
     for i in range(nu):
         mem[c + n + i] = mem[s + i]
         for j in range(nu):
@@ -98,7 +104,35 @@ def factor_general(plan, mem, nc):
             mem[K + (nu + k) * n + j] = 0.0
         if is_empty(mem, A + k * nu, nu) and is_empty(mem, W + k * nu, nu):  # a row left out has no multiplier
             mem[K + (nu + k) * n + nu + k] = 1.0
-    return _factor(plan, mem, n)
+        elif shift > 0.0 and is_normal(plan, mem, k):  # least in the units of unit rows, not of unit directions
+            mem[K + (nu + k) * n + nu + k] = shift * mem[c + n + nu + k] / mem[s + nu + k]
+    return 0
+
+
+@jit(i8(Plan, Floats, i8))
+def factor_general(plan, mem, nc):
+    """Factorise the scaled matrix with the first nc constraints; returns the rank.
+
+    Columns of W are scaled to unit length; their scales are kept at plan.column. Where constraints depend on each other
+    the matrix is shifted (`plan.shifted`), and its solutions are to be refined.
+    """
+    nu, W, s, c = plan.nu, plan.direction, plan.scale, plan.column
+    n = nu + nc
+    scale_saddle(plan, mem, nc)
+    for k in range(nc):
+        norm = 0.0
+        for i in range(nu):
+            norm += (mem[W + k * nu + i] * mem[s + i]) ** 2
+        mem[c + n + nu + k] = 1.0 / math.sqrt(norm) if norm > 0.0 else 1.0
+    _fill(plan, mem, nc, 0.0)
+    rank = _factor(plan, mem, n)
+    quality = mem[plan.quality]
+    plan.shifted = 0 if quality > PROXIMAL else 1
+    if plan.shifted:
+        _fill(plan, mem, nc, PROXIMAL)
+        _factor(plan, mem, n)
+        mem[plan.quality] = quality
+    return rank
 
 
 @jit(i8(Plan, Floats, i8, i8))
@@ -118,6 +152,45 @@ def solve_general(plan, mem, nc, where):
     for i in range(n):
         j = ints[columns + i]
         mem[where + j] = mem[x + i] * mem[x + n + j] if i < rank else 0.0
+    return 0
+
+
+@jit(i8(Plan, Floats, i8))
+def _improve(plan, mem, nc):
+    """One round of refinement, without what contradicting right-hand sides would add to la along n with A^T n = 0.
+
+    With K the shifted matrix, z = K^-1 r and S the shift, the round adds z - K^-1 S z: along n that is zero.
+    """
+    nu, M, A, W = plan.nu, plan.mass, plan.jacobian, plan.direction
+    x, r, n = plan.rhs, plan.remainder, plan.nu + nc
+    for i in range(nu):
+        total = mem[plan.force + i] - row_product(mem, M + i * nu, x, nu)
+        for k in range(nc):
+            total += mem[W + k * nu + i] * mem[x + nu + k]
+        mem[r + i] = total
+    for k in range(nc):
+        mem[r + nu + k] = mem[plan.bias + k] - row_product(mem, A + k * nu, x, nu)
+    solve_general(plan, mem, nc, r)
+    for i in range(n):
+        mem[x + i] += mem[r + i]
+    for i in range(nu):
+        mem[r + i] = 0.0
+    for k in range(nc):
+        shift = PROXIMAL / mem[plan.scale + nu + k] ** 2 if is_normal(plan, mem, k) else 0.0
+        mem[r + nu + k] *= shift
+    solve_general(plan, mem, nc, r)
+    for i in range(n):
+        mem[x + i] -= mem[r + i]
+    return 0
+
+
+@jit(i8(Plan, Floats, i8))
+def refine_shifted(plan, mem, nc):
+    """Solve for (f, b) with the factors of a shifted matrix; (u', la) left in plan.rhs, la with no part along n."""
+    for i in range(plan.nu + nc):
+        mem[plan.rhs + i] = 0.0
+    for _ in range(1 + REFINEMENTS):
+        _improve(plan, mem, nc)
     return 0
 
 

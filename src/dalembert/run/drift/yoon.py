@@ -31,7 +31,7 @@ from dalembert.run.drift.blajer import check_corrections
 from dalembert.run.drift.projection import restore_invariants
 from dalembert.run.drift.start import Start
 from dalembert.run.evaluate import load_state
-from dalembert.run.right_hand_side import Feedback, estimate
+from dalembert.run.right_hand_side import Feedback
 from dalembert.solve.pseudo_inverse import invert_squares, orthogonalise
 from dalembert.solve.unrolled import TRUSTED, unroll_saddle
 
@@ -79,10 +79,10 @@ class Yoon:
 
 
 def _residuals(system: System) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
-    """Inputs (x, an estimate of u' if there is one, h, options), (q, u), residuals (phi, psi), E - E0 - W."""
+    """Inputs (x, h, options), (q, u), residuals (phi, psi), E - E0 - W."""
     m, tail = system.mechanics, ca.SX.sym("tail", 4)
     energy = m.kinetic + m.potential - tail[3]
-    return ca.vertcat(m.x, estimate(system), tail), ca.vertcat(m.q, m.u), ca.vertcat(m.phi, m.psi), energy
+    return ca.vertcat(m.x, tail), ca.vertcat(m.q, m.u), ca.vertcat(m.phi, m.psi), energy
 
 
 def _moves(system: System, *, energy: bool) -> ca.Function | None:

@@ -59,7 +59,7 @@ class LagrangeMultipliers:
 
     def iteration(self, system: System) -> Iteration | None:
         """The graph of Newton's method; None where reactions can be solved for without."""
-        return with_multipliers(system.mechanics) if system.algebraic else None
+        return with_multipliers(system.mechanics) if system.curved else None
 
     def workspace(self, _nu: int, _nc: int) -> tuple[int, int]:
         """Floats and integers the native function works in: those every plan has."""

@@ -17,7 +17,7 @@ class Iteration:
 
     Each formulation has unknowns of its own, those of curved rows last. `stage` and `b` (nc, 1) are inputs too: at
     stage 0 unknowns stay at their starts and acceleration rows do not act, at stage 1 all equations count; b may have
-    feedback in it.
+    feedback in it. `given` is w as a graph of x, u' and la.
     """
 
     mechanics: Mechanics
@@ -27,6 +27,7 @@ class Iteration:
     R: ca.SX
     udot: ca.SX
     la: ca.SX
+    given: ca.SX
 
     @property
     def in_multipliers(self) -> bool:
@@ -40,6 +41,10 @@ class Iteration:
         start, curved = np.zeros(self.w.shape[0]), self.mechanics.curved
         start[len(start) - curved :] = starts_of(self.mechanics)
         return start
+
+    def given_function(self) -> ca.Function:
+        """(x, u', la) -> w."""
+        return ca.Function("given", [self.mechanics.y], [ca.densify(self.given)])
 
     def function(self) -> ca.Function:
         """(x, w, stage, b) -> R, dR/dw, u', la, then A, W and residuals of the acceleration rows, E; matrices flat."""
@@ -55,7 +60,8 @@ def with_multipliers(m: Mechanics) -> Iteration:
     """Unknowns (u', la): M u' - f - r = 0, A u' = b, and the laws."""
     stage, b = ca.SX.sym("stage"), ca.SX.sym("b", len(m.rows))
     R = ca.vertcat(m.balance, _held(m, b), staged_rows(m, stage))
-    return Iteration(m, ca.vertcat(m.udot, m.la), stage, b, R, m.udot, m.la)
+    both = ca.vertcat(m.udot, m.la)
+    return Iteration(m, both, stage, b, R, m.udot, m.la, both)
 
 
 def _held(m: Mechanics, b: ca.SX) -> ca.SX:

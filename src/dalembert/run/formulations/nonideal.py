@@ -1,10 +1,8 @@
-"""Accelerations when reactions are not simply A^T la: servo constraints, friction, constraints not linear in u'.
+"""Accelerations when reactions are not simply A^T la: servo constraints, friction, laws, constraints not linear in u'.
 
 M u' = f + W^T la with A u' = b. Servo constraints let W differ from A. Coulomb friction adds -F^T |la|: W = W0 - s F
-with s = sign(la), and the signs are found by solving, comparing and flipping. Acceleration constraints g(u') = 0 that
-are not linear give A = dg/du', which is also the direction of their ideal reaction, at the solution only: Newton's
-method on both equations, started from the acceleration without these constraints, so that of several solutions the
-one close to it is found, in the spirit of Gauss's least constraint, and the result depends on the state alone.
+with s = sign(la), and the signs are found by solving, comparing and flipping. Where A or W depends on u' or la all
+equations are solved together by Newton's method, see `law_loops`.
 """
 
 from __future__ import annotations
@@ -12,15 +10,15 @@ from __future__ import annotations
 import math
 
 from dalembert.native.jit import jit
-from dalembert.native.plan import Floats, Plan, call_feedback, call_kernel, f8, i8, ints_at, move
+from dalembert.native.plan import Floats, Plan, call_feedback, call_kernel, i8, ints_at, move
 from dalembert.run.evaluate import finish_rates
 from dalembert.run.formulations.law_loops import solve_laws
-from dalembert.run.status import JAMMED, OK, UNREACHED
+from dalembert.run.status import JAMMED, OK
 from dalembert.solve.solver import call_factor, call_solve
+from dalembert.solve.unsymmetric import refine_shifted
 
 AT_ONCE = 4  # rounds in which every wrong sign is flipped; then one at a time (Murty's rule), which cannot cycle
 ROUNDS = 64
-ITERATIONS = 50
 ROUND_OFF = 1e-13
 
 
@@ -37,23 +35,15 @@ def _compose(plan, mem):
     return 0
 
 
-@jit(i8(Plan, Floats, i8))
-def _solve(plan, mem, bend):
-    """(u', la) into RHS; with `bend`, a Newton step that counts the curvature H of the constraints: M - H, f - H u'."""
-    nu, M, H, x = plan.nu, plan.mass, plan.linearised, plan.rhs
-    move(mem, x, mem, plan.force, nu)
-    move(mem, x + nu, mem, plan.bias, plan.nc)
-    if bend:
-        H += (plan.nc - plan.np - plan.nv) * (2 * nu + 1)
-        for i in range(nu):
-            for j in range(nu):
-                mem[M + i * nu + j] -= mem[H + i * nu + j]
-                mem[x + i] -= mem[H + i * nu + j] * mem[plan.xudot + j]
+@jit(i8(Plan, Floats))
+def _solve(plan, mem):
+    """(u', la) into RHS; where constraints depend on each other, with the least multipliers."""
     call_factor(plan.factor, (plan, mem, plan.nc))
-    call_solve(plan.solve, (plan, mem, plan.nc, x))
-    if bend:
-        move(mem, M, mem, plan.mass_copy, nu * nu)
-    return 0
+    if plan.shifted:
+        return refine_shifted(plan, mem, plan.nc)
+    move(mem, plan.rhs, mem, plan.force, plan.nu)
+    move(mem, plan.rhs + plan.nu, mem, plan.bias, plan.nc)
+    return call_solve(plan.solve, (plan, mem, plan.nc, plan.rhs))
 
 
 @jit(i8(Plan, Floats, i8))
@@ -80,103 +70,15 @@ def _flip(plan, mem, every):
     return wrong
 
 
-@jit(i8(Plan, Floats, i8))
-def _solve_signs(plan, mem, bend):
+@jit(i8(Plan, Floats))
+def _solve_signs(plan, mem):
     """(u', la) into RHS with signs that agree with la; JAMMED if none were found."""
     for attempt in range(ROUNDS):
         _compose(plan, mem)
-        _solve(plan, mem, bend)
+        _solve(plan, mem)
         if not plan.rubs or _flip(plan, mem, attempt < AT_ONCE) == 0:
             return OK
     return JAMMED
-
-
-@jit(i8(Plan, Floats))
-def _linearise(plan, mem):
-    """Rows of A, W0 and b of the acceleration constraints at the estimate of u' behind x; whether they are finite."""
-    nu, na = plan.nu, plan.nc - plan.np - plan.nv
-    first, new, ud = plan.nc - na, plan.linearised, plan.xudot
-    call_kernel(plan.newton, mem, plan.x, new)
-    move(mem, plan.jacobian + first * nu, mem, new, na * nu)
-    move(mem, plan.stated + first * nu, mem, new + na * nu, na * nu)
-    for k in range(na):
-        total = -mem[new + 2 * na * nu + k]
-        for i in range(nu):
-            total += mem[new + k * nu + i] * mem[ud + i]
-        mem[plan.bias + first + k] = total
-    check = 0.0
-    for i in range(na * (2 * nu + 1) + nu * nu):
-        check += mem[new + i] * 0.0
-    return check == 0.0
-
-
-@jit(i8(Plan, Floats))
-def _release(plan, mem):
-    """Empty the rows of the acceleration constraints, and solve without them."""
-    nu, na, nc = plan.nu, plan.nc - plan.np - plan.nv, plan.nc
-    for k in range(nc - na, nc):
-        mem[plan.bias + k] = 0.0
-        for i in range(nu):
-            mem[plan.jacobian + k * nu + i] = 0.0
-            mem[plan.stated + k * nu + i] = 0.0
-    move(mem, plan.mass_copy, mem, plan.mass, nu * nu)
-    return _solve_signs(plan, mem, 0)
-
-
-@jit(f8(Plan, Floats))
-def _approach(plan, mem):
-    """Move the estimate of u' to that in RHS, or half-way, ... until the constraints are defined; linearise them there.
-
-    Returns the length of the whole way relative to u'; infinite if the constraints are defined nowhere on it.
-    """
-    nu, na, x, ud, old = plan.nu, plan.nc - plan.np - plan.nv, plan.rhs, plan.xudot, plan.remainder
-    move(mem, old, mem, ud, nu)
-    move(mem, ud, mem, x, nu)
-    move(mem, ud + nu, mem, x + nu + plan.nc - na, na)
-    way, size, part = 0.0, 0.0, 1.0
-    for i in range(nu):
-        way += abs(mem[x + i] - mem[old + i])
-        size += abs(mem[x + i])
-    while not _linearise(plan, mem):
-        part *= 0.5
-        if not (part > 1e-9 and math.isfinite(way)):
-            return math.inf
-        for i in range(nu):
-            mem[ud + i] = mem[old + i] + part * (mem[x + i] - mem[old + i])
-    return way / size if size > 0.0 else min(way, 1.0)
-
-
-@jit(i8(Plan, Floats))
-def _holds(plan, mem):
-    """Whether the acceleration constraints are met; not so where their gradient vanishes and they have no say."""
-    nu, na, new, ud = plan.nu, plan.nc - plan.np - plan.nv, plan.linearised, plan.xudot
-    for k in range(na):
-        scale = 1.0
-        for i in range(nu):
-            scale += abs(mem[new + k * nu + i] * mem[ud + i])
-        if not abs(mem[new + 2 * na * nu + k]) <= 1e-9 * scale:
-            return 0
-    return 1
-
-
-@jit(i8(Plan, Floats))
-def _solve_curved(plan, mem):
-    """(u', la) into RHS by Newton's method; leaves A, b and W at the solution."""
-    nu, na, ud = plan.nu, plan.nc - plan.np - plan.nv, plan.xudot
-    for i in range(nu + na):
-        mem[ud + i] = 0.0
-    _release(plan, mem)
-    last = _approach(plan, mem)
-    for _ in range(ITERATIONS):
-        if not math.isfinite(last):
-            break
-        status = _solve_signs(plan, mem, 1)
-        way = _approach(plan, mem)
-        if way <= ROUND_OFF or (way <= 1e-9 and way >= 0.5 * last):
-            _compose(plan, mem)
-            return status if _holds(plan, mem) else UNREACHED
-        last = way
-    return UNREACHED
 
 
 @jit(i8(Plan, Floats))
@@ -202,7 +104,7 @@ def accelerate_nonideal(plan, mem):
         status = solve_laws(plan, mem)
         _compose(plan, mem)
     else:
-        status = _solve_curved(plan, mem) if plan.newton else _solve_signs(plan, mem, 0)
+        status = _solve_signs(plan, mem)
     move(mem, ud, mem, plan.rhs, nu)
     move(mem, plan.multiplier, mem, plan.rhs + nu, plan.nc)
     for i in range(nu if status != OK else 0):

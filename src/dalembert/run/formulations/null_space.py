@@ -32,9 +32,15 @@ class NullSpace:
 
     reduced: bool = True
 
-    def choose(self, _system: System, M: Any, A: Any) -> Choice:
-        """The independent constraints at a state."""
-        return Choice(choose(M, A).rows, ())
+    def choose(self, system: System, M: Any, A: Any) -> Choice:
+        """The independent constraints at a state; where reactions are not ideal, all of them have to be."""
+        rows, known = choose(M, A).rows, system.nc - system.curved - len(system.implied)
+        if not system.ideal and len(rows) < known:
+            raise PairingError(
+                f"NullSpace finds the multipliers of `{system.name}` from its reactions, and {known - len(rows)} of "
+                f"its {known} constraints are redundant; use LagrangeMultipliers()"
+            )
+        return Choice(rows, ())
 
     def unroll(self, equations: Equations, choice: Choice) -> tuple[ca.SX, ca.SX, ca.SX] | None:
         """u', la and quality as a graph."""
@@ -117,4 +123,5 @@ def _with_reactions(m: Mechanics) -> Iteration:
         ca.mtimes(Q[:, len(known) :].T, r),
         ca.substitute(staged_rows(m, stage), m.la, la),
     )
-    return Iteration(m, ca.vertcat(m.udot, r, y), stage, b, R, m.udot, la)
+    given = ca.vertcat(m.udot, ca.mtimes(rows_of(m.W, known).T, rows_of(m.la, known)), m.la[first:, :])
+    return Iteration(m, ca.vertcat(m.udot, r, y), stage, b, R, m.udot, la, given)

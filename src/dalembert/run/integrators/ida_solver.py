@@ -17,6 +17,7 @@ from dalembert.native.kernel import Kernel
 from dalembert.run.integrators.ida_step import IdaWork, ResidualKernels, ida_jacobian, ida_residual
 from dalembert.run.integrators.sundials import COUNTED, IdaSession, sundials
 from dalembert.run.residuals.form import Residual, SettledForm
+from dalembert.run.scales import Scales
 
 if TYPE_CHECKING:
     from dalembert.equations.system import System
@@ -77,7 +78,7 @@ class Solver:
         self.inputs[1 + 2 * n : -1] = form.parameters(self.engine)
         y, ydot = form.start(self.engine, t, z)
         self.spent = self.counts()  # SUNDIALS counts from each beginning
-        session.begin(y, ydot, *self._tolerances(form.order(self.engine)))
+        session.begin(y, ydot, *self._tolerances(form, t, z))
         self.record.origin = t
         work.kernels, work.memory = self.record.address, session.memory.value
         work.y, work.ydot, work.interpolated = session.y, session.ydot, session.interpolated
@@ -87,9 +88,13 @@ class Solver:
         work.reached, work.output, work.n_output = address_of(self.reached), address_of(self.output), self.output.size
         work.at, work.own, work.since, work.tiny = t, 0.0, 0, 0
 
-    def _tolerances(self, order: list[int]) -> tuple[float, np.ndarray]:
-        """rtol and atol (ny,), of variables that begin with these entries of a state."""
-        engine, tested, units = self.engine, self.tested.copy(), np.ones(self.session.n)
+    def _tolerances(self, form: SettledForm, t: float, z: np.ndarray) -> tuple[float, np.ndarray]:
+        """rtol and atol (ny,) of the variables of a form that begins at a state z."""
+        engine, tested, order = self.engine, self.tested.copy(), form.order(self.engine)
+        beyond = tested[len(order) :].any()
+        units = np.ones(self.session.n)
+        if beyond:
+            units[:] = Scales.read(engine.work, engine.system).impulse(engine.system, t, z, engine.parameters)
         units[: len(order)] = engine.units[order]
         if engine.system.works:  # where q and u are easy, long steps would spoil the work done, and the energy with it
             tested[order.index(engine.size)] = True

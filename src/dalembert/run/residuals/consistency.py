@@ -67,6 +67,31 @@ def positions(system: System, kept: Sequence[int] | None) -> int:
     return n_p if kept is None else sum(row < n_p for row in kept)
 
 
+def needs_share(system: System, kept: Sequence[int] | None) -> bool:
+    """Whether constraints that are left out take part in friction or laws."""
+    return kept is not None and (system.friction or system.algebraic) and len(kept) < system.nc
+
+
+def share_of(engine: Engine, t: float, z: np.ndarray, kept: Sequence[int]) -> np.ndarray:
+    """What each constraint bears of the multipliers of the kept ones, (nc, n), if those of all are the least ones.
+
+    With A = T A_kept the reaction A^T la is that of T^T la, so that la = T (T^T T)^-1 la_kept, all for unit rows. As
+    long as the motion does not depend on how rows share a load, the share found at one state serves at others.
+    """
+    system, rows = engine.system, list(kept)
+    M, A = matrices(engine, t, z)
+    unit = A / _positive(np.sqrt(np.abs(np.diag(M))))
+    lengths = np.linalg.norm(unit, axis=1)
+    sizes = 1.0 / np.where(lengths > 0.0, lengths, 1.0)
+    unit *= sizes[:, None]
+    alone = [k for k, row in enumerate(system.rows) if not (row.law.ideal or row.law.rubs)]
+    T = least_squares(unit[rows].T, unit.T).T
+    T[rows] = np.eye(len(rows))
+    T[[k for k in alone if k not in rows]] = 0.0
+    share = pseudo_inverse(T).T
+    return sizes[:, None] * share / sizes[rows]
+
+
 def carried_multipliers(
     engine: Engine, t: float, z: np.ndarray, udot: np.ndarray, kept: Sequence[int] | None
 ) -> np.ndarray:
@@ -75,6 +100,8 @@ def carried_multipliers(
     la = engine.evaluate(np.array([t]), z[None]).multipliers[0]
     if kept is None:
         return la
+    if needs_share(system, kept):
+        return least_squares(share_of(engine, t, z, kept), la)
     q, u = z[: system.nq], z[system.nq : engine.size]
     W = system.directions(t, q, u, engine.parameters, udot=udot, multipliers=la)
     return least_squares(W[list(kept)].T, W.T @ la)

@@ -29,7 +29,10 @@ class GearGuptaLeimkuhler(Stabilised):
     def residual(self, system: System) -> Residual:
         """F(t, y, y') and its variables."""
         acting = [row for row in range(system.nc) if row not in system.implied] if system.implied else None
+        share = self.share(system)
         m = system.mechanics.keeping(acting if self.kept is None else self.kept)
+        if self.kept is not None and share.numel():
+            m = system.mechanics.sharing(self.kept, share)
         n_p, ni, works = m.phi.shape[0], len(system.invariants), int(system.works)
         qdot, work, workdot = ca.SX.sym("qdot", system.nq), ca.SX.sym("work", works), ca.SX.sym("power", works)
         power = m.total_power if works else ca.SX(0, 1)
@@ -48,7 +51,8 @@ class GearGuptaLeimkuhler(Stabilised):
         tested = np.arange(y.shape[0]) < system.nq + system.nu
         vanishing = np.arange(y.shape[0]) >= system.nq + system.nu + works + m.la.shape[0]
         state = ca.vertcat(m.q, m.u, work)
-        return Residual(m.t, y, ydot, m.p, ca.densify(F), state, differential, tested, vanishing, power)
+        p = ca.vertcat(m.p, ca.vec(share))
+        return Residual(m.t, y, ydot, p, ca.densify(F), state, differential, tested, vanishing, power)
 
     def start(self, engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """y and y' at a consistent state z: la from the accelerations, mu = nu = 0."""

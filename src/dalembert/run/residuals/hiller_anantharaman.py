@@ -24,7 +24,9 @@ class HillerAnantharaman(Stabilised):
 
     y = (q, u, work, La, Ga, Nu). The same motion as with `GearGuptaLeimkuhler`, but a solver of F(t, y, y') = 0 now
     integrates the multipliers instead of finding them as algebraic variables of index 2: its step and order control
-    see equations of index 1. Constraints that repeat others are left out when a run begins.
+    see equations of index 1. The error test looks at the integrals of unknowns that laws determine: where a law holds a
+    body at rest nothing else tells how its force changes, and when it reaches what the law allows. Constraints that
+    repeat others are left out when a run begins.
     """
 
     def residual(self, system: System) -> Residual:
@@ -32,7 +34,10 @@ class HillerAnantharaman(Stabilised):
         r = GearGuptaLeimkuhler(self.kept).residual(system)
         n = int(r.differential.sum())
         y, ydot = ca.vertcat(r.y[:n], r.ydot[n:]), ca.vertcat(r.ydot[:n], r.y[n:])
-        return replace(r, y=y, ydot=ydot, differential=np.ones(r.size, dtype=bool))
+        rows = [row for row in range(system.nc) if row not in system.implied] if self.kept is None else self.kept
+        tested = r.tested.copy()
+        tested[[n + k for k, row in enumerate(rows) if not system.rows[row].law.restrains]] = True
+        return replace(r, y=y, ydot=ydot, differential=np.ones(r.size, dtype=bool), tested=tested)
 
     def start(self, engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """y and y' at a consistent state z: the integrals begin at zero, La' = la from the accelerations."""

@@ -8,6 +8,7 @@ constraints. Velocity constraints are eliminated in the same way.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -25,6 +26,8 @@ from dalembert.run.residuals.consistency import (
     geometry,
     independent_rows,
     matrices,
+    needs_share,
+    share_of,
     weights,
 )
 from dalembert.run.residuals.form import Residual, resolve
@@ -75,9 +78,13 @@ class PseudoSpeeds:
                 f"coordinates of `{system.name}` in this state; leave u_ind out or choose others"
             )
         later = tuple(row for row in independent_rows(system, M, A) if system.rows[row].level == "acceleration")
+        kept, borne = (*rows, *later), np.zeros((0, 0))
+        if needs_share(system, kept):
+            borne = share_of(engine, t, z, kept)
         return Partitioned(
-            system, tuple(rows), later, speeds, coordinates, tuple(mass), tuple(inertia), self.u_ind is not None
-        )
+            system, tuple(rows), later, speeds, coordinates, tuple(mass), tuple(inertia), self.u_ind is not None,
+            tuple(borne.ravel(order="F").tolist()),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +104,7 @@ class Partitioned:
     mass: tuple[float, ...]
     inertia: tuple[float, ...]
     fixed: bool
+    borne: tuple[float, ...] = field(default=(), repr=False, compare=False)  # see `share_of`, by columns
 
     @property
     def key(self) -> str:
@@ -131,12 +139,16 @@ class Partitioned:
             _selection(self.coordinates.rows, len(self.coordinates.rows)),
         )
         return np.concatenate(
-            [engine.parameters, *(order.ravel(order="F") for order in orders), self.mass, self.inertia]
+            [engine.parameters, *(order.ravel(order="F") for order in orders), self.mass, self.inertia, self.borne]
         )
 
     def residual(self, system: System) -> Residual:
         """F(t, y, y') and its variables."""
-        m = system.mechanics.keeping(self.rows + self.later)
+        kept, share = self.rows + self.later, ca.SX(0, 0)
+        m = system.mechanics.keeping(kept)
+        if needs_share(system, kept):
+            share = ca.SX.sym("share", system.nc, len(kept))
+            m = system.mechanics.sharing(kept, share)
         r, h, later, works = len(self.rows), len(self.coordinates.rows), len(self.later), int(system.works)
         v = SplitUnknowns.of(
             q=system.nq - h, qr=h, u=system.nu - r, ur=r if _curved(m, r) else 0, work=works,
@@ -158,7 +170,7 @@ class Partitioned:
         quality = ca.fmin(quality, _moderation(held_q, ca.mtimes(o.Pq, o.inertia), h))
         return Residual(
             m.t, v.y, v.ydot,
-            p=ca.vertcat(m.p, *(ca.vec(order) for order in (o.P, o.R, o.Pq, o.Rq)), o.mass, o.inertia),
+            p=ca.vertcat(m.p, *(ca.vec(order) for order in (o.P, o.R, o.Pq, o.Rq)), o.mass, o.inertia, ca.vec(share)),
             F=ca.densify(resolve(staged, stages)),
             state=ca.densify(resolve(ca.vertcat(m.q, m.u, v.symbol["work"]), stages)),
             differential=v.among("q", "u", "work"),

@@ -6,11 +6,12 @@ from abc import ABC, abstractmethod
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Self
 
+import casadi as ca
 import numpy as np
 
 from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
-from dalembert.run.residuals.consistency import kept_rows
+from dalembert.run.residuals.consistency import kept_rows, needs_share, share_of
 from dalembert.run.residuals.form import Residual
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class Stabilised(ABC):
     """The only choice made: `kept`, the constraints that act (None: all); those that repeat others are left out."""
 
     kept: tuple[int, ...] | None = field(default=None, repr=False)
+    borne: tuple[float, ...] = field(default=(), repr=False, compare=False)  # see `share_of`, by columns
 
     @property
     def key(self) -> str:
@@ -45,15 +47,25 @@ class Stabilised(ABC):
 
     def settled(self, engine: Engine, t: float, z: np.ndarray) -> Self:
         """The form without the constraints that repeat others at this state."""
-        return replace(self, kept=kept_rows(engine, t, z))
+        kept = kept_rows(engine, t, z)
+        if kept is None or not needs_share(engine.system, kept):
+            return replace(self, kept=kept)
+        return replace(self, kept=kept, borne=tuple(share_of(engine, t, z, kept).ravel(order="F").tolist()))
+
+    def share(self, system: System) -> ca.SX:
+        """What each constraint bears of the multipliers of those kept, as symbols; empty if friction does not ask."""
+        kept = self.kept
+        return (
+            ca.SX.sym("share", system.nc, len(kept)) if kept is not None and needs_share(system, kept) else ca.SX(0, 0)
+        )
 
     def order(self, engine: Engine) -> list[int]:
         """All of z as it is."""
         return list(range(engine.nz))
 
     def parameters(self, engine: Engine) -> np.ndarray:
-        """Those of the system."""
-        return engine.parameters
+        """Those of the system, and what constraints bear."""
+        return np.concatenate([engine.parameters, self.borne])
 
     @abstractmethod
     def residual(self, system: System) -> Residual:

@@ -26,6 +26,7 @@ from dalembert.native.plan import (
     move,
     move_few,
 )
+from dalembert.run.branch_memory import begin_remembering, remember
 from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.formulations.choice import RECHOOSE
 from dalembert.run.integrators.error_norm import LESS, moved_norm
@@ -186,6 +187,7 @@ def _pass(plan, mem, clock, z, zdot, before):
     if clock.next_stop < clock.n_stops:
         clock.stop = floats_at(clock.stops, clock.n_stops)[clock.next_stop]
     rates(plan, mem, clock.t, z, zdot)
+    remember(plan, mem, clock.t)
     for i in range(z.size):
         z[i] += 0.5 * across * (zdot[i] - before[i])
     if added != 0.0:
@@ -300,6 +302,7 @@ def _make_step(plan, mem, clock, where):
         rates(plan, mem, t_new, znew, zdot)
     if not is_finite(zdot):
         return NOT_FINITE
+    remember(plan, mem, t_new)
     if plan.nc > 0:
         call_judge(plan.judge, (plan, mem, plan.nc))
         if not followed.judged and is_noticed(plan, mem, where, t, h, clock.t_end - t):
@@ -389,6 +392,7 @@ def launch(plan, mem, clock, budget):
     stages = floats_at(clock.stages, clock.n_stages)
     plan.nfev = 0
     begin_weighing(plan, mem, clock.energy, clock.t, z)
+    begin_remembering(plan, mem, clock.t)
     rates(plan, mem, clock.t, z, zdot)
     finite = is_finite(zdot)
     if clock.recalled and not (finite and plan.fallbacks == 0 and mem[plan.quality] > RECHOOSE):
@@ -396,6 +400,7 @@ def launch(plan, mem, clock, budget):
     if not finite:
         return NOT_FINITE
     move(stages, 0, zdot, 0, n)
+    remember(plan, mem, clock.t)
     if plan.nc > 0:
         begin_following(plan, mem, where, clock.t)
     if clock.adaptive and not clock.h > 0.0:
