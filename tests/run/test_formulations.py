@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+import scipy.linalg
 import sympy as sp
 from formulation_models import LARGE, InLoops, regular_state, solve
 from scipy.optimize import brentq
@@ -294,6 +295,47 @@ def test_any_g_inverse_gives_the_same_motion_and_false_ones_are_refused():
         problem.simulate(t_end=1.0, formulation=da.UdwadiaKalaba(g_inverse=transpose))
     with pytest.raises(da.OptionError, match=r"least_squares_inverse fails .* \(26\)"):
         problem.simulate(t_end=1.0, formulation=da.UdwadiaKalaba(least_squares_inverse=not_symmetric))
+
+
+@pytest.mark.parametrize("inverse", [np.linalg.pinv, scipy.linalg.pinv, lambda A: np.linalg.pinv(A).tolist()])
+def test_any_python_function_serves_as_an_inverse(inverse):
+    problem = problems.get("appell_hamel_linear")
+    reference = problem.simulate(t_end=1.0, t_eval=[1.0])
+    way = da.UdwadiaKalaba(g_inverse=inverse)
+    motion = problem.simulate(t_end=1.0, t_eval=[1.0], formulation=way)
+    assert motion.certificate.ok, motion.certificate
+    np.testing.assert_allclose(motion.q, reference.q, atol=1e-9)
+    np.testing.assert_allclose(motion.reactions, reference.reactions, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("inverse", "why"),
+    [
+        (lambda _: 1 / 0, r"g_inverse raised ZeroDivisionError for a matrix of shape \(3, 5\): division by zero"),
+        (lambda _: 3.0, r"g_inverse gave shape \(\) for a matrix of shape \(3, 5\); need \(5, 3\)"),
+        (5, "g_inverse=5 is not a function"),
+        (np.linalg.inv, "g_inverse raised LinAlgError"),
+        (lambda A: 2.0 * np.linalg.pinv(A), r"g_inverse fails its defining relation D D\^- D = D \(20\) by 1"),
+    ],
+)
+def test_what_is_no_inverse_is_refused_with_the_reason(inverse, why):
+    problem = problems.get("appell_hamel_linear")
+    with pytest.raises(da.OptionError, match=why):
+        problem.simulate(t_end=1.0, formulation=da.UdwadiaKalaba(g_inverse=inverse))
+
+
+def test_an_inverse_that_fails_on_the_way_ends_the_run_and_is_named():
+    calls = []
+
+    def fails_late(D):
+        calls.append(len(calls))
+        if len(calls) > 60:
+            raise RuntimeError("enough")
+        return np.linalg.pinv(D)
+
+    motion = problems.get("appell_hamel_linear").simulate(t_end=1.0, formulation=da.UdwadiaKalaba(g_inverse=fails_late))
+    assert not motion.success
+    assert "`g_inverse` or `least_squares_inverse` of UdwadiaKalaba raised an error" in motion.message
 
 
 def test_constraint_force_splits_into_feedback_and_feed_forward():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 NEAR = 1e-4  # a reciprocal condition that has fallen to this part of the first one tells of a singular position
 STUCK = (Status.STEP_COLLAPSE, Status.DRIFT_STUCK, Status.NOT_CONVERGED, Status.SINGULAR)
+CHATTERING = "; chattering"
 CHATTER = 0.01  # the smaller side of a jump beside the larger
 GROWN = 100.0  # times the largest value at the start
 AHEAD = (1e-12, 1e-9, 1e-6)  # of the time reached: how far to look for equations that are not finite
@@ -35,25 +36,35 @@ def ending(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
 
 def _cause(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
     """Why steps have become short, as a clause: chattering, a singular position, growth; and what changes fastest."""
-    (t, z), system, size = samples.end, engine.system, engine.size
-    names = (*system.coordinates, *system.speeds)
-    zdot, nq = engine.rates(t, z)[:size], system.nq
+    (t, z), size = samples.end, engine.size
+    names = (*engine.system.coordinates, *engine.system.speeds)
+    zdot = engine.rates(t, z)[:size]
     if not np.isfinite(zdot).all():
         return "; the equations give a value that is not finite there"
-    for k in range(nq, size):  # a rate that turns round with the speed itself
+    k = int(np.argmax(np.abs(zdot) / (1.0 + np.abs(z[:size]))))
+    fastest = f"; `{names[k]}` = {z[k]:.3g} changes fastest, at a rate of {zdot[k]:.3g}"
+    clause = _whereabouts(engine, samples, t0, z0)
+    return clause if clause.startswith(CHATTERING) else clause + fastest
+
+
+def _chattering(engine: Engine, t: float, z: np.ndarray) -> str:
+    """Which speed has a rate that turns round with the speed itself, as a clause; empty if none has."""
+    system, nq, size = engine.system, engine.system.nq, engine.size
+    zdot, step = engine.rates(t, z)[:size], float(engine.mem[engine.plan.step_length])
+    step = max(step, engine.budget.step if engine.budget else 0.0)
+    for k in range(nq, size):
         either = np.zeros(2)
         for side in (0, 1):
             near = np.array(z)
-            near[k] += (2 * side - 1) * max(10.0 * engine.budget.step * abs(zdot[k]), 1e-9 * (1.0 + abs(z[k])))
+            near[k] += (2 * side - 1) * max(10.0 * step * abs(zdot[k]), 1e-9 * (1.0 + abs(z[k])))
             either[side] = engine.rates(t, near)[k]
         if either[0] > 0.0 > either[1] and min(abs(either)) > CHATTER * max(abs(either)):
+            name = system.speeds[k - nq]
             return (
-                f"; chattering: the rate of `{names[k]}` jumps between {either[1]:.3g} and {either[0]:.3g} where it is "
-                f"{z[k]:.3g}, as a force like sign({names[k]}) makes it; smooth that force, for example by tanh"
+                f"{CHATTERING}: the rate of `{name}` jumps between {either[1]:.3g} and {either[0]:.3g} where it is "
+                f"{z[k]:.3g}, as a force like sign({name}) makes it; smooth that force, for example by tanh"
             )
-    k = int(np.argmax(np.abs(zdot) / (1.0 + np.abs(z[:size]))))
-    fastest = f"; `{names[k]}` = {z[k]:.3g} changes fastest, at a rate of {zdot[k]:.3g}"
-    return _whereabouts(engine, samples, t0, z0) + fastest
+    return ""
 
 
 def _growth(engine: Engine, z: np.ndarray, zdot: np.ndarray, z0: np.ndarray) -> str:
@@ -72,6 +83,9 @@ def _growth(engine: Engine, z: np.ndarray, zdot: np.ndarray, z0: np.ndarray) -> 
 def _whereabouts(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
     """What is special about the state a run is stuck at, as a clause; empty if nothing is known."""
     t, z = samples.end
+    chattering = _chattering(engine, t, z)
+    if chattering:
+        return chattering
     states = np.zeros((2, engine.nz))
     states[0, : engine.size], states[1] = z0, z
     first, last = engine.evaluate(np.array([t0, t]), states).condition
