@@ -12,6 +12,7 @@ from dalembert.dataclass import dataclass
 from dalembert.motion.control import LostControl
 from dalembert.motion.verification import Deviation, Verification
 from dalembert.run.run_facts import Energies, Passage
+from dalembert.run.status import Status
 from dalembert.text_tables import html_table
 
 DEPENDENT = 1e-6  # reciprocal condition below which constraints count as dependent
@@ -79,8 +80,9 @@ class Certificate:
     `passages` are the positions in which constraints became dependent; one that could not be passed is not OK.
     `events` has a line per event; events do not affect `ok`. `verification` is what a second run says about the error.
     `not_unique` names the constraints whose multipliers are not unique because constraints are redundant throughout.
-    `ok` is True if every finding holds and the run reached its end. Without samples there are no findings, and the
-    numbers that would follow from them are NaN.
+    `undetermined` are motions that neither inertia nor a constraint determines, as sums of speeds.
+    `ok` is True if every finding holds, the run reached its end and nothing is undetermined. Without samples there
+    are no findings, and the numbers that would follow from them are NaN.
     """
 
     title: str
@@ -101,6 +103,7 @@ class Certificate:
     verification: Verification | None = None
     passages: tuple[Passage, ...] = ()
     lost_controls: tuple[LostControl, ...] = ()
+    undetermined: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -109,7 +112,8 @@ class Certificate:
         A position in which constraints became dependent must have been passed by a step that is known to be accurate.
         If the motion was verified, no coordinate may differ from the second run by more than a thousandth of its size.
         """
-        return self.success and bool(self.findings) and not (self.failures or self._rough or self._lost)
+        wrong = self.failures or self._rough or self._lost or self.undetermined
+        return self.success and bool(self.findings) and not wrong
 
     @property
     def estimated_error(self) -> float:
@@ -141,6 +145,8 @@ class Certificate:
             return f"NOT OK: {self.message}"
         if not self.findings:
             return "NOT OK: there are no samples to judge"
+        if self.undetermined:
+            return f"NOT OK: {Status.UNDETERMINED.message}: {'; '.join(self.undetermined)}"
         if self._lost:
             return f"NOT OK: {self._lost[0]}; another branch starts there"
         if self.failures:
@@ -233,8 +239,9 @@ class Certificate:
     def _remarks(self) -> list[str]:
         if self.not_unique:
             names = ", ".join(f"`{name}`" for name in self.not_unique)
+            unique = "; the motion and the generalised reactions are unique" if self.ok else ""
             return [
-                "  constraints are redundant throughout; the motion and the generalised reactions are unique,",
+                f"  constraints are redundant throughout{unique},",
                 f"  multipliers of {names} are not unique; {self._given} given",
             ]
         if not self.dependent:
@@ -280,6 +287,7 @@ def combine(parts: Sequence[Certificate], **whole: Any) -> Certificate:
         least=all(part.least for part in parts),
         passages=tuple(passage for part in parts for passage in part.passages),
         lost_controls=tuple(lost for part in parts for lost in part.lost_controls),
+        undetermined=tuple(dict.fromkeys(what for part in parts for what in part.undetermined)),
     )
     return replace(combined, **whole)
 

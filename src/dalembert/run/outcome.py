@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.errors import InitialStateError
 from dalembert.motion.certificate import DEPENDENT
 from dalembert.motion.control import losing
+from dalembert.motion.state import State
 from dalembert.run.status import Status
 
 if TYPE_CHECKING:
+    from dalembert.initial.diagnosis import Diagnosis
     from dalembert.run.engine import Engine
     from dalembert.run.time_loop.march import Samples
 
@@ -29,6 +33,9 @@ def ending(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
         return status.message
     if status == Status.DEPENDENT and engine.passages:
         return f"{status.message}: {engine.passages[-1]}"
+    fault = _fault(_diagnosis(engine, samples)) if status in STUCK else ""
+    if fault:
+        return f"{fault} (t = {t:.6g})"
     if status == Status.COLLAPSED:
         return f"{status.message} (t = {t:.6g}, steps of {engine.budget.step:.1e}{_cause(engine, samples, t0, z0)})"
     return f"{status.message} (t = {t:.6g}{_whereabouts(engine, samples, t0, z0) if status in STUCK else ''})"
@@ -78,6 +85,33 @@ def _growth(engine: Engine, z: np.ndarray, zdot: np.ndarray, z0: np.ndarray) -> 
         f"; `{name}` grows without bound: it is {z[k]:.3g} and at this rate doubles in {abs(z[k] / zdot[k]):.1e}, by a "
         "pole or an instability of the motion"
     )
+
+
+def _diagnosis(engine: Engine, samples: Samples) -> Diagnosis | None:
+    """What constraints and inertia do where a run is stuck; None of large systems and where something is not finite."""
+    (t, z), system, n = samples.end, engine.system, engine.size
+    if system.is_large or not np.isfinite(z).all():
+        return None
+    e = engine.evaluate(np.array([t]), z[None])
+    state = State(system, t, z[: system.nq], z[system.nq : n], e.udot[0], e.multipliers[0], engine.parameters)
+    with suppress(InitialStateError):
+        return system.diagnose(state)
+    return None
+
+
+def _fault(diagnosis: Diagnosis | None) -> str:
+    """Constraints that nothing can satisfy at once, else motions that nothing determines; empty if there are none.
+
+    At a singular position accelerations may not exist although positions and velocities do: that is none.
+    """
+    if diagnosis is None:
+        return ""
+    conflicts = [str(c) for c in diagnosis.conflicting if c.level != "acceleration"]
+    if conflicts:
+        return f"{Status.CONTRADICTORY.message}: {'; '.join(conflicts)}"
+    if diagnosis.undetermined:
+        return f"{Status.UNDETERMINED.message}: {'; '.join(diagnosis.undetermined)}"
+    return ""
 
 
 def _whereabouts(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:

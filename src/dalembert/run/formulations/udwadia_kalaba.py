@@ -71,7 +71,7 @@ class UdwadiaKalaba:
 
     def accelerators(self) -> Accelerators:
         """The native functions that find the accelerations."""
-        loops = accelerate
+        loops: Any = accelerate
         if self.g_inverse is not None or self.least_squares_inverse is not None:
             loops = accelerate_with(self.g_inverse or moore_penrose, self.least_squares_inverse or moore_penrose)
         return Accelerators(accelerate_rechosen, loops)
