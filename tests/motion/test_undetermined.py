@@ -21,7 +21,7 @@ METHODS = [
 def two_masses(mass):
     """A mass on a spring along x, another one that is free along y."""
     model = da.Model("two masses")
-    x, y = model.coordinates("x y")
+    x = model.coordinates("x y")[0]
     model.speeds("vx vy")
     (k,) = model.parameters(k=1.0)
     m = model.parameters(m=mass)[0] if np.isscalar(mass) else mass(model.t)
