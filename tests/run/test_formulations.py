@@ -1,6 +1,7 @@
 """Five ways of writing the equations, one motion: agreement to round-off is the strongest test there is."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -166,6 +167,32 @@ def test_a_singular_start_is_left_with_every_constraint_and_told(n, formulation)
     count, total = (int(number.replace(",", "")) for number in told.groups()[:2])
     assert 0 < count < total == motion.stats["nfev"]
     assert float(told[3]) == pytest.approx(state.t, abs=1e-3)
+
+
+@pytest.mark.parametrize("n", [2, 15])
+def test_how_a_singular_start_is_left_does_not_depend_on_round_off(n):
+    """Neighbouring tolerances change the last digits of every step, and nothing else."""
+    state = singular_start(n)
+    t_end = state.t + 1.0
+    expected = [exact(n, np.array([t_end]))[name][0] for name in state.system.coordinates]
+    for k in range(140 if n > 2 else 40):
+        integrator = da.DOP853(rtol=1e-10 * (1.0 + 1e-3 * k))
+        motion = state.system.simulate(
+            state, t_end, t_eval=[t_end], formulation=da.NonminimalKane(), integrator=integrator
+        )
+        assert motion.certificate.ok, motion.certificate
+        assert motion.passages[0].t == state.t
+        np.testing.assert_allclose(motion.q[0], expected, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("formulation", [FORMULATIONS[0], *FORMULATIONS[2:]], ids=[IDS[0], *IDS[2:]])
+def test_rest_in_a_singular_position_has_more_than_one_future(formulation):
+    state = singular_start(2)
+    state = replace(state, u=0.0 * state.u)
+    motion = state.system.simulate(state, state.t + 0.5, formulation=formulation)
+    assert not motion.certificate.ok
+    if isinstance(formulation, da.LagrangeMultipliers):  # with a partition no step at all can be made
+        assert "the motion starts there, and more than one may go on from it" in motion.certificate.verdict
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS, ids=IDS)
