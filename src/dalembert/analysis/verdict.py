@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.initial.dependence import MASSLESS
 from dalembert.motion.certificate import energy_finding
+from dalembert.motion.certification import FEW
+from dalembert.motion.inertia import are_undetermined
 from dalembert.motion.motion import Motion
 from dalembert.motion.prescribed_jumps import may_jump
-from dalembert.solve.decompositions import are_singular
-
-FEW = 9  # samples
 
 
 def verdict_of(motion: Any) -> str:
@@ -60,7 +58,8 @@ def _holds(motion: Motion) -> bool:
     ):  # fmt: skip
         if not (np.abs(values) <= most).all():
             return False
-    if not motion.system.is_large and _lacks_inertia(motion):
+    few = np.linspace(0, len(motion) - 1, FEW).astype(int)
+    if are_undetermined(motion.system, motion.t[few], motion.q[few], motion.u[few], motion.parameters).any():
         return False
     if motion.verification is not None or not all(passage.passed for passage in motion.passages):
         return False
@@ -68,10 +67,3 @@ def _holds(motion: Motion) -> bool:
         return False
     met = motion.energies_met
     return energy_finding("", met, met.size_beside(sizes, float(motion.t[-1])), allowed.energy).ok
-
-
-def _lacks_inertia(motion: Motion) -> bool:
-    """Whether some speed has no inertia at one of a few samples, the first and the last among them."""
-    few = np.linspace(0, len(motion) - 1, FEW).astype(int)
-    M = motion.system.mass_matrix(motion.t[few], motion.q[few], motion.u[few], motion.parameters)
-    return bool(are_singular(M, MASSLESS).any())

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from dalembert.initial.dependence import MASSLESS
 from dalembert.motion.certificate import Certificate, Finding, Power, energy_finding
+from dalembert.motion.inertia import are_undetermined
 from dalembert.motion.protocols import EvaluatedMotion
 from dalembert.motion.reactions import largest_powers
 from dalembert.motion.row_sizes import row_sizes
 from dalembert.motion.state import State
 from dalembert.motion.tally import Spread, Tally, Worst
-from dalembert.solve.decompositions import are_singular
 
 if TYPE_CHECKING:
-    from dalembert.initial.diagnosis import Diagnosis
     from dalembert.motion.verification import Verification
     from dalembert.run.events import Occurrences
     from dalembert.run.run_facts import Energies, Passage
 
-LOOKED_AT = 8  # samples that are diagnosed
+FEW = 9  # samples that are diagnosed
 
 
 class JudgedMotion(EvaluatedMotion, Protocol):
@@ -78,7 +76,7 @@ def certified(motion: JudgedMotion, tally: Tally | None) -> Certificate:
         not_unique=_not_unique(tally.spread)
         if tally.is_dependent and not motion.system.is_large  # by dense decompositions
         else (),
-        undetermined=() if motion.system.is_large else _undetermined(tally.spread),
+        undetermined=_undetermined(tally.spread),
     )
 
 
@@ -116,7 +114,7 @@ def _each(names: Sequence[str], level: str, worst: Worst, allowed: float, sizes:
 
 def _not_unique(spread: Spread) -> tuple[str, ...]:
     """The constraints whose reactions are not unique at some of the samples."""
-    unique = [diagnosis.unique for diagnosis in _diagnoses(spread, np.arange(len(spread.t)))]
+    unique = [spread.system.diagnose(_state(spread, k)).unique for k in _few(spread)]
     return tuple(name for name in spread.system.constraint_names if not all(one[name] for one in unique))
 
 
@@ -125,16 +123,14 @@ def _undetermined(spread: Spread) -> tuple[str, ...]:
 
     A single one may be a singular position of the coordinates, as the pole of a sphere.
     """
-    M = spread.system.mass_matrix(spread.t, spread.q, spread.u, spread.parameters)
-    found = [diagnosis.undetermined for diagnosis in _diagnoses(spread, np.flatnonzero(are_singular(M, MASSLESS)))]
-    lost = [motions for motions in found if motions]
-    return lost[0] if len(lost) > min(1, len(spread.t) - 1) else ()
+    few = _few(spread)
+    lost = few[are_undetermined(spread.system, spread.t[few], spread.q[few], spread.u[few], spread.parameters)]
+    return spread.system.diagnose(_state(spread, lost[0])).undetermined if len(lost) > min(1, len(few) - 1) else ()
 
 
-def _diagnoses(spread: Spread, among: np.ndarray) -> Iterator[Diagnosis]:
-    """Diagnoses at some samples, the first and the last of those `among` which to look."""
-    for k in np.unique(among[:: max(1, len(among) // LOOKED_AT)].tolist() + among[-1:].tolist()).astype(int):
-        yield spread.system.diagnose(_state(spread, k))
+def _few(spread: Spread) -> np.ndarray:
+    """Some samples, the first and the last among them."""
+    return np.unique(np.linspace(0, len(spread.t) - 1, FEW).astype(int))
 
 
 def _state(spread: Spread, k: int) -> State:

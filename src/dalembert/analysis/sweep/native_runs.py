@@ -11,19 +11,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.analysis.sweep.block_starts import BlockStarts, find_block_starts
+from dalembert.analysis.sweep.block_starts import find_block_starts
 from dalembert.analysis.sweep.native_outputs import outputs_of
 from dalembert.analysis.sweep.study import RunRecord, Study
 from dalembert.errors import OptionError
-from dalembert.initial.dependence import MASSLESS
 from dalembert.motion.certificate import Tolerances
+from dalembert.motion.inertia import are_undetermined
 from dalembert.motion.state import State
 from dalembert.run.batch.bench import Bench, Bounds, Outputs
 from dalembert.run.integrators.explicit import method_of
 from dalembert.run.integrators.options import check_span
 from dalembert.run.recipe import Recipe
 from dalembert.run.simulate import CONSISTENT
-from dalembert.solve.decompositions import are_singular
 
 _TOLERATED = Tolerances()
 BOUNDS = Bounds(
@@ -82,7 +81,9 @@ def run_natively(study: Study, rows: np.ndarray, look: Callable[[float], None]) 
         begun[k] = state = study.begin(rows[k])
         if isinstance(state, State) and study.knows(state):
             starts.z[k], starts.parameters[k], starts.codes[k] = state.z, state.parameters, 0
-    ready = _with_inertia(study, starts, np.flatnonzero(starts.codes == 0))
+    q, u = np.split(starts.z, [study.system.nq], axis=1)
+    lost = are_undetermined(study.system, study.span[0], q, u, starts.parameters)
+    ready = np.flatnonzero((starts.codes == 0) & ~lost)
     for alike in _groups(study, rows, ready):
         first, recipe = alike[0], _recipe(study, rows[alike[0]].tolist())
         bench = recipe and bench_for(study, recipe, outputs, starts.z[first], starts.parameters[first])
@@ -92,15 +93,6 @@ def run_natively(study: Study, rows: np.ndarray, look: Callable[[float], None]) 
         sure, kept = codes == 0, alike[codes == 0]
         made.values[kept], made.samples[kept], made.done[kept] = values[sure], samples[sure], True
     return made
-
-
-def _with_inertia(study: Study, starts: BlockStarts, ready: np.ndarray) -> np.ndarray:
-    """Those of the runs `ready` (n,) in which every speed has inertia: the certificate looks closer at others."""
-    system, (z, parameters) = study.system, (starts.z[ready], starts.parameters[ready])
-    if system.is_large:
-        return ready
-    M = system.mass_matrix(study.span[0], z[:, : system.nq], z[:, system.nq :], parameters)
-    return ready[~are_singular(M, MASSLESS)]
 
 
 def _groups(study: Study, rows: np.ndarray, ready: np.ndarray) -> list[np.ndarray]:
