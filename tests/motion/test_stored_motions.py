@@ -68,7 +68,7 @@ def test_values_are_those_of_the_motion_in_memory(system, state, times, tmp_path
 
 
 def test_a_stiff_run_changes_its_method_on_disk_as_in_memory(tmp_path, small_blocks, monkeypatch):
-    monkeypatch.setattr(automatic, "WORTH", 1e6)  # short runs are looked at, too
+    monkeypatch.setattr(automatic, "WORTH", 1e3)  # short runs are looked at, too
     system, state = stiff_pair()
     there = system.simulate(state, 20.0)
     here = system.simulate(state, 20.0, store=tmp_path / "m")

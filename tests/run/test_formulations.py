@@ -1,9 +1,11 @@
 """Five ways of writing the equations, one motion: agreement to round-off is the strongest test there is."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.linalg
 import sympy as sp
 from formulation_models import LARGE, InLoops, regular_state, solve
 from scipy.optimize import brentq
@@ -167,6 +169,32 @@ def test_a_singular_start_is_left_with_every_constraint_and_told(n, formulation)
     assert float(told[3]) == pytest.approx(state.t, abs=1e-3)
 
 
+@pytest.mark.parametrize("n", [2, 15])
+def test_how_a_singular_start_is_left_does_not_depend_on_round_off(n):
+    """Neighbouring tolerances change the last digits of every step, and nothing else."""
+    state = singular_start(n)
+    t_end = state.t + 1.0
+    expected = [exact(n, np.array([t_end]))[name][0] for name in state.system.coordinates]
+    for k in range(140 if n > 2 else 40):
+        integrator = da.DOP853(rtol=1e-10 * (1.0 + 1e-3 * k))
+        motion = state.system.simulate(
+            state, t_end, t_eval=[t_end], formulation=da.NonminimalKane(), integrator=integrator
+        )
+        assert motion.certificate.ok, motion.certificate
+        assert motion.passages[0].t == state.t
+        np.testing.assert_allclose(motion.q[0], expected, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("formulation", [FORMULATIONS[0], *FORMULATIONS[2:]], ids=[IDS[0], *IDS[2:]])
+def test_rest_in_a_singular_position_has_more_than_one_future(formulation):
+    state = singular_start(2)
+    state = replace(state, u=0.0 * state.u)
+    motion = state.system.simulate(state, state.t + 0.5, formulation=formulation)
+    assert not motion.certificate.ok
+    if isinstance(formulation, da.LagrangeMultipliers):  # with a partition no step at all can be made
+        assert "the motion starts there, and more than one may go on from it" in motion.certificate.verdict
+
+
 @pytest.mark.parametrize("formulation", FORMULATIONS, ids=IDS)
 @pytest.mark.parametrize("integrator", [da.DOP853(), da.RK4(1e-3)], ids=["DOP853", "RK4"])
 def test_every_formulation_runs_with_every_integrator(formulation, integrator):
@@ -294,6 +322,47 @@ def test_any_g_inverse_gives_the_same_motion_and_false_ones_are_refused():
         problem.simulate(t_end=1.0, formulation=da.UdwadiaKalaba(g_inverse=transpose))
     with pytest.raises(da.OptionError, match=r"least_squares_inverse fails .* \(26\)"):
         problem.simulate(t_end=1.0, formulation=da.UdwadiaKalaba(least_squares_inverse=not_symmetric))
+
+
+@pytest.mark.parametrize("inverse", [np.linalg.pinv, scipy.linalg.pinv, lambda A: np.linalg.pinv(A).tolist()])
+def test_any_python_function_serves_as_an_inverse(inverse):
+    problem = problems.get("appell_hamel_linear")
+    reference = problem.simulate(t_end=1.0, t_eval=[1.0])
+    way = da.UdwadiaKalaba(g_inverse=inverse)
+    motion = problem.simulate(t_end=1.0, t_eval=[1.0], formulation=way)
+    assert motion.certificate.ok, motion.certificate
+    np.testing.assert_allclose(motion.q, reference.q, atol=1e-9)
+    np.testing.assert_allclose(motion.reactions, reference.reactions, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("inverse", "why"),
+    [
+        (lambda _: 1 / 0, r"g_inverse raised ZeroDivisionError for a matrix of shape \(3, 5\): division by zero"),
+        (lambda _: 3.0, r"g_inverse gave shape \(\) for a matrix of shape \(3, 5\); need \(5, 3\)"),
+        (5, "g_inverse=5 is not a function"),
+        (np.linalg.inv, "g_inverse raised LinAlgError"),
+        (lambda A: 2.0 * np.linalg.pinv(A), r"g_inverse fails its defining relation D D\^- D = D \(20\) by 1"),
+    ],
+)
+def test_what_is_no_inverse_is_refused_with_the_reason(inverse, why):
+    problem = problems.get("appell_hamel_linear")
+    with pytest.raises(da.OptionError, match=why):
+        problem.simulate(t_end=1.0, formulation=da.UdwadiaKalaba(g_inverse=inverse))
+
+
+def test_an_inverse_that_fails_on_the_way_ends_the_run_and_is_named():
+    calls = []
+
+    def fails_late(D):
+        calls.append(len(calls))
+        if len(calls) > 60:
+            raise RuntimeError("enough")
+        return np.linalg.pinv(D)
+
+    motion = problems.get("appell_hamel_linear").simulate(t_end=1.0, formulation=da.UdwadiaKalaba(g_inverse=fails_late))
+    assert not motion.success
+    assert "`g_inverse` or `least_squares_inverse` of UdwadiaKalaba raised an error" in motion.message
 
 
 def test_constraint_force_splits_into_feedback_and_feed_forward():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 from one_mass import moved_by
 
 import dalembert as da
@@ -52,3 +53,42 @@ def test_equations_that_are_not_finite_ahead_are_told():
     """The square root of a distance that the next moment makes negative."""
     system = moved_by(lambda x, _v: x**0.5)
     assert "just after it the equations give a value that is not finite" in end_at(system, [1, 0], [1e-13, -1.0])
+
+
+def repeated_drive(level, nonzero):
+    """A point that two rows drive alike until t = 1, when one of them begins to ask for more."""
+    model = da.Model("repeated drive")
+    x, y = model.coordinates("x y")
+    model.speeds("vx vy")
+    t = model.t
+    model.particle("P", mass=1.0, position=[x, y])
+    stated = {"position": x - t, "velocity": x.diff(t) - 1}[level]
+    model.constrain(stated, name="first")
+    model.constrain(y - 2 * t, name="other")
+    model.constrain(3 * stated - sp.Piecewise((0, t < 1), (nonzero * (t - 1) ** 3, True)), name="again")
+    return model.compile()
+
+
+@pytest.mark.parametrize("level", ["position", "velocity"])
+@pytest.mark.parametrize(
+    "integrator", [da.Automatic(), da.Radau(), da.IDA(), da.StateSpaceSVD(), da.GeneralizedAlpha()], ids=repr
+)
+def test_constraints_that_begin_to_contradict_each_other_are_named(level, integrator):
+    system = repeated_drive(level, 1)
+    motion = system.simulate(system.initial({}), 2.0, integrator=integrator)
+    assert not motion.certificate.ok
+    assert "the constraints contradict each other" in motion.message
+    assert "`again` repeats 3 `first` but its velocity residual is" in motion.message
+    assert "`other`" not in motion.message
+    assert "cannot move on" not in motion.message
+    assert "generalised reactions are unique" not in str(motion.certificate)
+    assert 1.0 < motion.t[-1] < 1.02  # they are 1e-5 apart then
+    agreeing = repeated_drive(level, 0)
+    motion = agreeing.simulate(agreeing.initial({}), 2.0, integrator=integrator)
+    assert motion.certificate.ok, motion.certificate
+    assert "the motion and the generalised reactions are unique" in str(motion.certificate)
+
+
+def test_chattering_is_named_where_newton_does_not_converge():
+    system = moved_by(lambda _, v: -sp.sign(v))
+    assert "chattering: the rate of `v` jumps between -1 and 1" in end_at(system, [0, 1], [0, 0], Status.NOT_CONVERGED)

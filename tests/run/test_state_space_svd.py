@@ -237,6 +237,12 @@ def test_options_that_cannot_work_are_refused(make, words):
         make()
 
 
+@pytest.mark.parametrize("problem", problems.all(), ids=lambda p: p.name)
+def test_the_default_tolerance_is_that_of_the_certificate(problem):
+    motion = problem.simulate(integrator=da.StateSpaceSVD())
+    assert motion.certificate.ok, motion.certificate
+
+
 @pytest.mark.parametrize("integrator", [da.StateSpaceSVD(), da.GeneralizedAlpha()])
 def test_formulations_and_other_drift_controls_are_refused(integrator):
     problem = problems.get("pendulum")

@@ -158,6 +158,11 @@ class Diagnosis:
         return self.speeds - self.ranks["position"]
 
     @property
+    def undetermined(self) -> tuple[str, ...]:
+        """Motions that neither inertia nor a constraint determines, as sums of speeds."""
+        return tuple(_sum(motion) for motion in self.massless)
+
+    @property
     def near_singular(self) -> bool:
         """Whether constraints are almost dependent."""
         return self.nearest is not None and self.nearest.value < NEAR

@@ -14,6 +14,7 @@ import numpy as np
 
 from dalembert.dataclass import dataclass
 from dalembert.errors import Closest, InitialStateError
+from dalembert.initial.hidden_position import hidden_position
 from dalembert.initial.levels import ALL, POSITION, level
 from dalembert.initial.metric import weighted
 from dalembert.initial.request import Task, Wishes
@@ -26,6 +27,7 @@ HALVINGS = 22  # of the interval between a value that works and the one asked fo
 ELSEWHERE = 10  # starts from which a released value is looked for on other branches
 STIFF = 1e4  # weight of a released value in the distance: it is to change as little as possible
 SHOWN = 5
+AT_REST = 1e-6  # of the speed asked for: no speed works
 RANK = 1e-8  # singular value, for unit rows, below which rows are dependent
 
 
@@ -67,6 +69,10 @@ def explain(task: Task, stage: Stage, found: Found, *, q: np.ndarray | None = No
         advice = _untie(stage, blamed, rows, remedies[0])
     elif remedies:
         advice = f"{remedies[0].text} rather than {remedies[0].asked:.6g} would work"
+        if q is not None and abs(remedies[0].works) < AT_REST * abs(remedies[0].asked):
+            servos = tuple(row.name for row in s.rows if row.law.unknown is not None)
+            hidden = hidden_position(s, task.t, q, task.p, servos)
+            advice += hidden and f", at rest; {hidden}"
     else:
         advice = _advise_on_parameters(task, stage, found) or (
             "Change or release a given value, or give a guess closer to an assembled state"

@@ -12,6 +12,7 @@ from dalembert.equations.laws import rows_by_unknown
 from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
 from dalembert.initial.dependence import scale
+from dalembert.initial.hidden_position import hidden_position
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import decompose, null_space
 
@@ -49,9 +50,10 @@ def check_servos(system: System, t: float, q: np.ndarray, u: np.ndarray, paramet
         if len(bad) == 1
         else f"servo constraints {constraints}: their unknowns {unknowns} do not influence them independently"
     )
+    hidden = hidden_position(system, t, q, parameters, tuple(names[k] for k in bad))
     raise InitialStateError(
         f"`{system.name}`: {who} in this state (the matrix A M^-1 B is singular, reciprocal condition "
-        f"{found.values[-1] / found.values[0]:.1e}); choose another unknown or state"
+        f"{found.values[-1] / found.values[0]:.1e}); {hidden or 'choose another unknown or state'}"
     )
 
 

@@ -12,6 +12,7 @@ from dalembert.dataclass import dataclass
 from dalembert.motion.control import LostControl
 from dalembert.motion.verification import Deviation, Verification
 from dalembert.run.run_facts import Energies, Passage
+from dalembert.run.status import Status
 from dalembert.text_tables import html_table
 
 DEPENDENT = 1e-6  # reciprocal condition below which constraints count as dependent
@@ -95,9 +96,10 @@ class Certificate:
     `verification` is what a second run says about the error.
     `not_unique` names the constraints whose multipliers are not unique because constraints are redundant throughout.
     `undecided` says that the motion is not unique either, as the reactions of such constraints are not ideal; then the
-    one is given in which multipliers are the least ones, and it is not OK.
-    `ok` is True if every finding holds and the run reached its end. Without samples there are no findings, and the
-    numbers that would follow from them are NaN.
+    one is given in which multipliers are the least ones. `undetermined` are motions that neither inertia nor a
+    constraint determines, as sums of speeds. `ok` is True if every finding holds, the run reached its end and nothing
+    is undecided or undetermined. Without samples there are no findings, and the numbers that would follow from them
+    are NaN.
     """
 
     title: str
@@ -120,6 +122,7 @@ class Certificate:
     passages: tuple[Passage, ...] = ()
     lost_controls: tuple[LostControl, ...] = ()
     undecided: Undecided | None = None
+    undetermined: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -129,8 +132,9 @@ class Certificate:
         No zero of an event may be missed. If the motion was verified, no coordinate may differ from the second run by
         more than a thousandth of its size, and events must have occurred in both alike.
         """
-        bad = self.failures or self._rough or self._lost or self.undecided or self.missed or self._differing
-        return self.success and bool(self.findings) and not bad
+        wrong = self.failures or self._rough or self._lost or self.undecided or self.undetermined
+        wrong = wrong or self.missed or self._differing
+        return self.success and bool(self.findings) and not wrong
 
     @property
     def estimated_error(self) -> float:
@@ -166,6 +170,8 @@ class Certificate:
             return f"NOT OK: {self.message}"
         if not self.findings:
             return "NOT OK: there are no samples to judge"
+        if self.undetermined:
+            return f"NOT OK: {Status.UNDETERMINED.message}: {'; '.join(self.undetermined)}"
         if self._lost:
             return f"NOT OK: {self._lost[0]}; another branch starts there"
         if self.undecided:
@@ -264,9 +270,9 @@ class Certificate:
     def _remarks(self) -> list[str]:
         if self.not_unique:
             names = ", ".join(f"`{name}`" for name in self.not_unique)
+            unique = "; the motion and the generalised reactions are unique" if self.ok else ""
             return [
-                "  constraints are redundant throughout; "
-                + ("" if self.undecided else "the motion and the generalised reactions are unique,"),
+                f"  constraints are redundant throughout{unique},",
                 f"  multipliers of {names} are not unique; {self._given} given",
             ]
         if not self.dependent:
@@ -313,6 +319,7 @@ def combine(parts: Sequence[Certificate], **whole: Any) -> Certificate:
         passages=tuple(passage for part in parts for passage in part.passages),
         undecided=next((part.undecided for part in parts if part.undecided), None),
         lost_controls=tuple(lost for part in parts for lost in part.lost_controls),
+        undetermined=tuple(dict.fromkeys(what for part in parts for what in part.undetermined)),
     )
     return replace(combined, **whole)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.equations.laws import may_work
 from dalembert.motion.certificate import Certificate, Finding, Power, Undecided, energy_finding
+from dalembert.motion.inertia import are_undetermined
 from dalembert.motion.protocols import EvaluatedMotion
 from dalembert.motion.reactions import largest_powers
 from dalembert.motion.row_sizes import row_sizes
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from dalembert.run.events import Occurrences
     from dalembert.run.run_facts import Energies, Passage
 
-
-LOOKED_AT = 25  # samples whose uniqueness is looked at
+FEW = 25  # samples that are diagnosed
 
 
 class JudgedMotion(EvaluatedMotion, Protocol):
@@ -75,6 +75,7 @@ def certified(motion: JudgedMotion, tally: Tally | None) -> Certificate:
         span=tally.span,
         powers=tuple(Power(*values) for values in largest_powers(tally.spread)),
         lost_controls=tally.lost_controls,
+        undetermined=_undetermined(tally.spread),
         **_uniqueness(tally),
     )
 
@@ -112,25 +113,39 @@ def _each(names: Sequence[str], level: str, worst: Worst, allowed: float, sizes:
 
 
 def _uniqueness(tally: Tally) -> dict[str, Any]:
-    """`not_unique` and `undecided` of a certificate; large systems, whose reactions are ideal, are not looked at.
-
-    Of ideal reactions the first sample tells, of others samples along the motion: friction changes with the sliding.
-    """
+    """`not_unique` and `undecided` of a certificate; large systems, whose reactions are ideal, are not looked at."""
     spread = tally.spread
     system = spread.system
     if system.is_large or not (tally.is_dependent or (len(tally.dependent) and may_work(system.rows))):
         return {}
-    solved = np.flatnonzero(np.isfinite(spread.udot).all(axis=1))
-    n = len(solved) if may_work(system.rows) else min(len(solved), 1)
     lost, undecided = set[str](), None
-    for k in solved[np.unique(np.linspace(0, n - 1, min(n, LOOKED_AT)).astype(int))].tolist():
-        found = system.diagnose(
-            State(
-                system, spread.t[k], spread.q[k], spread.u[k], spread.udot[k], spread.multipliers[k], spread.parameters
-            )
-        )
+    for k in _few(spread):
+        found = system.diagnose(_state(spread, k))
         lost |= {name for name in system.constraint_names if not found.unique.get(name, True)}
         if found.deciding and undecided is None:
             undecided = Undecided(float(spread.t[k]), found.deciding)
     names = tuple(name for name in system.constraint_names if name in lost) if tally.is_dependent else ()
     return {"not_unique": names, "undecided": undecided}
+
+
+def _undetermined(spread: Spread) -> tuple[str, ...]:
+    """Motions that neither inertia nor a constraint determines, at more than one of several samples.
+
+    A single one may be a singular position of the coordinates, as the pole of a sphere.
+    """
+    few = _few(spread)
+    lost = few[are_undetermined(spread.system, spread.t[few], spread.q[few], spread.u[few], spread.parameters)]
+    return spread.system.diagnose(_state(spread, lost[0])).undetermined if len(lost) > min(1, len(few) - 1) else ()
+
+
+def _few(spread: Spread) -> np.ndarray:
+    """Some samples whose accelerations are known, the first and the last among them; one if there are none."""
+    solved = np.flatnonzero(np.isfinite(spread.udot).all(axis=1))
+    return solved[np.unique(np.linspace(0, len(solved) - 1, FEW).astype(int))] if len(solved) else np.zeros(1, int)
+
+
+def _state(spread: Spread, k: int) -> State:
+    """Sample k as a state."""
+    return State(
+        spread.system, spread.t[k], spread.q[k], spread.u[k], spread.udot[k], spread.multipliers[k], spread.parameters
+    )

@@ -365,22 +365,6 @@ def _wrappers(symbols: Iterable[str]) -> str:
     return "\n".join(["@native.failure = global i32 0", *declared, *map(_wrapper, natives)])
 
 
-class Allocating:
-    """A function that may allocate, compiled for this process; native code calls it by its `address`."""
-
-    def __init__(self, function: Any, signature: kinds.Signature) -> None:
-        declared = meaning(signature.result)(*map(meaning, signature.arguments))
-        self.compiled = nb.njit(declared, nogil=True, error_model="numpy")(function)
-        (result,) = self.compiled.overloads.values()
-        with global_compiler_lock:
-            self.address = int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
-
-
-def allocating(signature: kinds.Signature) -> Any:
-    """A decorator for functions that use NumPy and must therefore allocate; slower than `jit`, and never cached."""
-    return functools.partial(Allocating, signature=signature)
-
-
 def optimise(module: Any, machine: Any) -> None:
     """All of LLVM's usual passes over a whole module."""
     options = llvm.create_pipeline_tuning_options(speed_level=3)

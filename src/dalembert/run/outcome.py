@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.errors import InitialStateError
 from dalembert.motion.certificate import DEPENDENT
 from dalembert.motion.control import losing
+from dalembert.motion.state import State
 from dalembert.run.status import Status
 
 if TYPE_CHECKING:
+    from dalembert.initial.diagnosis import Diagnosis
     from dalembert.run.engine import Engine
     from dalembert.run.time_loop.march import Samples
 
 NEAR = 1e-4  # a reciprocal condition that has fallen to this part of the first one tells of a singular position
 STUCK = (Status.STEP_COLLAPSE, Status.DRIFT_STUCK, Status.NOT_CONVERGED, Status.SINGULAR)
+CHATTERING = "; chattering"
 CHATTER = 0.01  # the smaller side of a jump beside the larger
 GROWN = 100.0  # times the largest value at the start
 AHEAD = (1e-12, 1e-9, 1e-6)  # of the time reached: how far to look for equations that are not finite
@@ -28,6 +33,9 @@ def ending(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
         return status.message
     if status == Status.DEPENDENT and engine.passages:
         return f"{status.message}: {engine.passages[-1]}"
+    fault = _fault(_diagnosis(engine, samples)) if status in STUCK else ""
+    if fault:
+        return f"{fault} (t = {t:.6g})"
     if status == Status.COLLAPSED:
         return f"{status.message} (t = {t:.6g}, steps of {engine.budget.step:.1e}{_cause(engine, samples, t0, z0)})"
     return f"{status.message} (t = {t:.6g}{_whereabouts(engine, samples, t0, z0) if status in STUCK else ''})"
@@ -35,25 +43,35 @@ def ending(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
 
 def _cause(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
     """Why steps have become short, as a clause: chattering, a singular position, growth; and what changes fastest."""
-    (t, z), system, size = samples.end, engine.system, engine.size
-    names = (*system.coordinates, *system.speeds)
-    zdot, nq = engine.rates(t, z)[:size], system.nq
+    (t, z), size = samples.end, engine.size
+    names = (*engine.system.coordinates, *engine.system.speeds)
+    zdot = engine.rates(t, z)[:size]
     if not np.isfinite(zdot).all():
         return "; the equations give a value that is not finite there"
-    for k in range(nq, size):  # a rate that turns round with the speed itself
+    k = int(np.argmax(np.abs(zdot) / (1.0 + np.abs(z[:size]))))
+    fastest = f"; `{names[k]}` = {z[k]:.3g} changes fastest, at a rate of {zdot[k]:.3g}"
+    clause = _whereabouts(engine, samples, t0, z0)
+    return clause if clause.startswith(CHATTERING) else clause + fastest
+
+
+def _chattering(engine: Engine, t: float, z: np.ndarray) -> str:
+    """Which speed has a rate that turns round with the speed itself, as a clause; empty if none has."""
+    system, nq, size = engine.system, engine.system.nq, engine.size
+    zdot, step = engine.rates(t, z)[:size], float(engine.mem[engine.plan.step_length])
+    step = max(step, engine.budget.step if engine.budget else 0.0)
+    for k in range(nq, size):
         either = np.zeros(2)
         for side in (0, 1):
             near = np.array(z)
-            near[k] += (2 * side - 1) * max(10.0 * engine.budget.step * abs(zdot[k]), 1e-9 * (1.0 + abs(z[k])))
+            near[k] += (2 * side - 1) * max(10.0 * step * abs(zdot[k]), 1e-9 * (1.0 + abs(z[k])))
             either[side] = engine.rates(t, near)[k]
         if either[0] > 0.0 > either[1] and min(abs(either)) > CHATTER * max(abs(either)):
+            name = system.speeds[k - nq]
             return (
-                f"; chattering: the rate of `{names[k]}` jumps between {either[1]:.3g} and {either[0]:.3g} where it is "
-                f"{z[k]:.3g}, as a force like sign({names[k]}) makes it; smooth that force, for example by tanh"
+                f"{CHATTERING}: the rate of `{name}` jumps between {either[1]:.3g} and {either[0]:.3g} where it is "
+                f"{z[k]:.3g}, as a force like sign({name}) makes it; smooth that force, for example by tanh"
             )
-    k = int(np.argmax(np.abs(zdot) / (1.0 + np.abs(z[:size]))))
-    fastest = f"; `{names[k]}` = {z[k]:.3g} changes fastest, at a rate of {zdot[k]:.3g}"
-    return _whereabouts(engine, samples, t0, z0) + fastest
+    return ""
 
 
 def _growth(engine: Engine, z: np.ndarray, zdot: np.ndarray, z0: np.ndarray) -> str:
@@ -69,9 +87,39 @@ def _growth(engine: Engine, z: np.ndarray, zdot: np.ndarray, z0: np.ndarray) -> 
     )
 
 
+def _diagnosis(engine: Engine, samples: Samples) -> Diagnosis | None:
+    """What constraints and inertia do where a run is stuck; None of large systems and where something is not finite."""
+    (t, z), system, n = samples.end, engine.system, engine.size
+    if system.is_large or not np.isfinite(z).all():
+        return None
+    e = engine.evaluate(np.array([t]), z[None])
+    state = State(system, t, z[: system.nq], z[system.nq : n], e.udot[0], e.multipliers[0], engine.parameters)
+    with suppress(InitialStateError):
+        return system.diagnose(state)
+    return None
+
+
+def _fault(diagnosis: Diagnosis | None) -> str:
+    """Constraints that nothing can satisfy at once, else motions that nothing determines; empty if there are none.
+
+    At a singular position accelerations may not exist although positions and velocities do: that is none.
+    """
+    if diagnosis is None:
+        return ""
+    conflicts = [str(c) for c in diagnosis.conflicting if c.level != "acceleration"]
+    if conflicts:
+        return f"{Status.CONTRADICTORY.message}: {'; '.join(conflicts)}"
+    if diagnosis.undetermined:
+        return f"{Status.UNDETERMINED.message}: {'; '.join(diagnosis.undetermined)}"
+    return ""
+
+
 def _whereabouts(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
     """What is special about the state a run is stuck at, as a clause; empty if nothing is known."""
     t, z = samples.end
+    chattering = _chattering(engine, t, z)
+    if chattering:
+        return chattering
     states = np.zeros((2, engine.nz))
     states[0, : engine.size], states[1] = z0, z
     first, last = engine.evaluate(np.array([t0, t]), states).condition

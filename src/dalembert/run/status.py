@@ -37,6 +37,9 @@ class Status(enum.IntEnum):
     REFUSED = 44
     COLLAPSED = 45
     DEPENDENT = DEPENDENT
+    NO_INVERSE = 47
+    CONTRADICTORY = 48
+    UNDETERMINED = 49
 
     @property
     def message(self) -> str:
@@ -83,6 +86,12 @@ MESSAGES = {
     Status.TOO_ACCURATE: "the tolerances ask for more than double precision can give; raise `rtol` or `atol`",
     Status.PARTITION: "the independent speeds given by `u_ind` are no longer independent there; leave it out, so that "
     "others can be chosen during the run, or use HillerAnantharaman()",
+    Status.CONTRADICTORY: "the constraints contradict each other from there on, and no motion satisfies all of them; "
+    "change one of these, or end the motion before by an event",
+    Status.UNDETERMINED: "neither inertia nor a constraint determines the whole motion; give these a mass, or "
+    "a constraint",
+    Status.NO_INVERSE: "`g_inverse` or `least_squares_inverse` of UdwadiaKalaba raised an error there; call it with "
+    "system.constraint_jacobian(...) of the last state to see which",
     Status.REFUSED: "the solver refused the problem; please report it with the model",
     Status.COLLAPSED: "the run does not get on: its steps have become so short that it would not reach its end; change "
     "what makes it so, end the motion there by an event, or give `max_steps` to the integrator to insist",

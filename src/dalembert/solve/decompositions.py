@@ -96,6 +96,17 @@ def cholesky(M: np.ndarray) -> np.ndarray:
     return np.linalg.cholesky(M)
 
 
+def are_singular(M: np.ndarray, tolerance: float) -> np.ndarray:
+    """Which of symmetric matrices M (..., n, n), scaled to unit diagonal, are not definite by more than `tolerance`."""
+    size = np.sqrt(np.abs(np.diagonal(M, axis1=-2, axis2=-1)))
+    size = np.where(size > 0.0, size, 1.0)
+    unit = np.nan_to_num(M / size[..., None] / size[..., None, :])
+    try:
+        return (np.diagonal(cholesky(unit), axis1=-2, axis2=-1) ** 2).min(axis=-1, initial=1.0) < tolerance
+    except np.linalg.LinAlgError:
+        return np.linalg.eigvalsh(unit).min(axis=-1, initial=1.0) < tolerance
+
+
 def orthogonal_triangular(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Q (m, k) with orthonormal columns and R (k, n), upper triangular, with A = Q R and k = min(m, n)."""
     return np.linalg.qr(A)

@@ -1,7 +1,7 @@
 """Kalaba and Udwadia's general solution (30) with any g-inverse and any least-squares g-inverse, on plain arrays.
 
 u' = D^- g + (I - D^- D) H^-_ls z with H = M^1/2 (I - D^- D), z = M^-1/2 f - M^1/2 D^- g; D and g are our A and b. Any
-square root of M serves; a triangular one is used. Numba can compile `moore_penrose` and `general_solution`.
+square root of M serves; a triangular one is used.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ def general_solution(
     M: np.ndarray, f: np.ndarray, D: np.ndarray, b: np.ndarray, g_inverse: Inverse, least_squares: Inverse
 ) -> tuple[np.ndarray, np.ndarray]:
     """u' (nu,) and la (nc,) at one state."""
-    root = np.ascontiguousarray(np.linalg.cholesky(M).T)
-    inverse = np.ascontiguousarray(g_inverse(D))
+    root, inverse = np.linalg.cholesky(M).T, np.asarray(g_inverse(D.copy()))
     free = np.eye(len(M)) - inverse @ D
-    z = np.linalg.solve(np.ascontiguousarray(root.T), f) - root @ (inverse @ b)
-    udot = inverse @ b + free @ (np.ascontiguousarray(least_squares(root @ free)) @ z)
-    return udot, np.linalg.pinv(np.ascontiguousarray(D.T), RANK_TOLERANCE) @ (M @ udot - f)
+    z = np.linalg.solve(root.T, f) - root @ (inverse @ b)
+    udot = inverse @ b + free @ (np.asarray(least_squares(root @ free)) @ z)
+    return udot, np.linalg.pinv(D.T, RANK_TOLERANCE) @ (M @ udot - f)
 
 
 def reduced_root(M: np.ndarray, D: np.ndarray, inverse: np.ndarray) -> np.ndarray:

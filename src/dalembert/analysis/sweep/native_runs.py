@@ -16,6 +16,7 @@ from dalembert.analysis.sweep.native_outputs import outputs_of
 from dalembert.analysis.sweep.study import RunRecord, Study
 from dalembert.errors import OptionError
 from dalembert.motion.certificate import Tolerances
+from dalembert.motion.inertia import are_undetermined
 from dalembert.motion.state import State
 from dalembert.run.batch.bench import Bench, Bounds, Outputs
 from dalembert.run.integrators.explicit import method_of
@@ -80,7 +81,9 @@ def run_natively(study: Study, rows: np.ndarray, look: Callable[[float], None]) 
         begun[k] = state = study.begin(rows[k])
         if isinstance(state, State) and study.knows(state):
             starts.z[k], starts.parameters[k], starts.codes[k] = state.z, state.parameters, 0
-    ready = np.flatnonzero(starts.codes == 0)
+    q, u = np.split(starts.z, [study.system.nq], axis=1)
+    lost = are_undetermined(study.system, study.span[0], q, u, starts.parameters)
+    ready = np.flatnonzero((starts.codes == 0) & ~lost)
     for alike in _groups(study, rows, ready):
         first, recipe = alike[0], _recipe(study, rows[alike[0]].tolist())
         bench = recipe and bench_for(study, recipe, outputs, starts.z[first], starts.parameters[first])

@@ -72,7 +72,7 @@ class Bench:
         reviewed = isinstance(integrator, Automatic) and engine.allows_implicit
         self.batch = Batch(
             **bounds._asdict(), t_start=span[0], t_end=span[1], max_step=method.max_step,
-            ahead=SURE * WORTH / (EVALUATIONS * engine.instructions) if reviewed else math.inf,
+            ahead=SURE * WORTH / EVALUATIONS if reviewed else math.inf,
             watches=int(method.max_steps is None and method.adaptive),
         )  # fmt: skip
         self._kept: list[np.ndarray] = []

@@ -1,33 +1,53 @@
-"""The general solution of Kalaba and Udwadia with inverses of the user: checked, and as native code."""
+"""The general solution of Kalaba and Udwadia with inverses of the user: any Python functions, checked, called back."""
 
 from __future__ import annotations
 
+import ctypes
 import functools
-from typing import Any
 
 import numpy as np
 
 from dalembert.errors import OptionError
-from dalembert.native.plan import accelerate_type, call_accelerate, call_feedback, call_kernel
-from dalembert.run.evaluate import finish_rates
+from dalembert.native.plan import Plan
+from dalembert.run.evaluate import finish_rates, load_equations
+from dalembert.run.status import Status
 from dalembert.solve.general_inverse import Inverse, general_solution, reduced_root
 
 TOLERANCE = 1e-8
+# The native signature of `accelerate_type` as C sees it: where the result goes, an error that stays empty, the plan,
+# then the array `mem`: two owners, its size and that of an entry, the data, shape and strides.
+_ACCELERATE = ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.POINTER(ctypes.c_int64), ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p,
+    ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64,
+)  # fmt: skip
 
 
 def check_inverses(M: np.ndarray, A: np.ndarray, g_inverse: Inverse, least_squares: Inverse) -> None:
     """Raise `OptionError` saying which defining relation fails, and by how much."""
     D = np.ascontiguousarray(A)
-    inverse = np.asarray(g_inverse(D))
-    if inverse.shape != D.T.shape:
-        raise OptionError(f"g_inverse gave shape {inverse.shape} for a matrix of shape {D.shape}; need {D.T.shape}")
+    inverse = _inverse("g_inverse", g_inverse, D)
     _check("g_inverse", "D D^- D = D (20)", D @ inverse @ D - D, D)
     H = reduced_root(M, D, inverse)
-    ls = np.asarray(least_squares(H))
-    if ls.shape != H.T.shape:
-        raise OptionError(f"least_squares_inverse gave shape {ls.shape} for a matrix of shape {H.shape}")
+    ls = _inverse("least_squares_inverse", least_squares, H)
     _check("least_squares_inverse", "H H^- H = H (25)", H @ ls @ H - H, H)
     _check("least_squares_inverse", "(H H^-)^T = H H^- (26)", (H @ ls).T - H @ ls, H @ ls)
+
+
+def _inverse(name: str, function: Inverse, matrix: np.ndarray) -> np.ndarray:
+    """What the function of the user makes of a matrix, as an array of the right shape."""
+    if not callable(function):
+        raise OptionError(f"{name}={function!r} is not a function; pass one from a matrix to its inverse")
+    try:
+        inverse = np.asarray(function(matrix.copy()), dtype=float)
+    except Exception as error:
+        raise OptionError(
+            f"{name} raised {type(error).__name__} for a matrix of shape {matrix.shape}: {error}"
+        ) from error
+    if inverse.shape != matrix.T.shape:
+        raise OptionError(
+            f"{name} gave shape {inverse.shape} for a matrix of shape {matrix.shape}; need {matrix.T.shape}"
+        )
+    return inverse
 
 
 def _check(what: str, relation: str, left: np.ndarray, scale: np.ndarray) -> None:
@@ -36,30 +56,38 @@ def _check(what: str, relation: str, left: np.ndarray, scale: np.ndarray) -> Non
         raise OptionError(f"{what} fails its defining relation {relation} by {miss:.1e}")
 
 
-@functools.cache
-def accelerate_with(g_inverse: Inverse, least_squares: Inverse) -> Any:
-    """The native function for these inverses; compiled for them, so once per process."""
-    import numba as nb
+class Accelerate:
+    """The accelerations by these inverses: a Python function that native code calls by its `address`."""
 
-    from dalembert.native.compiler import allocating
+    def __init__(self, g_inverse: Inverse, least_squares: Inverse) -> None:
+        self._inverses = g_inverse, least_squares
+        self._called = _ACCELERATE(self._accelerate)  # good as long as this object lives
+        self.address = int(ctypes.cast(self._called, ctypes.c_void_p).value or 0)
 
-    g_native, ls_native = (f if hasattr(f, "py_func") else nb.njit(f) for f in (g_inverse, least_squares))
-    solution, finish = nb.njit(general_solution), finish_rates.address
+    def _accelerate(self, result: ctypes.Array[ctypes.c_int64], _error: int, place: int, *array: int) -> int:
+        """u' and la into mem; NaN and a status in the plan if an inverse raises an error."""
+        size, data = array[2], array[4]
+        plan = Plan.from_address(place)
+        mem = np.ctypeslib.as_array(ctypes.cast(data, ctypes.POINTER(ctypes.c_double)), (size,))
+        load_equations.call(place, data, size)
+        try:
+            self._solve(plan, mem)
+        except Exception:  # noqa: BLE001 - whatever the function of the user raises
+            mem[plan.udot : plan.udot + plan.nu], plan.unsolved = np.nan, Status.NO_INVERSE
+        result[0] = finish_rates.call(place, data, size)
+        return 0
 
-    @allocating(accelerate_type)
-    def accelerate(plan, mem):
-        call_kernel(plan.dynamics, mem, plan.x, plan.out)
-        call_feedback(plan.feedback, (plan, mem))
+    def _solve(self, plan: Plan, mem: np.ndarray) -> None:
         nu, nc = plan.nu, plan.nc
-        M = mem[plan.mass : plan.mass + nu * nu].copy().reshape(nu, nu)
-        D = mem[plan.jacobian : plan.jacobian + nc * nu].copy().reshape(nc, nu)
-        f, b = mem[plan.force : plan.force + nu].copy(), mem[plan.bias : plan.bias + nc].copy()
-        udot, la = solution(M, f, D, b, g_native, ls_native)
-        for i in range(nu):
-            mem[plan.udot + i] = udot[i]
-        for k in range(nc):
-            mem[plan.multiplier + k] = la[k]
+        M = mem[plan.mass : plan.mass + nu * nu].reshape(nu, nu).copy()
+        D = mem[plan.jacobian : plan.jacobian + nc * nu].reshape(nc, nu).copy()
+        f, b = mem[plan.force : plan.force + nu], mem[plan.bias : plan.bias + nc]
+        udot, la = general_solution(M, f, D, b, *self._inverses)
+        mem[plan.udot : plan.udot + nu], mem[plan.multiplier : plan.multiplier + nc] = udot, la
         mem[plan.quality] = 1.0
-        return call_accelerate(finish, (plan, mem))
 
-    return accelerate
+
+@functools.cache
+def accelerate_with(g_inverse: Inverse, least_squares: Inverse) -> Accelerate:
+    """The accelerations by these inverses; kept for good, as engines refer to their address."""
+    return Accelerate(g_inverse, least_squares)

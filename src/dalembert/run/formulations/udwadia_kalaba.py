@@ -36,9 +36,9 @@ SINGULAR = 1e-12  # a pivot of M below this, relative to its diagonal, means tha
 class UdwadiaKalaba:
     """u' = a + M^-1/2 (A M^-1/2)^+ (b - A a), with the Moore-Penrose inverse; singular mass matrices included.
 
-    `g_inverse` and `least_squares_inverse`, functions from a matrix to its inverse that Numba can compile, switch to
-    the general form (30) with any D^- and any H^-_ls; their defining relations (20), (25), (26) are checked at the
-    start.
+    `g_inverse` and `least_squares_inverse`, any Python functions from a matrix to its inverse such as
+    `numpy.linalg.pinv`, switch to the general form (30) with any D^- and any H^-_ls; their defining relations (20),
+    (25), (26) are checked at the start. Native code calls them back, at about 0.1 ms per evaluation.
     """
 
     g_inverse: Inverse | None = None
@@ -71,7 +71,7 @@ class UdwadiaKalaba:
 
     def accelerators(self) -> Accelerators:
         """The native functions that find the accelerations."""
-        loops = accelerate
+        loops: Any = accelerate
         if self.g_inverse is not None or self.least_squares_inverse is not None:
             loops = accelerate_with(self.g_inverse or moore_penrose, self.least_squares_inverse or moore_penrose)
         return Accelerators(accelerate_rechosen, loops)

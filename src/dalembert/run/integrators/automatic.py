@@ -1,9 +1,9 @@
 """The choice of an integrator while running: explicit as long as that pays, implicit where the motion is stiff.
 
 A motion is stiff where an explicit method takes steps far shorter than anything of interest moves: tied to a fast rate
-that is not excited, or to round-off in large forces that nearly cancel. Neither can be told from the rates alone. Where
-much work lies ahead, an implicit method is therefore tried for some steps, and takes over if it needs less work for the
-same stretch of time. Work is counted, not timed, so that a run is the same every time.
+that is not excited, or to round-off in large forces that nearly cancel. Where the rates hardly change over a step, and
+more work lies ahead than the preparation of an implicit method, that method is tried for some steps. It takes over if
+it needs less work for the same stretch of time. Work is counted, not timed, so that a run is the same every time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from dalembert.run.time_loop.march import March
 
 FIRST = 500  # accepted steps before the first look; each look comes after twice as many
-WORTH = 2e9  # instructions ahead below which another method is not worth its compilation; about a second
+WORTH = 5e5  # evaluations ahead that take as long as the compilation of Jacobians, for 20 to 3,000 instructions
+SHORT = 0.03  # relative change of u' over a step; at rtol 1e-13, steps of DOP853 tied to accuracy make it 0.15
+OPEN = 10.0  # tolerances: what fast rates, h |lambda| < 7, make in a step of an error within the tolerance
 TRIAL = 40  # steps it is tried for
 EVALUATIONS = 12.5  # per explicit step
 JACOBIAN = 4.0  # evaluations that a Jacobian is worth
@@ -71,7 +73,7 @@ class Automatic:
         table: SampleTable | None = None,
     ) -> Samples:
         """Samples of the motion from z0 over `span`."""
-        review, table = Review(), MemoryTable() if table is None else table
+        review, table = Review(self.rtol), MemoryTable() if table is None else table
         looked = review if engine.allows_implicit else None
         parts = [march(engine, method_of(self), z0, span, t_eval, progress, looked, table)]
         while parts[-1].status == PAUSED:
@@ -83,6 +85,7 @@ class Automatic:
                 )
                 parts.append(self._implicit().run(engine, z, (t, span[1]), rest, progress, more))
             else:
+                review.resume()
                 step = DOP853(rtol=self.rtol, atol=self.atol, first_step=review.step, max_step=self.max_step)
                 parts.append(march(engine, step.method(), z, (t, span[1]), rest, progress, review, more))
         if not engine.notes:
@@ -111,12 +114,12 @@ class Automatic:
 
 
 class Review:
-    """Looks at a march from time to time and stops it where much work lies ahead."""
+    """Looks at a march from time to time and stops it where it seems stiff and much work lies ahead."""
 
-    def __init__(self) -> None:
-        self.due, self.accepted = FIRST, 0
+    def __init__(self, rtol: float) -> None:
+        self.due, self.accepted, self.rtol = FIRST, 0, rtol
         self.t: float | None = None
-        self.step = 0.0
+        self.step, self.looked = 0.0, False
 
     def __call__(self, run: March) -> bool:
         """Whether another method should be tried; called when `due` steps were accepted."""
@@ -124,13 +127,29 @@ class Review:
         since = run.t_start if self.t is None or self.t < run.t_start else self.t
         self.step = (t - since) / max(accepted - self.accepted, 1)
         self.accepted, self.t, self.due = accepted, t, 2 * accepted
-        ahead = (run.t_end - t) / self.step * EVALUATIONS * run.engine.instructions
-        return ahead > WORTH
+        if not (run.t_end - t) / self.step * EVALUATIONS > WORTH:
+            return False
+        self.looked = True
+        return self._seems_stiff(run.engine, t, run.z)
+
+    def resume(self) -> None:
+        """Go on with a new march, whose steps are counted from zero."""
+        self.accepted = 0
+
+    def _seems_stiff(self, engine: Engine, t: float, z: np.ndarray) -> bool:
+        """Whether u' hardly changes over a step, relative to itself or to what the tolerance leaves open."""
+        nq, size, h = engine.system.nq, engine.size, self.step
+        sizes, first = engine.mem[engine.plan.sizes + nq : engine.plan.sizes + size], engine.rates(t, z)
+        change = engine.rates(t + h, z + h * first) - first
+        moved, bent = (float(np.linalg.norm(h * rates[nq:size] / sizes)) for rates in (first, change))
+        return bent < max(SHORT * moved, OPEN * self.rtol)
 
     def told(self, trials: int) -> str:
         """What is known of stiffness: only what was tried."""
-        if not trials:
+        if not self.looked:
             return "too little work to try an implicit method, so stiffness was not looked for"
+        if not trials:
+            return "its steps follow the motion, which is not stiff"
         return f"Radau, tried {trials} times, needed no less work from there on"
 
 

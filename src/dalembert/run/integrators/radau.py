@@ -6,6 +6,7 @@ E. Hairer, G. Wanner, "Solving Ordinary Differential Equations II", 2nd ed., sec
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import field
 from functools import cached_property, partial
@@ -36,7 +37,6 @@ from dalembert.solve.static_elimination import StaticElimination
 NONZEROS_FROM = 700  # variables of a Newton matrix that is factorised over its nonzeros
 EPS = float(np.finfo(float).eps)
 SHORT = 0.01  # of the time in which the motion changes: a step as which states are settled
-RELATIVE_NEWTON = 0.1  # iterate until what is left is this part of the tolerance asked for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +135,8 @@ class Radau(Stepping):
         kernels = self._kernels(engine.system)
         work = lay_out(engine.work, kernels, linearisation, elimination)
         work.rtol, work.atol = self._tolerances
-        work.newton_tolerance = max(10.0 * EPS, RELATIVE_NEWTON * self.rtol) / work.rtol
+        # As in the code of Hairer and Wanner: what iterations leave has the same sign in every step, and adds up.
+        work.newton_tolerance = max(10.0 * EPS / work.rtol, math.sqrt(work.rtol))
         work.keep_jacobian, work.fixed = _worth_keeping(kernels), float(self.step is not None)
         work.iterations = 10.0 if self.step is None else 50.0  # a fixed step cannot be cut instead
         return work

@@ -109,6 +109,13 @@ class Arc(NamedTuple):
         F = np.polynomial.legendre.legvander(2 * share * rule.nodes - 1, s - 1) @ self.coefficients
         return self._replace(length=t - self.t, coefficients=rule.spectrum @ F)
 
+    def since(self, t: float) -> Arc:
+        """The part of the arc that begins at time t."""
+        share, s = (t - self.t) / self.length, len(self.coefficients)
+        rule, z = gauss(s), self.at(np.array(t))
+        F = np.polynomial.legendre.legvander(2 * (share + (1 - share) * rule.nodes) - 1, s - 1) @ self.coefficients
+        return Arc(t, self.t + self.length - t, z, rule.spectrum @ F)
+
     @property
     def columns(self) -> np.ndarray:
         """The coefficients as native code reads them, flat and padded."""

@@ -40,6 +40,7 @@ from dalembert.run.time_loop.dependence import (
     rows_of,
 )
 from dalembert.run.time_loop.singular import KEPT, judge_state
+from dalembert.run.time_loop.singular_start import LOOSE, find_singular_start, leaving_arc
 from dalembert.run.time_loop.underway import Underway
 from dalembert.solve.dense import PROXIMAL
 
@@ -47,7 +48,7 @@ AHEAD = 1.15  # of the reach: how far to look for a singular position
 TRIES = 6
 PATIENCE = 500  # steps next to a position that was not passed, after which the run ends
 SOUGHT = 3.0  # error sought, in tolerances
-STRICT, LOOSE = 10.0, 1e-6  # error allowed at first, in tolerances, and at last, relative
+STRICT = 10.0  # error allowed at first, in tolerances
 FIXED = 1e-9  # tolerance where steps are fixed
 FINEST = 1e-12  # tolerance below which round-off decides
 ON = 1e-9  # a state with larger residuals is not on the constraints
@@ -94,12 +95,14 @@ class Passages:
         run, followed = self.run, self.run.conditioning
         followed.floor = min(followed.floor, self._floor)
         t, h = float(run.clock.t), float(run.clock.taken)
+        if t == run.begin and (start := find_singular_start(self)) is not None:
+            return self._leave(start)
         path = cubic(t, h, run.z.copy(), run.stages[: run.engine.nz].copy(), run.znew.copy(), run.zdot.copy())
         reach = followed.reach * max(h, KEPT * followed.longest)
         begin, end = t - followed.length if followed.length > BACKWARDS * h else t, t + AHEAD * reach
         if self.rank < self.most:  # constraints were independent nowhere so far
             on = (t, run.z) if t > run.begin else (end, self.still.corrected(end, path(np.array([end]))[0])[0])
-            values = self._values((run.begin, run.first), on)
+            values = self.values((run.begin, run.first), on)
             self.rank, self.most = max(self.rank, rank_of(values)), values.shape[1]
         if abs(self.refused.t - t) < 3.0 * self.refused.reach:
             self.looks += 1
@@ -114,8 +117,6 @@ class Passages:
                 return self._go_on()
         found = find_dependences(self.rows, path, begin, end, self.rank)
         fresh = [d for d in found if not self._knows(d, reach)]
-        if t == run.begin and fresh and fresh[0].t <= t + BACKWARDS * h:
-            return self._leave(fresh[0], reach)
         if any(d.t <= t for d in fresh):
             for missed in find_dependences(self.rows, path, begin, t, self.rank):
                 if not self._knows(missed, reach):
@@ -156,17 +157,12 @@ class Passages:
             self._note(sharp, obstacle)
         return self._go_on()
 
-    def _leave(self, here: Dependence, reach: float) -> int:
-        """Start from a singular position by an arc, none of whose stages is close to its ends."""
-        obstacle, t = self._obstacle(here), self.run.t
-        z, length = self.still.corrected(t, self.run.z)[0], reach
-        while not obstacle and self.tries < TRIES:
-            arc, error = self._arc(t, z, length)
-            if error <= self.allowed:
-                return self._pass(arc, error, [here])
-            length *= 0.5
-            self.tries += 1
-        self.tries = 0
+    def _leave(self, here: Dependence) -> int:
+        """Start from a singular position by an arc."""
+        obstacle = self._obstacle(here)
+        arc, error = (None, np.nan) if obstacle else leaving_arc(self, TRIES)
+        if arc is not None:
+            return self._pass(arc, error, [here])
         self._note(here, obstacle or STARTED)
         return self._go_on()
 
@@ -202,10 +198,10 @@ class Passages:
     def _note_loss(self) -> None:
         """Note where steps came so near to a position that its rows no longer weigh against the shift of the solve."""
         run = self.run
-        before, now = self._values((run.begin, run.first), (run.t, run.z))
+        before, now = self.values((run.begin, run.first), (run.t, run.z))
         if (before > INDEPENDENT).all() and now[-1] ** 2 < PROXIMAL:
             known = abs(self.refused.t - run.t) < 3.0 * self.refused.reach
-            self._note(self._dependence(run.t, run.z, len(before)), self.refused.obstacle if known else APPROACHED)
+            self._note(self.dependence(run.t, run.z, len(before)), self.refused.obstacle if known else APPROACHED)
 
     def _come_closer(self, ahead: Dependence, room: float) -> int:
         """Make the step at hand again; if another position is in `room`, so that the next arc ends halfway to it."""
@@ -252,11 +248,11 @@ class Passages:
     def _has_motion(self, t: float) -> bool:
         """Whether rows of velocities or accelerations are independent at the end of the step at hand."""
         z = self.run.znew
-        values, before = self._values((t, z), (self.run.begin, self.run.first))
+        values, before = self.values((t, z), (self.run.begin, self.run.first))
         rank = rank_of(before[None])
         if not rank or values[rank - 1] > LOST * max(before[rank - 1], 1.0):
             return True
-        found = self._dependence(t, z, rank)
+        found = self.dependence(t, z, rank)
         # Drift control keeps rows of velocities, unlike those of accelerations.
         kept = self.engine.system.count("position") + self.engine.system.count("velocity")
         if not self._is_fatal(found) or (max(found.rows) < kept and values[rank - 1] > LOST * before[rank - 1]):
@@ -264,18 +260,18 @@ class Passages:
         self._note(found, NO_MOTION)
         return False
 
-    def _dependence(self, t: float, z: np.ndarray, rank: int) -> Dependence:
+    def dependence(self, t: float, z: np.ndarray, rank: int) -> Dependence:
         """That of the rows at one state."""
         state = z[None, :].copy()
         return Dependence(t, partial(dependent_rows, self.rows, t, lambda _: state, rank))
 
     def _is_close(self) -> bool:
         """Whether little is left of the independence that the constraints had at the start."""
-        now, first = self._values((self.run.t, self.run.z), (self.run.begin, self.run.first))
+        now, first = self.values((self.run.t, self.run.z), (self.run.begin, self.run.first))
         rank = rank_of(np.maximum(now, first)[None])
         return bool(now[rank - 1] < CLOSE * first[rank - 1])
 
-    def _values(self, *places: tuple[float, np.ndarray]) -> np.ndarray:
+    def values(self, *places: tuple[float, np.ndarray]) -> np.ndarray:
         """The smallest singular values at some times and states, a row each."""
         times, states = zip(*((t, z[: self.engine.size]) for t, z in places), strict=True)
         return self.rows.values(np.array(times), np.array(states))
@@ -323,7 +319,7 @@ class Passages:
         far the next position is from the first, infinite if there is none in the arc.
         """
         t, z = self.run.t, self.still.corrected(self.run.t, self.run.z)[0]
-        arc, error = self._arc(t, z, 2.0 * (found.t - t))
+        arc, error = self.arc(t, z, 2.0 * (found.t - t))
         if error == np.inf:
             return None, error, [], np.inf
         again = find_dependences(self.rows, arc.at, t, t + arc.length, self.rank)
@@ -331,7 +327,7 @@ class Passages:
         if not again or (len(again) > 1 and error > STRICT * self.tolerance):  # or the arc went another way
             return None, np.inf, [], room
         if len(again) == 1 and abs(again[0].t - found.t) > CENTRED * (found.t - t):
-            arc, error = self._arc(t, z, 2.0 * (again[0].t - t))
+            arc, error = self.arc(t, z, 2.0 * (again[0].t - t))
         if any(are_apart(self.rows, one.t, arc.at, reach, EXACTLY) for one in again):
             return None, np.nan, [], np.inf
         return (arc if error <= self.allowed else None), error, again, room
@@ -352,14 +348,14 @@ class Passages:
         order = self.run.method.order if self.run.clock.adaptive and self.run.method.stride is None else 0
         return float(SHORT * max(1.0, (LONG / self.tolerance) ** (1.0 / order))) if order else np.inf
 
-    def _arc(self, t: float, z: np.ndarray, length: float) -> tuple[Arc, float]:
+    def arc(self, t: float, z: np.ndarray, length: float) -> tuple[Arc, float]:
         still = self.still
         guess = Arc(t, length, z, still.rates(t, z)[None, :])
         # Where a singular position is in the middle, the quality falls like the square of the distance to it.
         still.mem[still.plan.quality] = NEAREST**2 * judge_state(still.plan, still.mem)
-        return collocate(still, guess, self._sizes(z), SOUGHT * self.tolerance)
+        return collocate(still, guess, self.sizes(z), SOUGHT * self.tolerance)
 
-    def _sizes(self, z: np.ndarray) -> np.ndarray:
+    def sizes(self, z: np.ndarray) -> np.ndarray:
         """The size of each variable in a state, (nz,): what it is there, at least a part of its size in the run."""
         return SMALL * self._least_sizes(len(z)) + np.abs(z)
 
