@@ -3,17 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from dalembert.analysis.derivatives import differentiate
 from dalembert.errors import Closest, InitialStateError
 from dalembert.motion.state import State
+from dalembert.solve.decompositions import least_squares
 
 STILL = 1e-7  # rates below this are zero
 WAITS = (0.37, 1.93)  # times after which a state at rest is looked at again
 WAY = 0.3  # how far coordinates go while a steady motion is followed, relative to max(1, |q|)
 STEPS = 24  # of the classical Runge-Kutta method on that way; its error is below 1e-7
 CHANGED = 1e-5  # of a speed on that way, relative to the largest, above which the motion is not steady
+BALANCED = 1e-10  # sums of forces below this fraction of their terms are round-off
+PURSUIT = 8  # Newton steps that are taken from a root
+SHORTER = 0.7  # ratio of the last to the first of these steps that tells a root, even a multiple one, from none
+
+
+def check_balance(state: State, constant: Sequence[int], given: Sequence[int], what: str) -> None:
+    """Raise if what is left on the `constant` speeds only fades towards infinity.
+
+    There Newton's steps make it smaller and do not get shorter. `given` are the places in (q, u) that may not move.
+    """
+    s, udot = state.system, state.udot.copy()
+    udot[list(constant)] = 0.0
+    M = s.mass_matrix(state.t, state.q, state.u, state.parameters)
+    left = np.abs(M @ (state.udot - udot))
+    terms = np.abs(s.forces(state.t, state.q, state.u, state.parameters)) + np.abs(state.reactions)
+    doubtful = np.flatnonzero(left > BALANCED * (terms + np.abs(M) @ np.abs(udot)))
+    if not len(doubtful):
+        return
+    free = np.setdiff1d(np.arange(s.nq + s.nu + s.nc), given)
+    left, ways = (values[:, doubtful] for values in _pursue(replace(state, udot=udot), free))
+    fading = (left[1:] < left[:-1]).all(axis=0) & (ways[-1] > SHORTER * ways[0])
+    for j in np.flatnonzero(fading)[:1]:
+        name, place = s.speeds[doubtful[j]], zip(s.coordinates[:6], state.q, strict=False)
+        raise InitialStateError(
+            f"`{s.name}`: no {what} was found: {left[0, j]:.3g} is left on `{name}` at "
+            f"{', '.join(f'{q} = {value:.4g}' for q, value in place)}, and it only fades towards infinity. Give a "
+            "guess elsewhere, or add the force that balances it",
+            {f"balance of {name}": float(left[0, j])},
+            closest=Closest(state.q, state.u),
+        )
+
+
+def _pursue(state: State, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What is left on each speed along Newton's steps, (steps, nu), and how far that is from zero."""
+    s, lefts, ways = state.system, [], []
+    for _ in range(PURSUIT):
+        d = differentiate(state)
+        n = d.rows["rates"].start
+        J = np.hstack([d.gradients[:n, d.columns[name]] for name in ("q", "u", "la")])[:, free]
+        lengths = np.linalg.norm(J, axis=1)
+        off = d.values[:n] / np.where(lengths > 0.0, lengths, 1.0)
+        lefts.append(np.abs(d.values[d.rows["balance"]]))
+        ways.append(np.abs(off[d.rows["balance"]]))
+        if not np.isfinite(d.gradients[:n]).all():  # left the domain of the model
+            return np.full((PURSUIT, s.nu), np.nan), np.array(ways)
+        v = np.concatenate([state.z, state.multipliers])
+        v[free] -= least_squares(J / np.where(lengths > 0.0, lengths, 1.0)[:, None], off, BALANCED)
+        q, u, la = np.split(v, [s.nq, s.nq + s.nu])
+        state = replace(state, q=q, u=u, multipliers=la)
+    return np.array(lefts), np.array(ways)
 
 
 def check_rest(state: State) -> None:
