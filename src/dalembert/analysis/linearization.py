@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.dataclass import dataclass
-from dalembert.errors import ArrayError, DalembertError, OptionError
+from dalembert.errors import ArrayError, DalembertError, LinearizationError, OptionError
+from dalembert.motion.outputs import rates_of
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import condition, inverse, solve
 from dalembert.stages import stage
@@ -52,15 +53,27 @@ class Linearization:
     # -- eigenvalues -----------------------------------------------------------------------------------------------
 
     @cached_property
+    def _comoving(self) -> Any:
+        return stage("Linearization.comoving")(self)
+
+    @property
+    def A_comoving(self) -> np.ndarray:
+        """A seen from axes that go along with a steady motion, (n, n), constant: A itself where that is constant.
+
+        Raises `LinearizationError` with the reason if there are no axes in which the coefficients are constant.
+        """
+        return np.asarray(self._comoving.A)
+
+    @cached_property
     def _eigen(self) -> tuple[np.ndarray, np.ndarray]:
-        values, vectors = np.linalg.eig(self.A)
+        values, vectors = np.linalg.eig(self.A_comoving)
         values = values.astype(complex)
         order = np.lexsort((values.imag, np.abs(values.imag), -np.round(values.real, 12)))
         return values[order], vectors[:, order].astype(complex)
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """Eigenvalues of A, (n,) complex, that with the largest real part first."""
+        """Eigenvalues of `A_comoving`, (n,) complex, that with the largest real part first."""
         return self._eigen[0]
 
     @property
@@ -100,22 +113,30 @@ class Linearization:
 
     @cached_property
     def steady(self) -> bool:
-        """Whether this is an equilibrium or a steady motion: nothing moves but ignorable coordinates, and A stays.
+        """Whether this is an equilibrium or a steady motion: seen from axes that go along, everything stays as it is.
 
-        A turn about one axis leaves u' as it is and yet changes what the components of a quaternion mean, and so A.
+        Such axes turn with the motion, with the bodies that spin about an axis of symmetry, and run on with ignorable
+        coordinates.
         """
+        try:
+            return bool(self._comoving.steady)
+        except LinearizationError:
+            return False
+
+    @property
+    def settled(self) -> bool:
+        """Whether no state changes but ignorable coordinates."""
         kept = [k for k, name in enumerate(self.states) if name not in self.ignorable]
         still = RESTING * max(np.abs(self.state.u).max(initial=0.0), 1.0)
-        if np.abs(self.rates[kept]).max(initial=0.0) > still:
-            return False
-        fastest = np.abs(self.rates).max(initial=0.0)
-        return bool(fastest <= still or self._is_constant(FOLLOWED / fastest))
+        return bool(np.abs(self.rates[kept]).max(initial=0.0) <= still)
 
-    def _is_constant(self, time: float) -> bool:
+    @cached_property
+    def is_constant(self) -> bool:
         """Whether A is the same after some time of the motion, to a millionth of the largest entry in each row."""
         state = self.state
-        growth = float(self.eigenvalues.real.max(initial=0.0))
-        t = state.t + (min(time, GROWTH / growth) if growth > 0.0 else time)
+        fastest = np.abs(np.concatenate([rates_of(state), state.udot])).max(initial=0.0)
+        growth = float(np.linalg.eigvals(self.A).real.max(initial=0.0))
+        t = state.t + min(FOLLOWED / fastest, GROWTH / growth if growth > 0.0 else np.inf)
         motion = state.system.simulate(state, (state.t, t), t_eval=[t])
         if not motion.success:
             return False
