@@ -8,19 +8,19 @@ answer to changes that were turned by exp(t L) as they do now.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dalembert.analysis.derivatives import EquationDerivatives, differentiate
 from dalembert.analysis.floquet import depends_on_time
-from dalembert.analysis.moving_axes import MovingAxes, axes_along
+from dalembert.analysis.moving_axes import MovingAxes, axes_along, free_directions
 from dalembert.analysis.small_changes import SmallChanges, small_changes
 from dalembert.errors import DalembertError, InitialStateError, LinearizationError
 from dalembert.initial.accelerations import complete_state
 from dalembert.motion.outputs import rates_of
 from dalembert.motion.state import State
+from dalembert.solve.decompositions import decompose, null_space, unit_rows
 
 if TYPE_CHECKING:
     from dalembert.analysis.linearization import Linearization
@@ -29,84 +29,128 @@ RESTING = 1e-6  # rates below this, relative to the largest speed and at least t
 TIMES = (0.37, 1.93)  # when the equations are looked at again, in units of the time of the fastest turn
 ALIKE = 1e-8  # difference of coefficients, relative to the largest terms of their row, below which they are the same
 ROUND_OFF = 1e-12  # the same, relative to the largest of all
+UNFELT = 1e-9  # shares of directions below this are zero
+MET = 1e-7  # residuals of constraints below this fraction of their terms are zero
 
 
 class Comoving(NamedTuple):
-    """The constant A (n, n) of changes, in axes that turn with L (nq + nu, nq + nu), and whether the motion is steady.
+    """The constant A (n, n) of changes in axes that turn with `L` (nq + nu, nq + nu), None if they do not turn.
 
-    Where A is constant as it is, it is that of the linearisation, and L is None.
+    `steady` says whether the motion is, `driven` whether B is constant too. `free` (n, k) are orthonormal directions in
+    which a turn or a shift of everything leads, or a spin of a body, and `felt` (n, n - k) those across them.
     """
 
     A: np.ndarray
     steady: bool
+    driven: bool
     L: np.ndarray | None = None
+    free: np.ndarray | None = None
+
+    @property
+    def felt(self) -> np.ndarray:
+        return null_space(self.free.T, UNFELT) if self.free is not None else np.eye(len(self.A))
+
+    def eigen(self) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues (n,) and eigenvectors as columns.
+
+        Changes across the free directions do not depend on those along them. Without that, the zeros of the free ones,
+        many and of one chain, would take digits from small eigenvalues.
+        """
+        if self.free is None:
+            return tuple(np.linalg.eig(self.A))
+        Q, k = np.hstack([self.free, self.felt]), self.free.shape[1]
+        blocks = Q.T @ self.A @ Q
+        blocks[k:, :k] = 0.0
+        values, vectors = np.linalg.eig(blocks)
+        return values, Q @ vectors
 
 
 def comoving(lin: Linearization) -> Comoving:
     """The constant coefficients; raises `LinearizationError` where there are none."""
     state = lin.state
-    rates = np.concatenate([rates_of(state), state.udot])
-    still = RESTING * max(np.abs(state.u).max(initial=0.0), 1.0)
-    resting = np.abs(rates).max(initial=0.0) <= still
-    if resting and not depends_on_time(state.system):
-        return Comoving(lin.A, True)
+    still, rates = RESTING * max(np.abs(state.u).max(initial=0.0), 1.0), _rates(state)
+    if np.abs(rates).max(initial=0.0) <= still and not depends_on_time(state.system):
+        return Comoving(lin.A, steady=True, driven=True)
     d = differentiate(state)
-    small = small_changes(d, state, lin.states, lin.inputs)
-    left = rates
+    small, least = small_changes(d, state, lin.states, lin.inputs), rates
     for axes in axes_along(state, d):
-        left = axes.left if np.abs(axes.left).max() < np.abs(left).max() else left
-        if np.abs(axes.left).max() <= still:
-            found = _seen_from(axes, lin, small, state)
-            if found is not None:
-                return found
-    if not resting and lin.is_constant:
-        return Comoving(lin.A, lin.settled)
+        least = min(least, axes.left, key=lambda left: np.abs(left).max())
+        found = _seen_from(axes, lin, small, still) if np.abs(axes.left).max() <= still else None
+        if found is not None:
+            return found
+    same, driven = lin.stays
+    if same:
+        return Comoving(lin.A, steady=lin.settled and not np.abs(least).max() > still, driven=driven)
+    raise _none(state, least, still)
+
+
+def _rates(state: State) -> np.ndarray:
+    return np.concatenate([rates_of(state), state.udot])
+
+
+def _none(state: State, left: np.ndarray, still: float) -> LinearizationError:
+    """Why there are no constant coefficients."""
     names = (*state.system.coordinates, *state.system.speeds)
     moving = [names[k] for k in np.flatnonzero(np.abs(left) > still)]
-    raise LinearizationError(
-        f"`{state.system.name}`: {_reason(moving, left)}, so that the equations of small changes have no constant "
-        "coefficients and no eigenvalues. `A` is that of this instant. Take a state from system.equilibrium or "
-        "system.steady, or, if the motion is periodic, the Floquet multipliers of system.linearize(motion)",
+    shown = ", ".join(moving[:6]) + (" ..." if len(moving) > 6 else "")
+    reason = (
+        f"this state is no equilibrium and not on a steady motion: {shown} change (up to {np.abs(left).max():.3g}/s)"
+        if moving
+        else "this motion is not steady: in no axes that go along with it the equations stay as they are, as a body "
+        "turns that is not symmetric about the axis, or they depend on time or on a coordinate that runs on"
+    )
+    return LinearizationError(
+        f"`{state.system.name}`: {reason}. Small changes about it have no constant coefficients, and no eigenvalues; "
+        "`A` is that of this instant. Get the state from system.equilibrium or system.steady, or take the Floquet "
+        "multipliers of system.linearize(motion) if the motion is periodic",
         moving,
     )
 
 
-def _reason(moving: Sequence[str], left: np.ndarray) -> str:
-    if not moving:
-        return (
-            "nothing is accelerated in this state, but in no axes that go along with the motion the equations stay as "
-            "they are: a body turns that is not symmetric about that axis, the model depends on time, or the motion "
-            "depends on a coordinate that runs on"
-        )
-    shown = ", ".join(moving[:6]) + (" ..." if len(moving) > 6 else "")
-    return f"the state is on no steady motion: {shown} change (by up to {np.abs(left).max():.3g}/s)"
-
-
-def _seen_from(axes: MovingAxes, lin: Linearization, small: SmallChanges, state: State) -> Comoving | None:
+def _seen_from(axes: MovingAxes, lin: Linearization, small: SmallChanges, still: float) -> Comoving | None:
     """The coefficients seen from some axes; None if they are not constant."""
-    fastest = max(np.abs(axes.L).max(), (np.abs(axes.c[: state.system.nq]) / np.maximum(1.0, np.abs(state.q))).max())
-    own = not axes.L.any()  # A is constant as it is
-    turned, constant = axes.L @ small.changes[: len(axes.L), : len(small.space.independent)], True
+    state, n, nq = lin.state, len(small.space.independent), lin.state.system.nq
+    ways = np.abs(axes.c[:nq]) / np.maximum(1.0, np.abs(state.q))
+    fastest = max(np.abs(axes.L).max(initial=0.0), ways.max(initial=0.0))
+    constant, driven = True, True
     for time in TIMES:
         t = time / fastest if fastest > 0.0 else time
         E, z = axes.carry(state.z, t)
         try:
-            q, u = np.split(z, [state.system.nq])
-            later = complete_state(state.system, state.t + t, q, u, state.parameters)
+            later = complete_state(state.system, state.t + t, z[:nq], z[nq:], state.parameters)
             d = differentiate(later)
-            carried = small.carried(d, E)
-        except (LinearizationError, InitialStateError):
+            after = small.carried(d, E)
+        except (InitialStateError, LinearizationError):
             return None
-        n = len(small.space.independent)
-        if not (_are_met(d, carried.changes[: len(z), :n]) and _agree(carried.rates[:, :n], E, small.rates[:, :n])):
+        steady = np.abs(_rates(later) - axes.L @ z - axes.c).max(initial=0.0) <= 2.0 * still
+        same = _agree(after.rates[:, :n], E, small.rates[:, :n])
+        if not (steady and same and _are_met(d, after.changes[: len(z), :n])):
             return None
-        constant = constant and not own and _is_same(lin, later, d)
-    if own or constant:
-        return Comoving(lin.A, True)
-    turned = turned[list(small.space.independent)]
+        driven = driven and _agree(after.rates[:, n:], E, small.rates[:, n:])
+        constant = constant and (not axes.L.any() or _is_same(lin, later, d))
+    if constant:
+        return Comoving(lin.A, steady=True, driven=driven)
+    turned = (axes.L @ small.space.basis)[list(small.space.independent)]
     if np.abs(turned[: small.count, small.count :]).max(initial=0.0) > ROUND_OFF * np.abs(axes.L).max():
-        return None
-    return Comoving(lin.A - turned[: small.count, : small.count], True, axes.L)
+        return None  # states that were named mix with others
+    A = lin.A - turned[: small.count, : small.count]
+    return Comoving(A, steady=True, driven=driven, L=axes.L, free=_free(A, lin))
+
+
+def _free(A: np.ndarray, lin: Linearization) -> np.ndarray:
+    """The largest space of free directions that pass into each other and neither grow nor decay."""
+    ways = unit_rows(free_directions(lin.state, differentiate(lin.state)).T).T
+    shares = decompose(np.hstack([lin.basis, -ways]), UNFELT).null[: len(A)]
+    found = decompose(shares, UNFELT)
+    free, largest = found.left[:, : found.rank], np.abs(A).max(initial=0.0)
+    while True:
+        leaving = A @ free - free @ (free.T @ A @ free)
+        staying = decompose(leaving, UNFELT, largest).null
+        if staying.shape[1] == free.shape[1]:
+            break
+        free = free @ staying
+    growth = np.abs(np.linalg.eigvals(free.T @ A @ free).real).max(initial=0.0)
+    return free if growth <= RESTING * largest else free[:, :0]
 
 
 def _are_met(d: EquationDerivatives, changes: np.ndarray) -> bool:
@@ -114,7 +158,7 @@ def _are_met(d: EquationDerivatives, changes: np.ndarray) -> bool:
     n = d.rows["velocity"].stop
     J = d.gradients[:n, d.columns["q"].start : d.columns["u"].stop]
     beside = np.abs(J) @ np.abs(d.y[d.columns["q"].start : d.columns["u"].stop])
-    met = np.abs(d.values[:n]) <= ALIKE * np.maximum(beside, 1.0)
+    met = np.abs(d.values[:n]) <= MET * np.maximum(beside, 1.0)
     return bool(met.all() and (np.abs(J @ changes) <= ALIKE * (np.abs(J) @ np.abs(changes)) + ROUND_OFF).all())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -66,7 +67,7 @@ class Linearization:
 
     @cached_property
     def _eigen(self) -> tuple[np.ndarray, np.ndarray]:
-        values, vectors = np.linalg.eig(self.A_comoving)
+        values, vectors = self._comoving.eigen()
         values = values.astype(complex)
         order = np.lexsort((values.imag, np.abs(values.imag), -np.round(values.real, 12)))
         return values[order], vectors[:, order].astype(complex)
@@ -131,18 +132,18 @@ class Linearization:
         return bool(np.abs(self.rates[kept]).max(initial=0.0) <= still)
 
     @cached_property
-    def is_constant(self) -> bool:
-        """Whether A is the same after some time of the motion, to a millionth of the largest entry in each row."""
-        state = self.state
-        fastest = np.abs(np.concatenate([rates_of(state), state.udot])).max(initial=0.0)
+    def stays(self) -> tuple[bool, bool]:
+        """Whether A and B are the same along some of the motion, to a millionth of the largest entry in each row."""
+        state, alike = self.state, []
+        rates = np.concatenate([rates_of(state), state.udot])
         growth = float(np.linalg.eigvals(self.A).real.max(initial=0.0))
-        t = state.t + min(FOLLOWED / fastest, GROWTH / growth if growth > 0.0 else np.inf)
-        motion = state.system.simulate(state, (state.t, t), t_eval=[t])
-        if not motion.success:
-            return False
-        later = state.system.linearize(motion.at(t), states=self.states, inputs=self.inputs).A
-        sizes = RESTING * np.abs(self.A).max(axis=1, initial=0.0, keepdims=True)
-        return bool((np.abs(later - self.A) <= sizes + ROUND_OFF * np.abs(self.A).max(initial=0.0)).all())
+        span = min(FOLLOWED / max(np.abs(rates).max(), FOLLOWED), GROWTH / growth if growth > 0.0 else np.inf)
+        times = [state.t + part * span for part in (0.37, 1.0)]
+        motion = state.system.simulate(state, (state.t, times[-1]), t_eval=times)
+        for t in times if motion.success else ():
+            later = state.system.linearize(motion.at(t), states=self.states, inputs=self.inputs)
+            alike.append((_alike(later.A, self.A), _alike(later.B, self.B)))
+        return bool(alike) and all(A for A, _ in alike), all(B for _, B in alike)
 
     # -- second order ----------------------------------------------------------------------------------------------
 
@@ -187,6 +188,13 @@ class Linearization:
             raise OptionError(
                 "a frequency response needs inputs and outputs: linearize(state, inputs=[...], outputs=[...])"
             )
+        seen = self._comoving
+        if seen.L is not None or not seen.driven:
+            raise DalembertError(
+                f"`{self.state.system.name}`: the motion is steady in axes that turn with it, where a constant input "
+                "does not stay constant: there is no frequency response. State what turns in angles, or a frame fixed "
+                "in space"
+            )
         w = np.atleast_1d(np.asarray(frequencies, dtype=float))
         if w.ndim != 1 or not np.isfinite(w).all():
             raise ArrayError(f"frequencies must be finite numbers in one axis, got shape {w.shape}")
@@ -227,24 +235,35 @@ class Linearization:
     # -- to look at ------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        kind = "" if self.steady else "; the motion is not steady: A is that of this instant only"
-        none = ROUND_OFF * np.abs(self.eigenvalues).max(initial=0.0)
-        rows = [
-            tuple(format(0.0 if abs(part) <= small else part, how) for part, small, how in parts)
-            for v, ratio in zip(self.eigenvalues[:SHOWN], self.damping_ratios, strict=False)
-            for parts in [
-                ((v.real, none, ".9g"), (v.imag, none, "+.9g"), (abs(v), none, ".6g"), (ratio, ROUND_OFF, ".4g"))
-            ]
-        ]
-        more = f"\n  and {len(self.A) - SHOWN} more" if len(self.A) > SHOWN else ""
         parts = "".join(
             f"\n  {what:<9}{', '.join(names)}"
             for what, names in (("states", self.states), ("inputs", self.inputs), ("outputs", self.outputs))
             if names
         )
-        table = text_table([(("real", "imaginary", "frequency", "damping"), rows)])
-        return f"Linearization of {self.state.system.name!r} at t = {self.state.t:g}{kind}{parts}\n{table}{more}"
+        kind, table = "; the motion is not steady: A is that of this instant only", ""
+        with contextlib.suppress(LinearizationError):
+            kind = "" if self._comoving.L is None else "; seen from axes that turn with the motion"
+            kind = kind if self.steady else "; the motion is not steady, but A stays the same"
+            table = "\n" + self._table()
+        return f"Linearization of {self.state.system.name!r} at t = {self.state.t:g}{kind}{parts}{table}"
+
+    def _table(self) -> str:
+        none = ROUND_OFF * np.abs(self.eigenvalues).max(initial=0.0)
+        rows = [
+            tuple(format(0.0 if abs(part) <= small else part, how) for part, small, how in parts)
+            for v, ratio in zip(self.eigenvalues[:SHOWN], self.damping_ratios, strict=False)
+            for parts in [
+                ((v.real, none, ".9g"), (v.imag, none, "+.9g"), (abs(v), none, ".6g"), (ratio * (abs(v) > none), ROUND_OFF, ".4g"))
+            ]
+        ]
+        more = f"\n  and {len(self.A) - SHOWN} more" if len(self.A) > SHOWN else ""
+        return text_table([(("real", "imaginary", "frequency", "damping"), rows)]) + more
 
     def _check_mode(self, mode: int) -> None:
         if not 0 <= mode < len(self.A):
             raise OptionError(f"mode {mode} does not exist; this linearisation has {len(self.A)} modes, from 0 on")
+
+
+def _alike(a: np.ndarray, b: np.ndarray) -> bool:
+    sizes = RESTING * np.abs(b).max(axis=1, initial=0.0, keepdims=True)
+    return bool((np.abs(a - b) <= sizes + ROUND_OFF * np.abs(b).max(initial=0.0)).all())

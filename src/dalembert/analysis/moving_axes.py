@@ -7,7 +7,7 @@ spin in these axes; all other coordinates run on at constant rates. L is skew-sy
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -94,18 +94,40 @@ def _axes(
     state: State, rates: np.ndarray, a: np.ndarray, vectors: Sequence[_Vector], attitudes: Sequence[_Attitude]
 ) -> MovingAxes:
     """The axes that turn at a rate a (3,)."""
-    z, nq = state.z, state.system.nq
-    L, c = np.zeros((len(z), len(z))), np.zeros(len(z))
+    z, c = state.z, np.zeros(len(rates))
+    spins = [z[e.speed] - _rotation(z[e.place]).T @ a for e in attitudes]
+    L = _turning(len(z), a, vectors, zip(attitudes, spins, strict=True))
+    free = np.setdiff1d(np.arange(state.system.nq), [k for e in attitudes for k in e.place])
+    c[free] = (rates - L @ z)[free]
+    return MovingAxes(L, c, rates - L @ z - c)
+
+
+def _turning(
+    n: int, a: np.ndarray, vectors: Sequence[_Vector], spins: Iterable[tuple[_Attitude, np.ndarray]]
+) -> np.ndarray:
+    """L (n, n) of positions that turn at a rate a, and of attitudes that turn at a and spin at b in body axes."""
+    L = np.zeros((n, n))
     for v in vectors:
         for places in (v.place, v.speed) if len(v.speed) == len(v.place) else (v.place,):
             L[np.ix_(places, places)] = _cross(a)[np.ix_(v.axes, v.axes)]
-    for e in attitudes:
-        b = z[e.speed] - _rotation(z[e.place]).T @ a
+    for e, b in spins:
         L[np.ix_(e.place, e.place)] = (_product(a, 1.0) + _product(b, -1.0)) / 2
         L[np.ix_(e.speed, e.speed)] = -_cross(b)
-    c[:nq] = (rates - L @ z)[:nq]
-    c[[k for e in attitudes for k in e.place]] = 0.0
-    return MovingAxes(L, c, rates - L @ z - c)
+    return L
+
+
+def free_directions(state: State, d: EquationDerivatives) -> np.ndarray:
+    """What coordinates that run on, motions of the world as a whole and spins of bodies change, (nq + nu, m)."""
+    vectors, attitudes = _read(state.system, d)
+    n, nq, none = len(state.z), state.system.nq, np.zeros(3)
+    taken = {k for e in attitudes for k in e.place} | {k for v in vectors for k in v.place}
+    found = [np.eye(n)[k] for k in range(nq) if k not in taken]
+    for axis in range(3):
+        unit = np.eye(3)[axis]
+        found.append(sum((np.eye(n)[v.place[v.axes.index(axis)]] for v in vectors if axis in v.axes), np.zeros(n)))
+        found.append(_turning(n, unit, vectors, [(e, none) for e in attitudes]) @ state.z)
+        found += [_turning(n, none, (), [(e, unit)]) @ state.z for e in attitudes]
+    return np.array(found).T
 
 
 def _read(system: System, d: EquationDerivatives) -> tuple[list[_Vector], list[_Attitude]]:

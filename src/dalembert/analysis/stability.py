@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalembert.analysis.comoving import comoving
 from dalembert.analysis.linearize import linearize_at
 from dalembert.dataclass import dataclass
 from dalembert.errors import LinearizationError
@@ -48,18 +49,17 @@ class Stability:
 def stability_of(state: State) -> Stability:
     """The stability of the steady motion through a state; raises `LinearizationError` if it is not steady."""
     lin = linearize_at(state.system, state)
-    if not lin.steady:
-        moving = [name for name, rate in zip(lin.states, lin.rates, strict=True) if abs(rate) > UNCERTAIN]
-        raise LinearizationError(
-            f"`{state.system.name}`: this state is no equilibrium and not on a steady motion: {', '.join(moving)} "
-            "change and the motion depends on them; get it from system.equilibrium or system.steady. If a body turns "
-            "in a unit quaternion, state it in angles, or take the Floquet multipliers of system.linearize(motion)",
-            moving,
-        )
-    kept = [k for k, name in enumerate(lin.states) if name not in lin.ignorable]
-    values = np.linalg.eigvals(lin.A[np.ix_(kept, kept)]).astype(complex)
+    seen = comoving(lin)
+    if not seen.steady:
+        raise LinearizationError(f"`{state.system.name}`: this state is no equilibrium and not on a steady motion")
+    kept = np.eye(len(lin.A))[:, [k for k, name in enumerate(lin.states) if name not in lin.ignorable]]
+    if seen.L is not None:
+        kept = seen.felt
+    values = np.linalg.eigvals(kept.T @ seen.A @ kept).astype(complex)
     values = values[np.argsort(-values.real)]
     largest = float(values.real.max(initial=-1.0))
     margin = UNCERTAIN * float(np.abs(values).max(initial=0.0))
     verdict = "unstable" if largest > margin else "stable" if largest < -margin else "marginal"
-    return Stability(verdict, values, tuple(lin.states[k] for k in kept), lin.ignorable)
+    felt = np.abs(kept).max(axis=1, initial=0.0) > UNCERTAIN
+    states, rest = (tuple(n for n, own in zip(lin.states, felt, strict=True) if own == side) for side in (True, False))
+    return Stability(verdict, values, states, rest)
