@@ -1,6 +1,6 @@
 """`Comoving`: constant coefficients of small changes, seen from axes that go along with a steady motion.
 
-A motion is steady if it is carried by a field z' = L z + c under which the equations stay as they are. Changes x about
+A motion is steady if it is carried by a field z' = L z + ... under which the equations stay as they are. Changes x about
 it, seen from axes that are carried along too, obey x' = (A - L) x with constant coefficients, A being that of the
 instant: y = exp(t L) x. That is verified and not assumed: at later times of exp(t L) z the equations must be met, and
 answer to changes that were turned by exp(t L) as they do now.
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from dalembert.analysis.linearization import Linearization
 
 RESTING = 1e-6  # rates below this, relative to the largest speed and at least this, are zero
+FOLLOWED = 0.1  # how far a motion is followed, in units of its coordinates and speeds
+GROWTH = 5.0  # the same, in time constants of the fastest growth
 TIMES = (0.37, 1.93)  # when the equations are looked at again, in units of the time of the fastest turn
 ALIKE = 1e-8  # difference of coefficients, relative to the largest terms of their row, below which they are the same
 ROUND_OFF = 1e-12  # the same, relative to the largest of all
@@ -78,14 +80,33 @@ def comoving(lin: Linearization) -> Comoving:
         found = _seen_from(axes, lin, small, still) if np.abs(axes.left).max() <= still else None
         if found is not None:
             return found
-    same, driven = lin.stays
-    if same:
-        return Comoving(lin.A, steady=lin.settled and not np.abs(least).max() > still, driven=driven)
+    followed = _followed(lin)
+    if followed and all(_agree(later.A, lin.A) for later in followed):
+        steady = all(_is_settled(later) for later in (lin, *followed))
+        return Comoving(lin.A, steady, driven=all(_agree(later.B, lin.B) for later in followed))
     raise _none(state, least, still)
 
 
 def _rates(state: State) -> np.ndarray:
     return np.concatenate([rates_of(state), state.udot])
+
+
+def _followed(lin: Linearization) -> list[Linearization]:
+    """The linearisation at later times of the motion; none if that has no result."""
+    state = lin.state
+    growth = float(np.linalg.eigvals(lin.A).real.max(initial=0.0))
+    span = min(FOLLOWED / max(np.abs(_rates(state)).max(), FOLLOWED), GROWTH / growth if growth > 0.0 else np.inf)
+    times = [state.t + part * span for part in TIMES]
+    motion = state.system.simulate(state, (state.t, times[-1]), t_eval=times)
+    names = {"states": lin.states, "inputs": lin.inputs}
+    return [state.system.linearize(motion.at(t), **names) for t in times] if motion.success else []
+
+
+def _is_settled(lin: Linearization) -> bool:
+    """Whether no state changes but ignorable coordinates."""
+    kept = [k for k, name in enumerate(lin.states) if name not in lin.ignorable]
+    still = RESTING * max(np.abs(lin.state.u).max(initial=0.0), 1.0)
+    return bool(np.abs(lin.rates[kept]).max(initial=0.0) <= still)
 
 
 def _none(state: State, left: np.ndarray, still: float) -> LinearizationError:
@@ -110,23 +131,23 @@ def _none(state: State, left: np.ndarray, still: float) -> LinearizationError:
 def _seen_from(axes: MovingAxes, lin: Linearization, small: SmallChanges, still: float) -> Comoving | None:
     """The coefficients seen from some axes; None if they are not constant."""
     state, n, nq = lin.state, len(small.space.independent), lin.state.system.nq
-    ways = np.abs(axes.c[:nq]) / np.maximum(1.0, np.abs(state.q))
+    ways = np.abs(axes.drift[:nq, 0]) / np.maximum(1.0, np.abs(state.q))
     fastest = max(np.abs(axes.L).max(initial=0.0), ways.max(initial=0.0))
     constant, driven = True, True
     for time in TIMES:
         t = time / fastest if fastest > 0.0 else time
-        E, z = axes.carry(state.z, t)
+        E, z, rates = axes.carry(state.z, t)
         try:
             later = complete_state(state.system, state.t + t, z[:nq], z[nq:], state.parameters)
             d = differentiate(later)
             after = small.carried(d, E)
         except (InitialStateError, LinearizationError):
             return None
-        steady = np.abs(_rates(later) - axes.L @ z - axes.c).max(initial=0.0) <= 2.0 * still
-        same = _agree(after.rates[:, :n], E, small.rates[:, :n])
+        steady = np.abs(_rates(later) - rates).max(initial=0.0) <= 2.0 * still
+        same = _agree(after.rates[:, :n], small.rates[:, :n], E)
         if not (steady and same and _are_met(d, after.changes[: len(z), :n])):
             return None
-        driven = driven and _agree(after.rates[:, n:], E, small.rates[:, n:])
+        driven = driven and _agree(after.rates[:, n:], small.rates[:, n:], E)
         constant = constant and (not axes.L.any() or _is_same(lin, later, d))
     if constant:
         return Comoving(lin.A, steady=True, driven=driven)
@@ -162,8 +183,9 @@ def _are_met(d: EquationDerivatives, changes: np.ndarray) -> bool:
     return bool(met.all() and (np.abs(J @ changes) <= ALIKE * (np.abs(J) @ np.abs(changes)) + ROUND_OFF).all())
 
 
-def _agree(rates: np.ndarray, E: np.ndarray, before: np.ndarray) -> bool:
+def _agree(rates: np.ndarray, before: np.ndarray, E: np.ndarray | None = None) -> bool:
     """Whether rates are those of before, turned by E."""
+    E = np.eye(len(before)) if E is None else E
     size = (np.abs(E) @ np.abs(before)).max(axis=1, initial=0.0, keepdims=True)
     return bool((np.abs(rates - E @ before) <= ALIKE * size + ROUND_OFF * size.max(initial=0.0)).all())
 
@@ -175,4 +197,4 @@ def _is_same(lin: Linearization, later: State, d: EquationDerivatives) -> bool:
     except DalembertError:  # other states would be independent then
         return False
     A = small.rates[list(small.space.independent)][: small.count, : small.count]
-    return _agree(A, np.eye(len(A)), lin.A)
+    return _agree(A, lin.A)

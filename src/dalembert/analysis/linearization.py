@@ -12,7 +12,6 @@ import numpy as np
 
 from dalembert.dataclass import dataclass
 from dalembert.errors import ArrayError, DalembertError, LinearizationError, OptionError
-from dalembert.motion.outputs import rates_of
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import condition, inverse, solve
 from dalembert.stages import stage
@@ -24,10 +23,7 @@ if TYPE_CHECKING:
 
 
 STILL = 1e-9  # entries of A below this, relative to the largest, are zero
-RESTING = 1e-6  # rates below this, relative to the largest speed and at least this, are zero
 SHOWN = 12  # eigenvalues that are printed
-FOLLOWED = 0.1  # how far ignorable coordinates move until A is looked at again
-GROWTH = 5.0  # at most this many time constants of the fastest growth
 ROUND_OFF = 1e-12  # entries of A below this fraction of the largest are
 
 
@@ -123,27 +119,6 @@ class Linearization:
             return bool(self._comoving.steady)
         except LinearizationError:
             return False
-
-    @property
-    def settled(self) -> bool:
-        """Whether no state changes but ignorable coordinates."""
-        kept = [k for k, name in enumerate(self.states) if name not in self.ignorable]
-        still = RESTING * max(np.abs(self.state.u).max(initial=0.0), 1.0)
-        return bool(np.abs(self.rates[kept]).max(initial=0.0) <= still)
-
-    @cached_property
-    def stays(self) -> tuple[bool, bool]:
-        """Whether A and B are the same along some of the motion, to a millionth of the largest entry in each row."""
-        state, alike = self.state, []
-        rates = np.concatenate([rates_of(state), state.udot])
-        growth = float(np.linalg.eigvals(self.A).real.max(initial=0.0))
-        span = min(FOLLOWED / max(np.abs(rates).max(), FOLLOWED), GROWTH / growth if growth > 0.0 else np.inf)
-        times = [state.t + part * span for part in (0.37, 1.0)]
-        motion = state.system.simulate(state, (state.t, times[-1]), t_eval=times)
-        for t in times if motion.success else ():
-            later = state.system.linearize(motion.at(t), states=self.states, inputs=self.inputs)
-            alike.append((_alike(later.A, self.A), _alike(later.B, self.B)))
-        return bool(alike) and all(A for A, _ in alike), all(B for _, B in alike)
 
     # -- second order ----------------------------------------------------------------------------------------------
 
@@ -262,8 +237,3 @@ class Linearization:
     def _check_mode(self, mode: int) -> None:
         if not 0 <= mode < len(self.A):
             raise OptionError(f"mode {mode} does not exist; this linearisation has {len(self.A)} modes, from 0 on")
-
-
-def _alike(a: np.ndarray, b: np.ndarray) -> bool:
-    sizes = RESTING * np.abs(b).max(axis=1, initial=0.0, keepdims=True)
-    return bool((np.abs(a - b) <= sizes + ROUND_OFF * np.abs(b).max(initial=0.0)).all())

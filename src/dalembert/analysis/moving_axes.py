@@ -1,8 +1,9 @@
 """`MovingAxes`: axes that go along with a motion of bodies: they turn with the world, and with what spins in it.
 
-In (q, u) they are an affine field, z' = L z + c. Positions and their speeds turn at a rate `a` common to all of them; a
-unit quaternion turns at `a` from the left and at the spin of its body beside `a` from the right, so that it does not
-spin in these axes; all other coordinates run on at constant rates. L is skew-symmetric: what grows in such axes grows.
+In (q, u) they are an affine field, z' = L z + drift (1, t, t^2/2). Positions and their speeds turn at a rate `a` common
+to all of them, beside a common fall; a unit quaternion turns at `a` from the left and at the spin of its body beside
+`a` from the right, so that it does not spin in these axes; all other coordinates run on at constant rates. L is
+skew-symmetric: exp(t L) neither grows nor decays.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 import sympy as sp
 
 from dalembert.analysis.derivatives import EquationDerivatives
+from dalembert.analysis.floquet import depends_on_time
 from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.model.statement import Attitude
@@ -26,21 +28,26 @@ ROUND_OFF = 1e-9  # of directions about which nothing turns, relative to the spe
 
 @dataclass(frozen=True, eq=False)
 class MovingAxes:
-    """The field z' = L z + c with L (n, n) and c (n,), n = nq + nu, and how much of z' at the state it leaves (n,)."""
+    """The field z' = L z + drift (1, t, t^2/2) with L (n, n) and drift (n, 3), n = nq + nu.
+
+    `left` (n,) is how much of z' at the state it does not make up.
+    """
 
     L: np.ndarray
-    c: np.ndarray
+    drift: np.ndarray
     left: np.ndarray
 
-    def carry(self, z: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray]:
-        """exp(t L), and where a state (n,) is after a time t."""
+    def carry(self, z: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """exp(t L), and where a state (n,) is after a time t, and its rates."""
         from scipy.linalg import expm
 
         n = len(z)
-        field = np.zeros((n + 1, n + 1))
-        field[:n, :n], field[:n, n] = self.L, self.c
+        field = np.zeros((n + 3, n + 3))
+        field[:n] = np.hstack([self.L, self.drift])
+        field[n + 1, n] = field[n + 2, n + 1] = 1.0
         flow = expm(t * field)
-        return flow[:n, :n], flow[:n, :n] @ z + flow[:n, n]
+        later = flow[:, :n] @ z + flow[:, n]
+        return flow[:n, :n], later[:n], (field @ later)[:n]
 
 
 class _Vector(NamedTuple):
@@ -64,42 +71,78 @@ def axes_along(state: State, d: EquationDerivatives) -> Iterator[MovingAxes]:
     What is accelerated across its velocity says how fast they turn. Where that leaves an axis open, they may turn about
     it like any of the bodies or coordinates.
     """
-    vectors, attitudes = _read(state.system, d)
     rates = np.concatenate([rates_of(state), state.udot])
-    rows, sides = [np.zeros((0, 3))], [np.zeros(0)]
-    for v in vectors:
-        if len(v.speed) == len(v.place):
-            rows.append(-_cross(state.z[v.speed], v.axes)[v.axes])
-            sides.append(rates[v.speed])
-    turning = []
-    for e in attitudes:
-        R, w = _rotation(state.z[e.place]), state.z[e.speed]
-        rows.append(-_cross(w) @ R.T)
-        sides.append(rates[e.speed])
-        turning.append(R @ w)
-    found = decompose(np.vstack([*rows, np.zeros((1, 3))]), ROUND_OFF)
-    least = found.solve(np.concatenate([*sides, [0.0]])[:, None])[:, 0]
-    scalar = np.setdiff1d(np.arange(state.system.nq), [k for e in attitudes for k in e.place])
-    further = [n * (w @ n) for n in found.null.T for w in turning]
-    further += [n * side * rates[k] for n in found.null.T for k in scalar for side in (1.0, -1.0)]
-    tried: list[np.ndarray] = []
-    for a in (least, *(least + more for more in sorted(further, key=np.linalg.norm))):
-        axes = _axes(state, rates, a, vectors, attitudes)
-        if not any(np.allclose(axes.L, L) for L in tried):
-            tried.append(axes.L)
-            yield axes
+    second = np.zeros(len(rates))
+    if not depends_on_time(state.system):
+        change = np.concatenate([rates, np.zeros(len(state.parameters))])[:, None]
+        second[state.system.nq :] = d.response(change).udot[:, 0]
+    motion, tried = _Motion(state, rates, second, *_read(state.system, d)), list[np.ndarray]()
+    for falling in (False, True):
+        least, null = motion.turn(falling)
+        for a in (least, *(least + more for more in motion.further(null))):
+            axes = motion.axes(a, falling)
+            key = np.hstack([axes.L, axes.drift])
+            if not any(np.allclose(key, other) for other in tried):
+                tried.append(key)
+                yield axes
 
 
-def _axes(
-    state: State, rates: np.ndarray, a: np.ndarray, vectors: Sequence[_Vector], attitudes: Sequence[_Attitude]
-) -> MovingAxes:
-    """The axes that turn at a rate a (3,)."""
-    z, c = state.z, np.zeros(len(rates))
-    spins = [z[e.speed] - _rotation(z[e.place]).T @ a for e in attitudes]
-    L = _turning(len(z), a, vectors, zip(attitudes, spins, strict=True))
-    free = np.setdiff1d(np.arange(state.system.nq), [k for e in attitudes for k in e.place])
-    c[free] = (rates - L @ z)[free]
-    return MovingAxes(L, c, rates - L @ z - c)
+class _Motion(NamedTuple):
+    """A state, its z' and u'' (behind nq zeros), and what of it may turn."""
+
+    state: State
+    rates: np.ndarray
+    second: np.ndarray
+    vectors: list[_Vector]
+    attitudes: list[_Attitude]
+
+    def turn(self, falling: bool) -> tuple[np.ndarray, np.ndarray]:
+        """The least rate a (3,) at which speeds turn, and directions (3, k) about which that says nothing.
+
+        u' = a x u, u'' = a x u' of positions, unless they are falling; and of bodies, in their axes, w' = (R^T a) x w,
+        w'' = (R^T a - w) x w'.
+        """
+        rows, sides = [np.zeros((1, 3))], [np.zeros(1)]
+        z, first, second = self.state.z, self.rates, self.second
+        time = 1.0 / max(np.abs(first).max(), 1.0)
+        for v in () if falling else self.vectors:
+            if v.speed:
+                rows += [_across(z[v.speed], v.axes), time * _across(first[v.speed], v.axes)]
+                sides += [first[v.speed], time * second[v.speed]]
+        for e in self.attitudes:
+            R, w, dw = _rotation(z[e.place]), z[e.speed], first[e.speed]
+            rows += [_across(w) @ R.T, time * _across(dw) @ R.T]
+            sides += [dw, time * (second[e.speed] + np.cross(w, dw))]
+        found = decompose(np.vstack(rows), ROUND_OFF)
+        return found.solve(np.concatenate(sides)[:, None])[:, 0], found.null
+
+    def further(self, null: np.ndarray) -> list[np.ndarray]:
+        """Further turns about open directions, as fast as a body or a coordinate, the slowest first."""
+        z, nq = self.state.z, self.state.system.nq
+        scalar = np.setdiff1d(np.arange(nq), [k for e in self.attitudes for k in e.place])
+        spins = [_rotation(z[e.place]) @ z[e.speed] for e in self.attitudes]
+        found = [n * (w @ n) for n in null.T for w in spins]
+        found += [n * side * self.rates[k] for n in null.T for k in scalar for side in (1.0, -1.0)]
+        return sorted(found, key=np.linalg.norm)
+
+    def axes(self, a: np.ndarray, falling: bool) -> MovingAxes:
+        """The axes that turn at a rate a (3,)."""
+        z, nq = self.state.z, self.state.system.nq
+        spins = [z[e.speed] - _rotation(z[e.place]).T @ a for e in self.attitudes]
+        L, drift = _turning(len(z), a, self.vectors, zip(self.attitudes, spins, strict=True)), np.zeros((len(z), 3))
+        left = self.rates - L @ z
+        free = np.setdiff1d(np.arange(nq), [k for e in self.attitudes for k in e.place])
+        drift[free, 0] = left[free]
+        if falling:
+            more = self.second - L @ self.rates
+            for v in filter(lambda v: v.speed, self.vectors):
+                push = np.array([self._mean(left, k) for k in v.axes]), np.array([self._mean(more, k) for k in v.axes])
+                drift[v.speed, :2], drift[v.place, 1:] = np.array(push).T, np.array(push).T
+        return MovingAxes(L, drift, left - drift[:, 0])
+
+    def _mean(self, values: np.ndarray, axis: int) -> float:
+        """The mean over the speeds along an axis."""
+        return float(np.mean([values[v.speed[v.axes.index(axis)]] for v in self.vectors if v.speed and axis in v.axes]))
 
 
 def _turning(
@@ -108,7 +151,7 @@ def _turning(
     """L (n, n) of positions that turn at a rate a, and of attitudes that turn at a and spin at b in body axes."""
     L = np.zeros((n, n))
     for v in vectors:
-        for places in (v.place, v.speed) if len(v.speed) == len(v.place) else (v.place,):
+        for places in (v.place, v.speed) if v.speed else (v.place,):
             L[np.ix_(places, places)] = _cross(a)[np.ix_(v.axes, v.axes)]
     for e, b in spins:
         L[np.ix_(e.place, e.place)] = (_product(a, 1.0) + _product(b, -1.0)) / 2
@@ -142,7 +185,7 @@ def _read(system: System, d: EquationDerivatives) -> tuple[list[_Vector], list[_
         axes, places = [axis for axis, _ in found], [k for _, k in found]
         if len(set(axes)) == len(axes) > 1:
             own = [system.nq + int(np.argmax(C[k])) for k in places if _is_unit(C[k])]
-            vectors[tuple(places)] = _Vector(axes, places, own)
+            vectors[tuple(places)] = _Vector(axes, places, own if len(own) == len(places) else [])
     attitudes: dict[tuple[int, ...], _Attitude] = {}
     for body in s.bodies:
         w = body.angular_velocity or ()
@@ -150,6 +193,11 @@ def _read(system: System, d: EquationDerivatives) -> tuple[list[_Vector], list[_
             places = [coordinates[e] for e in body.rotation]
             attitudes[tuple(places)] = _Attitude(places, [speeds[u] for u in w])
     return list(vectors.values()), list(attitudes.values())
+
+
+def _across(u: np.ndarray, axes: Sequence[int] = (0, 1, 2)) -> np.ndarray:
+    """The rows of a x u in a, of which the components `axes` are given, (n, 3)."""
+    return -_cross(u, axes)[list(axes)]
 
 
 def _is_unit(row: np.ndarray) -> bool:
