@@ -81,9 +81,9 @@ def comoving(lin: Linearization) -> Comoving:
         if found is not None:
             return found
     followed = _followed(lin)
-    if followed and all(_agree(later.A, lin.A) for later in followed):
+    if followed and all(_agree(later.A, lin.A, None, RESTING) for later in followed):
         steady = all(_is_settled(later) for later in (lin, *followed))
-        return Comoving(lin.A, steady, driven=all(_agree(later.B, lin.B) for later in followed))
+        return Comoving(lin.A, steady, driven=all(_agree(later.B, lin.B, None, RESTING) for later in followed))
     raise _none(state, least, still)
 
 
@@ -183,11 +183,13 @@ def _are_met(d: EquationDerivatives, changes: np.ndarray) -> bool:
     return bool(met.all() and (np.abs(J @ changes) <= ALIKE * (np.abs(J) @ np.abs(changes)) + ROUND_OFF).all())
 
 
-def _agree(rates: np.ndarray, before: np.ndarray, E: np.ndarray | None = None) -> bool:
+def _agree(
+    rates: np.ndarray, before: np.ndarray, E: np.ndarray | None = None, tolerance: float = ALIKE
+) -> bool:
     """Whether rates are those of before, turned by E."""
     E = np.eye(len(before)) if E is None else E
     size = (np.abs(E) @ np.abs(before)).max(axis=1, initial=0.0, keepdims=True)
-    return bool((np.abs(rates - E @ before) <= ALIKE * size + ROUND_OFF * size.max(initial=0.0)).all())
+    return bool((np.abs(rates - E @ before) <= tolerance * size + ROUND_OFF * size.max(initial=0.0)).all())
 
 
 def _is_same(lin: Linearization, later: State, d: EquationDerivatives) -> bool:
