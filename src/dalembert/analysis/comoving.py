@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.analysis.derivatives import EquationDerivatives, differentiate
 from dalembert.analysis.floquet import depends_on_time
-from dalembert.analysis.moving_axes import MovingAxes, axes_along, free_directions
+from dalembert.analysis.moving_axes import MovingAxes, axes_along, symmetries
 from dalembert.analysis.small_changes import SmallChanges, small_changes
 from dalembert.errors import DalembertError, InitialStateError, LinearizationError
 from dalembert.initial.accelerations import complete_state
@@ -38,8 +38,8 @@ MET = 1e-7  # residuals of constraints below this fraction of their terms are ze
 class Comoving(NamedTuple):
     """The constant A (n, n) of changes in axes that turn with `L` (nq + nu, nq + nu), None if they do not turn.
 
-    `steady` says whether the motion is, `driven` whether B is constant too. `free` (n, k) are orthonormal directions in
-    which a turn or a shift of everything leads, or a spin of a body, and `felt` (n, n - k) those across them.
+    `steady` says whether the motion is, `driven` whether B is constant too. `free` (n, k) are orthonormal directions that
+    lead to steady motions of the same kind: a turn or a shift of everything, a spin of a body.
     """
 
     A: np.ndarray
@@ -50,6 +50,7 @@ class Comoving(NamedTuple):
 
     @property
     def felt(self) -> np.ndarray:
+        """Orthonormal directions across the free ones, (n, n - k)."""
         return null_space(self.free.T, UNFELT) if self.free is not None else np.eye(len(self.A))
 
     def eigen(self) -> tuple[np.ndarray, np.ndarray]:
@@ -92,14 +93,17 @@ def _rates(state: State) -> np.ndarray:
 
 
 def _followed(lin: Linearization) -> list[Linearization]:
-    """The linearisation at later times of the motion; none if that has no result."""
+    """The linearisation at later times of the motion; none if that has no result, or other states."""
     state = lin.state
     growth = float(np.linalg.eigvals(lin.A).real.max(initial=0.0))
     span = min(FOLLOWED / max(np.abs(_rates(state)).max(), FOLLOWED), GROWTH / growth if growth > 0.0 else np.inf)
     times = [state.t + part * span for part in TIMES]
-    motion = state.system.simulate(state, (state.t, times[-1]), t_eval=times)
-    names = {"states": lin.states, "inputs": lin.inputs}
-    return [state.system.linearize(motion.at(t), **names) for t in times] if motion.success else []
+    try:
+        motion = state.system.simulate(state, (state.t, times[-1]), t_eval=times)
+        found = [state.system.linearize(motion.at(t), states=lin.states, inputs=lin.inputs) for t in times]
+    except DalembertError:
+        return []
+    return found if motion.success else []
 
 
 def _is_settled(lin: Linearization) -> bool:
@@ -130,48 +134,64 @@ def _none(state: State, left: np.ndarray, still: float) -> LinearizationError:
 
 def _seen_from(axes: MovingAxes, lin: Linearization, small: SmallChanges, still: float) -> Comoving | None:
     """The coefficients seen from some axes; None if they are not constant."""
-    state, n, nq = lin.state, len(small.space.independent), lin.state.system.nq
+    state, nq, L = lin.state, lin.state.system.nq, axes.L
     ways = np.abs(axes.drift[:nq, 0]) / np.maximum(1.0, np.abs(state.q))
-    fastest = max(np.abs(axes.L).max(initial=0.0), ways.max(initial=0.0))
-    constant, driven = True, True
+    fastest = max(np.abs(L).max(initial=0.0), ways.max(initial=0.0))
+    constant, driven, n = True, True, len(small.space.independent)
     for time in TIMES:
         t = time / fastest if fastest > 0.0 else time
         E, z, rates = axes.carry(state.z, t)
-        try:
-            later = complete_state(state.system, state.t + t, z[:nq], z[nq:], state.parameters)
-            d = differentiate(later)
-            after = small.carried(d, E)
-        except (InitialStateError, LinearizationError):
+        found = _carried(small, state, E, z, state.t + t)
+        if found is None or not np.abs(_rates(found[0]) - rates).max(initial=0.0) <= 2.0 * still:
             return None
-        steady = np.abs(_rates(later) - rates).max(initial=0.0) <= 2.0 * still
-        same = _agree(after.rates[:, :n], small.rates[:, :n], E)
-        if not (steady and same and _are_met(d, after.changes[: len(z), :n])):
-            return None
-        driven = driven and _agree(after.rates[:, n:], small.rates[:, n:], E)
-        constant = constant and (not axes.L.any() or _is_same(lin, later, d))
+        driven = driven and _agree(found[1].rates[:, n:], small.rates[:, n:], E)
+        constant = constant and (not L.any() or _is_same(lin, found[0]))
     if constant:
         return Comoving(lin.A, steady=True, driven=driven)
-    turned = (axes.L @ small.space.basis)[list(small.space.independent)]
-    if np.abs(turned[: small.count, small.count :]).max(initial=0.0) > ROUND_OFF * np.abs(axes.L).max():
+    turned = (L @ small.space.basis)[list(small.space.independent)]
+    if np.abs(turned[: small.count, small.count :]).max(initial=0.0) > ROUND_OFF * np.abs(L).max():
         return None  # states that were named mix with others
     A = lin.A - turned[: small.count, : small.count]
-    return Comoving(A, steady=True, driven=driven, L=axes.L, free=_free(A, lin))
+    return Comoving(A, steady=True, driven=driven, L=L, free=_free(A, axes, lin, small))
 
 
-def _free(A: np.ndarray, lin: Linearization) -> np.ndarray:
-    """The largest space of free directions that pass into each other and neither grow nor decay."""
-    ways = unit_rows(free_directions(lin.state, differentiate(lin.state)).T).T
-    shares = decompose(np.hstack([lin.basis, -ways]), UNFELT).null[: len(A)]
+def _carried(
+    small: SmallChanges, state: State, E: np.ndarray, z: np.ndarray, t: float
+) -> tuple[State, SmallChanges] | None:
+    """The state z and small changes about it, turned by E; None if the rates of these are not turned by E too."""
+    s, n = state.system, len(small.space.independent)
+    try:
+        later = complete_state(s, t, z[: s.nq], z[s.nq :], state.parameters)
+        d = differentiate(later)
+        after = small.carried(d, E)
+    except (InitialStateError, LinearizationError):
+        return None
+    met = _are_met(d, after.changes[: len(z), :n]) and _agree(after.rates[:, :n], small.rates[:, :n], E)
+    return (later, after) if met else None
+
+
+def _free(A: np.ndarray, axes: MovingAxes, lin: Linearization, small: SmallChanges) -> np.ndarray:
+    """Directions that lead from the steady motion to another of the same kind, (n, k), orthonormal."""
+    state = lin.state
+    rates, ways = _rates(state), [_rates(state)]
+    for field in symmetries(state, differentiate(state), axes):
+        for time in TIMES:
+            E, z, _ = field.carry(state.z, time)
+            found = _carried(small, state, E, z, state.t)
+            if found is None or not _agree(_rates(found[0])[:, None], rates[:, None], E):
+                break
+        else:
+            ways.append(field.L @ state.z + field.drift[:, 0])
+    shares = decompose(np.hstack([lin.basis, -unit_rows(np.array(ways)).T]), UNFELT).null[: len(A)]
     found = decompose(shares, UNFELT)
-    free, largest = found.left[:, : found.rank], np.abs(A).max(initial=0.0)
-    while True:
-        leaving = A @ free - free @ (free.T @ A @ free)
-        staying = decompose(leaving, UNFELT, largest).null
-        if staying.shape[1] == free.shape[1]:
-            break
-        free = free @ staying
-    growth = np.abs(np.linalg.eigvals(free.T @ A @ free).real).max(initial=0.0)
-    return free if growth <= RESTING * largest else free[:, :0]
+    return _invariant(A, found.left[:, : found.rank])
+
+
+def _invariant(A: np.ndarray, space: np.ndarray) -> np.ndarray:
+    """The largest part of a space (n, k), orthonormal, that A leads back into it."""
+    leaving = A @ space - space @ (space.T @ A @ space)
+    staying = decompose(leaving, UNFELT, np.abs(A).max(initial=0.0)).null
+    return space if staying.shape[1] == space.shape[1] else _invariant(A, space @ staying)
 
 
 def _are_met(d: EquationDerivatives, changes: np.ndarray) -> bool:
@@ -192,10 +212,10 @@ def _agree(
     return bool((np.abs(rates - E @ before) <= tolerance * size + ROUND_OFF * size.max(initial=0.0)).all())
 
 
-def _is_same(lin: Linearization, later: State, d: EquationDerivatives) -> bool:
+def _is_same(lin: Linearization, later: State) -> bool:
     """Whether A of the same states is the same later on."""
     try:
-        small = small_changes(d, later, lin.states, lin.inputs)
+        small = small_changes(differentiate(later), later, lin.states, lin.inputs)
     except DalembertError:  # other states would be independent then
         return False
     A = small.rates[list(small.space.independent)][: small.count, : small.count]

@@ -21,7 +21,7 @@ from dalembert.equations.system import System
 from dalembert.model.statement import Attitude
 from dalembert.motion.outputs import rates_of
 from dalembert.motion.state import State
-from dalembert.solve.decompositions import decompose
+from dalembert.solve.decompositions import decompose, unit_rows
 
 ROUND_OFF = 1e-9  # of directions about which nothing turns, relative to the speeds
 
@@ -30,9 +30,10 @@ ROUND_OFF = 1e-9  # of directions about which nothing turns, relative to the spe
 class MovingAxes:
     """The field z' = L z + drift (1, t, t^2/2) with L (n, n) and drift (n, 3), n = nq + nu.
 
-    `left` (n,) is how much of z' at the state it does not make up.
+    `turn` (3,) is the rate of the world in it, `left` (n,) how much of z' at the state it does not make up.
     """
 
+    turn: np.ndarray
     L: np.ndarray
     drift: np.ndarray
     left: np.ndarray
@@ -114,7 +115,8 @@ class _Motion(NamedTuple):
             rows += [_across(w) @ R.T, time * _across(dw) @ R.T]
             sides += [dw, time * (second[e.speed] + np.cross(w, dw))]
         found = decompose(np.vstack(rows), ROUND_OFF)
-        return found.solve(np.concatenate(sides)[:, None])[:, 0], found.null
+        a = found.solve(np.concatenate(sides)[:, None])[:, 0]
+        return np.where(np.abs(a) > ROUND_OFF * np.abs(first).max(), a, 0.0), found.null
 
     def further(self, null: np.ndarray) -> list[np.ndarray]:
         """Further turns about open directions, as fast as a body or a coordinate, the slowest first."""
@@ -138,7 +140,7 @@ class _Motion(NamedTuple):
             for v in filter(lambda v: v.speed, self.vectors):
                 push = np.array([self._mean(left, k) for k in v.axes]), np.array([self._mean(more, k) for k in v.axes])
                 drift[v.speed, :2], drift[v.place, 1:] = np.array(push).T, np.array(push).T
-        return MovingAxes(L, drift, left - drift[:, 0])
+        return MovingAxes(a, L, drift, left - drift[:, 0])
 
     def _mean(self, values: np.ndarray, axis: int) -> float:
         """The mean over the speeds along an axis."""
@@ -159,18 +161,22 @@ def _turning(
     return L
 
 
-def free_directions(state: State, d: EquationDerivatives) -> np.ndarray:
-    """What coordinates that run on, motions of the world as a whole and spins of bodies change, (nq + nu, m)."""
+def symmetries(state: State, d: EquationDerivatives, axes: MovingAxes) -> Iterator[MovingAxes]:
+    """Fields that may carry a steady motion into another: shifts, turns of the world, and spins beside `axes`."""
     vectors, attitudes = _read(state.system, d)
     n, nq, none = len(state.z), state.system.nq, np.zeros(3)
     taken = {k for e in attitudes for k in e.place} | {k for v in vectors for k in v.place}
-    found = [np.eye(n)[k] for k in range(nq) if k not in taken]
-    for axis in range(3):
-        unit = np.eye(3)[axis]
-        found.append(sum((np.eye(n)[v.place[v.axes.index(axis)]] for v in vectors if axis in v.axes), np.zeros(n)))
-        found.append(_turning(n, unit, vectors, [(e, none) for e in attitudes]) @ state.z)
-        found += [_turning(n, none, (), [(e, unit)]) @ state.z for e in attitudes]
-    return np.array(found).T
+    shifts = [[k] for k in range(nq) if k not in taken]
+    shifts += [[v.place[v.axes.index(axis)] for v in vectors if axis in v.axes] for axis in range(3)]
+    for places in filter(None, shifts):
+        drift = np.zeros((n, 3))
+        drift[places, 0] = 1.0
+        yield MovingAxes(none, np.zeros((n, n)), drift, np.zeros(n))
+    spins = [state.z[e.speed] - _rotation(state.z[e.place]).T @ axes.turn for e in attitudes]
+    fields = [_turning(n, a, vectors, [(e, none) for e in attitudes]) for a in unit_rows(np.vstack([np.eye(3), axes.turn]))]
+    fields += [_turning(n, none, (), [(e, unit_rows(b))]) for e, b in zip(attitudes, spins, strict=True)]
+    for L in fields:
+        yield MovingAxes(none, L, np.zeros((n, 3)), np.zeros(n))
 
 
 def _read(system: System, d: EquationDerivatives) -> tuple[list[_Vector], list[_Attitude]]:
