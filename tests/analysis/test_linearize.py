@@ -461,7 +461,9 @@ def spinning_rotor():
         model.energy(potential=k * (x**2 + y**2) / 2)
     system = model.compile()
     tilts = np.roots([across, -1j * along * W, 2 * k * half**2])
-    exact = np.concatenate([tilts, tilts.conj(), [1j * np.sqrt(2 * k / mass)] * 2, [-1j * np.sqrt(2 * k / mass)] * 2, [0, 0]])
+    exact = np.concatenate(
+        [tilts, tilts.conj(), [1j * np.sqrt(2 * k / mass)] * 2, [-1j * np.sqrt(2 * k / mass)] * 2, [0, 0]]
+    )
     return system, system.steady({"R_wz": W, "R_x": 0, "R_y": 0}, guess={"R_e0": 1}), W, exact
 
 

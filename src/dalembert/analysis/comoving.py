@@ -1,9 +1,9 @@
 """`Comoving`: constant coefficients of small changes, seen from axes that go along with a steady motion.
 
-A motion is steady if it is carried by a field z' = L z + ... under which the equations stay as they are. Changes x about
-it, seen from axes that are carried along too, obey x' = (A - L) x with constant coefficients, A being that of the
-instant: y = exp(t L) x. That is verified and not assumed: at later times of exp(t L) z the equations must be met, and
-answer to changes that were turned by exp(t L) as they do now.
+A motion is steady if a field z' = L z + ... carries it and leaves the equations as they are. Changes x seen from axes
+that are carried along obey x' = (A - L) x with constant coefficients; A is that of the instant, and changes are
+exp(t L) x. This is verified, not assumed: at later times the carried state must meet the equations, and these must
+answer to changes turned by exp(t L) as they do now.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ MET = 1e-7  # residuals of constraints below this fraction of their terms are ze
 class Comoving(NamedTuple):
     """The constant A (n, n) of changes in axes that turn with `L` (nq + nu, nq + nu), None if they do not turn.
 
-    `steady` says whether the motion is, `driven` whether B is constant too. `free` (n, k) are orthonormal directions that
-    lead to steady motions of the same kind: a turn or a shift of everything, a spin of a body.
+    `steady` says whether the motion is, `driven` whether B is constant too. `free` (n, k) are orthonormal directions
+    that lead to steady motions of the same kind: a turn or a shift of everything, a spin of a body.
     """
 
     A: np.ndarray
@@ -60,7 +60,8 @@ class Comoving(NamedTuple):
         many and of one chain, would take digits from small eigenvalues.
         """
         if self.free is None:
-            return tuple(np.linalg.eig(self.A))
+            values, vectors = np.linalg.eig(self.A)
+            return values, vectors
         Q, k = np.hstack([self.free, self.felt]), self.free.shape[1]
         blocks = Q.T @ self.A @ Q
         blocks[k:, :k] = 0.0
@@ -82,9 +83,9 @@ def comoving(lin: Linearization) -> Comoving:
         if found is not None:
             return found
     followed = _followed(lin)
-    if followed and all(_agree(later.A, lin.A, None, RESTING) for later in followed):
+    if followed and all(is_alike(later.A, lin.A, None, RESTING) for later in followed):
         steady = all(_is_settled(later) for later in (lin, *followed))
-        return Comoving(lin.A, steady, driven=all(_agree(later.B, lin.B, None, RESTING) for later in followed))
+        return Comoving(lin.A, steady, driven=all(is_alike(later.B, lin.B, None, RESTING) for later in followed))
     raise _none(state, least, still)
 
 
@@ -144,7 +145,7 @@ def _seen_from(axes: MovingAxes, lin: Linearization, small: SmallChanges, still:
         found = _carried(small, state, E, z, state.t + t)
         if found is None or not np.abs(_rates(found[0]) - rates).max(initial=0.0) <= 2.0 * still:
             return None
-        driven = driven and _agree(found[1].rates[:, n:], small.rates[:, n:], E)
+        driven = driven and is_alike(found[1].rates[:, n:], small.rates[:, n:], E)
         constant = constant and (not L.any() or _is_same(lin, found[0]))
     if constant:
         return Comoving(lin.A, steady=True, driven=driven)
@@ -166,7 +167,7 @@ def _carried(
         after = small.carried(d, E)
     except (InitialStateError, LinearizationError):
         return None
-    met = _are_met(d, after.changes[: len(z), :n]) and _agree(after.rates[:, :n], small.rates[:, :n], E)
+    met = _are_met(d, after.changes[: len(z), :n]) and is_alike(after.rates[:, :n], small.rates[:, :n], E)
     return (later, after) if met else None
 
 
@@ -178,13 +179,13 @@ def _free(A: np.ndarray, axes: MovingAxes, lin: Linearization, small: SmallChang
         for time in TIMES:
             E, z, _ = field.carry(state.z, time)
             found = _carried(small, state, E, z, state.t)
-            if found is None or not _agree(_rates(found[0])[:, None], rates[:, None], E):
+            if found is None or not is_alike(_rates(found[0])[:, None], rates[:, None], E):
                 break
         else:
             ways.append(field.L @ state.z + field.drift[:, 0])
     shares = decompose(np.hstack([lin.basis, -unit_rows(np.array(ways)).T]), UNFELT).null[: len(A)]
-    found = decompose(shares, UNFELT)
-    return _invariant(A, found.left[:, : found.rank])
+    space = decompose(shares, UNFELT)
+    return _invariant(A, space.left[:, : space.rank])
 
 
 def _invariant(A: np.ndarray, space: np.ndarray) -> np.ndarray:
@@ -203,9 +204,7 @@ def _are_met(d: EquationDerivatives, changes: np.ndarray) -> bool:
     return bool(met.all() and (np.abs(J @ changes) <= ALIKE * (np.abs(J) @ np.abs(changes)) + ROUND_OFF).all())
 
 
-def _agree(
-    rates: np.ndarray, before: np.ndarray, E: np.ndarray | None = None, tolerance: float = ALIKE
-) -> bool:
+def is_alike(rates: np.ndarray, before: np.ndarray, E: np.ndarray | None = None, tolerance: float = ALIKE) -> bool:
     """Whether rates are those of before, turned by E."""
     E = np.eye(len(before)) if E is None else E
     size = (np.abs(E) @ np.abs(before)).max(axis=1, initial=0.0, keepdims=True)
@@ -219,4 +218,4 @@ def _is_same(lin: Linearization, later: State) -> bool:
     except DalembertError:  # other states would be independent then
         return False
     A = small.rates[list(small.space.independent)][: small.count, : small.count]
-    return _agree(A, lin.A)
+    return is_alike(A, lin.A)

@@ -228,7 +228,12 @@ class Linearization:
             tuple(format(0.0 if abs(part) <= small else part, how) for part, small, how in parts)
             for v, ratio in zip(self.eigenvalues[:SHOWN], self.damping_ratios, strict=False)
             for parts in [
-                ((v.real, none, ".9g"), (v.imag, none, "+.9g"), (abs(v), none, ".6g"), (ratio * (abs(v) > none), ROUND_OFF, ".4g"))
+                (
+                    (v.real, none, ".9g"),
+                    (v.imag, none, "+.9g"),
+                    (abs(v), none, ".6g"),
+                    (ratio * (abs(v) > none), ROUND_OFF, ".4g"),
+                )
             ]
         ]
         more = f"\n  and {len(self.A) - SHOWN} more" if len(self.A) > SHOWN else ""

@@ -79,9 +79,9 @@ def axes_along(state: State, d: EquationDerivatives) -> Iterator[MovingAxes]:
         second[state.system.nq :] = d.response(change).udot[:, 0]
     motion, tried = _Motion(state, rates, second, *_read(state.system, d)), list[np.ndarray]()
     for falling in (False, True):
-        least, null = motion.turn(falling)
+        least, null = motion.turn(falling=falling)
         for a in (least, *(least + more for more in motion.further(null))):
-            axes = motion.axes(a, falling)
+            axes = motion.axes(a, falling=falling)
             key = np.hstack([axes.L, axes.drift])
             if not any(np.allclose(key, other) for other in tried):
                 tried.append(key)
@@ -97,7 +97,7 @@ class _Motion(NamedTuple):
     vectors: list[_Vector]
     attitudes: list[_Attitude]
 
-    def turn(self, falling: bool) -> tuple[np.ndarray, np.ndarray]:
+    def turn(self, *, falling: bool) -> tuple[np.ndarray, np.ndarray]:
         """The least rate a (3,) at which speeds turn, and directions (3, k) about which that says nothing.
 
         u' = a x u, u'' = a x u' of positions, unless they are falling; and of bodies, in their axes, w' = (R^T a) x w,
@@ -127,7 +127,7 @@ class _Motion(NamedTuple):
         found += [n * side * self.rates[k] for n in null.T for k in scalar for side in (1.0, -1.0)]
         return sorted(found, key=np.linalg.norm)
 
-    def axes(self, a: np.ndarray, falling: bool) -> MovingAxes:
+    def axes(self, a: np.ndarray, *, falling: bool) -> MovingAxes:
         """The axes that turn at a rate a (3,)."""
         z, nq = self.state.z, self.state.system.nq
         spins = [z[e.speed] - _rotation(z[e.place]).T @ a for e in self.attitudes]
@@ -173,7 +173,9 @@ def symmetries(state: State, d: EquationDerivatives, axes: MovingAxes) -> Iterat
         drift[places, 0] = 1.0
         yield MovingAxes(none, np.zeros((n, n)), drift, np.zeros(n))
     spins = [state.z[e.speed] - _rotation(state.z[e.place]).T @ axes.turn for e in attitudes]
-    fields = [_turning(n, a, vectors, [(e, none) for e in attitudes]) for a in unit_rows(np.vstack([np.eye(3), axes.turn]))]
+    fields = [
+        _turning(n, a, vectors, [(e, none) for e in attitudes]) for a in unit_rows(np.vstack([np.eye(3), axes.turn]))
+    ]
     fields += [_turning(n, none, (), [(e, unit_rows(b))]) for e, b in zip(attitudes, spins, strict=True)]
     for L in fields:
         yield MovingAxes(none, L, np.zeros((n, 3)), np.zeros(n))
@@ -182,6 +184,8 @@ def symmetries(state: State, d: EquationDerivatives, axes: MovingAxes) -> Iterat
 def _read(system: System, d: EquationDerivatives) -> tuple[list[_Vector], list[_Attitude]]:
     """Positions and quaternions whose components are coordinates of their own."""
     s, C = system.statement, d.of("rates", "u")
+    if s is None:
+        return [], []
     coordinates = {q: k for k, q in enumerate(s.coordinates)}
     speeds = {u: system.nq + k for k, u in enumerate(s.speeds)}
     vectors: dict[tuple[int, ...], _Vector] = {}

@@ -62,9 +62,7 @@ def small_changes(
     return SmallChanges(space, count, names, freed, pushed, changes, **_respond(d, changes, freed, pushed))
 
 
-def _respond(
-    d: EquationDerivatives, changes: np.ndarray, freed: tuple[int, ...], pushed: np.ndarray
-) -> dict[str, Any]:
+def _respond(d: EquationDerivatives, changes: np.ndarray, freed: tuple[int, ...], pushed: np.ndarray) -> dict[str, Any]:
     """What accelerations and multipliers do, and the rates of everything."""
     response = d.response(changes, freed, pushed)
     nq, nz = d.system.nq, d.system.nq + d.system.nu
