@@ -159,6 +159,19 @@ def test_a_force_that_only_fades_has_no_equilibrium(force, length):
         assert "x_dot" in str(caught.value)
 
 
+@pytest.mark.parametrize("force", [lambda x: 1e-13 + 0 * x, lambda x: 1e-13 * (1 + x**2)], ids=["constant", "bowl"])
+def test_a_force_that_is_small_and_nowhere_zero_has_no_equilibrium(force):
+    """Beside it there are large forces: small is what it is to itself."""
+    model = da.Model("pushed gently")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1.0, position=[x, y])
+    model.generalized_force({x: force(x), y: -1e4 * (y - 1)})
+    system = model.compile()
+    for guess in (None, {x: 0.5}):
+        with pytest.raises(da.InitialStateError, match="is left on `x_dot`"):
+            system.equilibrium(guess=guess)
+
+
 @pytest.mark.parametrize(
     ("force", "places"),
     [

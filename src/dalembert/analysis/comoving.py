@@ -174,15 +174,17 @@ def _carried(
 def _free(A: np.ndarray, axes: MovingAxes, lin: Linearization, small: SmallChanges) -> np.ndarray:
     """Directions that lead from the steady motion to another of the same kind, (n, k), orthonormal."""
     state = lin.state
-    rates, ways = _rates(state), [_rates(state)]
-    for field in symmetries(state, differentiate(state), axes):
-        for time in TIMES:
+    d, rates = differentiate(state), _rates(state)
+    ways = [rates]
+    for field in symmetries(state, d, axes):
+        way = field.L @ state.z + field.drift[:, 0]
+        for time in TIMES if _are_met(d, way[:, None]) else ():
             E, z, _ = field.carry(state.z, time)
             found = _carried(small, state, E, z, state.t)
             if found is None or not is_alike(_rates(found[0])[:, None], rates[:, None], E):
                 break
         else:
-            ways.append(field.L @ state.z + field.drift[:, 0])
+            ways += [way] if _are_met(d, way[:, None]) else []
     shares = decompose(np.hstack([lin.basis, -unit_rows(np.array(ways)).T]), UNFELT).null[: len(A)]
     space = decompose(shares, UNFELT)
     return _invariant(A, space.left[:, : space.rank])

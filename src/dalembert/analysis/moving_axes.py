@@ -136,15 +136,18 @@ class _Motion(NamedTuple):
         free = np.setdiff1d(np.arange(nq), [k for e in self.attitudes for k in e.place])
         drift[free, 0] = left[free]
         if falling:
-            more = self.second - L @ self.rates
-            for v in filter(lambda v: v.speed, self.vectors):
-                push = np.array([self._mean(left, k) for k in v.axes]), np.array([self._mean(more, k) for k in v.axes])
-                drift[v.speed, :2], drift[v.place, 1:] = np.array(push).T, np.array(push).T
+            push = np.array([self._common(left), self._common(self.second - L @ self.rates)])
+            for v in (v for v in self.vectors if v.speed):
+                drift[v.speed, :2], drift[v.place, 1:] = push[:, v.axes].T, push[:, v.axes].T
         return MovingAxes(a, L, drift, left - drift[:, 0])
 
-    def _mean(self, values: np.ndarray, axis: int) -> float:
-        """The mean over the speeds along an axis."""
-        return float(np.mean([values[v.speed[v.axes.index(axis)]] for v in self.vectors if v.speed and axis in v.axes]))
+    def _common(self, values: np.ndarray) -> np.ndarray:
+        """The means over the speeds along each axis, (3,)."""
+        found: list[list[float]] = [[0.0], [0.0], [0.0]]
+        for v in (v for v in self.vectors if v.speed):
+            for axis, k in zip(v.axes, v.speed, strict=True):
+                found[axis].append(values[k])
+        return np.array([np.sum(one) / max(len(one) - 1, 1) for one in found])
 
 
 def _turning(

@@ -19,54 +19,58 @@ STEPS = 24  # of the classical Runge-Kutta method on that way; its error is belo
 CHANGED = 1e-5  # of a speed on that way, relative to the largest, above which the motion is not steady
 BALANCED = 1e-10  # sums of forces below this fraction of their terms are round-off
 PURSUIT = 8  # Newton steps that are taken from a root
+CLOSE = 1e-9  # distances from a root below this, relative to the largest coordinate and at least 1, are round-off
 SHORTER = 0.7  # ratio of the last to the first of these steps that tells a root, even a multiple one, from none
 
 
 def check_balance(state: State, constant: Sequence[int], given: Sequence[int], what: str) -> None:
-    """Raise if what is left on the `constant` speeds only fades towards infinity.
+    """Raise if what is left on the `constant` speeds is neither round-off nor close to a place where it vanishes.
 
-    There Newton's steps make it smaller and do not get shorter. `given` are the places in (q, u) that may not move.
+    From such a place Newton's steps get shorter, even from one where forces vanish to a higher order; they do not where
+    forces only fade towards infinity. `given` are the places in (q, u) that may not move.
     """
     s, udot = state.system, state.udot.copy()
     udot[list(constant)] = 0.0
     M = s.mass_matrix(state.t, state.q, state.u, state.parameters)
     left = np.abs(M @ (state.udot - udot))
     terms = np.abs(s.forces(state.t, state.q, state.u, state.parameters)) + np.abs(state.reactions)
-    doubtful = np.flatnonzero(left > BALANCED * (terms + np.abs(M) @ np.abs(udot)))
-    if not len(doubtful):
+    if (left <= BALANCED * (terms + np.abs(M) @ np.abs(udot))).all():
         return
+    state = replace(state, udot=udot)
+    d = differentiate(state)
+    terms = np.maximum(terms, (np.abs(d.gradients) @ np.abs(d.y))[d.rows["balance"]])
     free = np.setdiff1d(np.arange(s.nq + s.nu + s.nc), given)
-    left, ways = (values[:, doubtful] for values in _pursue(replace(state, udot=udot), free))
-    fading = (left[1:] < left[:-1]).all(axis=0) & (ways[-1] > SHORTER * ways[0])
-    for j in np.flatnonzero(fading)[:1]:
-        name, place = s.speeds[doubtful[j]], zip(s.coordinates[:6], state.q, strict=False)
+    ways = _pursue(state, free) if (left > BALANCED * terms).any() else np.zeros((1, s.nu))
+    close = ways[0] <= CLOSE * max(1.0, np.abs(state.z).max(initial=0.0))
+    for k in np.flatnonzero(~((left <= BALANCED * terms) | close | (ways[-1] < SHORTER * ways[0])))[:1]:
+        place = zip(s.coordinates[:6], state.q, strict=False)
         raise InitialStateError(
-            f"`{s.name}`: no {what} was found: {left[0, j]:.3g} is left on `{name}` at "
-            f"{', '.join(f'{q} = {value:.4g}' for q, value in place)}, and it only fades towards infinity. Give a "
-            "guess elsewhere, or add the force that balances it",
-            {f"balance of {name}": float(left[0, j])},
+            f"`{s.name}`: no {what} was found: {left[k]:.3g} is left on `{s.speeds[k]}` at "
+            f"{', '.join(f'{q} = {value:.4g}' for q, value in place)}, and vanishes nowhere near: it is not balanced, "
+            "or fades towards infinity. Give a guess elsewhere, or add the force that balances it",
+            {f"balance of {s.speeds[k]}": float(left[k])},
             closest=Closest(state.q, state.u),
         )
 
 
-def _pursue(state: State, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What is left on each speed along Newton's steps, (steps, nu), and how far that is from zero."""
-    s, lefts, ways = state.system, [], []
+def _pursue(state: State, free: np.ndarray) -> np.ndarray:
+    """How far the balance of each speed is from zero along Newton's steps, (steps, nu); infinite outside the domain."""
+    s, ways = state.system, []
     for _ in range(PURSUIT):
         d = differentiate(state)
         n = d.rows["rates"].start
         J = np.hstack([d.gradients[:n, d.columns[name]] for name in ("q", "u", "la")])[:, free]
-        lengths = np.linalg.norm(J, axis=1)
-        off = d.values[:n] / np.where(lengths > 0.0, lengths, 1.0)
-        lefts.append(np.abs(d.values[d.rows["balance"]]))
-        ways.append(np.abs(off[d.rows["balance"]]))
-        if not np.isfinite(d.gradients[:n]).all():  # left the domain of the model
-            return np.full((PURSUIT, s.nu), np.nan), np.array(ways)
+        if not np.isfinite(J).all():
+            return np.array([*ways, np.full(s.nu, np.inf)])
+        lengths, left = np.linalg.norm(J, axis=1), np.abs(d.values[:n])
+        off = np.where(lengths > 0.0, left / np.where(lengths > 0.0, lengths, 1.0), np.where(left > 0.0, np.inf, 0.0))
+        ways.append(off[d.rows["balance"]])
+        rows = lengths > 0.0
         v = np.concatenate([state.z, state.multipliers])
-        v[free] -= least_squares(J / np.where(lengths > 0.0, lengths, 1.0)[:, None], off, BALANCED)
+        v[free] -= least_squares(J[rows] / lengths[rows, None], d.values[:n][rows] / lengths[rows], BALANCED)
         q, u, la = np.split(v, [s.nq, s.nq + s.nu])
         state = replace(state, q=q, u=u, multipliers=la)
-    return np.array(lefts), np.array(ways)
+    return np.array(ways)
 
 
 def check_rest(state: State) -> None:
