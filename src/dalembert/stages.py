@@ -40,6 +40,7 @@ ARROWS = {
     "System.fit": "dalembert.analysis.fit:fit",
     "System.kinematics": "dalembert.analysis.inverse_dynamics:driven_kinematics",
     "System.inverse_dynamics": "dalembert.analysis.inverse_dynamics:inverse_dynamics",
+    "Linearization.comoving": "dalembert.analysis.comoving:comoving",
     "Linearization.sweep": "dalembert.analysis.root_locus:sweep",
     "PeriodicMotion.branch": "dalembert.analysis.periodic_branch:follow_periodic",
     "State.branch": "dalembert.analysis.branch:follow_branch",

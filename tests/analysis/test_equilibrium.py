@@ -142,3 +142,54 @@ def test_a_hanging_chain_bears_its_weight():
     state = system.equilibrium(guess={f"{c}{k}": v for k in range(4) for c, v in (("x", 0.1), ("y", -0.4 * (k + 1)))})
     assert state["y3"] == pytest.approx(-2.0, abs=1e-10)
     assert np.abs(state.multipliers) == pytest.approx(G * np.array([10, 9, 7, 4]), rel=1e-9)
+
+
+@pytest.mark.parametrize("length", [1.0, 1e-6, 100.0])
+@pytest.mark.parametrize("force", [lambda s: -sp.exp(-s), lambda s: 1 / (1 + s**4)], ids=["exponential", "power"])
+def test_a_force_that_only_fades_has_no_equilibrium(force, length):
+    """Whatever the unit of x, and however small the force has become where the search, or the guess, ends."""
+    model = da.Model("fading")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1.0, position=[x, y])
+    model.generalized_force({x: force(x / length), y: -1e4 * (y - 1)})
+    system = model.compile()
+    for guess in (None, {x: 0.7 * length}, {x: 4.0 * length}):
+        with pytest.raises(da.InitialStateError, match="no equilibrium was found") as caught:
+            system.equilibrium(guess=guess)
+        assert "x_dot" in str(caught.value)
+
+
+@pytest.mark.parametrize("force", [lambda x: 1e-13 + 0 * x, lambda x: 1e-13 * (1 + x**2)], ids=["constant", "bowl"])
+def test_a_force_that_is_small_and_nowhere_zero_has_no_equilibrium(force):
+    """Beside it there are large forces: small is what it is to itself."""
+    model = da.Model("pushed gently")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1.0, position=[x, y])
+    model.generalized_force({x: force(x), y: -1e4 * (y - 1)})
+    system = model.compile()
+    for guess in (None, {x: 0.5}):
+        with pytest.raises(da.InitialStateError, match="is left on `x_dot`"):
+            system.equilibrium(guess=guess)
+
+
+@pytest.mark.parametrize(
+    ("force", "places"),
+    [
+        (lambda x: -(x**3), (0.0,)),
+        (lambda x: -((x - 2) ** 5), (2.0,)),
+        (lambda x: -x * sp.exp(-(x**2)), (0.0,)),
+        (sp.sin, (0.0, np.pi, 2 * np.pi)),
+        (lambda x: 1e-12 - 1e-12 * x, (1.0,)),
+        (lambda x: 0 * x, (0.5,)),
+    ],
+)
+def test_an_equilibrium_that_is_multiple_weak_or_one_of_many_is_found(force, places):
+    model = da.Model("held")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1.0, position=[x, y])
+    model.generalized_force({x: force(x), y: -1e4 * (y - 1)})
+    system = model.compile()
+    for guess in places:
+        found = system.equilibrium(guess={x: guess + 0.1 if len(places) > 1 else guess})
+        assert found[x] == pytest.approx(guess, abs=0.02)
+        assert found[y] == pytest.approx(1.0, abs=1e-12)

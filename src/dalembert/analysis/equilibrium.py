@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.steady_check import check_rest, check_steady
+from dalembert.analysis.steady_check import check_balance, check_rest, check_steady
 from dalembert.analysis.steady_search import search, search_all
 from dalembert.equations.naming import name_of
 from dalembert.equations.system import System
@@ -168,6 +168,8 @@ def _checked(task: Task, state: State, what: str) -> State:
         check_rest(state)
     else:
         check_steady(state, sorted(task.wishes.udot))
+    given = (*task.wishes.q, *(s.nq + k for k in task.wishes.u))
+    check_balance(state, sorted(task.wishes.udot), given, what)
     return state
 
 

@@ -63,9 +63,13 @@ def orbital_stability(multipliers: np.ndarray, trivial: int) -> OrbitalStability
 
 def depends_on_time(system: System) -> bool:
     """Whether the equations contain the time."""
-    m = system.mechanics
-    graph = ca.vertcat(m.balance, m.acceleration, m.qdot, m.phi, m.psi)
-    return bool(ca.depends_on(graph, m.t))
+
+    def look() -> bool:
+        m = system.mechanics
+        graph = ca.vertcat(m.balance, m.acceleration, m.qdot, m.phi, m.psi)
+        return bool(ca.depends_on(graph, m.t))
+
+    return bool(system.kept("depends on time", look))
 
 
 def check_periodic(motion: Motion | MotionSequence) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.dataclass import dataclass
-from dalembert.errors import ArrayError, DalembertError, OptionError
+from dalembert.errors import ArrayError, DalembertError, LinearizationError, OptionError
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import condition, inverse, solve
 from dalembert.stages import stage
@@ -22,10 +23,7 @@ if TYPE_CHECKING:
 
 
 STILL = 1e-9  # entries of A below this, relative to the largest, are zero
-RESTING = 1e-6  # rates below this, relative to the largest speed and at least this, are zero
 SHOWN = 12  # eigenvalues that are printed
-FOLLOWED = 0.1  # how far ignorable coordinates move until A is looked at again
-GROWTH = 5.0  # at most this many time constants of the fastest growth
 ROUND_OFF = 1e-12  # entries of A below this fraction of the largest are
 
 
@@ -52,15 +50,27 @@ class Linearization:
     # -- eigenvalues -----------------------------------------------------------------------------------------------
 
     @cached_property
+    def _comoving(self) -> Any:
+        return stage("Linearization.comoving")(self)
+
+    @property
+    def A_comoving(self) -> np.ndarray:
+        """A seen from axes that go along with a steady motion, (n, n), constant: A itself where that is constant.
+
+        Raises `LinearizationError` with the reason if there are no axes in which the coefficients are constant.
+        """
+        return np.asarray(self._comoving.A)
+
+    @cached_property
     def _eigen(self) -> tuple[np.ndarray, np.ndarray]:
-        values, vectors = np.linalg.eig(self.A)
+        values, vectors = self._comoving.eigen()
         values = values.astype(complex)
         order = np.lexsort((values.imag, np.abs(values.imag), -np.round(values.real, 12)))
         return values[order], vectors[:, order].astype(complex)
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """Eigenvalues of A, (n,) complex, that with the largest real part first."""
+        """Eigenvalues of `A_comoving`, (n,) complex, that with the largest real part first."""
         return self._eigen[0]
 
     @property
@@ -100,28 +110,15 @@ class Linearization:
 
     @cached_property
     def steady(self) -> bool:
-        """Whether this is an equilibrium or a steady motion: nothing moves but ignorable coordinates, and A stays.
+        """Whether this is an equilibrium or a steady motion: seen from axes that go along, everything stays as it is.
 
-        A turn about one axis leaves u' as it is and yet changes what the components of a quaternion mean, and so A.
+        Such axes turn with the motion, with the bodies that spin about an axis of symmetry, and run on with ignorable
+        coordinates.
         """
-        kept = [k for k, name in enumerate(self.states) if name not in self.ignorable]
-        still = RESTING * max(np.abs(self.state.u).max(initial=0.0), 1.0)
-        if np.abs(self.rates[kept]).max(initial=0.0) > still:
+        try:
+            return bool(self._comoving.steady)
+        except LinearizationError:
             return False
-        fastest = np.abs(self.rates).max(initial=0.0)
-        return bool(fastest <= still or self._is_constant(FOLLOWED / fastest))
-
-    def _is_constant(self, time: float) -> bool:
-        """Whether A is the same after some time of the motion, to a millionth of the largest entry in each row."""
-        state = self.state
-        growth = float(self.eigenvalues.real.max(initial=0.0))
-        t = state.t + (min(time, GROWTH / growth) if growth > 0.0 else time)
-        motion = state.system.simulate(state, (state.t, t), t_eval=[t])
-        if not motion.success:
-            return False
-        later = state.system.linearize(motion.at(t), states=self.states, inputs=self.inputs).A
-        sizes = RESTING * np.abs(self.A).max(axis=1, initial=0.0, keepdims=True)
-        return bool((np.abs(later - self.A) <= sizes + ROUND_OFF * np.abs(self.A).max(initial=0.0)).all())
 
     # -- second order ----------------------------------------------------------------------------------------------
 
@@ -166,6 +163,13 @@ class Linearization:
             raise OptionError(
                 "a frequency response needs inputs and outputs: linearize(state, inputs=[...], outputs=[...])"
             )
+        seen = self._comoving
+        if seen.L is not None or not seen.driven:
+            raise DalembertError(
+                f"`{self.state.system.name}`: the motion is steady in axes that turn with it, where a constant input "
+                "does not stay constant: there is no frequency response. State what turns in angles, or a frame fixed "
+                "in space"
+            )
         w = np.atleast_1d(np.asarray(frequencies, dtype=float))
         if w.ndim != 1 or not np.isfinite(w).all():
             raise ArrayError(f"frequencies must be finite numbers in one axis, got shape {w.shape}")
@@ -206,23 +210,34 @@ class Linearization:
     # -- to look at ------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        kind = "" if self.steady else "; the motion is not steady: A is that of this instant only"
-        none = ROUND_OFF * np.abs(self.eigenvalues).max(initial=0.0)
-        rows = [
-            tuple(format(0.0 if abs(part) <= small else part, how) for part, small, how in parts)
-            for v, ratio in zip(self.eigenvalues[:SHOWN], self.damping_ratios, strict=False)
-            for parts in [
-                ((v.real, none, ".9g"), (v.imag, none, "+.9g"), (abs(v), none, ".6g"), (ratio, ROUND_OFF, ".4g"))
-            ]
-        ]
-        more = f"\n  and {len(self.A) - SHOWN} more" if len(self.A) > SHOWN else ""
         parts = "".join(
             f"\n  {what:<9}{', '.join(names)}"
             for what, names in (("states", self.states), ("inputs", self.inputs), ("outputs", self.outputs))
             if names
         )
-        table = text_table([(("real", "imaginary", "frequency", "damping"), rows)])
-        return f"Linearization of {self.state.system.name!r} at t = {self.state.t:g}{kind}{parts}\n{table}{more}"
+        kind, table = "; the motion is not steady: A is that of this instant only", ""
+        with contextlib.suppress(LinearizationError):
+            kind = "" if self._comoving.L is None else "; seen from axes that turn with the motion"
+            kind = kind if self.steady else "; the motion is not steady, but A stays the same"
+            table = "\n" + self._table()
+        return f"Linearization of {self.state.system.name!r} at t = {self.state.t:g}{kind}{parts}{table}"
+
+    def _table(self) -> str:
+        none = ROUND_OFF * np.abs(self.eigenvalues).max(initial=0.0)
+        rows = [
+            tuple(format(0.0 if abs(part) <= small else part, how) for part, small, how in parts)
+            for v, ratio in zip(self.eigenvalues[:SHOWN], self.damping_ratios, strict=False)
+            for parts in [
+                (
+                    (v.real, none, ".9g"),
+                    (v.imag, none, "+.9g"),
+                    (abs(v), none, ".6g"),
+                    (ratio * (abs(v) > none), ROUND_OFF, ".4g"),
+                )
+            ]
+        ]
+        more = f"\n  and {len(self.A) - SHOWN} more" if len(self.A) > SHOWN else ""
+        return text_table([(("real", "imaginary", "frequency", "damping"), rows)]) + more
 
     def _check_mode(self, mode: int) -> None:
         if not 0 <= mode < len(self.A):

@@ -11,23 +11,20 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import casadi as ca
 import numpy as np
 
 from dalembert.analysis.derivatives import EquationDerivatives, differentiate
 from dalembert.analysis.linearization import Linearization
 from dalembert.analysis.output_gradients import output_gradients
+from dalembert.analysis.small_changes import small_changes
 from dalembert.analysis.smoothness import check_smooth
-from dalembert.analysis.tangent_space import TangentSpace, tangent_space
-from dalembert.equations.laws import rows_by_unknown
-from dalembert.equations.naming import name_of
+from dalembert.analysis.tangent_space import TangentSpace
 from dalembert.equations.system import System
 from dalembert.errors import (
     InconsistentStateError,
     LinearizationError,
     OptionError,
     PairingError,
-    UnknownNameError,
 )
 from dalembert.initial.vanished import vanished_rows
 from dalembert.motion.motion import Motion
@@ -75,21 +72,9 @@ def linearize_at(
     _check_consistent(d)
     _check_gradients(state)
     check_smooth(d)
-    names, directions, freed = _read_inputs(d, inputs)
-    space, count = tangent_space(d, state, states, freed)
-    n, nz = len(space.independent), system.nq + system.nu
-    changes = np.zeros((nz + len(system.parameters), n + len(names)))
-    changes[:nz, :n] = space.basis
-    pushed = np.zeros((system.nc, n + len(names)))
-    for k, (kind, place) in enumerate(directions):
-        if kind == "p":
-            changes[nz + place, n + k] = 1.0
-        else:
-            pushed[place, n + k] = 1.0
-    response = d.response(changes, freed, pushed)
-    rates = d.of("rates", "q") @ changes[: system.nq] + d.of("rates", "u") @ changes[system.nq : nz]
-    rates += d.of("rates", "p") @ changes[nz:]
-    full = np.vstack([rates, response.udot])[list(space.independent)]
+    small = small_changes(d, state, states, inputs)
+    space, count, changes, response = small.space, small.count, small.changes, small.response
+    n, full = len(space.independent), small.rates[list(space.independent)]
     labels, Y = output_gradients(d, outputs, response)
     every = np.vstack([np.zeros((1, changes.shape[1])), changes, response.udot, response.la])
     y = Y @ every
@@ -98,7 +83,7 @@ def linearize_at(
     return Linearization(
         state=state,
         states=tuple((*system.coordinates, *system.speeds)[k] for k in space.independent[:count]),
-        inputs=names,
+        inputs=small.inputs,
         outputs=labels,
         A=full[:count, :count].copy(),
         B=full[:count, n:].copy(),
@@ -140,47 +125,6 @@ def _check_gradients(state: State) -> None:
             f"`{state.system.name}`: the gradient of {', '.join(f'`{name}`' for name in vanished)} vanishes in this "
             "state, which is a singular one: motions branch there; linearise next to it",
             vanished,
-        )
-
-
-# -- inputs -----------------------------------------------------------------------------------------------------------
-
-
-def _read_inputs(
-    d: EquationDerivatives, inputs: Sequence[Any]
-) -> tuple[tuple[str, ...], list[tuple[str, int]], tuple[int, ...]]:
-    """Names; ("p", index of a parameter) or ("la", row) for each; and rows whose unknown has become an input."""
-    s, enforced = d.system, rows_by_unknown(d.system.rows)
-    if isinstance(inputs, str) or not isinstance(inputs, Sequence):
-        raise OptionError(f"inputs must be a list of parameters or unknowns of `{s.name}`, got {inputs!r}")
-    names, places = [], []
-    for key in inputs:
-        name = name_of(key)
-        if name in s.parameters:
-            _check_force(s, s.parameters.index(name))
-            places.append(("p", s.parameters.index(name)))
-        elif name in s.unknowns:
-            places.append(("la", enforced[s.unknowns.index(name)]))
-        else:
-            raise UnknownNameError(name, (*s.parameters, *s.unknowns), f"the parameters and unknowns of `{s.name}`")
-        names.append(name)
-    if len(set(names)) < len(names):
-        raise OptionError(f"inputs of `{s.name}` name something twice: {', '.join(names)}")
-    return tuple(names), places, tuple(sorted(row for kind, row in places if kind == "la"))
-
-
-def _check_force(system: System, index: int) -> None:
-    """An input in a position or velocity constraint would act by its rates too, which B cannot say."""
-    m = system.mechanics
-    names = (*system.constraint_names[: system.count("position")], *system.invariants)
-    names += (*system.constraint_names[: m.psi.shape[0]], *system.coordinates)
-    rows = ca.vertcat(m.phi, m.h, m.psi, m.qdot)
-    moved = [name for k, name in enumerate(names) if ca.depends_on(rows[k], m.p[index])]
-    if moved:
-        what = f"constraint `{moved[0]}`" if moved[0] not in system.coordinates else f"the kinematics of `{moved[0]}`"
-        raise OptionError(
-            f"input `{system.parameters[index]}` is in {what}: if it changes with time its rates act too, and "
-            "x' = A x + B w has no place for them. Use lin.sweep for another constant value, or a force as the input"
         )
 
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 import casadi as ca
 import numpy as np
 
+from dalembert.analysis.floquet import depends_on_time
+from dalembert.analysis.steady_check import WAITS
 from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import LinearizationError, OptionError, PairingError
@@ -87,7 +89,8 @@ def _pencil(system: System, state: State) -> tuple[csc_matrix, csc_matrix]:
     from scipy.sparse import csc_matrix
 
     y = np.concatenate([(state.t,), state.q, state.u, state.parameters, state.udot, state.multipliers])
-    values, by_rate, by_value = system.kept("saddle pencil", lambda: _pencil_function(system))(y)
+    pencil = system.kept("saddle pencil", lambda: _pencil_function(system))
+    values, by_rate, by_value = pencil(y)
     rates = np.concatenate([rates_of(state), state.udot])
     left = np.concatenate([np.asarray(values).ravel(), rates])
     scale = 1.0 + np.abs(system.forces(state.t, state.q, state.u, state.parameters)).max(initial=0.0)
@@ -96,7 +99,20 @@ def _pencil(system: System, state: State) -> tuple[csc_matrix, csc_matrix]:
             f"`{system.name}`: the state is not at rest (rates and residuals up to {np.abs(left).max():.3g}); get it "
             "from system.equilibrium, or take system.linearize, which holds for steady motions too"
         )
+    for wait in WAITS if depends_on_time(system) else ():
+        later = np.concatenate([(state.t + wait,), y[1:]])
+        if not all(_is_same(now, then) for now, then in zip((by_rate, by_value), pencil(later)[1:], strict=True)):
+            raise LinearizationError(
+                f"`{system.name}`: the equations of small changes depend on time, so that they have no eigenvalues; "
+                "make the time in the model a parameter, or take the Floquet multipliers of system.linearize(motion)"
+            )
     return csc_matrix(by_rate.sparse()), csc_matrix(by_value.sparse())
+
+
+def _is_same(now: ca.DM, then: ca.DM) -> bool:
+    """Whether a matrix of the pencil is the same at another time."""
+    size = float(ca.norm_inf(ca.vec(now)))
+    return float(ca.norm_inf(ca.vec(then - now))) <= RESTING * size
 
 
 def _pencil_function(system: System) -> ca.Function:

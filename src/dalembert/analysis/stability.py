@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from dalembert.analysis.comoving import TIMES, Comoving, comoving, is_alike
+from dalembert.analysis.linearization import Linearization
 from dalembert.analysis.linearize import linearize_at
 from dalembert.dataclass import dataclass
-from dalembert.errors import LinearizationError
+from dalembert.errors import DalembertError, LinearizationError
 from dalembert.motion.state import State
 
 UNCERTAIN = 1e-6  # real parts below this fraction of the largest eigenvalue are not told from zero
@@ -17,6 +21,7 @@ class Stability:
     """`verdict` is "stable" (all changes decay), "unstable" (one grows) or "marginal" (the linearisation cannot tell).
 
     `eigenvalues` (n,) are those of the states that are not ignorable, the largest real part first; `growth` is that.
+    In a steady motion of bodies that turn, a shift or turn of everything and the spins of bodies are left out alike.
     """
 
     verdict: str
@@ -48,18 +53,37 @@ class Stability:
 def stability_of(state: State) -> Stability:
     """The stability of the steady motion through a state; raises `LinearizationError` if it is not steady."""
     lin = linearize_at(state.system, state)
-    if not lin.steady:
-        moving = [name for name, rate in zip(lin.states, lin.rates, strict=True) if abs(rate) > UNCERTAIN]
-        raise LinearizationError(
-            f"`{state.system.name}`: this state is no equilibrium and not on a steady motion: {', '.join(moving)} "
-            "change and the motion depends on them; get it from system.equilibrium or system.steady. If a body turns "
-            "in a unit quaternion, state it in angles, or take the Floquet multipliers of system.linearize(motion)",
-            moving,
-        )
-    kept = [k for k, name in enumerate(lin.states) if name not in lin.ignorable]
-    values = np.linalg.eigvals(lin.A[np.ix_(kept, kept)]).astype(complex)
+    seen = comoving(lin)
+    if not seen.steady:
+        raise LinearizationError(f"`{state.system.name}`: this state is no equilibrium and not on a steady motion")
+    found = _judge(lin, seen, lin.ignorable)
+    if found.verdict == "stable" and lin.ignorable and seen.L is None:
+        return _judge(lin, seen, [name for name in lin.ignorable if _runs_on(lin, name)])
+    return found
+
+
+def _judge(lin: Linearization, seen: Comoving, ignorable: Sequence[str]) -> Stability:
+    """The stability of what is not ignorable."""
+    kept = np.eye(len(lin.A))[:, [k for k, name in enumerate(lin.states) if name not in ignorable]]
+    if seen.L is not None:
+        kept = seen.felt
+    values = np.linalg.eigvals(kept.T @ seen.A @ kept).astype(complex)
     values = values[np.argsort(-values.real)]
     largest = float(values.real.max(initial=-1.0))
     margin = UNCERTAIN * float(np.abs(values).max(initial=0.0))
     verdict = "unstable" if largest > margin else "stable" if largest < -margin else "marginal"
-    return Stability(verdict, values, tuple(lin.states[k] for k in kept), lin.ignorable)
+    felt = np.abs(kept).max(axis=1, initial=0.0) > UNCERTAIN
+    states, rest = (tuple(n for n, own in zip(lin.states, felt, strict=True) if own == side) for side in (True, False))
+    return Stability(verdict, values, states, rest)
+
+
+def _runs_on(lin: Linearization, name: str) -> bool:
+    """Whether the same motion goes on elsewhere along a coordinate on which nothing depends to first order."""
+    place = {key: lin.state[key] for key in lin.states}
+    try:
+        beside = [lin.state.with_({**place, name: place[name] + step}) for step in TIMES]
+        found = [lin.state.system.linearize(state, states=lin.states) for state in beside]
+    except DalembertError:
+        return False
+    size = UNCERTAIN * max(1.0, np.abs(lin.rates).max())
+    return all(is_alike(one.A, lin.A) and np.abs(one.rates - lin.rates).max() <= size for one in found)

@@ -3,17 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from dalembert.analysis.derivatives import differentiate
 from dalembert.errors import Closest, InitialStateError
 from dalembert.motion.state import State
+from dalembert.solve.decompositions import least_squares
 
 STILL = 1e-7  # rates below this are zero
 WAITS = (0.37, 1.93)  # times after which a state at rest is looked at again
 WAY = 0.3  # how far coordinates go while a steady motion is followed, relative to max(1, |q|)
 STEPS = 24  # of the classical Runge-Kutta method on that way; its error is below 1e-7
 CHANGED = 1e-5  # of a speed on that way, relative to the largest, above which the motion is not steady
+BALANCED = 1e-10  # sums of forces below this fraction of their terms are round-off
+PURSUIT = 8  # Newton steps that are taken from a root
+CLOSE = 1e-9  # distances from a root below this, relative to the largest coordinate and at least 1, are round-off
+SHORTER = 0.7  # ratio of the last to the first of these steps that tells a root, even a multiple one, from none
+
+
+def check_balance(state: State, constant: Sequence[int], given: Sequence[int], what: str) -> None:
+    """Raise if what is left on the `constant` speeds is neither round-off nor close to a place where it vanishes.
+
+    From such a place Newton's steps get shorter, even from one where forces vanish to a higher order; they do not where
+    forces only fade towards infinity. `given` are the places in (q, u) that may not move.
+    """
+    s, udot = state.system, state.udot.copy()
+    udot[list(constant)] = 0.0
+    M = s.mass_matrix(state.t, state.q, state.u, state.parameters)
+    left = np.abs(M @ (state.udot - udot))
+    terms = np.abs(s.forces(state.t, state.q, state.u, state.parameters)) + np.abs(state.reactions)
+    if (left <= BALANCED * (terms + np.abs(M) @ np.abs(udot))).all():
+        return
+    state = replace(state, udot=udot)
+    d = differentiate(state)
+    terms = np.maximum(terms, (np.abs(d.gradients) @ np.abs(d.y))[d.rows["balance"]])
+    free = np.setdiff1d(np.arange(s.nq + s.nu + s.nc), given)
+    ways = _pursue(state, free) if (left > BALANCED * terms).any() else np.zeros((1, s.nu))
+    close = ways[0] <= CLOSE * max(1.0, np.abs(state.z).max(initial=0.0))
+    for k in np.flatnonzero(~((left <= BALANCED * terms) | close | (ways[-1] < SHORTER * ways[0])))[:1]:
+        place = zip(s.coordinates[:6], state.q, strict=False)
+        raise InitialStateError(
+            f"`{s.name}`: no {what} was found: {left[k]:.3g} is left on `{s.speeds[k]}` at "
+            f"{', '.join(f'{q} = {value:.4g}' for q, value in place)}, and vanishes nowhere near: it is not balanced, "
+            "or fades towards infinity. Give a guess elsewhere, or add the force that balances it",
+            {f"balance of {s.speeds[k]}": float(left[k])},
+            closest=Closest(state.q, state.u),
+        )
+
+
+def _pursue(state: State, free: np.ndarray) -> np.ndarray:
+    """How far the balance of each speed is from zero along Newton's steps, (steps, nu); infinite outside the domain."""
+    s, ways = state.system, []
+    for _ in range(PURSUIT):
+        d = differentiate(state)
+        n = d.rows["rates"].start
+        J = np.hstack([d.gradients[:n, d.columns[name]] for name in ("q", "u", "la")])[:, free]
+        if not np.isfinite(J).all():
+            return np.array([*ways, np.full(s.nu, np.inf)])
+        lengths, left = np.linalg.norm(J, axis=1), np.abs(d.values[:n])
+        off = np.where(lengths > 0.0, left / np.where(lengths > 0.0, lengths, 1.0), np.where(left > 0.0, np.inf, 0.0))
+        ways.append(off[d.rows["balance"]])
+        rows = lengths > 0.0
+        v = np.concatenate([state.z, state.multipliers])
+        v[free] -= least_squares(J[rows] / lengths[rows, None], d.values[:n][rows] / lengths[rows], BALANCED)
+        q, u, la = np.split(v, [s.nq, s.nq + s.nu])
+        state = replace(state, q=q, u=u, multipliers=la)
+    return np.array(ways)
 
 
 def check_rest(state: State) -> None:
