@@ -56,6 +56,7 @@ from dalembert.solve.decompositions import rank_of
 from dalembert.solve.elimination_order import lower_triangle
 
 MANY = 300  # speeds above which M is taken by its nonzeros
+LEGIBLE = 200  # operations of an expression that a message shows whole
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
         carriers=carriers_of(statement),
         quantities=quantities,
         kinks=tuple(kink for _, kink in bends.linear),
-        crossings=tuple(TimeCrossing(str(argument), kink) for argument, kink in bends.curved),
+        crossings=tuple(TimeCrossing(show(argument, LEGIBLE).strip("`"), kink) for argument, kink in bends.curved),
         functions=Functions(mechanics, stated),
         statement=statement.copy(),
     )

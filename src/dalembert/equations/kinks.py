@@ -106,17 +106,17 @@ def has_bends(expression: sp.Expr) -> bool:
     return any(_bends(node) for node in subexpressions(expression))
 
 
-STATE, CURVED = 3, 2
+CURVED, STATE = 2, 3
 
 
 class Degrees:
-    """How expressions depend on time: 0 not, 1 linearly as written, `CURVED` otherwise, `STATE` not on time alone.
+    """How expressions depend on a variable: 0 not, 1 linearly as written, `CURVED` otherwise, `STATE` on more than it.
 
     Each distinct subexpression is looked at once.
     """
 
-    def __init__(self, time: sp.Symbol, parameters: Iterable[sp.Symbol]) -> None:
-        self._symbols = {symbol: 0 for symbol in parameters} | {time: 1}
+    def __init__(self, variable: sp.Basic, constants: Iterable[sp.Symbol]) -> None:
+        self._given = {symbol: 0 for symbol in constants} | {variable: 1}
         self._known: dict[int, tuple[int, Any]] = {}  # by identity, and kept alive
 
     def __call__(self, expression: Any) -> int:
@@ -124,16 +124,19 @@ class Degrees:
         waiting = [expression]
         while waiting:
             node = waiting[-1]
-            missing = [] if is_undefined_function(node) else [part for part in node.args if id(part) not in self._known]
-            if not missing or id(node) in self._known:
+            missing = [] if self._is_leaf(node) else [part for part in node.args if id(part) not in self._known]
+            if not missing:
                 self._known.setdefault(id(node), (self._of(node), node))
                 waiting.pop()
             waiting += missing
         return self._known[id(expression)][0]
 
+    def _is_leaf(self, node: Any) -> bool:
+        return id(node) in self._known or node in self._given or is_undefined_function(node)
+
     def _of(self, node: Any) -> int:
-        if is_undefined_function(node) or isinstance(node, sp.Symbol):
-            return self._symbols.get(node, STATE)
+        if self._is_leaf(node) or isinstance(node, sp.Symbol):
+            return self._given.get(node, STATE)
         parts = [self._known[id(part)][0] for part in node.args]
         most = max(parts, default=0)
         if most in (0, STATE) or isinstance(node, sp.Add):
@@ -186,17 +189,17 @@ def _zero(argument: Any) -> tuple[Any, Kinks]:
     linear in one sine or cosine, as that of a pulse sin(w t) > 0.5, twice a turn, or once at its top; if it is linear
     in one remainder Mod(a, m), where a passes a value modulo m.
     """
-    wave = argument.as_independent(sp.sin, sp.cos, as_Add=False)[1]
-    if isinstance(wave, sp.sin | sp.cos):
+    waving = [factor for factor in sp.Mul.make_args(argument) if _parts(factor, sp.sin, sp.cos)]
+    if len(waving) == 1 and isinstance(waving[0], sp.sin | sp.cos):
+        (wave,) = waving
         return wave.args[0] / sp.pi - (0 if isinstance(wave, sp.sin) else sp.Rational(1, 2)), AT_INTEGERS
-    waves = argument.atoms(sp.sin, sp.cos)
+    waves, remainders = _parts(argument, sp.sin, sp.cos), _parts(argument, sp.Mod)
     if len(waves) == 1:
         (wave,) = waves
         value = _zero_value(argument, wave)
         if value is not None and abs(value) <= 1.0:
             middle, half = (0.5 * np.pi, np.arccos(value)) if isinstance(wave, sp.sin) else (0.0, np.arccos(value))
             return wave.args[0], Kinks(np.sort([middle - half, middle + half]), 2.0 * np.pi)
-    remainders = argument.atoms(sp.Mod)
     if len(remainders) == 1:
         (remainder,) = remainders
         value, period = _zero_value(argument, remainder), remainder.args[1]
@@ -205,12 +208,19 @@ def _zero(argument: Any) -> tuple[Any, Kinks]:
     return argument, AT_ZERO
 
 
+def _parts(expression: Any, *kinds: type) -> set[Any]:
+    """The distinct subexpressions of some kinds."""
+    return {node for node in subexpressions(expression) if isinstance(node, kinds)}
+
+
 def _zero_value(argument: Any, part: Any) -> float | None:
     """The value of `part` at which an argument is zero, if it is linear in it and reads nothing else."""
+    if Degrees(part, ())(argument) != 1:
+        return None
     z = sp.Dummy()
     rest = argument.xreplace({part: z})
     slope = rest.diff(z)
-    if rest.free_symbols != {z} or not slope.is_number or slope == 0:
+    if slope == 0:
         return None
     return float(-rest.subs(z, 0) / slope)
 
