@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert.analysis.sweep.reductions import CrossingTime, Final, Maximum, Mean, Minimum
 from dalembert.errors import FileError, OptionError
+from dalembert.file_writing import replacing, writing
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -111,13 +112,12 @@ def write_runs(runs: xr.Dataset, out: Path) -> None:
     """Write a result to a file; a Zarr store has been written already."""
     if out.suffix == ".zarr":
         return
-    out.parent.mkdir(parents=True, exist_ok=True)
     try:
-        if out.suffix == ".nc":
-            runs.to_netcdf(out)
-        else:
-            getattr(runs.to_dataframe(), WRITERS[out.suffix])(out)
-    except (OSError, ImportError, ValueError) as error:
+        with writing(out):
+            out.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(out) as partial:
+            getattr(runs if out.suffix == ".nc" else runs.to_dataframe(), WRITERS[out.suffix])(partial)
+    except (ImportError, ValueError) as error:
         raise FileError(f"{out} cannot be written: {error}") from error
 
 

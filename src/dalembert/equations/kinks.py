@@ -116,7 +116,7 @@ class Degrees:
     """
 
     def __init__(self, variable: sp.Basic, constants: Iterable[sp.Symbol]) -> None:
-        self._given = {symbol: 0 for symbol in constants} | {variable: 1}
+        self._given = dict.fromkeys(constants, 0) | {variable: 1}
         self._known: dict[int, tuple[int, Any]] = {}  # by identity, and kept alive
 
     def __call__(self, expression: Any) -> int:

@@ -20,7 +20,8 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.errors import FileError
-from dalembert.motion.archive import reading, write_atomically
+from dalembert.file_writing import write_file
+from dalembert.motion.archive import reading
 from dalembert.motion.files import identity
 from dalembert.run.storage import BLOCK, HEAD, Folder
 
@@ -145,7 +146,7 @@ def _checksum(file: Path) -> str:
 
 def _write_note(folder: Path, facts: dict[str, Any]) -> None:
     text = json.dumps({"kind": KIND, "version": VERSION} | facts)
-    write_atomically(folder / NOTE, text.encode())
+    write_file(folder / NOTE, text)
 
 
 def _note(folder: Path) -> dict[str, Any]:

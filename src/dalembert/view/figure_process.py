@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from dalembert.file_writing import replacing
 from dalembert.loading import collection_paused
 
 if TYPE_CHECKING:
@@ -139,7 +140,12 @@ def _draw(panels: Panels, target: str | BinaryIO) -> None:
 
     from dalembert.view.plots import plot_motion
 
-    FigureCanvasAgg(plot_motion(*panels)).print_png(target)
+    canvas = FigureCanvasAgg(plot_motion(*panels))
+    if not isinstance(target, str):
+        canvas.print_png(target)
+        return
+    with replacing(target) as partial:
+        canvas.print_png(partial)
 
 
 if __name__ == "__main__":
