@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError, FileError
+from dalembert.errors import DalembertError, FileError, OutOfMemoryError
 from dalembert.file_writing import write_file
+from dalembert.free_memory import check_memory
 
 VERSION = 1  # of the format; a change that older loaders would misread raises it
 WRITERS = {"motion": "Motion", "sequence": "MotionSequence", "state": "State"}  # the class that saves each kind
@@ -62,8 +63,13 @@ def read_archive(path: str | Path, kind: str) -> dict[str, np.ndarray]:
             "read it with the dalembert that wrote it"
         )
     try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            unpacked = sum(entry.file_size for entry in archive.infolist())
+        check_memory(unpacked, f"what {path} holds", "read it on a larger machine")
         with np.load(io.BytesIO(content), allow_pickle=False) as data:
             return dict(data)
+    except OutOfMemoryError:
+        raise
     except _UNREADABLE as error:
         raise FileError(f"{path} is not a file written by {WRITERS[kind]}.save: {error}") from error
 
@@ -103,10 +109,18 @@ def floats_in(arrays: Mapping[str, Any], shapes: Mapping[str, Sequence[int]]) ->
     return found
 
 
+def check_times(t: np.ndarray) -> None:
+    """Raise `ValueError` unless times (nt,) are finite and in order."""
+    wrong = np.flatnonzero(~np.isfinite(t) | (np.diff(t, prepend=t[:1]) < 0.0))
+    if wrong.size:
+        raise ValueError(f"its times are not finite or not in order, from sample {wrong[0]} on: t = {t[wrong[0]]}")
+
+
 def _content(path: Path) -> bytes:
     try:
         if path.exists() and not path.is_file():
             raise FileError(f"{path} is not a regular file")
+        check_memory(path.stat().st_size, f"reading {path}", "read it on a larger machine")
         return path.read_bytes()
     except OSError as error:
         raise (
