@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import re
 import secrets
@@ -32,9 +33,9 @@ def save_figure(figure: Any, path: str | Path) -> Path:
     target = Path(path)
     if not target.suffix:
         target = target.with_name(f"{target.name}.{figure.canvas.get_default_filetype()}")
-    with replacing(target) as partial:
-        figure.savefig(partial, format=target.suffix[1:].lower())
-    return target
+    picture = io.BytesIO()
+    figure.savefig(picture, format=target.suffix[1:].lower())
+    return write_file(target, picture.getvalue())
 
 
 @contextlib.contextmanager

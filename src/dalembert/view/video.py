@@ -35,8 +35,13 @@ def write_video(path: str | Path, scene: Scene) -> Path:
     target = Path(path)
     if not scene.tracks and not scene.lines:
         raise DalembertError(f"`{scene.title}` has nothing to draw: no particle or body has a position; add model.line")
-    drawing = _Drawing(scene, *_frames(scene))
     write = _write_gif if target.suffix.lower() == ".gif" else _write_mp4
+    if write is _write_mp4 and not FFMpegWriter.isAvailable():
+        raise OptionError(
+            f"{target.name} needs the program ffmpeg, which is not installed here; write "
+            f"motion.animate('{target.stem}.gif'), or motion.animate('{target.stem}.html'), which plays in any browser"
+        )
+    drawing = _Drawing(scene, *_frames(scene))
     with replacing(target) as partial:
         write(partial, drawing)
     return target
@@ -59,11 +64,6 @@ def _write_gif(target: Path, drawing: _Drawing) -> None:
 
 
 def _write_mp4(target: Path, drawing: _Drawing) -> None:
-    if not FFMpegWriter.isAvailable():
-        raise OptionError(
-            f"{target.name} needs the program ffmpeg, which is not installed here; write "
-            f"motion.animate('{target.stem}.gif'), or motion.animate('{target.stem}.html'), which plays in any browser"
-        )
     writer = FFMpegWriter(fps=100 / drawing.wait, extra_args=["-pix_fmt", "yuv420p", "-f", "mp4"])  # type: ignore[arg-type]
     with writer.saving(drawing.figure, str(target), DPI):
         for k in range(len(drawing.times)):
