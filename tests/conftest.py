@@ -5,7 +5,10 @@ import os
 import shutil
 import signal
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 # A shell starts processes in the background with Ctrl-C ignored; tests of interruptions want it heard.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -33,3 +36,26 @@ def pytest_terminal_summary(terminalreporter):
             terminalreporter.section(f"{file.stem} crashed")
             terminalreporter.write_line("\n".join(trace.splitlines()[:20]))
     shutil.rmtree(TRACES, ignore_errors=True)
+
+
+@pytest.fixture
+def bounded():
+    """A context that fails after so many seconds of processor time, where the system can tell: what would never end."""
+
+    def give_up(*_):
+        pytest.fail("it takes too long, perhaps for ever")
+
+    @contextmanager
+    def within(seconds=30.0):
+        if not hasattr(signal, "SIGVTALRM"):
+            yield
+            return
+        before = signal.signal(signal.SIGVTALRM, give_up)
+        signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+            signal.signal(signal.SIGVTALRM, before)
+
+    return within

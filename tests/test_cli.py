@@ -330,6 +330,10 @@ def test_what_is_given_in_terms_of_what_varies_follows_in_a_sweep(tmp_path):
 def test_sweep_says_what_is_wrong_with_its_options():
     for options, words in (
         (["--vary", "g=1:2"], "NAME=FIRST:LAST:COUNT"),
+        (["--vary", "g=1e308:-1e308:3"], "NAME=FIRST:LAST:COUNT"),
+        (["--vary", "g=1:2:1000000", "--vary", "m=1:2:1000000"], "a sweep of 1,000,000,000,000 runs would need about"),
+        (["--vary", "g=1", "--samples", "1000000000000"], "1,000,000,000,000 samples of a run would need about"),
+        (["--vary", "g=1", "--samples", "-1"], "--samples -1 is negative"),
         (["--vary", "g=a"], "NAME=FIRST:LAST:COUNT"),
         (["--vary", "g=1", "--keep", "most:x"], "'most' is not one of final"),
         (["--vary", "g=1", "--out", "runs.xyz"], "must end in .zarr"),

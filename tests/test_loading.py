@@ -1,4 +1,5 @@
 import gc
+import subprocess
 import sys
 
 import pytest
@@ -47,3 +48,28 @@ def test_what_was_frozen_stays_frozen_and_nothing_else_is():
     with collection_paused():
         pass
     assert gc.get_freeze_count() > 0
+
+
+@pytest.mark.parametrize("module", ["sympy.multipledispatch.core", "numpy._core.multiarray", "casadi.casadi"])
+def test_after_ctrl_c_during_an_import_everything_can_be_imported(module):
+    script = f"""
+import signal, sys
+class Hook:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            sys.meta_path.remove(self)
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Hook())
+def mass():
+    import dalembert as da
+    model = da.Model("p")
+    x, = model.coordinates("x")
+    model.particle("P", mass=1.0, position=[x, 0])
+    return model.compile().nq
+try:
+    mass()
+except KeyboardInterrupt:
+    print("stopped", mass())
+"""
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert found.stdout == "stopped 1\n", found.stderr

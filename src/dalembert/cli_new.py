@@ -6,6 +6,7 @@ from importlib import resources
 from pathlib import Path
 
 from dalembert.errors import FileError, OptionError
+from dalembert.file_writing import write_file
 
 ENDING = ".toml"
 STARTER = "starter.toml"
@@ -17,14 +18,9 @@ def write_new(name: str, like: str | None) -> Path:
     if not target.stem or target.name == ENDING:
         raise OptionError(f"{name!r} is no name for a model; write dalembert new slider")
     text = _starter(target.stem) if like is None else _example(like)
-    try:
-        with target.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except FileExistsError:
-        raise FileError(f"{target} is there already and stays as it is; choose another name, or remove it") from None
-    except OSError as error:
-        raise FileError(f"{target} cannot be written: {error.strerror or error}") from error
-    return target
+    if target.exists():
+        raise FileError(f"{target} is there already and stays as it is; choose another name, or remove it")
+    return write_file(target, text)
 
 
 def _starter(stem: str) -> str:

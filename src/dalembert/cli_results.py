@@ -13,6 +13,7 @@ from typing import Any
 from dalembert.cli_inputs import StartedModel
 from dalembert.dataclass import dataclass
 from dalembert.errors import DalembertError, FileError, OptionError
+from dalembert.file_writing import writing
 from dalembert.motion.certificate import Certificate
 from dalembert.motion.tables import columns_of, output_names
 from dalembert.view.figure_process import FigureProcess
@@ -77,12 +78,8 @@ class Files:
 def _write(motion: Any, verb: str, target: Path, one: StartedModel) -> None:
     """Write one file of a motion by one of its verbs."""
     options = {"source": one.request.source} if verb == "report" else {}
-    try:
+    with writing(target):
         getattr(motion, verb)(target, **options)
-    except DalembertError:
-        raise
-    except OSError as error:  # the disk is full, or someone took the folder away
-        raise FileError(f"{target} cannot be written: {error.strerror or error}") from error
 
 
 def make_folder(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
+from math import isfinite, prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ import numpy as np
 
 from dalembert.analysis.sweep.reductions import CrossingTime, Final, Maximum, Mean, Minimum
 from dalembert.errors import FileError, OptionError
+from dalembert.file_writing import replacing, writing
+from dalembert.free_memory import check_memory
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from dalembert.cli_inputs import Request
 
 REDUCTIONS = {"final": Final, "max": Maximum, "min": Minimum, "mean": Mean, "crossing": CrossingTime}
+PER_RUN = 64  # bytes that a run leaves at least: its value, how it ended, and pointers to texts
 WRITERS = {".nc": "to_netcdf", ".csv": "to_csv", ".parquet": "to_parquet"}  # by the ending of a file
 
 
@@ -26,6 +30,9 @@ def run_sweep(
 ) -> xr.Dataset:
     """The runs of a model for many values, written to `out`."""
     values, problem = _with_followers(request, read_vary(vary)), request.problem
+    if samples < 0:
+        raise OptionError(f"--samples {samples} is negative; give how many times to keep, or 0 for the end only")
+    check_memory(8 * samples * len(keep or "1"), f"{samples:,} samples of a run", "give a smaller number in --samples")
     system = problem.system()
     end = problem.t_end if t_end is None else t_end
     runs = system.sweep(
@@ -68,26 +75,29 @@ def _needed(dependent: Mapping[str, Any], name: str) -> set[str]:
 
 
 def read_vary(settings: Sequence[str]) -> dict[str, np.ndarray]:
-    """Values by name of texts such as L=0.5:1.5:50 (first:last:count) and m=1,2,5."""
-    values = {}
+    """Values by name of texts such as L=0.5:1.5:50 (first:last:count) and m=1,2,5; raises if they are too many."""
+    ranges: dict[str, tuple[float, float, int] | list[float]] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
         try:
-            values[name.strip()] = _numbers(text)
+            ranges[name.strip()] = _range(text)
         except ValueError:
             equals = ""
         if not (equals and name.strip()):
             raise OptionError(f"--vary {setting!r} must read NAME=FIRST:LAST:COUNT or NAME=VALUE,VALUE,...")
-    return values
+    runs = prod(held[2] if isinstance(held, tuple) else len(held) for held in ranges.values())
+    check_memory(PER_RUN * runs, f"a sweep of {runs:,} runs", "give smaller counts in --vary")
+    return {name: np.linspace(*held) if isinstance(held, tuple) else np.array(held) for name, held in ranges.items()}
 
 
-def _numbers(text: str) -> np.ndarray:
+def _range(text: str) -> tuple[float, float, int] | list[float]:
+    """First and last value with their count, or a list of values."""
     if ":" not in text:
-        return np.array([float(part) for part in text.split(",")])
+        return [float(part) for part in text.split(",")]
     first, last, count = text.split(":")
-    if int(count) < 1:
+    if int(count) < 1 or not isfinite(float(last) - float(first)):
         raise ValueError(text)
-    return np.linspace(float(first), float(last), int(count))
+    return float(first), float(last), int(count)
 
 
 def read_outputs(names: Sequence[str]) -> list[Any]:
@@ -111,13 +121,12 @@ def write_runs(runs: xr.Dataset, out: Path) -> None:
     """Write a result to a file; a Zarr store has been written already."""
     if out.suffix == ".zarr":
         return
-    out.parent.mkdir(parents=True, exist_ok=True)
     try:
-        if out.suffix == ".nc":
-            runs.to_netcdf(out)
-        else:
-            getattr(runs.to_dataframe(), WRITERS[out.suffix])(out)
-    except (OSError, ImportError, ValueError) as error:
+        with writing(out):
+            out.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(out) as partial:
+            getattr(runs if out.suffix == ".nc" else runs.to_dataframe(), WRITERS[out.suffix])(partial)
+    except (ImportError, ValueError) as error:
         raise FileError(f"{out} cannot be written: {error}") from error
 
 

@@ -17,6 +17,28 @@ from types import FrameType
 
 
 @contextmanager
+def held_interrupts() -> Iterator[None]:
+    """Hold Ctrl-C back until the block ends: a package whose import was cut short cannot be imported again.
+
+    NumPy loads once in a process, and SymPy is left with modules that import each other without end. In other threads
+    nothing is held: Python handles signals in the main one.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    held: list[FrameType | None] = []
+    handle = before
+    signal.signal(signal.SIGINT, lambda _, frame: held.append(frame))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if held:
+            handle(signal.SIGINT, held[-1])
+
+
+@contextmanager
 def noticed_interrupts() -> Iterator[Callable[[], None]]:
     """A check that raises `KeyboardInterrupt` if one was raised since and got lost; checks nothing in other threads.
 

@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 
+from dalembert.interrupts import held_interrupts
+
 
 def load(name: str) -> ModuleType:
-    """The module of this name, imported if it is not yet there."""
-    with collection_paused():
+    """The module of this name, imported whole if it is not yet there."""
+    with collection_paused(), held_interrupts():
         return import_module(name)
 
 

@@ -178,3 +178,29 @@ def test_ten_thousand_mutated_files_end_orderly(seed, tmp_path, monkeypatch):
     codes, longest = exit_codes(tmp_path, seed, 1000)
     assert codes == {0, 1}
     assert longest < HANGS
+
+
+REPEATED = {
+    "roots": "sqrt(sqrt({a} + x) + sqrt({a} + 2*x) + sqrt({a} + 3*x))",
+    "products of roots": "sqrt({a} + x)*sqrt({a} + 2*x)*sqrt({a} + 3*x)",
+    "hyperbolic": "tanh({a}*{a} + x)",
+    "larger of two": "Max({a}, sqrt({a} + x))",
+    "numbers": "sqrt({a} + 2 - 0*x)*sqrt({a} + 3)",
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_definitions_that_repeat_each_other_are_read_and_compiled(name, tmp_path, bounded):
+    """As many levels as a file may have: a text of less than 1,000 bytes."""
+    for levels in range(12, 1, -1):
+        texts = [f'a{k} = "{REPEATED[name].format(a=f"a{k - 1}")}"\n' for k in range(1, levels)]
+        definitions = "[definitions]\n" + 'a0 = "sqrt(2)"\n' * (name == "numbers") + 'a0 = "x"\n' * (name != "numbers")
+        path = tmp_path / "repeated.toml"
+        path.write_text(constrained(f"y - a{levels - 1}", definitions + "".join(texts)), encoding="utf-8")
+        with bounded(60.0):
+            result = check(path)
+        if "nested too deeply" not in result.output and "operations when written out" not in result.output:
+            break
+    assert levels > 4
+    assert path.stat().st_size < 1000
+    assert result.exit_code == 0, result.output

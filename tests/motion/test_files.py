@@ -284,3 +284,15 @@ def test_a_killed_writer_leaves_the_old_or_the_new_file(kills, tmp_path):
             process.kill()
         met.add(len(da.Motion.load(target, system)))
     assert met <= {3000, 4000}
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -1.0])
+def test_times_that_are_none_or_out_of_order_are_refused(path, kind, wrong):
+    arrays = read_archive(path, kind)
+    name = next(name for name in arrays if name in ("t", "0 t"))
+    t = np.atleast_1d(np.array(arrays[name], dtype=float))
+    t[len(t) // 2] = wrong
+    if kind == "state" and wrong == -1.0:
+        return  # one time is in order
+    with pytest.raises(da.FileError, match="not finite or not in order"):
+        load(kind, rewritten(kind, path, **{name: t.reshape(arrays[name].shape)}))

@@ -1,5 +1,6 @@
 """Motions kept in a folder while they run: the same motions, in bounded memory, whole or told to be otherwise."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -323,3 +324,51 @@ def test_a_large_motion_is_read_back_over_its_nonzeros(tmp_path):
     assert again.certificate.ok
     np.testing.assert_allclose(again.evaluation.acceleration, motion.evaluation.acceleration, rtol=0, atol=1e-14)
     np.testing.assert_allclose(again.evaluation.balance, motion.evaluation.balance, rtol=0, atol=1e-14)
+
+
+def test_a_folder_of_another_program_is_left_alone(system, state, tmp_path):
+    """Even if its files have the names of those of a motion."""
+    for note in ('{"kind": "film", "version": 1}', "[]", "no JSON"):
+        (tmp_path / "motion.json").write_text(note)
+        (tmp_path / "0.t.npy").write_text("frames")
+        with pytest.raises(da.FileError, match="choose another name"):
+            system.simulate(state, 0.1, store=tmp_path)
+        assert (tmp_path / "0.t.npy").read_text() == "frames"
+        assert (tmp_path / "motion.json").read_text() == note
+    (tmp_path / "m" / "0.t.npy").mkdir(parents=True)
+    (tmp_path / "m" / "motion.json").write_text('{"kind": "stored motion", "version": 1}')
+    with pytest.raises(da.FileError, match="choose another name"):
+        system.simulate(state, 0.1, store=tmp_path / "m")
+
+
+@pytest.mark.parametrize("name", [os.devnull, "/dev/zero", "../secret", "motion.json", "1.t.npy"])
+def test_a_note_that_names_other_files_is_refused_before_they_are_read(system, state, tmp_path, name, bounded):
+    system.simulate(state, 0.1, store=tmp_path / "m")
+    (tmp_path / "secret").write_text("read by nobody")
+    note = json.loads((tmp_path / "m" / "motion.json").read_text())
+    note["files"][name] = "0" * 64
+    (tmp_path / "m" / "motion.json").write_text(json.dumps(note))
+    with bounded(), pytest.raises(da.FileError, match="names files that are not of a motion"):
+        da.Motion.load(tmp_path / "m", system)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").is_char_device(), reason="needs a file without an end")
+def test_a_note_without_an_end_is_refused(system, state, tmp_path, bounded):
+    (tmp_path / "motion.json").symlink_to("/dev/zero")
+    with bounded(), pytest.raises(da.FileError, match="not a regular file"):
+        da.Motion.load(tmp_path, system)
+    with bounded(), pytest.raises(da.FileError, match="choose another name"):
+        system.simulate(state, 0.1, store=tmp_path)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, -1.0])
+def test_times_that_are_none_or_out_of_order_are_refused(system, state, tmp_path, wrong):
+    system.simulate(state, 0.1, store=tmp_path)
+    t = np.load(tmp_path / "0.t.npy", mmap_mode="r+")
+    t[len(t) // 2] = wrong
+    t.flush()
+    note = json.loads((tmp_path / "motion.json").read_text())
+    note["files"]["0.t.npy"] = hashlib.sha256((tmp_path / "0.t.npy").read_bytes()).hexdigest()
+    (tmp_path / "motion.json").write_text(json.dumps(note))
+    with pytest.raises(da.FileError, match="not finite or not in order"):
+        da.Motion.load(tmp_path, system)

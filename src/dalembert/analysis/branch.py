@@ -21,6 +21,7 @@ from dalembert.analysis.tangent_space import read_states
 from dalembert.dataclass import dataclass
 from dalembert.equations.naming import finite_number
 from dalembert.errors import InitialStateError, LinearizationError, OptionError, UnknownNameError
+from dalembert.file_writing import save_figure
 from dalembert.initial.accelerations import complete_state
 from dalembert.initial.request import key_name
 from dalembert.motion.state import State
@@ -64,7 +65,7 @@ class Branch:
         folds = np.array([[_value(state, self.key), state[key]] for state in self.folds]).reshape(-1, 2)
         figure = plot_branch((self.key, str(key)), self.values, self[key], unstable, folds)
         if path is not None:
-            figure.savefig(path)
+            save_figure(figure, path)
         return figure
 
     def __repr__(self) -> str:

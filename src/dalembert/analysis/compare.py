@@ -20,6 +20,7 @@ from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError
 from dalembert.exports import every, exported
+from dalembert.file_writing import save_figure
 from dalembert.motion.motion import Motion
 from dalembert.motion.state import State
 from dalembert.run.drift.projection import Projection
@@ -113,7 +114,7 @@ class Comparison:
         """Write the work-precision diagram to an image file."""
         figure = self.plot().get_figure(root=True)
         if figure is not None:
-            figure.savefig(path)
+            save_figure(figure, path)
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """A work-precision diagram: difference from the tightest run over time taken, a curve per combination."""

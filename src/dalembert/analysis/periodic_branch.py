@@ -21,6 +21,7 @@ from dalembert.analysis.shooting import Shooting, Shot
 from dalembert.dataclass import dataclass
 from dalembert.equations.naming import finite_number
 from dalembert.errors import DalembertError, InitialStateError, LinearizationError, OptionError, UnknownNameError
+from dalembert.file_writing import save_figure
 from dalembert.initial.request import key_name
 from dalembert.solve.decompositions import decompose, least_squares, pseudo_inverse
 
@@ -67,7 +68,7 @@ class PeriodicBranch:
         figure = plot_branch((self.key, f"amplitude of {key_name(key)}"), self.values, self.amplitude(key), unstable,
                              folds, "periodic motions")  # fmt: skip
         if path is not None:
-            figure.savefig(path)
+            save_figure(figure, path)
         return figure
 
     def __repr__(self) -> str:

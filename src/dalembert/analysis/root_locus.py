@@ -14,6 +14,7 @@ from dalembert.analysis.linearize import linearize_at
 from dalembert.dataclass import dataclass
 from dalembert.equations.naming import finite_number
 from dalembert.errors import OptionError, UnknownNameError
+from dalembert.file_writing import save_figure
 from dalembert.initial.request import key_name
 from dalembert.motion.state import State
 
@@ -113,7 +114,7 @@ class RootLocus:
 
         figure = plot_root_locus(self.key, self.values, self.eigenvalues)
         if path is not None:
-            figure.savefig(path)
+            save_figure(figure, path)
         return figure
 
     def __repr__(self) -> str:

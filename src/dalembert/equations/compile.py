@@ -16,7 +16,7 @@ from dalembert.equations.compile_progress import CompileProgress, check_room, un
 from dalembert.equations.crossings import TimeCrossing
 from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
 from dalembert.equations.drawing import derive_drawing
-from dalembert.equations.features import Features, find_features
+from dalembert.equations.features import LEGIBLE, Features, find_features
 from dalembert.equations.friction import derive_friction
 from dalembert.equations.functions import Functions, function_of
 from dalembert.equations.hidden import RowEntry, reveal_hidden
@@ -143,7 +143,7 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
         carriers=carriers_of(statement),
         quantities=quantities,
         kinks=tuple(kink for _, kink in bends.linear),
-        crossings=tuple(TimeCrossing(str(argument), kink) for argument, kink in bends.curved),
+        crossings=tuple(TimeCrossing(show(argument, LEGIBLE).strip("`"), kink) for argument, kink in bends.curved),
         features=features.found,
         functions=Functions(mechanics, stated),
         statement=statement.copy(),

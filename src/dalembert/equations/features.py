@@ -18,6 +18,7 @@ from sympy.core.relational import Relational
 from dalembert.dataclass import dataclass
 from dalembert.equations.functions import function_of
 from dalembert.equations.lowering.lower import Lowering
+from dalembert.equations.lowering.sympy_rules import show
 from dalembert.equations.symbols import Symbols
 from dalembert.model.tables import Table
 from dalembert.model.time_symbols import is_undefined_function
@@ -25,6 +26,7 @@ from dalembert.native.enclosures import ORDER
 
 ALIKE = (sp.sin, sp.cos)  # functions without features
 SWITCHING = (sp.Heaviside, sp.Abs, sp.sign, sp.Max, sp.Min, sp.floor, sp.ceiling, sp.Mod, sp.Piecewise, Table)
+LEGIBLE = 200  # operations of an expression that a message shows whole
 UNBOUNDED = (sp.exp, sp.log, sp.sinh, sp.cosh, sp.asinh, sp.acosh)  # grow from values of about 1
 
 
@@ -180,7 +182,7 @@ class _Search:
                 functions.append(function_of("shape", ca.vertcat(self.z, self.s.p), [part.graph]))
                 phases.append(function_of("phases", self.s.p, part.phases))
             least = float(isinstance(part.node, UNBOUNDED))
-            found.append(Feature(str(part.node), shapes[key], least, part.of_time))
+            found.append(Feature(show(part.node, LEGIBLE).strip("`"), shapes[key], least, part.of_time))
         return Features(tuple(found), functions, phases, self._arguments([p.argument for p in parts if not p.of_time]))
 
     def _arguments(self, columns: list[ca.SX]) -> ca.Function | None:

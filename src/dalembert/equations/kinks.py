@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import casadi as ca
 import numpy as np
 import sympy as sp
-from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 
 from dalembert.dataclass import dataclass
 from dalembert.errors import OptionError
+from dalembert.model.reading import nodes as subexpressions
 from dalembert.model.tables import Table
+from dalembert.model.time_symbols import is_undefined_function
 
 if TYPE_CHECKING:
     from dalembert.equations.lowering.lower import Lowering
@@ -77,7 +78,7 @@ AT_INTEGERS = Kinks(np.zeros(1), 1.0)
 class Bends(NamedTuple):
     """Arguments of time and parameters with the kinks of what was made of them: linear in time, and others.
 
-    Of the others those inside of others come first.
+    Those inside of others come first.
     """
 
     linear: list[tuple[Any, Kinks]]
@@ -85,34 +86,75 @@ class Bends(NamedTuple):
 
 
 def find_kinks(nodes: Iterable[Any], time: sp.Symbol, parameters: Mapping[sp.Symbol, float]) -> Bends:
-    """What bends or jumps at instants known beforehand, among the nodes of expressions."""
-    known = {time, *parameters}
+    """What bends or jumps at instants known beforehand, among the nodes of expressions, those inside of others first.
+
+    An argument is looked into only after it is known to depend on time alone: others may be of any size.
+    """
     found: dict[tuple[Any, str], tuple[Any, Kinks]] = {}
+    degree = Degrees(time, parameters)
     for node in nodes:
-        for argument, kinks in (*_bends(node), *_singularities(node, time)):
-            if argument.has(time) and not argument.has(AppliedUndef) and argument.free_symbols <= known:
-                found.setdefault((argument, repr(kinks)), (argument, kinks))
-    linear = [bend for bend in found.values() if not bend[0].diff(time).has(time)]
-    curved = [bend for bend in found.values() if bend[0].diff(time).has(time)]
-    return Bends(linear, sorted(curved, key=lambda bend: bend[0].count_ops()))
+        for whole, kinks in (*_bends(node), *_singularities(node, degree)):
+            if 0 < degree(whole) < STATE:
+                bend = _zero(whole) if kinks is None else (whole, kinks)
+                found.setdefault((bend[0], repr(bend[1])), bend)
+    bends = [bend for bend in found.values() if degree(bend[0])]
+    return Bends(*([bend for bend in bends if (degree(bend[0]) > 1) is curved] for curved in (False, True)))
 
 
 def has_bends(expression: sp.Expr) -> bool:
     """Whether an expression contains a function that bends or jumps, of whatever argument."""
-    return any(_bends(node) for node in sp.preorder_traversal(expression))
+    return any(_bends(node) for node in subexpressions(expression))
 
 
-def _bends(node: Any) -> list[tuple[Any, Kinks]]:
-    """The arguments of a function that bends or jumps, and where."""
+CURVED, STATE = 2, 3
+
+
+class Degrees:
+    """How expressions depend on a variable: 0 not, 1 linearly as written, `CURVED` otherwise, `STATE` on more than it.
+
+    Each distinct subexpression is looked at once.
+    """
+
+    def __init__(self, variable: sp.Basic, constants: Iterable[sp.Symbol]) -> None:
+        self._given = dict.fromkeys(constants, 0) | {variable: 1}
+        self._known: dict[int, tuple[int, Any]] = {}  # by identity, and kept alive
+
+    def __call__(self, expression: Any) -> int:
+        """The degree of an expression."""
+        waiting = [expression]
+        while waiting:
+            node = waiting[-1]
+            missing = [] if self._is_leaf(node) else [part for part in node.args if id(part) not in self._known]
+            if not missing:
+                self._known.setdefault(id(node), (self._of(node), node))
+                waiting.pop()
+            waiting += missing
+        return self._known[id(expression)][0]
+
+    def _is_leaf(self, node: Any) -> bool:
+        return id(node) in self._known or node in self._given or is_undefined_function(node)
+
+    def _of(self, node: Any) -> int:
+        if self._is_leaf(node) or isinstance(node, sp.Symbol):
+            return self._given.get(node, STATE)
+        parts = [self._known[id(part)][0] for part in node.args]
+        most = max(parts, default=0)
+        if most in (0, STATE) or isinstance(node, sp.Add):
+            return most
+        return most if isinstance(node, sp.Mul) and sum(parts) == 1 else CURVED
+
+
+def _bends(node: Any) -> list[tuple[Any, Kinks | None]]:
+    """The arguments of a function that bends or jumps, and where; None where they are zero."""
     if isinstance(node, Table):
         return [(node.args[0], _kinks(type(node)))]
     if isinstance(node, sp.Heaviside | sp.Abs | sp.sign):
-        return [_zero(node.args[0])]
+        return [(node.args[0], None)]
     if isinstance(node, Relational):
-        return [_zero(node.lhs - node.rhs)]
+        return [(node.lhs - node.rhs, None)]
     if isinstance(node, sp.Max | sp.Min):
         first, *rest = node.args
-        return [_zero(other - first) for other in rest]
+        return [(other - first, None) for other in rest]
     if isinstance(node, sp.floor | sp.ceiling):
         return [(node.args[0], AT_INTEGERS)]
     if isinstance(node, sp.Mod):
@@ -120,23 +162,23 @@ def _bends(node: Any) -> list[tuple[Any, Kinks]]:
     return []
 
 
-def _singularities(node: Any, time: sp.Symbol) -> list[tuple[Any, Kinks]]:
+def _singularities(node: Any, degree: Degrees) -> list[tuple[Any, Kinks | None]]:
     """The same for functions that are smooth but for some values: roots, inverse functions of waves, and poles.
 
     sqrt((t - 1)^2) and asin(sin(t)) bend, atan(tan(t)) and 1/(1 + exp(1/t)) jump. Beyond the zero of 1 - t its root has
     no value, and a run fails there by itself.
     """
     if isinstance(node, sp.Pow) and not (node.exp.is_integer and node.exp.is_nonnegative):
-        ends = not node.exp.is_integer and not node.base.diff(time).has(time)
-        return [] if ends else [_zero(node.base)]
+        ends = not node.exp.is_integer and degree(node.base) < CURVED
+        return [] if ends else [(node.base, None)]
     if isinstance(node, sp.asin | sp.acos):
-        return [_zero(node.args[0] - 1), _zero(node.args[0] + 1)]
+        return [(node.args[0] - 1, None), (node.args[0] + 1, None)]
     if isinstance(node, sp.atan2):
-        return [_zero(node.args[0])]
+        return [(node.args[0], None)]
     if isinstance(node, sp.tan | sp.sec):
-        return [_zero(sp.cos(node.args[0]))]
+        return [(sp.cos(node.args[0]), None)]
     if isinstance(node, sp.cot | sp.csc):
-        return [_zero(sp.sin(node.args[0]))]
+        return [(sp.sin(node.args[0]), None)]
     return []
 
 
@@ -147,17 +189,17 @@ def _zero(argument: Any) -> tuple[Any, Kinks]:
     linear in one sine or cosine, as that of a pulse sin(w t) > 0.5, twice a turn, or once at its top; if it is linear
     in one remainder Mod(a, m), where a passes a value modulo m.
     """
-    wave = argument.as_independent(sp.sin, sp.cos, as_Add=False)[1]
-    if isinstance(wave, sp.sin | sp.cos):
+    waving = [factor for factor in sp.Mul.make_args(argument) if _parts(factor, sp.sin, sp.cos)]
+    if len(waving) == 1 and isinstance(waving[0], sp.sin | sp.cos):
+        (wave,) = waving
         return wave.args[0] / sp.pi - (0 if isinstance(wave, sp.sin) else sp.Rational(1, 2)), AT_INTEGERS
-    waves = argument.atoms(sp.sin, sp.cos)
+    waves, remainders = _parts(argument, sp.sin, sp.cos), _parts(argument, sp.Mod)
     if len(waves) == 1:
         (wave,) = waves
         value = _zero_value(argument, wave)
         if value is not None and abs(value) <= 1.0:
             middle, half = (0.5 * np.pi, np.arccos(value)) if isinstance(wave, sp.sin) else (0.0, np.arccos(value))
             return wave.args[0], Kinks(np.sort([middle - half, middle + half]), 2.0 * np.pi)
-    remainders = argument.atoms(sp.Mod)
     if len(remainders) == 1:
         (remainder,) = remainders
         value, period = _zero_value(argument, remainder), remainder.args[1]
@@ -166,12 +208,19 @@ def _zero(argument: Any) -> tuple[Any, Kinks]:
     return argument, AT_ZERO
 
 
+def _parts(expression: Any, *kinds: type) -> set[Any]:
+    """The distinct subexpressions of some kinds."""
+    return {node for node in subexpressions(expression) if isinstance(node, kinds)}
+
+
 def _zero_value(argument: Any, part: Any) -> float | None:
     """The value of `part` at which an argument is zero, if it is linear in it and reads nothing else."""
+    if Degrees(part, ())(argument) != 1:
+        return None
     z = sp.Dummy()
     rest = argument.xreplace({part: z})
     slope = rest.diff(z)
-    if rest.free_symbols != {z} or not slope.is_number or slope == 0:
+    if slope == 0:
         return None
     return float(-rest.subs(z, 0) / slope)
 

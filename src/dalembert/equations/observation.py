@@ -6,6 +6,7 @@ leaves. The symbol of a constraint's name stands for its multiplier, an unknown 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -145,7 +146,8 @@ class Observer:
         except LoweringError as error:
             raise OptionError(f"{where}: {error}") from error
         function = ca.Function("observe", [self._w], [ca.densify(values)])
-        return Observation(f"observe {sp.srepr(key)}", function, bool(ca.depends_on(values, self._solved)), self._fixed)
+        name = hashlib.sha256(function.serialize().encode()).hexdigest()  # a text of the expressions may be endless
+        return Observation(f"observe {name}", function, bool(ca.depends_on(values, self._solved)), self._fixed)
 
 
 def _known(found: dict[Any, Value], key: Any, find: Callable[[], Value]) -> Value:

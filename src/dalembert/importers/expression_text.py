@@ -17,6 +17,7 @@ from dalembert.errors import UnknownNameError
 from dalembert.importers.expression_size import Size, measure
 from dalembert.importers.limits import LARGEST_NUMBER, brief
 from dalembert.importers.syntax_hints import expression_hint
+from dalembert.model.time_symbols import is_undefined_function
 
 FUNCTIONS: dict[str, tuple[Callable[..., sp.Expr], int, int]] = {  # least and largest number of arguments
     **{f.__name__: (f, 1, 1) for f in (sp.sin, sp.cos, sp.tan, sp.asin, sp.acos, sp.atan, sp.sinh, sp.cosh, sp.tanh)},
@@ -33,6 +34,7 @@ LARGEST_EXPONENT = 1000
 LARGEST = Size(operations=30_000, depth=40)  # of an expression with its definitions written out
 LARGEST_DERIVED = 400  # operations of what `diff` is taken of, and ten times that for the second one
 COMPARED = 3  # arguments of Min and Max that SymPy compares with each other, which takes long for more
+SIMPLIFIED = 50  # operations of what SymPy is asked to simplify: its time may grow exponentially with them
 
 _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.USub: operator.neg,
@@ -181,7 +183,7 @@ class ExpressionText:
             need = str(least) if least == most else f"{least} to {most}"
             return self._refuse(f"{where}`{name}` in `{text}` takes {need} arguments, got {len(args)}")
         read = [self._walk(arg, where, text) for arg in args]
-        return function(*read, evaluate=False) if len(read) > COMPARED else function(*read)
+        return _applied(function, read, simplified=len(read) <= COMPARED)
 
     def _rate(self, args: list[ast.expr], where: str, text: str) -> sp.Expr:
         """`diff(x)` or `diff(x, 2)`."""
@@ -195,7 +197,7 @@ class ExpressionText:
 
     def _derivative(self, expression: sp.Expr, largest: int, where: str, text: str) -> sp.Expr:
         """The time derivative of an expression that is not too large for that."""
-        if sum(1 for _ in islice(sp.preorder_traversal(expression), largest + 1)) > largest:
+        if _is_longer(expression, largest):
             return self._refuse(f"{where}`{RATE}` in `{text}` is taken of more than {largest} operations")
         return sp.diff(expression, self._time)
 
@@ -203,4 +205,25 @@ class ExpressionText:
         """`base` ** `exponent` of a size that can be written down."""
         if exponent.is_number and not abs(exponent) <= LARGEST_EXPONENT:
             return self._refuse(f"{where}an exponent in `{text}` is larger than {LARGEST_EXPONENT} or not a number")
-        return base**exponent
+        return _applied(sp.Pow, [base, exponent], simplified=True)
+
+
+def _applied(function: Callable[..., sp.Expr], arguments: list[sp.Expr], *, simplified: bool) -> sp.Expr:
+    """A function of arguments, simplified by SymPy if these are plain; of numbers that are not the value."""
+    plain = all(map(_is_plain, arguments))
+    if not plain and all(argument.is_number for argument in arguments):
+        return function(*(argument.evalf() for argument in arguments))
+    return function(*arguments) if plain and simplified else function(*arguments, evaluate=False)
+
+
+def _is_plain(expression: sp.Expr) -> bool:
+    """Whether an expression is short and has no function in it but those of time."""
+    inside = islice(sp.preorder_traversal(expression), SIMPLIFIED + 1)
+    return not _is_longer(expression, SIMPLIFIED) and not any(
+        isinstance(node, sp.Function) and not is_undefined_function(node) for node in inside
+    )
+
+
+def _is_longer(expression: sp.Expr, most: int) -> bool:
+    """Whether an expression has more operations when written out."""
+    return sum(1 for _ in islice(sp.preorder_traversal(expression), most + 1)) > most

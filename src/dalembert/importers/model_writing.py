@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,8 @@ import numpy as np
 import sympy as sp
 
 from dalembert.equations.naming import name_of
-from dalembert.errors import FileError, ModelError
+from dalembert.errors import ModelError
+from dalembert.file_writing import write_file
 from dalembert.importers.expression_writing import ExpressionWriter
 from dalembert.importers.file_verbs import KIND, ORDER, VERBS
 from dalembert.importers.toml_text import pairs_text
@@ -39,15 +39,7 @@ def write_model(
     Everything that was said to the model is in the file; symbols come first there, then bodies, forces and constraints.
     Raises `ModelError` for what a file cannot hold and `FileError` if it cannot be written.
     """
-    target, text = Path(path), model_text(model, given=given, guess=guess, t_end=t_end)
-    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(target)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise FileError(f"{target} cannot be written: {error.strerror or error}") from error
-    return target
+    return write_file(path, model_text(model, given=given, guess=guess, t_end=t_end))
 
 
 def model_text(

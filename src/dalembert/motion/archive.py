@@ -11,11 +11,7 @@ import contextlib
 import hashlib
 import io
 import json
-import os
 import re
-import secrets
-import shutil
-import time
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError, FileError
+from dalembert.errors import DalembertError, FileError, OutOfMemoryError
+from dalembert.file_writing import write_file
+from dalembert.free_memory import check_memory
 
 VERSION = 1  # of the format; a change that older loaders would misread raises it
 WRITERS = {"motion": "Motion", "sequence": "MotionSequence", "state": "State"}  # the class that saves each kind
@@ -32,8 +30,6 @@ WRITERS = {"motion": "Motion", "sequence": "MotionSequence", "state": "State"}  
 _DIGITS = 64
 _MARK = re.compile(rb"dalembert ([a-z]+) ([0-9]+) sha256 ([0-9a-f]{64})\Z")
 _LONGEST_MARK = 128
-_TEMPORARY = ".partial"
-_STALE = 3600.0  # s; a writer that died left the temporary file behind
 # What NumPy and the zip library raise for bytes that are no archive.
 _UNREADABLE = (ValueError, KeyError, EOFError, RuntimeError, MemoryError, OSError, zipfile.BadZipFile, zlib.error)
 
@@ -46,12 +42,7 @@ def write_archive(path: str | Path, kind: str, arrays: Mapping[str, Any]) -> Pat
     with zipfile.ZipFile(buffer, "a") as archive:
         archive.comment = mark.encode() + b"0" * _DIGITS
     content = buffer.getvalue()[:-_DIGITS]
-    target = Path(path)
-    try:
-        write_atomically(target.resolve(), content + hashlib.sha256(content).hexdigest().encode())
-    except OSError as error:
-        raise FileError(f"{target} cannot be written: {error.strerror or error}") from error
-    return target
+    return write_file(path, content + hashlib.sha256(content).hexdigest().encode())
 
 
 def read_archive(path: str | Path, kind: str) -> dict[str, np.ndarray]:
@@ -72,8 +63,13 @@ def read_archive(path: str | Path, kind: str) -> dict[str, np.ndarray]:
             "read it with the dalembert that wrote it"
         )
     try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            unpacked = sum(entry.file_size for entry in archive.infolist())
+        check_memory(unpacked, f"what {path} holds", "read it on a larger machine")
         with np.load(io.BytesIO(content), allow_pickle=False) as data:
             return dict(data)
+    except OutOfMemoryError:
+        raise
     except _UNREADABLE as error:
         raise FileError(f"{path} is not a file written by {WRITERS[kind]}.save: {error}") from error
 
@@ -113,10 +109,18 @@ def floats_in(arrays: Mapping[str, Any], shapes: Mapping[str, Sequence[int]]) ->
     return found
 
 
+def check_times(t: np.ndarray) -> None:
+    """Raise `ValueError` unless times (nt,) are finite and in order."""
+    wrong = np.flatnonzero(~np.isfinite(t) | (t < np.concatenate([t[:1], t[:-1]])))
+    if wrong.size:
+        raise ValueError(f"its times are not finite or not in order, from sample {wrong[0]} on: t = {t[wrong[0]]}")
+
+
 def _content(path: Path) -> bytes:
     try:
         if path.exists() and not path.is_file():
             raise FileError(f"{path} is not a regular file")
+        check_memory(path.stat().st_size, f"reading {path}", "read it on a larger machine")
         return path.read_bytes()
     except OSError as error:
         raise (
@@ -140,46 +144,3 @@ def _why_unmarked(path: str | Path, content: bytes, kind: str) -> str:
             f"another program. It cannot be trusted; compute it again and save it by {writer}.save"
         )
     return f"{path} is not a file written by {writer}.save: it has no format version"
-
-
-def write_atomically(target: Path, content: bytes) -> None:
-    """Write a file that is the old or the new one at any time."""
-    if target.exists() and not target.is_file():
-        raise FileError(f"{target} is not a regular file")
-    _remove_stale(target)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}{_TEMPORARY}")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            shutil.copymode(target, temporary)
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_directory(target.parent)
-
-
-def _remove_stale(target: Path) -> None:
-    """Remove what writers of this file left behind that were killed long ago."""
-    for left in target.parent.glob(f".{_literal(target.name)}.*{_TEMPORARY}"):
-        with contextlib.suppress(OSError):  # another process may have removed it
-            if time.time() - left.stat().st_mtime > _STALE:
-                left.unlink()
-
-
-def _literal(name: str) -> str:
-    """A pattern that matches this name only."""
-    return re.sub(r"([*?[])", r"[\1]", name)
-
-
-def _sync_directory(directory: Path) -> None:
-    """Have the new name of a file reach the disk, where directories can be opened."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

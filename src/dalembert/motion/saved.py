@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.errors import FileError
-from dalembert.motion.archive import facts_in, floats_in, read_archive, reading
+from dalembert.motion.archive import check_times, facts_in, floats_in, read_archive, reading
 from dalembert.motion.equation_residuals import equation_residuals
 from dalembert.motion.files import array_shapes, energies_in, passages_in, system_of, unpacked
 from dalembert.motion.motion import Motion
@@ -40,6 +40,7 @@ def restored(data: Mapping[str, np.ndarray], systems: Sequence[System], source: 
     if facts["names"] != [*system.coordinates, *system.speeds]:
         raise FileError(f"{source} holds a motion of `{facts['system'][0]}` ({facts['names']}), not of `{system.name}`")
     arrays = floats_in(data, array_shapes(system, len(data["t"])))
+    check_times(arrays["t"])
     solved = {name: arrays.pop(name) for name in ("udot", "multipliers")}
     motion = Motion(system=system, **_ending(facts, system, systems), **arrays)
     return replace(motion, known=_judged(motion, **solved))

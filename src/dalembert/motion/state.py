@@ -14,7 +14,7 @@ from dalembert.dataclass import dataclass
 from dalembert.equations.system import System
 from dalembert.errors import FileError, InconsistentStateError
 from dalembert.guidance import no_attribute
-from dalembert.motion.archive import facts_in, floats_in, read_archive, reading, write_archive
+from dalembert.motion.archive import check_times, facts_in, floats_in, read_archive, reading, write_archive
 from dalembert.motion.equation_residuals import equation_residuals
 from dalembert.motion.outputs import Observed, rates_of, second_rates_of, spelling, values_of
 from dalembert.motion.reactions import Reacting, constraint_power, motion_values, reactions_of
@@ -160,8 +160,9 @@ class State(Observed, Reacting):
                         f"{path} holds a state of `{facts.get('system')}` with {what} {facts.get(what)}, "
                         f"but those of `{system.name}` are {names}"
                     )
-            t = float(floats_in(data, {"t": ()})["t"])
-            state = State(system, t, **floats_in(data, state_shapes(system)))
+            t = floats_in(data, {"t": ()})["t"]
+            check_times(t.reshape(1))
+            state = State(system, float(t), **floats_in(data, state_shapes(system)))
         _check_loaded(path, state)
         return state
 

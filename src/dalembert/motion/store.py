@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -20,7 +19,9 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.errors import FileError, OptionError
-from dalembert.motion.archive import reading, write_atomically
+from dalembert.file_writing import write_file, writing
+from dalembert.free_memory import check_memory
+from dalembert.motion.archive import check_times, reading
 from dalembert.motion.files import identity
 from dalembert.run.storage import BLOCK, HEAD, Folder
 
@@ -41,19 +42,20 @@ def begin_store(path: str | Path, system: System, parameters: np.ndarray, sample
     if not isinstance(path, str | os.PathLike):
         raise OptionError(f"store={path!r} is no path; write store='run'")
     folder = Path(path)
-    _clear(folder)
-    try:
+    with writing(folder):
+        old = _old_files(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        needed, free = 8 * (samples or 0) * (1 + system.nq + system.nu + system.works), shutil.disk_usage(folder).free
+        needed = 8 * (samples or 0) * (1 + system.nq + system.nu + system.works)
+        free = shutil.disk_usage(folder).free + sum(file.stat().st_size for file in old)
         if needed > free:
             raise FileError(
                 f"{folder}: {samples:,} samples of `{system.name}` need {needed / 1e9:.2g} GB on disk, "
                 f"{free / 1e9:.2g} GB are free; give fewer times in t_eval="
             )
+        for file in old:
+            file.unlink()
         facts = {"system": identity(system), "names": [*system.coordinates, *system.speeds]}
         _write_note(folder, facts | {"parameters": parameters.tolist(), "works": system.works})
-    except OSError as error:
-        raise error if isinstance(error, FileError) else _not_written(folder, error) from error
     return Folder(folder)
 
 
@@ -62,7 +64,7 @@ def end_store(motion: Motion) -> None:
     if not isinstance(motion.storage, Folder):
         return
     folder = motion.storage.path
-    try:
+    with writing(folder):
         tables = _tables(folder)
         last = max(tables, default=0)
         for number in tables:
@@ -70,8 +72,6 @@ def end_store(motion: Motion) -> None:
                 file.unlink(missing_ok=True)
         sums = {file.name: _checksum(file) for file in _files(folder, last) if file.exists()}
         _write_note(folder, _note(folder) | motion.ending() | {"files": sums})
-    except OSError as error:
-        raise _not_written(folder, error) from error
 
 
 def read_store(path: str | Path, system: System) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
@@ -90,9 +90,13 @@ def read_store(path: str | Path, system: System) -> tuple[dict[str, Any], np.nda
             raise FileError(f"{folder} is damaged: its tables do not fit together; restore it from a copy")
         if "files" not in note:
             return note, *_rescued(parts, width)
+        own = {file.name for number in _begun(folder) for file in _files(folder, number)}
+        if not own.issuperset(note["files"]):
+            raise FileError(f"{folder} is damaged: its {NOTE} names files that are not of a motion")
         if any(_checksum(folder / name) != known for name, known in note["files"].items()):
             raise FileError(f"{folder} is damaged: samples do not match their SHA-256 checksum; restore it from a copy")
         t, z = parts[0] if parts else (np.zeros(0), np.zeros((0, width)))
+        check_times(t)
     return note, t, z
 
 
@@ -107,16 +111,20 @@ def _rescued(parts: list[list[np.ndarray]], width: int) -> tuple[np.ndarray, np.
     return np.concatenate(times), np.concatenate(states)
 
 
-def _clear(folder: Path) -> None:
-    """Remove the motion in a folder; raises `FileError` if there is anything else."""
+def _old_files(folder: Path) -> list[Path]:
+    """The files of the motion in a folder; raises `FileError` if there is anything else."""
     if not folder.exists():
-        return
-    found = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else [folder.name]
-    others = [name for name in found if name != NOTE and not _TABLE.fullmatch(name)]
-    if others or not folder.is_dir() or (found and NOTE not in found):
+        return []
+    found = sorted(folder.iterdir()) if folder.is_dir() else [folder]
+    own = [file for file in found if file.is_file() and (file.name == NOTE or _TABLE.fullmatch(file.name))]
+    if own != found or not folder.is_dir() or (found and folder / NOTE not in found):
         raise FileError(f"{folder} exists and is not a folder with nothing but a motion in it; choose another name")
-    for name in found:
-        (folder / name).unlink()
+    if found:
+        try:
+            _note(folder)
+        except FileError as error:
+            raise FileError(f"{error}; it stays as it is, choose another name") from error
+    return found
 
 
 def _tables(folder: Path) -> list[int]:
@@ -147,12 +155,16 @@ def _checksum(file: Path) -> str:
 
 def _write_note(folder: Path, facts: dict[str, Any]) -> None:
     text = json.dumps({"kind": KIND, "version": VERSION} | facts)
-    write_atomically(folder / NOTE, text.encode())
+    write_file(folder / NOTE, text)
 
 
 def _note(folder: Path) -> dict[str, Any]:
+    place = folder / NOTE
+    if place.exists() and not place.is_file():
+        raise FileError(f"{place} is not a regular file")
     try:
-        note = json.loads((folder / NOTE).read_bytes())
+        check_memory(10 * place.stat().st_size, f"reading {place}", "no motion has a file of this size")
+        note = json.loads(place.read_bytes())
     except FileNotFoundError as error:
         raise FileError(f"{folder} is not a regular file, nor a folder written by simulate(store=...)") from error
     except OSError as error:
@@ -164,7 +176,3 @@ def _note(folder: Path) -> dict[str, Any]:
     if note.get("version") != VERSION:
         raise FileError(f"{folder} has version {note.get('version')} of the format; this dalembert reads {VERSION}")
     return note
-
-
-def _not_written(folder: Path, error: OSError) -> FileError:
-    return FileError(f"{folder} cannot be written: {os.strerror(error.errno) if error.errno else error}")

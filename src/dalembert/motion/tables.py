@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError, FileError, OptionError
+from dalembert.errors import DalembertError, OptionError
+from dalembert.file_writing import save_figure, write_file
 from dalembert.guidance import no_attribute
 from dalembert.motion.outputs import Observed, is_expression, spelling
 from dalembert.motion.protocols import Sampled
@@ -54,12 +55,7 @@ class Tabled(Observed):
         table = {"t": self.t} | self.columns(more)
         lines = [",".join(f'"{name}"' if "," in name else name for name in table)]
         lines += [",".join(map(repr, row)) for row in np.column_stack([*table.values()]).tolist()]
-        target = Path(path)
-        try:
-            target.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise FileError(f"{target} cannot be written: {error.strerror or error}") from error
-        return target
+        return write_file(path, "\n".join(lines) + "\n")
 
 
 def draw(motion: Sampled, path: str | Path | None, names: Sequence[Any]) -> Figure:
@@ -72,7 +68,7 @@ def draw(motion: Sampled, path: str | Path | None, names: Sequence[Any]) -> Figu
         )
     figure: Figure = stage("Motion.plot")(motion, names)
     if path is not None:
-        figure.savefig(path)
+        save_figure(figure, path)
     return figure
 
 

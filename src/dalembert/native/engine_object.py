@@ -20,6 +20,7 @@ from llvmlite.binding import parse_bitcode
 from dalembert.native.jit import CHECKED, Native, Place, find_by, made_of
 from dalembert.native.kernel import create_machine, load_object, toolchain
 from dalembert.native.object_cache import ObjectCache
+from dalembert.native.process_lock import locked
 from dalembert.native.shipped import find_object
 from dalembert.native.translation import (
     PACKAGES,
@@ -73,23 +74,35 @@ def engine() -> Library:
         # Sources name the content, the content names the object: a change that touches no native code costs no build.
         # Files written since they were imported name nothing: what is in this process is not what they say.
         name = source_key() if are_sources_imported() else None
-        content = None if name is None else cache.load(name)
-        code = None if content is None else cache.load(content.decode())
+        code = _kept(cache, name)
         if code is None:
-            natives = own_functions()
-            key = _content_key(natives)
-            code = cache.load(key)
-            if code is None:
-                _tell("building the native engine, once per installation (about half a minute) ...")
-                code = build(natives)
-                if not cache.store(key, code):
-                    _tell(
-                        f"the native engine cannot be kept in {cache.directory or 'a home folder'}: every process will "
-                        "build it again; set DALEMBERT_CACHE_DIR to a folder that can be written"
-                    )
-            if name is not None and are_sources_imported():
-                cache.store(name, key.encode())
+            with locked(cache.directory, lambda: _tell("another process builds the native engine; waiting for it ...")):
+                code = _kept(cache, name) or _made(cache, name)
         return Library(code)
+
+
+def _kept(cache: ObjectCache, name: str | None) -> bytes | None:
+    """The object in the cache that the sources of this name were made into."""
+    content = None if name is None else cache.load(name)
+    return None if content is None else cache.load(content.decode())
+
+
+def _made(cache: ObjectCache, name: str | None) -> bytes:
+    """The object of the functions in this process, from the cache or built now and kept there."""
+    natives = own_functions()
+    key = _content_key(natives)
+    code = cache.load(key)
+    if code is None:
+        _tell("building the native engine, once per installation (about half a minute) ...")
+        code = build(natives)
+        if not cache.store(key, code):
+            _tell(
+                f"the native engine cannot be kept in {cache.directory or 'a home folder'}: every process will "
+                "build it again; set DALEMBERT_CACHE_DIR to a folder that can be written"
+            )
+    if name is not None and are_sources_imported():
+        cache.store(name, key.encode())
+    return code
 
 
 def build(natives: list[Native]) -> bytes:

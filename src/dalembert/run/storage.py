@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, Protocol
 import numpy as np
 
 from dalembert.dataclass import dataclass
+from dalembert.file_writing import writing
 
 HEAD = 256  # bytes of a file before its rows
 BLOCK = 2**25  # bytes of a block of rows that is worked on at once
@@ -151,9 +152,11 @@ class GrowingFile:
         return self._shape[0]
 
     def _write(self, place: int, content: bytes | memoryview) -> None:
-        self._file.seek(place)
-        self._file.write(content)
-        self._file.flush()
+        name = getattr(self._file, "name", 0)
+        with writing(name if isinstance(name, str) else "a temporary file", "the samples before are kept"):
+            self._file.seek(place)
+            self._file.write(content)
+            self._file.flush()
 
     def rows(self) -> np.ndarray:
         """All rows, mapped into memory; they may be changed."""

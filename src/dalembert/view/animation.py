@@ -14,7 +14,8 @@ import numpy as np
 
 from dalembert.dataclass import dataclass
 from dalembert.errors import ArrayError, OptionError
-from dalembert.view.page import embedded_json, fill_page, write_page
+from dalembert.file_writing import write_file
+from dalembert.view.page import embedded_json, fill_page
 
 KINDS = ("point", "body")
 DIGITS = 7  # significant digits of what is drawn: a pixel is coarser, also after zooming in a hundred times
@@ -84,7 +85,7 @@ def write_animation(path: str | pathlib.Path, scene: Scene) -> pathlib.Path:
     Open it with `#t=1.5` after its name to see it paused at that time. Times and geometry must be finite; traces may
     have gaps. Arrays that do not fit raise `ArrayError`, naming the item.
     """
-    return write_page(path, animation_page(scene))
+    return write_file(path, animation_page(scene))
 
 
 def animation_page(scene: Scene) -> str:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from dalembert.file_writing import write_file
 from dalembert.loading import collection_paused
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def _started() -> subprocess.Popen[bytes] | None:
 def draw_all(requests: BinaryIO, answers: BinaryIO) -> None:
     """Draw what is asked for until nothing more comes."""
     with collection_paused():
-        _draw(_small_panels(), io.BytesIO())  # fonts and marks are read while there is nothing else to do
+        _draw(_small_panels(), None)  # fonts and marks are read while there is nothing else to do
     while True:
         try:
             panels, path = pickle.load(requests)  # noqa: S301 - written by the process that started this one
@@ -133,13 +134,19 @@ def _small_panels() -> Panels:
     return Panels(t, {"coordinates": {"x": t}}, {"x": 1e-14 * t}, 1e-14 * t, "small")
 
 
-def _draw(panels: Panels, target: str | BinaryIO) -> None:
-    """Write a figure; `savefig` would draw it twice, first for its layout, which is done while drawing."""
+def _draw(panels: Panels, target: str | None) -> None:
+    """Draw a figure, and write it if there is a place for it.
+
+    `savefig` would draw it twice, first for its layout, which is done while drawing.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     from dalembert.view.plots import plot_motion
 
-    FigureCanvasAgg(plot_motion(*panels)).print_png(target)
+    picture = io.BytesIO()
+    FigureCanvasAgg(plot_motion(*panels)).print_png(picture)
+    if target is not None:
+        write_file(target, picture.getvalue())
 
 
 if __name__ == "__main__":

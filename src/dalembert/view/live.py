@@ -23,6 +23,7 @@ from dalembert.equations.instants import instants, moving_parameters
 from dalembert.equations.quantities import STATED
 from dalembert.equations.system import System
 from dalembert.errors import DalembertError, OptionError, PairingError
+from dalembert.file_writing import write_file
 from dalembert.motion.state import State
 from dalembert.native.javascript import emit_javascript, emit_tables
 from dalembert.native.program import UnsupportedOperationError, read_program
@@ -37,7 +38,7 @@ from dalembert.run.integrators.dop853 import DOP853, TABLEAU
 from dalembert.run.right_hand_side import motion_function
 from dalembert.run.simulate import simulate
 from dalembert.view.live_events import Course
-from dalembert.view.page import embedded_json, fill_page, write_page
+from dalembert.view.page import embedded_json, fill_page
 from dalembert.view.run_points import read_runs, with_varied
 from dalembert.view.sliders import Slider, held_values, read_sliders
 
@@ -88,7 +89,7 @@ def write_live(
         "runs": points,
     }  # fmt: skip
     texts = {"TITLE": html.escape(system.name), "FACTS": embedded_json(facts), "KERNELS": kernels}
-    return write_page(path, fill_page("live.html", texts))
+    return write_file(path, fill_page("live.html", texts))
 
 
 def _check(system: System, state: State, t_end: float) -> None:

@@ -10,10 +10,7 @@ import json
 import re
 from collections.abc import Mapping
 from importlib import resources
-from pathlib import Path
 from typing import Any
-
-from dalembert.errors import FileError
 
 MARK = re.compile(r"@([A-Z_]+|[a-z_]+\.(?:css|js|html))@")
 
@@ -34,19 +31,6 @@ def fill_page(template: str, texts: Mapping[str, str]) -> str:
         return MARK.sub(found, read_part(name)).rstrip("\n") if "." in name else texts[name]
 
     return MARK.sub(found, read_part(template))
-
-
-def write_page(path: str | Path, text: str) -> Path:
-    """The path of the file written; raises `FileError` where it cannot be."""
-    target = Path(path)
-    try:
-        target.write_text(text, encoding="utf-8")
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise FileError(
-            f"{target} cannot be written ({reason}); give the path of a file in a folder that exists"
-        ) from error
-    return target
 
 
 def embedded_json(payload: Any) -> str:

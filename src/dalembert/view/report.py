@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ModelError
+from dalembert.file_writing import write_file
 from dalembert.importers.model_writing import model_text
 from dalembert.model.model import Model
 from dalembert.motion.certificate import Certificate, versions
@@ -19,7 +20,7 @@ from dalembert.motion.protocols import MotionLike
 from dalembert.view.animation import Trace, scene_payload, trace_payload
 from dalembert.view.channels import Group, groups_of, reactions_by_joint
 from dalembert.view.overview import frames_of, picture_of
-from dalembert.view.page import embedded_json, fill_page, write_page
+from dalembert.view.page import embedded_json, fill_page
 from dalembert.view.typeset import typeset
 
 DIGITS = 6  # significant digits of plotted values
@@ -44,7 +45,7 @@ def write_report(motion: MotionLike, path: str | Path, *, source: str | Model = 
         "SOURCE": _source(motion, source),
         "VERSIONS": html.escape(versions()),
     }
-    return write_page(path, fill_page("report.html", texts))
+    return write_file(path, fill_page("report.html", texts))
 
 
 def _group_payload(group: Group, nt: int) -> dict[str, Any]:

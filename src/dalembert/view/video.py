@@ -16,7 +16,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
-from dalembert.errors import DalembertError, FileError, OptionError
+from dalembert.errors import DalembertError, OptionError
+from dalembert.file_writing import replacing
 from dalembert.view.animation import Scene
 
 FEWEST, MOST = 60, 300  # frames: shorter motions are shown slower than they are, very long ones faster
@@ -34,15 +35,15 @@ def write_video(path: str | Path, scene: Scene) -> Path:
     target = Path(path)
     if not scene.tracks and not scene.lines:
         raise DalembertError(f"`{scene.title}` has nothing to draw: no particle or body has a position; add model.line")
-    drawing = _Drawing(scene, *_frames(scene))
     write = _write_gif if target.suffix.lower() == ".gif" else _write_mp4
-    try:
-        write(target, drawing)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise FileError(
-            f"{target} cannot be written ({reason}); give the path of a file in a folder that exists"
-        ) from error
+    if write is _write_mp4 and not FFMpegWriter.isAvailable():
+        raise OptionError(
+            f"{target.name} needs the program ffmpeg, which is not installed here; write "
+            f"motion.animate('{target.stem}.gif'), or motion.animate('{target.stem}.html'), which plays in any browser"
+        )
+    drawing = _Drawing(scene, *_frames(scene))
+    with replacing(target) as partial:
+        write(partial, drawing)
     return target
 
 
@@ -63,12 +64,7 @@ def _write_gif(target: Path, drawing: _Drawing) -> None:
 
 
 def _write_mp4(target: Path, drawing: _Drawing) -> None:
-    if not FFMpegWriter.isAvailable():
-        raise OptionError(
-            f"{target.name} needs the program ffmpeg, which is not installed here; write "
-            f"motion.animate('{target.stem}.gif'), or motion.animate('{target.stem}.html'), which plays in any browser"
-        )
-    writer = FFMpegWriter(fps=100 / drawing.wait, extra_args=["-pix_fmt", "yuv420p"])  # type: ignore[arg-type]
+    writer = FFMpegWriter(fps=100 / drawing.wait, extra_args=["-pix_fmt", "yuv420p", "-f", "mp4"])  # type: ignore[arg-type]
     with writer.saving(drawing.figure, str(target), DPI):
         for k in range(len(drawing.times)):
             drawing.show(k)

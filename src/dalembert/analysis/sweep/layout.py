@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from dalembert.analysis.sweep.replay import ABOUT, about_starts
 from dalembert.analysis.sweep.study import OK, Study
 from dalembert.dataclass import dataclass
 from dalembert.errors import OptionError
+from dalembert.free_memory import check_memory
 from dalembert.run.recipe import described
 
 TIME, ERROR = "t", "estimated_error"
@@ -50,7 +52,12 @@ class Layout:
         return (*self.design.dims, *variable.dims)
 
     def empty(self) -> dict[str, np.ndarray]:
-        """Arrays of all variables by name, with the values they have before anything is known."""
+        """Arrays of all variables by name, with the values they have before anything is known.
+
+        Raises `OutOfMemoryError` if they are too large.
+        """
+        numbers, runs = sum(prod(self.shape(v)) for v in self.variables), self.design.count
+        check_memory(8 * numbers, f"the results of {runs:,} runs", "vary fewer values, or keep them on disk by store=")
         return {
             v.name: np.full(self.shape(v), v.missing, dtype=object if v.missing == "" else None) for v in self.variables
         }
