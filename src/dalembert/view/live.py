@@ -44,8 +44,8 @@ from dalembert.view.sliders import Slider, held_values, read_sliders
 if TYPE_CHECKING:
     import xarray as xr
 
-FRAMES_PER_SECOND, FRAMES = 30, 900
-COMPARED = 60  # samples of the native engine that are embedded, about
+FRAMES_PER_SECOND, FRAMES = 30, 900  # the page's steps are not longer than a frame
+COMPARED = 61  # samples of the native engine that are embedded; they fall between the steps of the page
 LARGEST_TABLE = 5_000  # pieces of a table in a page
 LONGEST = 12_000  # instructions of an unrolled solve in a page; beyond, the page solves with loops
 FINE = DOP853(rtol=1e-12, atol=1e-13)  # of the samples to compare with; the page integrates as finely
@@ -142,10 +142,9 @@ def _frames(state: State, t_end: float) -> np.ndarray:
 
 
 def _samples(system: System, state: State, t_end: float, events: Sequence[Event | Every]) -> dict[str, Any]:
-    """States of the native engine at some of the frames; where something changes there, those before the change."""
-    frames = _frames(state, t_end)
-    every = max(1, (len(frames) - 1) // COMPARED)
-    motion = simulate(system, state, (state.t, t_end), t_eval=frames[::every], integrator=FINE, events=events)
+    """Times, and what the native engine finds then: states and the picture, those before a change."""
+    times = state.t + (t_end - state.t) * (np.arange(COMPARED) + 0.5) / COMPARED
+    motion = simulate(system, state, (state.t, t_end), t_eval=times, integrator=FINE, events=events)
     if not motion.success:
         raise DalembertError(
             f"`{system.name}` does not run to t = {t_end:g} ({motion.message}); choose an earlier t_end for its page"
@@ -158,8 +157,9 @@ def _samples(system: System, state: State, t_end: float, events: Sequence[Event 
             "a page cannot go on there: choose an earlier t_end, or use motion.animate or motion.report"
         )
     t, places = np.unique(motion.t, return_index=True)
-    known = np.isin(t, frames[::every])
-    return {"every": every, "rows": np.hstack([motion.q, motion.u])[places[known]].tolist()}
+    known = np.isin(t, times)
+    seen = np.concatenate([system.evaluate("drawing", m.t, m.q, m.u, m.parameters) for m in motion.segments])
+    return {"t": t[known].tolist(), "rows": np.hstack([motion.q, motion.u, seen])[places[known]].tolist()}
 
 
 def _facts(system: System, state: State, sliders: list[Slider], t_end: float) -> dict[str, Any]:
