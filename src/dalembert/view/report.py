@@ -18,7 +18,8 @@ from dalembert.motion.motion import Motion
 from dalembert.motion.protocols import MotionLike
 from dalembert.view.animation import Trace, scene_payload, trace_payload
 from dalembert.view.channels import Group, groups_of, reactions_by_joint
-from dalembert.view.overview import frames_of, picture_of
+from dalembert.view.frames import frames_of
+from dalembert.view.overview import picture_of
 from dalembert.view.page import embedded_json, fill_page, write_page
 from dalembert.view.typeset import typeset
 
@@ -27,9 +28,10 @@ DIGITS = 6  # significant digits of plotted values
 
 def write_report(motion: MotionLike, path: str | Path, *, source: str | Model = "") -> Path:
     """The path of the HTML file written; `source` is the model that it shows, which it writes as a file, or a text."""
-    parts = frames_of(motion)
+    frames = frames_of(motion)
+    parts = frames.parts
     certificate, system = motion.certificate, motion.system
-    scene = replace(picture_of(motion, parts), caption="")
+    scene = replace(picture_of(motion, frames), caption="")
     groups = groups_of(parts)
     texts = {
         "TITLE": html.escape(system.name),
