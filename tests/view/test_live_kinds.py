@@ -155,7 +155,9 @@ def test_a_slider_that_makes_a_stop_plastic_ends_the_motion_in_a_browser(browser
     assert browser.run("byId('check').textContent").startswith("Agrees with the native engine to")
     browser.run("facts.sliders[0].box.value = 0; facts.sliders[0].box.dispatchEvent(new Event('change'))")
     assert "ever faster" in browser.run("byId('message').textContent")
-    lowest, reached = browser.run("[Math.min(...now.run.pieces.flatMap(({nodes}) => nodes.map(({z}) => z[0]))), now.run.reached]")
+    lowest, reached = browser.run(
+        "[Math.min(...now.run.pieces.flatMap(({nodes}) => nodes.map(({z}) => z[0]))), now.run.reached]"
+    )
     motion = system.simulate(state, 2.0, parameters={"e": 0.0}, integrator=FINE, events=events)
     assert reached == pytest.approx(motion.t[-1], abs=1e-9)
     assert lowest > -1e-9

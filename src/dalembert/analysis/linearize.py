@@ -81,10 +81,11 @@ def linearize_at(
     changes = np.zeros((nz + len(system.parameters), n + len(names)))
     changes[:nz, :n] = space.basis
     pushed = np.zeros((system.nc, n + len(names)))
+    changes[nz:, n:] = system.parameter_directions(
+        state.parameters, [place if kind == "p" else -1 for kind, place in directions]
+    )
     for k, (kind, place) in enumerate(directions):
-        if kind == "p":
-            changes[nz + place, n + k] = 1.0
-        else:
+        if kind == "la":
             pushed[place, n + k] = 1.0
     response = d.response(changes, freed, pushed)
     rates = d.of("rates", "q") @ changes[: system.nq] + d.of("rates", "u") @ changes[system.nq : nz]

@@ -330,4 +330,4 @@ def _parameters(system: System, state: State, changes: Mapping[Any, float] | Non
     if state.system is system and not changes and math.isfinite(state.parameters.dot(state.parameters)):
         return state.parameters  # by name it takes 70 us for 40 parameters
     carried = dict(zip(system.parameters, state.parameters, strict=True))
-    return system.parameter_values({**carried, **{str(k): v for k, v in (changes or {}).items()}})
+    return system.parameter_values(changes, carried)

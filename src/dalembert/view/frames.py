@@ -1,8 +1,8 @@
 """Frames of a motion: as many as its fastest quantity on the screen needs, each of them the motion at its time.
 
-Curves are drawn through frames. They must be the motion to a `PIXEL` of the picture or the plot. So frames are chosen
-from candidates several times as dense as the steps of the integrator, until the curves meet all other candidates.
-Intervals where there would be too many frames are `coarse`: nothing may be drawn between their ends.
+Curves are drawn through frames. They must be the motion to a `PIXEL` of the picture or the plot. The rates of all that
+is shown are known at frames, so an interval whose curve sets out at another rate is halved, until none does. Where
+there would be too many frames intervals stay `coarse`: nothing may be drawn between their ends.
 """
 
 from __future__ import annotations
@@ -14,20 +14,30 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.distinct import distinct
+from dalembert.equations.system import System
 from dalembert.equations.system_facts import Drawing
 from dalembert.motion.motion import Motion
 from dalembert.motion.protocols import MotionLike
-from dalembert.motion.tables import columns_of, output_names
 from dalembert.run.storage import IN_MEMORY
 
 PIXEL = 1e-3  # of a picture or a plot
-GRID, FRAMES = 500, 6_000  # frames at round times, about; and of all
+GRID, FRAMES = 500, 6_000  # frames at round times, about; and others
 FEW, DRAWN = 60, 3_000_000  # numbers that a page holds, of many parts in this many frames at least
-DENSE = 2  # candidates for a step, and for a frame at most
 BOX = 0.1  # of the picture is the box of a body, with its axes
 NOISE = 1e-6  # of the size of a coordinate or speed: smaller moves are not followed
+MOMENT = 1e-6  # of the whole motion, over which rates are taken
+SHORTEST = 1e-5  # of the whole motion: around jumps intervals are not shorter
 
-Curves = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+class Curves(NamedTuple):
+    """How curves are drawn through frames: their values at other times, and their rates at the ends of intervals.
+
+    A curve that sets out at another rate goes off by `lever` times that and the length of the interval, at most.
+    """
+
+    values: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+    rates: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+    lever: float
 
 
 class Frames(NamedTuple):
@@ -37,48 +47,39 @@ class Frames(NamedTuple):
     coarse: tuple[int, ...]
 
 
-def resolved(motion: Motion, times: np.ndarray, most: int, curves: Curves) -> tuple[Motion, np.ndarray]:
-    """One segment at those of `times` within, its ends and at most `most` others; indices before coarse intervals."""
-    if len(motion) < 2 or motion.t[0] == motion.t[-1]:
-        return _chosen(motion, slice(-1, None)), np.zeros(0, int)
-    if not motion.can_continue:
-        return _sampled(_chosen(motion, np.diff(motion.t, prepend=-np.inf) > 0.0), curves)
-    begin, end = motion.t[[0, -1]]
-    wanted = distinct(np.concatenate([times[(times > begin) & (times < end)], [begin, end]]))
-    known = motion.resampled(distinct(np.concatenate([wanted, _candidates(motion, DENSE * most)])))
-    kept, values = np.isin(known.t, wanted), _shown(known)
-    pixels = _pixels(known, values)
-    while True:
-        off = np.abs(curves(known.t[kept], values[kept], known.t) - values) > pixels
-        bad = np.flatnonzero(off.any(axis=1))
-        interval = np.cumsum(kept)[bad] - 1
-        first = np.flatnonzero(np.diff(interval, prepend=-1))
-        middle = bad[(first + np.append(first[1:], len(bad))) // 2]  # of those that are off in an interval
-        if not len(bad) or kept.sum() + len(middle) > most + len(wanted):
-            return _chosen(known, kept), interval[first]
-        kept[middle] = True
+def _parabolas(t: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Slopes (nt, k) of the parabolas through three of `values` (nt, k) each, of lines if there are but two."""
+    return np.gradient(values, t, axis=0, edge_order=2 if len(t) > 2 else 1)
 
 
-def cubic(t: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Values (n, k) at times (n,) of Hermite curves through `values` (nt, k), with slopes of parabolas as in pages."""
-    if len(t) < 3:
-        return linear(t, values, at)
-    slopes = np.gradient(values, t, axis=0, edge_order=2)
+def _hermite(t: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
     i = np.clip(np.searchsorted(t, at, side="right") - 1, 0, len(t) - 2)
-    h = (t[i + 1] - t[i])[:, None]
-    s = (at - t[i])[:, None] / h
-    a, b = values[i], values[i + 1]
+    slopes, h = _parabolas(t, values), (t[i + 1] - t[i])[:, None]
+    s, a, b = (at - t[i])[:, None] / h, values[i], values[i + 1]
     return a + s * s * (3 - 2 * s) * (b - a) + h * s * (1 - s) * ((1 - s) * slopes[i] - s * slopes[i + 1])
 
 
-def linear(t: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Values (n, k) at times (n,) of straight lines through `values` (nt, k)."""
+def _smooth_rates(t: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    slopes = _parabolas(t, values)
+    return slopes[:-1], slopes[1:]
+
+
+def _straight(t: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
     i = np.clip(np.searchsorted(t, at, side="right") - 1, 0, len(t) - 2)
     s = ((at - t[i]) / (t[i + 1] - t[i]))[:, None]
     return (1 - s) * values[i] + s * values[i + 1]
 
 
-def frames_of(motion: MotionLike, extra: np.ndarray | tuple[float, ...] = (), curves: Curves = cubic) -> Frames:
+def _constant_rates(t: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    slopes = np.diff(values, axis=0) / np.diff(t)[:, None]
+    return slopes, slopes
+
+
+CUBIC = Curves(_hermite, _smooth_rates, 4 / 27)  # those of pages; s (1 - s)^2 is 4 / 27 at most
+LINEAR = Curves(_straight, _constant_rates, 1 / 4)  # those of figures
+
+
+def frames_of(motion: MotionLike, extra: np.ndarray | tuple[float, ...] = (), curves: Curves = CUBIC) -> Frames:
     """The frames of a page, some at round times and at `extra` ones; where the motion changes, before and after it.
 
     A motion that cannot be continued between its samples has these as frames.
@@ -96,31 +97,70 @@ def frames_of(motion: MotionLike, extra: np.ndarray | tuple[float, ...] = (), cu
     return Frames(tuple(parts), tuple(coarse))
 
 
+def resolved(motion: Motion, times: np.ndarray, most: int, curves: Curves) -> tuple[Motion, np.ndarray]:
+    """One segment at those of `times` within, its ends and at most `most` others; indices before coarse intervals.
+
+    One that cannot be continued between its samples has these.
+    """
+    if len(motion) < 2 or motion.t[0] == motion.t[-1]:
+        return _chosen(motion, slice(-1, None)), np.zeros(0, int)
+    begin, end = motion.t[[0, -1]]
+    if motion.can_continue:
+        found = motion.resampled(distinct(np.concatenate([times[(times > begin) & (times < end)], [begin, end]])))
+        most += len(found)
+    else:
+        found = _chosen(motion, np.diff(motion.t, prepend=-np.inf) > 0.0)
+        most = 0
+    shown = _Shown.of(found, float(end - begin))
+    pixels, shortest = _pixels(motion, shown.values), SHORTEST * (end - begin)
+    while True:
+        t = shown.t
+        off = np.max([np.abs(a - b) for a, b in shown.rates_at_ends(curves)], axis=0) * np.diff(t)[:, None]
+        bad = curves.lever * off > pixels
+        halved = bad.any(axis=1) & (np.diff(t) > shortest)
+        if not halved.any() or len(t) + halved.sum() > most:
+            return motion.resampled(t) if motion.can_continue else found, np.flatnonzero(
+                bad[:, : shown.state].any(axis=1)
+            )
+        middle = 0.5 * (t[:-1] + t[1:])[halved]
+        shown = shown.joined(_Shown.of(motion.resampled(middle), float(end - begin)))
+
+
 def round_step(step: float) -> float:
     """The next of 1, 2, 5 times a power of ten that is not smaller."""
     power = 10.0 ** np.floor(np.log10(step))
     return float(next(m * power for m in (1, 2, 5, 10) if m * power >= step * (1 - 1e-9)))
 
 
-def _candidates(motion: Motion, most: int) -> np.ndarray:
-    """Times as dense as the steps of the integrator, or `DENSE` times that if there are not more than `most`."""
-    ends, steps = motion.t[[0, -1]], max(motion.stats.get("steps", 0), 1)
-    samples = motion.t[:: len(motion) // most + 1]
-    dense = [samples[:-1] + k / DENSE * np.diff(samples) for k in range(DENSE)] if DENSE * len(samples) <= most else []
-    return np.concatenate([samples, *dense, np.linspace(*ends, min(DENSE * steps, most) + 1)])
+class _Shown(NamedTuple):
+    """What is drawn and plotted at times (nt,) and its rates, (nt, k); the first `state` columns are not outputs."""
 
+    t: np.ndarray
+    values: np.ndarray
+    rates: np.ndarray
+    state: int
 
-def _sampled(motion: Motion, curves: Curves) -> tuple[Motion, np.ndarray]:
-    """The samples of a motion as its frames; coarse where the rates at two of them tell of another way between."""
-    if len(motion) < 2:
-        return motion, np.zeros(0, int)
-    h, middle = np.diff(motion.t)[:, None], 0.5 * (motion.t[:-1] + motion.t[1:])
-    rates = motion.system.coordinate_rates(motion.t, motion.q, motion.u, motion.parameters), motion.udot
-    q, u = ((v[:-1] + v[1:]) / 2 + h / 8 * (r[:-1] - r[1:]) for v, r in zip((motion.q, motion.u), rates, strict=True))
-    values = _shown(motion)
-    between = _shown(replace(_chosen(motion, slice(1, None)), t=middle, q=q, u=u))
-    off = np.abs(curves(motion.t, values, middle) - between) > _pixels(motion, values)
-    return motion, np.flatnonzero(off.any(axis=1))
+    @classmethod
+    def of(cls, motion: Motion, span: float) -> _Shown:
+        """Those of the samples of a motion."""
+        s, moment = motion.system, MOMENT * span
+        qdot = s.coordinate_rates(motion.t, motion.q, motion.u, motion.parameters)
+        here, before, after = (
+            _values(_chosen(motion, slice(None)), step * qdot, step * motion.udot, step)
+            for step in (0.0, -moment, moment)
+        )
+        return cls(motion.t, here, (after - before) / (2 * moment), here.shape[1] - len(_stated(s)))
+
+    def rates_at_ends(self, curves: Curves) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+        """Rates of the curves and of the motion where intervals begin, and where they end."""
+        first, last = curves.rates(self.t, self.values)
+        return (first, self.rates[:-1]), (last, self.rates[1:])
+
+    def joined(self, more: _Shown) -> _Shown:
+        """Both, in the order of time."""
+        order = np.argsort(np.concatenate([self.t, more.t]), kind="stable")
+        t, values, rates = (np.concatenate(pair)[order] for pair in zip(self[:3], more[:3], strict=True))
+        return _Shown(t, values, rates, self.state)
 
 
 def _chosen(motion: Motion, samples: np.ndarray | slice) -> Motion:
@@ -129,11 +169,17 @@ def _chosen(motion: Motion, samples: np.ndarray | slice) -> Motion:
     return replace(motion, known=None, derivatives=None, storage=IN_MEMORY, **kept)
 
 
-def _shown(motion: Motion) -> np.ndarray:
-    """What is drawn and plotted of a motion, (nt, k): the picture, coordinates, speeds and outputs."""
-    picture = motion.system.evaluate("drawing", motion.t, motion.q, motion.u, motion.parameters)
-    stated = [values[:, None] for values in columns_of(motion, output_names(motion)).values()]
-    return np.hstack([picture, motion.q, motion.u, *stated])
+def _stated(system: System) -> list[str]:
+    """The columns of the outputs that do not read accelerations or multipliers."""
+    return [column for output in system.outputs if not output.reads_rates for column in output.columns]
+
+
+def _values(motion: Motion, dq: np.ndarray, du: np.ndarray, dt: float) -> np.ndarray:
+    """The picture, coordinates, speeds and outputs at states somewhat aside, (nt, k)."""
+    aside = replace(motion, t=motion.t + dt, q=motion.q + dq, u=motion.u + du)
+    picture = aside.system.evaluate("drawing", aside.t, aside.q, aside.u, aside.parameters)
+    stated = [aside[name][:, None] for name in _stated(aside.system)]
+    return np.hstack([picture, aside.q, aside.u, *stated])
 
 
 def _pixels(motion: Motion, values: np.ndarray) -> np.ndarray:

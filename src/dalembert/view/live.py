@@ -103,6 +103,7 @@ def _functions(system: System, state: State, course: Course) -> dict[str, ca.Fun
     names = ["dynamics", "residual", "assembly", "speeds", "displacement", "energy"]
     names += ["invariant"] if system.invariants else []
     names += ["kinks"] if system.kinks else []
+    names += ["followers"] if system.followers else []
     if system is course.modes[0]:
         names += ["drawing", *([STATED] if system.outputs else [])]
     unrolled = {"onto_positions": onto_positions(system), "onto_velocities": onto_velocities(system)}
@@ -184,6 +185,7 @@ def _mode(system: System, functions: dict[str, ca.Function], course: Course) -> 
         "nc": system.nc, "ni": len(system.invariants), "parameters": len(system.parameters),
         "ideal": system.ideal, "singular": system.singular_mass, "constraints": list(system.constraint_names),
         "sizes": {name: f.size1_out(0) for name, f in functions.items()},
+        "followers": system.followers,
         "kinks": [{"knots": kink.knots.tolist(), "period": kink.period} for kink in system.kinks],
         "watched": course.watched(system), "reads": course.functions(system)[1],
     }  # fmt: skip
@@ -197,6 +199,12 @@ def _starts(system: System, state: State, t_end: float, sliders: list[Slider], c
     span = (state.t, float(t_end))
     ranges = {s.name: (s.low, s.high) for s in sliders if s.kind == "parameter"}
     ranges |= dict.fromkeys(course.changed_parameters(), (-math.inf, math.inf))
+    moved = system.parameter_directions(state.parameters, [system.parameters.index(name) for name in ranges]).any(
+        axis=1
+    )
+    ranges = {
+        name: ranges.get(name, (-math.inf, math.inf)) for name, m in zip(system.parameters, moved, strict=True) if m
+    }
     for k, crossing in enumerate(system.crossings):
         moved = moving_parameters(system, k, state.parameters, span, ranges)
         if moved:

@@ -17,7 +17,7 @@ from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.tables import check_sampled, columns_of, output_names
 from dalembert.notebook_page import Page
 from dalembert.view.animation import Arrow, Polyline, Scene, Trace, Track, animation_page, write_animation
-from dalembert.view.frames import Frames, frames_of, linear, resolved
+from dalembert.view.frames import LINEAR, Frames, frames_of, resolved
 from dalembert.view.panels import Panels
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def animate_motion(motion: MotionLike, path: str | Path | None = None) -> Path |
     if path is not None and Path(path).suffix.lower() in (".gif", ".mp4"):
         from dalembert.view.video import video_times, write_video
 
-        return write_video(path, picture_of(motion, frames_of(motion, video_times(*motion.t[[0, -1]])[0], linear)))
+        return write_video(path, picture_of(motion, frames_of(motion, video_times(*motion.t[[0, -1]])[0], LINEAR)))
     scene = scene_of(motion)
     return Page(animation_page(scene), scene.title) if path is None else write_animation(path, scene)
 
@@ -139,4 +139,4 @@ def _filled(motion: Motion, most: int) -> Motion:
     """A segment of a motion with samples between its own until straight lines through them are its curves."""
     if not motion.can_continue or len(motion) < 2:
         return motion
-    return resolved(motion, motion.t, most, linear)[0]
+    return resolved(motion, motion.t, most, LINEAR)[0]

@@ -106,9 +106,11 @@ const isSound = (run) => run.pieces.length > 0 && run.reached > facts.t0 && run.
 
 function recompute({settle = false} = {}) {  // the initial state, the motion and its picture; what was stays if there is none
   const began = performance.now(), z = Float64Array.from(now.z), say = (text) => { byId("message").textContent = text; };
+  const moved = facts.sliders.filter(({kind}) => kind === "parameter");
+  for (const {index, value} of moved) now.p[index] = value;
+  now.p.set(runs.completed(Float64Array.from(facts.p), now.p, moved.map(({index}) => index)));
   for (const slider of facts.sliders) {
-    if (slider.kind === "parameter") now.p[slider.index] = slider.value;
-    else z[slider.index + (slider.kind === "speed" ? facts.modes[0].nq : 0)] = slider.value;
+    if (slider.kind !== "parameter") z[slider.index + (slider.kind === "speed" ? facts.modes[0].nq : 0)] = slider.value;
   }
   const stuck = solver.makeConsistent(facts.t0, z, now.p, now.held);
   if (stuck) { say(`No consistent start: \u201c${stuck.name}\u201d is off by ${formatNumber(Math.abs(stuck.gap))}.`); return false; }

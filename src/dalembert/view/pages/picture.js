@@ -469,7 +469,7 @@ function bendsAt(values, i) {  // into how many pieces a trail is cut between tw
   if (pieces.last[i] - pieces.first[i] < 2 || pieces.last[i] === i || coarse.has(i)) return 1;
   const way = (s, e) => { const a = vectorAt(values, between(i, s)), b = vectorAt(values, between(i, e)); return b.map((x, k) => x - a[k]); };
   const a = way(0, 0.25), b = way(0.75, 1), size = Math.hypot(...a) * Math.hypot(...b);
-  return size > 0 ? clamp(Math.ceil(Math.acos(clamp(dot(a, b) / size, -1, 1)) / 0.08), 1, 24) : 1;
+  return size > 0 ? clamp(Math.ceil(Math.acos(clamp(dot(a, b) / size, -1, 1)) / 0.07), 1, 24) : 1;
 }
 
 function fineOf(track) {  // the path with more points where it bends between two samples; made once. `apart`: not joined to the one before

@@ -100,6 +100,15 @@ function makeSchedule(clocks, from) {  // when clocks tick next; ticks are count
 function makeRuns(facts, kernels) {
   const solvers = facts.modes.map((mode, k) => makeSolver(mode, facts.tableau, kernels[k]));
 
+  // All parameters after some have changed: those given in terms of others follow them, if they did (`followers.py`).
+  function completed(before, after, changed) {
+    const {followers} = facts.modes[0], p = Float64Array.from(after), same = (a, b) => Math.abs(a - b) <= 1e-12 * Math.max(Math.abs(a), Math.abs(b));
+    if (!followers.length) return p;
+    const stated = (p) => Float64Array.from(solvers[0].valuesAt("followers", facts.t0, facts.z, p)), first = stated(before);
+    followers.forEach((place, k) => { if (!changed.includes(place) && same(before[place], first[k])) p[place] = stated(p)[k]; });
+    return p;
+  }
+
   function change(now, {name, change: what}) {  // the place after an event; {problem} if there is none
     const after = {...now, z: Float64Array.from(now.z)};
     let given = [], problem = "";
@@ -111,6 +120,7 @@ function makeRuns(facts, kernels) {
       after.p = Float64Array.from(now.p);
       given = what.targets.map((target, k) => ({...target, value: values[k]}));
       for (const {kind, index, value} of given) if (kind === "parameter") after.p[index] = value;
+      after.p = completed(now.p, after.p, given.filter(({kind}) => kind === "parameter").map(({index}) => index));
       given = given.filter(({kind}) => kind !== "parameter");
     }
     problem = solvers[after.mode].jump(now.t, after.z, after.p, given, "to" in what ? 1e-8 : Infinity);
@@ -199,5 +209,5 @@ function makeRuns(facts, kernels) {
     }
   }
 
-  return {first: solvers[0], follow, makePiece};
+  return {first: solvers[0], follow, makePiece, completed};
 }
