@@ -1,4 +1,4 @@
-"""A live page shows the motion itself: between the steps, on the screen and in numbers; what follows a slider follows."""
+"""A live page shows the motion itself between its steps, on the screen and in numbers; and what follows a slider."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ RADIUS, END = 0.1, 3.0
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory):
-    """The model of `dalembert new` under a torque that turns it about 30 times in 3 s, ten times in the last half second."""
+    """The model of `dalembert new` under a torque: 36 turns in 3 s, ten of them in the last half second."""
     file = da.from_toml(write_new(str(tmp_path_factory.mktemp("engine") / "engine"), None))
     system = file.model.compile()
     return system, system.initial(file.given, guess=file.guess, parameters={"torque": 0.6})

@@ -6,14 +6,18 @@ const frames = Array.from({length: facts.frames}, (_, k) => facts.t0 + (facts.t_
 const PIXEL = 1e-3;  // of a picture or a plot: curves are drawn through as many samples as they need to be as true
 const MOST_SAMPLES = 20000, drawnNumbers = drawn ? facts.modes[0].sizes.drawing : 0;
 
+const readers = facts.traces.map(({kind, index}) => ({  // of (t, z, p, solver, outputs)
+  state: (t, z) => z[index], parameter: (t, z, p) => p[index], output: (t, z, p, here, outputs) => outputs[index],
+  energy: (t, z, p, here) => { const energies = here.valuesAt("energy", t, z, p); return energies[0] + energies[1]; },
+  violation: (t, z, p, here) => here.violation(t, z, p),
+})[kind]);
+
 // All that is shown of a state: points, attitudes and lines, then the traces; each computed of the state by its kernel.
 function valuesOf({t, z, solver: here, p}) {
-  const values = new Float64Array(drawnNumbers + facts.traces.length);
+  const values = new Float64Array(drawnNumbers + readers.length);
   if (drawn) values.set(solver.valuesAt("drawing", t, z, p));
   const outputs = kernels[0].outputs ? solver.outputsAt(t, z, p) : null;
-  facts.traces.forEach(({kind, index}, k) => {
-    values[drawnNumbers + k] = {state: () => z[index], output: () => outputs[index], energy: () => { const [kinetic, potential] = here.valuesAt("energy", t, z, p); return kinetic + potential; }, violation: () => here.violation(t, z, p), parameter: () => p[index]}[kind]();
-  });
+  for (let k = 0; k < readers.length; k++) values[drawnNumbers + k] = readers[k](t, z, p, here, outputs);
   return values;
 }
 
@@ -28,14 +32,10 @@ function thinned(nodes) {  // those that are needed to tell the others by their 
   return fewer.length < 0.9 * nodes.length ? thinned(fewer) : nodes;
 }
 
-function sampleIn(piece, k, s) {  // the part s of the way from a node to the next one
-  const node = piece.nodes[k], t = s ? mix(node.t, piece.nodes[k + 1].t, s) : node.t;
-  return {piece, k, s, t, open: true, values: valuesOf({...piece, t, z: s ? piece.at(t) : node.z})};
-}
-
-function estimateIn(piece, k, s) {  // nearly so, and quickly: to see whether samples are near enough
-  const [a, b] = [piece.nodes[k], piece.nodes[k + 1]];
-  return valuesOf({...piece, t: mix(a.t, b.t, s), z: hermite(a, b, s)});
+function sampleOf(piece, {t, z, dz}, begins = false) {  // what is shown at a node, and its rates
+  const moment = 1e-6 * (facts.t_end - facts.t0), {solver: here, p} = piece;
+  const near = (h) => valuesOf({t: t + h, z: z.map((v, i) => v + h * dz[i]), solver: here, p}), before = near(-moment);
+  return {piece, t, begins, values: valuesOf({t, z, solver: here, p}), rates: near(moment).map((v, c) => (v - before[c]) / (2 * moment))};
 }
 
 function tolerancesOf(samples) {  // a pixel of each value shown; bodies turn in boxes of a tenth of the picture
@@ -51,21 +51,24 @@ function tolerancesOf(samples) {  // a pixel of each value shown; bodies turn in
   return Array.from(low, (_, c) => PIXEL * sizeOf(c));
 }
 
-const startsOf = (samples) => [...samples.keys()].filter((k) => !samples[k].k && !samples[k].s);
+const startsOf = (samples) => [...samples.keys()].filter((k) => samples[k].begins);
 
-// Where steps end, as far as needed, both states of a change, and more between until the curves through them are the motion to a pixel.
+// Where steps end, as far as needed, and both states of a change. Intervals are halved until no curve sets out at a rate
+// that takes it off by a pixel, which is 4 / 27 of the difference and the length of the interval at most.
 function samplesOf(run) {
-  let samples = run.pieces.map((piece) => ({...piece, nodes: thinned(piece.nodes)})).flatMap((piece) => piece.nodes.map((_, k) => sampleIn(piece, k, 0)));
-  const tolerances = tolerancesOf(samples);
+  let samples = run.pieces.flatMap((piece) => thinned(piece.nodes).map((node, k) => sampleOf(piece, node, k === 0)));
+  const tolerances = tolerancesOf(samples), shortest = 1e-5 * (facts.t_end - facts.t0);
   for (let more = true; more && samples.length < MOST_SAMPLES; ) {
     const t = samples.map((sample) => sample.t), {first, last} = piecesOf(startsOf(samples), samples.length), next = [];
+    const isOff = (j, h) => {
+      const [k, w] = slopeWeights(t, first[j], last[j], j), [a, b, c] = [0, 1, 2].map((m) => samples[Math.min(k + m, last[j])].values);
+      return samples[j].rates.some((rate, i) => 4 / 27 * h * Math.abs(w[0] * a[i] + w[1] * b[i] + (w[2] && w[2] * c[i]) - rate) > tolerances[i]);
+    };
     samples.forEach((sample, i) => {
       next.push(sample);
-      if (!sample.open || i === last[i]) return;
-      const to = samples[i + 1].s || 1, middle = (sample.s + to) / 2, seen = estimateIn(sample.piece, sample.k, middle), w = cubicWeights(t, first[i], last[i], i, 0.5);
-      const off = (v, c) => Math.abs(w.reduce((sum, weight, k) => (weight ? sum - weight * samples[i - 1 + k].values[c] : sum), v)) > tolerances[c];
-      sample.open = to - sample.s > 0.02 && seen.some(off);
-      if (sample.open) next.push(sampleIn(sample.piece, sample.k, middle));
+      if (i === last[i]) return;
+      const h = t[i + 1] - t[i];
+      if (h > shortest && (isOff(i, h) || isOff(i + 1, h))) next.push(sampleOf(sample.piece, sample.piece.at(t[i] + h / 2)));
     });
     more = next.length > samples.length;
     samples = next;

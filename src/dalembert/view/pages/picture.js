@@ -120,15 +120,16 @@ function piecesOf(starts, size) {  // the first and the last sample of the piece
   return {first, last};
 }
 
+function slopeWeights(t, first, last, j) {  // [k, weights of samples k .. k + 2] of the slope at sample j
+  if (last - first < 2) { const h = t[last] - t[first]; return [first, [-1 / h, 1 / h, 0]]; }
+  const k = clamp(j, first + 1, last - 1), d = t[k] - t[k - 1], e = t[k + 1] - t[k], left = j - k;
+  const wl = left === 0 ? e / (d + e) : left < 0 ? (2 * d + e) / (d + e) : -e / (d + e), wr = 1 - wl;  // exact for parabolas
+  return [k - 1, [-wl / d, wl / d - wr / e, wr / e]];
+}
+
 function cubicWeights(t, first, last, i, s) {  // of samples i - 1 .. i + 2, for the part s of the way from i to i + 1
-  const r = 1 - s, weights = [0, r, s, 0];
-  if (last - first < 2) return weights;
-  const h = t[i + 1] - t[i], slope = (j, factor) => {
-    const k = clamp(j, first + 1, last - 1), d = t[k] - t[k - 1], e = t[k + 1] - t[k], left = j - k, m = k - i;
-    const wl = left === 0 ? e / (d + e) : left < 0 ? (2 * d + e) / (d + e) : -e / (d + e), wr = 1 - wl;  // exact for parabolas
-    weights[m] -= factor * wl / d; weights[m + 1] += factor * (wl / d - wr / e); weights[m + 2] += factor * wr / e;
-  };
-  weights[1] = r * r * (1 + 2 * s); weights[2] = s * s * (1 + 2 * r);
+  const r = 1 - s, h = t[i + 1] - t[i], weights = [0, r * r * (1 + 2 * s), s * s * (1 + 2 * r), 0];
+  const slope = (j, factor) => { const [k, w] = slopeWeights(t, first, last, j); w.forEach((v, m) => { weights[k - i + 1 + m] += factor * v; }); };
   slope(i, h * s * r * r); slope(i + 1, -h * s * s * r);
   return weights;
 }

@@ -149,19 +149,19 @@ function makeRuns(facts, kernels) {
     const at = (t) => {
       let low = 0, high = nodes.length - 1;
       while (low < high) { const mid = (low + high + 1) >> 1; if (nodes[mid].t <= t) low = mid; else high = mid - 1; }
-      return solver.stateIn(nodes[low], t, p);
+      return solver.nodeIn(nodes[low], t, p);
     };
     return {solver, p, nodes, at};
   }
 
   // A motion, as far as it goes, in pieces; steps end at the given times. `at(t)` is the motion itself at any time: the
-  // state {t, z, solver, p}, of two at a change the one before it.
+  // state {t, z, dz, solver, p}, of two at a change the one before it.
   function follow(state, p, times, {patience = 4000} = {}) {
     const until = performance.now() + patience, from = times[0], to = times[times.length - 1], schedule = makeSchedule(facts.clocks, from), accumulates = makePace(from, to);
     const pieces = [], happened = [];
     let now = {t: from, z: Float64Array.from(state), p, mode: 0}, fresh = new Set(), before = new Map(), first = 0, steps = 0;
     let turned = [], turn = null;  // events that may have stopped their expressions or turned them back; before and after that
-    const at = (t) => { const piece = pieces.find(({nodes}) => nodes[nodes.length - 1].t >= t) || pieces[pieces.length - 1]; return {...piece, t, z: piece.at(t)}; };
+    const at = (t) => { const piece = pieces.find(({nodes}) => nodes[nodes.length - 1].t >= t) || pieces[pieces.length - 1]; return {...piece, ...piece.at(t)}; };
     const ended = (problem, ending = "") => ({pieces, at, happened, steps, problem, ending, reached: now.t});
     const occur = (items) => {
       for (const item of items) {

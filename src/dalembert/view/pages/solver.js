@@ -286,12 +286,13 @@ function makeSolver(facts, tableau, kernels) {
     return {nodes, steps, problem, found, h};
   }
 
-  // The state at a time within the step that begins at a node: the end of a shorter step of the method, projected.
-  function stateIn({t: from, z: begun, dz}, t, p) {
-    const found = Float64Array.from(begun);
+  // The node {t, z, dz} at a time within the step that begins at one: the end of a shorter step of the method, projected.
+  function nodeIn(node, t, p) {
+    const z = Float64Array.from(node.z), dz = Float64Array.from(node.dz);
+    if (t === node.t) return {t, z, dz};
     x.set(p, 1 + n); K[0].set(dz);
-    if (t !== from && tryStep(from, begun, t - from, found)) project(t, found);
-    return found;
+    if (tryStep(node.t, node.z, t - node.t, z)) { project(t, z); rates(t, z, dz); }
+    return {t, z, dz};
   }
 
   const clampStep = (f) => Math.min(5, Math.max(0.2, f));
@@ -309,5 +310,5 @@ function makeSolver(facts, tableau, kernels) {
   }
 
   const violation = (t, state, p) => (np + nv ? largest(valuesAt("residual", t, state, p), 0, 2 * np + nv) : 0);
-  return {makeConsistent, integrate, stateIn, jump, observe, valuesAt, outputsAt, violation};
+  return {makeConsistent, integrate, nodeIn, jump, observe, valuesAt, outputsAt, violation};
 }
