@@ -98,6 +98,15 @@ def test_linearisation_about_a_changed_state_follows(system):
     np.testing.assert_allclose(system.linearize(state).A, [[0, 1], [-8, -0.8]], atol=1e-12)
 
 
+def test_branches_follow():
+    """A weight of 1 N on the spring: x = 1 / (4 s)."""
+    model = rod()
+    model.generalized_force({model.statement.coordinates[0]: 1})
+    branch = model.compile().equilibrium(guess={"x": 0.2}).branch("s", (0.5, 2.0))
+    np.testing.assert_allclose(branch["x"], 1 / (4 * branch.values), rtol=1e-9)
+    np.testing.assert_allclose(branch["k"], 4 * branch.values, rtol=1e-12)
+
+
 def test_files_keep_what_follows(tmp_path):
     text = rod().to_toml(tmp_path / "rod.toml", given=START, t_end=1.0).read_text(encoding="utf-8")
     assert 'k = "4*s"' in text

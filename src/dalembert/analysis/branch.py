@@ -102,10 +102,11 @@ class _Curve:
         n = d.rows["rates"].start
         J = d.gradients[:n][:, self.free] * self.size
         if self.moved:
-            first = self.key - self.moved[0]
-            p = d.state.parameters
-            along = d.gradients[:n, first : first + len(p)] @ self.state.system.parameter_directions(p, self.moved)
-            J[:, self.place] = along[:, 0] * self.size[self.place]
+            s, first = self.state.system, self.key - self.moved[0]
+            p = slice(first, first + len(s.parameters))
+            J[:, self.place] = (
+                d.gradients[:n, p] @ s.parameter_directions(d.y[p], self.moved)[:, 0] * self.size[self.place]
+            )
         length = np.linalg.norm(J, axis=1)
         factor = 1.0 / np.where(length > 0.0, length, 1.0)
         return d.values[:n] * factor, J * factor[:, None]

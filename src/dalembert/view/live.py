@@ -199,12 +199,9 @@ def _starts(system: System, state: State, t_end: float, sliders: list[Slider], c
     span = (state.t, float(t_end))
     ranges = {s.name: (s.low, s.high) for s in sliders if s.kind == "parameter"}
     ranges |= dict.fromkeys(course.changed_parameters(), (-math.inf, math.inf))
-    moved = system.parameter_directions(state.parameters, [system.parameters.index(name) for name in ranges]).any(
-        axis=1
-    )
-    ranges = {
-        name: ranges.get(name, (-math.inf, math.inf)) for name, m in zip(system.parameters, moved, strict=True) if m
-    }
+    columns = [system.parameters.index(name) for name in ranges]
+    for k in np.flatnonzero(system.parameter_directions(state.parameters, columns).any(axis=1)).tolist():
+        ranges.setdefault(system.parameters[k], (-math.inf, math.inf))
     for k, crossing in enumerate(system.crossings):
         moved = moving_parameters(system, k, state.parameters, span, ranges)
         if moved:
