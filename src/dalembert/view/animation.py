@@ -55,10 +55,14 @@ class Arrow:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A scalar, `values` (nt,), shown as a strip plot beneath the picture; values that are not finite leave a gap."""
+    """A scalar, `values` (nt,), shown as a strip plot beneath the picture; values that are not finite leave a gap.
+
+    Those of a `noise`, such as a residual, are joined by straight lines: it has no curves.
+    """
 
     name: str
     values: np.ndarray
+    noise: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +153,8 @@ def trace_payload(trace: Trace, nt: int, digits: int = DIGITS) -> dict[str, Any]
     values = _array(f"values of trace `{trace.name}`", trace.values, (nt,))
     finite = np.isfinite(values)
     rounded = _rounded(np.where(finite, values, 0.0), digits)
-    return {"name": trace.name, "values": [v if ok else None for v, ok in zip(rounded, finite, strict=True)]}
+    shown = [v if ok else None for v, ok in zip(rounded, finite, strict=True)]
+    return {"name": trace.name, "values": shown, "noise": trace.noise}
 
 
 def _times(values: np.ndarray, starts: tuple[int, ...]) -> np.ndarray:

@@ -85,11 +85,11 @@ def picture_of(motion: MotionLike, frames: Frames) -> Scene:
 
 
 def _traces(parts: tuple[Motion, ...]) -> list[Trace]:
-    traces = [Trace("energy balance", np.concatenate([part.energy_balance for part in parts]))]
+    traces = [Trace("energy balance", np.concatenate([part.energy_balance for part in parts]), noise=True)]
     held = [np.hstack([part.evaluation.phi, part.evaluation.psi]) for part in parts]
     if any(values.shape[1] for values in held):
         worst = np.concatenate([np.abs(values).max(axis=1, initial=0.0) for values in held])
-        traces.append(Trace("violation", worst))
+        traces.append(Trace("violation", worst, noise=True))
     named = [columns_of(part, output_names(part)) for part in parts]
     for name in dict.fromkeys(name for columns in named for name in columns):
         pieces = [columns.get(name, np.full(len(p), np.nan)) for columns, p in zip(named, parts, strict=True)]

@@ -50,7 +50,10 @@ def write_report(motion: MotionLike, path: str | Path, *, source: str | Model = 
 
 
 def _group_payload(group: Group, nt: int) -> dict[str, Any]:
-    traces = [trace_payload(Trace(name, values), nt, DIGITS) for name, values in group.columns.items()]
+    traces = [
+        trace_payload(Trace(name, values, noise=group.log or name == "balance"), nt, DIGITS)
+        for name, values in group.columns.items()
+    ]
     return {"name": group.name, "log": group.log, "shown": group.shown, "channels": traces}
 
 

@@ -79,7 +79,7 @@ function samplesOf(run) {
 function sceneOf(run) {  // as `scene_of` in Python makes it; one place more than there are samples is for `presentOf`
   const d = facts.drawing, samples = samplesOf(run), t = samples.map((sample) => sample.t);
   const tracks = d.points.map((name) => ({name, kind: d.bodies.includes(name) ? "body" : "point", positions: [], rotations: d.bodies.includes(name) ? [] : null}));
-  const lines = d.lines.map(([name]) => ({name, points: [], fixed: false})), traces = facts.traces.map(({name}) => ({name, values: []}));
+  const lines = d.lines.map(([name]) => ({name, points: [], fixed: false})), traces = facts.traces.map(({name, kind}) => ({name, values: [], noise: kind === "violation"}));
   const made = {title: facts.title, caption: facts.caption, planar: d.planar, t, starts: startsOf(samples), tracks, lines, traces};
   [...samples, samples[samples.length - 1]].forEach(({values}, k) => putInto(made, k, values));
   for (const line of lines) {
