@@ -22,6 +22,7 @@ from dalembert.run.storage import IN_MEMORY
 
 PIXEL = 1e-3  # of a picture or a plot
 GRID, FRAMES = 500, 6_000  # frames at round times, about; and others
+CURVE = 10_000  # samples between its own that make the curves of a motion, at most
 FEW, DRAWN = 60, 3_000_000  # numbers that a page holds, of many parts in this many frames at least
 BOX = 0.1  # of the picture is the box of a body, with its axes
 NOISE = 1e-6  # of the size of a coordinate or speed: smaller moves are not followed
@@ -97,33 +98,53 @@ def frames_of(motion: MotionLike, extra: np.ndarray | tuple[float, ...] = (), cu
     return Frames(tuple(parts), tuple(coarse))
 
 
-def resolved(motion: Motion, times: np.ndarray, most: int, curves: Curves) -> tuple[Motion, np.ndarray]:
+def curves_of(motion: MotionLike) -> tuple[Motion, ...]:
+    """One part per segment, with samples between those of the motion until straight lines are its curves in figures."""
+    span = float(motion.t[-1] - motion.t[0]) or 1.0
+    system = motion.system
+    most = min(CURVE, DRAWN // max(system.nq + system.nu, 1))
+    return tuple(
+        resolved(part, part.t, int(most * (part.t[-1] - part.t[0]) / span), LINEAR, picture=False)[0]
+        if part.can_continue and len(part) > 1
+        else part
+        for part in motion.segments
+    )
+
+
+def resolved(
+    motion: Motion, times: np.ndarray, most: int, curves: Curves, *, picture: bool = True
+) -> tuple[Motion, np.ndarray]:
     """One segment at those of `times` within, its ends and at most `most` others; indices before coarse intervals.
 
-    One that cannot be continued between its samples has these.
+    One that cannot be continued between its samples has these. Without `picture` only what is plotted counts.
     """
     if len(motion) < 2 or motion.t[0] == motion.t[-1]:
         return _chosen(motion, slice(-1, None)), np.zeros(0, int)
-    begin, end = motion.t[[0, -1]]
-    if motion.can_continue:
-        found = motion.resampled(distinct(np.concatenate([times[(times > begin) & (times < end)], [begin, end]])))
-        most += len(found)
-    else:
-        found = _chosen(motion, np.diff(motion.t, prepend=-np.inf) > 0.0)
-        most = 0
-    shown = _Shown.of(found, float(end - begin))
-    pixels, shortest = _pixels(motion, shown.values), SHORTEST * (end - begin)
+    begin, end = motion.t[[0, -1]].tolist()
+    found = _begun(motion, times)
+    most = most + len(found) if motion.can_continue else 0
+    shown = _Shown.of(found, end - begin, picture=picture)
+    pixels, shortest = _pixels(motion, shown.values, picture=picture), SHORTEST * (end - begin)
     while True:
         t = shown.t
         off = np.max([np.abs(a - b) for a, b in shown.rates_at_ends(curves)], axis=0) * np.diff(t)[:, None]
         bad = curves.lever * off > pixels
         halved = bad.any(axis=1) & (np.diff(t) > shortest)
         if not halved.any() or len(t) + halved.sum() > most:
-            return motion.resampled(t) if motion.can_continue else found, np.flatnonzero(
-                bad[:, : shown.state].any(axis=1)
-            )
-        middle = 0.5 * (t[:-1] + t[1:])[halved]
-        shown = shown.joined(_Shown.of(motion.resampled(middle), float(end - begin)))
+            break
+        middle = motion.resampled(0.5 * (t[:-1] + t[1:])[halved])
+        shown = shown.joined(_Shown.of(middle, end - begin, picture=picture))
+    coarse = np.flatnonzero(bad[:, : shown.state].any(axis=1))
+    return found if len(found) == len(t) else motion.resampled(t), coarse
+
+
+def _begun(motion: Motion, times: np.ndarray) -> Motion:
+    """A segment at its ends and those of `times` within, or at its samples."""
+    if times is motion.t or not motion.can_continue:
+        once = np.diff(motion.t, prepend=-np.inf) > 0.0
+        return motion if once.all() else _chosen(motion, once)
+    begin, end = motion.t[[0, -1]]
+    return motion.resampled(distinct(np.concatenate([times[(times > begin) & (times < end)], [begin, end]])))
 
 
 def round_step(step: float) -> float:
@@ -141,12 +162,12 @@ class _Shown(NamedTuple):
     state: int
 
     @classmethod
-    def of(cls, motion: Motion, span: float) -> _Shown:
+    def of(cls, motion: Motion, span: float, *, picture: bool) -> _Shown:
         """Those of the samples of a motion."""
         s, moment = motion.system, MOMENT * span
         qdot = s.coordinate_rates(motion.t, motion.q, motion.u, motion.parameters)
         here, before, after = (
-            _values(_chosen(motion, slice(None)), step * qdot, step * motion.udot, step)
+            _values(_chosen(motion, slice(None)), step * qdot, step * motion.udot, step, picture=picture)
             for step in (0.0, -moment, moment)
         )
         return cls(motion.t, here, (after - before) / (2 * moment), here.shape[1] - len(_stated(s)))
@@ -174,20 +195,22 @@ def _stated(system: System) -> list[str]:
     return [column for output in system.outputs if not output.reads_rates for column in output.columns]
 
 
-def _values(motion: Motion, dq: np.ndarray, du: np.ndarray, dt: float) -> np.ndarray:
+def _values(motion: Motion, dq: np.ndarray, du: np.ndarray, dt: float, *, picture: bool = True) -> np.ndarray:
     """The picture, coordinates, speeds and outputs at states somewhat aside, (nt, k)."""
     aside = replace(motion, t=motion.t + dt, q=motion.q + dq, u=motion.u + du)
-    picture = aside.system.evaluate("drawing", aside.t, aside.q, aside.u, aside.parameters)
+    drawn = [aside.system.evaluate("drawing", aside.t, aside.q, aside.u, aside.parameters)] if picture else []
     stated = [aside[name][:, None] for name in _stated(aside.system)]
-    return np.hstack([picture, aside.q, aside.u, *stated])
+    return np.hstack([*drawn, aside.q, aside.u, *stated])
 
 
-def _pixels(motion: Motion, values: np.ndarray) -> np.ndarray:
-    """The size of a pixel in each column of `_shown`, (k,)."""
+def _pixels(motion: Motion, values: np.ndarray, *, picture: bool = True) -> np.ndarray:
+    """The size of a pixel in each column of `_values`, (k,)."""
     d, low, high = motion.system.drawing, np.nanmin(values, axis=0), np.nanmax(values, axis=0)
-    sizes, n = np.fmax(np.abs(low), np.abs(high)), _numbers(d)
+    sizes, n = np.fmax(np.abs(low), np.abs(high)), _numbers(d) if picture else 0
     sizes[n : n + motion.q.shape[1] + motion.u.shape[1]] = np.concatenate([motion.sizes.q, motion.sizes.u])
     ranges = np.fmax(high - low, NOISE * sizes)
+    if not picture:
+        return PIXEL * ranges
     turns = slice(3 * len(d.points), 3 * len(d.points) + 9 * len(d.bodies))
     places = np.delete(np.arange(n), turns).reshape(-1, 3)
     if len(places):

@@ -17,13 +17,11 @@ from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.tables import check_sampled, columns_of, output_names
 from dalembert.notebook_page import Page
 from dalembert.view.animation import Arrow, Polyline, Scene, Trace, Track, animation_page, write_animation
-from dalembert.view.frames import LINEAR, Frames, frames_of, resolved
+from dalembert.view.frames import LINEAR, Frames, curves_of, frames_of
 from dalembert.view.panels import Panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-CURVE = 10_000  # samples between its own that make the curves of a motion, at most
 
 
 def plot_overview(motion: MotionLike, names: Sequence[Any] = ()) -> Figure:
@@ -36,7 +34,7 @@ def plot_overview(motion: MotionLike, names: Sequence[Any] = ()) -> Figure:
 def panels_of(motion: MotionLike, names: Sequence[Any] = ()) -> Panels:
     """What the overview figure of a motion shows, with enough samples for smooth curves."""
     check_sampled(motion)
-    s, fine = motion.system, _refined(motion)
+    s, fine = motion.system, refined(motion)
     if names:
         return Panels(fine.t, {"": columns_of(fine, names)}, {}, None, s.name)
     groups = {
@@ -128,15 +126,7 @@ def drawn(d: Drawing, data: np.ndarray) -> tuple[tuple[Track, ...], tuple[Polyli
     return tracks, tuple(lines)
 
 
-def _refined(motion: MotionLike) -> MotionLike:
+def refined(motion: MotionLike) -> MotionLike:
     """The motion with enough samples for smooth curves; a sequence keeps both states at every change."""
-    span = float(motion.t[-1] - motion.t[0]) or 1.0
-    parts = tuple(_filled(part, int(CURVE * (part.t[-1] - part.t[0]) / span)) for part in motion.segments)
+    parts = curves_of(motion)
     return replace(motion, segments=parts) if isinstance(motion, MotionSequence) else parts[0]
-
-
-def _filled(motion: Motion, most: int) -> Motion:
-    """A segment of a motion with samples between its own until straight lines through them are its curves."""
-    if not motion.can_continue or len(motion) < 2:
-        return motion
-    return resolved(motion, motion.t, most, LINEAR)[0]

@@ -96,12 +96,11 @@ def _reactions(motion: MotionLike, parts: tuple[Motion, ...]) -> str:
         return note + table(("joint", "largest force", "at t", "largest torque", "at t"), rows.values())
     if not motion.constraint_names:
         return "<p>There are no constraints, hence no reactions.</p>"
-    la = np.abs(motion.multipliers)
-    worst = la.argmax(axis=0)
-    largest = [
-        (name, f"{la[worst[k], k]:.5g}", f"{motion.t[worst[k]]:.4g}") for k, name in enumerate(motion.constraint_names)
-    ]
-    return table(("multiplier of", "largest", "at t"), largest)
+    for part in parts:
+        for name, la in zip(part.constraint_names, np.abs(part.multipliers).T, strict=True):
+            most = (name, f"{la.max():.5g}", f"{part.t[la.argmax()]:.4g}")
+            rows[name] = max(rows.get(name, most), most, key=lambda row: float(row[1]))
+    return table(("multiplier of", "largest", "at t"), rows.values())
 
 
 def _values(motion: MotionLike) -> str:
