@@ -45,7 +45,10 @@ if TYPE_CHECKING:
     import xarray as xr
 
 FRAMES_PER_SECOND, FRAMES = 30, 900  # the page's steps are not longer than a frame
-COMPARED = 61  # samples of the native engine that are embedded; they fall between the steps of the page
+COMPARED, PICTURES = (
+    61,
+    10,
+)  # native states that are embedded, between the steps of the page; each tenth with its picture
 LARGEST_TABLE = 5_000  # pieces of a table in a page
 LONGEST = 12_000  # instructions of an unrolled solve in a page; beyond, the page solves with loops
 FINE = DOP853(rtol=1e-12, atol=1e-13)  # of the samples to compare with; the page integrates as finely
@@ -143,7 +146,7 @@ def _frames(state: State, t_end: float) -> np.ndarray:
 
 
 def _samples(system: System, state: State, t_end: float, events: Sequence[Event | Every]) -> dict[str, Any]:
-    """Times, and what the native engine finds then: states and the picture, those before a change."""
+    """Times, the states that the native engine finds then, those before a change, and the picture at every tenth."""
     times = state.t + (t_end - state.t) * (np.arange(COMPARED) + 0.5) / COMPARED
     motion = simulate(system, state, (state.t, t_end), t_eval=times, integrator=FINE, events=events)
     if not motion.success:
@@ -158,9 +161,10 @@ def _samples(system: System, state: State, t_end: float, events: Sequence[Event 
             "a page cannot go on there: choose an earlier t_end, or use motion.animate or motion.report"
         )
     t, places = np.unique(motion.t, return_index=True)
-    known = np.isin(t, times)
+    rows = np.hstack([motion.q, motion.u])[places[np.isin(t, times)]].tolist()
     seen = np.concatenate([system.evaluate("drawing", m.t, m.q, m.u, m.parameters) for m in motion.segments])
-    return {"t": t[known].tolist(), "rows": np.hstack([motion.q, motion.u, seen])[places[known]].tolist()}
+    pictures = seen[places[np.isin(t, times)]].tolist()[::PICTURES]
+    return {"t": times[: len(rows)].tolist(), "rows": rows, "pictures": pictures, "every": PICTURES}
 
 
 def _facts(system: System, state: State, sliders: list[Slider], t_end: float) -> dict[str, Any]:

@@ -134,17 +134,23 @@ function countOf(run) {  // how often each event happened
   return [...counts].map(([name, count]) => `, ${count} \u00d7 \u201c${name}\u201d`).join("");
 }
 
-function compare() {  // all that the first run shows at the times of native samples, relative to the size of each value
-  const {t, rows} = facts.native, sizes = rows[0].map((_, i) => Math.max(1, ...rows.map((row) => Math.abs(row[i]))));
+function compare() {  // what the first run shows at the times of native samples, relative to the size of each value
+  const {t, rows, pictures, every} = facts.native;
   const show = (good, text) => { byId("check").className = good ? "good" : "bad"; byId("check").textContent = text; };
   if (now.run.problem) {
     show(false, `Not compared: this page stops at t = ${formatNumber(now.run.reached)} s (${now.run.problem}), the native engine goes on.`);
     return NaN;
   }
-  const seen = (time) => { if (time > now.run.reached) return []; const state = now.run.at(time); return [...state.z, ...valuesOf(state).subarray(0, drawnNumbers)]; };
-  const apart = rows.map((row, k) => { const here = seen(t[k]); return Math.max(...row.map((v, i) => Math.abs(here[i] - v) / sizes[i])); });
+  const shown = t.map((time) => (time <= now.run.reached ? now.run.at(time) : null));
+  const pixels = shown.filter((_, k) => k % every === 0).map((state) => state && valuesOf(state).subarray(0, drawnNumbers));
+  const apartIn = (wanted, found) => {
+    const sizes = wanted[0].map((_, i) => Math.max(1, ...wanted.map((row) => Math.abs(row[i]))));
+    return wanted.map((row, k) => (found[k] ? Math.max(0, ...row.map((v, i) => Math.abs(found[k][i] - v) / sizes[i])) : NaN));
+  };
+  const apart = apartIn(rows, shown.map((state) => state && state.z));
+  apartIn(pictures, pixels).forEach((d, k) => { if (!(d <= apart[k * every])) apart[k * every] = d; });
   const worst = Math.max(...apart), until = apart.findIndex((d) => !(d <= 1e-9));
-  if (until < 0) show(true, `Agrees with the native engine to ${formatNumber(worst, 2)} over ${formatNumber(facts.t_end - facts.t0)} s (start values of the page; states and picture at ${rows.length} times).`);
+  if (until < 0) show(true, `Agrees with the native engine to ${formatNumber(worst, 2)} over ${formatNumber(facts.t_end - facts.t0)} s (start values of the page; states at ${rows.length} times between its steps, pictures at ${pictures.length}).`);
   else show(false, `Differs from the native engine by up to ${formatNumber(worst, 2)}, and by more than 10\u207b\u2079 from t = ${formatNumber(t[until])} s on. If the difference grows from there, the motion is sensitive to the last digits.`);
   return worst;
 }
