@@ -15,6 +15,7 @@ import numpy as np
 
 import dalembert as da
 from dalembert.view.animation import Scene
+from dalembert.view.frames import Frames
 from dalembert.view.overview import picture_of
 
 HERE = Path(__file__).parent
@@ -36,7 +37,7 @@ def picture(path: Path) -> str:
         raise SystemExit(f"{path.name}: {motion.certificate.verdict}")
     span = min(float(motion.t[-1] - motion.t[0]), LONGEST)
     scene, fine = (
-        picture_of(motion, motion.resampled(np.linspace(motion.t[0], motion.t[0] + span, count)).segments)
+        picture_of(motion, Frames(motion.resampled(np.linspace(motion.t[0], motion.t[0] + span, count)).segments, ()))
         for count in (FRAMES, FINE)
     )
     return drawn(followed(scene), followed(fine), span)

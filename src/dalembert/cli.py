@@ -173,7 +173,7 @@ def check(names: Models, settings: Settings = None) -> None:
                 system = request.problem.system()
                 system.kernels.expect_few_calls()
                 _print(repr(system))
-                state = request.problem.state(system, request.parameters)
+                state = request.problem.state(system, request.changes)
                 diagnosis = system.diagnose(state)
                 _print(str(diagnosis))
                 _print(repr(state))

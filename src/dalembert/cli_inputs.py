@@ -32,11 +32,6 @@ class Request:
     changes: Mapping[str, float]
 
     @property
-    def parameters(self) -> Mapping[str, float]:
-        """The changes and what follows from them in a file."""
-        return self.file.parameters(self.changes) if self.file else self.changes
-
-    @property
     def options(self) -> Mapping[str, Any]:
         """Formulation, drift, integrator and events, those that the file chooses."""
         return self.file.options if self.file else {}
@@ -111,7 +106,7 @@ def start(request: Request) -> StartedModel:
     begin = time.perf_counter()
     system = request.problem.system()
     seconds = time.perf_counter() - begin
-    return StartedModel(request, system, request.problem.state(system, request.parameters), seconds)
+    return StartedModel(request, system, request.problem.state(system, request.changes), seconds)
 
 
 def start_all(names: Sequence[str], changes: Mapping[str, float]) -> tuple[list[StartedModel], list[DalembertError]]:

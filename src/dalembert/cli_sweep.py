@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from dalembert.cli_inputs import Request
+    from dalembert.equations.system import System
 
 REDUCTIONS = {"final": Final, "max": Maximum, "min": Minimum, "mean": Mean, "crossing": CrossingTime}
 PER_RUN = 64  # bytes that a run leaves at least: its value, how it ended, and pointers to texts
@@ -29,18 +30,19 @@ def run_sweep(
     request: Request, vary: Sequence[str], keep: Sequence[str], samples: int, t_end: float | None, out: Path | None
 ) -> xr.Dataset:
     """The runs of a model for many values, written to `out`."""
-    values, problem = _with_followers(request, read_vary(vary)), request.problem
+    values, problem = read_vary(vary), request.problem
     if samples < 0:
         raise OptionError(f"--samples {samples} is negative; give how many times to keep, or 0 for the end only")
     check_memory(8 * samples * len(keep or "1"), f"{samples:,} samples of a run", "give a smaller number in --samples")
     system = problem.system()
+    values = _with_followers(system, request.changes, values)
     end = problem.t_end if t_end is None else t_end
     runs = system.sweep(
         values,
         end,
         given=problem.given,
         guess=problem.guess,
-        parameters=request.parameters,
+        parameters=request.changes,
         outputs=read_outputs(keep or [*system.coordinates]),
         t_eval=np.linspace(0.0, end, samples) if samples else None,
         store=out if out is not None and out.suffix == ".zarr" else None,
@@ -51,27 +53,27 @@ def run_sweep(
     return runs
 
 
-def _with_followers(request: Request, values: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """The values, and along them those of parameters that the file gives in terms of what varies."""
-    file, found = request.file, dict[str, Any](values)
-    if file is None:
-        return found
-    held = {**request.changes, **values}
-    free = {name: e for name, e in file.dependent.items() if name not in held}
+def _with_followers(system: System, changes: Mapping[str, float], values: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """The values, and along them those of parameters that are given in terms of what varies."""
+    found, followers = dict[str, Any](values), system.statement.followers if system.statement else {}
+    free = {p.name: e for p, e in followers.items() if p.name not in changes and p.name not in values}
     for name in free:
         along = [key for key in values if key in _needed(free, name)]
         if along:
-            grid = product(*(values[key].tolist() for key in along))
-            points = ({**request.changes, **dict(zip(along, point, strict=True))} for point in grid)
-            column = [file.parameters(changes)[name] for changes in points]
+            points = product(*(values[key].tolist() for key in along))
+            place, held = (
+                system.parameters.index(name),
+                [{**changes, **dict(zip(along, p, strict=True))} for p in points],
+            )
+            column = [system.parameter_values(one)[place] for one in held]
             found[name] = (tuple(along), np.reshape(column, [len(values[key]) for key in along]))
     return found
 
 
-def _needed(dependent: Mapping[str, Any], name: str) -> set[str]:
+def _needed(followers: Mapping[str, Any], name: str) -> set[str]:
     """The parameters in terms of which one is given, directly or by way of others."""
-    direct = {str(symbol) for symbol in dependent[name].free_symbols} if name in dependent else set()
-    return direct.union(*(_needed(dependent, key) for key in direct))
+    direct = {str(symbol) for symbol in followers[name].free_symbols} if name in followers else set()
+    return direct.union(*(_needed(followers, key) for key in direct))
 
 
 def read_vary(settings: Sequence[str]) -> dict[str, np.ndarray]:

@@ -27,9 +27,10 @@ const z = Float64Array.from(facts.z), p = Float64Array.from(facts.p);
 for (const [k, v] of Object.entries(task.p)) p[k] = v;
 for (const [k, v] of Object.entries(task.z)) z[k] = v;
 const stuck = solver.makeConsistent(facts.t0, z, p, facts.held);
-const run = runs.follow(z, p, task.times, {patience: 60000});
+const run = runs.follow(z, p, [task.times[0], task.times[task.times.length - 1]], {patience: 60000});
 const {problem, ending, happened} = run;
-console.log(JSON.stringify({stuck, z: [...z], problem, ending, happened, rows: run.rows.map((r) => [...r])}));
+const rows = task.times.filter((t) => t <= run.reached).map((t) => [...run.at(t).z]);
+console.log(JSON.stringify({stuck, z: [...z], problem, ending, happened, rows}));
 """
 
 

@@ -36,7 +36,7 @@ def drag(browser, start, end, steps=8):
 
 
 def rows(browser):
-    return np.array(browser.run("now.run.rows.map((row) => [...row])"))
+    return np.array(browser.run("frames.map((t) => [...now.run.at(t).z])"))
 
 
 def test_the_page_checks_itself_and_asks_for_nothing(browser, page):

@@ -62,7 +62,7 @@ def test_a_click_shows_the_run(browser, swept, tmp_path):
     text = browser.run("byId('picked').textContent")
     assert text.startswith("Run 4 of 10: la = 0.75, g = 9.81, q1_final =")
     assert "This page ends where the run did, to" in text
-    last = browser.run("[...now.run.rows[now.run.rows.length - 1]]")
+    last = browser.run("[...now.run.at(facts.t_end).z]")
     assert last[0] == pytest.approx(runs["q1_final"].sel(la=0.75, g=9.81, method="nearest").item(), abs=1e-7)
     browser.run("byId('scatter').focus()")
     browser.press("ArrowRight")

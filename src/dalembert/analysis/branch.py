@@ -89,12 +89,25 @@ class _Curve:
         s = self.state.system
         sizes = np.cumsum([1, s.nq, s.nu, len(s.parameters), s.nu])
         _, q, u, p, udot, la = np.split(y, sizes)
+        p = s.followed(self.state.parameters, p, self.moved)
         return replace(self.state, q=q, u=u, parameters=p, udot=udot, multipliers=la, report=None)
+
+    @property
+    def moved(self) -> list[int]:
+        """The number of the key among the parameters, if it is one."""
+        first = 1 + self.state.system.nq + self.state.system.nu
+        return [self.key - first] if self.key >= first else []
 
     def rows(self, d: EquationDerivatives) -> tuple[np.ndarray, np.ndarray]:
         """Residuals and gradients in the free entries, scaled to unit rows."""
         n = d.rows["rates"].start
         J = d.gradients[:n][:, self.free] * self.size
+        if self.moved:
+            s, first = self.state.system, self.key - self.moved[0]
+            p = slice(first, first + len(s.parameters))
+            J[:, self.place] = (
+                d.gradients[:n, p] @ s.parameter_directions(d.y[p], self.moved)[:, 0] * self.size[self.place]
+            )
         length = np.linalg.norm(J, axis=1)
         factor = 1.0 / np.where(length > 0.0, length, 1.0)
         return d.values[:n] * factor, J * factor[:, None]

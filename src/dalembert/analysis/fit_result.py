@@ -73,9 +73,11 @@ class Fit:
     def plot(self) -> Figure:
         """Data and fitted motion, and residuals below, for every output of the first experiment."""
         from dalembert.view.fit_plot import plot_fit
+        from dalembert.view.overview import refined
 
-        e = self.experiments[0]
-        return plot_fit(e.t, e.labels, e.values, e.values + self.residuals[0])
+        e, fine = self.experiments[0], refined(self.motions[0])
+        curves = fine.t, np.column_stack([fine[key] for key in e.outputs])
+        return plot_fit(e.t, e.labels, e.values, e.values + self.residuals[0], curves)
 
 
 def covariance_of(

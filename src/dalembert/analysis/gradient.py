@@ -137,7 +137,7 @@ def _swept(
     value, by_state, by_parameter = found
     start = replace(state, system=system, parameters=motion.parameters)
     slope = start_derivatives(start, float(motion.t[0]), names) @ by_state
-    slope += [by_parameter[column] if column >= 0 else 0.0 for column in columns]
+    slope += by_parameter @ system.parameter_directions(motion.parameters, columns)
     return Gradient(value, slope, names, motion, "adjoint")
 
 

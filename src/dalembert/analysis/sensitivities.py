@@ -75,10 +75,7 @@ def _of_segment(motion: Motion, output: Any, columns: slice) -> np.ndarray:
         if name in names:
             k = first + names.index(name)
             return S[:, k : k + 1]
-    dp = np.zeros((len(s.parameters), S.shape[2]))
-    for k, number in enumerate(d.columns[columns]):
-        if number >= 0:
-            dp[number, k] = 1.0
+    dp = s.parameter_directions(motion.parameters, d.columns)[:, columns]
     changes = np.concatenate([S, np.broadcast_to(dp, (len(S), *dp.shape))], axis=1)
     labels, function = output_function(s, output)
     if _reads_rates(function, s.nu + s.nc):

@@ -91,6 +91,7 @@ class Shooting:
         p = shot.state.parameters.copy()
         if shot.key is not None:
             p[s.parameters.index(shot.key)] += float(dp[0])
+            p = s.followed(shot.state.parameters, p, [s.parameters.index(shot.key)])
         return self.start(shot.state.z + dz, p), shot.T + float(dT[0]) if self.unknown else self.period.at(p)
 
     def start(self, z: np.ndarray, p: np.ndarray) -> State:

@@ -54,10 +54,10 @@ def small_changes(
     changes = np.zeros((nz + len(s.parameters), n + len(names)))
     changes[:nz, :n] = space.basis
     pushed = np.zeros((s.nc, n + len(names)))
+    places = [place if kind == "p" else -1 for kind, place in directions]
+    changes[nz:, n:] = s.parameter_directions(state.parameters, places)
     for k, (kind, place) in enumerate(directions):
-        if kind == "p":
-            changes[nz + place, n + k] = 1.0
-        else:
+        if kind == "la":
             pushed[place, n + k] = 1.0
     return SmallChanges(space, count, names, freed, pushed, changes, **_respond(d, changes, freed, pushed))
 

@@ -117,6 +117,7 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
     stated = {
         **_instant_functions(bends, d.derivation.low, statement, s),
         **_feature_functions(features),
+        **({"followers": _followers(statement, d.derivation.low, s.x)} if statement.followers else {}),
         "inertias": function_of("inertias", s.x, [inertia_column(statement, d.derivation.low)]),
         **readable,
         "drawing": drawn,
@@ -147,7 +148,13 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
         features=features.found,
         functions=Functions(mechanics, stated),
         statement=statement.copy(),
+        followers=tuple([*statement.parameters].index(p) for p in statement.followers),
     )
+
+
+def _followers(statement: Statement, low: Lowering, x: ca.SX) -> ca.Function:
+    """The values of parameters that are given in terms of others, from x = (.., p)."""
+    return function_of("followers", x, [low.vector([*statement.followers.values()])])
 
 
 def _derive(statement: Statement, s: Symbols, probe: Probe, progress: CompileProgress) -> Derived:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import field, fields
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from dalembert.dataclass import dataclass
 from dalembert.equations.checks.inertia import Carrier, Inertias
 from dalembert.equations.crossings import TimeCrossing
 from dalembert.equations.features import Feature
+from dalembert.equations.followers import follow, parameter_direction
 from dalembert.equations.functions import Functions
 from dalembert.equations.kernels import Kernels, found
 from dalembert.equations.kinks import Kinks
@@ -72,6 +73,7 @@ class SystemFacts:
     features: tuple[Feature, ...]  # functions whose cells steps are kept to, those of time first
     functions: Functions = field(repr=False)
     statement: Statement | None = field(default=None, repr=False)  # for symbolic equations; not pickled
+    followers: tuple[int, ...] = ()  # parameters in terms of others, as the function "followers" has them
     kernels: Kernels = field(init=False, repr=False)  # what is made from it, shared with equal systems out of pickles
 
     def __post_init__(self) -> None:
@@ -144,22 +146,56 @@ class SystemFacts:
 
     # -- names -----------------------------------------------------------------------------------------------------
 
-    def parameter_values(self, changes: Named | None = None) -> np.ndarray:
-        """Parameter values (np,): the defaults with `changes`, keyed by symbol or name.
+    def parameter_values(self, changes: Named | None = None, carried: Named | None = None) -> np.ndarray:
+        """Parameter values (np,): the defaults, those `carried` from a state, and `changes`, keyed by symbol or name.
 
+        A parameter that is given in terms of others follows these, unless it is among the changes or its value was
+        another one before them.
         Raises `OptionError` if they make a mass or an inertia negative, or zero where it is not zero by default.
         """
-        values = self._defaults.copy()
-        for key, value in (changes or {}).items():
-            name = name_of(key)
-            if name not in self.parameters:
-                raise UnknownNameError(name, self.parameters, f"the parameters of `{self.name}`")
-            number = finite_number(value, f"parameter `{name}`")
-            values[self.parameters.index(name)] = number
-        if changes and any(values[k] != self.parameter_defaults[k] for k in self._weighty):
+        before = self._defaults.copy()
+        self._put(before, carried)
+        values = before.copy()
+        changed = self._put(values, changes)
+        if changed:
+            values = self.followed(before, values, changed)
+        if (changes or carried) and any(values[k] != self.parameter_defaults[k] for k in self._weighty):
             inertias = Inertias(self.carriers, self.functions["inertias"], self.parameters)
             inertias.check(self._defaults, values)
         return values
+
+    def followed(self, before: np.ndarray, values: np.ndarray, changed: Collection[int]) -> np.ndarray:
+        """Parameter values after some have `changed`, with those that follow them and did so before."""
+        if not self.followers:
+            return values
+        return follow(self.functions["followers"], self.followers, self.parameters, before, values, changed)
+
+    def parameter_direction(self, index: int, held: Collection[int]) -> ca.SX:
+        """How all parameters change with one, (np, 1), as a graph of the mechanics' p; `held` ones do not follow."""
+        function = self.functions["followers"] if self.followers else None
+        return parameter_direction(self.mechanics, function, self.followers, index, held)
+
+    def parameter_directions(self, p: np.ndarray, columns: Sequence[int]) -> np.ndarray:
+        """How all parameters change with each of `columns`, (np, k), which do not follow; negative ones: none does."""
+        found = np.zeros((len(p), len(columns)))
+        for k, index in enumerate(columns):
+            if index >= 0 and not self.followers:
+                found[index, k] = 1.0
+            elif index >= 0:
+                graph = self.parameter_direction(index, columns)
+                found[:, k] = ca.Function("direction", [self.mechanics.p], [graph])(p).full().ravel()
+        return found
+
+    def _put(self, values: np.ndarray, given: Named | None) -> list[int]:
+        """Put given values into an array (np,); their places."""
+        places = []
+        for key, value in (given or {}).items():
+            name = name_of(key)
+            if name not in self.parameters:
+                raise UnknownNameError(name, self.parameters, f"the parameters of `{self.name}`")
+            places.append(self.parameters.index(name))
+            values[places[-1]] = finite_number(value, f"parameter `{name}`")
+        return places
 
     @cached_property
     def _defaults(self) -> np.ndarray:

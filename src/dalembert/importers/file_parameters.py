@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -47,15 +46,6 @@ def read_parameters(
         )
     dependent = {name: e for name, e in read.items() if e.free_symbols and not e.has(sp.Dummy)}
     return {name: numbers[name] for name in read}, dependent
-
-
-def follow_changes(dependent: Mapping[str, sp.Expr], values: Mapping[str, float]) -> dict[str, float]:
-    """Values of parameters that depend on others, for changed `values` of all parameters."""
-    now = dict(values)
-    for name in _sorted(dependent):
-        value = dependent[name].xreplace({s: sp.Float(now[s.name]) for s in dependent[name].free_symbols})
-        now[name] = float(value) if _is_real(value) else math.nan  # the system names it
-    return {name: now[name] for name in dependent}
 
 
 def _is_real(e: sp.Expr) -> bool:

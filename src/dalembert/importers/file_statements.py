@@ -41,7 +41,6 @@ class Statements:
         name = FileValues(Model(), {}, noted.append).line(file.values.get("name", stem), file.positions.at_top("name"))
         self.model = Model(name or stem)
         self.values = FileValues(self.model, file.tables["definitions"], self.fault)
-        self.dependent: dict[str, sp.Expr] = {}
         for fault in noted:
             self.fault(fault)
         for kinds, known in (
@@ -116,11 +115,11 @@ class Statements:
         unknowns = self._unknowns()
         if coordinates:
             model.coordinates([function_of_time(name) for name in coordinates])
-        numbers, self.dependent = read_parameters(
+        numbers, dependent = read_parameters(
             self.values, self.file.tables["parameters"], self.file.positions.table("parameters")
         )
         if numbers:
-            model.parameters({sp.Symbol(name): value for name, value in numbers.items()})
+            model.parameters({sp.Symbol(name): value for name, value in {**numbers, **dependent}.items()})
         symbols.update({spelt(name): sp.Symbol(name) for name in numbers})
         symbols.update({spelt(name): function_of_time(name) for name in (*coordinates, *speeds, *unknowns)})
         kinematics = self._kinematics(coordinates)

@@ -8,11 +8,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-import sympy as sp
-
 from dalembert.dataclass import dataclass
 from dalembert.errors import ModelError
-from dalembert.importers.file_parameters import follow_changes
 from dalembert.importers.file_positions import Positions
 from dalembert.importers.file_statements import ManyFaultsError, Statements
 from dalembert.importers.limits import DEEPEST, MOST_FAULTS, brief, check_content, read_text
@@ -44,15 +41,6 @@ class ModelFile:
     t_end: float
     tolerances: Mapping[str, float]  # rtol and atol, those that are stated
     options: Mapping[str, Any] = field(default_factory=dict)
-    dependent: Mapping[str, sp.Expr] = field(default_factory=dict)  # parameters given in terms of others
-
-    def parameters(self, changes: Mapping[str, float]) -> dict[str, float]:
-        """`changes` of parameters and, with them, of those that are given in terms of others and not set themselves."""
-        values = {p.name: value for p, value in self.model.statement.parameters.items()}
-        rest = {name: e for name, e in self.dependent.items() if name not in changes}
-        if not changes or not rest:
-            return dict(changes)
-        return {**changes, **follow_changes(rest, {**values, **changes})}
 
 
 def from_toml(path: str | Path) -> ModelFile:
@@ -114,6 +102,4 @@ def _read(path: Path, text: str, content: Mapping[str, Any]) -> ModelFile:
         options["events"] = occasions
     if faults or statements.model.statement.faults:
         raise ModelError(str(path), [*faults, *statements.model.statement.faults][:MOST_FAULTS])
-    return ModelFile(
-        path, statements.model, given, guess, numbers.get("t_end", T_END), tolerances, options, statements.dependent
-    )
+    return ModelFile(path, statements.model, given, guess, numbers.get("t_end", T_END), tolerances, options)

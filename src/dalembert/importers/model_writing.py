@@ -89,7 +89,11 @@ class _Writing:
 
     def tables(self) -> Iterable[str]:
         """Parameters, then every list of tables."""
-        parameters = {p.name: float(v) for p, v in self.model.statement.parameters.items()}
+        said = self.model.statement
+        parameters = {
+            p.name: self._value(said.followers[p]) if p in said.followers else float(v)
+            for p, v in said.parameters.items()
+        }
         if parameters:
             yield "[parameters]\n" + pairs_text(parameters)
         for name in ORDER:

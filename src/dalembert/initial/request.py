@@ -100,9 +100,10 @@ def read_task(
     t = (0.0 if state is None else state.t) if t0 is None else finite_number(t0, "t0")
     near = np.zeros(n)
     near[: system.nq] = system.guess
+    carried: dict[str, float] = {}
     udot, la = np.zeros(system.nu), np.zeros(system.nc)
     if state is not None:
-        near, udot, la, parameters = _carry(system, state, parameters)
+        near, udot, la, carried = _carry(system, state)
     elif isinstance(guess, Mapping):
         rough = read_wishes(system, guess, "guess")
         if rough.rates or rough.second_rates or rough.reactions or rough.joints or rough.joint_rates:
@@ -125,7 +126,7 @@ def read_task(
     return Task(
         system=system,
         t=float(t),
-        p=system.parameter_values(parameters),
+        p=system.parameter_values(parameters, carried),
         wishes=wishes,
         guess=near,
         target=np.clip(target, low, high) if bounds else target,
@@ -239,9 +240,7 @@ def _name_places(system: System) -> Places:
     return Places(fields, {name: ("la", enforced[k]) for k, name in enumerate(system.unknowns) if k in enforced})
 
 
-def _carry(
-    system: System, state: State, parameters: Values | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[Any, float]]:
+def _carry(system: System, state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, float]]:
     """Positions, velocities, accelerations, multipliers and parameter values of a state, of this or a like system."""
     other = state.system
     if (other.coordinates, other.speeds) != (system.coordinates, system.speeds):
@@ -254,7 +253,6 @@ def _carry(
         raise PairingError(f"the guess, a state of `{other.name}`, holds values that are not finite")
     la = dict(zip(other.constraint_names, state.multipliers, strict=True))
     values = {n: v for n, v in zip(other.parameters, state.parameters, strict=True) if n in system.parameters}
-    values.update({name_of(key): value for key, value in (parameters or {}).items()})
     kept = np.array([la.get(name, 0.0) for name in system.constraint_names])
     return near, np.array(state.udot), kept, values
 

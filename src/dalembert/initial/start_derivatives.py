@@ -98,10 +98,8 @@ class _Levels:
 def _columns(state: State, level: _Levels, names: list[str]) -> np.ndarray:
     """Columns (k, nq + nu) of several parameters, or of one start value."""
     s, nq, nu = state.system, level.nq, level.nu
-    dp = np.zeros((len(s.parameters), len(names)))
-    for k, name in enumerate(names):
-        if name in s.parameters:
-            dp[s.parameters.index(name), k] = 1.0
+    columns = [s.parameters.index(name) if name in s.parameters else START for name in names]
+    dp = s.parameter_directions(state.parameters, columns)
     fixed = dict.fromkeys(level.wishes.q, 0.0) | {s.coordinates.index(n): 1.0 for n in names if n in s.coordinates}
     dq = _least(s, level.G, level.phi[:, :nq], -level.phi[:, nq + nu :] @ dp, fixed, level.names, names)
     fixed = dict.fromkeys(level.wishes.u, 0.0) | {s.speeds.index(n): 1.0 for n in names if n in s.speeds}

@@ -50,13 +50,34 @@ class Declarations:
         return new
 
     def parameters(self, new: Mapping[Any, Any]) -> tuple[sp.Symbol, ...]:
-        """Constants with their default values."""
+        """Constants with their default values, some of them given in terms of others."""
+        followers = {}
         for symbol, value in new.items():
             if not isinstance(symbol, sp.Symbol):
                 raise ModelError(self._statement.name, [f"parameters are symbols or names, got {symbol!r}"])
             self._names.claim(symbol.name, "parameter")
-            self._statement.parameters[symbol] = self._read.number(value, f"parameter `{symbol.name}`")
+            follows = isinstance(value, sp.Expr) and bool(value.free_symbols)
+            if follows:
+                followers[symbol] = value
+            self._statement.parameters[symbol] = (
+                0.0 if follows else self._read.number(value, f"parameter `{symbol.name}`")
+            )
+        self._follow(followers)
         return tuple(new)
+
+    def _follow(self, followers: dict[sp.Symbol, sp.Expr]) -> None:
+        """Values of parameters in terms of others, each after those it needs."""
+        values = self._statement.parameters
+        while followers:
+            ready = [s for s, e in followers.items() if e.free_symbols <= {*values} - {*followers}]
+            if not ready:
+                told = ", ".join(f"`{s.name}` = {e}" for s, e in followers.items())
+                self._read.fault(f"parameter {told} must be in terms of other parameters, and not of itself")
+                return
+            for symbol in ready:
+                self._statement.followers[symbol] = e = followers.pop(symbol)
+                known = {s: sp.Float(values[s]) for s in e.free_symbols}
+                values[symbol] = self._read.number(e.xreplace(known), f"parameter `{symbol.name}`")
 
     def unknowns(self, names: str, starts: Mapping[str, Any]) -> tuple[sp.Expr, ...]:
         """Algebraic unknowns: those in `names`, then those with a start for Newton's method."""

@@ -72,9 +72,13 @@ class ModelSymbols:
 
     @said()
     def parameters(
-        self, symbols: Mapping[sp.Symbol, float] | None = None, /, **defaults: float
+        self, symbols: Mapping[sp.Symbol, Expression] | None = None, /, **defaults: Expression
     ) -> tuple[sp.Symbol, ...]:
-        """New constants with their default values, in the given order; a mapping uses existing `symbols`."""
+        """New constants with their default values, in the given order; a mapping uses existing `symbols`.
+
+        A value may be an expression of other parameters: `(l,) = model.parameters(l=3 * r)` follows r wherever that
+        changes, unless it is given a value of its own.
+        """
         if not isinstance(symbols, Mapping | None):
             names = str(symbols).replace(",", " ").split() or ["m"]
             example = ", ".join(f"{name}=1.0" for name in names)

@@ -215,6 +215,7 @@ class Statement:
     speeds: list[sp.Expr] = field(default_factory=list)
     kinematics: list[sp.Expr] = field(default_factory=list)  # each zero, linear in the coordinate rates
     parameters: dict[sp.Symbol, float] = field(default_factory=dict)
+    followers: dict[sp.Symbol, sp.Expr] = field(default_factory=dict)  # parameters given by others, in that order
     unknowns: list[sp.Expr] = field(default_factory=list)
     starts: dict[sp.Expr, float] = field(default_factory=dict)  # where Newton's method looks for unknowns, if not at 0
     invariants: list[tuple[str, sp.Expr]] = field(default_factory=list)  # zero by the kinematics themselves

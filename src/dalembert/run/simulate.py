@@ -337,4 +337,4 @@ def _parameters(system: System, state: State, changes: Mapping[Any, float] | Non
     if changes and not isinstance(changes, Mapping):
         raise OptionError(f"parameters={changes!r} is no mapping; write parameters={{name: value}}")
     carried = dict(zip(system.parameters, state.parameters, strict=True))
-    return system.parameter_values({**carried, **{str(k): v for k, v in (changes or {}).items()}})
+    return system.parameter_values(changes, carried)

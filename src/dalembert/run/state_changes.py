@@ -42,7 +42,7 @@ def changed(event: Event | Every, before: State) -> Occurrence:
 def _joined(before: State, system: System) -> tuple[State, dict[str, float]]:
     """The state in another system: positions kept, speeds as the impulse of its constraints leaves them."""
     carried = dict(zip(before.system.parameters, before.parameters, strict=True))
-    p = system.parameter_values({name: carried[name] for name in system.parameters if name in carried})
+    p = system.parameter_values(carried={name: carried[name] for name in system.parameters if name in carried})
     phi = system.position_residual(before.t, before.q, p)
     sizes = measured(system, before.t, before.q, before.u, p, 0.0).position
     bad = {system.constraint_names[k]: float(v) for k, v in enumerate(phi) if not abs(v) <= REFUSED * sizes[k]}
@@ -70,7 +70,7 @@ def _with_values(before: State, new: Mapping[str, float]) -> tuple[State, dict[s
     """The state with these values of coordinates, speeds, rates or parameters, by name."""
     system = before.system
     carried = dict(zip(system.parameters, before.parameters, strict=True))
-    p = system.parameter_values({**carried, **{name: new[name] for name in system.parameters if name in new}})
+    p = system.parameter_values({name: new[name] for name in system.parameters if name in new}, carried)
     q = np.array([new.get(name, value) for name, value in zip(system.coordinates, before.q, strict=True)])
     held = {name: new[name] for name in system.coordinates if name in new}
     return _completed(system, before, q, held, p, _velocities(system, new))

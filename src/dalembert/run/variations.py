@@ -46,7 +46,10 @@ class _Inputs:
         self.system, m = system, system.mechanics
         self.tail = ca.SX.sym("tail", 1 + options)
         self.S = [ca.SX.sym(f"S{k}", system.nq + system.nu) for k in range(len(columns))]
-        self.dp = [_unit(len(system.parameters), index) for index in columns]
+        self.dp = [
+            ca.SX(len(system.parameters), 1) if index == START else system.parameter_direction(index, columns)
+            for index in columns
+        ]
         self.all = ca.vertcat(m.x, self.tail, *self.S)
 
     def along(self, graph: ca.SX, k: int) -> ca.SX:
@@ -142,13 +145,6 @@ def _restored(system: System, Sq: ca.SX) -> ca.SX:
         gradient = ca.jacobian(m.h[i], m.q).T
         Sq = Sq - gradient * (ca.dot(gradient, Sq) / ca.sumsqr(gradient))
     return Sq
-
-
-def _unit(size: int, index: int) -> ca.SX:
-    column = ca.SX(size, 1)
-    if index != START:
-        column[index] = 1
-    return column
 
 
 def _function(name: str, x: ca.SX, columns: Sequence[ca.SX]) -> ca.Function:

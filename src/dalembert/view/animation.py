@@ -56,15 +56,22 @@ class Arrow:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A scalar, `values` (nt,), shown as a strip plot beneath the picture; values that are not finite leave a gap."""
+    """A scalar, `values` (nt,), shown as a strip plot beneath the picture; values that are not finite leave a gap.
+
+    Those of a `noise`, such as a residual, are joined by straight lines: it has no curves.
+    """
 
     name: str
     values: np.ndarray
+    noise: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
     """What an animation shows at the times `t` (nt,), strictly increasing, in seconds.
+
+    Curves are drawn through the samples. `starts` are samples where a new piece of them begins, after a jump or a bend;
+    it may begin at the time where the last one ends. After `coarse` ones nothing is drawn until the next sample.
 
     A `planar` scene is seen along z, x to the right and y upwards; a spatial one in perspective, z upwards.
     """
@@ -77,6 +84,8 @@ class Scene:
     traces: tuple[Trace, ...] = ()
     caption: str = ""
     arrows: tuple[Arrow, ...] = ()
+    starts: tuple[int, ...] = ()
+    coarse: tuple[int, ...] = ()
 
 
 def write_animation(path: str | pathlib.Path, scene: Scene) -> pathlib.Path:
@@ -97,7 +106,7 @@ def animation_page(scene: Scene) -> str:
 
 def scene_payload(scene: Scene) -> dict[str, Any]:
     """What a page draws of a scene, as JSON."""
-    t = _times(scene.t)
+    t = _times(scene.t, scene.starts)
     return {
         "title": scene.title,
         "caption": scene.caption,
@@ -107,6 +116,8 @@ def scene_payload(scene: Scene) -> dict[str, Any]:
         "lines": [_line_payload(line, t.size) for line in scene.lines],
         "traces": [trace_payload(trace, t.size) for trace in scene.traces],
         "arrows": [_arrow_payload(arrow, t.size) for arrow in scene.arrows],
+        "starts": scene.starts,
+        "coarse": scene.coarse,
     }
 
 
@@ -143,14 +154,17 @@ def trace_payload(trace: Trace, nt: int, digits: int = DIGITS) -> dict[str, Any]
     values = _array(f"values of trace `{trace.name}`", trace.values, (nt,))
     finite = np.isfinite(values)
     rounded = _rounded(np.where(finite, values, 0.0), digits)
-    return {"name": trace.name, "values": [v if ok else None for v, ok in zip(rounded, finite, strict=True)]}
+    shown = [v if ok else None for v, ok in zip(rounded, finite, strict=True)]
+    return {"name": trace.name, "values": shown, "noise": trace.noise}
 
 
-def _times(values: np.ndarray) -> np.ndarray:
+def _times(values: np.ndarray, starts: tuple[int, ...]) -> np.ndarray:
     t = _geometry("times `t` of the scene", values, (None,))
     if t.size == 0:
         raise ArrayError("times `t` of the scene are empty; give at least one sample.")
-    backward = np.flatnonzero(np.diff(t) <= 0)
+    steps = np.diff(t)
+    again = np.isin(np.arange(1, t.size), starts) & (steps == 0.0)
+    backward = np.flatnonzero((steps <= 0) & ~again)
     if backward.size:
         k = int(backward[0])
         raise ArrayError(f"times `t` of the scene do not increase after sample {k} ({t[k]:g} s then {t[k + 1]:g} s).")

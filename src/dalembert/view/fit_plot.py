@@ -11,8 +11,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def plot_fit(t: np.ndarray, labels: Sequence[str], data: np.ndarray, model: np.ndarray) -> Figure:
-    """Data and model (nt, n) over times (nt,), a column of two axes for each of n outputs."""
+def plot_fit(
+    t: np.ndarray, labels: Sequence[str], data: np.ndarray, model: np.ndarray, curves: tuple[np.ndarray, np.ndarray]
+) -> Figure:
+    """Data and model (nt, n) over times (nt,), a column of two axes for each of n outputs.
+
+    `curves` are more times (k,) and the model then (k, n), between which straight lines may be drawn.
+    """
     from matplotlib.figure import Figure
 
     n = len(labels)
@@ -20,7 +25,7 @@ def plot_fit(t: np.ndarray, labels: Sequence[str], data: np.ndarray, model: np.n
     axes = figure.subplots(2, n, squeeze=False, sharex=True, height_ratios=[3, 1])
     for k, name in enumerate(labels):
         axes[0, k].plot(t, data[:, k], ".", ms=3, color="0.5", label="data")
-        axes[0, k].plot(t, model[:, k], "-", color="C0", label="fit")
+        axes[0, k].plot(curves[0], curves[1][:, k], "-", color="C0", label="fit")
         axes[0, k].set_title(name)
         axes[1, k].axhline(0.0, color="0.8", lw=0.8)
         axes[1, k].plot(t, data[:, k] - model[:, k], ".", ms=3, color="C3")

@@ -45,8 +45,11 @@ from dalembert.view.sliders import Slider, held_values, read_sliders
 if TYPE_CHECKING:
     import xarray as xr
 
-FRAMES_PER_SECOND, FRAMES = 30, 900
-COMPARED = 60  # samples of the native engine that are embedded, about
+FRAMES_PER_SECOND, FRAMES = 30, 900  # the page's steps are not longer than a frame
+COMPARED, PICTURES = (
+    61,
+    10,
+)  # native states that are embedded, between the steps of the page; each tenth with its picture
 LARGEST_TABLE = 5_000  # pieces of a table in a page
 LONGEST = 12_000  # instructions of an unrolled solve in a page; beyond, the page solves with loops
 FINE = DOP853(rtol=1e-12, atol=1e-13)  # of the samples to compare with; the page integrates as finely
@@ -104,6 +107,7 @@ def _functions(system: System, state: State, course: Course) -> dict[str, ca.Fun
     names = ["dynamics", "residual", "assembly", "speeds", "displacement", "energy"]
     names += ["invariant"] if system.invariants else []
     names += ["kinks"] if system.kinks else []
+    names += ["followers"] if system.followers else []
     if system is course.modes[0]:
         names += ["drawing", *([STATED] if system.outputs else [])]
     unrolled = {"onto_positions": onto_positions(system), "onto_velocities": onto_velocities(system)}
@@ -143,10 +147,9 @@ def _frames(state: State, t_end: float) -> np.ndarray:
 
 
 def _samples(system: System, state: State, t_end: float, events: Sequence[Event | Every]) -> dict[str, Any]:
-    """States of the native engine at some of the frames; where something changes there, those before the change."""
-    frames = _frames(state, t_end)
-    every = max(1, (len(frames) - 1) // COMPARED)
-    motion = simulate(system, state, (state.t, t_end), t_eval=frames[::every], integrator=FINE, events=events)
+    """Times, the states that the native engine finds then, those before a change, and the picture at every tenth."""
+    times = state.t + (t_end - state.t) * (np.arange(COMPARED) + 0.5) / COMPARED
+    motion = simulate(system, state, (state.t, t_end), t_eval=times, integrator=FINE, events=events)
     if not motion.success:
         raise DalembertError(
             f"`{system.name}` does not run to t = {t_end:g} ({motion.message}); choose an earlier t_end for its page"
@@ -159,8 +162,10 @@ def _samples(system: System, state: State, t_end: float, events: Sequence[Event 
             "a page cannot go on there: choose an earlier t_end, or use motion.animate or motion.report"
         )
     t, places = np.unique(motion.t, return_index=True)
-    known = np.isin(t, frames[::every])
-    return {"every": every, "rows": np.hstack([motion.q, motion.u])[places[known]].tolist()}
+    rows = np.hstack([motion.q, motion.u])[places[np.isin(t, times)]].tolist()
+    seen = np.concatenate([system.evaluate("drawing", m.t, m.q, m.u, m.parameters) for m in motion.segments])
+    pictures = seen[places[np.isin(t, times)]].tolist()[::PICTURES]
+    return {"t": times[: len(rows)].tolist(), "rows": rows, "pictures": pictures, "every": PICTURES}
 
 
 def _facts(system: System, state: State, sliders: list[Slider], t_end: float) -> dict[str, Any]:
@@ -185,6 +190,7 @@ def _mode(system: System, functions: dict[str, ca.Function], course: Course) -> 
         "nc": system.nc, "ni": len(system.invariants), "parameters": len(system.parameters),
         "ideal": system.ideal, "singular": system.singular_mass, "constraints": list(system.constraint_names),
         "sizes": {name: f.size1_out(0) for name, f in functions.items()},
+        "followers": system.followers,
         "kinks": [{"knots": kink.knots.tolist(), "period": kink.period} for kink in system.kinks],
         "watched": course.watched(system), "reads": course.functions(system)[1],
     }  # fmt: skip
@@ -198,6 +204,9 @@ def _starts(system: System, state: State, t_end: float, sliders: list[Slider], c
     span = (state.t, float(t_end))
     ranges = {s.name: (s.low, s.high) for s in sliders if s.kind == "parameter"}
     ranges |= dict.fromkeys(course.changed_parameters(), (-math.inf, math.inf))
+    columns = [system.parameters.index(name) for name in ranges]
+    for k in np.flatnonzero(system.parameter_directions(state.parameters, columns).any(axis=1)).tolist():
+        ranges.setdefault(system.parameters[k], (-math.inf, math.inf))
     for k, crossing in enumerate(system.crossings):
         moved = moving_parameters(system, k, state.parameters, span, ranges)
         if moved:

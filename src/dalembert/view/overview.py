@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.distinct import distinct
 from dalembert.equations.system_facts import Drawing
 from dalembert.errors import DalembertError
 from dalembert.motion.motion import Motion
@@ -18,14 +17,11 @@ from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.tables import check_sampled, columns_of, output_names
 from dalembert.notebook_page import Page
 from dalembert.view.animation import Arrow, Polyline, Scene, Trace, Track, animation_page, write_animation
+from dalembert.view.frames import LINEAR, Frames, curves_of, frames_of
 from dalembert.view.panels import Panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-SMOOTH = 400  # samples that make a smooth curve
-FRAMES_PER_SECOND, FRAMES, FAST = 30, 1500, 900
-FEW, DRAWN = 60, 3_000_000  # numbers that an animation holds, of many parts in this many frames at least
 
 
 def plot_overview(motion: MotionLike, names: Sequence[Any] = ()) -> Figure:
@@ -38,7 +34,7 @@ def plot_overview(motion: MotionLike, names: Sequence[Any] = ()) -> Figure:
 def panels_of(motion: MotionLike, names: Sequence[Any] = ()) -> Panels:
     """What the overview figure of a motion shows, with enough samples for smooth curves."""
     check_sampled(motion)
-    s, fine = motion.system, _refined(motion)
+    s, fine = motion.system, refined(motion)
     if names:
         return Panels(fine.t, {"": columns_of(fine, names)}, {}, None, s.name)
     groups = {
@@ -59,22 +55,22 @@ def panels_of(motion: MotionLike, names: Sequence[Any] = ()) -> Panels:
 def animate_motion(motion: MotionLike, path: str | Path | None = None) -> Path | Page:
     """Write the animation of a motion; without a path, the HTML page as an object that notebooks show."""
     if path is not None and Path(path).suffix.lower() in (".gif", ".mp4"):
-        from dalembert.view.video import write_video
+        from dalembert.view.video import video_times, write_video
 
-        return write_video(path, picture_of(motion, frames_of(motion)))
+        return write_video(path, picture_of(motion, frames_of(motion, video_times(*motion.t[[0, -1]])[0], LINEAR)))
     scene = scene_of(motion)
     return Page(animation_page(scene), scene.title) if path is None else write_animation(path, scene)
 
 
 def scene_of(motion: MotionLike) -> Scene:
     """Points, bodies and lines of a motion at frame times, with energy balance, violation and outputs as traces."""
-    parts = frames_of(motion)
-    return replace(picture_of(motion, parts), traces=tuple(_traces(parts)))
+    frames = frames_of(motion)
+    return replace(picture_of(motion, frames), traces=tuple(_traces(frames.parts)))
 
 
-def picture_of(motion: MotionLike, parts: tuple[Motion, ...]) -> Scene:
-    """The scene of a motion at the samples of its `parts`, without traces."""
-    d = parts[0].system.drawing
+def picture_of(motion: MotionLike, frames: Frames) -> Scene:
+    """The scene of a motion at its frames, without traces."""
+    parts, d = frames.parts, frames.parts[0].system.drawing
     if any(part.system.drawing != d for part in parts):
         raise DalembertError("the systems of this sequence draw different things; animate its segments one by one")
     data = np.concatenate([p.system.evaluate("drawing", p.t, p.q, p.u, p.parameters) for p in parts])
@@ -82,15 +78,16 @@ def picture_of(motion: MotionLike, parts: tuple[Motion, ...]) -> Scene:
     return Scene(
         title=motion.system.name, t=np.concatenate([part.t for part in parts]), planar=d.planar, tracks=tracks,
         lines=lines, arrows=tuple(_arrows(parts)), caption=motion.certificate.verdict,
+        starts=tuple(np.cumsum([len(part) for part in parts[:-1]]).tolist()), coarse=frames.coarse,
     )  # fmt: skip
 
 
 def _traces(parts: tuple[Motion, ...]) -> list[Trace]:
-    traces = [Trace("energy balance", np.concatenate([part.energy_balance for part in parts]))]
+    traces = [Trace("energy balance", np.concatenate([part.energy_balance for part in parts]), noise=True)]
     held = [np.hstack([part.evaluation.phi, part.evaluation.psi]) for part in parts]
     if any(values.shape[1] for values in held):
         worst = np.concatenate([np.abs(values).max(axis=1, initial=0.0) for values in held])
-        traces.append(Trace("violation", worst))
+        traces.append(Trace("violation", worst, noise=True))
     named = [columns_of(part, output_names(part)) for part in parts]
     for name in dict.fromkeys(name for columns in named for name in columns):
         pieces = [columns.get(name, np.full(len(p), np.nan)) for columns, p in zip(named, parts, strict=True)]
@@ -129,40 +126,7 @@ def drawn(d: Drawing, data: np.ndarray) -> tuple[tuple[Track, ...], tuple[Polyli
     return tracks, tuple(lines)
 
 
-def frames_of(motion: MotionLike) -> tuple[Motion, ...]:
-    """The motion at frame times, in one piece per segment; as it is if it cannot be continued between its samples.
-
-    Where steps are short there are more frames, so that fast turns look like turns. Of many parts there are fewer.
-    """
-    wanted = max((motion.t[-1] - motion.t[0]) * FRAMES_PER_SECOND, min(3 * len(motion), FAST))
-    most = max(FEW, DRAWN // max(_numbers(motion.system.drawing), 1))
-    count = min(int(np.clip(wanted, 200, FRAMES)), most)
-    times = distinct(np.linspace(motion.t[0], motion.t[-1], count))  # one if at one time
-    if all(part.can_continue for part in motion.segments):
-        return motion.resampled(times).segments
-    once = np.diff(motion.t, prepend=-np.inf) > 0.0  # an animation has one picture at a time
-    starts = np.cumsum([0, *map(len, motion.segments)])
-    parts = [part.only(once[a:b]) for part, a, b in zip(motion.segments, starts[:-1], starts[1:], strict=True)]
-    return tuple(part for part in parts if len(part))
-
-
-def _numbers(d: Drawing) -> int:
-    """How many numbers a picture takes."""
-    return 3 * len(d.points) + 9 * len(d.bodies) + 3 * sum(k for _, k in d.lines)
-
-
-def _refined(motion: MotionLike) -> MotionLike:
+def refined(motion: MotionLike) -> MotionLike:
     """The motion with enough samples for smooth curves; a sequence keeps both states at every change."""
-    span = motion.t[-1] - motion.t[0]
-    parts = tuple(_filled(part, span) for part in motion.segments)
+    parts = curves_of(motion)
     return replace(motion, segments=parts) if isinstance(motion, MotionSequence) else parts[0]
-
-
-def _filled(motion: Motion, span: float) -> Motion:
-    """A segment of a motion over `span` with its share of samples; as it is if it has them or lasts no time."""
-    if not motion.can_continue or len(motion) < 2:
-        return motion
-    count = int(SMOOTH * (motion.t[-1] - motion.t[0]) / span) + 2
-    if len(motion) >= count:
-        return motion
-    return motion.resampled(distinct(np.append(motion.t, np.linspace(motion.t[0], motion.t[-1], count))))

@@ -19,7 +19,8 @@ from dalembert.motion.motion import Motion
 from dalembert.motion.protocols import MotionLike
 from dalembert.view.animation import Trace, scene_payload, trace_payload
 from dalembert.view.channels import Group, groups_of, reactions_by_joint
-from dalembert.view.overview import frames_of, picture_of
+from dalembert.view.frames import frames_of
+from dalembert.view.overview import picture_of
 from dalembert.view.page import embedded_json, fill_page
 from dalembert.view.typeset import typeset
 
@@ -28,9 +29,10 @@ DIGITS = 6  # significant digits of plotted values
 
 def write_report(motion: MotionLike, path: str | Path, *, source: str | Model = "") -> Path:
     """The path of the HTML file written; `source` is the model that it shows, which it writes as a file, or a text."""
-    parts = frames_of(motion)
+    frames = frames_of(motion)
+    parts = frames.parts
     certificate, system = motion.certificate, motion.system
-    scene = replace(picture_of(motion, parts), caption="")
+    scene = replace(picture_of(motion, frames), caption="")
     groups = groups_of(parts)
     texts = {
         "TITLE": html.escape(system.name),
@@ -49,7 +51,10 @@ def write_report(motion: MotionLike, path: str | Path, *, source: str | Model = 
 
 
 def _group_payload(group: Group, nt: int) -> dict[str, Any]:
-    traces = [trace_payload(Trace(name, values), nt, DIGITS) for name, values in group.columns.items()]
+    traces = [
+        trace_payload(Trace(name, values, noise=group.log or name == "balance"), nt, DIGITS)
+        for name, values in group.columns.items()
+    ]
     return {"name": group.name, "log": group.log, "shown": group.shown, "channels": traces}
 
 
@@ -92,12 +97,11 @@ def _reactions(motion: MotionLike, parts: tuple[Motion, ...]) -> str:
         return note + table(("joint", "largest force", "at t", "largest torque", "at t"), rows.values())
     if not motion.constraint_names:
         return "<p>There are no constraints, hence no reactions.</p>"
-    la = np.abs(motion.multipliers)
-    worst = la.argmax(axis=0)
-    largest = [
-        (name, f"{la[worst[k], k]:.5g}", f"{motion.t[worst[k]]:.4g}") for k, name in enumerate(motion.constraint_names)
-    ]
-    return table(("multiplier of", "largest", "at t"), largest)
+    for part in parts:
+        for name, la in zip(part.constraint_names, np.abs(part.multipliers).T, strict=True):
+            most = (name, f"{la.max():.5g}", f"{part.t[la.argmax()]:.4g}")
+            rows[name] = max(rows.get(name, most), most, key=lambda row: float(row[1]))
+    return table(("multiplier of", "largest", "at t"), rows.values())
 
 
 def _values(motion: MotionLike) -> str:

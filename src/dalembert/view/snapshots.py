@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.errors import OptionError
 from dalembert.motion.protocols import MotionLike
+from dalembert.view.frames import Frames
 from dalembert.view.overview import picture_of
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def plot_snapshots(motion: MotionLike, times: Sequence[float] | None = None, *, 
     chosen = np.linspace(motion.t[0], motion.t[-1], COUNT) if times is None else np.sort(np.asarray(times, dtype=float))
     if not chosen.size:
         raise OptionError("times=[] shows nothing; give some, or leave them out")
-    scene = picture_of(motion, motion.resampled(chosen).segments)
+    scene = picture_of(motion, Frames(motion.resampled(chosen).segments, ()))
     with mpl.rc_context(STYLE if axes is None else {}):
         target = new_axes() if axes is None else axes
         unlabelled = not scene.tracks  # then the first line that moves says when

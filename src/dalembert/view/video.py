@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.animation import FFMpegWriter
@@ -47,12 +46,20 @@ def write_video(path: str | Path, scene: Scene) -> Path:
     return target
 
 
-def _frames(scene: Scene) -> tuple[np.ndarray, int]:
-    """Times of the frames, and how many hundredths of a second each is shown."""
-    span = float(scene.t[-1] - scene.t[0])
+def video_times(begin: float, end: float) -> tuple[np.ndarray, int]:
+    """Times of the frames of a moving image, and how many hundredths of a second each is shown."""
+    span = float(end - begin)
     wait = int(np.clip(np.ceil(100.0 * span / MOST), SHORTEST, LONGEST))
     count = int(np.clip(np.round(100.0 * span / wait), FEWEST, MOST)) if span > 0.0 else 1
-    return np.linspace(scene.t[0], scene.t[-1], count), wait
+    return np.linspace(begin, end, count), wait
+
+
+def _frames(scene: Scene) -> tuple[np.ndarray, int]:
+    """The samples of a scene that are shown, those nearest to the times of frames, and how long each is shown."""
+    times, wait = video_times(scene.t[0], scene.t[-1])
+    after = np.minimum(np.searchsorted(scene.t, times), len(scene.t) - 1)
+    before = np.maximum(after - 1, 0)
+    return np.where(times - scene.t[before] < scene.t[after] - times, before, after), wait
 
 
 def _write_gif(target: Path, drawing: _Drawing) -> None:
@@ -66,20 +73,21 @@ def _write_gif(target: Path, drawing: _Drawing) -> None:
 def _write_mp4(target: Path, drawing: _Drawing) -> None:
     writer = FFMpegWriter(fps=100 / drawing.wait, extra_args=["-pix_fmt", "yuv420p", "-f", "mp4"])  # type: ignore[arg-type]
     with writer.saving(drawing.figure, str(target), DPI):
-        for k in range(len(drawing.times)):
+        for k in drawing.samples:
             drawing.show(k)
             writer.grab_frame()
 
 
 class _Drawing:
-    """The artists of a scene, of which a frame is shown for `wait` hundredths of a second."""
+    """The artists of a scene, of which these `samples` are shown for `wait` hundredths of a second each."""
 
-    def __init__(self, scene: Scene, times: np.ndarray, wait: int) -> None:
-        self.times, self.wait = times, wait
+    def __init__(self, scene: Scene, samples: np.ndarray, wait: int) -> None:
+        self.times, self.samples, self.wait = scene.t, samples, wait
+        self.coarse = np.array(scene.coarse, dtype=int)
         figure = self.figure = Figure(figsize=SIZE, dpi=DPI, layout="constrained")
         self.canvas = FigureCanvasAgg(figure)
-        self.tracks = [_seen(track.positions, scene, times) for track in scene.tracks]
-        self.lines = [_seen(line.points, scene, times) for line in scene.lines]
+        self.tracks = [_seen(track.positions, planar=scene.planar) for track in scene.tracks]
+        self.lines = [_seen(line.points, planar=scene.planar) for line in scene.lines]
         axes = figure.add_subplot(aspect="equal")
         every = np.concatenate([points.reshape(-1, 2) for points in (*self.tracks, *self.lines)])
         low, high = every.min(axis=0), every.max(axis=0)
@@ -105,7 +113,7 @@ class _Drawing:
         """Each frame as pixels (height, width, 3)."""
         self.canvas.draw()
         still = self.canvas.copy_from_bbox(self.figure.bbox)
-        for k in range(len(self.times)):
+        for k in self.samples:
             self.show(k)
             self.canvas.restore_region(still)
             for artist in self.moving:
@@ -113,11 +121,12 @@ class _Drawing:
             yield np.asarray(self.canvas.buffer_rgba())[..., :3].copy()
 
     def show(self, k: int) -> None:
-        """Move everything to frame k."""
-        first = max(0, k - int(TRAIL * len(self.times)))
+        """Move everything to sample k."""
+        first = int(np.searchsorted(self.times, self.times[k] - TRAIL * (self.times[-1] - self.times[0])))
+        gaps = self.coarse[(self.coarse >= first) & (self.coarse < k)] - first + 1
         for artists, curves in (
             (self.bars, [points[k] for points in self.lines]),
-            (self.trails, [points[first : k + 1] for points in self.tracks]),
+            (self.trails, [np.insert(points[first : k + 1], gaps, np.nan, axis=0) for points in self.tracks]),
             (self.marks, [points[k : k + 1] for points in self.tracks]),
         ):
             for artist, curve in zip(artists, curves, strict=True):
@@ -125,12 +134,10 @@ class _Drawing:
         self.clock.set_text(f"t = {self.times[k]:.4g} s")
 
 
-def _seen(points: np.ndarray, scene: Scene, times: np.ndarray) -> np.ndarray:
-    """Points (nt, ..., 3) of a scene at the times of frames, as they are seen: (frames, ..., 2)."""
-    columns: Any = np.asarray(points, dtype=float).reshape(len(scene.t), -1)
-    moved = np.stack([np.interp(times, scene.t, column) for column in columns.T], axis=1)
-    x, y, z = np.moveaxis(moved.reshape(len(times), *points.shape[1:]), -1, 0)
-    if scene.planar:
+def _seen(points: np.ndarray, *, planar: bool) -> np.ndarray:
+    """Points (nt, ..., 3) as they are seen, (nt, ..., 2)."""
+    x, y, z = np.moveaxis(np.asarray(points, dtype=float), -1, 0)
+    if planar:
         return np.stack([x, y], axis=-1)
     across, depth = x * np.cos(TURN) - y * np.sin(TURN), x * np.sin(TURN) + y * np.cos(TURN)
     return np.stack([across, z * np.cos(LIFT) + depth * np.sin(LIFT)], axis=-1)

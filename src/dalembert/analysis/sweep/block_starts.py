@@ -40,13 +40,17 @@ def find_block_starts(study: Study, rows: np.ndarray) -> BlockStarts:
     if task is None or not is_plain(task):
         return nothing
     targets, parameters = np.tile(task.target, (n, 1)), np.tile(task.p, (n, 1))
-    given = iter(places)
+    given, varied = iter(places), list[int]()
     for column, name in zip(rows.T, study.names, strict=True):
         if kinds[name] == "parameter":
             parameters[:, system.parameters.index(name)] = column
+            varied.append(system.parameters.index(name))
         elif kinds[name] == "given":
             kind, k = next(given)
             targets[:, k + (system.nq if kind == "u" else 0)] = column
+    if system.followers:
+        varied += map(system.parameters.index, study.parameters)
+        parameters = np.array([system.followed(task.p, row, varied) for row in parameters])
     found, codes = StartBatch(task).find(targets, parameters)
     codes[~_allowed(study, rows, parameters)] = LEFT
     return BlockStarts(found, parameters, codes)

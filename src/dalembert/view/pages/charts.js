@@ -59,7 +59,7 @@ function drawCharts() {
   for (const chart of charts) {
     if (shownOf(chart).length) drawChart(chart, t);
     for (const curve of chart.curves) {
-      const v = curve.shown ? valueAt(curve.values, at) : null;
+      const v = curve.shown ? valueAt(curve.values, at, curve.noise) : null;
       curve.value.textContent = v === null ? "" : formatNumber(v, 4);
     }
   }
@@ -82,11 +82,11 @@ function drawChart(chart, t) {
   labelTimes(c, zoom.from, zoom.to, {left, right, y: tall - 5, apart: 80, wide}, x, (at) => strokeLine(c, at, top, at, bottom));
   c.save(); c.beginPath(); c.rect(left, 0, right - left, tall); c.clip();
   const first = locate(zoom.from).i, last = locate(zoom.to).j;
-  for (const curve of shownOf(chart)) strokeCurve(c, curve.values, x, y, trackColour(curve.k), 1.6, first, last);
+  for (const curve of shownOf(chart)) strokeCurve(c, curve.values, x, y, trackColour(curve.k), 1.6, {first, last, noise: curve.noise});
   if (chart.drag) { c.fillStyle = colours.accent; c.globalAlpha = 0.15; c.fillRect(x(chart.drag[0]), top, x(chart.drag[1]) - x(chart.drag[0]), bottom - top); c.globalAlpha = 1; }
   c.strokeStyle = colours.muted; c.lineWidth = 1; strokeLine(c, x(t), top, x(t), bottom);
   const at = locate(t);
-  for (const curve of shownOf(chart)) { const v = valueAt(curve.values, at); if (v !== null) { c.fillStyle = trackColour(curve.k); c.beginPath(); c.arc(x(t), y(v), 3.5, 0, 2 * Math.PI); c.fill(); } }
+  for (const curve of shownOf(chart)) { const v = valueAt(curve.values, at, curve.noise); if (v !== null) { c.fillStyle = trackColour(curve.k); c.beginPath(); c.arc(x(t), y(v), 3.5, 0, 2 * Math.PI); c.fill(); } }
   c.restore();
 }
 
@@ -106,7 +106,7 @@ function listenToChart(chart) {
   const timeAt = (event) => { const box = chart.element.getBoundingClientRect(); return clamp(mix(zoom.from, zoom.to, (event.clientX - box.left - chart.left) / (chart.right - chart.left)), zoom.from, zoom.to); };
   const {element} = chart;
   element.addEventListener("pointerdown", (event) => { element.setPointerCapture(event.pointerId); chart.drag = [timeAt(event), timeAt(event)]; });
-  element.addEventListener("pointermove", (event) => { zoom.pointer = timeAt(event); if (chart.drag) chart.drag[1] = zoom.pointer; drawCharts(); });
+  element.addEventListener("pointermove", (event) => { const t = timeAt(event); zoom.pointer = settle(t); if (chart.drag) chart.drag[1] = t; drawCharts(); });
   element.addEventListener("pointerleave", () => { zoom.pointer = null; drawCharts(); });
   element.addEventListener("pointercancel", () => { chart.drag = null; drawCharts(); });
   element.addEventListener("pointerup", (event) => {

@@ -8,12 +8,15 @@ function rangeOf(low, high, room = 0) {  // with some room where nothing changes
 
 function strokeLine(c, x0, y0, x1, y1) { c.beginPath(); c.moveTo(x0, y0); c.lineTo(x1, y1); c.stroke(); }
 
-function strokeCurve(c, values, x, y, colour, lineWidth, first = 0, last = values.length - 1) {  // null leaves a gap
-  c.strokeStyle = colour; c.lineWidth = lineWidth; c.lineJoin = "round"; c.beginPath();
-  for (let i = first, broken = true; i <= last; i++) {
-    const v = values[i];
+// null leaves a gap; samples between which the values are not known are dots. Noise has no curves.
+function strokeCurve(c, values, x, y, colour, lineWidth, {first = 0, last = values.length - 1, noise = false} = {}) {
+  c.strokeStyle = colour; c.lineWidth = lineWidth; c.lineJoin = c.lineCap = "round"; c.beginPath();
+  for (let i = first, broken = true; i <= last && i < count; i++) {
+    const v = values[i], from = times[i - 1];
     if (v === null) { broken = true; continue; }
-    if (broken) c.moveTo(x(times[i]), y(v)); else c.lineTo(x(times[i]), y(v));
+    if (broken || coarse.has(i - 1)) c.moveTo(x(times[i]), y(v));
+    else for (let m = 1, parts = noise ? 1 : clamp(Math.round((x(times[i]) - x(from)) / 2), 1, 200); m < parts; m++) c.lineTo(x(mix(from, times[i], m / parts)), y(valueAt(values, between(i - 1, m / parts))));
+    c.lineTo(x(times[i]), y(v));
     broken = false;
   }
   c.stroke();
@@ -29,7 +32,8 @@ function labelTimes(c, from, to, {left, right, y, apart, wide}, x, mark = null) 
   }
 }
 
-function valueAt(values, at) {  // between two samples; null in a gap
-  const a = values[at.i], b = values[at.j];
-  return a === null || b === null ? null : mix(a, b, at.s);
+function valueAt(values, at, noise = false) {  // null in a gap
+  if (!at.w || values[at.i] === null || values[at.j] === null) return at.w ? null : values[at.i];
+  const known = !noise && at.w.every((w, k) => !w || values[at.i - 1 + k] !== null);
+  return known ? combine(at, (m) => values[m]) : mix(values[at.i], values[at.j], at.s);
 }

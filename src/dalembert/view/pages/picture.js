@@ -3,7 +3,7 @@
 const byId = (id) => document.getElementById(id);
 const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 const mix = (a, b, s) => a + (b - a) * s;
-let scene, times, count, start, end, duration, moving, bounds, extent, bodySize, barSize, trailTime, arrowScale, view;
+let scene, times, count, pieces, coarse, start, end, duration, moving, bounds, extent, bodySize, barSize, trailTime, arrowScale, view;
 const state = {t: 0, playing: false, speed: 1, labels: true, paths: false, follow: false, forces: false, dirty: true, last: 0};
 let colours = {};
 const isClosed = (frame) => frame.length > 6 && Math.hypot(...frame[0].map((x, i) => x - frame[frame.length - 1][i])) < 1e-6 * extent;
@@ -11,6 +11,7 @@ const isBar = (line) => line.bar;                    // short moving polylines a
 
 function showScene(next, keepSize = false) {         // keepSize: the view and the widths of links stay as they are
   scene = next; times = scene.t; count = times.length;
+  pieces = piecesOf(scene.starts || [], count); coarse = new Set(scene.coarse || []);
   start = times[0]; end = times[count - 1]; duration = end - start;
   state.t = clamp(state.t, start, end);
   moving = scene.lines.filter((line) => !line.fixed);
@@ -110,38 +111,60 @@ function barWidth() {
 }
 
 // ---------------------------------------------------------------- interpolation between samples
-function locate(t) {
+// Samples are cubic Hermite curves, with slopes of the parabolas through three of them, as `cubic_weights` in Python has
+// them. They come in pieces, where `scene.starts` begin: an event changes slopes. Between the samples of an interval in
+// `scene.coarse` the motion is not known to a pixel: nothing is drawn there, the nearest sample is shown.
+function piecesOf(starts, size) {  // the first and the last sample of the piece of each sample
+  const edges = [0, ...starts.filter((k) => k > 0), size], first = new Int32Array(size), last = new Int32Array(size);
+  for (let k = 1; k < edges.length; k++) { first.fill(edges[k - 1], edges[k - 1], edges[k]); last.fill(edges[k] - 1, edges[k - 1], edges[k]); }
+  return {first, last};
+}
+
+function slopeWeights(t, first, last, j) {  // [k, weights of samples k .. k + 2] of the slope at sample j
+  if (last - first < 2) { const h = t[last] - t[first]; return [first, [-1 / h, 1 / h, 0]]; }
+  const k = clamp(j, first + 1, last - 1), d = t[k] - t[k - 1], e = t[k + 1] - t[k], left = j - k;
+  const wl = left === 0 ? e / (d + e) : left < 0 ? (2 * d + e) / (d + e) : -e / (d + e), wr = 1 - wl;  // exact for parabolas
+  return [k - 1, [-wl / d, wl / d - wr / e, wr / e]];
+}
+
+function cubicWeights(t, first, last, i, s) {  // of samples i - 1 .. i + 2, for the part s of the way from i to i + 1
+  const r = 1 - s, h = t[i + 1] - t[i], weights = [0, r * r * (1 + 2 * s), s * s * (1 + 2 * r), 0];
+  const slope = (j, factor) => { const [k, w] = slopeWeights(t, first, last, j); w.forEach((v, m) => { weights[k - i + 1 + m] += factor * v; }); };
+  slope(i, h * s * r * r); slope(i + 1, -h * s * s * r);
+  return weights;
+}
+
+const atSample = (i) => ({i, j: i, s: 0, w: null});
+
+function between(i, s) {  // what lies between samples i and i + 1: {i, j, s, w}; w null: sample i itself
+  if (coarse.has(i)) s = Math.round(s);
+  if (s === 0 || s === 1) return atSample(s ? i + 1 : i);
+  return {i, j: i + 1, s, w: cubicWeights(times, pieces.first[i], pieces.last[i], i, s)};
+}
+
+function locate(t) {  // at the time of an event: after it
   let low = 0, high = count - 1;
   while (high - low > 1) { const mid = (low + high) >> 1; if (times[mid] <= t) low = mid; else high = mid; }
   const span = times[high] - times[low];
-  return {i: low, j: high, s: span > 0 ? clamp((t - times[low]) / span, 0, 1) : 0};
+  return span > 0 ? between(low, clamp((t - times[low]) / span, 0, 1)) : atSample(times[high] <= t ? high : low);
 }
+
+// A page of samples shows them exactly whenever it stands still; one that computes may replace both.
+let present = locate;                                // what is drawn and printed at a time
+let settle = (t) => { const i = locate(t).i, j = Math.min(i + 1, count - 1); return t - times[i] <= times[j] - t ? times[i] : times[j]; };
 
 const blend = (p, q, s) => p.map((x, k) => mix(x, q[k], s));
-const positionAt = (track, at) => curve(track.positions, at);
-
-function curve(values, at) {  // cubic Hermite through the samples, with slopes of the parabolas through three of them
-  const {i, j, s} = at, p = values[i], q = values[j];
-  if (s === 0 || i === j || count < 3) return blend(p, q, s);
-  const h = times[j] - times[i], a = slope(values, i), b = slope(values, j), r = 1 - s;
-  return p.map((x, k) => r * r * (1 + 2 * s) * x + s * s * (1 + 2 * r) * q[k] + h * s * r * (r * a[k] - s * b[k]));
-}
-
-function slope(values, i) {
-  const k = clamp(i, 1, count - 2), d = times[k] - times[k - 1], e = times[k + 1] - times[k];
-  const left = i - k, wl = left === 0 ? e / (d + e) : left < 0 ? (2 * d + e) / (d + e) : -e / (d + e);
-  const wr = 1 - wl;  // weights of the two difference quotients: exact for parabolas, at the middle or an end
-  return values[k].map((x, c) => wl * (x - values[k - 1][c]) / d + wr * (values[k + 1][c] - x) / e);
-}
+const combine = ({i, w}, read) => { let sum = 0; for (let k = 0; k < 4; k++) if (w[k]) sum += w[k] * read(i - 1 + k); return sum; };
+const vectorAt = (values, at) => (at.w ? values[at.i].map((_, c) => combine(at, (m) => values[m][c])) : values[at.i]);
+const positionAt = (track, at) => vectorAt(track.positions, at);
 
 function pointsAt(line, at) {
   if (line.fixed) return line.points[0];
-  return line.points[at.i].map((p, k) => blend(p, line.points[at.j][k], at.s));
+  return at.w ? line.points[at.i].map((p, k) => p.map((_, c) => combine(at, (m) => line.points[m][k][c]))) : line.points[at.i];
 }
 
-function axesAt(track, at) {  // the three body axes, made orthonormal again after the linear blend
-  const a = track.rotations[at.i], b = track.rotations[at.j];
-  const column = (k) => [0, 1, 2].map((r) => mix(a[r][k], b[r][k], at.s));
+function axesAt(track, at) {  // the three body axes, made orthonormal again
+  const column = (k) => [0, 1, 2].map((r) => (at.w ? combine(at, (m) => track.rotations[m][r][k]) : track.rotations[at.i][r][k]));
   const x = unit(column(0)), raw = column(1), along = dot(x, raw);
   const y = unit(raw.map((v, k) => v - along * x[k]));
   const turn = dot(cross(x, y), column(2)) < 0 ? -1 : 1;  // a left-handed triad stays as it was given
@@ -443,24 +466,32 @@ function drawBodySpatial(p, axes, colour) {
   tips.filter((a) => view.depth(a.tip) <= here).forEach(draw);
 }
 
-function bendsAt(values, i) {  // into how many pieces a trail is cut between two samples: one per three degrees
-  const a = slope(values, i), b = slope(values, i + 1), size = Math.hypot(...a) * Math.hypot(...b);
-  return size > 0 ? clamp(Math.ceil(Math.acos(clamp(dot(a, b) / size, -1, 1)) / 0.05), 1, 24) : 1;
+function bendsAt(values, i) {  // into how many pieces a trail is cut between two samples: one per six degrees
+  if (pieces.last[i] - pieces.first[i] < 2 || pieces.last[i] === i || coarse.has(i)) return 1;
+  const way = (s, e) => { const a = vectorAt(values, between(i, s)), b = vectorAt(values, between(i, e)); return b.map((x, k) => x - a[k]); };
+  const a = way(0, 0.25), b = way(0.75, 1), size = Math.hypot(...a) * Math.hypot(...b);
+  return size > 0 ? clamp(Math.ceil(Math.acos(clamp(dot(a, b) / size, -1, 1)) / 0.07), 1, 24) : 1;
 }
 
-function fineOf(track) {  // the path with more points where it bends between two samples; made once
+function fineOf(track) {  // the path with more points where it bends between two samples; made once. `apart`: not joined to the one before
   if (!track.fine) {
     track.fine = [];
     for (let i = 0; i < count; i++) {
-      const parts = i < count - 1 && count > 2 ? bendsAt(track.positions, i) : 1;
-      for (let m = 0; m < parts; m++) track.fine.push({t: m ? mix(times[i], times[i + 1], m / parts) : times[i], p: m ? curve(track.positions, {i, j: i + 1, s: m / parts}) : track.positions[i]});
+      const parts = bendsAt(track.positions, i), apart = coarse.has(i - 1);
+      for (let m = 0; m < parts; m++) track.fine.push({t: m ? mix(times[i], times[i + 1], m / parts) : times[i], p: positionAt(track, m ? between(i, m / parts) : atSample(i)), apart: apart && !m});
     }
   }
   return track.fine;
 }
 
+function pathsOf(points) {  // lists of points that are joined, on the screen
+  const lists = [[]];
+  for (const {p, apart} of points) { if (apart) lists.push([]); lists[lists.length - 1].push(view.project(p)); }
+  return lists;
+}
+
 function drawForce(a, at) {
-  const from = blend(a.points[at.i], a.points[at.j], at.s), vector = blend(a.vectors[at.i], a.vectors[at.j], at.s);
+  const from = vectorAt(a.points, at), vector = vectorAt(a.vectors, at);
   const foot = view.project(from), tip = view.project(along(from, vector, arrowScale)), size = Math.hypot(...vector);
   arrow(foot, tip, colours.force, 2.5);
   if (!state.labels || size * arrowScale < 0.03 * extent) return;
@@ -479,6 +510,7 @@ function drawTrails(at) {  // in pieces of growing strength; those of one colour
       const seen = view.project(points[i].p);
       if (i < points.length - 1 && Math.abs(seen[0] - last[0]) + Math.abs(seen[1] - last[1]) < near) continue;
       const age = 1 - (state.t - points[i].t) / (trailTime || 1), now = Math.round(clamp(age, 0, 1) * pieces);
+      if (points[i].apart) { level = -1; last = seen; continue; }
       if (now !== level) {
         level = now; piece = [last];
         if (sorted[level].has(colour)) sorted[level].get(colour).push(piece); else sorted[level].set(colour, [piece]);
@@ -495,7 +527,7 @@ function trailOf(track, from, begin, at) {  // {t, p} from a time on until now
   let low = 0, high = fine.length;
   while (low < high) { const mid = (low + high) >> 1; if (fine[mid].t <= from) low = mid + 1; else high = mid; }
   for (let k = low; k < fine.length && fine[k].t < state.t; k++) points.push(fine[k]);
-  points.push({t: state.t, p: positionAt(track, at)});
+  points.push({t: state.t, p: positionAt(track, at), apart: coarse.has(locate(state.t).i)});
   return points;
 }
 
@@ -573,7 +605,7 @@ function drawScene(at) {
   if (state.follow) followCentre(at);
   view.drawBackground();
   if (!scene.planar) drawShadows(at);
-  if (state.paths) scene.tracks.forEach((track, k) => strokePath(fineOf(track).map((q) => view.project(q.p)), trackColour(k), 1, 0.35));
+  if (state.paths) scene.tracks.forEach((track, k) => strokePaths(pathsOf(fineOf(track)), trackColour(k), 1, 0.35));
   drawTrails(at);
   const joints = [], items = scene.lines.flatMap((line) => lineItems(line, at, joints));
   items.push(...scene.tracks.flatMap((track, k) => trackItems(track, k, at, joints)));

@@ -5,9 +5,14 @@ function showPlaying() {
   byId("play").innerHTML = `<svg width="14" height="14" viewBox="0 0 14 14" aria-hidden="true"><path d="${ICONS[state.playing ? "pause" : "play"]}"/></svg>`;
 }
 
-function seek(t) { state.t = clamp(t, start, end); state.dirty = true; }
+function seek(t) { state.t = settle(clamp(t, start, end)); state.dirty = true; }
 function play() { if (duration > 0) { if (state.t >= end) seek(start); state.playing = true; state.last = 0; } showPlaying(); }
-function pause() { state.playing = false; showPlaying(); }
+function pause() { state.playing = false; seek(state.t); showPlaying(); }
+function stepBy(part) {  // by a part of the whole motion, to the next sample at least
+  const from = state.t, i = locate(from).i;
+  pause(); seek(from + part * duration);
+  if (state.t === from) seek(times[clamp(i + Math.sign(part), 0, count - 1)]);
+}
 function toggle() { if (state.playing) pause(); else play(); }
 
 function showClock() {
@@ -30,7 +35,7 @@ function tick(now) {
 let afterPaint = () => {};  // for what a page shows beside the picture
 
 function paint() {
-  const at = locate(state.t);
+  const at = present(state.t);
   state.dirty = false;
   drawScene(at);
   strips.forEach((strip) => drawStrip(strip, at));
@@ -95,7 +100,7 @@ function listenToKeys() {
     const native = event.target.closest && event.target.closest("button, select");
     const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
     if (event.key === " " && !native) { toggle(); event.preventDefault(); }
-    else if (step && !(native && native.tagName === "SELECT")) { pause(); seek(state.t + step * duration / 100); event.preventDefault(); }
+    else if (step && !(native && native.tagName === "SELECT")) { stepBy(step / 100); event.preventDefault(); }
     else if (event.key === "Home") { seek(start); event.preventDefault(); }
   });
 }

@@ -100,6 +100,15 @@ function makeSchedule(clocks, from) {  // when clocks tick next; ticks are count
 function makeRuns(facts, kernels) {
   const solvers = facts.modes.map((mode, k) => makeSolver(mode, facts.tableau, kernels[k]));
 
+  // All parameters after some have changed: those given in terms of others follow them, if they did (`followers.py`).
+  function completed(before, after, changed) {
+    const {followers} = facts.modes[0], p = Float64Array.from(after), same = (a, b) => Math.abs(a - b) <= 1e-12 * Math.max(Math.abs(a), Math.abs(b));
+    if (!followers.length) return p;
+    const stated = (p) => Float64Array.from(solvers[0].valuesAt("followers", facts.t0, facts.z, p)), first = stated(before);
+    followers.forEach((place, k) => { if (!changed.includes(place) && same(before[place], first[k])) p[place] = stated(p)[k]; });
+    return p;
+  }
+
   function change(now, {name, change: what}) {  // the place after an event; {problem} if there is none
     const after = {...now, z: Float64Array.from(now.z)};
     let given = [], problem = "";
@@ -111,6 +120,7 @@ function makeRuns(facts, kernels) {
       after.p = Float64Array.from(now.p);
       given = what.targets.map((target, k) => ({...target, value: values[k]}));
       for (const {kind, index, value} of given) if (kind === "parameter") after.p[index] = value;
+      after.p = completed(now.p, after.p, given.filter(({kind}) => kind === "parameter").map(({index}) => index));
       given = given.filter(({kind}) => kind !== "parameter");
     }
     problem = solvers[after.mode].jump(now.t, after.z, after.p, given, "to" in what ? 1e-8 : Infinity);
@@ -135,16 +145,24 @@ function makeRuns(facts, kernels) {
     return was !== 0 && Math.sign(was) * is <= STOPPED * Math.abs(was) ? Math.sign(was) : 0;
   }
 
-  // States at the given times as far as they were reached, and the place of each: its mode and parameters. A time at
-  // which something changes has the state before it; `moments` are such states where events were found.
+  function makePiece(solver, p, nodes) {  // the motion between two changes: the states at which steps end, and any other
+    const at = (t) => {
+      let low = 0, high = nodes.length - 1;
+      while (low < high) { const mid = (low + high + 1) >> 1; if (nodes[mid].t <= t) low = mid; else high = mid - 1; }
+      return solver.nodeIn(nodes[low], t, p);
+    };
+    return {solver, p, nodes, at};
+  }
+
+  // A motion, as far as it goes, in pieces; steps end at the given times. `at(t)` is the motion itself at any time: the
+  // state {t, z, dz, solver, p}, of two at a change the one before it.
   function follow(state, p, times, {patience = 4000} = {}) {
     const until = performance.now() + patience, from = times[0], to = times[times.length - 1], schedule = makeSchedule(facts.clocks, from), accumulates = makePace(from, to);
-    const rows = [], places = [], moments = [], happened = [];
+    const pieces = [], happened = [];
     let now = {t: from, z: Float64Array.from(state), p, mode: 0}, fresh = new Set(), before = new Map(), first = 0, steps = 0;
     let turned = [], turn = null;  // events that may have stopped their expressions or turned them back; before and after that
-    const place = () => ({solver: solvers[now.mode], mode: now.mode, p: now.p});
-    const keep = (z) => { rows.push(Float64Array.from(z)); places.push(place()); };
-    const ended = (problem, ending = "") => ({rows, places, moments, happened, steps, problem, ending, reached: now.t});
+    const at = (t) => { const piece = pieces.find(({nodes}) => nodes[nodes.length - 1].t >= t) || pieces[pieces.length - 1]; return {...piece, ...piece.at(t)}; };
+    const ended = (problem, ending = "") => ({pieces, at, happened, steps, problem, ending, reached: now.t});
     const occur = (items) => {
       for (const item of items) {
         const after = change(now, item);
@@ -162,19 +180,17 @@ function makeRuns(facts, kernels) {
     for (;;) {
       const ticked = occur(schedule.due(now.t));
       if (ticked) return ended(ticked);
-      if (!rows.length) keep(now.z);
       const solver = solvers[now.mode], mode = facts.modes[now.mode], end = Math.min(schedule.next(), to);
-      const frames = times.slice(rows.length).filter((t) => t <= end), marks = [now.t, ...frames.filter((t) => t > now.t)];
-      while (frames.length && frames[0] <= now.t) { keep(now.z); frames.shift(); }
-      if (marks[marks.length - 1] < end) marks.push(end);
+      const marks = [now.t, ...times.filter((t) => t > now.t && t < end), end];
       const stops = mode.kinks.length ? instantsOf(mode.kinks, solver.valuesAt("kinks", now.t, now.z, now.p), now.t, end) : [];
       stops.push(...mode.instants.filter((t) => t > now.t && t < end));
       const watch = mode.watched.length ? makeWatch(solver, mode, facts.events, now.p, now.t, now.z, fresh, before) : null;
       const run = solver.integrate(now.z, now.p, marks, {until, first, stops, watch});
       if (wentThrough(watch ? watch.firsts() : new Map())) return ended("events come ever faster");
-      run.rows.slice(1, 1 + frames.length).forEach(keep);
+      const {t, z} = run.nodes[run.nodes.length - 1];
+      pieces.push(makePiece(solver, now.p, run.nodes.filter((node, k, all) => !k || node.t > all[k - 1].t)));
       steps += run.steps; first = run.h;
-      now = {...now, t: run.reached, z: Float64Array.from(run.z)};
+      now = {...now, t, z: Float64Array.from(z)};
       if (run.problem) return ended(run.problem);
       if (performance.now() > until) return ended("it took too long");
       if (!run.found) {
@@ -182,8 +198,6 @@ function makeRuns(facts, kernels) {
         fresh = new Set(); before = watch ? watch.signs() : new Map();
         continue;
       }
-      while (rows.length < times.length && times[rows.length] <= now.t) keep(now.z);
-      moments.push({t: now.t, row: now.z, place: place()});
       const items = run.found.which.map((e) => facts.events[e]), terminal = items.find((item) => item.terminal);
       if (terminal) { happened.push({name: terminal.name, t: now.t}); return ended("", `ended by \u201c${terminal.name}\u201d`); }
       const was = now, stuck = occur(items);
@@ -195,5 +209,5 @@ function makeRuns(facts, kernels) {
     }
   }
 
-  return {first: solvers[0], follow};
+  return {first: solvers[0], follow, makePiece, completed};
 }

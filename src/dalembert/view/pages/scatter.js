@@ -46,7 +46,7 @@ function pickRun(k) {  // its values to the sliders, its motion computed here, a
   let text = `Run ${k + 1} of ${ok.length}: ${list.join(", ")}.`;
   if (recompute({settle: true})) {
     layOut(); seek(start); play();
-    const last = now.run.rows[frames.length - 1], apart = Object.entries(finals).filter(([name]) => columns[name][k] !== null)
+    const last = now.run.reached === facts.t_end ? now.run.at(facts.t_end).z : null, apart = Object.entries(finals).filter(([name]) => columns[name][k] !== null)
       .map(([name, i]) => (last ? Math.abs(last[i] - columns[name][k]) / Math.max(1, Math.abs(columns[name][k])) : NaN));
     if (apart.length) { cloud.apart = Math.max(...apart); text += cloud.apart <= 1e-6 ? ` This page ends where the run did, to ${formatNumber(cloud.apart, 2)}.` : ` This page does NOT end where the run did: ${Number.isNaN(cloud.apart) ? "it stops before" : "off by " + formatNumber(cloud.apart, 2)}. Was the sweep started from other values?`; }
   }

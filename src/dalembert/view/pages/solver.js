@@ -251,15 +251,17 @@ function makeSolver(facts, tableau, kernels) {
     return true;
   }
 
-  // States (times.length, n) at the given times, as far as they were reached; steps end at these times and at `stops`.
+  // The states {t, z, dz} at which steps end, from the first one on; steps end at the given times and at `stops`.
   // A `watch` is asked after each step whether something happened in it: what it `found` ends the run. `first` is the
   // length of the first step, `until` the time on the clock at which patience ends.
   function integrate(state, p, times, {rtol = 1e-12, atol = 1e-13, until = Infinity, first = 0, stops = [], watch = null} = {}) {
     x.set(p, 1 + n);
-    const rows = [Float64Array.from(state)], here = Float64Array.from(state), next = new Float64Array(n), ahead = new Float64Array(n);
+    const here = Float64Array.from(state), next = new Float64Array(n), ahead = new Float64Array(n);
     const asked = new Set(times), marks = [...times, ...stops.filter((s) => !asked.has(s))].sort((a, b) => a - b);
     let t = times[0], h = first || Math.min(1e-3 * (times[times.length - 1] - t), 1e-2), steps = 0, found = null;
     let problem = rates(t, here, K[0]) ? "" : stuck;
+    const nodes = [], keep = () => nodes.push({t, z: Float64Array.from(here), dz: Float64Array.from(K[0])});
+    keep();
     for (let k = 1; k < marks.length && !problem && !found; k++) {
       while (t < marks[k] && !problem && !found) {
         const left = marks[k] - t, step = left / Math.max(1, Math.ceil(left / h - 1e-9)), last = step >= left;
@@ -272,16 +274,25 @@ function makeSolver(facts, tableau, kernels) {
         if (watch) {
           const between = (s, to) => (tryStep(t, here, s * step, to) && project(t + s * step, to) ? to : null);
           found = watch.look({t, step, then, here, rates: K[0], next, ahead, between});
-          if (found) { t = found.t; here.set(found.z); break; }
+          if (found) { t = found.t; here.set(found.z); rates(t, here, K[0]); keep(); break; }
         }
         t = then;
         for (let i = 0; i < n; i++) { here[i] = next[i]; K[0][i] = ahead[i]; }
+        keep();
         h = last && step < 0.999 * h ? Math.max(h, step * factor) : step * factor;
         if ((++steps & 255) === 0 && performance.now() > until) problem = "it took too long";
       }
-      if (!problem && !found && asked.has(marks[k])) rows.push(Float64Array.from(here));
     }
-    return {rows, steps, problem, found, reached: t, z: here, h};
+    return {nodes, steps, problem, found, h};
+  }
+
+  // The node {t, z, dz} at a time within the step that begins at one: the end of a shorter step of the method, projected.
+  function nodeIn(node, t, p) {
+    const z = Float64Array.from(node.z), dz = Float64Array.from(node.dz);
+    if (t === node.t) return {t, z, dz};
+    x.set(p, 1 + n); K[0].set(dz);
+    if (tryStep(node.t, node.z, t - node.t, z)) { project(t, z); rates(t, z, dz); }
+    return {t, z, dz};
   }
 
   const clampStep = (f) => Math.min(5, Math.max(0.2, f));
@@ -299,5 +310,5 @@ function makeSolver(facts, tableau, kernels) {
   }
 
   const violation = (t, state, p) => (np + nv ? largest(valuesAt("residual", t, state, p), 0, 2 * np + nv) : 0);
-  return {makeConsistent, integrate, jump, observe, valuesAt, outputsAt, violation};
+  return {makeConsistent, integrate, nodeIn, jump, observe, valuesAt, outputsAt, violation};
 }

@@ -39,7 +39,7 @@ function layStrip(strip) {  // the part that stays the same from frame to frame
   if (ticksBetween(strip.low, strip.high, step).length < 2) step = niceStep(step / 2.6);
   for (const v of ticksBetween(strip.low, strip.high, step)) { strokeLine(c, left, strip.y(v), right, strip.y(v)); c.fillText(formatTick(v, step), left - 6, strip.y(v)); }
   labelTimes(c, start, end, {left, right, y: box.height - 4, apart: 70, wide: box.width}, strip.x);
-  strokeCurve(c, strip.trace.values, strip.x, strip.y, colours.accent, 1.4);
+  strokeCurve(c, strip.trace.values, strip.x, strip.y, colours.accent, 1.4, {noise: strip.trace.noise});
   c.fillStyle = colours.ink; c.font = "600 11.5px " + FONT; c.textAlign = "left"; c.fillText(strip.trace.name, left, 13);
 }
 
@@ -47,7 +47,7 @@ function drawStrip(strip, at) {
   const c = strip.brush, box = strip.element.getBoundingClientRect();
   c.clearRect(0, 0, box.width, box.height);
   c.drawImage(strip.still, 0, 0, strip.still.width, strip.still.height, 0, 0, box.width, box.height);
-  const x = strip.x(state.t), v = valueAt(strip.trace.values, at);
+  const x = strip.x(state.t), v = valueAt(strip.trace.values, at, strip.trace.noise);
   c.strokeStyle = colours.muted; c.lineWidth = 1; strokeLine(c, x, strip.top - 3, x, strip.bottom + 2);
   if (v !== null) { c.fillStyle = colours.accent; c.strokeStyle = colours.bg; c.lineWidth = 1.5; c.beginPath(); c.arc(x, strip.y(v), 4, 0, 2 * Math.PI); c.fill(); c.stroke(); }
   c.font = "11.5px " + FONT; c.textAlign = "right"; c.textBaseline = "alphabetic"; c.fillStyle = colours.muted;
