@@ -53,7 +53,9 @@ def test_a_polynomial_tells_all_of_each_cell(name):
     )
     through = chebyshev.chebval(fine, chebyshev.chebfit(nodes, values, ORDER - 1))
     # Interpolation at Chebyshev points makes 2 (h/4)^P of w_P out of the h^P that a cell is judged by.
-    assert np.abs(through - there.T).max() <= 2.0 * 0.25**ORDER * REMAINDER * top + 1e-11 * top  # round-off of t in 1e4 t
+    assert (
+        np.abs(through - there.T).max() <= 2.0 * 0.25**ORDER * REMAINDER * top + 1e-11 * top
+    )  # round-off of t in 1e4 t
 
 
 @pytest.mark.parametrize(("width", "cells"), [(1e-1, 100), (1e-3, 140), (1e-6, 180)])

@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from dalembert.native.enclosures import ORDER, UPPER, WIDTH, bounds, enclose
+from dalembert.native.enclosures import bounds
 from dalembert.native.series_tape import read_tape
 
 X, Y = ca.SX.sym("x"), ca.SX.sym("y")

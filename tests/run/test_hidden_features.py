@@ -32,7 +32,9 @@ PUSHES = {  # force, span, where it is
     "high power": ((t / 10) ** 400, 10.0, (5.0, 10.0)),
     "bump of a polynomial": (sp.Max(0, 1 - (10 * (t - 30)) ** 2) ** 2, 60.0, (29.9, 30.1)),
     "quotient": (1 / (1 + (1000 * (t - 20)) ** 2), 40.0, (0.0, 40.0)),
-    "half a sine": (sp.Piecewise((sp.sin(20 * sp.pi * (t - 7)), (t > 7) & (t < sp.Float(7.05))), (0, True)), 90.0, (7.0, 7.05)),
+    "half a sine": (
+        sp.Piecewise((sp.sin(20 * sp.pi * (t - 7)), (t > 7) & (t < sp.Float(7.05))), (0, True)), 90.0, (7.0, 7.05)
+    ),
 }  # fmt: skip
 
 
@@ -220,5 +222,5 @@ def test_a_run_does_not_depend_on_those_before_it():
 
 def test_a_function_with_too_many_features_is_refused():
     model, x = particle(lambda _: sp.exp(sp.cos(10**6 * t + sp.sin(t))))
-    with pytest.raises(OptionError, match="features between 0 and 1000.*simulate a shorter time"):
+    with pytest.raises(OptionError, match=r"features between 0 and 1000.*simulate a shorter time"):
         simulate(model, {x: 0.0, x.diff(t): 0.0}, 1000.0)

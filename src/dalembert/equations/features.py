@@ -44,8 +44,8 @@ class Features(NamedTuple):
     """The features of a model, those of time first, and the functions that belong to them.
 
     `shapes` map (s, p) to f. `phases` map p to the rates of the sines and cosines that f is made of, if it reads s in
-    nothing else and so may be periodic. `arguments` maps (t, q, u, p, q', u') to the arguments s of those that are not of
-    time, then their rates.
+    nothing else and so may be periodic. `arguments` maps (t, q, u, p, q', u') to the arguments s of those that are not
+    of time, then their rates.
     """
 
     found: tuple[Feature, ...]

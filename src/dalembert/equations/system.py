@@ -26,9 +26,9 @@ Bounds = Mapping[Any, tuple[float, float]]
 
 
 @unlisted(
-    "algebraic carriers count curved derived_kernel directions drawing features functions guess ideal implied invariants "
-    "is_large kept kernel kernels kinks known_kernel linearised_rows mechanics named_quantities optional_kernel "
-    "parts passing_kernel quantities rows singular_mass statement trivial_kinematics works"
+    "algebraic carriers count curved derived_kernel directions drawing features functions guess ideal implied "
+    "invariants is_large kept kernel kernels kinks known_kernel linearised_rows mechanics named_quantities "
+    "optional_kernel parts passing_kernel quantities rows singular_mass statement trivial_kinematics works"
 )
 class System(Evaluations):
     """M(q,t) u' = f(q,u,t) + r with its constraints, as graphs that become native code when first used.

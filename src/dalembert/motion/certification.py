@@ -15,7 +15,7 @@ from dalembert.motion.protocols import EvaluatedMotion
 from dalembert.motion.reactions import largest_powers
 from dalembert.motion.row_sizes import row_sizes
 from dalembert.motion.state import State
-from dalembert.motion.tally import Tally, Worst
+from dalembert.motion.tally import Spread, Tally, Worst
 
 if TYPE_CHECKING:
     from dalembert.motion.verification import Verification

@@ -68,7 +68,7 @@ def _times(a, b, c, d):
     q = 0.0 if a == 0.0 or d == 0.0 else a * d
     r = 0.0 if b == 0.0 or c == 0.0 else b * c
     s = 0.0 if b == 0.0 or d == 0.0 else b * d
-    return min(min(p, q), min(r, s)), max(max(p, q), max(r, s))
+    return min(p, q, r, s), max(p, q, r, s)
 
 
 @jit(several(f8, 2)(Floats, i8, i8, i8, i8, f8, f8))
@@ -251,7 +251,7 @@ def _arc_of_two(w, at, y, x, slopes, orders):
         return _rough(w, at, orders, -math.pi, math.pi)
     p, q = math.atan2(w[y], w[x]), math.atan2(w[y], w[x + UPPER])
     r, s = math.atan2(w[y + UPPER], w[x]), math.atan2(w[y + UPPER], w[x + UPPER])
-    _set(w, at, 0, min(min(p, q), min(r, s)), max(max(p, q), max(r, s)))
+    _set(w, at, 0, min(p, q, r, s), max(p, q, r, s))
     for k in range(1, orders + 1):
         p, q = _sum(w, y, slopes, k, 1, 1.0 / k, 0.0)
         r, s = _sum(w, x, slopes + WIDTH, k, 1, 1.0 / k, 0.0)
@@ -419,7 +419,7 @@ def _operate_roughly(code, numbers, w, k, orders):
     x, y = a * WIDTH, b * WIDTH
     if op == ABSOLUTE:
         return _absolute(w, at, x, orders)
-    if op == LEAST or op == MOST:
+    if op in (LEAST, MOST):
         return _extreme(w, at, x, y, orders, 1.0 if op == MOST else -1.0)
     if op == POSITIVE:  # the power x, where y is positive
         return _copy(w, at, x, orders, 1.0) if w[y] > 0.0 else _rough(w, at, orders, -math.inf, math.inf)
@@ -429,7 +429,7 @@ def _operate_roughly(code, numbers, w, k, orders):
         return _flat(w, at, orders, float(_piece(numbers, b, w[x])), float(_piece(numbers, b, w[x + UPPER])))
     if op == PART:
         return _part(w, numbers, at, x, b, third, orders)
-    if op == SIGN or op == FLOOR or op == CEILING or op == TRUNCATE:
+    if op in (SIGN, FLOOR, CEILING, TRUNCATE):
         return _flat(w, at, orders, _step(op, w[x]), _step(op, w[x + UPPER]))
     p, q = _truth(w, op, x, y)
     return _flat(w, at, orders, p, q)

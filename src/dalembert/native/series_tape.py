@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import casadi as ca
@@ -13,7 +14,8 @@ from dalembert.native.program import Program, read_program
 
 (
     CONSTANT, VARIABLE, ADD, NEGATIVE, PRODUCT, SQUARE, INVERSE, EXP, POWER, SINE, TANH, INTEGRAL, ABSOLUTE, SIGN,
-    FLOOR, CEILING, TRUNCATE, LESS, LESS_EQUAL, EQUAL, NOT, AND, OR, CHOSEN, LEAST, MOST, PIECE, PART, ARC_OF_TWO, POSITIVE,
+    FLOOR, CEILING, TRUNCATE, LESS, LESS_EQUAL, EQUAL, NOT, AND, OR, CHOSEN, LEAST, MOST, PIECE, PART, ARC_OF_TWO,
+    POSITIVE,
 ) = range(30)  # fmt: skip
 LOG, ARC_TANGENT, ARC_SINE, AREA_SINE, AREA_COSINE, AREA_TANGENT, ERF = range(7)  # values of INTEGRAL
 
@@ -90,12 +92,12 @@ class _Translation:
         operands = [places[a] for a in arguments]
         if op >= TABLE:
             table, part = divmod(op - TABLE, PARTS)
-            return self.put(PIECE if part == 0 else PART, *operands, self.tables[table], part - 1)
+            return self.put(PIECE if part == 0 else PART, operands[0], self.tables[table], part - 1)
         if op in (ca.OP_POW, ca.OP_CONSTPOW):
             return self._power(*operands)
         if op not in _RULES:
             raise NoSeriesError
-        return int(_RULES[op](self, *operands))
+        return _RULES[op](self, *operands)
 
     def _input(self, k: int) -> int:
         if k == self.variable:
@@ -107,12 +109,13 @@ class _Translation:
     def _power(self, x: int, y: int) -> int:
         """x^y: by multiplication for a whole number, else exp(y log x) or the series of a power."""
         if self.code[4 * y] != CONSTANT or self.code[4 * y + 1] in self.parameters:
-            power = self.put(EXP, self.product(y, self.integral(LOG, x, self.put(INVERSE, x))))
-            return self.put(POSITIVE, power, x)
+            general = self.put(EXP, self.product(y, self.integral(LOG, x, self.put(INVERSE, x))))
+            return self.put(POSITIVE, general, x)
         exponent = self.numbers[self.code[4 * y + 1]]
         if exponent != round(exponent) or abs(exponent) > 2**20:
             return self.put(POWER, x, self.code[4 * y + 1])
-        power, factor, left = None, x, int(abs(exponent))
+        power: int | None = None
+        factor, left = x, int(abs(exponent))
         while left:
             if left % 2:
                 power = factor if power is None else self.product(power, factor)
@@ -181,7 +184,7 @@ class _Translation:
         return self.minus(x, self.product(turns, y))
 
 
-_RULES = {
+_RULES: dict[int, Callable[..., int]] = {
     ca.OP_ADD: lambda s, x, y: s.put(ADD, x, y), ca.OP_SUB: lambda s, x, y: s.minus(x, y),
     ca.OP_MUL: lambda s, x, y: s.put(SQUARE, x) if x == y else s.product(x, y),
     ca.OP_DIV: lambda s, x, y: s.product(x, s.put(INVERSE, y)), ca.OP_NEG: lambda s, x: s.put(NEGATIVE, x),

@@ -53,7 +53,7 @@ def _store(clock, t, z, ts, zs):
 @jit(f8(Plan, Floats, Clock))
 def _limit(plan, mem, clock):
     """Where the next step must end at the latest."""
-    limit = min(min(clock.t_end, clock.stop - clock.gap), clock.near)
+    limit = min(clock.t_end, clock.stop - clock.gap, clock.near)
     return time_limit(plan, mem, clock.t, limit) if plan.maps != 0 else limit
 
 

@@ -1,9 +1,9 @@
 """Steps are kept to the cells of functions that hide features, in native code.
 
 A step may carry the argument of such a function over REACH times the shortest of the cells that it touches, or stay in
-one cell, and over one jump, kink or pole: what happens between two of them would not be seen. For the time this is known before the step, which ends in time; for arguments that follow from the state it
-is looked up after the step, from a cubic through both ends, and a step that went too far is made again with a part of
-its length.
+one cell, and over one jump, kink or pole: what happens between two of them would not be seen. For the time this is
+known before the step, which ends in time. For arguments that follow from the state it is looked up after the step, from
+a cubic through both ends, and a step that went too far is made again with a part of its length.
 """
 
 from __future__ import annotations
