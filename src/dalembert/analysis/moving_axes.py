@@ -23,7 +23,7 @@ from dalembert.motion.outputs import rates_of
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import decompose, unit_rows
 
-ROUND_OFF = 1e-9  # of directions about which nothing turns, relative to the speeds
+UNTOLD = 1e-9  # shares of directions below this are zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,9 +114,9 @@ class _Motion(NamedTuple):
             R, w, dw = _rotation(z[e.place]), z[e.speed], first[e.speed]
             rows += [_across(w) @ R.T, time * _across(dw) @ R.T]
             sides += [dw, time * (second[e.speed] + np.cross(w, dw))]
-        found = decompose(np.vstack(rows), ROUND_OFF)
+        found = decompose(np.vstack(rows), UNTOLD)
         a = found.solve(np.concatenate(sides)[:, None])[:, 0]
-        return np.where(np.abs(a) > ROUND_OFF * np.abs(first).max(), a, 0.0), found.null
+        return np.where(np.abs(a) > UNTOLD * np.abs(first).max(), a, 0.0), found.null
 
     def further(self, null: np.ndarray) -> list[np.ndarray]:
         """Further turns about open directions, as fast as a body or a coordinate, the slowest first."""

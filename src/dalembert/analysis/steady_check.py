@@ -55,7 +55,7 @@ def check_balance(state: State, constant: Sequence[int], given: Sequence[int], w
 
 def _pursue(state: State, free: np.ndarray) -> np.ndarray:
     """How far the balance of each speed is from zero along Newton's steps, (steps, nu); infinite outside the domain."""
-    s, ways = state.system, []
+    s, ways = state.system, list[np.ndarray]()
     for _ in range(PURSUIT):
         d = differentiate(state)
         n = d.rows["rates"].start
