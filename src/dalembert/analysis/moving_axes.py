@@ -51,7 +51,7 @@ class MovingAxes:
         return flow[:n, :n], later[:n], (field @ later)[:n]
 
 
-class _Vector(NamedTuple):
+class _Position(NamedTuple):
     """Places in (q, u) of the components of a position and of its speeds, in inertial axes; some may be missing."""
 
     axes: list[int]
@@ -94,7 +94,7 @@ class _Motion(NamedTuple):
     state: State
     rates: np.ndarray
     second: np.ndarray
-    vectors: list[_Vector]
+    vectors: list[_Position]
     attitudes: list[_Attitude]
 
     def turn(self, *, falling: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -151,7 +151,7 @@ class _Motion(NamedTuple):
 
 
 def _turning(
-    n: int, a: np.ndarray, vectors: Sequence[_Vector], spins: Iterable[tuple[_Attitude, np.ndarray]]
+    n: int, a: np.ndarray, vectors: Sequence[_Position], spins: Iterable[tuple[_Attitude, np.ndarray]]
 ) -> np.ndarray:
     """L (n, n) of positions that turn at a rate a, and of attitudes that turn at a and spin at b in body axes."""
     L = np.zeros((n, n))
@@ -184,21 +184,21 @@ def symmetries(state: State, d: EquationDerivatives, axes: MovingAxes) -> Iterat
         yield MovingAxes(none, L, np.zeros((n, 3)), np.zeros(n))
 
 
-def _read(system: System, d: EquationDerivatives) -> tuple[list[_Vector], list[_Attitude]]:
+def _read(system: System, d: EquationDerivatives) -> tuple[list[_Position], list[_Attitude]]:
     """Positions and quaternions whose components are coordinates of their own."""
     s, C = system.statement, d.of("rates", "u")
     if s is None:
         return [], []
     coordinates = {q: k for k, q in enumerate(s.coordinates)}
     speeds = {u: system.nq + k for k, u in enumerate(s.speeds)}
-    vectors: dict[tuple[int, ...], _Vector] = {}
+    vectors: dict[tuple[int, ...], _Position] = {}
     for point in (*s.bodies, *s.particles):
         ends = [sp.Add.make_args(entry) for entry in point.position or ()]
         found = [(axis, coordinates[q]) for axis, parts in enumerate(ends) for q in parts if q in coordinates]
         axes, places = [axis for axis, _ in found], [k for _, k in found]
         if len(set(axes)) == len(axes) > 1:
             own = [system.nq + int(np.argmax(C[k])) for k in places if _is_unit(C[k])]
-            vectors[tuple(places)] = _Vector(axes, places, own if len(own) == len(places) else [])
+            vectors[tuple(places)] = _Position(axes, places, own if len(own) == len(places) else [])
     attitudes: dict[tuple[int, ...], _Attitude] = {}
     for body in s.bodies:
         w = body.angular_velocity or ()
