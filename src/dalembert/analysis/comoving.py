@@ -8,31 +8,27 @@ answer to changes turned by exp(t L) as they do now.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from dalembert.analysis.derivatives import EquationDerivatives, differentiate
 from dalembert.analysis.floquet import depends_on_time
-from dalembert.analysis.moving_axes import MovingAxes, axes_along, symmetries
+from dalembert.analysis.linearization import ROUND_OFF, Linearization
+from dalembert.analysis.linearize import CONSISTENT
+from dalembert.analysis.moving_axes import UNTOLD, MovingAxes, axes_along, symmetries
 from dalembert.analysis.small_changes import SmallChanges, small_changes
+from dalembert.analysis.steady_check import WAITS
 from dalembert.errors import DalembertError, InitialStateError, LinearizationError
 from dalembert.initial.accelerations import complete_state
 from dalembert.motion.outputs import rates_of
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import decompose, null_space, unit_rows
 
-if TYPE_CHECKING:
-    from dalembert.analysis.linearization import Linearization
-
 RESTING = 1e-6  # rates below this, relative to the largest speed and at least this, are zero
 FOLLOWED = 0.1  # how far a motion is followed, in units of its coordinates and speeds
 GROWTH = 5.0  # the same, in time constants of the fastest growth
-TIMES = (0.37, 1.93)  # when the equations are looked at again, in units of the time of the fastest turn
 ALIKE = 1e-8  # difference of coefficients, relative to the largest terms of their row, below which they are the same
-ROUND_OFF = 1e-12  # the same, relative to the largest of all
-UNFELT = 1e-9  # shares of directions below this are zero
-MET = 1e-7  # residuals of constraints below this fraction of their terms are zero
 
 
 class Comoving(NamedTuple):
@@ -51,7 +47,7 @@ class Comoving(NamedTuple):
     @property
     def felt(self) -> np.ndarray:
         """Orthonormal directions across the free ones, (n, n - k)."""
-        return null_space(self.free.T, UNFELT) if self.free is not None else np.eye(len(self.A))
+        return null_space(self.free.T, UNTOLD) if self.free is not None else np.eye(len(self.A))
 
     def eigen(self) -> tuple[np.ndarray, np.ndarray]:
         """Eigenvalues (n,) and eigenvectors as columns.
@@ -98,7 +94,7 @@ def _followed(lin: Linearization) -> list[Linearization]:
     state = lin.state
     growth = float(np.linalg.eigvals(lin.A).real.max(initial=0.0))
     span = min(FOLLOWED / max(np.abs(_rates(state)).max(), FOLLOWED), GROWTH / growth if growth > 0.0 else np.inf)
-    times = [state.t + part * span for part in TIMES]
+    times = [state.t + part * span for part in WAITS]
     try:
         motion = state.system.simulate(state, (state.t, times[-1]), t_eval=times)
         found = [state.system.linearize(motion.at(t), states=lin.states, inputs=lin.inputs) for t in times]
@@ -139,7 +135,7 @@ def _seen_from(axes: MovingAxes, lin: Linearization, small: SmallChanges, still:
     ways = np.abs(axes.drift[:nq, 0]) / np.maximum(1.0, np.abs(state.q))
     fastest = max(np.abs(L).max(initial=0.0), ways.max(initial=0.0))
     constant, driven, n = True, True, len(small.space.independent)
-    for time in TIMES:
+    for time in WAITS:
         t = time / fastest if fastest > 0.0 else time
         E, z, rates = axes.carry(state.z, t)
         found = _carried(small, state, E, z, state.t + t)
@@ -178,22 +174,22 @@ def _free(A: np.ndarray, axes: MovingAxes, lin: Linearization, small: SmallChang
     ways = [rates]
     for field in symmetries(state, d, axes):
         way = field.L @ state.z + field.drift[:, 0]
-        for time in TIMES if _are_met(d, way[:, None]) else ():
+        for time in WAITS if _are_met(d, way[:, None]) else ():
             E, z, _ = field.carry(state.z, time)
             found = _carried(small, state, E, z, state.t)
             if found is None or not is_alike(_rates(found[0])[:, None], rates[:, None], E):
                 break
         else:
             ways += [way] if _are_met(d, way[:, None]) else []
-    shares = decompose(np.hstack([lin.basis, -unit_rows(np.array(ways)).T]), UNFELT).null[: len(A)]
-    space = decompose(shares, UNFELT)
+    shares = decompose(np.hstack([lin.basis, -unit_rows(np.array(ways)).T]), UNTOLD).null[: len(A)]
+    space = decompose(shares, UNTOLD)
     return _invariant(A, space.left[:, : space.rank])
 
 
 def _invariant(A: np.ndarray, space: np.ndarray) -> np.ndarray:
     """The largest part of a space (n, k), orthonormal, that A leads back into it."""
     leaving = A @ space - space @ (space.T @ A @ space)
-    staying = decompose(leaving, UNFELT, np.abs(A).max(initial=0.0)).null
+    staying = decompose(leaving, UNTOLD, np.abs(A).max(initial=0.0)).null
     return space if staying.shape[1] == space.shape[1] else _invariant(A, space @ staying)
 
 
@@ -202,7 +198,7 @@ def _are_met(d: EquationDerivatives, changes: np.ndarray) -> bool:
     n = d.rows["velocity"].stop
     J = d.gradients[:n, d.columns["q"].start : d.columns["u"].stop]
     beside = np.abs(J) @ np.abs(d.y[d.columns["q"].start : d.columns["u"].stop])
-    met = np.abs(d.values[:n]) <= MET * np.maximum(beside, 1.0)
+    met = np.abs(d.values[:n]) <= CONSISTENT * np.maximum(beside, 1.0)
     return bool(met.all() and (np.abs(J @ changes) <= ALIKE * (np.abs(J) @ np.abs(changes)) + ROUND_OFF).all())
 
 

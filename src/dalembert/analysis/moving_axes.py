@@ -23,7 +23,7 @@ from dalembert.motion.outputs import rates_of
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import decompose, unit_rows
 
-ROUND_OFF = 1e-9  # of directions about which nothing turns, relative to the speeds
+UNTOLD = 1e-9  # shares of directions below this are zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class MovingAxes:
         return flow[:n, :n], later[:n], (field @ later)[:n]
 
 
-class _Vector(NamedTuple):
+class _Position(NamedTuple):
     """Places in (q, u) of the components of a position and of its speeds, in inertial axes; some may be missing."""
 
     axes: list[int]
@@ -94,7 +94,7 @@ class _Motion(NamedTuple):
     state: State
     rates: np.ndarray
     second: np.ndarray
-    vectors: list[_Vector]
+    vectors: list[_Position]
     attitudes: list[_Attitude]
 
     def turn(self, *, falling: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -114,9 +114,9 @@ class _Motion(NamedTuple):
             R, w, dw = _rotation(z[e.place]), z[e.speed], first[e.speed]
             rows += [_across(w) @ R.T, time * _across(dw) @ R.T]
             sides += [dw, time * (second[e.speed] + np.cross(w, dw))]
-        found = decompose(np.vstack(rows), ROUND_OFF)
+        found = decompose(np.vstack(rows), UNTOLD)
         a = found.solve(np.concatenate(sides)[:, None])[:, 0]
-        return np.where(np.abs(a) > ROUND_OFF * np.abs(first).max(), a, 0.0), found.null
+        return np.where(np.abs(a) > UNTOLD * np.abs(first).max(), a, 0.0), found.null
 
     def further(self, null: np.ndarray) -> list[np.ndarray]:
         """Further turns about open directions, as fast as a body or a coordinate, the slowest first."""
@@ -151,7 +151,7 @@ class _Motion(NamedTuple):
 
 
 def _turning(
-    n: int, a: np.ndarray, vectors: Sequence[_Vector], spins: Iterable[tuple[_Attitude, np.ndarray]]
+    n: int, a: np.ndarray, vectors: Sequence[_Position], spins: Iterable[tuple[_Attitude, np.ndarray]]
 ) -> np.ndarray:
     """L (n, n) of positions that turn at a rate a, and of attitudes that turn at a and spin at b in body axes."""
     L = np.zeros((n, n))
@@ -184,21 +184,21 @@ def symmetries(state: State, d: EquationDerivatives, axes: MovingAxes) -> Iterat
         yield MovingAxes(none, L, np.zeros((n, 3)), np.zeros(n))
 
 
-def _read(system: System, d: EquationDerivatives) -> tuple[list[_Vector], list[_Attitude]]:
+def _read(system: System, d: EquationDerivatives) -> tuple[list[_Position], list[_Attitude]]:
     """Positions and quaternions whose components are coordinates of their own."""
     s, C = system.statement, d.of("rates", "u")
     if s is None:
         return [], []
     coordinates = {q: k for k, q in enumerate(s.coordinates)}
     speeds = {u: system.nq + k for k, u in enumerate(s.speeds)}
-    vectors: dict[tuple[int, ...], _Vector] = {}
+    vectors: dict[tuple[int, ...], _Position] = {}
     for point in (*s.bodies, *s.particles):
         ends = [sp.Add.make_args(entry) for entry in point.position or ()]
         found = [(axis, coordinates[q]) for axis, parts in enumerate(ends) for q in parts if q in coordinates]
         axes, places = [axis for axis, _ in found], [k for _, k in found]
         if len(set(axes)) == len(axes) > 1:
             own = [system.nq + int(np.argmax(C[k])) for k in places if _is_unit(C[k])]
-            vectors[tuple(places)] = _Vector(axes, places, own if len(own) == len(places) else [])
+            vectors[tuple(places)] = _Position(axes, places, own if len(own) == len(places) else [])
     attitudes: dict[tuple[int, ...], _Attitude] = {}
     for body in s.bodies:
         w = body.angular_velocity or ()

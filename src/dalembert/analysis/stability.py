@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dalembert.analysis.comoving import TIMES, Comoving, comoving, is_alike
+from dalembert.analysis.comoving import Comoving, comoving, is_alike
 from dalembert.analysis.linearization import Linearization
 from dalembert.analysis.linearize import linearize_at
+from dalembert.analysis.steady_check import WAITS
 from dalembert.dataclass import dataclass
 from dalembert.errors import DalembertError, LinearizationError
 from dalembert.motion.state import State
@@ -81,7 +82,7 @@ def _runs_on(lin: Linearization, name: str) -> bool:
     """Whether the same motion goes on elsewhere along a coordinate on which nothing depends to first order."""
     place = {key: lin.state[key] for key in lin.states}
     try:
-        beside = [lin.state.with_({**place, name: place[name] + step}) for step in TIMES]
+        beside = [lin.state.with_({**place, name: place[name] + step}) for step in WAITS]
         found = [lin.state.system.linearize(state, states=lin.states) for state in beside]
     except DalembertError:
         return False

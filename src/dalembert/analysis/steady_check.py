@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dalembert.analysis.derivatives import differentiate
+from dalembert.analysis.derivatives import EquationDerivatives, differentiate
 from dalembert.errors import Closest, InitialStateError
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import least_squares
@@ -39,10 +39,10 @@ def check_balance(state: State, constant: Sequence[int], given: Sequence[int], w
     state = replace(state, udot=udot)
     d = differentiate(state)
     terms = np.maximum(terms, (np.abs(d.gradients) @ np.abs(d.y))[d.rows["balance"]])
-    free = np.setdiff1d(np.arange(s.nq + s.nu + s.nc), given)
-    ways = _pursue(state, free) if (left > BALANCED * terms).any() else np.zeros((1, s.nu))
-    close = ways[0] <= CLOSE * max(1.0, np.abs(state.z).max(initial=0.0))
-    for k in np.flatnonzero(~((left <= BALANCED * terms) | close | (ways[-1] < SHORTER * ways[0])))[:1]:
+    doubtful = np.flatnonzero(left > BALANCED * terms)
+    ways = _pursue(state, d, np.setdiff1d(np.arange(s.nq + s.nu + s.nc), given), doubtful)
+    close = CLOSE * max(1.0, np.abs(state.z).max(initial=0.0))
+    for k in doubtful[~((ways[0] <= close) | (ways[-1] < SHORTER * ways[0]))][:1]:
         place = zip(s.coordinates[:6], state.q, strict=False)
         raise InitialStateError(
             f"`{s.name}`: no {what} was found: {left[k]:.3g} is left on `{s.speeds[k]}` at "
@@ -53,23 +53,28 @@ def check_balance(state: State, constant: Sequence[int], given: Sequence[int], w
         )
 
 
-def _pursue(state: State, free: np.ndarray) -> np.ndarray:
-    """How far the balance of each speed is from zero along Newton's steps, (steps, nu); infinite outside the domain."""
+def _pursue(state: State, d: EquationDerivatives, free: np.ndarray, doubtful: np.ndarray) -> np.ndarray:
+    """How far the balance of `doubtful` speeds (n,) is from zero along Newton's steps, (steps, n).
+
+    It is infinite outside the domain of the model. If all are close at once, that is all.
+    """
     s, ways = state.system, list[np.ndarray]()
-    for _ in range(PURSUIT):
-        d = differentiate(state)
-        n = d.rows["rates"].start
+    n, rows = d.rows["rates"].start, d.rows["balance"].start + doubtful
+    while len(ways) < PURSUIT:
         J = np.hstack([d.gradients[:n, d.columns[name]] for name in ("q", "u", "la")])[:, free]
         if not np.isfinite(J).all():
-            return np.array([*ways, np.full(s.nu, np.inf)])
-        lengths, left = np.linalg.norm(J, axis=1), np.abs(d.values[:n])
-        off = np.where(lengths > 0.0, left / np.where(lengths > 0.0, lengths, 1.0), np.where(left > 0.0, np.inf, 0.0))
-        ways.append(off[d.rows["balance"]])
-        rows = lengths > 0.0
+            return np.array([*ways, np.full(len(rows), np.inf)])
+        lengths = np.linalg.norm(J, axis=1)
+        told, left = lengths > 0.0, d.values[:n]
+        off = np.where(told, left / np.where(told, lengths, 1.0), np.where(left == 0.0, 0.0, np.inf))
+        ways.append(np.abs(off[rows]))
+        if ways[0].max(initial=0.0) <= CLOSE:
+            break
         v = np.concatenate([state.z, state.multipliers])
-        v[free] -= least_squares(J[rows] / lengths[rows, None], d.values[:n][rows] / lengths[rows], BALANCED)
+        v[free] -= least_squares(J[told] / lengths[told, None], off[told], BALANCED)
         q, u, la = np.split(v, [s.nq, s.nq + s.nu])
         state = replace(state, q=q, u=u, multipliers=la)
+        d = differentiate(state)
     return np.array(ways)
 
 
