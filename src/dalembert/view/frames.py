@@ -124,12 +124,11 @@ def resolved(
     found = _begun(motion, times)
     most = most + len(found) if motion.can_continue else 0
     shown = _Shown.of(found, end - begin, picture=picture)
-    pixels, shortest = _pixels(motion, shown.values, picture=picture), SHORTEST * (end - begin)
     while True:
-        t = shown.t
+        t, pixels = shown.t, _pixels(motion, shown.values, picture=picture)
         off = np.max([np.abs(a - b) for a, b in shown.rates_at_ends(curves)], axis=0) * np.diff(t)[:, None]
         bad = curves.lever * off > pixels
-        halved = bad.any(axis=1) & (np.diff(t) > shortest)
+        halved = bad.any(axis=1) & (np.diff(t) > SHORTEST * (end - begin))
         if not halved.any() or len(t) + halved.sum() > most:
             break
         middle = motion.resampled(0.5 * (t[:-1] + t[1:])[halved])
