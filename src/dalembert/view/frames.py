@@ -87,7 +87,7 @@ def frames_of(motion: MotionLike, extra: np.ndarray | tuple[float, ...] = (), cu
     pace = round_step(span / min(GRID, most)) if span else 1.0
     grid = motion.t[0] + pace * np.arange(int(span / pace) + 1)
     parts, coarse = list[Motion](), list[int]()
-    for part in motion.segments:
+    for part in (part for part in motion.segments if len(part)):
         share = int(most * (part.t[-1] - part.t[0]) / span) if span else 1
         found, open_ = resolved(part, np.concatenate([grid, extra]), share, curves)
         coarse += (sum(map(len, parts)) + open_).tolist()
