@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 from browser import Browser
 
 import dalembert as da
@@ -88,3 +89,24 @@ def test_a_parameter_in_terms_of_a_slider_follows(browser, page, engine):
     ends = [start["rod_x"] + 0.225 * np.cos(start["rod_a"]), start["rod_y"] + 0.225 * np.sin(start["rod_a"])]
     np.testing.assert_allclose(ends, [start["slider_x"], 0.0], atol=1e-9)
     assert browser.run("byId('message').textContent") == ""
+
+
+def test_samples_are_as_many_as_rates_need_not_as_steps(browser, tmp_path):
+    """Eighty turns of a rotor in 2 s: its angle is a parabola, for which steps are as long as they may be."""
+    model = da.Model("rotor")
+    (a,) = model.coordinates("a")
+    (torque,) = model.parameters(torque=80 * np.pi)
+    model.particle("P", mass=1.0, position=[sp.cos(a), sp.sin(a)])
+    model.generalized_force({a: torque})
+    model.output("height", sp.sin(a))
+    system = model.compile()
+    browser.open(system.live(tmp_path / "rotor.html", system.initial({"a": 0.0, "a'": 0.0}), t_end=2.0))
+    radii, count = browser.run("[fineOf(scene.tracks[0]).map(({p}) => Math.hypot(...p)), count]")
+    np.testing.assert_allclose(radii, 1.0, atol=2e-3)
+    assert 12 * 80 < count < 40 * 80
+    assert browser.run("coarse.size") == 0
+    shown = browser.run(
+        "scene.traces[0].values.slice(0, count).map((v, k) => v - Math.sin(40 * Math.PI * times[k] ** 2))"
+    )
+    np.testing.assert_allclose(shown, 0.0, atol=1e-9)
+    assert browser.errors == []

@@ -44,7 +44,8 @@ def read_parameters(
         numbers[name] = (
             0.0 if unread else values.number(float(value) if value.is_number else str(value), where.value(name))
         )
-    dependent = {name: e for name, e in read.items() if e.free_symbols and not e.has(sp.Dummy)}
+    declared = {sp.Symbol(name) for name in names}
+    dependent = {name: e for name, e in read.items() if e.free_symbols and e.free_symbols <= declared}
     return {name: numbers[name] for name in read}, dependent
 
 

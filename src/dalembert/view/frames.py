@@ -22,12 +22,9 @@ from dalembert.run.storage import IN_MEMORY
 
 PIXEL = 1e-3  # of a picture or a plot
 GRID, FRAMES = 500, 6_000  # frames at round times, about; and others
-CURVE = 10_000  # samples between its own that make the curves of a motion, at most
 FEW, DRAWN = 60, 3_000_000  # numbers that a page holds, of many parts in this many frames at least
 BOX = 0.1  # of the picture is the box of a body, with its axes
-NOISE = 1e-6  # of the size of a coordinate or speed: smaller moves are not followed
-MOMENT = 1e-6  # of the whole motion, over which rates are taken
-SHORTEST = 1e-5  # of the whole motion: around jumps intervals are not shorter
+TINY = PIXEL**2  # of a size: smaller moves are not followed; of the time: rates are taken over it
 
 
 class Curves(NamedTuple):
@@ -90,7 +87,7 @@ def frames_of(motion: MotionLike, extra: np.ndarray | tuple[float, ...] = (), cu
     pace = round_step(span / min(GRID, most)) if span else 1.0
     grid = motion.t[0] + pace * np.arange(int(span / pace) + 1)
     parts, coarse = list[Motion](), list[int]()
-    for part in motion.segments:
+    for part in (part for part in motion.segments if len(part)):
         share = int(most * (part.t[-1] - part.t[0]) / span) if span else 1
         found, open_ = resolved(part, np.concatenate([grid, extra]), share, curves)
         coarse += (sum(map(len, parts)) + open_).tolist()
@@ -102,7 +99,7 @@ def curves_of(motion: MotionLike) -> tuple[Motion, ...]:
     """One part per segment, with samples between those of the motion until straight lines are its curves in figures."""
     span = float(motion.t[-1] - motion.t[0]) or 1.0
     system = motion.system
-    most = min(CURVE, DRAWN // max(system.nq + system.nu, 1))
+    most = min(FRAMES, DRAWN // max(system.nq + system.nu, 1))
     return tuple(
         resolved(part, part.t, int(most * (part.t[-1] - part.t[0]) / span), LINEAR, picture=False)[0]
         if part.can_continue and len(part) > 1
@@ -124,12 +121,11 @@ def resolved(
     found = _begun(motion, times)
     most = most + len(found) if motion.can_continue else 0
     shown = _Shown.of(found, end - begin, picture=picture)
-    pixels, shortest = _pixels(motion, shown.values, picture=picture), SHORTEST * (end - begin)
     while True:
-        t = shown.t
+        t, pixels = shown.t, _pixels(motion, shown.values, picture=picture)
         off = np.max([np.abs(a - b) for a, b in shown.rates_at_ends(curves)], axis=0) * np.diff(t)[:, None]
         bad = curves.lever * off > pixels
-        halved = bad.any(axis=1) & (np.diff(t) > shortest)
+        halved = bad.any(axis=1) & (np.diff(t) > 10 * TINY * (end - begin))
         if not halved.any() or len(t) + halved.sum() > most:
             break
         middle = motion.resampled(0.5 * (t[:-1] + t[1:])[halved])
@@ -164,7 +160,7 @@ class _Shown(NamedTuple):
     @classmethod
     def of(cls, motion: Motion, span: float, *, picture: bool) -> _Shown:
         """Those of the samples of a motion."""
-        s, moment = motion.system, MOMENT * span
+        s, moment = motion.system, TINY * span
         qdot = s.coordinate_rates(motion.t, motion.q, motion.u, motion.parameters)
         here, before, after = (
             _values(_chosen(motion, slice(None)), step * qdot, step * motion.udot, step, picture=picture)
@@ -208,14 +204,14 @@ def _pixels(motion: Motion, values: np.ndarray, *, picture: bool = True) -> np.n
     d, low, high = motion.system.drawing, np.nanmin(values, axis=0), np.nanmax(values, axis=0)
     sizes, n = np.fmax(np.abs(low), np.abs(high)), _numbers(d) if picture else 0
     sizes[n : n + motion.q.shape[1] + motion.u.shape[1]] = np.concatenate([motion.sizes.q, motion.sizes.u])
-    ranges = np.fmax(high - low, NOISE * sizes)
+    ranges = np.fmax(high - low, TINY * sizes)
     if not picture:
         return PIXEL * ranges
     turns = slice(3 * len(d.points), 3 * len(d.points) + 9 * len(d.bodies))
     places = np.delete(np.arange(n), turns).reshape(-1, 3)
     if len(places):
         sides = high[places].max(axis=0) - low[places].min(axis=0)
-        ranges[places] = max(float(sides.max()), NOISE * float(sizes[places].max()))
+        ranges[places] = max(float(sides.max()), TINY * float(sizes[places].max()))
     ranges[turns] = 1.0 / BOX
     return PIXEL * ranges
 

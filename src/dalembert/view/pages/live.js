@@ -54,33 +54,30 @@ function tolerancesOf(samples) {  // a pixel of each value shown; bodies turn in
 const startsOf = (samples) => [...samples.keys()].filter((k) => samples[k].begins);
 
 // Where steps end, as far as needed, and both states of a change. Intervals are halved until no curve sets out at a rate
-// that takes it off by a pixel, which is 4 / 27 of the difference and the length of the interval at most.
+// that takes it off by a pixel, which is 4 / 27 of the difference and the length of the interval at most. Where that
+// takes too many samples intervals stay `coarse`.
 function samplesOf(run) {
   let samples = run.pieces.flatMap((piece) => thinned(piece.nodes).map((node, k) => sampleOf(piece, node, k === 0)));
-  const tolerances = tolerancesOf(samples), shortest = 1e-5 * (facts.t_end - facts.t0);
-  for (let more = true; more && samples.length < MOST_SAMPLES; ) {
-    const t = samples.map((sample) => sample.t), {first, last} = piecesOf(startsOf(samples), samples.length), next = [];
-    const isOff = (j, h) => {
+  const shortest = 1e-5 * (facts.t_end - facts.t0);
+  for (;;) {
+    const all = tolerancesOf(samples), moving = all.map((v, i) => (i < drawnNumbers || facts.traces[i - drawnNumbers].kind !== "output" ? v : Infinity));
+    const t = samples.map((sample) => sample.t), {first, last} = piecesOf(startsOf(samples), samples.length);
+    const isOff = (j, h, tolerances) => {
       const [k, w] = slopeWeights(t, first[j], last[j], j), [a, b, c] = [0, 1, 2].map((m) => samples[Math.min(k + m, last[j])].values);
       return samples[j].rates.some((rate, i) => 4 / 27 * h * Math.abs(w[0] * a[i] + w[1] * b[i] + (w[2] && w[2] * c[i]) - rate) > tolerances[i]);
     };
-    samples.forEach((sample, i) => {
-      next.push(sample);
-      if (i === last[i]) return;
-      const h = t[i + 1] - t[i];
-      if (h > shortest && (isOff(i, h) || isOff(i + 1, h))) next.push(sampleOf(sample.piece, sample.piece.at(t[i] + h / 2)));
-    });
-    more = next.length > samples.length;
-    samples = next;
+    const isBad = (i, tolerances) => i < last[i] && (isOff(i, t[i + 1] - t[i], tolerances) || isOff(i + 1, t[i + 1] - t[i], tolerances));
+    const halved = new Set([...samples.keys()].filter((i) => isBad(i, all) && t[i + 1] - t[i] > shortest));
+    if (!halved.size || samples.length + halved.size > MOST_SAMPLES) return {samples, coarse: [...samples.keys()].filter((i) => isBad(i, moving))};
+    samples = samples.flatMap((sample, i) => (halved.has(i) ? [sample, sampleOf(sample.piece, sample.piece.at((t[i] + t[i + 1]) / 2))] : [sample]));
   }
-  return samples;
 }
 
 function sceneOf(run) {  // as `scene_of` in Python makes it; one place more than there are samples is for `presentOf`
-  const d = facts.drawing, samples = samplesOf(run), t = samples.map((sample) => sample.t);
+  const d = facts.drawing, {samples, coarse} = samplesOf(run), t = samples.map((sample) => sample.t);
   const tracks = d.points.map((name) => ({name, kind: d.bodies.includes(name) ? "body" : "point", positions: [], rotations: d.bodies.includes(name) ? [] : null}));
   const lines = d.lines.map(([name]) => ({name, points: [], fixed: false})), traces = facts.traces.map(({name, kind}) => ({name, values: [], noise: kind === "violation"}));
-  const made = {title: facts.title, caption: facts.caption, planar: d.planar, t, starts: startsOf(samples), tracks, lines, traces};
+  const made = {title: facts.title, caption: facts.caption, planar: d.planar, t, starts: startsOf(samples), coarse, tracks, lines, traces};
   [...samples, samples[samples.length - 1]].forEach(({values}, k) => putInto(made, k, values));
   for (const line of lines) {
     const first = line.points[0];
