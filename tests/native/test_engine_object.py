@@ -151,11 +151,11 @@ def test_sources_written_since_their_import_name_no_engine(monkeypatch, tmp_path
     counted = Counted(monkeypatch, tmp_path)
     monkeypatch.setattr(engine_object, "are_sources_imported", lambda: False)
     counted.load()
-    (kept,) = tmp_path.iterdir()  # the object, by what is in this process
+    (kept,) = tmp_path.glob("*.object")  # the object, by what is in this process
     monkeypatch.setattr(engine_object, "are_sources_imported", lambda: True)
     counted.load()
     assert counted.built == 1
-    assert {kept} < {*tmp_path.iterdir()}
+    assert {kept} < {*tmp_path.glob("*.object")}
 
 
 def test_a_file_that_is_written_is_no_longer_what_was_imported(monkeypatch, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 import sympy as sp
@@ -16,6 +17,7 @@ from dalembert.model.statement import Statement
 
 SHORT = 30  # operations in what was stated up to which the matrices are derived; that takes a second
 LEGIBLE = 400  # operations of one equation beyond which it is not typeset
+MOST = 100_000  # parts of an expression that are counted: repeated ones may make endless texts
 TIMES = '<mo>&#x2062;</mo><mspace width="0.17em"/>'  # with a thin space: "L cos q", not "Lcos q"
 DOTS = {1: "&#x2D9;", 2: "&#xA8;"}  # a dot and two of them
 
@@ -84,10 +86,17 @@ def _stated(st: Statement) -> Iterable[str]:
             yield f"<h3>{title}</h3>" + "".join(_entry(title, name, e) for name, e in entries)
 
 
+def operations_of(expression: Any) -> int:
+    """How many operations an expression has when written out; `MOST` if they are perhaps too many to be counted."""
+    parts = sum(1 for _ in islice(sp.preorder_traversal(expression), MOST))
+    return int(sp.count_ops(expression)) if parts < MOST else MOST
+
+
 def _entry(title: str, name: str, expression: Any) -> str:
     label = f"<code>{html.escape(name)}</code>" if name else ""
-    if sp.count_ops(expression) > LEGIBLE:
-        return f"<p>{label} is too long to be read ({sp.count_ops(expression)} operations).</p>"
+    count = operations_of(expression)
+    if count > LEGIBLE:
+        return f"<p>{label} is too long to be read ({count} operations{'' if count < MOST else ' or more'}).</p>"
     sides = [mathml_of(expression)] + (["<mn>0</mn>"] if title == "Constraints" else [])
     return f'<div class="entry">{label}{_formula(*sides)}</div>'
 
@@ -96,7 +105,7 @@ def _matrices(system: System, st: Statement) -> str:
     """M, f, A and b where deriving them takes no time."""
     expressions = [c.expression for c in st.constraints] + [e.kinetic + e.potential for e in st.energies]
     expressions += [x for p in (*st.particles, *st.bodies) for x in (p.position or p.velocity or ())]
-    size = sum(int(sp.count_ops(sp.sympify(e))) for e in expressions)
+    size = sum(operations_of(sp.sympify(e)) for e in expressions)
     note = "<p>The matrices are too long for a report; <code>system.equations()</code> writes them.</p>"
     if size > SHORT:
         return note
