@@ -164,7 +164,7 @@ def count(seeds):
     return {verdict: len(some) for verdict, some in found.items()}, found
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_few_random_models(seed):
     assert judge(seed) in ("OK", "told")
 
