@@ -26,7 +26,7 @@ METHODS = [
     {"integrator": da.IDA(form=da.GearGuptaLeimkuhler())},
     {"integrator": da.IDA(form=da.PseudoSpeeds())},
     {"integrator": da.StateSpaceSVD(rtol=1e-9, atol=1e-11)},
-    {"integrator": da.GeneralizedAlpha(rtol=1e-8, atol=1e-10)},
+    {"integrator": da.GeneralizedAlpha(rtol=1e-9, atol=1e-11)},
 ]
 WRONG = 1e-4  # of the way made and of the largest speed: an error that no run which is OK may have
 
@@ -164,7 +164,7 @@ def count(seeds):
     return {verdict: len(some) for verdict, some in found.items()}, found
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_few_random_models(seed):
     assert judge(seed) in ("OK", "told")
 

@@ -115,7 +115,6 @@ class Certificate:
     span: tuple[float, float] = (np.nan, np.nan)
     powers: tuple[Power, ...] = ()
     not_unique: tuple[str, ...] = ()
-    least: bool = True  # multipliers that are not unique are the least ones
     events: tuple[str, ...] = ()
     missed: tuple[str, ...] = ()
     verification: Verification | None = None
@@ -263,24 +262,20 @@ class Certificate:
             return ["  judged: constraints, equations and energy, not accuracy; motion.verify() estimates the error"]
         return [f"  {line}" for line in self.verification.lines]
 
-    @property
-    def _given(self) -> str:
-        return "the smallest ones are" if self.least else "those of an independent set are"
-
     def _remarks(self) -> list[str]:
         if self.not_unique:
             names = ", ".join(f"`{name}`" for name in self.not_unique)
             unique = "; the motion and the generalised reactions are unique" if self.ok else ""
             return [
                 f"  constraints are redundant throughout{unique},",
-                f"  multipliers of {names} are not unique; {self._given} given",
+                f"  multipliers of {names} are not unique; the smallest ones are given",
             ]
         if not self.dependent:
             return []
         where = f"{len(self.dependent)} samples, first at t = {self.dependent[0]:.6g}"
         return [
             f"  constraints were dependent (redundant, or a singular position) at {where}:",
-            f"  multipliers there are not unique; {self._given} given",
+            "  multipliers there are not unique; the smallest ones are given",
         ]
 
     __repr__ = __str__
@@ -315,7 +310,6 @@ def combine(parts: Sequence[Certificate], **whole: Any) -> Certificate:
         span=(judged[0].span[0], judged[-1].span[1]),
         powers=tuple(powers.values()),
         not_unique=tuple(dict.fromkeys(name for part in parts for name in part.not_unique)),
-        least=all(part.least for part in parts),
         passages=tuple(passage for part in parts for passage in part.passages),
         undecided=next((part.undecided for part in parts if part.undecided), None),
         lost_controls=tuple(lost for part in parts for lost in part.lost_controls),

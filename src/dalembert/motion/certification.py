@@ -55,7 +55,6 @@ def certified(motion: JudgedMotion, tally: Tally | None) -> Certificate:
         message=motion.message,
         method=motion.method,
         stats=motion.stats,
-        least=motion.system.ideal,
         events=motion.events.remarks,
         missed=motion.events.missed,
         verification=motion.verification,
