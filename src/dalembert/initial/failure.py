@@ -27,7 +27,6 @@ HALVINGS = 22  # of the interval between a value that works and the one asked fo
 ELSEWHERE = 10  # starts from which a released value is looked for on other branches
 STIFF = 1e4  # weight of a released value in the distance: it is to change as little as possible
 SHOWN = 5
-AT_REST = 1e-6  # of the speed asked for: no speed works
 RANK = 1e-8  # singular value, for unit rows, below which rows are dependent
 
 
@@ -69,7 +68,7 @@ def explain(task: Task, stage: Stage, found: Found, *, q: np.ndarray | None = No
         advice = _untie(stage, blamed, rows, remedies[0])
     elif remedies:
         advice = f"{remedies[0].text} rather than {remedies[0].asked:.6g} would work"
-        if q is not None and abs(remedies[0].works) < AT_REST * abs(remedies[0].asked):
+        if q is not None and abs(remedies[0].works) < BLAME * abs(remedies[0].asked):
             servos = tuple(row.name for row in s.rows if row.law.unknown is not None)
             hidden = hidden_position(s, task.t, q, task.p, servos)
             advice += hidden and f", at rest; {hidden}"

@@ -7,7 +7,7 @@ singular time in its middle has no stage close to it. It begins before the run d
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -15,14 +15,32 @@ from dalembert.run.time_loop.collocation import Arc
 from dalembert.run.time_loop.dependence import Dependence, rank_of
 
 if TYPE_CHECKING:
-    from dalembert.run.time_loop.passage import Passages
+    from dalembert.run.engine import Engine
+    from dalembert.run.time_loop.underway import Underway
 
 BESIDE, ARC = 1e-2, 0.1  # of the time of the motion: how far to look beside a start, and the first arc from there
 SHOTS = 20  # for the begin of an arc; each misses by about ARC times what the one before did
 LOOSE = 1e-6  # relative error allowed at last
 
 
-def find_singular_start(passages: Passages) -> Dependence | None:
+class Passing(Protocol):
+    """What a start needs of the passages of a march: the run, an engine to evaluate stages, and arcs of it."""
+
+    run: Underway
+    engine: Engine
+    tries: int
+
+    @property
+    def still(self) -> Engine: ...
+    @property
+    def allowed(self) -> float: ...
+    def values(self, *places: tuple[float, np.ndarray]) -> np.ndarray: ...
+    def dependence(self, t: float, z: np.ndarray, rank: int) -> Dependence: ...
+    def arc(self, t: float, z: np.ndarray, length: float) -> tuple[Arc, float]: ...
+    def sizes(self, z: np.ndarray) -> np.ndarray: ...
+
+
+def find_singular_start(passages: Passing) -> Dependence | None:
     """That of the rows at the start of the run, if more of them are independent a little further along the motion.
 
     How far does not depend on the step at hand, whose length is a matter of round-off.
@@ -39,7 +57,7 @@ def find_singular_start(passages: Passages) -> Dependence | None:
     return passages.dependence(t, z, rank) if rank_of(here[None]) < rank else None
 
 
-def leaving_arc(passages: Passages, tries: int) -> tuple[Arc | None, float]:
+def leaving_arc(passages: Passing, tries: int) -> tuple[Arc | None, float]:
     """An arc from the singular position at hand and its relative error; None if no length makes it small."""
     length, found = 2.0 * ARC * _time(passages), None
     while found is None and passages.tries < tries:
@@ -51,13 +69,13 @@ def leaving_arc(passages: Passages, tries: int) -> tuple[Arc | None, float]:
     return found, error
 
 
-def _time(passages: Passages) -> float:
+def _time(passages: Passing) -> float:
     """The time in which the motion changes by its own size, or what is left of the run if that is less."""
     scales, left = passages.engine.scales, passages.run.limit - passages.run.t
     return left if scales is None else min(1.0 / scales.rate, left)
 
 
-def _centred(passages: Passages, length: float) -> tuple[Arc, float]:
+def _centred(passages: Passing, length: float) -> tuple[Arc, float]:
     """The second half of an arc of this length with the state at hand in its middle, and the error of the whole.
 
     Where that begins is found by shooting: the state there moves by what the arc misses in the middle.
