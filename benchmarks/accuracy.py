@@ -1,4 +1,4 @@
-"""How accurate default runs of published problems are; `python -m benchmarks.accuracy` writes the table of docs/accuracy.md.
+"""How accurate default runs are; `python -m benchmarks.accuracy` writes the table of docs/accuracy.md.
 
 The error of each coordinate and speed is the largest difference from a run with a tolerance of 3e-14, relative to the
 largest value of that quantity itself. What a motion does to any error is told beside it: by how much a disturbance of
@@ -142,7 +142,8 @@ def _second_route(problem, times, values, state, names):
 def table(found: list[Accuracy]) -> str:
     """The table of the page."""
     lines = [
-        "| problem | span | steps | worst quantity | its size | error / size | growth | swings | second route | differs by |",
+        "| problem | span | steps | worst quantity | its size | error / size | growth | swings | second route "
+        "| differs by |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     lines += [

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from dalembert.equations.kinds import ANGLE, LENGTH
-from dalembert.native.intrinsics import ints_at
+from dalembert.native.intrinsics import floats_at, ints_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8, move
 from dalembert.run.evaluate import load_state
@@ -19,6 +19,8 @@ from dalembert.run.sizing import sizing_at
 from dalembert.run.ways import find_straight, finite, inertia_of
 
 ROUNDING = 2.0**-52  # least tolerance of an error of a step, relative to sizes
+HELD = 1e-13  # to what part of the sizes constraints are held (`Projection`)
+LESS = 0.5  # of what a correction moved in the try before: more than that shorter steps do not make less
 GROWN = 2.0  # times its size, or what it was when sizes last grew: a value beyond has left them behind
 
 
@@ -62,13 +64,13 @@ def reach(plan, mem, t, h, z):
     return beyond
 
 
-@jit(i8(Plan, Floats, f8, Floats))
-def set_off(plan, mem, t, z):
-    """Begin to note how far a run comes, from its start z, where accelerations were just found."""
+@jit(i8(Plan, Floats, f8, f8, Floats))
+def set_off(plan, mem, t, h, z):
+    """Begin to note how far a run comes, from its start z, where accelerations were just found, by a first step h."""
     load_state(plan, mem, t, z)
     evaluate_sizing(plan, mem)
     _measure_noise(plan, mem)
-    return reach(plan, mem, t, 0.0, z)
+    return reach(plan, mem, t, h, z)
 
 
 @jit(i8(Plan, Floats, Floats))
@@ -122,3 +124,17 @@ def grow(plan, mem, t, z):
     _measure_noise(plan, mem)
     _quicken(plan, mem)
     return reach(plan, mem, t, 0.0, z)
+
+
+@jit(f8(Plan, Floats, Floats, Floats, Floats, f8, f8))
+def moved_norm(plan, mem, before, z, znew, rtol, atol):
+    """The error norm of the way from `before` to znew, by which a drift correction has moved the end of a step.
+
+    Constraints that are held to a part `HELD` of the sizes leave that much open; it is no error of the step.
+    """
+    total, size = 0.0, plan.nq + plan.nu
+    units = floats_at(plan.units, size)
+    for i in range(size):
+        least = HELD * mem[plan.sizes + i]
+        total += ((znew[i] - before[i]) / (max(atol * units[i], least) + rtol * max(abs(z[i]), abs(znew[i])))) ** 2
+    return math.sqrt(total / size)

@@ -28,8 +28,7 @@ from dalembert.native.plan import (
 )
 from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.formulations.choice import RECHOOSE
-from dalembert.run.integrators.error_norm import LESS, moved_norm
-from dalembert.run.reached import grow, reach, set_off
+from dalembert.run.reached import LESS, grow, moved_norm, reach, set_off
 from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, SUSPECT, TOO_MANY_STEPS, UNSOUND
 from dalembert.run.time_loop.clock import Clock
 from dalembert.run.time_loop.energy import DENSE, begin_weighing, potential_jump, weigh
@@ -373,7 +372,7 @@ def launch(plan, mem, clock, budget):
         _plan_first_step(plan, mem, clock)
     if plan.nc > 0:
         look_back(plan, mem, where, clock.t, clock.h, z, stages, znew, zdot)
-    set_off(plan, mem, clock.t, z)
+    set_off(plan, mem, clock.t, clock.h if clock.adaptive else 0.0, z)
     if plan.watch != 0:
         begin(plan, mem, clock.t, z)
     return proceed(plan, mem, clock, budget)

@@ -121,7 +121,7 @@ def set_out(engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, f
     """Have an engine march by a method from z0 over `span`; whether its static choice is recalled, not made there."""
     t0 = span[0]
     engine.begin(t0, z0, span[1] - t0, method.stepping)
-    engine.set_units(method)
+    engine.set_units(method.atol, absolute=method.absolute, reached=method.explicit and method.adaptive)
     recalled = engine.recall(t0)
     if not engine.choices:
         engine.choose(t0, z0)
