@@ -45,7 +45,8 @@ class Engine:
 
     choice: Choice | None = None
     started: Start | None = None
-    scales: Scales | None = None
+    scales: Scales | None = None  # found at the start
+    grown: Scales | None = None  # what they have become along the run
     budget: Any = None  # of steps, see `time_loop.step_budget`; made when a run starts that has none given
     worst = (math.inf, math.nan)  # the worst conditioning of an accepted step, and when
 

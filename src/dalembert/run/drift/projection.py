@@ -255,10 +255,11 @@ def _move(plan, mem, t, z):
 def project(plan, mem, t, z):
     """Bring z = (q, u, ...) onto the constraints at time t, in place; returns a status.
 
-    Where that is not possible the sizes may be those of another state, below round-off in this one.
+    Where that is not possible the sizes may be those of another state, below round-off in this one; not if steps have
+    no error test, as their states may be anything.
     """
     status = _move(plan, mem, t, z)
-    if status != OK and is_finite(z):
+    if status != OK and plan.rounding > 0.0 and is_finite(z):
         grow(plan, mem, t, z)
         status = _move(plan, mem, t, z)
     return status

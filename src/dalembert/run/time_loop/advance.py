@@ -242,7 +242,7 @@ def conclude(plan, mem, clock, h, t_new):
         clock.weigh_at = clock.accepted + 1 + clock.accepted // DENSE
     move_few(z, 0, znew, 0, n)
     clock.t = t_new
-    if reach(plan, mem, t_new, h, z):
+    if clock.adaptive and reach(plan, mem, t_new, h, clock.quality, z):
         grow(plan, mem, t_new, z)
     if landed:
         _pass(plan, mem, clock, z, zdot, stages)
@@ -372,7 +372,8 @@ def launch(plan, mem, clock, budget):
         _plan_first_step(plan, mem, clock)
     if plan.nc > 0:
         look_back(plan, mem, where, clock.t, clock.h, z, stages, znew, zdot)
-    set_off(plan, mem, clock.t, clock.h if clock.adaptive else 0.0, z)
+    if clock.adaptive:
+        set_off(plan, mem, clock.t, clock.h, z)
     if plan.watch != 0:
         begin(plan, mem, clock.t, z)
     return proceed(plan, mem, clock, budget)

@@ -273,7 +273,7 @@ class March:
         self.engine.work.check_guards()
         self.engine.plan.accuracy = 0.0
         self.engine.note_conditioning(self.conditioning.worst, self.conditioning.worst_t)
-        self.engine.scales = Scales.read(self.engine.work, self.engine.system)  # as far as they have grown
+        self.engine.grown = Scales.read(self.engine.work, self.engine.system)
         if self.clock.stored:  # it ended before the first slice
             self.collect()
         clock, nfev = self.clock, self.engine.plan.nfev
