@@ -258,6 +258,50 @@ def _cut_out(plan, mem, n, left, length):
     return 0
 
 
+@jit(i8(Plan, Floats, i8))
+def _is_plain(plan, mem, k):
+    """Whether values of function k at both ends of the piece tell of its zeros there.
+
+    It does not come to zero, or rises or falls, without poles and jumps, or differs from zero by its slack at most.
+    """
+    w = watched(plan.watch)
+    low, high, slack = mem[w.bounds + k], mem[w.bounds + w.n + k], mem[w.slacks + k]
+    least, most = mem[w.bounds + 2 * w.n + k], mem[w.bounds + 3 * w.n + k]
+    monotone = (least >= 0.0 and most < math.inf) or (most <= 0.0 and least > -math.inf)
+    return low > 0.0 or high < 0.0 or monotone or (low >= -slack and high <= slack)
+
+
+@jit(f8(Plan, Floats, i8, f8, f8))
+def _enter(plan, mem, j, low, high):
+    """Put bounds of column j, less its value at the start of the step, into BOX, widened by what they may be off."""
+    w = watched(plan.watch)
+    begin, off = mem[w.begins + j], OFF * mem[w.off + j]
+    off += ROUNDED * max(abs(begin + low), abs(begin + high))
+    mem[w.box + j], mem[w.box + w.n_reads + j] = begin + low - off, begin + high + off
+    return off
+
+
+@jit(i8(Plan, Floats, i8, f8))
+def _refine(plan, mem, n, length):
+    """Narrow the bounds of the functions to their values at the begin of the piece and what their rates add at most.
+
+    These are second-order forms: what columns have in common, as in the difference of two, does not widen them.
+    """
+    w = watched(plan.watch)
+    move(mem, w.copy, mem, w.bounds, 4 * w.n)
+    for j in range(w.n_reads):
+        _enter(plan, mem, j, mem[w.piece + j * n], mem[w.piece + j * n])
+    call_kernel(w.enclosure, mem, w.box, w.bounds)
+    for k in range(w.n):
+        low, high = mem[w.bounds + k], mem[w.bounds + w.n + k]
+        least, most = mem[w.copy + 2 * w.n + k] * length, mem[w.copy + 3 * w.n + k] * length
+        if math.isfinite(low + high) and math.isfinite(least + most):
+            mem[w.copy + k] = max(mem[w.copy + k], low + min(0.0, least))
+            mem[w.copy + w.n + k] = min(mem[w.copy + w.n + k], high + max(0.0, most))
+    move(mem, w.bounds, mem, w.copy, 4 * w.n)
+    return 0
+
+
 @jit(i8(Plan, Floats, i8, f8, f8))
 def _bound(plan, mem, n, left, length):
     """Put bounds of the functions and of their rates per step, over the piece from `left` by `length`, into BOUNDS."""
@@ -272,12 +316,14 @@ def _bound(plan, mem, n, left, length):
             low, high = min(low, mem[b + k]), max(high, mem[b + k])
             rise = mem[b + k] - mem[b + k - 1]
             least, most = min(least, rise), max(most, rise)
-        off, scale, begin = mem[w.off + j], (n - 1) / length, mem[w.begins + j]
-        round_off = ROUNDED * max(abs(begin + low), abs(begin + high))
-        mem[box + j] = begin + (low - OFF * off) - round_off
-        mem[box + m + j] = begin + (high + OFF * off) + round_off
+        off, scale = mem[w.off + j], (n - 1) / length
+        _enter(plan, mem, j, low, high)
         mem[box + 2 * m + j], mem[box + 3 * m + j] = scale * least - SLOPE_OFF * off, scale * most + SLOPE_OFF * off
     call_kernel(w.enclosure, mem, box, w.bounds)
+    for k in range(w.n):
+        if not _is_plain(plan, mem, k):
+            _refine(plan, mem, n, length)
+            break
     return 0
 
 
@@ -287,19 +333,6 @@ def _keeps_off(plan, mem, k):
     w = watched(plan.watch)
     sign = mem[w.signs + k]
     return (sign > 0.0 and mem[w.bounds + k] > 0.0) or (sign < 0.0 and mem[w.bounds + w.n + k] < 0.0)
-
-
-@jit(i8(Plan, Floats, i8))
-def _is_plain(plan, mem, k):
-    """Whether values of function k at both ends of the piece tell of its zeros there.
-
-    It does not come to zero, or rises or falls, without poles and jumps, or differs from zero by its slack at most.
-    """
-    w = watched(plan.watch)
-    low, high, slack = mem[w.bounds + k], mem[w.bounds + w.n + k], mem[w.slacks + k]
-    least, most = mem[w.bounds + 2 * w.n + k], mem[w.bounds + 3 * w.n + k]
-    monotone = (least >= 0.0 and most < math.inf) or (most <= 0.0 and least > -math.inf)
-    return low > 0.0 or high < 0.0 or monotone or (low >= -slack and high <= slack)
 
 
 @jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats))

@@ -46,8 +46,8 @@ class Watched(Record):
         *ints("doubted longest firsts slacks open last"),
         # The columns read, less their values at the start of the step, as polynomials in Bernstein form: in the step
         # and in a piece of it; per column its values at both ends of the step and how far the cubic may be off; then
-        # the input and the output of the enclosure.
-        *ints("step piece begins reaches off box bounds"),
+        # the input and the output of the enclosure, and a copy of the output.
+        *ints("step piece begins reaches off box bounds copy"),
         # Blocks of integers, per function: its direction, whether it ends the run, whether it has just occurred, how
         # many steps were in doubt; then which functions occurred, and which columns of the kernel's input are read.
         *ints("direction stops fresh doubts which reads"),
@@ -97,7 +97,7 @@ class Watch:
         blocks = dict.fromkeys(PER_FUNCTION, n)
         blocks |= {"input": n_x + n_rates, "place": nz, "records": capacity * (1 + nz)}
         blocks |= {"step": (DEGREE + 1) * m, "piece": (DEGREE + 1) * m, "begins": m, "reaches": m, "off": m}
-        blocks |= {"box": 4 * m + len(p), "bounds": 4 * n}
+        blocks |= {"box": 4 * m + len(p), "bounds": 4 * n, "copy": 4 * n}
         whole = dict.fromkeys(("direction", "stops", "fresh", "doubts"), n) | {"which": capacity, "reads": m}
         w, _ = engine.work.part("watch", Watched, blocks, whole)
         w.n, w.kernel, w.enclosure, w.n_reads, w.room = n, self.kernel.address, self.enclosure.address, m, room
