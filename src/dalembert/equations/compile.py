@@ -16,7 +16,7 @@ from dalembert.equations.compile_progress import CompileProgress, check_room, un
 from dalembert.equations.crossings import TimeCrossing
 from dalembert.equations.derive import Constraints, Derivation, Dynamics, derive_constraints
 from dalembert.equations.drawing import derive_drawing
-from dalembert.equations.features import LEGIBLE, Features, find_features
+from dalembert.equations.features import LEGIBLE, Features, find_features, with_divisors
 from dalembert.equations.friction import derive_friction
 from dalembert.equations.functions import Functions, function_of
 from dalembert.equations.hidden import RowEntry, reveal_hidden
@@ -104,7 +104,7 @@ def _compile(statement: Statement, progress: CompileProgress) -> System:
     if faults:
         raise ModelError(statement.name, faults)
     progress("energies")
-    nodes = list(d.derivation.low.nodes())
+    nodes = list(with_divisors(d.derivation.low.nodes()))
     bends, features = find_kinks(nodes, statement.time, statement.parameters), find_features(nodes, d.derivation.low, s)
     power, transport, works = _power(d, probe)
     mechanics = _mechanics(d, s, F=friction, power=power, transport=transport)

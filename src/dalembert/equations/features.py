@@ -66,11 +66,11 @@ class _Part(NamedTuple):
 
 def find_features(nodes: Iterable[Any], low: Lowering, s: Symbols) -> Features:
     """The features among the nodes of expressions, children before parents."""
-    own = [node for node in _with_divisors(nodes) if _has_features(node)]
+    own = [node for node in nodes if _has_features(node)]
     return _Search(low, s).run(own) if own else Features((), [], [], None)
 
 
-def _with_divisors(nodes: Iterable[Any]) -> Iterator[Any]:
+def with_divisors(nodes: Iterable[Any]) -> Iterator[Any]:
     """The nodes, and the divisors of products, which are lowered without their powers."""
     for node in nodes:
         if isinstance(node, sp.Mul):

@@ -95,7 +95,7 @@ def find_kinks(nodes: Iterable[Any], time: sp.Symbol, parameters: Mapping[sp.Sym
     for node in nodes:
         for whole, kinks in (*_bends(node), *_singularities(node, degree)):
             if 0 < degree(whole) < STATE:
-                bend = _zero(whole) if kinks is None else (whole, kinks)
+                bend = _zero(whole, degree) if kinks is None else (whole, kinks)
                 found.setdefault((bend[0], repr(bend[1])), bend)
     bends = [bend for bend in found.values() if degree(bend[0])]
     return Bends(*([bend for bend in bends if (degree(bend[0]) > 1) is curved] for curved in (False, True)))
@@ -182,16 +182,16 @@ def _singularities(node: Any, degree: Degrees) -> list[tuple[Any, Kinks | None]]
     return []
 
 
-def _zero(argument: Any) -> tuple[Any, Kinks]:
+def _zero(argument: Any, degree: Degrees) -> tuple[Any, Kinks]:
     """Where an argument is zero.
 
     If it is a multiple of a sine or cosine, as that of a square wave sign(sin(w t)), at integers of its phase; if it is
     linear in one sine or cosine, as that of a pulse sin(w t) > 0.5, twice a turn, or once at its top; if it is linear
     in one remainder Mod(a, m), where a passes a value modulo m.
     """
-    waving = [factor for factor in sp.Mul.make_args(argument) if _parts(factor, sp.sin, sp.cos)]
-    if len(waving) == 1 and isinstance(waving[0], sp.sin | sp.cos):
-        (wave,) = waving
+    moving = [factor for factor in sp.Mul.make_args(argument) if degree(factor)]
+    if len(moving) == 1 and isinstance(moving[0], sp.sin | sp.cos):
+        (wave,) = moving
         return wave.args[0] / sp.pi - (0 if isinstance(wave, sp.sin) else sp.Rational(1, 2)), AT_INTEGERS
     waves, remainders = _parts(argument, sp.sin, sp.cos), _parts(argument, sp.Mod)
     if len(waves) == 1:
