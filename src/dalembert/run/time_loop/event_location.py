@@ -20,70 +20,34 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from dalembert.native.jit import jit
 from dalembert.native.plan import (
     Floats,
     Plan,
-    call_accelerate,
     call_correct,
     call_interpolate,
-    call_kernel,
     call_prepare,
     f8,
     i8,
     ints_at,
     move,
 )
-from dalembert.run.evaluate import load_state
+from dalembert.run.time_loop.event_bounds import (
+    EPSILON,
+    bound,
+    gauge,
+    gauge_state,
+    is_plain,
+    keep_values,
+    read_columns,
+    see_cubic,
+    see_dense,
+)
 from dalembert.run.time_loop.event_watch import CUBIC, DEGREE, watched
 
-EPSILON = 2.0**-52
 AROUND = 4.0  # times the resolution of time: zeros this close are at one time
 MOST = 4096  # pieces of one step
 FEW = 8  # of a step seen as a cubic, and of one with a function that is in doubt already
-# A cubic through values and slopes at both ends of [0, 1] misses c s^2 (1 - s)^2, one through values at thirds
-# c s (s - 1/3) (s - 2/3) (s - 1); c is taken to be at most its own cubic coefficient.
-OFF, SLOPE_OFF = 1.0 / 16.0, 2.0 / 9.0
-ROUNDED = 4.0 * EPSILON  # of a column, by which its values may differ from those of the polynomial
-NODES = 0.5 - 0.5 * np.cos(np.pi * np.arange(DEGREE + 1) / DEGREE)
-_BASIS = np.array(
-    [[math.comb(DEGREE, j) * s**j * (1.0 - s) ** (DEGREE - j) for j in range(DEGREE + 1)] for s in NODES.tolist()]
-)
-TO_BERNSTEIN = np.ascontiguousarray(np.linalg.inv(_BASIS)).ravel()  # of a polynomial by its values at NODES
-
-
-@jit(i8(Plan, Floats))
-def _gauge(plan, mem):
-    """Event functions at the state evaluated last, into VALUES."""
-    w = watched(plan.watch)
-    start = plan.x
-    if w.reads_rates:  # x and the rates in one piece; without the rates x can be read where it is
-        start, n_x = w.input, w.n_x
-        move(mem, start, mem, plan.x, n_x)
-        move(mem, start + n_x, mem, plan.rates, w.n_rates)
-    call_kernel(w.kernel, mem, start, w.values)
-    return 0
-
-
-@jit(i8(Plan, Floats, f8, Floats))
-def _gauge_state(plan, mem, t, z):
-    """Event functions at (t, z), into VALUES."""
-    w = watched(plan.watch)
-    load_state(plan, mem, t, z)
-    if w.reads_rates:
-        call_accelerate(plan.accelerate, (plan, mem))
-        plan.nfev += 1
-    return _gauge(plan, mem)
-
-
-@jit(i8(Plan, Floats, i8))
-def _keep_values(plan, mem, column):
-    """Copy VALUES to another column."""
-    w = watched(plan.watch)
-    move(mem, column, mem, w.values, w.n)
-    return 0
 
 
 @jit(f8(f8, f8))
@@ -136,9 +100,9 @@ def begin(plan, mem, t, z):
     w = watched(plan.watch)
     ints = ints_at(plan.ints, plan.n_ints)
     n = w.n
-    _gauge_state(plan, mem, t, z)
-    _keep_values(plan, mem, w.starts)
-    _read_columns(plan, mem, w.begins)
+    gauge_state(plan, mem, t, z)
+    keep_values(plan, mem, w.starts)
+    read_columns(plan, mem, w.begins)
     for k in range(n):
         here = _sign(0.0, mem[w.values + k], mem[w.slacks + k])
         if ints[w.fresh + k]:
@@ -147,183 +111,6 @@ def begin(plan, mem, t, z):
             here = mem[w.signs + k]
         mem[w.signs + k], mem[w.firsts + k], ints[w.fresh + k] = here, here, 0
     w.kept = w.stopped = 0
-    return 0
-
-
-@jit(i8(Plan, Floats, i8))
-def _read_columns(plan, mem, target):
-    """Copy the columns read, at the state looked at last, to `target`."""
-    w = watched(plan.watch)
-    ints = ints_at(plan.ints, plan.n_ints)
-    start = w.input if w.reads_rates else plan.x
-    for j in range(w.n_reads):
-        mem[target + j] = mem[start + ints[w.reads + j]]
-    return 0
-
-
-@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats))
-def _see_thirds(plan, mem, t, h, z, stages, znew, zdot):
-    """Put what follows from the equations, as cubics through values at thirds of the step, into STEP."""
-    w = watched(plan.watch)
-    ints = ints_at(plan.ints, plan.n_ints)
-    nz, start = plan.nz, w.place
-    place = mem[start : start + nz]
-    for third in range(1, 3):
-        s = third / 3.0
-        a, b = s * s * (3.0 - 2.0 * s), s * (1.0 - s)
-        for i in range(nz):
-            place[i] = z[i] + a * (znew[i] - z[i]) + h * b * ((1.0 - s) * stages[i] - s * zdot[i])
-        _gauge_state(plan, mem, t + s * h, place)
-        for j in range(w.n_reads):
-            if ints[w.reads + j] >= w.n_x:
-                mem[w.step + j * CUBIC + third] = mem[w.input + ints[w.reads + j]] - mem[w.begins + j]
-    for j in range(w.n_reads):
-        if ints[w.reads + j] >= w.n_x:
-            at = w.step + j * CUBIC
-            first, second, last = mem[at + 1], mem[at + 2], mem[at + 3]
-            mem[at + 1] = (18.0 * first - 9.0 * second + 2.0 * last) / 6.0
-            mem[at + 2] = (18.0 * second - 9.0 * first - 5.0 * last) / 6.0
-    return 0
-
-
-@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats))
-def _see_cubic(plan, mem, t, h, z, stages, znew, zdot):
-    """Put the columns read as cubics into STEP: states by values and rates at both ends."""
-    w = watched(plan.watch)
-    ints = ints_at(plan.ints, plan.n_ints)
-    derived = 0
-    for j in range(w.n_reads):
-        column, at = ints[w.reads + j], w.step + j * CUBIC
-        mem[at], mem[at + 3] = 0.0, mem[w.reaches + j] - mem[w.begins + j]
-        if column == 0:
-            mem[at + 1], mem[at + 2], mem[at + 3] = h / 3.0, h * (2.0 / 3.0), h
-        elif column < w.n_x:
-            mem[at + 1], mem[at + 2] = h / 3.0 * stages[column - 1], mem[at + 3] - h / 3.0 * zdot[column - 1]
-        else:
-            derived = 1
-    if derived:
-        _see_thirds(plan, mem, t, h, z, stages, znew, zdot)
-    for j in range(w.n_reads):
-        at = w.step + j * CUBIC
-        mem[w.off + j] = abs(mem[at + 3] - 3.0 * (mem[at + 2] - mem[at + 1]))
-        if ints[w.reads + j] == 0:
-            mem[w.off + j] = 0.0
-    return 0
-
-
-@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats))
-def _see_dense(plan, mem, t, h, z, stages, znew):
-    """Put the columns read as polynomials of the dense output into STEP."""
-    w = watched(plan.watch)
-    ints = ints_at(plan.ints, plan.n_ints)
-    m, nz, start, n = w.n_reads, plan.nz, w.place, DEGREE + 1
-    place = mem[start : start + nz]
-    for j in range(m):
-        mem[w.piece + j * n], mem[w.piece + j * n + DEGREE] = 0.0, mem[w.reaches + j] - mem[w.begins + j]
-        mem[w.off + j] = 0.0
-    for node in range(1, DEGREE):
-        call_interpolate(plan.interpolate, (NODES[node], h, z, stages, znew, place))
-        _gauge_state(plan, mem, t + NODES[node] * h, place)
-        _read_columns(plan, mem, w.box)
-        for j in range(m):
-            mem[w.piece + j * n + node] = mem[w.box + j] - mem[w.begins + j]
-    for j in range(m):
-        for row in range(n):
-            total = 0.0
-            for node in range(n):
-                total += TO_BERNSTEIN[row * n + node] * mem[w.piece + j * n + node]
-            mem[w.step + j * n + row] = total
-            if ints[w.reads + j] == 0:
-                mem[w.step + j * n + row] = h * row / DEGREE
-    return 0
-
-
-@jit(i8(Plan, Floats, i8, f8, f8))
-def _cut_out(plan, mem, n, left, length):
-    """Put the piece of STEP, polynomials of n coefficients, from `left` by `length` into PIECE (de Casteljau)."""
-    w = watched(plan.watch)
-    right = left + length
-    for j in range(w.n_reads):
-        b = w.piece + j * n
-        move(mem, b, mem, w.step + j * n, n)
-        if right < 1.0:
-            for order in range(1, n):
-                for k in range(n - 1, order - 1, -1):
-                    mem[b + k] = (1.0 - right) * mem[b + k - 1] + right * mem[b + k]
-        if left > 0.0:
-            s = left / right
-            for order in range(1, n):
-                for k in range(n - order):
-                    mem[b + k] = (1.0 - s) * mem[b + k] + s * mem[b + k + 1]
-    return 0
-
-
-@jit(i8(Plan, Floats, i8))
-def _is_plain(plan, mem, k):
-    """Whether values of function k at both ends of the piece tell of its zeros there.
-
-    It does not come to zero, or rises or falls, without poles and jumps, or differs from zero by its slack at most.
-    """
-    w = watched(plan.watch)
-    low, high, slack = mem[w.bounds + k], mem[w.bounds + w.n + k], mem[w.slacks + k]
-    least, most = mem[w.bounds + 2 * w.n + k], mem[w.bounds + 3 * w.n + k]
-    monotone = (least >= 0.0 and most < math.inf) or (most <= 0.0 and least > -math.inf)
-    return low > 0.0 or high < 0.0 or monotone or (low >= -slack and high <= slack)
-
-
-@jit(f8(Plan, Floats, i8, f8, f8))
-def _enter(plan, mem, j, low, high):
-    """Put bounds of column j, less its value at the start of the step, into BOX, widened by what they may be off."""
-    w = watched(plan.watch)
-    begin, off = mem[w.begins + j], OFF * mem[w.off + j]
-    off += ROUNDED * max(abs(begin + low), abs(begin + high))
-    mem[w.box + j], mem[w.box + w.n_reads + j] = begin + low - off, begin + high + off
-    return off
-
-
-@jit(i8(Plan, Floats, i8, f8))
-def _refine(plan, mem, n, length):
-    """Narrow the bounds of the functions to their values at the begin of the piece and what their rates add at most.
-
-    These are second-order forms: what columns have in common, as in the difference of two, does not widen them.
-    """
-    w = watched(plan.watch)
-    move(mem, w.copy, mem, w.bounds, 4 * w.n)
-    for j in range(w.n_reads):
-        _enter(plan, mem, j, mem[w.piece + j * n], mem[w.piece + j * n])
-    call_kernel(w.enclosure, mem, w.box, w.bounds)
-    for k in range(w.n):
-        low, high = mem[w.bounds + k], mem[w.bounds + w.n + k]
-        least, most = mem[w.copy + 2 * w.n + k] * length, mem[w.copy + 3 * w.n + k] * length
-        if math.isfinite(low + high) and math.isfinite(least + most):
-            mem[w.copy + k] = max(mem[w.copy + k], low + min(0.0, least))
-            mem[w.copy + w.n + k] = min(mem[w.copy + w.n + k], high + max(0.0, most))
-    move(mem, w.bounds, mem, w.copy, 4 * w.n)
-    return 0
-
-
-@jit(i8(Plan, Floats, i8, f8, f8))
-def _bound(plan, mem, n, left, length):
-    """Put bounds of the functions and of their rates per step, over the piece from `left` by `length`, into BOUNDS."""
-    w = watched(plan.watch)
-    m, box = w.n_reads, w.box
-    _cut_out(plan, mem, n, left, length)
-    for j in range(m):
-        b = w.piece + j * n
-        low = high = mem[b]
-        least, most = math.inf, -math.inf
-        for k in range(1, n):
-            low, high = min(low, mem[b + k]), max(high, mem[b + k])
-            rise = mem[b + k] - mem[b + k - 1]
-            least, most = min(least, rise), max(most, rise)
-        off, scale = mem[w.off + j], (n - 1) / length
-        _enter(plan, mem, j, low, high)
-        mem[box + 2 * m + j], mem[box + 3 * m + j] = scale * least - SLOPE_OFF * off, scale * most + SLOPE_OFF * off
-    call_kernel(w.enclosure, mem, box, w.bounds)
-    for k in range(w.n):
-        if not _is_plain(plan, mem, k):
-            _refine(plan, mem, n, length)
-            break
     return 0
 
 
@@ -343,13 +130,13 @@ def _is_suspect(plan, mem, t, h, z, stages, znew, zdot):
     move(mem, w.roots, mem, w.signs, n)
     if _turn(plan, mem, w.roots, w.ends):
         return 1
-    _see_cubic(plan, mem, t, h, z, stages, znew, zdot)
+    see_cubic(plan, mem, t, h, z, stages, znew, zdot)
     left, length = 0.0, 1.0
     while left < 1.0:
-        _bound(plan, mem, CUBIC, left, length)
+        bound(plan, mem, CUBIC, left, length)
         rest = 0
         for k in range(n):
-            rest += not (_keeps_off(plan, mem, k) or (length == 1.0 and _is_plain(plan, mem, k)))
+            rest += not (_keeps_off(plan, mem, k) or (length == 1.0 and is_plain(plan, mem, k)))
         if rest == 0:
             left += length
         elif length * FEW > 1.0:
@@ -372,7 +159,7 @@ def _sort_out(plan, mem, length, least):
         mem[w.open + k] = 0.0
         if not _keeps_off(plan, mem, k):
             known = min(known, 1)
-            if not (_is_plain(plan, mem, k) or length <= least):
+            if not (is_plain(plan, mem, k) or length <= least):
                 mem[w.open + k] = 1.0
                 if not (ints[w.doubts + k] > 0 and length * FEW <= 1.0):
                     known = 0
@@ -405,7 +192,7 @@ def _look(plan, mem, s, t, h, t_new, z, stages, znew):
     else:
         call_interpolate(plan.interpolate, (s, h, z, stages, znew, place))
         call_correct(plan.correct, (plan, mem, at, place))
-    _gauge_state(plan, mem, at, place)
+    gauge_state(plan, mem, at, place)
     return at
 
 
@@ -493,13 +280,13 @@ def _search(plan, mem, left, right, t, h, t_new, z, stages, znew):
     w = watched(plan.watch)
     ints, least = ints_at(plan.ints, plan.n_ints), _resolution(h, t_new)
     _look(plan, mem, right, t, h, t_new, z, stages, znew)
-    _keep_values(plan, mem, w.right)
+    keep_values(plan, mem, w.right)
     for k in range(w.n):
         mem[w.roots + k] = math.inf
         if _crosses(mem[w.signs + k], mem[w.right + k], ints[w.direction + k]):
             at = _locate(plan, mem, k, left, right, t, h, t_new, z, stages, znew)
             around = max(0.0, at - AROUND * least)
-            _bound(plan, mem, DEGREE + 1, around, min(1.0, at + AROUND * least) - around)
+            bound(plan, mem, DEGREE + 1, around, min(1.0, at + AROUND * least) - around)
             if mem[w.bounds + k] > -math.inf and mem[w.bounds + w.n + k] < math.inf:
                 mem[w.roots + k] = at
     at = _take(plan, mem, t, h, t_new, z, stages, znew)
@@ -517,7 +304,7 @@ def _scan(plan, mem, t, h, t_new, z, stages, znew):
     left, length, seen, pieces = 0.0, 1.0, 0.0, 0  # LEFT holds values at `seen`
     move(mem, w.left, mem, w.starts, w.n)
     while left < 1.0:
-        _bound(plan, mem, DEGREE + 1, left, length)
+        bound(plan, mem, DEGREE + 1, left, length)
         known, pieces = _sort_out(plan, mem, length, least), pieces + 1
         spent = pieces >= MOST or w.kept > 2 * w.room
         if known == 0 and not spent:
@@ -527,7 +314,7 @@ def _scan(plan, mem, t, h, t_new, z, stages, znew):
             _doubt(plan, mem, t + left * h, h, t)
             if seen < left:
                 _look(plan, mem, left, t, h, t_new, z, stages, znew)
-                _keep_values(plan, mem, w.left)
+                keep_values(plan, mem, w.left)
             seen = left + length
             at = _search(plan, mem, left, seen, t, h, t_new, z, stages, znew)
             if at < math.inf:
@@ -547,12 +334,12 @@ def watch(plan, mem, t, h, t_new, z, stages, znew, zdot):
     Returns the time of an event that ends the run, with the state there in PLACE; infinity if there is none.
     """
     w = watched(plan.watch)
-    _gauge(plan, mem)
-    _keep_values(plan, mem, w.ends)
-    _read_columns(plan, mem, w.reaches)
+    gauge(plan, mem)
+    keep_values(plan, mem, w.ends)
+    read_columns(plan, mem, w.reaches)
     if _is_suspect(plan, mem, t, h, z, stages, znew, zdot):
         call_prepare(plan.prepare, (plan, mem, t, h, z, stages, znew, zdot))
-        _see_dense(plan, mem, t, h, z, stages, znew)
+        see_dense(plan, mem, t, h, z, stages, znew)
         at = _scan(plan, mem, t, h, t_new, z, stages, znew)
         if at < math.inf:
             return at
