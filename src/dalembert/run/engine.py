@@ -48,6 +48,7 @@ class Engine:
     started: Start | None = None
     scales: Scales | None = None  # found at the start
     grown: Scales | None = None  # what they have become along the run
+    maps: Any = None  # of functions with features, see `time_loop.argument_maps`; laid when a run starts
     budget: Any = None  # of steps, see `time_loop.step_budget`; made when a run starts that has none given
     worst = (math.inf, math.nan)  # the worst conditioning of an accepted step, and when
 

@@ -96,7 +96,7 @@ def march(
                 run.clock.recalled, advance, status = 0, loop.launch, MORE
                 continue
             if status == UNMAPPED:
-                run.maps.extend()
+                engine.maps.extend()
                 status = MORE
             if status == SUSPECT:
                 status = run.passages.treat()
@@ -124,6 +124,8 @@ def march(
 def set_out(engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, float]) -> bool:
     """Have an engine march by a method from z0 over `span`; whether its static choice is recalled, not made there."""
     t0 = span[0]
+    if engine.system.features:
+        engine.maps = ArgumentMaps(engine, span)
     engine.begin(t0, z0, span[1] - t0, method.stepping)
     engine.set_units(method.atol, absolute=method.absolute, reached=method.explicit and method.adaptive)
     recalled = engine.recall(t0)
@@ -139,7 +141,6 @@ class March:
     """The explicit state of one integration."""
 
     _passages: Passages | None = None
-    maps: ArgumentMaps  # only if there are functions with features
     collected = 0  # samples that are in the table
     budget = 64  # steps of the next slice
     looked = 0  # accepted steps when the step budget was last looked at
@@ -155,8 +156,6 @@ class March:
     ) -> None:
         self.engine, self.method = engine, method
         (t0, t1), nz = span, engine.nz
-        if engine.system.features:
-            self.maps = ArgumentMaps(engine, span)
         self.t_eval = NOTHING if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
         capacity = max(16, min(CHUNK, ROOM // nz))
         if t_eval is not None:
