@@ -74,17 +74,23 @@ def with_divisors(nodes: Iterable[Any]) -> Iterator[Any]:
     """The nodes, and the divisors of products, which are lowered without their powers."""
     for node in nodes:
         if isinstance(node, sp.Mul):
-            yield from (factor for factor in node.args if isinstance(factor, sp.Pow))
+            yield from (factor for factor in node.args if isinstance(factor, sp.Pow) and not _is_whole(factor))
         yield node
 
 
 def _has_features(node: Any) -> bool:
     """Whether a node may do nearly all that it does between two stages of a step."""
+    if isinstance(node, sp.Mul):  # (t/10)**400 is one, with a number out of reach
+        return any(isinstance(factor, sp.Pow) and _is_whole(factor) and factor.exp >= ORDER for factor in node.args)
     if isinstance(node, sp.Pow):
-        return not node.base.is_number and not (node.exp.is_Integer and 0 <= node.exp < ORDER)
+        return not node.base.is_number and not (_is_whole(node) and node.exp < ORDER)
     if isinstance(node, SWITCHING):
         return True
     return isinstance(node, sp.Function) and len(node.args) == 1 and not isinstance(node, ALIKE) and not _is_leaf(node)
+
+
+def _is_whole(power: Any) -> bool:
+    return bool(power.exp.is_Integer and power.exp >= 0)
 
 
 def _is_leaf(node: Any) -> bool:
@@ -166,6 +172,8 @@ class _Search:
             yield from ((ca.sign(self.z), other - node.args[0]) for other in node.args[1:])
         elif isinstance(node, sp.Mod):
             yield ca.floor(self.z), node.args[0] / node.args[1]
+        elif isinstance(node, sp.Mul):
+            return  # its powers are looked at by themselves
         elif not isinstance(node, sp.Pow):
             s = sp.Symbol("s")
             yield Lowering({s: self.z})(node.func(s, *node.args[1:])), node.args[0]

@@ -12,7 +12,7 @@ from dalembert.errors import OptionError
 from dalembert.native.cells import largest, lay_cells, supremum
 from dalembert.native.series_tape import Tape, read_tape
 
-MOST = 1_000_000  # cells of one function
+MOST = 200_000  # cells of one function
 AHEAD = 2  # powers of two that maps reach beyond what is asked for, not to be laid again at once
 SPANS = 8  # of time that maps are kept of
 TINY = 2.0**-900

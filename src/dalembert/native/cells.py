@@ -21,6 +21,7 @@ SHARP = 2.0  # times a value that was found may be a bound of the largest one
 SAMPLES = 64  # at which a largest value is looked for first
 FINEST = 2.0**-40  # of the line: the shortest cells
 FEW = 4096  # cells that there is room for at first
+PATIENCE = 16  # times as many cells are looked at as there is room for: towards a jump they are halved 40 times
 
 
 @jit(f8(Ints, Floats, Floats, f8))
@@ -83,20 +84,20 @@ def _lay(code, numbers, w, stack, low, high, size, least, edges):
     Neighbours that are one fine cell are joined. A jump is a cell without length; one on the edge between two short
     cells is found in both, and counts once.
     """
-    shortest, count, depth = FINEST * (high - low), 0, 1
+    shortest, count, depth, left = FINEST * (high - low), 0, 1, PATIENCE * edges.size
     begin, jumped = low, math.nan  # of the cell written last, and the end of the last jump
     stack[0], stack[1] = low, high
     while depth > 0:
-        depth -= 1
+        depth, left = depth - 1, left - 1
         a, b = stack[2 * depth], stack[2 * depth + 1]
         found = _judge(code, numbers, w, a, b, size, least, shortest)
-        if found == HALVED:
+        if found == HALVED and left > 0:
             middle = 0.5 * (a + b)
             stack[2 * depth], stack[2 * depth + 1] = middle, b
             stack[2 * depth + 2], stack[2 * depth + 3] = a, middle
             depth += 2
             continue
-        if count + 2 > edges.size:
+        if count + 2 > edges.size or left < 0:
             return -1
         if found == JUMP:
             if jumped != a:
