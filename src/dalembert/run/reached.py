@@ -77,7 +77,7 @@ def set_off(plan, mem, t, h, z):
     load_state(plan, mem, t, z)
     evaluate_sizing(plan, mem)
     _measure_noise(plan, mem)
-    return reach(plan, mem, t, h, min(mem[plan.quality], plan.least_quality), z)
+    return reach(plan, mem, t, h, mem[plan.quality], z)
 
 
 @jit(i8(Plan, Floats, Floats))

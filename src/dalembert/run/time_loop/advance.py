@@ -246,7 +246,7 @@ def conclude(plan, mem, clock, h, t_new):
         clock.weigh_at = clock.accepted + 1 + clock.accepted // DENSE
     move_few(z, 0, znew, 0, n)
     clock.t = t_new
-    if clock.adaptive and reach(plan, mem, t_new, h, min(clock.quality, plan.least_quality), z):
+    if clock.adaptive and reach(plan, mem, t_new, h, clock.quality, z):
         grow(plan, mem, t_new, z)
     if landed:
         _pass(plan, mem, clock, z, zdot, stages)
@@ -389,7 +389,7 @@ def launch(plan, mem, clock, budget):
     n, where = clock.nz, clock.conditioning
     z, znew, zdot = floats_at(clock.z, n), floats_at(clock.znew, n), floats_at(clock.zdot, n)
     stages = floats_at(clock.stages, clock.n_stages)
-    plan.nfev, plan.least_quality = 0, math.inf
+    plan.nfev = 0
     begin_weighing(plan, mem, clock.energy, clock.t, z)
     begin_remembering(plan, mem, clock.t)
     rates(plan, mem, clock.t, z, zdot)
