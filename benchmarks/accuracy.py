@@ -1,4 +1,4 @@
-"""How accurate default runs are; `python -m benchmarks.accuracy` writes the table of docs/accuracy.md.
+"""How accurate default runs of published problems are; `python -m benchmarks.accuracy` writes the table of docs/accuracy.md.
 
 The error of each coordinate and speed is the largest difference from a run with a tolerance of 3e-14, relative to the
 largest value of that quantity itself. What a motion does to any error is told beside it: by how much a disturbance of
@@ -24,8 +24,6 @@ MARK = "<!-- measured by benchmarks/accuracy.py -->\n"
 RTOL, TIMES = 1e-10, 20.0  # of a default run, and how many times that an error may be
 SPANS = {"closed_chain_5": 3.0}  # chaotic: an error grows by 1e10 in 30 s
 SAMPLES = 4001
-COLUMNS = ("problem", "span", "steps", "worst quantity", "its size", "error / size", "growth", "swings",
-           "second route", "differs by")  # fmt: skip
 STILL = 1e-9  # part of the largest value of its kind below which a quantity does not move but by round-off
 NUDGE = 1e-6  # by which a start is disturbed, relative to sizes
 
@@ -144,7 +142,7 @@ def _second_route(problem, times, values, state, names):
 def table(found: list[Accuracy]) -> str:
     """The table of the page."""
     lines = [
-        "| " + " | ".join(COLUMNS) + " |",
+        "| problem | span | steps | worst quantity | its size | error / size | growth | swings | second route | differs by |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     lines += [

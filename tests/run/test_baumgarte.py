@@ -207,7 +207,7 @@ def test_gains_not_given_follow_a_fixed_step_or_the_motion_and_are_shown(system,
     shown = str(motion.certificate)
     assert "gamma1 = 2 s, gamma2 = s^2, gamma = s" in shown
     s = float(re.search(r": s = (\S+)" if h else r", s = (\S+), half the rate of the motion", shown)[1])
-    assert s == pytest.approx(0.05 / h if h else 0.5 * motion.facts.started.rate, rel=1e-3)
+    assert s == pytest.approx(0.05 / h if h else 0.5 * motion.scales.rate, rel=1e-3)
     worst = [max(np.abs(v).max() for v in m.violation["position"].values()) for m in (motion, free)]
     assert worst[0] < 0.5 * worst[1]
 

@@ -74,7 +74,7 @@ def test_work_of_a_drive_that_is_still_where_models_are_probed():
 
 
 @cache
-def track(curvature, *, across=False):
+def track(curvature, across=False):
     """A bead under gravity on y = c x^2, or on the saddle y = c (x^2 - z^2)."""
     model = da.Model("bead")
     names = model.coordinates("x z y" if across else "x y")
@@ -101,7 +101,7 @@ def on_a_track(curvature, x0, t_end):
 @pytest.mark.parametrize("start", [1e-3, 1e-6, 1e-8, 1e-10])
 def test_an_instability_grows_out_of_a_small_disturbance(start, across):
     """x grows by exp(1.4 t): what it has reached is its size, and y = -x^2/10 is held where forces balance."""
-    system = track(-0.1, across=across)
+    system = track(-0.1, across)
     given = {"x": start, "z": 0.0} if across else {"x": start}
     motion = system.simulate(system.initial(given), 25.0)
     assert motion.certificate.ok, motion.certificate

@@ -58,8 +58,8 @@ class Plan(Record):
         # (q, u, work), `sizing` of what sizes are found with.
         *ints("side sizes row_sizes reached marks noise former units sizing"),
         # Least tolerance of an error, relative to the size of what it is the error of: round-off; and what that grows
-        # by with the time, relative to the rate of the motion; the best quality of a solve so far.
-        *floats("rounding late clear"),
+        # by with the time, relative to the rate of the motion.
+        *floats("rounding late"),
         # Integer workspace: where it is and its size; pivot order and pivot sizes; that of a formulation.
         *ints("ints n_ints permutation pivots work_ints"),
         # The static choice of a formulation: how many constraints are independent, their numbers, and those of the

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from dalembert.run.solver_choice import LARGEST_DENSE
 from dalembert.run.status import Status, status_of
 from dalembert.run.variations import CarriedColumns, accelerate_varied, varied_motion_function
 
+if TYPE_CHECKING:
+    from dalembert.run.time_loop.method import Method
+
 PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
 # How far ahead to look, relative to q, where constraints are dependent. In a singular position pivots grow with the
 # distance, beyond RANK_TOLERANCE; those of redundant constraints with its square, as a straight step leaves them.
@@ -46,8 +49,7 @@ class Engine:
 
     choice: Choice | None = None
     started: Start | None = None
-    scales: Scales | None = None  # found at the start
-    grown: Scales | None = None  # what they have become along the run
+    scales: Scales | None = None
     maps: Any = None  # of functions with features, see `time_loop.argument_maps`; laid when a run starts
     budget: Any = None  # of steps, see `time_loop.step_budget`; made when a run starts that has none given
     worst = (math.inf, math.nan)  # the worst conditioning of an accepted step, and when
@@ -117,12 +119,12 @@ class Engine:
     def _rate(self) -> float:
         return float(self.mem[self.plan.x - 1])
 
-    def set_units(self, atol: float, *, absolute: bool, reached: bool) -> None:
+    def set_units(self, method: Method) -> None:
         """Have atol be taken as it is, or relative to what each coordinate and speed has reached, or to their sizes."""
-        plan, reached = self.plan, reached and not absolute
-        self.units = self.blueprint.ones if absolute else self.mem[plan.sizes : plan.x]
+        plan, reached = self.plan, method.explicit and method.adaptive and not method.absolute
+        self.units = self.blueprint.ones if method.absolute else self.mem[plan.sizes : plan.x]
         plan.units = address_of(self.mem) + 8 * plan.reached if reached else address_of(self.units)
-        plan.rounding = ROUNDING / atol if reached else 0.0
+        plan.rounding = ROUNDING / method.atol if reached else 0.0
         plan.late = float(reads_time(self.system))
 
     def _tell_drift(self, start: Start) -> None:

@@ -104,7 +104,6 @@ class _Course:
             self.past._replace(slacks=self.slacks.get(state.system, ())), self.derivatives, self.storage,
         )  # fmt: skip
         self.slacks[state.system] = segment.slacks
-        self.scales[state.system] = segment.motion.scales
         if self._went_through(segment.first_signs, state.t):
             return None
         self.segments.append(segment.motion)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from dalembert.equations.kinds import ANGLE, LENGTH
-from dalembert.native.intrinsics import floats_at, ints_at
+from dalembert.native.intrinsics import ints_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8, move
 from dalembert.run.evaluate import load_state
@@ -19,9 +19,6 @@ from dalembert.run.sizing import sizing_at
 from dalembert.run.ways import find_straight, finite, inertia_of
 
 ROUNDING = 2.0**-52  # least tolerance of an error of a step, relative to sizes
-HELD = 1e-13  # to what part of the sizes constraints are held (`Projection`)
-LESS = 0.5  # of what a correction moved in the try before: more than that shorter steps do not make less
-CLEAR = 1e-4  # quality of a solve at least that round-off is not magnified beside
 GROWN = 2.0  # times its size, or what it was when sizes last grew: a value beyond has left them behind
 
 
@@ -48,18 +45,12 @@ def _measure_noise(plan, mem):
     return 0
 
 
-@jit(i8(Plan, Floats, f8, f8, f8, Floats))
-def reach(plan, mem, t, h, quality, z):
-    """Note how far the state z has come by a step of length h; returns whether it has left sizes behind.
-
-    Where constraints become dependent, the `quality` of their solve says by how much round-off is magnified.
-    """
+@jit(i8(Plan, Floats, f8, f8, Floats))
+def reach(plan, mem, t, h, z):
+    """Note how far the state z has come by a step of length h; returns whether it has left sizes behind."""
     s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
     late = plan.rounding * (1.0 + plan.late * abs(t) * mem[plan.row_sizes + 2 * plan.np + plan.nv])
     per_noise, beyond = plan.rounding / ROUNDING * h, 0
-    if plan.nc > 0:
-        plan.clear = max(plan.clear, CLEAR, quality)
-        late = max(late, min(1.0, plan.rounding * plan.clear / quality) if quality > 0.0 else 1.0)
     for i in range(plan.nq + plan.nu):
         value, size = abs(z[i]), mem[plan.sizes + i]
         if value > mem[plan.reached + i]:
@@ -71,13 +62,13 @@ def reach(plan, mem, t, h, quality, z):
     return beyond
 
 
-@jit(i8(Plan, Floats, f8, f8, Floats))
-def set_off(plan, mem, t, h, z):
-    """Begin to note how far a run comes, from its start z, where accelerations were just found, by a first step h."""
+@jit(i8(Plan, Floats, f8, Floats))
+def set_off(plan, mem, t, z):
+    """Begin to note how far a run comes, from its start z, where accelerations were just found."""
     load_state(plan, mem, t, z)
     evaluate_sizing(plan, mem)
     _measure_noise(plan, mem)
-    return reach(plan, mem, t, h, mem[plan.quality], z)
+    return reach(plan, mem, t, 0.0, z)
 
 
 @jit(i8(Plan, Floats, Floats))
@@ -130,18 +121,4 @@ def grow(plan, mem, t, z):
     measure_rows(plan, mem, 1.0)
     _measure_noise(plan, mem)
     _quicken(plan, mem)
-    return reach(plan, mem, t, 0.0, max(plan.clear, CLEAR), z)
-
-
-@jit(f8(Plan, Floats, Floats, Floats, Floats, f8, f8))
-def moved_norm(plan, mem, before, z, znew, rtol, atol):
-    """The error norm of the way from `before` to znew, by which a drift correction has moved the end of a step.
-
-    Constraints that are held to a part `HELD` of the sizes leave that much open; it is no error of the step.
-    """
-    total, size = 0.0, plan.nq + plan.nu
-    units = floats_at(plan.units, size)
-    for i in range(size):
-        least = HELD * mem[plan.sizes + i]
-        total += ((znew[i] - before[i]) / (max(atol * units[i], least) + rtol * max(abs(z[i]), abs(znew[i])))) ** 2
-    return math.sqrt(total / size)
+    return reach(plan, mem, t, 0.0, z)

@@ -1,14 +1,13 @@
-"""`Scales`: the sizes of coordinates, speeds and constraint rows of a run; what is small is small beside them.
+"""`Scales`: the size of each coordinate, speed and constraint row in one state; what is small is small beside them.
 
-Angles and quaternions have size 1. All other coordinates share one energy, inertia x size^2, as nobody says which units
-they have: that of the largest of their values, of the lever arms at which angles move them, and of the ways to where
-the constraints hold, also later (`run.drives`). Speeds are sizes of coordinates times a rate: that at which forces or
-constraints change the motion, sqrt(force x size / energy). A row has the size that the largest entry of its gradient,
-times the size of the variable there, gives it. They are found at the start and grow along the run (`run.reached`). So
-other units, or a row multiplied by a number, multiply the sizes and change nothing else.
+Angles and quaternions have size 1. All other coordinates share one energy, inertia x size^2, as nobody says which
+units they have: that of the largest of their values, of the lever arms at which angles move them, and of the ways to
+where the constraints hold. Speeds are sizes of coordinates times a rate: that at which forces or constraints change the
+motion, sqrt(force x size / energy). A row has the size that the largest entry of its gradient, times the size of the
+variable there, gives it. So other units, or a row multiplied by a number, multiply the sizes and change nothing else.
 
-The block `sizes` of mem holds q (nq), u (nu), the energy; from `row_sizes` phi (np) and psi (np + nv); then the rate.
-The block ends where x begins.
+The block `sizes` of mem holds q (nq), u (nu), the energy; from `row_sizes` phi (np) and psi (np + nv); then the
+rate. The block ends where x begins.
 """
 
 from __future__ import annotations

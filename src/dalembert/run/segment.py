@@ -103,7 +103,7 @@ def run_segment(
         stats=samples.stats | {"passages": len(passages)} if passages else samples.stats,
         recipe=recipe,
         storage=storage,
-        scales=engine.grown or engine.scales,
+        scales=engine.scales,
         passages=passages,
         energies=samples.energies,
         facts=facts,

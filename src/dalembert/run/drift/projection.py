@@ -5,10 +5,9 @@ du^T M du with psi(q, u + du) = 0. Both are Gauss-Newton iterations on the saddl
 used again while they contract. Unit quaternions and other invariants of the kinematics are restored first.
 
 A projection moves the state by no more than the error of the step, as the exact solution lies on the constraints, so
-the order stays (E. Hairer, C. Lubich, G. Wanner, "Geometric Numerical Integration", IV.4). A step that is moved by more
-than its tolerance has passed over something that its stages did not see: it is made again, shorter. The error test is
-made over all of the state, although the part normal to the constraints is then removed: on the safe side, by a factor
-of 1 (closed chain) to 4 (four-bar) and 9 (Andrews), measured with DOP853; with its 8th root, that is steps 1 to 40 %
+the order stays (E. Hairer, C. Lubich, G. Wanner, "Geometric Numerical Integration", IV.4). The error test is made over
+all of the state, although the part normal to the constraints is then removed: on the safe side, by a factor of 1
+(closed chain) to 4 (four-bar) and 9 (Andrews), measured with DOP853; with its 8th root, that is steps 1 to 40 %
 shorter. A last stage that the estimate shares with the next step (Tsit5) is evaluated after the projection.
 """
 
@@ -255,11 +254,10 @@ def _move(plan, mem, t, z):
 def project(plan, mem, t, z):
     """Bring z = (q, u, ...) onto the constraints at time t, in place; returns a status.
 
-    Where that is not possible the sizes may be those of another state, below round-off in this one; not if steps have
-    no error test, as their states may be anything.
+    Where that is not possible the sizes may be those of another state, below round-off in this one.
     """
     status = _move(plan, mem, t, z)
-    if status != OK and plan.rounding > 0.0 and is_finite(z):
+    if status != OK and is_finite(z):
         grow(plan, mem, t, z)
         status = _move(plan, mem, t, z)
     return status

@@ -86,7 +86,7 @@ class Adaptive(Explicit, Stepping):
     """Steps of length `step`; or, without it, of a length that keeps the error per step below atol + rtol |z|.
 
     The error is a root mean square over coordinates and speeds. rtol is 1e-10 where it is not given, atol 1e-12 of the
-    largest value that each coordinate and speed has reached so far, or round-off.
+    size of each coordinate and speed.
     """
 
     def __post_init__(self) -> None:

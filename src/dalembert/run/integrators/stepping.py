@@ -21,9 +21,8 @@ from dalembert.run.time_loop.method import Method
 class Stepping(ABC):
     """Steps of length `step`; or, without it, of a length that keeps the error per step below atol + rtol |z|.
 
-    An `atol` that is given is one number for all of z, in its units. Without it, atol is relative to what each
-    coordinate and speed has reached (`run.reached`) or, in implicit methods, to its size (`run.scales`), so that units
-    do not matter.
+    An `atol` that is given is one number for all of z, in its units. Without it, atol is relative to the size of each
+    coordinate and speed (see `run.scales`), so that units do not matter.
     """
 
     step: float | None = None

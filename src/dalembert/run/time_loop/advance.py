@@ -29,7 +29,8 @@ from dalembert.native.plan import (
 from dalembert.run.branch_memory import begin_remembering, remember
 from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.formulations.choice import RECHOOSE
-from dalembert.run.reached import LESS, grow, moved_norm, reach, set_off
+from dalembert.run.integrators.error_norm import LESS, moved_norm
+from dalembert.run.reached import grow, reach, set_off
 from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, SUSPECT, TOO_MANY_STEPS, UNMAPPED, UNSOUND
 from dalembert.run.time_loop.argument_maps import LONGER, SEEN, SHORTER, UNKNOWN, go_on, seen_part, time_limit
 from dalembert.run.time_loop.clock import Clock
@@ -246,7 +247,7 @@ def conclude(plan, mem, clock, h, t_new):
         clock.weigh_at = clock.accepted + 1 + clock.accepted // DENSE
     move_few(z, 0, znew, 0, n)
     clock.t = t_new
-    if clock.adaptive and reach(plan, mem, t_new, h, clock.quality, z):
+    if reach(plan, mem, t_new, h, z):
         grow(plan, mem, t_new, z)
     if landed:
         _pass(plan, mem, clock, z, zdot, stages)
@@ -406,8 +407,7 @@ def launch(plan, mem, clock, budget):
         _plan_first_step(plan, mem, clock)
     if plan.nc > 0:
         look_back(plan, mem, where, clock.t, clock.h, z, stages, znew, zdot)
-    if clock.adaptive:
-        set_off(plan, mem, clock.t, clock.h, z)
+    set_off(plan, mem, clock.t, z)
     if plan.watch != 0:
         begin(plan, mem, clock.t, z)
     return proceed(plan, mem, clock, budget)

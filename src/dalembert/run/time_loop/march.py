@@ -127,7 +127,7 @@ def set_out(engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, f
     if engine.system.features:
         engine.maps = ArgumentMaps(engine, span)
     engine.begin(t0, z0, span[1] - t0, method.stepping)
-    engine.set_units(method.atol, absolute=method.absolute, reached=method.explicit and method.adaptive)
+    engine.set_units(method)
     recalled = engine.recall(t0)
     if not engine.choices:
         engine.choose(t0, z0)
@@ -279,7 +279,7 @@ class March:
         self.engine.work.check_guards()
         self.engine.plan.accuracy = 0.0
         self.engine.note_conditioning(self.conditioning.worst, self.conditioning.worst_t)
-        self.engine.grown = Scales.read(self.engine.work, self.engine.system)
+        self.engine.scales = Scales.read(self.engine.work, self.engine.system)  # as far as they have grown
         if self.clock.stored:  # it ended before the first slice
             self.collect()
         clock, nfev = self.clock, self.engine.plan.nfev
