@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.dataclass import dataclass
 from dalembert.errors import OptionError
 from dalembert.native.enclosures import bounds, values
-from dalembert.native.series_tape import Tape
+from dalembert.native.series_tape import SeriesTape
 
 EPSILON = 2.0**-52
 MOST = 200_000  # pieces looked at
@@ -29,7 +29,7 @@ class TimeCrossing:
     kinks: Any
 
 
-def crossing_times(crossing: TimeCrossing, tape: Tape, edges: np.ndarray) -> np.ndarray:
+def crossing_times(crossing: TimeCrossing, tape: SeriesTape, edges: np.ndarray) -> np.ndarray:
     """The times, in order, between the first and the last of `edges`, at which the argument is one of the values.
 
     `tape` is the argument as a function of time. Between edges (n,) it is smooth.
@@ -58,7 +58,7 @@ def crossing_times(crossing: TimeCrossing, tape: Tape, edges: np.ndarray) -> np.
     return _distinct(crossing, tape, np.unique(np.concatenate(found)))
 
 
-def _distinct(crossing: TimeCrossing, tape: Tape, times: np.ndarray) -> np.ndarray:
+def _distinct(crossing: TimeCrossing, tape: SeriesTape, times: np.ndarray) -> np.ndarray:
     """Times in order, one of those between which the argument cannot be told from the value, as where it touches it.
 
     That is where its rate is zero, which is known to round-off.
@@ -73,7 +73,7 @@ def _distinct(crossing: TimeCrossing, tape: Tape, times: np.ndarray) -> np.ndarr
     return np.where(first < last, _turns(tape, first, last), first)
 
 
-def _turns(tape: Tape, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _turns(tape: SeriesTape, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Where the rate changes sign between times; if it does not, that of them at which it is smaller."""
     from_, to = (values(tape, edge)[:, 1] for edge in (left, right))
     rises, found = to > from_, np.where(np.abs(from_) <= np.abs(to), left, right)
@@ -86,7 +86,7 @@ def _turns(tape: Tape, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.where(from_ * to < 0.0, right, found)
 
 
-def _bisect(kinks: Any, tape: Tape, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, float]:
+def _bisect(kinks: Any, tape: SeriesTape, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, float]:
     """The times at which the argument passes values in pieces over which it rises or falls, and how many there are.
 
     By bisection of all of them; none are looked for if there are too many.

@@ -15,7 +15,7 @@ from dalembert.equations.crossings import EPSILON, crossing_times
 from dalembert.equations.system import System
 from dalembert.errors import OptionError
 from dalembert.native.enclosures import bounds
-from dalembert.native.series_tape import Tape, read_tape
+from dalembert.native.series_tape import SeriesTape, read_tape
 
 GAP = 4.0 * EPSILON  # of the largest time: how far from an instant both sides are seen
 NO_INSTANTS = np.zeros(0)
@@ -94,9 +94,9 @@ def moving_parameters(
     return moved if system.crossings[k].kinks.touched(np.array([least]), np.array([most])).all() else []
 
 
-def _tape(system: System, k: int) -> Tape:
+def _tape(system: System, k: int) -> SeriesTape:
     """The argument of the crossing k as a function of time; raises `OptionError` if nothing can be told of it."""
-    tape: Tape | None = system.kept(("crossing", k), lambda: read_tape(system.functions[f"crossing {k}"], 0))
+    tape: SeriesTape | None = system.kept(("crossing", k), lambda: read_tape(system.functions[f"crossing {k}"], 0))
     if tape is None:
         raise OptionError(
             f"it cannot be told when `{system.crossings[k].argument}` passes a value at which something bends or "

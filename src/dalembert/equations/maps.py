@@ -10,7 +10,7 @@ from dalembert.equations.features import Feature
 from dalembert.equations.system import System
 from dalembert.errors import OptionError
 from dalembert.native.cells import largest, lay_cells, supremum
-from dalembert.native.series_tape import Tape, read_tape
+from dalembert.native.series_tape import SeriesTape, read_tape
 
 MOST = 200_000  # cells of one function
 AHEAD = 2  # powers of two that maps reach beyond what is asked for, not to be laid again at once
@@ -26,7 +26,7 @@ class CellMap:
     tanh. Otherwise it is that in each cell: powers and exponentials have no size of their own.
     """
 
-    def __init__(self, feature: Feature, tape: Tape, period: float) -> None:
+    def __init__(self, feature: Feature, tape: SeriesTape, period: float) -> None:
         self.feature, self.tape, self.period = feature, tape, period
         self._laid: dict[tuple[float, float], np.ndarray] = {}
         self._size = 0.0 if feature.of_time or period else _finite(supremum(tape))
@@ -95,8 +95,8 @@ def maps_of(system: System, parameters: np.ndarray) -> CellMaps:
     return found
 
 
-def _tape(system: System, shape: int) -> Tape | None:
-    tape: Tape | None = system.kept(
+def _tape(system: System, shape: int) -> SeriesTape | None:
+    tape: SeriesTape | None = system.kept(
         ("tape of a shape", shape), lambda: read_tape(system.functions[f"shape {shape}"], 0)
     )
     return tape

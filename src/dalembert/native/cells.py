@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.native.enclosures import ORDER, UPPER, WIDTH, enclose
 from dalembert.native.jit import jit
-from dalembert.native.series_tape import Tape
+from dalembert.native.series_tape import SeriesTape
 from dalembert.native.types import Floats, Ints, f8, i8
 
 REMAINDER = 1e-6  # of the size of the function
@@ -114,13 +114,13 @@ def _lay(code, numbers, w, stack, low, high, size, least, edges):
     return count + (count == 0 or edges[count - 1] < high)
 
 
-def largest(tape: Tape, low: float, high: float, most: int) -> float:
+def largest(tape: SeriesTape, low: float, high: float, most: int) -> float:
     """The largest absolute value of a function over [low, high], within a factor of two."""
     w, stack = _room(tape)
     return float(_largest(tape.code, tape.numbers, w, stack, low, high, FINEST * (high - low), most))
 
 
-def lay_cells(tape: Tape, low: float, high: float, size: float, least: float, most: int) -> np.ndarray | None:
+def lay_cells(tape: SeriesTape, low: float, high: float, size: float, least: float, most: int) -> np.ndarray | None:
     """The edges (n + 1,) of the cells of [low, high], in order; None if there are more than `most`.
 
     A jump, kink or pole is a cell without length. `size` is that of the function; 0 takes the size in each cell, at
@@ -138,12 +138,12 @@ def lay_cells(tape: Tape, low: float, high: float, size: float, least: float, mo
         room *= 16
 
 
-def _room(tape: Tape) -> tuple[np.ndarray, np.ndarray]:
+def _room(tape: SeriesTape) -> tuple[np.ndarray, np.ndarray]:
     """The series of a tape, and a stack of cells to be halved."""
     return np.zeros(tape.size * WIDTH), np.zeros(4 * 128)
 
 
-def supremum(tape: Tape) -> float:
+def supremum(tape: SeriesTape) -> float:
     """A bound of the absolute value of a function on the whole line, infinity if none is found."""
     w, _ = _room(tape)
     at = int(enclose(tape.code, tape.numbers, w, -np.inf, np.inf, 0, 0.0))

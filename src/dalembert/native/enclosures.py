@@ -49,7 +49,7 @@ from dalembert.native.series_tape import (
     TANH,
     TRUNCATE,
     VARIABLE,
-    Tape,
+    SeriesTape,
 )  # fmt: skip
 from dalembert.native.types import Floats, Ints, f8, i8, several
 
@@ -460,17 +460,17 @@ def _enclose_all(code, numbers, w, left, right, rounding, out):
     return 0
 
 
-def bounds(tape: Tape, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def bounds(tape: SeriesTape, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """The least and largest value of a function and of its rate over pieces, left (n,) to right (n,): (n, 4)."""
     return _enclosed(tape, left, right, ROUNDING)
 
 
-def values(tape: Tape, at: np.ndarray) -> np.ndarray:
+def values(tape: SeriesTape, at: np.ndarray) -> np.ndarray:
     """The value of a function and its rate at points (n,): (n, 2)."""
     return _enclosed(tape, at, at, 0.0)[:, ::2]
 
 
-def _enclosed(tape: Tape, left: np.ndarray, right: np.ndarray, rounding: float) -> np.ndarray:
+def _enclosed(tape: SeriesTape, left: np.ndarray, right: np.ndarray, rounding: float) -> np.ndarray:
     out = np.empty(4 * left.size)
     if left.size:
         _enclose_all(tape.code, tape.numbers, np.zeros(tape.size * WIDTH), left, right, rounding, out)

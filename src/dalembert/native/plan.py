@@ -52,14 +52,9 @@ class Plan(Record):
         # a drift control starts.
         *ints("matrix scale rhs remainder column shift sign work"),
         # Sizes of q, u and the energy; of phi and psi, then the rate (see `run.scales`): right before x, for kernels
-        # that read both; before them the residuals that `least_move` reads. `reached` are the largest |q| and |u| so
-        # far, `marks` those when sizes last grew, `noise` is the round-off of q'' and u' (see `run.reached`), `former`
-        # has room for sizes. `units` is the address of the sizes that atol is relative to, one per entry of a state
-        # (q, u, work), `sizing` of what sizes are found with.
-        *ints("side sizes row_sizes reached marks noise former units sizing"),
-        # Least tolerance of an error, relative to the size of what it is the error of: round-off; and what that grows
-        # by with the time, relative to the rate of the motion.
-        *floats("rounding late"),
+        # that read both; before them the residuals that `least_move` reads. `units` is the address of the sizes that
+        # atol is relative to, one per entry of a state (q, u, work), `sizing` of what sizes are found with.
+        *ints("side sizes row_sizes units sizing"),
         # Integer workspace: where it is and its size; pivot order and pivot sizes; that of a formulation.
         *ints("ints n_ints permutation pivots work_ints"),
         # The static choice of a formulation: how many constraints are independent, their numbers, and those of the
@@ -185,7 +180,6 @@ def lay_out(sizes: dict[str, int], n_parameters: int, n_out: int, options: np.nd
             "matrix": dense, "scale": n, "rhs": n + 1, "remainder": n, "column": 2 * n, "shift": nq + nu + 1,
             "sign": nc,
             "sides": sizes.get("columns", 0) * (nq + n) + 1 if varied else 0,
-            "reached": nq + nu, "marks": nq + nu, "noise": nq + nu, "former": n_sizes,
         },
         {"permutation": n, "pivots": n, "chosen_rows": nc, "chosen_speeds": nu},
     )  # fmt: skip

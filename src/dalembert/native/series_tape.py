@@ -20,7 +20,7 @@ from dalembert.native.program import Program, read_program
 LOG, ARC_TANGENT, ARC_SINE, AREA_SINE, AREA_COSINE, AREA_TANGENT, ERF = range(7)  # values of INTEGRAL
 
 
-class Tape(NamedTuple):
+class SeriesTape(NamedTuple):
     """A function of one variable in elementary operations: `code` (4 n,) and `numbers`, constants and tables.
 
     Operation k writes the series k, SINE and TANH also the one behind it. `parameters` are the places of the other
@@ -36,7 +36,7 @@ class Tape(NamedTuple):
         """Number of series."""
         return len(self.code) // 4
 
-    def at(self, low: np.ndarray, high: np.ndarray | None = None) -> Tape:
+    def at(self, low: np.ndarray, high: np.ndarray | None = None) -> SeriesTape:
         """The same function with all inputs but the variable (n_in,) given, or within bounds."""
         numbers, read = self.numbers.copy(), self.parameters >= 0
         numbers[self.parameters[read]] = low[read]
@@ -48,7 +48,7 @@ class NoSeriesError(Exception):
     """An operation has no series here; for use inside this package."""
 
 
-def read_tape(function: ca.Function, variable: int) -> Tape | None:
+def read_tape(function: ca.Function, variable: int) -> SeriesTape | None:
     """The tape of a scalar function of one column, as a function of its entry `variable`; None if it has no series."""
     try:
         return _Translation(read_program(function), variable, function.nnz_in()).tape
@@ -69,7 +69,7 @@ class _Translation:
             places[value] = self._value(op, arguments, places)
         (result,) = program.outputs
         self.put(ADD, places[result], self.constant(0.0))  # the last series is the result
-        self.tape = Tape(np.array(self.code, dtype=np.int64), np.array(self.numbers), self.parameters)
+        self.tape = SeriesTape(np.array(self.code, dtype=np.int64), np.array(self.numbers), self.parameters)
 
     def put(self, op: int, first: int = 0, second: int = 0, third: int = 0) -> int:
         self.code += [op, first, second, third]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,17 +23,12 @@ from dalembert.run.formulations.choice import RECHOOSE, Choice
 from dalembert.run.formulations.lagrange_multipliers import accelerate_pivoted
 from dalembert.run.ingredients import Drift, Eliminating, Formulation
 from dalembert.run.measure import measure
-from dalembert.run.reached import ROUNDING
 from dalembert.run.right_hand_side import motion_function
 from dalembert.run.run_facts import NO_FALLBACKS, Fallbacks, Passage, RunFacts
 from dalembert.run.scales import Scales
-from dalembert.run.sizing import reads_time
 from dalembert.run.solver_choice import LARGEST_DENSE
 from dalembert.run.status import Status, status_of
 from dalembert.run.variations import CarriedColumns, accelerate_varied, varied_motion_function
-
-if TYPE_CHECKING:
-    from dalembert.run.time_loop.method import Method
 
 PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
 # How far ahead to look, relative to q, where constraints are dependent. In a singular position pivots grow with the
@@ -100,15 +95,6 @@ class Engine:
         self.scales = Scales.read(self.work, self.system)
         return violation
 
-    def measure_beside(self, t: float, z: np.ndarray, found_from: np.ndarray) -> float:
-        """As `measure` did, with sizes at least those of the state (q, u) that z was found from."""
-        there = self.mem[self.plan.sizes : self.plan.x]
-        here, state = there.copy(), self._checked(found_from)
-        measure.call(*self.work.numbers, t, address_of(state), state.size, 0.0)
-        np.maximum(there, here, out=there)
-        self.scales = Scales.read(self.work, self.system)
-        return self.violation(t, z)
-
     def take_scales(self, scales: Scales | None) -> None:
         """Go by sizes found before."""
         self.scales = scales
@@ -119,13 +105,10 @@ class Engine:
     def _rate(self) -> float:
         return float(self.mem[self.plan.x - 1])
 
-    def set_units(self, method: Method) -> None:
-        """Have atol be taken as it is, or relative to what each coordinate and speed has reached, or to their sizes."""
-        plan, reached = self.plan, method.explicit and method.adaptive and not method.absolute
-        self.units = self.blueprint.ones if method.absolute else self.mem[plan.sizes : plan.x]
-        plan.units = address_of(self.mem) + 8 * plan.reached if reached else address_of(self.units)
-        plan.rounding = ROUNDING / method.atol if reached else 0.0
-        plan.late = float(reads_time(self.system))
+    def set_units(self, *, absolute: bool) -> None:
+        """Have atol be taken as it is (`absolute`), or relative to the sizes of coordinates and speeds."""
+        self.units = self.blueprint.ones if absolute or self.scales is None else self.scales.values
+        self.plan.units = address_of(self.units)
 
     def _tell_drift(self, start: Start) -> None:
         self.started = start

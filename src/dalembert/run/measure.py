@@ -8,7 +8,6 @@ from dalembert.native.intrinsics import ints_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_accelerate, call_kernel, f8, i8, move
 from dalembert.run.coordinate_sizes import measure_coordinates, positive
-from dalembert.run.drives import measure_drives
 from dalembert.run.evaluate import acceleration_size, load_state, violation
 from dalembert.run.sizing import sizing_at
 from dalembert.run.ways import inertia_of
@@ -17,14 +16,11 @@ from dalembert.solve.solver import call_balance, call_row_residual
 SPUN = 0.1  # share of the rates at the start that counts beside the forces
 NEGLIGIBLE = 1e-6  # a motion that changes less than this part in the time of a run has no rate of its own
 BESIDE = 0.1  # part of the sizes by which to look beside the state, for rows whose gradients vanish in it
-ROUNDED = (
-    2.0**-50 / 1e-13
-)  # part of the terms of a row that is its least size: they are rounded, and rows held to 1e-13
 VANISHED = 1e-6  # part of what gradients are beside the state below which they vanish
 
 
 @jit(i8(Plan, Floats))
-def evaluate_sizing(plan, mem):
+def _evaluate(plan, mem):
     """Everything sizes depend on at the state in x."""
     s = sizing_at(plan.sizing)
     call_kernel(plan.dynamics, mem, plan.x, plan.out)
@@ -55,10 +51,10 @@ def _find_rate(plan, mem):
     return max(rate, SPUN * spun) if spun < math.inf else rate
 
 
-@jit(i8(Plan, Floats, i8))
-def lead_by_sizes(plan, mem, u):
-    """The speeds that move coordinates by their sizes in unit time, (nu,), into mem[u:]."""
-    s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
+@jit(f8(Plan, Floats, f8))
+def _measure_speeds(plan, mem, span):
+    """Sizes of the speeds and of energies; returns the rate that they are those of coordinates times."""
+    s, ints, u = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints), plan.sizes + plan.nq
     for j in range(plan.nu):
         mem[u + j] = 0.0
     for i in range(plan.nq):
@@ -67,14 +63,6 @@ def lead_by_sizes(plan, mem, u):
             mem[j] = max(mem[j], abs(mem[s.leads + p]) / mem[plan.sizes + i])
     for j in range(plan.nu):
         mem[u + j] = positive(1.0 / mem[u + j] if mem[u + j] > 0.0 else 0.0)
-    return 0
-
-
-@jit(f8(Plan, Floats, f8))
-def measure_speeds(plan, mem, span):
-    """Sizes of the speeds and of energies; returns the rate that they are those of coordinates times."""
-    u = plan.sizes + plan.nq
-    lead_by_sizes(plan, mem, u)
     rate = _find_rate(plan, mem)
     if rate * span < NEGLIGIBLE and span > 0.0:
         rate = 1.0 / span
@@ -86,36 +74,32 @@ def measure_speeds(plan, mem, span):
     return rate
 
 
-@jit(i8(Plan, Floats, f8))
-def measure_rows(plan, mem, share):
-    """Row sizes |gradients| x sizes at the state last evaluated, where those in place are at most a share of them."""
+@jit(i8(Plan, Floats))
+def _measure_rows(plan, mem):
+    """Row sizes |gradients| x sizes at the state last evaluated, where those in place are none beside them."""
     s, ints, n, u = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints), plan.np, plan.sizes + plan.nq
     for k in range(n):
-        largest = terms = 0.0
+        largest = 0.0
         for p in range(ints[s.g_starts + k], ints[s.g_starts + k + 1]):
-            i, g = ints[s.g_columns + p], abs(mem[s.gradients + p])
-            terms += g * abs(mem[plan.xq + i])
-            largest = max(largest, g * mem[plan.sizes + i])
-        largest = max(largest, ROUNDED * terms)
-        if mem[plan.row_sizes + k] <= share * largest < math.inf:
+            largest = max(largest, abs(mem[s.gradients + p]) * mem[plan.sizes + ints[s.g_columns + p]])
+        if mem[plan.row_sizes + k] <= VANISHED * largest < math.inf:
             mem[plan.row_sizes + k] = largest
     for k in range(n + plan.nv):
         largest = 0.0
         for p in range(ints[s.a_starts + k], ints[s.a_starts + k + 1]):
             largest = max(largest, abs(mem[ints[s.a_places + p]]) * mem[u + ints[s.a_columns + p]])
-        if mem[plan.row_sizes + n + k] <= share * largest < math.inf:
+        if mem[plan.row_sizes + n + k] <= VANISHED * largest < math.inf:
             mem[plan.row_sizes + n + k] = largest
     return 0
 
 
 @jit(i8(Plan, Floats, f8, Floats, f8))
-def measure_state(plan, mem, t, z, span):
+def _measure_state(plan, mem, t, z, span):
     """Sizes of coordinates, speeds and energies, and the rate, in the state z at time t."""
     load_state(plan, mem, t, z)
-    evaluate_sizing(plan, mem)
-    measure_drives(plan, mem, t, span)
+    _evaluate(plan, mem)
     measure_coordinates(plan, mem, z, span)
-    mem[plan.row_sizes + 2 * plan.np + plan.nv] = measure_speeds(plan, mem, span)
+    mem[plan.row_sizes + 2 * plan.np + plan.nv] = _measure_speeds(plan, mem, span)
     return 0
 
 
@@ -126,14 +110,14 @@ def measure(plan, mem, t, z, span):
     Returns the largest residual of a position or velocity constraint there, relative to the size of its row.
     """
     n_rows = 2 * plan.np + plan.nv
-    measure_state(plan, mem, t, z, span)
+    _measure_state(plan, mem, t, z, span)
     for k in range(n_rows):
         mem[plan.row_sizes + k] = 0.0
-    measure_rows(plan, mem, 1.0)
+    _measure_rows(plan, mem)
     for i in range(plan.nq):
         mem[plan.xq + i] += BESIDE * mem[plan.sizes + i] * math.cos(1.0 + i)
-    evaluate_sizing(plan, mem)
-    measure_rows(plan, mem, VANISHED)
+    _evaluate(plan, mem)
+    _measure_rows(plan, mem)
     for k in range(n_rows):
         mem[plan.row_sizes + k] = positive(mem[plan.row_sizes + k])
     return violation(plan, mem, t, z)
@@ -147,7 +131,7 @@ def complete(plan, mem, t, z, out):
     For accelerators that leave the equations they solved in mem; the unrolled ones do not.
     """
     nu, nc = plan.nu, plan.nc
-    measure_state(plan, mem, t, z, 0.0)
+    _measure_state(plan, mem, t, z, 0.0)
     load_state(plan, mem, t, z)
     call_accelerate(plan.accelerate, (plan, mem))
     move(out, 0, mem, plan.udot, nu)

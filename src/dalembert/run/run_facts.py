@@ -12,7 +12,6 @@ from dalembert.run.formulations.choice import Choice
 from dalembert.run.scales import Scales
 
 REST = 1e-7  # what a system at rest turns over at least, relative to its potential energy and to forces along sizes
-LATE = 2.0**-48 / 1e-6  # several roundings of a time, relative to the imbalance that is allowed
 AT_REST = 1e-6  # of that: kinetic energies below it are round-off
 NAMED = 6  # rows of a passage told by name
 Choices = tuple[tuple[float, Choice | None], ...]
@@ -93,16 +92,13 @@ class Energies(NamedTuple):
     def size_beside(self, scales: Scales, end: float) -> float:
         """What imbalances up to the time `end` are relative to: what is turned over, or what forces can hide of it.
 
-        Late clocks are coarse: work is known to what its power changes by while they are rounded.
-
         Constraints are held to about 1e-13 (`Projection`), a millionth of `REST`. Their forces are those of the sizes,
         and do this part of the energy of the sizes as work on what is left open of positions. Where nothing moves but
         by what is left open of speeds, they do so for as long as the run lasts.
         """
         least = REST * scales.energy
         at_rest = max(map(abs, self.kinetic)) <= AT_REST * least
-        most = max(self.size, least * (1.0 + scales.rate * (end - self.begin)) if at_rest else least)
-        return most * max(1.0, LATE * scales.rate * abs(end))
+        return max(self.size, least * (1.0 + scales.rate * (end - self.begin)) if at_rest else least)
 
     def joined(self, other: Energies, *, done: float = 0.0, off: float = 0.0) -> Energies:
         """These and others of the same motion, from where the work `done` was done and the balance was `off`.

@@ -142,10 +142,7 @@ def run_from(
     system = state.system
     engine = recipe.engine(system, state.parameters, carried_columns(recipe, derivatives))
     z0 = state.z
-    violation = engine.measure(span[0], z0, span[1] - span[0])
-    if known and state.report is not None and not violation <= CONSISTENT:
-        violation = engine.measure_beside(span[0], z0, state.report.guess)
-    if not violation <= CONSISTENT:
+    if not engine.measure(span[0], z0, span[1] - span[0]) <= CONSISTENT:
         raise _inconsistent(state, span[0], Scales.read(engine.work, system).rows)
     if not known:
         check_degeneracy(system, span[0], state.q, state.u, state.parameters)

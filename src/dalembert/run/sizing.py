@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import casadi as ca
 import numpy as np
 
 from dalembert.equations.kinds import kinds_of
@@ -17,26 +16,17 @@ class Sizing(Record):
 
     `kinds` of coordinates; `inertias`: where in mem the diagonal of M is. The nonzeros of A by rows: starts, columns,
     places in mem; those of G, the gradients of phi and the invariants in q, and of C: starts and columns, and where in
-    mem they follow each other; `before`: room to keep those of G. Whether rows are `driven` by time, what it makes of
-    them, and of speeds (see `run.drives`).
+    mem they follow each other; `before`: room to keep those of G.
     """
 
     _fields_ = (
         *ints("kernel out levels kinds inertias"),
         *ints("a_starts a_columns a_places"),
         *ints("g_starts g_columns gradients c_starts c_columns leads before"),
-        *ints("driven drives driven_speeds"),
     )
 
 
 sizing_at = record_at(Sizing)
-
-
-def reads_time(system: System) -> bool:
-    """Whether the equations of motion depend on time explicitly, found once."""
-    m = system.mechanics
-    terms = ca.vertcat(ca.vec(m.M), m.f, ca.vec(m.A), m.b)
-    return bool(system.kept("equations depend on time", lambda: ca.depends_on(terms, m.t)))
 
 
 def lay_out_sizing(system: System, work: Workspace, *, sparse: bool) -> Sizing:
@@ -59,9 +49,7 @@ def lay_out_sizing(system: System, work: Workspace, *, sparse: bool) -> Sizing:
         "a_starts": A.colind(), "a_columns": A.row(), "a_places": plan.jacobian + places,
         "g_starts": G.colind(), "g_columns": G.row(), "c_starts": C.colind(), "c_columns": C.row(),
     }  # fmt: skip
-    found.driven = int(ca.depends_on(m.psi, m.t))
-    room = {"out": kernel.n_out, "before": G.nnz(), "drives": 2 * plan.np + plan.nv, "driven_speeds": plan.nu}
-    work.reserve(found, room, {name: len(values) for name, values in lists.items()})
+    work.reserve(found, {"out": kernel.n_out, "before": G.nnz()}, {name: len(values) for name, values in lists.items()})
     for name, values in lists.items():
         start = getattr(found, name)
         work.ints[start : start + len(values)] = values

@@ -36,14 +36,13 @@ def travelled(plan, mem, kind, span):
     energy = 0.0
     for i in range(plan.nq if span > 0.0 else 0):
         if ints[s.kinds + i] == kind:
-            driven = strongest = 0.0
+            strongest = 0.0
             for p in range(ints[s.c_starts + i], ints[s.c_starts + i + 1]):
                 j = ints[s.c_columns + p]
                 inertia = inertia_of(plan, mem, j)
-                driven += abs(mem[s.leads + p]) * mem[s.driven_speeds + j]
                 if inertia > 0.0:
                     strongest = max(strongest, abs(mem[plan.force + j]) / inertia * abs(mem[s.leads + p]))
-            way = span * (abs(mem[plan.qdot + i]) + driven + span * strongest)
+            way = span * (abs(mem[plan.qdot + i]) + span * strongest)
             energy = max(energy, mem[plan.shift + i] * way**2)
     return finite(energy)
 
@@ -79,17 +78,16 @@ def _reached(plan, mem, kind, span):
     energy = 0.0
     for i in range(plan.nq):
         if ints[s.kinds + i] == kind:
-            driven = rate = 0.0
+            rate = 0.0
             for p in range(ints[s.c_starts + i], ints[s.c_starts + i + 1]):
-                driven += abs(mem[s.leads + p]) * mem[s.driven_speeds + ints[s.c_columns + p]]
                 rate += mem[s.leads + p] * mem[plan.udot + ints[s.c_columns + p]]
-            way = span * (abs(mem[plan.qdot + i]) + driven + span * abs(rate))
+            way = span * (abs(mem[plan.qdot + i]) + span * abs(rate))
             energy = max(energy, mem[plan.shift + i] * way**2)
     return finite(energy)
 
 
 @jit(f8(Plan, Floats, Floats, i8, f8))
-def find_straight(plan, mem, z, kind, way):
+def _straight(plan, mem, z, kind, way):
     """The energy of how far coordinates of a kind get before a gradient of rows has changed by its own length.
 
     By how they change on a small part of `way`, an energy; `way` itself if that is shorter.
@@ -98,7 +96,7 @@ def find_straight(plan, mem, z, kind, way):
     move(mem, s.before, mem, s.gradients, ints[s.g_starts + s.levels])
     for i in range(plan.nq):
         if ints[s.kinds + i] == kind and mem[plan.shift + i] > 0.0:
-            mem[plan.xq + i] += NUDGE * math.sqrt(way / mem[plan.shift + i]) * math.cos(1.0 + i)
+            mem[plan.xq + i] += NUDGE * math.sqrt(way / mem[plan.shift + i])
     call_kernel(s.kernel, mem, plan.x, s.out)
     shortest = way
     for k in range(s.levels):
@@ -125,7 +123,7 @@ def find_way(plan, mem, z, kind, span):
         if way == 0.0:
             return 0.0
         back = min(span, _period(plan, mem, z, kind, way))
-        shorter = min(find_straight(plan, mem, z, kind, way), _reached(plan, mem, kind, back))
+        shorter = min(_straight(plan, mem, z, kind, way), _reached(plan, mem, kind, back))
         if shorter > SETTLED * way:
             return shorter
         way = shorter

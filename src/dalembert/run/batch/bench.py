@@ -69,6 +69,8 @@ class Bench:
         self.engine, self.outputs = engine, outputs
         self.march = March(engine, method, z0, span, np.array([span[1]]), MemoryTable())  # its own samples are not used
         self.march.clock.recalled = 1
+        if not method.absolute:  # each run measures sizes of its own
+            engine.plan.units = address_of(engine.mem) + 8 * engine.plan.sizes
         reviewed = isinstance(integrator, Automatic) and engine.allows_implicit
         self.batch = Batch(
             **bounds._asdict(), t_start=span[0], t_end=span[1], max_step=method.max_step,

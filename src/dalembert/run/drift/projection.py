@@ -27,10 +27,9 @@ from dalembert.native.jit import jit
 from dalembert.native.kernel import Kernel
 from dalembert.native.plan import Floats, Plan, call_kernel, count_sizes, f8, i8, move, move_few
 from dalembert.run.drift.start import Start
-from dalembert.run.evaluate import is_finite, largest, largest_residual, load_state
-from dalembert.run.reached import grow
+from dalembert.run.evaluate import largest, largest_residual, load_state
 from dalembert.run.right_hand_side import Feedback
-from dalembert.run.status import DRIFT_STUCK, OK
+from dalembert.run.status import DRIFT_STUCK
 from dalembert.solve.solver import call_factor, call_follow, call_solve
 from dalembert.solve.unrolled import TRUSTED, unroll_saddle
 
@@ -231,8 +230,8 @@ def _iterate(plan, mem, enough, velocities, first, count, borrowed):
 
 
 @jit(i8(Plan, Floats, f8, Floats))
-def _move(plan, mem, t, z):
-    """Move z onto the constraints as sizes are; returns a status."""
+def project(plan, mem, t, z):
+    """Bring z = (q, u, ...) onto the constraints at time t, in place; returns a status."""
     load_state(plan, mem, t, z)
     n, first, tolerance, enough = plan.np + plan.nv, plan.np, mem[plan.options], mem[plan.options + 1]
     restore_invariants(plan, mem)
@@ -245,19 +244,6 @@ def _move(plan, mem, t, z):
             left = plan.least_move == 0 and plan.onto_positions == 0 and plan.nv == 0  # the factors of the same rows
         if status == 0 and largest_residual(plan, mem, first, n) > tolerance:
             status, moved = _iterate(plan, mem, enough, 1, first, n, left), 1
-    if moved and status == OK:
+    if moved:
         move_few(z, 0, mem, plan.xq, plan.nq + plan.nu)
-    return status
-
-
-@jit(i8(Plan, Floats, f8, Floats))
-def project(plan, mem, t, z):
-    """Bring z = (q, u, ...) onto the constraints at time t, in place; returns a status.
-
-    Where that is not possible the sizes may be those of another state, below round-off in this one.
-    """
-    status = _move(plan, mem, t, z)
-    if status != OK and is_finite(z):
-        grow(plan, mem, t, z)
-        status = _move(plan, mem, t, z)
     return status

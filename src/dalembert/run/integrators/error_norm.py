@@ -8,9 +8,6 @@ from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8
 
-HELD = 1e-13  # to what part of the sizes constraints are held (`Projection`)
-LESS = 0.5  # of what a correction moved in the try before: more than that shorter steps do not make less
-
 
 @jit(f8(Plan, Floats, Floats, Floats, f8, f8))
 def error_norm(plan, error, z, znew, rtol, atol):
@@ -19,20 +16,6 @@ def error_norm(plan, error, z, znew, rtol, atol):
     units = floats_at(plan.units, size)
     for i in range(size):
         total += (error[i] / (atol * units[i] + rtol * max(abs(z[i]), abs(znew[i])))) ** 2
-    return math.sqrt(total / size)
-
-
-@jit(f8(Plan, Floats, Floats, Floats, Floats, f8, f8))
-def moved_norm(plan, mem, before, z, znew, rtol, atol):
-    """The same of the way from `before` to znew by which a drift correction has moved the end of a step.
-
-    Constraints that are held to a part `HELD` of the sizes leave that much open; it is no error of the step.
-    """
-    total, size = 0.0, plan.nq + plan.nu
-    units = floats_at(plan.units, size)
-    for i in range(size):
-        least = HELD * mem[plan.sizes + i]
-        total += ((znew[i] - before[i]) / (max(atol * units[i], least) + rtol * max(abs(z[i]), abs(znew[i])))) ** 2
     return math.sqrt(total / size)
 
 

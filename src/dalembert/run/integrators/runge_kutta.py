@@ -41,7 +41,6 @@ class RungeKutta:
             order=self.tableau.order,
             stability=self.tableau.stability,
             restarts=True,
-            explicit=True,
             **settings,
         )
 

@@ -29,8 +29,6 @@ from dalembert.native.plan import (
 from dalembert.run.branch_memory import begin_remembering, remember
 from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.formulations.choice import RECHOOSE
-from dalembert.run.integrators.error_norm import LESS, moved_norm
-from dalembert.run.reached import grow, reach, set_off
 from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, SUSPECT, TOO_MANY_STEPS, UNMAPPED, UNSOUND
 from dalembert.run.time_loop.argument_maps import LONGER, SEEN, SHORTER, UNKNOWN, go_on, seen_part, time_limit
 from dalembert.run.time_loop.clock import Clock
@@ -113,7 +111,7 @@ def _accept(plan, mem, clock):
         h = _representable(t, h)
     # Gains that follow the step go by what was planned: those of a step cut short to end where it must would be huge.
     paced = max(h, min(planned, clock.h_max))
-    shrunk, moved = False, math.inf
+    shrunk = False
     while True:
         if clock.adaptive and h < clock.h_min:
             return STEP_COLLAPSE
@@ -121,13 +119,7 @@ def _accept(plan, mem, clock):
         error = call_step(plan.step, (plan, mem, t, h, z, stages, znew, clock.rtol, clock.atol))
         status, factor = OK, 0.5
         if error <= 1.0:
-            before, moved = moved, 0.0
-            move_few(zdot, 0, znew, 0, n)
             status = call_correct(plan.correct, (plan, mem, t + h, znew))
-            if status == OK and clock.adaptive:
-                moved = moved_norm(plan, mem, zdot, z, znew, clock.rtol, clock.atol)
-                if 1.0 < moved <= LESS * before:  # else round-off, which shorter steps do not make less
-                    error = moved
             if status == OK and plan.estimate:
                 rates(plan, mem, t + h, znew, zdot)
                 error = call_estimate(plan.estimate, (plan, h, z, stages, znew, zdot, clock.rtol, clock.atol))
@@ -247,8 +239,6 @@ def conclude(plan, mem, clock, h, t_new):
         clock.weigh_at = clock.accepted + 1 + clock.accepted // DENSE
     move_few(z, 0, znew, 0, n)
     clock.t = t_new
-    if reach(plan, mem, t_new, h, z):
-        grow(plan, mem, t_new, z)
     if landed:
         _pass(plan, mem, clock, z, zdot, stages)
     move_few(stages, 0, zdot, 0, n)
@@ -341,13 +331,12 @@ def proceed(plan, mem, clock, budget):
     return OK
 
 
-@jit(f8(Plan, Floats, Floats, Floats, f8, f8))
-def _norm(plan, mem, v, z, rtol, atol):
+@jit(f8(Plan, Floats, Floats, f8, f8))
+def _norm(plan, v, z, rtol, atol):
     total, n = 0.0, plan.nq + plan.nu
     units = floats_at(plan.units, n)
     for i in range(n):
-        unit = mem[plan.sizes + i] if plan.rounding > 0.0 else units[i]
-        total += (v[i] / (atol * unit + rtol * abs(z[i]))) ** 2
+        total += (v[i] / (atol * units[i] + rtol * abs(z[i]))) ** 2
     return math.sqrt(total / n)
 
 
@@ -362,7 +351,7 @@ def _plan_first_step(plan, mem, clock):
     z, znew, zdot = floats_at(clock.z, n), floats_at(clock.znew, n), floats_at(clock.zdot, n)
     stages = floats_at(clock.stages, clock.n_stages)
     unit = 1.0 / mem[plan.row_sizes + 2 * plan.np + plan.nv]  # of time, so that it does not matter which one is used
-    d0, d1 = _norm(plan, mem, z, z, rtol, atol), unit * _norm(plan, mem, stages, z, rtol, atol)
+    d0, d1 = _norm(plan, z, z, rtol, atol), unit * _norm(plan, stages, z, rtol, atol)
     h0 = unit * (1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1)
     h0 = min(max(h0, 2.0 * clock.h_min), clock.t_end - t)  # next to zero, where an impact stops, d0 is round-off
     for i in range(n):
@@ -373,7 +362,7 @@ def _plan_first_step(plan, mem, clock):
         return OK
     for i in range(n):
         zdot[i] -= stages[i]
-    d2 = unit * unit * _norm(plan, mem, zdot, z, rtol, atol) / h0
+    d2 = unit * unit * _norm(plan, zdot, z, rtol, atol) / h0
     period = math.sqrt(d0 / d2) if d0 > 1e-5 and d2 > 1e-5 else 1.0  # in units
     top = max(period * d1, period * period * d2)
     h1 = max(1e-6 * unit, h0 * 1e-3) if top <= 1e-15 else FIRST_STEP * period * unit / top ** (1.0 / clock.order)
@@ -407,7 +396,6 @@ def launch(plan, mem, clock, budget):
         _plan_first_step(plan, mem, clock)
     if plan.nc > 0:
         look_back(plan, mem, where, clock.t, clock.h, z, stages, znew, zdot)
-    set_off(plan, mem, clock.t, z)
     if plan.watch != 0:
         begin(plan, mem, clock.t, z)
     return proceed(plan, mem, clock, budget)

@@ -15,7 +15,7 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8
 from dalembert.native.types import Record, floats
 from dalembert.run.evaluate import load_state
-from dalembert.run.run_facts import AT_REST, LATE, REST, Energies
+from dalembert.run.run_facts import AT_REST, REST, Energies
 
 DENSE = 64  # steps, after which the energy is looked at once in as many parts of the steps made
 TINY = 2.2250738585072014e-308
@@ -97,5 +97,4 @@ def energy_size(plan, mem, w, end):
     least = REST * mem[plan.sizes + plan.nq + plan.nu]
     if kinetic <= AT_REST * least:
         least *= 1.0 + mem[plan.row_sizes + 2 * plan.np + plan.nv] * (end - w.begin)
-    late = LATE * mem[plan.row_sizes + 2 * plan.np + plan.nv] * abs(end)
-    return max(turned, kinetic, REST * level, least, TINY) * max(1.0, late)
+    return max(turned, kinetic, REST * level, least, TINY)

@@ -16,7 +16,6 @@ from dalembert.errors import OptionError
 from dalembert.native.jit import Native, address_of
 from dalembert.native.workspace import NOTHING
 from dalembert.run.run_facts import Energies
-from dalembert.run.scales import Scales
 from dalembert.run.status import MORE, PAUSED, SUSPECT, TOO_MANY_STEPS, UNMAPPED, UNSOUND, Status, status_of
 from dalembert.run.storage import MemoryTable, SampleTable
 from dalembert.run.time_loop import advance as loop
@@ -127,7 +126,7 @@ def set_out(engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, f
     if engine.system.features:
         engine.maps = ArgumentMaps(engine, span)
     engine.begin(t0, z0, span[1] - t0, method.stepping)
-    engine.set_units(method)
+    engine.set_units(absolute=method.absolute)
     recalled = engine.recall(t0)
     if not engine.choices:
         engine.choose(t0, z0)
@@ -279,7 +278,6 @@ class March:
         self.engine.work.check_guards()
         self.engine.plan.accuracy = 0.0
         self.engine.note_conditioning(self.conditioning.worst, self.conditioning.worst_t)
-        self.engine.scales = Scales.read(self.engine.work, self.engine.system)  # as far as they have grown
         if self.clock.stored:  # it ended before the first slice
             self.collect()
         clock, nfev = self.clock, self.engine.plan.nfev

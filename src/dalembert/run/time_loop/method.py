@@ -41,7 +41,6 @@ class Method:
     stability: Sequence[float] = ()
     name: str = "the integrator"
     restarts: bool = False  # whether the state may be replaced between two steps
-    explicit: bool = False  # solves no equations to its tolerances, which may be as small as the motion is
 
     @cached_property
     def addresses(self) -> tuple[int, ...]:
