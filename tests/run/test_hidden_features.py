@@ -48,7 +48,7 @@ PUSHES = {  # force, span, where it is
     "burst of 50 Hz": (sp.cos(100 * sp.pi * t) * sp.exp(-(((t - 50) / sp.Float(0.02)) ** 2)), 100.0, (49.8, 50.2)),
     "high power": ((t / 10) ** 400, 10.0, (5.0, 10.0)),
     "bump of a polynomial": (sp.Max(0, 1 - (10 * (t - 30)) ** 2) ** 2, 60.0, (29.9, 30.1)),
-    "quotient": (1 / (1 + (1000 * (t - 20)) ** 2), 40.0, (0.0, 40.0)),
+    "quotient": (1 / (1 + (1000 * (t - 20)) ** 2) ** 4, 40.0, (19.5, 20.5)),
     "half a sine": (
         sp.Piecewise((sp.sin(20 * sp.pi * (t - 7)), (t > 7) & (t < sp.Float(7.05))), (0, True)), 90.0, (7.0, 7.05)
     ),

@@ -43,9 +43,9 @@ class Feature:
 class Features(NamedTuple):
     """The features of a model, those of time first, and the functions that belong to them.
 
-    `shapes` map (s, p) to f. `phases` map p to the rates of the sines and cosines that f is made of, if it reads s in
-    nothing else and so may be periodic. `arguments` maps (t, q, u, p, q', u') to the arguments s of those that are not
-    of time, then their rates.
+    `shapes` map (s, q, u, p) to f, which reads s and p only. `phases` map (t, q, u, p) to the rates of the sines and
+    cosines that f is made of, if it reads s in nothing else and so may be periodic. `arguments` maps (t, q, u, p, q',
+    u') to the arguments s of those that are not of time, then their rates.
     """
 
     found: tuple[Feature, ...]
@@ -187,8 +187,8 @@ class _Search:
             key = str((part.graph, part.phases))
             if key not in shapes:
                 shapes[key] = len(shapes)
-                functions.append(function_of("shape", ca.vertcat(self.z, self.s.p), [part.graph]))
-                phases.append(function_of("phases", self.s.p, part.phases))
+                functions.append(function_of("shape", ca.vertcat(self.z, self.s.q, self.s.u, self.s.p), [part.graph]))
+                phases.append(function_of("phases", self.s.x, part.phases))
             least = float(isinstance(part.node, UNBOUNDED))
             found.append(Feature(show(part.node, LEGIBLE).strip("`"), shapes[key], least, part.of_time))
         return Features(tuple(found), functions, phases, self._arguments([p.argument for p in parts if not p.of_time]))

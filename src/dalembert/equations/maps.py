@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 import numpy as np
 
@@ -70,14 +71,14 @@ class CellMaps:
     def __init__(self, system: System, parameters: np.ndarray) -> None:
         self.places: list[int] = []  # of each map among the arguments; -1 is the time
         self.maps: list[CellMap] = []
-        place = -1
+        place, x = -1, np.concatenate([np.zeros(1 + system.nq + system.nu), parameters])
         for feature in system.features:
             place += not feature.of_time
             tape = _tape(system, feature.shape)
             if tape is None:
                 continue
-            period = _period(system, feature.shape, parameters)
-            made = CellMap(feature, tape.at(np.concatenate([[0.0], parameters])), period)
+            period = _period(system, feature.shape, x)
+            made = CellMap(feature, tape.at(x), period)
             if feature.of_time or not (period and _are_alike(made.over(0.0, period))):
                 self.places.append(-1 if feature.of_time else place)
                 self.maps.append(made)
@@ -102,9 +103,17 @@ def _tape(system: System, shape: int) -> SeriesTape | None:
     return tape
 
 
-def _period(system: System, shape: int, parameters: np.ndarray) -> float:
+def reads_some(system: System, names: Collection[str]) -> bool:
+    """Whether some of these parameters move the cells of features."""
+    first = 1 + system.nq + system.nu
+    tapes = [_tape(system, feature.shape) for feature in system.features]
+    read = {int(k) - first for tape in tapes if tape is not None for k in np.flatnonzero(tape.parameters >= 0)}
+    return any(system.parameters[k] in names for k in read)
+
+
+def _period(system: System, shape: int, x: np.ndarray) -> float:
     """The period of a function made of sines and cosines with rates that are multiples of the least one, else 0."""
-    rates = np.abs(np.array(system.functions[f"phases {shape}"](parameters)).ravel())
+    rates = np.abs(np.array(system.functions[f"phases {shape}"](x)).ravel())
     if not rates.size or not rates.min() > 0.0:
         return 0.0
     multiples = rates / rates.min()

@@ -14,6 +14,7 @@ from dalembert.run.integrators.automatic import FIRST
 from dalembert.run.measure import measure
 from dalembert.run.status import MORE, OK, TOO_MANY_STEPS
 from dalembert.run.time_loop.advance import launch, proceed
+from dalembert.run.time_loop.argument_maps import forget
 from dalembert.run.time_loop.clock import EPS, Clock
 from dalembert.run.time_loop.step_budget import MANY, WINDOW
 
@@ -59,7 +60,7 @@ def renew(plan, mem, batch, parameters):
     for k in range(batch.n_ints):
         target[k] = source[k]
     move(mem, plan.xu + plan.nu, parameters, 0, parameters.size)
-    return 0
+    return forget(plan) if plan.maps != 0 else 0
 
 
 @jit(i8(Clock, Batch, f8, f8, Floats))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.equations.maps import CellMaps, maps_of
+from dalembert.native.cells import FINEST
 from dalembert.native.intrinsics import floats_at, record_at
 from dalembert.native.jit import address_of, jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, move
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
 REACH = 4.0  # times the shortest cell that it touches: the longest way of a step of at least four stages
+SLIVER = 64.0 * FINEST  # of the line: steps are not made shorter, next to poles and where a jump lies beside its cell
 MOMENT = 1e-9  # of a step: jumps that are no farther apart are one
 SHORTER, LONGER = 0.1, 0.5  # parts of a step that went too far, to be tried instead
 
@@ -116,9 +118,9 @@ def _farthest(edges, period, s, goal, reach, first):
     base, cell = 0.0, first
     if period > 0.0:
         base = period * math.floor(s / period)
-    shortest = edges[cell + 1] - edges[cell]
-    end = max(base + edges[cell + 1], s)
-    while end < goal:
+    least, shortest = SLIVER * (edges[edges.size - 1] - edges[0]), edges[cell + 1] - edges[cell]
+    end = max(base + edges[cell + 1], s + least)
+    while goal - end > least:
         cell += 1
         if cell == edges.size - 1:
             if period == 0.0:
@@ -130,7 +132,7 @@ def _farthest(edges, period, s, goal, reach, first):
         shortest = min(shortest, length)
         if s + reach * shortest <= end:
             return end
-        end = base + edges[cell + 1]
+        end = max(end, base + edges[cell + 1])
         if s + reach * shortest < end:
             return min(s + reach * shortest, goal)
     return goal
@@ -278,6 +280,14 @@ def seen_part(plan, mem, t, h, z, zdot, znew, zdotnew):
     if part == SEEN and not _has_one_jump(plan, mem, w):
         return LONGER
     return part
+
+
+@jit(i8(Plan))
+def forget(plan):
+    """Begin at another state: nothing is known of it."""
+    w = mapped(plan.maps)
+    w.t = w.limited = math.nan
+    return 0
 
 
 @jit(i8(Plan, Floats, f8))
