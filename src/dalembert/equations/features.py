@@ -26,6 +26,7 @@ from dalembert.native.enclosures import ORDER
 
 ALIKE = (sp.sin, sp.cos)  # functions without features
 SWITCHING = (sp.Heaviside, sp.Abs, sp.sign, sp.Max, sp.Min, sp.floor, sp.ceiling, sp.Mod, sp.Piecewise, Table)
+POLES = (sp.tan, sp.cot, sp.sec, sp.csc)
 LEGIBLE = 200  # operations of an expression that a message shows whole
 UNBOUNDED = (sp.exp, sp.log, sp.sinh, sp.cosh, sp.asinh, sp.acosh)  # grow from values of about 1
 
@@ -131,7 +132,8 @@ class _Search:
                 continue
             inner = [part for part in _inside(node) if _has_features(part)]
             covered |= {id(part) for part in inner}
-            if read != {0} or not all(isinstance(part, SWITCHING) for part in inner):  # `instants` has the others
+            known = all(isinstance(part, SWITCHING) for part in inner) or any(isinstance(part, POLES) for part in inner)
+            if read != {0} or not known:  # steps end where functions of time alone switch, and at poles
                 parts.append(self._of_one(node, *read))
         once = {str((part.argument, part.graph)): part for part in parts}
         return self._collected(sorted(once.values(), key=lambda part: not part.of_time))

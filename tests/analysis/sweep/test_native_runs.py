@@ -115,11 +115,11 @@ def test_tolerances_vary(track, start):
 
 
 def test_runs_that_fail_or_do_not_hold_are_left_to_be_made_alone(track, start):
-    """The force of c = 1e308 is not finite; without corrections a loose tolerance breaks the bounds."""
+    """With c = 1e20 steps collapse; without corrections a loose tolerance breaks the bounds."""
     study = study_of(track, ("c",), 2.0, state=start, outputs=[da.Final("x")])
-    rows = np.array([[1e-3], [1e308], [1e-3]])
+    rows = np.array([[1e-3], [1e20], [1e-3]])
     natively, alone = both_ways(study, rows)
-    assert [record.status for record in alone] == ["ok", "not finite", "ok"]
+    assert [record.status == "ok" for record in alone] == [True, False, True]
     assert list(natively) == [0, 2]
     loose = (None, da.NoCorrection(), da.DOP853(rtol=1e-3))
     study = study_of(track, ("a",), 2.0, state=start, outputs=[da.Final("x")], ingredients=loose)
