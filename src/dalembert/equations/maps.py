@@ -14,10 +14,10 @@ from dalembert.native.cells import largest, lay_cells, supremum
 from dalembert.native.series_tape import SeriesTape, read_tape
 
 MOST = 200_000  # cells of one function
-AHEAD = 2  # powers of two that maps reach beyond what is asked for, not to be laid again at once
+SPARE_OCTAVES = 2  # powers of two that maps reach beyond what is asked for, not to be laid again at once
 SPANS = 8  # of time that maps are kept of
 TINY = 2.0**-900
-ALIKE = 8.0  # cells that differ by no more than this factor hide nothing: every step sees what they hold
+UNIFORM = 8.0  # cells that differ by no more than this factor hide nothing: every step sees what they hold
 
 
 class CellMap:
@@ -40,7 +40,7 @@ class CellMap:
         if self.period:
             low, high = 0.0, self.period
         elif not self.feature.of_time:
-            reach = 2.0 ** (AHEAD + math.ceil(math.log2(max(abs(low), abs(high), TINY))))
+            reach = 2.0 ** (SPARE_OCTAVES + math.ceil(math.log2(max(abs(low), abs(high), TINY))))
             low, high = -reach, reach
         edges = self._laid.get((low, high))
         if edges is None:
@@ -79,7 +79,7 @@ class CellMaps:
                 continue
             period = _period(system, feature.shape, x)
             made = CellMap(feature, tape.at(x), period)
-            if feature.of_time or not (period and _are_alike(made.over(0.0, period))):
+            if feature.of_time or not (period and _are_uniform(made.over(0.0, period))):
                 self.places.append(-1 if feature.of_time else place)
                 self.maps.append(made)
 
@@ -121,6 +121,6 @@ def _period(system: System, shape: int, x: np.ndarray) -> float:
     return float(2.0 * np.pi / rates.min()) if whole.all() else 0.0
 
 
-def _are_alike(edges: np.ndarray) -> bool:
+def _are_uniform(edges: np.ndarray) -> bool:
     widths = np.diff(edges)
-    return bool(widths.max() <= ALIKE * widths.min())  # a jump is a cell without length
+    return bool(widths.max() <= UNIFORM * widths.min())  # a jump is a cell without length
