@@ -83,6 +83,11 @@ class CellMaps:
                 self.places.append(-1 if feature.of_time else place)
                 self.maps.append(made)
 
+    @property
+    def of_time(self) -> list[CellMap]:
+        """The maps of functions of time."""
+        return [made for made in self.maps if made.feature.of_time]
+
 
 def maps_of(system: System, parameters: np.ndarray) -> CellMaps:
     """The maps of a system, those made last if the parameters are the same."""

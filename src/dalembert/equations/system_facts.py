@@ -120,6 +120,11 @@ class SystemFacts:
         return have_friction(self.rows)
 
     @cached_property
+    def is_driven(self) -> bool:
+        """Whether the velocity constraints depend on time."""
+        return bool(ca.depends_on(self.mechanics.psi, self.mechanics.t))
+
+    @cached_property
     def algebraic(self) -> bool:
         """Whether one of the unknowns follows from a law."""
         return are_algebraic(self.rows)

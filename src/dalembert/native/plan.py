@@ -55,6 +55,8 @@ class Plan(Record):
         # that read both; before them the residuals that `least_move` reads. `units` is the address of the sizes that
         # atol is relative to, one per entry of a state (q, u, work), `sizing` of what sizes are found with.
         *ints("side sizes row_sizes units sizing"),
+        # Times during the run at which drives are looked at (see `run.drives`): their address and number.
+        *ints("looks n_looks"),
         # Integer workspace: where it is and its size; pivot order and pivot sizes; that of a formulation.
         *ints("ints n_ints permutation pivots work_ints"),
         # The static choice of a formulation: how many constraints are independent, their numbers, and those of the

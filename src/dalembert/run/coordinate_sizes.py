@@ -40,7 +40,8 @@ def _find_inertias(plan, mem):
 def _largest_energy(plan, mem, kind):
     """The largest inertia x value^2 of coordinates of a kind; the value of angles is 1, of others what shows of it.
 
-    That is their value in the state, the lever arm at which an angle moves them, or the way to where rows hold.
+    That is their value in the state, the lever arm at which an angle moves them, or the way to where rows hold, also
+    at other times of the run.
     """
     s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
     energy = 0.0
@@ -50,6 +51,8 @@ def _largest_energy(plan, mem, kind):
             energy = max(energy, mem[plan.shift + i] * value**2)
     for k in range(s.levels if kind != ANGLE else 0):
         turn, along, at = abs(mem[s.out + k]), 0.0, 0
+        if k < plan.np:
+            turn = max(turn, mem[s.drives + k])
         for p in range(ints[s.g_starts + k], ints[s.g_starts + k + 1]):
             i, g = ints[s.g_columns + p], abs(mem[s.gradients + p])
             if ints[s.kinds + i] == ANGLE:

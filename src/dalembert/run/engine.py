@@ -16,6 +16,7 @@ from dalembert.native.workspace import NOTHING
 from dalembert.run.blueprint import Solve, blueprint_of
 from dalembert.run.branch_memory import anchors_of, give, take_anchors
 from dalembert.run.drift.start import Start
+from dalembert.run.drives import looks_over
 from dalembert.run.evaluate import rates, sample, violation
 from dalembert.run.evaluation import Evaluation
 from dalembert.run.formulations.accelerators import accelerator_of
@@ -91,6 +92,8 @@ class Engine:
         Returns the largest residual of a position or velocity constraint there, relative to the size of its row.
         """
         state = self._checked(z)
+        self._looks = looks_over(self.system, self.parameters, t, span)
+        self.plan.looks, self.plan.n_looks = address_of(self._looks), self._looks.size
         violation = measure.call(*self.work.numbers, t, address_of(state), state.size, span)
         self.scales = Scales.read(self.work, self.system)
         return violation

@@ -8,6 +8,7 @@ from dalembert.native.intrinsics import ints_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_accelerate, call_kernel, f8, i8, move
 from dalembert.run.coordinate_sizes import measure_coordinates, positive
+from dalembert.run.drives import measure_drives
 from dalembert.run.evaluate import acceleration_size, load_state, violation
 from dalembert.run.sizing import sizing_at
 from dalembert.run.ways import inertia_of
@@ -98,6 +99,7 @@ def _measure_state(plan, mem, t, z, span):
     """Sizes of coordinates, speeds and energies, and the rate, in the state z at time t."""
     load_state(plan, mem, t, z)
     _evaluate(plan, mem)
+    measure_drives(plan, mem, t)
     measure_coordinates(plan, mem, z, span)
     mem[plan.row_sizes + 2 * plan.np + plan.nv] = _measure_speeds(plan, mem, span)
     return 0

@@ -16,13 +16,15 @@ class Sizing(Record):
 
     `kinds` of coordinates; `inertias`: where in mem the diagonal of M is. The nonzeros of A by rows: starts, columns,
     places in mem; those of G, the gradients of phi and the invariants in q, and of C: starts and columns, and where in
-    mem they follow each other; `before`: room to keep those of G.
+    mem they follow each other; `before`: room to keep those of G. What time makes of rows, and
+    of speeds (see `run.drives`).
     """
 
     _fields_ = (
         *ints("kernel out levels kinds inertias"),
         *ints("a_starts a_columns a_places"),
         *ints("g_starts g_columns gradients c_starts c_columns leads before"),
+        *ints("drives driven_speeds"),
     )
 
 
@@ -49,7 +51,8 @@ def lay_out_sizing(system: System, work: Workspace, *, sparse: bool) -> Sizing:
         "a_starts": A.colind(), "a_columns": A.row(), "a_places": plan.jacobian + places,
         "g_starts": G.colind(), "g_columns": G.row(), "c_starts": C.colind(), "c_columns": C.row(),
     }  # fmt: skip
-    work.reserve(found, {"out": kernel.n_out, "before": G.nnz()}, {name: len(values) for name, values in lists.items()})
+    room = {"out": kernel.n_out, "before": G.nnz(), "drives": 2 * plan.np + plan.nv, "driven_speeds": plan.nu}
+    work.reserve(found, room, {name: len(values) for name, values in lists.items()})
     for name, values in lists.items():
         start = getattr(found, name)
         work.ints[start : start + len(values)] = values

@@ -36,13 +36,14 @@ def travelled(plan, mem, kind, span):
     energy = 0.0
     for i in range(plan.nq if span > 0.0 else 0):
         if ints[s.kinds + i] == kind:
-            strongest = 0.0
+            driven = strongest = 0.0
             for p in range(ints[s.c_starts + i], ints[s.c_starts + i + 1]):
                 j = ints[s.c_columns + p]
                 inertia = inertia_of(plan, mem, j)
+                driven += abs(mem[s.leads + p]) * mem[s.driven_speeds + j]
                 if inertia > 0.0:
                     strongest = max(strongest, abs(mem[plan.force + j]) / inertia * abs(mem[s.leads + p]))
-            way = span * (abs(mem[plan.qdot + i]) + span * strongest)
+            way = span * (abs(mem[plan.qdot + i]) + driven + span * strongest)
             energy = max(energy, mem[plan.shift + i] * way**2)
     return finite(energy)
 
@@ -78,10 +79,11 @@ def _reached(plan, mem, kind, span):
     energy = 0.0
     for i in range(plan.nq):
         if ints[s.kinds + i] == kind:
-            rate = 0.0
+            driven = rate = 0.0
             for p in range(ints[s.c_starts + i], ints[s.c_starts + i + 1]):
+                driven += abs(mem[s.leads + p]) * mem[s.driven_speeds + ints[s.c_columns + p]]
                 rate += mem[s.leads + p] * mem[plan.udot + ints[s.c_columns + p]]
-            way = span * (abs(mem[plan.qdot + i]) + span * abs(rate))
+            way = span * (abs(mem[plan.qdot + i]) + driven + span * abs(rate))
             energy = max(energy, mem[plan.shift + i] * way**2)
     return finite(energy)
 
@@ -96,7 +98,7 @@ def _straight(plan, mem, z, kind, way):
     move(mem, s.before, mem, s.gradients, ints[s.g_starts + s.levels])
     for i in range(plan.nq):
         if ints[s.kinds + i] == kind and mem[plan.shift + i] > 0.0:
-            mem[plan.xq + i] += NUDGE * math.sqrt(way / mem[plan.shift + i])
+            mem[plan.xq + i] += NUDGE * math.sqrt(way / mem[plan.shift + i]) * math.cos(1.0 + i)
     call_kernel(s.kernel, mem, plan.x, s.out)
     shortest = way
     for k in range(s.levels):

@@ -1,0 +1,77 @@
+"""Sizes that last: drives that begin long after the start, ramps within a millisecond."""
+
+import numpy as np
+import pytest
+from sympy import exp, lambdify, tanh
+
+import dalembert as da
+
+RTOL = 1e-10  # of a default run
+BEGIN, END = 0.0, 10.0
+
+
+def driven(shape, *, of_velocity):
+    """A mass whose position or velocity is a function of time, the other coordinate free; the function."""
+    model = da.Model("driven")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1, position=[x, y])
+    stated = shape(model.t)
+    model.constrain((x.diff() if of_velocity else x) - stated, name="drive")
+    return model.compile(), lambdify(model.t, stated, "numpy")
+
+
+def ramp(width):
+    return lambda t: 1 / (1 + exp(-(t - 5) / width))
+
+
+def bell(width):
+    return lambda t: exp(-(((t - 5) / width) ** 2))
+
+
+@pytest.mark.parametrize("width", [0.1, 0.05, 0.01])
+def test_a_position_driven_up_a_ramp(width):
+    """At the start the ramp is 2e-22 to 7e-218; its size is what it comes to."""
+    system, stated = driven(ramp(width), of_velocity=False)
+    motion = system.simulate(system.initial({}), END)
+    assert motion.certificate.ok, motion.certificate
+    assert np.abs(motion["x"] - stated(motion.t)).max() < RTOL
+    s = stated(motion.t)
+    assert np.abs(motion["x_dot"] - s * (1 - s) / width).max() < RTOL / width
+
+
+@pytest.mark.parametrize("width", [0.1, 0.05, 0.01])
+def test_a_velocity_driven_up_a_ramp(width):
+    """`simulate` takes the state of `initial`, and the way is the integral of the ramp."""
+    system, _ = driven(ramp(width), of_velocity=True)
+    motion = system.simulate(system.initial({"x": 0.0}), END)
+    assert motion.certificate.ok, motion.certificate
+    exact = width * (np.logaddexp(0, (END - 5) / width) - np.logaddexp(0, -5 / width))
+    assert motion["x"][-1] == pytest.approx(exact, abs=20 * RTOL * exact)
+
+
+@pytest.mark.parametrize("of_velocity", [False, True])
+def test_a_drive_that_swells_and_ends(of_velocity):
+    system, stated = driven(bell(1.0), of_velocity=of_velocity)
+    motion = system.simulate(system.initial({} if not of_velocity else {"x": 0.0}), END)
+    assert motion.certificate.ok, motion.certificate
+    held = motion["x_dot"] if of_velocity else motion["x"]
+    assert np.abs(held - stated(motion.t)).max() < RTOL
+    if of_velocity:
+        assert motion["x"][-1] == pytest.approx(np.sqrt(np.pi), abs=20 * RTOL * np.sqrt(np.pi))
+
+
+def test_work_of_a_drive_that_is_still_where_models_are_probed():
+    """The drive is 1e-22 for |t| < 1: that it works is known from its statement, not from values there."""
+    system, _ = driven(ramp(0.1), of_velocity=False)
+    assert system.works
+    motion = system.simulate(system.initial({}), END)
+    kinetic = 0.5 * (motion.u**2).sum(axis=1)
+    assert np.abs(motion.work - kinetic).max() < 1e-8 * kinetic.max()
+
+
+def test_a_step_pays_for_being_brought_back():
+    """A velocity that rises within a millisecond, between stages, is brought onto its ramp: the way shows that."""
+    system, _ = driven(lambda t: (1 + tanh((t - 5) / 2e-3)) / 2, of_velocity=True)
+    motion = system.simulate(system.initial({"x": 0.0}), END)
+    assert motion.certificate.ok, motion.certificate
+    assert motion["x"][-1] == pytest.approx(5.0, abs=20 * RTOL * 5.0)
