@@ -1,8 +1,8 @@
-"""Sizes that last: drives that begin long after the start, ramps within a millisecond."""
+"""Sizes that last: drives that begin long after the start, late clocks, small coordinates beside large ones."""
 
 import numpy as np
 import pytest
-from sympy import exp, lambdify, tanh
+from sympy import exp, lambdify, sin, tanh
 
 import dalembert as da
 
@@ -75,3 +75,39 @@ def test_a_step_pays_for_being_brought_back():
     motion = system.simulate(system.initial({"x": 0.0}), END)
     assert motion.certificate.ok, motion.certificate
     assert motion["x"][-1] == pytest.approx(5.0, abs=20 * RTOL * 5.0)
+
+
+def test_a_late_clock_does_not_shorten_steps():
+    """At t0 = 1e9 the time of a stage is rounded by 1e-7, and so is what a drive asks for there: no step mends that."""
+    model = da.Model("driven")
+    x, y = model.coordinates("x y")
+    model.particle("P", mass=1, position=[x, y])
+    model.gravity([0, -9.81])
+    model.constrain(x - sin(model.t), name="drive")
+    model.constrain(y, name="floor")
+    system = model.compile()
+    steps = []
+    for begin in (0.0, 1e9):
+        motion = system.simulate(system.initial({}, t0=begin), begin + 10.0)
+        assert motion.certificate.ok, motion.certificate
+        assert np.abs(motion["x"] - np.sin(motion.t)).max() < 1e-12
+        steps.append(motion.stats["steps"])
+    assert steps[1] <= 2 * steps[0]
+
+
+@pytest.mark.parametrize("small", [1e-1, 1e-3, 1e-5])
+def test_small_coordinates_are_as_accurate_as_large_ones(small):
+    """Two oscillators, one of metres that drives one of down to a micrometre: each by what it has done itself."""
+    model = da.Model("swing and reed")
+    x, y = model.coordinates("x y")
+    model.particle("swing", mass=1, position=[x, 0])
+    model.particle("reed", mass=1, position=[0, y])
+    model.generalized_force({x: -x, y: -30.0 * y + small * x})
+    system = model.compile()
+    times = np.linspace(0, 10, 101)
+    motion = system.simulate(system.initial({x: 1.0, y: 0.0}), 10.0, t_eval=times)
+    w = np.sqrt(30.0)
+    exact = small * (np.cos(times) - np.cos(w * times)) / (w**2 - 1)
+    rate = small * (w * np.sin(w * times) - np.sin(times)) / (w**2 - 1)
+    assert np.abs(motion["y"] - exact).max() < 20 * RTOL * np.abs(exact).max()
+    assert np.abs(motion["y_dot"] - rate).max() < 20 * RTOL * np.abs(rate).max()

@@ -123,7 +123,7 @@ def _draw(system: System, formulation: Formulation, drift: Drift, columns: Carri
         _check_carried(system, formulation)
         _carry_along(system, work, drift, columns)
     ones = np.ones(system.nq + system.nu + 1)
-    plan.units = address_of(ones)
+    plan.units = plan.reached = address_of(ones)
     return Blueprint(
         work, correct, "" if feedback is None else feedback.name, metric, ones, tuple(records), given=given
     )

@@ -108,10 +108,15 @@ class Engine:
     def _rate(self) -> float:
         return float(self.mem[self.plan.x - 1])
 
-    def set_units(self, *, absolute: bool) -> None:
-        """Have atol be taken as it is (`absolute`), or relative to the sizes of coordinates and speeds."""
+    def set_units(self, *, absolute: bool, follow: bool) -> None:
+        """Have atol be taken as it is (`absolute`), or relative to the sizes of coordinates and speeds.
+
+        Errors of steps count beside how far each quantity has come, if `follow` asks for that.
+        """
         self.units = self.blueprint.ones if absolute or self.scales is None else self.scales.values
-        self.plan.units = address_of(self.units)
+        self.reached = np.ones(self.size) if follow else self.units
+        self.plan.units, self.plan.reached = address_of(self.units), address_of(self.reached)
+        self.plan.least = float(follow)
 
     def _tell_drift(self, start: Start) -> None:
         self.started = start

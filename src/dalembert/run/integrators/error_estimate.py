@@ -89,7 +89,7 @@ class FifthAndThirdOrderError:
             increment(0, fifth, h, stages, n)
             increment(1, third, h, stages, n)
             err3 = err5 = 0.0
-            units = floats_at(plan.units, size)
+            units = floats_at(plan.reached, size)
             for i in range(size):
                 scale = 1.0 / (atol * units[i] + rtol * max(abs(z[i]), abs(znew[i])))
                 err3 += (third[i] * scale) ** 2

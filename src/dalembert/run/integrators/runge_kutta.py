@@ -41,6 +41,7 @@ class RungeKutta:
             order=self.tableau.order,
             stability=self.tableau.stability,
             restarts=True,
+            explicit=True,
             **settings,
         )
 

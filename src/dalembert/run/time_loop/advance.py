@@ -29,6 +29,7 @@ from dalembert.native.plan import (
 from dalembert.run.branch_memory import begin_remembering, remember
 from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.formulations.choice import RECHOOSE
+from dalembert.run.reached import count_round_off, reach, set_off
 from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, SUSPECT, TOO_MANY_STEPS, UNMAPPED, UNSOUND
 from dalembert.run.time_loop.argument_maps import LONGER, SEEN, SHORTER, UNKNOWN, go_on, seen_part, time_limit
 from dalembert.run.time_loop.clock import Clock
@@ -126,6 +127,9 @@ def _accept(plan, mem, clock):
         if not math.isfinite(error):
             status, factor = NOT_FINITE, 0.25
         elif error > 1.0:
+            if plan.least > 0.0 and count_round_off(plan, mem, t, h, z, stages[:n], clock.atol):
+                clock.rejected += 1
+                continue
             status, factor = STEP_COLLAPSE, max(SHRINK, 0.9 * error ** (-clock.exponent))
         if status == OK:
             break
@@ -239,6 +243,8 @@ def conclude(plan, mem, clock, h, t_new):
         clock.weigh_at = clock.accepted + 1 + clock.accepted // DENSE
     move_few(z, 0, znew, 0, n)
     clock.t = t_new
+    if plan.least > 0.0:
+        reach(plan, z)
     if landed:
         _pass(plan, mem, clock, z, zdot, stages)
     move_few(stages, 0, zdot, 0, n)
@@ -389,6 +395,8 @@ def launch(plan, mem, clock, budget):
     if not finite:
         return NOT_FINITE
     move(stages, 0, zdot, 0, n)
+    if plan.least > 0.0:
+        set_off(plan, mem, z)
     remember(plan, mem, clock.t)
     if plan.nc > 0:
         begin_following(plan, mem, where, clock.t)

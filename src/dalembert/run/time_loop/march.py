@@ -126,7 +126,7 @@ def set_out(engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, f
     if engine.system.features:
         engine.maps = ArgumentMaps(engine, span)
     engine.begin(t0, z0, span[1] - t0, method.stepping)
-    engine.set_units(absolute=method.absolute)
+    engine.set_units(absolute=method.absolute, follow=method.follows)
     recalled = engine.recall(t0)
     if not engine.choices:
         engine.choose(t0, z0)

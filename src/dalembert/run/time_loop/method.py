@@ -34,6 +34,7 @@ class Method:
     first_step: float = 0.0  # zero: chosen by the loop
     rtol: float = 0.0
     atol: float = 0.0
+    explicit: bool = False  # errors count beside how far each quantity has come, see `run.reached`
     absolute: bool = False  # atol is taken as it is, not relative to the sizes of coordinates and speeds
     max_step: float = float("inf")
     max_steps: int | None = None  # None: as long as the run gets on, see `step_budget`
@@ -48,6 +49,11 @@ class Method:
         estimate = self.estimate if self.adaptive else None
         parts = (self.step, self.stride, self.prepare, self.interpolate, estimate)
         return tuple(part.address if part else 0 for part in parts)
+
+    @property
+    def follows(self) -> bool:
+        """Whether errors of its steps count beside how far each quantity has come."""
+        return self.explicit and self.adaptive and not self.absolute
 
     @cached_property
     def stepping(self) -> tuple[str, int, float | None, float, Sequence[float]]:
