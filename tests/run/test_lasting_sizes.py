@@ -1,7 +1,10 @@
-"""Sizes that last: drives that begin long after the start, late clocks, small coordinates beside large ones."""
+"""Sizes that last: drives that begin long after the start, motions that grow out of almost nothing, late clocks."""
+
+from functools import cache
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from sympy import exp, lambdify, sin, tanh
 
 import dalembert as da
@@ -69,12 +72,66 @@ def test_work_of_a_drive_that_is_still_where_models_are_probed():
     assert np.abs(motion.work - kinetic).max() < 1e-8 * kinetic.max()
 
 
-def test_a_step_pays_for_being_brought_back():
-    """A velocity that rises within a millisecond, between stages, is brought onto its ramp: the way shows that."""
-    system, _ = driven(lambda t: (1 + tanh((t - 5) / 2e-3)) / 2, of_velocity=True)
-    motion = system.simulate(system.initial({"x": 0.0}), END)
+@cache
+def track(curvature, *, across=False):
+    """A bead under gravity on y = c x^2, or on the saddle y = c (x^2 - z^2)."""
+    model = da.Model("bead")
+    names = model.coordinates("x z y" if across else "x y")
+    x, y = names[0], names[-1]
+    height = curvature * (x**2 - names[1] ** 2) if across else curvature * x**2
+    model.particle("P", mass=1, position=list(names))
+    model.gravity([0] * (len(names) - 1) + [-9.81])
+    model.constrain(y - height, name="track")
+    return model.compile()
+
+
+def on_a_track(curvature, x0, t_end):
+    """x at the end, from the equation of the bead alone: (1 + k^2 x^2) x'' + k^2 x x'^2 + g k x = 0 with k = 2 c."""
+    k = 2 * curvature
+
+    def rates(_, z):
+        x, v = z
+        return [v, -k * x * (k * v**2 + 9.81) / (1 + k**2 * x**2)]
+
+    return solve_ivp(rates, (0, t_end), [x0, 0.0], method="DOP853", rtol=1e-13, atol=1e-13 * x0).y[0, -1]
+
+
+@pytest.mark.parametrize("across", [False, True])
+@pytest.mark.parametrize("start", [1e-3, 1e-6, 1e-8, 1e-10])
+def test_an_instability_grows_out_of_a_small_disturbance(start, across):
+    """x grows by exp(1.4 t): what it has reached is its size, and y = -x^2/10 is held where forces balance."""
+    system = track(-0.1, across=across)
+    given = {"x": start, "z": 0.0} if across else {"x": start}
+    motion = system.simulate(system.initial(given), 25.0)
     assert motion.certificate.ok, motion.certificate
-    assert motion["x"][-1] == pytest.approx(5.0, abs=20 * RTOL * 5.0)
+    assert motion.stats["steps"] < 200
+    grown = np.exp(np.sqrt(2 * 0.1 * 9.81) * 5.0)  # an error made once grows until the motion is as large as the hill
+    assert motion["x"][-1] == pytest.approx(on_a_track(-0.1, start, 25.0), rel=20 * RTOL * grown)
+
+
+@pytest.mark.parametrize("curvature", [1.0, 0.1])
+@pytest.mark.parametrize("start", [6e-17, 1e-12, 1e-3])
+def test_a_bead_in_a_bowl_is_small_beside_nothing(curvature, start):
+    motion = track(curvature).simulate(track(curvature).initial({"x": start}), 10.0)
+    assert motion.certificate.ok, motion.certificate
+    assert motion.t[-1] == 10.0
+    assert motion["x"][-1] == pytest.approx(on_a_track(curvature, start, 10.0), abs=1e-8 * start)
+
+
+def test_a_rod_that_flies_away_does_not_become_longer():
+    """Rows are sized by how far gradients stay as they are, not by the distance from the origin."""
+    model = da.Model("rod")
+    x1, y1, x2, y2 = model.coordinates("x1 y1 x2 y2")
+    model.particle("A", mass=1, position=[x1, y1])
+    model.particle("B", mass=3, position=[x2, y2])
+    model.constrain((x2 - x1) ** 2 + (y2 - y1) ** 2 - 1, name="rod")
+    system = model.compile()
+    state = system.initial({x1: 0.0, y1: 0.0, y2: 0.0, "x1_dot": 10.0, "y1_dot": 0.0, "y2_dot": 1.0}, guess={x2: 1.0})
+    motion = system.simulate(state, 100.0)
+    assert motion.certificate.ok, motion.certificate
+    assert motion["x1"][-1] > 900
+    assert motion.scales.position[0] < 10 * 2 * 2**0.5  # |gradient| times the length, a few times over
+    assert np.abs(motion.violation["position"]["rod"]).max() < 1e-13 * motion.scales.position[0] + 1e3 * 2.0**-50
 
 
 def test_a_late_clock_does_not_shorten_steps():
@@ -95,6 +152,14 @@ def test_a_late_clock_does_not_shorten_steps():
     assert steps[1] <= 2 * steps[0]
 
 
+def test_a_step_pays_for_being_brought_back():
+    """A velocity that rises within a millisecond, between stages, is brought onto its ramp: the way shows that."""
+    system, _ = driven(lambda t: (1 + tanh((t - 5) / 2e-3)) / 2, of_velocity=True)
+    motion = system.simulate(system.initial({"x": 0.0}), END)
+    assert motion.certificate.ok, motion.certificate
+    assert motion["x"][-1] == pytest.approx(5.0, abs=20 * RTOL * 5.0)
+
+
 @pytest.mark.parametrize("small", [1e-1, 1e-3, 1e-5])
 def test_small_coordinates_are_as_accurate_as_large_ones(small):
     """Two oscillators, one of metres that drives one of down to a micrometre: each by what it has done itself."""
@@ -111,3 +176,13 @@ def test_small_coordinates_are_as_accurate_as_large_ones(small):
     rate = small * (w * np.sin(w * times) - np.sin(times)) / (w**2 - 1)
     assert np.abs(motion["y"] - exact).max() < 20 * RTOL * np.abs(exact).max()
     assert np.abs(motion["y_dot"] - rate).max() < 20 * RTOL * np.abs(rate).max()
+
+
+def test_a_sweep_judges_like_a_run():
+    system = track(-0.1)
+    starts = [1e-3, 1e-6, 1e-8]
+    runs = system.sweep({"x": starts}, 25.0, outputs=["x"], given={"x": 1e-3})
+    assert runs["ok"].to_numpy().all()
+    for k, start in enumerate(starts):
+        alone = system.simulate(system.initial({"x": start}), 25.0, t_eval=[25.0])
+        assert float(runs["x_final"][k]) == pytest.approx(alone["x"][-1], rel=20 * RTOL)

@@ -57,10 +57,9 @@ class Plan(Record):
         *ints("side sizes row_sizes units sizing"),
         # Times during the run at which drives are looked at (see `run.drives`): their address and number.
         *ints("looks n_looks"),
-        # The address of what errors of steps are measured beside, `units` or how far each quantity has come; the least
-        # part of its size that one counts as then, 0 if that is not followed (see `run.reached`).
-        *ints("reached"),
-        *floats("least"),
+        # The address of what errors of steps are measured beside, `units` or, if that is followed, how far each
+        # quantity has come (see `run.reached`).
+        *ints("reached follows"),
         # Integer workspace: where it is and its size; pivot order and pivot sizes; that of a formulation.
         *ints("ints n_ints permutation pivots work_ints"),
         # The static choice of a formulation: how many constraints are independent, their numbers, and those of the

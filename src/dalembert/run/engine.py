@@ -98,6 +98,10 @@ class Engine:
         self.scales = Scales.read(self.work, self.system)
         return violation
 
+    def note_sizes(self) -> None:
+        """Take up the sizes that rows have come to in a run (see `run.rounded_rows`)."""
+        self.scales = Scales.read(self.work, self.system)
+
     def take_scales(self, scales: Scales | None) -> None:
         """Go by sizes found before."""
         self.scales = scales
@@ -116,7 +120,7 @@ class Engine:
         self.units = self.blueprint.ones if absolute or self.scales is None else self.scales.values
         self.reached = np.ones(self.size) if follow else self.units
         self.plan.units, self.plan.reached = address_of(self.units), address_of(self.reached)
-        self.plan.least = float(follow)
+        self.plan.follows = follow
 
     def _tell_drift(self, start: Start) -> None:
         self.started = start

@@ -1,39 +1,32 @@
 """How far each coordinate and speed has come in a run: what the errors of explicit steps are measured beside.
 
-Every quantity counts beside the largest value it has had itself, whatever others do, and at least a small part `least`
-of its size. Round-off of the rates is no error that shorter steps mend: where a step fails by no more than that, the
-part is raised.
+Every quantity counts beside the largest value it has had itself, whatever others do, and at least a small part of its
+size. Round-off of its rates is no error that shorter steps mend: where a step fails, quantities count beside as much as
+makes that a tolerance.
 """
 
 from __future__ import annotations
 
-from dalembert.native.intrinsics import floats_at
+import math
+
+from dalembert.native.intrinsics import floats_at, ints_at
 from dalembert.native.jit import jit
-from dalembert.native.plan import Floats, Plan, f8, i8
+from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8
 from dalembert.run.evaluate import evaluate, load_state
+from dalembert.run.sizing import sizing_at
+from dalembert.run.ways import inertia_of
 
 LEAST = 2.0**-12  # part of its size that a quantity counts as at least
 ROUND_OFF = 2.0**-52
-
-
-@jit(i8(Plan, Floats))
-def _raise(plan, mem):
-    """Have every quantity count as `least` of its size at least."""
-    size = plan.nq + plan.nu
-    reached = floats_at(plan.reached, size)
-    for i in range(size):
-        reached[i] = max(reached[i], plan.least * mem[plan.sizes + i])
-    return 0
 
 
 @jit(i8(Plan, Floats, Floats))
 def set_off(plan, mem, z):
     """Begin at the start z of a run."""
     reached = floats_at(plan.reached, plan.nq + plan.nu)
-    plan.least = LEAST
     for i in range(reached.size):
-        reached[i] = abs(z[i])
-    return _raise(plan, mem)
+        reached[i] = max(abs(z[i]), LEAST * mem[plan.sizes + i])
+    return 0
 
 
 @jit(i8(Plan, Floats))
@@ -45,33 +38,55 @@ def reach(plan, z):
     return 0
 
 
-@jit(f8(Plan, Floats, Floats))
-def _largest_change(plan, mem, zdot):
-    """The largest difference of the rates in mem from zdot, relative to sizes."""
-    worst = 0.0
-    for i in range(plan.nq):
-        worst = max(worst, abs(mem[plan.rates + i] - zdot[i]) / mem[plan.sizes + i])
-    for j in range(plan.nu):
-        worst = max(worst, abs(mem[plan.udot + j] - zdot[plan.nq + j]) / mem[plan.sizes + plan.nq + j])
-    return worst
+@jit(f8(Plan, Floats, Floats, i8))
+def _change(plan, mem, zdot, i):
+    """By how much the rate of quantity i in mem differs from that in zdot."""
+    if i < plan.nq:
+        return abs(mem[plan.rates + i] - zdot[i])
+    return abs(mem[plan.udot + i - plan.nq] - zdot[i])
+
+
+@jit(i8(Plan, Floats, i8, f8))
+def _round_forces(plan, mem, noise, per_rate):
+    """Add to the noise of u what the rounding of forces and reactions, which may balance, leaves of u'."""
+    s, ints, nu, sums = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints), plan.nu, plan.rhs
+    call_kernel(plan.dynamics, mem, plan.x, plan.out)
+    for j in range(nu):
+        mem[sums + j] = abs(mem[plan.force + j])
+    for k in range(plan.nc):
+        for p in range(ints[s.a_starts + k], ints[s.a_starts + k + 1]):
+            mem[sums + ints[s.a_columns + p]] += abs(mem[ints[s.a_places + p]] * mem[plan.multiplier + k])
+    for j in range(nu):
+        inertia = inertia_of(plan, mem, j)
+        if inertia > 0.0:
+            mem[noise + j] += per_rate * ROUND_OFF * mem[sums + j] / inertia
+    return 0
 
 
 @jit(i8(Plan, Floats, f8, f8, Floats, Floats, f8))
 def count_round_off(plan, mem, t, h, z, zdot, atol):
-    """Raise the least that counts to what round-off of time and state changes in a step h; whether it was less.
+    """Count what the rounding of time, state and forces does in a step h from (t, z), where rates are zdot.
 
-    The step begins at (t, z) with the rates zdot.
+    Returns whether that was not counted before.
     """
+    s, ints, size, noise = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints), plan.nq + plan.nu, plan.shift
+    per_rate, counted, reached = h / atol, 0, floats_at(plan.reached, size)
     load_state(plan, mem, t, z)
-    for i in range(plan.nq + plan.nu):
+    for i in range(size):
         mem[plan.xq + i] *= 1.0 + ROUND_OFF
     evaluate(plan, mem)
-    change = min(_largest_change(plan, mem, zdot), atol / h)
+    for i in range(size):
+        mem[noise + i] = min(per_rate * _change(plan, mem, zdot, i), mem[plan.sizes + i])
     load_state(plan, mem, t * (1.0 + ROUND_OFF), z)
     evaluate(plan, mem)
-    noise = h * max(change, _largest_change(plan, mem, zdot)) / atol
-    if not plan.least < noise:
-        return 0
-    plan.least = noise
-    _raise(plan, mem)
-    return 1
+    for i in range(size):
+        mem[noise + i] += per_rate * _change(plan, mem, zdot, i)
+    _round_forces(plan, mem, noise + plan.nq, per_rate)
+    call_kernel(s.kernel, mem, plan.x, s.out)
+    for i in range(plan.nq):
+        for p in range(ints[s.c_starts + i], ints[s.c_starts + i + 1]):
+            mem[noise + i] += h * abs(mem[s.leads + p]) * mem[noise + plan.nq + ints[s.c_columns + p]]
+    for i in range(size):
+        if reached[i] < mem[noise + i] < math.inf:
+            reached[i], counted = mem[noise + i], 1
+    return counted

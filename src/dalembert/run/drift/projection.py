@@ -29,6 +29,7 @@ from dalembert.native.plan import Floats, Plan, call_kernel, count_sizes, f8, i8
 from dalembert.run.drift.start import Start
 from dalembert.run.evaluate import largest, largest_residual, load_state
 from dalembert.run.right_hand_side import Feedback
+from dalembert.run.rounded_rows import count_round_off
 from dalembert.run.status import DRIFT_STUCK
 from dalembert.solve.solver import call_factor, call_follow, call_solve
 from dalembert.solve.unrolled import TRUSTED, unroll_saddle
@@ -222,11 +223,12 @@ def _iterate(plan, mem, enough, velocities, first, count, borrowed):
             return 0
         # Round-off, or a direction in which the constraints are dependent here; borrowed factors may be too old.
         if after > 0.97 * before and not borrowed:
-            return 0 if after <= LOST else DRIFT_STUCK
+            break
         if after > 0.1 * before:
             fresh = borrowed = 0
         before = after
-    return 0 if before <= LOST else DRIFT_STUCK
+    count_round_off(plan, mem, first, count)
+    return 0 if largest_residual(plan, mem, first, count) <= LOST else DRIFT_STUCK
 
 
 @jit(i8(Plan, Floats, f8, Floats))

@@ -127,7 +127,7 @@ def _accept(plan, mem, clock):
         if not math.isfinite(error):
             status, factor = NOT_FINITE, 0.25
         elif error > 1.0:
-            if plan.least > 0.0 and count_round_off(plan, mem, t, h, z, stages[:n], clock.atol):
+            if plan.follows and count_round_off(plan, mem, t, h, z, stages[:n], clock.atol):
                 clock.rejected += 1
                 continue
             status, factor = STEP_COLLAPSE, max(SHRINK, 0.9 * error ** (-clock.exponent))
@@ -243,7 +243,7 @@ def conclude(plan, mem, clock, h, t_new):
         clock.weigh_at = clock.accepted + 1 + clock.accepted // DENSE
     move_few(z, 0, znew, 0, n)
     clock.t = t_new
-    if plan.least > 0.0:
+    if plan.follows:
         reach(plan, z)
     if landed:
         _pass(plan, mem, clock, z, zdot, stages)
@@ -395,7 +395,7 @@ def launch(plan, mem, clock, budget):
     if not finite:
         return NOT_FINITE
     move(stages, 0, zdot, 0, n)
-    if plan.least > 0.0:
+    if plan.follows:
         set_off(plan, mem, z)
     remember(plan, mem, clock.t)
     if plan.nc > 0:
