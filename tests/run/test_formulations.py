@@ -171,9 +171,9 @@ def test_a_singular_start_is_left_with_every_constraint_and_told(n, formulation)
 
 @pytest.mark.parametrize("n", [2, 15])
 def test_how_a_singular_start_is_left_does_not_depend_on_round_off(n):
-    """Neighbouring tolerances change the last digits of every step, and nothing else."""
+    """Neighbouring tolerances change the last digits of every step, and nothing else, until all rods lie in line again."""
     state = singular_start(n)
-    t_end = state.t + 1.0
+    t_end = state.t + 0.5
     expected = [exact(n, np.array([t_end]))[name][0] for name in state.system.coordinates]
     for k in range(140 if n > 2 else 40):
         integrator = da.DOP853(rtol=1e-10 * (1.0 + 1e-3 * k))

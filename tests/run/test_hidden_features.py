@@ -234,6 +234,33 @@ def test_a_run_does_not_depend_on_those_before_it():
     assert (first.q == again.q).all()
 
 
+@pytest.mark.parametrize("steepness", [10, 100, 3000])
+def test_a_particle_bounces_on_an_exponential_wall(steepness):
+    """On the other side of the wall exp(-k x) is more than numbers hold: no motion gets there."""
+    model, x = particle(lambda x: sp.exp(-steepness * x) - 1)
+    motion = simulate(model, {x: 1.0, x.diff(t): 0.0}, 6.0)
+    assert motion.certificate.ok, motion.certificate
+    assert motion["x"].min() > -np.log(2 * steepness) / steepness
+    end = careful(lambda _, z: [z[1], np.exp(-steepness * z[0]) - 1], 6.0, [1.0, 0.0], 0.1 / steepness).y[:, -1]
+    assert [motion["x"][-1], motion["x_dot"][-1]] == pytest.approx(end, abs=1e-7)
+
+
+def test_a_bump_on_the_ground_is_met_from_the_side():
+    """A function of two coordinates: the particle passes its top at a distance."""
+    model = da.Model("bump")
+    x, y, z = model.coordinates("x y z")
+    model.particle("P", mass=1, position=[x, y, z])
+    model.gravity([0, 0, -9.81])
+    width = sp.Rational(1, 100)
+    model.constrain(z - width / 10 * sp.exp(-((x - 30) ** 2 + (y - 3 * width / 10) ** 2) / width**2), name="ground")
+    given = {x: 0.0, y: 0.0, x.diff(t): 1.0, y.diff(t): 0.0}
+    motion = simulate(model, given, 60.0)
+    careful = simulate(model, given, 60.0, integrator=da.DOP853(rtol=1e-12, max_step=float(width) / 2))
+    assert motion.certificate.ok, motion.certificate
+    assert motion["y"][-1] == pytest.approx(careful["y"][-1], abs=1e-9)
+    assert abs(careful["y"][-1]) > 0.1
+
+
 def test_a_function_with_too_many_features_is_refused():
     model, x = particle(lambda _: sp.exp(sp.cos(10**6 * t + sp.sin(t))))
     with pytest.raises(OptionError, match=r"features between 0 and 1000.*simulate a shorter time"):

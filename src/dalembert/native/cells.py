@@ -19,6 +19,7 @@ from dalembert.native.types import Floats, Ints, f8, i8
 REMAINDER = 1e-6  # of the size of the function
 SHARP = 2.0  # times a value that was found may be a bound of the largest one
 SAMPLES = 64  # at which a largest value is looked for first
+HUGE = 1e150  # a value that no motion gets to, as of exp(400); next to 1e308 there are no series
 FINEST = 2.0**-40  # of the line: the shortest cells
 FEW = 4096  # cells that there is room for at first
 PATIENCE = 16  # times as many cells are looked at as there is room for: towards a jump they are halved 40 times
@@ -67,7 +68,11 @@ def _judge(code, numbers, w, a, b, size, least, shortest):
     at = enclose(code, numbers, w, a, b, ORDER, 0.0)
     if math.isnan(w[at]) and math.isnan(w[at + UPPER]):
         return FINE  # the function has no value here
-    rest = max(abs(w[at + ORDER]), abs(w[at + UPPER + ORDER])) * (b - a) ** ORDER
+    if w[at] > HUGE or w[at + UPPER] < -HUGE:
+        return FINE  # no motion gets here
+    rest = max(abs(w[at + ORDER]), abs(w[at + UPPER + ORDER]))
+    if rest != 0.0:  # in cells of 1e31 and more it is below what numbers hold, and (b - a)^P is above
+        rest *= (b - a) ** ORDER
     if size == 0.0:
         size = max(least, _value(code, numbers, w, 0.5 * (a + b)))
     if rest <= REMAINDER * size:

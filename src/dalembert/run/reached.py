@@ -1,7 +1,7 @@
 """How far each coordinate and speed has come in a run: what the errors of explicit steps are measured beside.
 
-Every quantity counts beside the largest value it has had itself, whatever others do, and at least a small part of its
-size. Round-off of its rates is no error that shorter steps mend: where a step fails, quantities count beside as much as
+Every quantity counts beside the largest value it has had itself, and at least a small part of its size: what is smaller
+may be made of the errors of others, as an angle that is zero until a linkage folds. Round-off of its rates is no error that shorter steps mend: where a step fails, quantities count beside as much as
 makes that a tolerance.
 """
 
@@ -11,21 +11,21 @@ import math
 
 from dalembert.native.intrinsics import floats_at, ints_at
 from dalembert.native.jit import jit
-from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8
+from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
 from dalembert.run.evaluate import evaluate, load_state
+from dalembert.run.rounded_rows import ROUND_OFF
 from dalembert.run.sizing import sizing_at
 from dalembert.run.ways import inertia_of
 
-LEAST = 2.0**-12  # part of its size that a quantity counts as at least
-ROUND_OFF = 2.0**-52
+ERRORS = 2.0**21  # times rtol: the part of its size below which a quantity may be made of errors of others
 
 
-@jit(i8(Plan, Floats, Floats))
-def set_off(plan, mem, z):
+@jit(i8(Plan, Floats, Floats, f8))
+def set_off(plan, mem, z, rtol):
     """Begin at the start z of a run."""
-    reached = floats_at(plan.reached, plan.nq + plan.nu)
+    reached, least = floats_at(plan.reached, plan.nq + plan.nu), min(1.0, ERRORS * rtol)
     for i in range(reached.size):
-        reached[i] = max(abs(z[i]), LEAST * mem[plan.sizes + i])
+        reached[i] = max(abs(z[i]), least * mem[plan.sizes + i])
     return 0
 
 
@@ -63,11 +63,11 @@ def _round_forces(plan, mem, noise, per_rate):
     return 0
 
 
-@jit(i8(Plan, Floats, f8, f8, Floats, Floats, f8))
-def count_round_off(plan, mem, t, h, z, zdot, atol):
+@jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, f8))
+def count_round_off(plan, mem, t, h, z, zdot, spare, atol):
     """Count what the rounding of time, state and forces does in a step h from (t, z), where rates are zdot.
 
-    Returns whether that was not counted before.
+    Returns whether that was not counted before. There is `spare` room for a state.
     """
     s, ints, size, noise = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints), plan.nq + plan.nu, plan.shift
     per_rate, counted, reached = h / atol, 0, floats_at(plan.reached, size)
@@ -75,12 +75,21 @@ def count_round_off(plan, mem, t, h, z, zdot, atol):
     for i in range(size):
         mem[plan.xq + i] *= 1.0 + ROUND_OFF
     evaluate(plan, mem)
+    fastest = 0.0
+    for i in range(plan.nq, size):
+        fastest = max(fastest, abs(zdot[i]) / mem[plan.sizes + i])
+    quality = plan.least_quality if plan.nc > 0 else 1.0
+    magnified = ROUND_OFF * fastest / quality if quality > 0.0 else math.inf
     for i in range(size):
-        mem[noise + i] = min(per_rate * _change(plan, mem, zdot, i), mem[plan.sizes + i])
-    load_state(plan, mem, t * (1.0 + ROUND_OFF), z)
+        own = mem[plan.sizes + i]
+        change = _change(plan, mem, zdot, i) + ROUND_OFF * abs(zdot[i]) + (magnified * own if i >= plan.nq else 0.0)
+        mem[noise + i] = min(per_rate * change, own)
+    move(spare, 0, mem, plan.rates, plan.nq)
+    move(spare, plan.nq, mem, plan.udot, plan.nu)
+    mem[plan.x] = t * (1.0 + ROUND_OFF)
     evaluate(plan, mem)
     for i in range(size):
-        mem[noise + i] += per_rate * _change(plan, mem, zdot, i)
+        mem[noise + i] += per_rate * _change(plan, mem, spare, i)
     _round_forces(plan, mem, noise + plan.nq, per_rate)
     call_kernel(s.kernel, mem, plan.x, s.out)
     for i in range(plan.nq):

@@ -11,7 +11,7 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8
 from dalembert.run.sizing import sizing_at
 
-ROUND_OFF = 2.0**-50  # of the terms of a row
+ROUND_OFF = 2.0**-50  # of the terms of a sum
 HELD = 1e-13  # to what part of its size a row is held, see `Projection`
 
 

@@ -127,7 +127,7 @@ def _accept(plan, mem, clock):
         if not math.isfinite(error):
             status, factor = NOT_FINITE, 0.25
         elif error > 1.0:
-            if plan.follows and count_round_off(plan, mem, t, h, z, stages[:n], clock.atol):
+            if plan.follows and count_round_off(plan, mem, t, h, z, stages[:n], znew, clock.atol):
                 clock.rejected += 1
                 continue
             status, factor = STEP_COLLAPSE, max(SHRINK, 0.9 * error ** (-clock.exponent))
@@ -396,7 +396,7 @@ def launch(plan, mem, clock, budget):
         return NOT_FINITE
     move(stages, 0, zdot, 0, n)
     if plan.follows:
-        set_off(plan, mem, z)
+        set_off(plan, mem, z, clock.rtol)
     remember(plan, mem, clock.t)
     if plan.nc > 0:
         begin_following(plan, mem, where, clock.t)
