@@ -171,7 +171,7 @@ def test_a_singular_start_is_left_with_every_constraint_and_told(n, formulation)
 
 @pytest.mark.parametrize("n", [2, 15])
 def test_how_a_singular_start_is_left_does_not_depend_on_round_off(n):
-    """Neighbouring tolerances change the last digits of every step, and nothing else, until all rods lie in line again."""
+    """Neighbouring tolerances change the last digits of every step, and nothing else, until the rods fold again."""
     state = singular_start(n)
     t_end = state.t + 0.5
     expected = [exact(n, np.array([t_end]))[name][0] for name in state.system.coordinates]

@@ -1,8 +1,9 @@
 """How far each coordinate and speed has come in a run: what the errors of explicit steps are measured beside.
 
-Every quantity counts beside the largest value it has had itself, and at least a small part of its size: what is smaller
-may be made of the errors of others, as an angle that is zero until a linkage folds. Round-off of its rates is no error that shorter steps mend: where a step fails, quantities count beside as much as
-makes that a tolerance.
+Every quantity counts beside the largest value it has had itself, so that small ones get as many digits as large ones.
+It counts as at least a small part of its size, because what is smaller may be made of the errors of others: an angle
+that stays zero while a linkage folds. Shorter steps do not mend round-off; where a step fails, each quantity counts
+beside what makes its round-off tolerable.
 """
 
 from __future__ import annotations
