@@ -8,6 +8,7 @@ from scipy.integrate import solve_ivp
 from sympy import exp, lambdify, sin, tanh
 
 import dalembert as da
+from dalembert import problems
 
 RTOL = 1e-10  # of a default run
 BEGIN, END = 0.0, 10.0
@@ -186,3 +187,12 @@ def test_a_sweep_judges_like_a_run():
     for k, start in enumerate(starts):
         alone = system.simulate(system.initial({"x": start}), 25.0, t_eval=[25.0])
         assert float(runs["x_final"][k]) == pytest.approx(alone["x"][-1], rel=20 * RTOL)
+
+
+def test_a_length_of_zero_is_refused_by_name():
+    """A pendulum of length 0 stays at its pin, where its row has no gradient: nobody tells how it moves."""
+    problem = problems.get("pendulum")
+    system = problem.system()
+    state = problem.state(system, {"L": 0.0})
+    with pytest.raises(da.InconsistentStateError, match=r"`rod`.*its gradient vanishes"):
+        system.simulate(state, 1.0)

@@ -143,7 +143,7 @@ def run_from(
     engine = recipe.engine(system, state.parameters, carried_columns(recipe, derivatives))
     z0 = state.z
     if not engine.measure(span[0], z0, span[1] - span[0]) <= CONSISTENT:
-        raise _inconsistent(state, span[0], Scales.read(engine.work, system).rows)
+        raise _inconsistent(state, span[0], Scales.read(engine.work, system).rows, known=known)
     if not known:
         check_degeneracy(system, span[0], state.q, state.u, state.parameters)
     if events:
@@ -199,8 +199,11 @@ def _check_derivatives(motion: Motion | MotionSequence) -> None:
             check_crossed(part)
 
 
-def _inconsistent(state: State, t: float, sizes: np.ndarray) -> InconsistentStateError:
-    """What to say about a state that violates position or velocity constraints, of these sizes, at time t."""
+def _inconsistent(state: State, t: float, sizes: np.ndarray, *, known: bool) -> InconsistentStateError:
+    """What to say about a state that violates position or velocity constraints, of these sizes, at time t.
+
+    One that comes from `initial` (`known`) violates those whose gradients vanish where they hold.
+    """
     system, names = state.system, state.system.constraint_names
     out = system.evaluate("residual", t, state.q, state.u, state.parameters)
     phi, psi = np.split(out, [system.count("position")])
@@ -209,9 +212,15 @@ def _inconsistent(state: State, t: float, sizes: np.ndarray) -> InconsistentStat
     shares = dict(zip(residuals, np.abs(out) / sizes, strict=True))
     bad = {key: value for key, value in residuals.items() if not shares[key] <= CONSISTENT}
     (level, name), worst = max(bad.items(), key=lambda item: shares[item[0]])
+    remedy = "call system.initial(...) for a consistent state"
+    if known:
+        remedy = (
+            "where it holds its gradient vanishes, so that no state nearby satisfies it better, and it cannot keep a "
+            "motion; state it in another way, or give parameters that leave it a gradient"
+        )
     return InconsistentStateError(
         f"the state violates {len(bad)} of {len(residuals)} constraints of `{system.name}` at t = {t:g} "
-        f"(worst: {level} of `{name}`, {worst:.3g}); call system.initial(...) for a consistent state",
+        f"(worst: {level} of `{name}`, {worst:.3g}); {remedy}",
         bad,
     )
 
