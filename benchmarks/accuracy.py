@@ -135,7 +135,7 @@ def _second_route(problem, times, values, state, names):
         return "exact motion", {n: v for n, v in problem.exact(times).items() if n in names}
     formulation = da.UdwadiaKalaba() if state.system.ideal else da.LagrangeMultipliers()
     other = values(
-        state, formulation=formulation, integrator=da.Tsit5(rtol=1e-12), drift=da.Projection(tolerance=1e-15)
+        state, formulation=formulation, integrator=da.Tsit5(rtol=1e-13), drift=da.Projection(tolerance=1e-15)
     )
     all_names = (*state.system.coordinates, *state.system.speeds)
     return f"{type(formulation).__name__}, Tsit5", {n: other[:, k] for k, n in enumerate(all_names) if n in names}
