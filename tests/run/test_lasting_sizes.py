@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from sympy import exp, lambdify, sin, tanh
+from sympy import Float, Max, cosh, exp, lambdify, sin, tanh
 
 import dalembert as da
 from dalembert import problems
@@ -196,3 +196,52 @@ def test_a_length_of_zero_is_refused_by_name():
     state = problem.state(system, {"L": 0.0})
     with pytest.raises(da.InconsistentStateError, match=r"`rod`.*its gradient vanishes"):
         system.simulate(state, 1.0)
+
+
+SHAPES = {"logistic": lambda s: 1 / (1 + exp(-s)), "hyperbolic secant": lambda s: 1 / cosh(s)}
+
+
+@pytest.mark.parametrize("width", [3e-3, 2.2e-5])
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes_whose_exponentials_overflow_long_before_they_begin(name, width):
+    """exp(5/w) is more than numbers hold, and SymPy takes it out of exp(-(t - 5)/w)."""
+
+    def shape(t):
+        return SHAPES[name]((t - 5) / Float(width))
+
+    exact = {"logistic": (END - 5.0, 1.0), "hyperbolic secant": (np.pi * width, 0.0)}[name]
+    for of_velocity in (False, True):
+        system, _ = driven(shape, of_velocity=of_velocity)
+        motion = system.simulate(system.initial({"x": 0.0} if of_velocity else {}), END)
+        assert motion.certificate.ok, motion.certificate
+        assert motion["x"][-1] == pytest.approx(exact[0 if of_velocity else 1], abs=20 * RTOL * exact[0])
+
+
+def test_a_drive_through_zero_beside_a_force_that_is_still_tiny():
+    """A wheel driven with x = t at rest on its spring: the size of x is what it comes to."""
+    model = da.Model("wheel")
+    x, z = model.coordinates("x z")
+    model.particle("wheel", mass=1, position=[x, z])
+    model.constrain(x - model.t, name="drive")
+    model.generalized_force({z: -100 * z + exp(-(((model.t - 7) / Float(0.5)) ** 2))})
+    system = model.compile()
+    motion = system.simulate(system.initial({z: 0.0, "z_dot": 0.0}), 11.43)
+    assert motion.certificate.ok, motion.certificate
+    rates = lambda t, y: [y[1], -100 * y[0] + np.exp(-(((t - 7) / 0.5) ** 2))]  # noqa: E731
+    end = solve_ivp(rates, (0, 11.43), [0.0, 0.0], method="DOP853", rtol=1e-12, atol=1e-14, max_step=0.05).y[:, -1]
+    assert [motion["z"][-1], motion["z_dot"][-1]] == pytest.approx(end, abs=1e-9)
+
+
+def test_the_work_of_a_short_push_is_as_accurate_as_its_motion():
+    """One step passes over the push: exact for the speed, but not for the work, of degree 9."""
+    model = da.Model("rotor")
+    (a,) = model.coordinates("a")
+    s = (model.t - 15.5) / Float(1e-3)
+    model.energy(kinetic=a.diff(model.t) ** 2 / 2)
+    model.generalized_force({a: 100 * Max(0, 1 - s**2) ** 2})
+    system = model.compile()
+    motion = system.simulate(system.initial({a: 0.0, "a_dot": 0.1}), 22.6)
+    assert motion.certificate.ok, motion.certificate
+    speed = 0.1 + 100 * 1e-3 * 16 / 15
+    assert motion["a_dot"][-1] == pytest.approx(speed, rel=1e-10)
+    assert motion.work[-1] == pytest.approx((speed**2 - 0.01) / 2, abs=20 * 1e3 * RTOL * motion.scales.energy)

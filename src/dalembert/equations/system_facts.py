@@ -121,8 +121,9 @@ class SystemFacts:
 
     @cached_property
     def is_driven(self) -> bool:
-        """Whether the velocity constraints depend on time."""
-        return bool(ca.depends_on(self.mechanics.psi, self.mechanics.t))
+        """Whether constraints of positions or velocities depend on time."""
+        m = self.mechanics
+        return bool(ca.depends_on(ca.vertcat(m.phi, m.psi), m.t))
 
     @cached_property
     def algebraic(self) -> bool:

@@ -75,7 +75,7 @@ def _judge(code, numbers, w, a, b, size, least, shortest):
         rest *= (b - a) ** ORDER
     if size == 0.0:
         size = max(least, _value(code, numbers, w, 0.5 * (a + b)))
-    if rest <= REMAINDER * size:
+    if rest <= REMAINDER * size or w[at + UPPER] - w[at] <= REMAINDER * size:
         return FINE
     if b - a > shortest:
         return HALVED

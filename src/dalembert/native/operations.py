@@ -30,6 +30,10 @@ _LIBM = {
     )
 } | {ca.OP_CONSTPOW: "pow"}
 CALLS = _INTRINSIC | _LIBM
+# Exponentials stay at 1e154 for larger arguments: so quotients of them, as 1/(1 + exp(x)), and their derivatives are
+# finite.
+STEEPEST = 354.0
+STEEP = (ca.OP_EXP, ca.OP_SINH, ca.OP_COSH)
 # Both kinds yield an i1 besides the double 0.0 or 1.0, so that a condition is not compared with zero again.
 COMPARISON = {ca.OP_LT: "olt", ca.OP_LE: "ole", ca.OP_EQ: "oeq", ca.OP_NE: "une"}
 LOGICAL = {ca.OP_NOT: "xor i1 {0}, true", ca.OP_AND: "and i1 {0}, {1}", ca.OP_OR: "or i1 {0}, {1}"}

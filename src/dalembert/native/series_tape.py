@@ -151,10 +151,14 @@ class _Translation:
         self.put(CONSTANT, -1)
         return first
 
-    def hyperbolic(self, x: int, sign: float) -> int:
+    def sinh(self, x: int) -> int:
         rise, fall = self.put(EXP, x), self.put(EXP, self.put(NEGATIVE, x))
-        total = self.put(ADD, rise, self.product(fall, self.constant(sign)))
-        return self.product(total, self.constant(0.5))
+        return self.product(self.minus(rise, fall), self.constant(0.5))
+
+    def cosh(self, x: int) -> int:
+        """1 + 2 sinh(x/2)^2, so that it is known to be at least 1."""
+        half = self.put(SQUARE, self.sinh(self.product(x, self.constant(0.5))))
+        return self.plus(self.put(ADD, half, half), 1.0)
 
     def one_less(self, x: int) -> int:
         """1 - x^2."""
@@ -193,8 +197,8 @@ _RULES: dict[int, Callable[..., int]] = {
     ca.OP_EXPM1: lambda s, x: s.plus(s.put(EXP, x), -1.0), ca.OP_SQRT: lambda s, x: s.root(x, 0.5),
     ca.OP_SIN: lambda s, x: s.sine(x), ca.OP_COS: lambda s, x: s.sine(x) + 1,
     ca.OP_TAN: lambda s, x: s.product((sine := s.sine(x)), s.put(INVERSE, sine + 1)),
-    ca.OP_TANH: lambda s, x: s.tanh(x), ca.OP_SINH: lambda s, x: s.hyperbolic(x, -1.0),
-    ca.OP_COSH: lambda s, x: s.hyperbolic(x, 1.0), ca.OP_LOG: lambda s, x: s.integral(LOG, x, s.put(INVERSE, x)),
+    ca.OP_TANH: lambda s, x: s.tanh(x), ca.OP_SINH: lambda s, x: s.sinh(x),
+    ca.OP_COSH: lambda s, x: s.cosh(x), ca.OP_LOG: lambda s, x: s.integral(LOG, x, s.put(INVERSE, x)),
     ca.OP_LOG1P: lambda s, x: s.integral(LOG, (y := s.plus(x, 1.0)), s.put(INVERSE, y)),
     ca.OP_ATAN: lambda s, x: s.integral(ARC_TANGENT, x, s.put(INVERSE, s.one_more(x))),
     ca.OP_ASIN: lambda s, x: s.arc_sine(x),

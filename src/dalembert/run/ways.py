@@ -13,14 +13,15 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_accelerate, call_kernel, f8, i8, move
 from dalembert.run.sizing import sizing_at
 
+UNDERFLOW = 1e-280  # energies below count as none
 NUDGE = 1e-6  # part of a way by which to move, to see what forces and gradients do
 ROUNDS, SETTLED = 12, 0.25  # how often a way is looked at, and the part of its energy that is no longer shorter
 
 
 @jit(f8(f8))
 def finite(energy):
-    """The energy, 0 where there is none."""
-    return energy if energy < math.inf else 0.0
+    """The energy, 0 where there is none: values whose squares underflow are nothing."""
+    return energy if UNDERFLOW < energy < math.inf else 0.0
 
 
 @jit(f8(Plan, Floats, i8))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import sys
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple, TypeAlias
@@ -22,6 +21,8 @@ from dalembert.native.lookup import make_leaf
 
 # Above this exponent repeated squaring is no shorter than the library's pow.
 _LARGEST_SQUARED = 1024
+# Numbers beyond this, and below its inverse, are put into the power or exponential beside them.
+_LARGEST_NUMBER = 1e150
 # sin(x)/x = sum (-1)^k x^2k / (2k+1)!; nine terms give the last bit, also of two derivatives, for |x| < 1.
 _SINC = tuple((-1) ** k / math.factorial(2 * k + 1) for k in range(9))
 
@@ -126,8 +127,11 @@ def _divides(factor: Any) -> bool:
     return factor.is_Pow and not factor.base.is_Number and (_halves(factor.exp) or 0) < 0
 
 
-def _scaled_power(node: Any) -> Any:
-    """The whole power in a product whose number is beyond double precision, as in (t/10)**400; else None."""
+def _scaled(node: Any) -> Any:
+    """The whole power or exponential that takes a huge or tiny number of a product, which SymPy has taken out of it.
+
+    As in (t/10)**400 and exp(-1000*(t - 5)); None if there is none.
+    """
     number = node.args[0]
     if not isinstance(number, REAL) or number == 0:
         return None
@@ -135,30 +139,39 @@ def _scaled_power(node: Any) -> Any:
         size = abs(float(number))
     except OverflowError:
         size = math.inf
-    inside = sys.float_info.min <= size <= sys.float_info.max
-    return None if inside else next((f for f in node.args if f.is_Pow and f.exp.is_Integer and f.exp > 1), None)
+    if 1.0 / _LARGEST_NUMBER <= size <= _LARGEST_NUMBER:
+        return None
+    whole = (f for f in node.args if f.is_Pow and f.exp.is_Integer and f.exp > 1)
+    return next(whole, next((f for f in node.args if isinstance(f, sympy.exp)), None))
 
 
 def _mul_needs(node: Any) -> Sequence[Any]:
-    power = _scaled_power(node)
-    factors = node.args if power is None else node.args[1:]
-    return [factor.base if _divides(factor) or factor is power else factor for factor in factors]
+    scaled = _scaled(node)
+    factors = node.args if scaled is None else node.args[1:]
+    inside = [factor for factor in factors if _divides(factor) or factor is scaled]
+    return [f if f not in inside else f.exp if isinstance(f, sympy.exp) else f.base for f in factors]
 
 
 def _mul(graph: Graph, node: Any, parts: Sequence[int]) -> int:
-    power = _scaled_power(node)
+    scaled = _scaled(node)
     factors, divisors = [], []
-    for factor, part in zip(node.args if power is None else node.args[1:], parts, strict=True):
+    for factor, part in zip(node.args if scaled is None else node.args[1:], parts, strict=True):
         if _divides(factor):
             divisors.append(_positive_power(graph, factor, part, -(_halves(factor.exp) or 0), divisor=True))
-        elif factor is power:  # its number goes into the base: SymPy has taken it out
-            root = float(sympy.Float(abs(node.args[0])) ** (1 / factor.exp))
-            scaled = graph.scale(root, [part])
-            factors.append(_positive_power(graph, factor, scaled, 2 * int(factor.exp), divisor=False))
-            factors.append(graph.const(math.copysign(1.0, node.args[0])))
+        elif factor is scaled:
+            number = sympy.Float(node.args[0])
+            factors += [_with_number(graph, factor, part, abs(number)), graph.const(1.0 if number > 0 else -1.0)]
         else:
             factors.append(part)
     return graph.quotient(factors, divisors)
+
+
+def _with_number(graph: Graph, factor: Any, part: int, number: Any) -> int:
+    """The node of a power or an exponential times a positive number; `part` is its base or its argument."""
+    if isinstance(factor, sympy.exp):
+        return graph.put("exp", graph.add([part, graph.const(float(sympy.log(number)))]))
+    base = graph.scale(float(number ** (1 / factor.exp)), [part])
+    return _positive_power(graph, factor, base, 2 * int(factor.exp), divisor=False)
 
 
 def _positive_power(graph: Graph, node: Any, base: int, halves: int, *, divisor: bool) -> int:
