@@ -8,7 +8,7 @@ from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8
 
-WORK = 1e3  # times rtol: the tolerance of the work; its part in the balance of energy is judged to 1e4
+WORK = 1e2  # times rtol: the tolerance of the work; the balance of energy is judged to 1e4
 
 
 @jit(f8(Plan, Floats, Floats, Floats, f8, f8))
