@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from random_pushes import JUMPS, KINKED, SHAPES, SMOOTH, push, reference
+from random_pushes import JUMPS, KINKED, OVERFLOWING, SHAPES, SMOOTH, push, reference
 
 import dalembert as da
 
@@ -41,14 +41,14 @@ class Case:
 class Chance:
     """Random choices of a case."""
 
-    def __init__(self, rng, narrowest=1e-6):
-        self.rng, self.narrowest = rng, narrowest
+    def __init__(self, rng):
+        self.rng = rng
 
     def push(self, end, strength=1.0, shapes=SHAPES, low=0.0):
         """Of an argument that goes from `low` to `end`: of random impulse, or of random height."""
-        shape = str(self.rng.choice(shapes))
         span = end - low
-        width = span * 10 ** self.rng.uniform(np.log10(self.narrowest), -1)
+        width = span * 10 ** self.rng.uniform(-6, -1)
+        shape = str(self.rng.choice([s for s in shapes if width > 0.02 * span or s not in OVERFLOWING]))
         centre = low + span * self.rng.uniform(0.1, 0.9)
         lasting = shape in ("tanh ramp", "logistic", "root ramp", "arc tangent", "error function", "step", "ramp")
         size = strength * 10 ** self.rng.uniform(-2, 0.3) * self.rng.choice([-1, 1])
@@ -72,8 +72,8 @@ def free_particle(chance):
     pushed = chance.push(span, strength=0.2 * max(speed, 1.0))
     model.generalized_force({x: pushed.expression(x if speed else t, model)})
     return Case(
-        model, {x: 0.0, x.diff(t): speed}, {}, span, lambda s, z, f: [z[1], f / 2.0], (0.0, speed),
-        lambda z: {"x": z[0], "x_dot": z[1]}, pushed, (lambda s, z: z[0]) if speed else of_time,
+        model, {x: 0.0, x.diff(t): speed}, {}, span, lambda _, z, f: [z[1], f / 2.0], (0.0, speed),
+        lambda z: {"x": z[0], "x_dot": z[1]}, pushed, (lambda _, z: z[0]) if speed else of_time,
     )  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def pendulum(chance):
     model.generalized_force({x: pushed.expression(t, model)})
     return Case(
         model, {x: 0.0, x.diff(t): 0.0}, {y: -1.0}, span,
-        lambda s, z, f: [z[1], -G * sin(z[0]) + f * cos(z[0])], (0.0, 0.0),
+        lambda _, z, f: [z[1], -G * sin(z[0]) + f * cos(z[0])], (0.0, 0.0),
         lambda z: {"x": sin(z[0]), "y": -cos(z[0]), "x_dot": z[1] * cos(z[0])}, pushed,
     )  # fmt: skip
 
@@ -115,7 +115,7 @@ def double_pendulum(chance):
     return Case(
         model, {a: start[0], b: start[1], a.diff(t): 0.0, b.diff(t): 0.0}, {}, 3.0, rates, start,
         lambda z: {"a": z[0], "b": z[1], "a_dot": z[2], "b_dot": z[3]}, pushed,
-        (lambda s, z: z[0]) if placed else of_time,
+        (lambda _, z: z[0]) if placed else of_time,
     )  # fmt: skip
 
 
@@ -147,7 +147,7 @@ def slider_crank(chance):
     return Case(
         model, {a: 0.3, a.diff(t): speed}, {b: 0.1, x: 3.9}, span, rates, (0.3, speed),
         lambda z: {"a": z[0], "x": cos(z[0]) + sqrt(9 - sin(z[0]) ** 2), "a_dot": z[1]}, pushed,
-        (lambda s, z: z[0]) if placed else of_time,
+        (lambda _, z: z[0]) if placed else of_time,
     )  # fmt: skip
 
 
@@ -174,11 +174,11 @@ def four_bar(chance):
         c = np.arctan2(v, u) - np.arccos(e / np.hypot(u, v))
         return c % (2 * np.pi)
 
-    c0 = rocker(start)
+    c0, last = rocker(start), 0.4 + span + pushed.value(span, 0)
     b0 = np.arctan2(o * sin(c0) - r * sin(start), d + o * cos(c0) - r * cos(start))
     return Case(
-        model, {}, {a: start, b: b0, c: c0}, span, lambda s, z, f: [0.0], (0.0,),
-        lambda z: {"a": 0.4 + span + pushed.value(span, 0), "c": rocker(0.4 + span + pushed.value(span, 0))}, pushed,
+        model, {}, {a: start, b: b0, c: c0}, span, lambda _, __, ___: [0.0], (0.0,),
+        lambda _: {"a": last, "c": rocker(last)}, pushed,
     )  # fmt: skip
 
 
@@ -260,7 +260,7 @@ def rolling_disc(chance):
     return Case(
         model, {x: 0, y: 0, a: 0, p: 0, p.diff(t): 1.0, a.diff(t): 0.2}, {}, span, rates,
         (0.0, 0.0, 0.0, 0.0, 1.0, 0.2), lambda z: {"x": z[0], "y": z[1], "a": z[2], "p": z[3]}, pushed,
-        (lambda s, z: z[3]) if steered else of_time,
+        (lambda _, z: z[3]) if steered else of_time,
     )  # fmt: skip
 
 
@@ -277,8 +277,8 @@ def mass_on_spring(chance):
     model.generalized_force({x: -k * x - c * x.diff(t) + pushed.expression(x if swinging else t, model)})
     start = (1.0 if swinging else 0.0, 0.0)
     return Case(
-        model, {x: start[0], x.diff(t): 0.0}, {}, span, lambda s, z, f: [z[1], -k * z[0] - c * z[1] + f], start,
-        lambda z: {"x": z[0], "x_dot": z[1]}, pushed, (lambda s, z: z[0]) if swinging else of_time,
+        model, {x: start[0], x.diff(t): 0.0}, {}, span, lambda _, z, f: [z[1], -k * z[0] - c * z[1] + f], start,
+        lambda z: {"x": z[0], "x_dot": z[1]}, pushed, (lambda _, z: z[0]) if swinging else of_time,
     )  # fmt: skip
 
 
@@ -296,8 +296,8 @@ def bead_on_a_wire(chance):
     start = (1.0 if placed else chance.either(1.0, 0.0), 0.0)
     return Case(
         model, {x: start[0], x.diff(t): 0.0}, {y: start[0] ** 2 / 2}, span,
-        lambda s, z, f: [z[1], (f - z[0] * z[1] ** 2 - G * z[0]) / (1 + z[0] ** 2)], start,
-        lambda z: {"x": z[0], "y": z[0] ** 2 / 2, "x_dot": z[1]}, pushed, (lambda s, z: z[0]) if placed else of_time,
+        lambda _, z, f: [z[1], (f - z[0] * z[1] ** 2 - G * z[0]) / (1 + z[0] ** 2)], start,
+        lambda z: {"x": z[0], "y": z[0] ** 2 / 2, "x_dot": z[1]}, pushed, (lambda _, z: z[0]) if placed else of_time,
     )  # fmt: skip
 
 
@@ -313,7 +313,7 @@ def driven_velocity(chance):
     model.generalized_force({y: -5 * (y - x), x: 5 * (y - x)})
     model.constrain(x.diff(t) - v0 - pushed.expression(t, model), name="drive")
     return Case(
-        model, {x: 0, y: 0, y.diff(t): 0}, {}, span, lambda s, z, f: [v0 + f, z[2], -5 * (z[1] - z[0])],
+        model, {x: 0, y: 0, y.diff(t): 0}, {}, span, lambda _, z, f: [v0 + f, z[2], -5 * (z[1] - z[0])],
         (0.0, 0.0, 0.0), lambda z: {"x": z[0], "y": z[1], "y_dot": z[2]}, pushed,
     )  # fmt: skip
 
