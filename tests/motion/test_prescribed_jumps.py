@@ -126,3 +126,16 @@ def test_a_drive_that_jumps_at_the_start_is_not_ok(integrator):
     motion = system.simulate(state, 2.0, t_eval=SAMPLES, integrator=integrator)
     assert "`jump of drive`" in motion.certificate.verdict
     assert "at t = 0 " in motion.certificate.verdict
+
+
+def test_a_steep_bend_is_no_jump():
+    """A velocity that rises from 0 within microseconds: round-off of the instant times the slope is no jump."""
+    model = da.Model("steep")
+    (x,) = model.coordinates("x")
+    model.particle("P", mass=1.0, position=[x, 0])
+    s = (model.t - 5) / 1e-5
+    model.constrain(x.diff() - 1000 * Piecewise((cos(pi * s / 2), (s > -1) & (s < 1)), (0, True)), name="drive")
+    system = model.compile()
+    motion = system.simulate(system.initial({x: 0.0}), 10.0)
+    assert motion.certificate.ok, motion.certificate
+    assert motion["x"][-1] == pytest.approx(0.04 / np.pi, rel=1e-9)

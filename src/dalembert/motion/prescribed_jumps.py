@@ -37,13 +37,15 @@ def prescribed_jumps(
         return []
     before = np.maximum(np.searchsorted(t, times, side="right") - 1, 0)
     gap = GAP * max(abs(first), np.abs(t).max())
-    sides = times + gap * np.array([[-1.0], [1.0], [3.0]])
+    sides = times + gap * np.array([[-3.0], [-1.0], [1.0], [3.0]])
     if begin is not None:
-        sides[0, times == first] = first
-    left, right, further = (
+        sides[:2, times == first] = first
+    earlier, left, right, later = (
         system.evaluate("residual", side, z[0][before], z[1][before], parameters) for side in sides
     )  # fmt: skip
-    jumps = np.abs((right - left) - (further - right))  # what changes from the second to the third is no jump
+    # A row changes on both sides by its slopes, also where they differ, and an instant is known up to round-off.
+    slopes = np.abs(left - earlier) + np.abs(later - right)
+    jumps = np.maximum(np.abs(right - left) - slopes, 0.0)
     worst = jumps.argmax(axis=0)
     n_p, names = system.count("position"), system.constraint_names
     found = []
