@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from random_pushes import JUMPS, KINKED, OVERFLOWING, SHAPES, SMOOTH, push, reference
+from random_pushes import JUMPS, KINKED, SHAPES, SMOOTH, push, reference
 
 import dalembert as da
 
@@ -48,7 +48,7 @@ class Chance:
         """Of an argument that goes from `low` to `end`: of random impulse, or of random height."""
         span = end - low
         width = span * 10 ** self.rng.uniform(-6, -1)
-        shape = str(self.rng.choice([s for s in shapes if width > 0.02 * span or s not in OVERFLOWING]))
+        shape = str(self.rng.choice(shapes))
         centre = low + span * self.rng.uniform(0.1, 0.9)
         lasting = shape in ("tanh ramp", "logistic", "root ramp", "arc tangent", "error function", "step", "ramp")
         size = strength * 10 ** self.rng.uniform(-2, 0.3) * self.rng.choice([-1, 1])

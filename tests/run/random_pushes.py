@@ -128,7 +128,6 @@ KINKED = {  # kinks in s, functions between them
     "whole sine": ((-1.0, 1.0), (zero, lambda s: sin(pi * s), zero)),
     "ramp": ((-1.0, 1.0), (zero, lambda s: (1 + s) / 2, one)),
 }
-OVERFLOWING = ("logistic", "sech")  # as they are written here, far from a narrow push
 JUMPS = ("box", "Heaviside", "step")
 
 

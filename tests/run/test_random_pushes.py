@@ -58,7 +58,6 @@ OVERFLOWING = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="exponentials that are too large for a double are refused")
 @pytest.mark.parametrize("name", OVERFLOWING)
 def test_a_push_whose_exponential_overflows(name):
     model = da.Model("particle")

@@ -17,6 +17,7 @@ from dalembert.native.series_tape import SeriesTape
 from dalembert.native.types import Floats, Ints, f8, i8
 
 REMAINDER = 1e-6  # of the size of the function
+ROUND_OFF = 2.0**-52  # of the size: a function that changes by less is constant, whatever its series
 SHARP = 2.0  # times a value that was found may be a bound of the largest one
 SAMPLES = 64  # at which a largest value is looked for first
 HUGE = 1e150  # a value that no motion gets to, as of exp(400); next to 1e308 there are no series
@@ -70,12 +71,12 @@ def _judge(code, numbers, w, a, b, size, least, shortest):
         return FINE  # the function has no value here
     if w[at] > HUGE or w[at + UPPER] < -HUGE:
         return FINE  # no motion gets here
-    rest = max(abs(w[at + ORDER]), abs(w[at + UPPER + ORDER]))
+    change, rest = w[at + UPPER] - w[at], max(abs(w[at + ORDER]), abs(w[at + UPPER + ORDER]))
     if rest != 0.0:  # in cells of 1e31 and more it is below what numbers hold, and (b - a)^P is above
         rest *= (b - a) ** ORDER
     if size == 0.0:
         size = max(least, _value(code, numbers, w, 0.5 * (a + b)))
-    if rest <= REMAINDER * size or w[at + UPPER] - w[at] <= REMAINDER * size:
+    if rest <= REMAINDER * size or change <= ROUND_OFF * size:
         return FINE
     if b - a > shortest:
         return HALVED
