@@ -18,7 +18,7 @@ from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8
 from dalembert.run.integrators.combination import increments
-from dalembert.run.integrators.error_norm import columns_error_norm, error_norm, work_error
+from dalembert.run.integrators.error_norm import columns_error_norm, error_norm, explicit_work_error
 from dalembert.run.time_loop.columns import column
 
 norm_type = f8(Plan, f8, Floats, Floats, Floats, f8, f8)  # h, z, stages, znew, rtol, atol -> norm, NaN if not finite
@@ -94,8 +94,8 @@ class FifthAndThirdOrderError:
                 scale = 1.0 / (atol * units[i] + rtol * max(abs(z[i]), abs(znew[i])))
                 err3 += (third[i] * scale) ** 2
                 err5 += (fifth[i] * scale) ** 2
-            err3 += work_error(plan, third, z, znew, rtol) ** 2
-            err5 += work_error(plan, fifth, z, znew, rtol) ** 2
+            err3 += explicit_work_error(plan, third, z, znew, rtol, atol) ** 2
+            err5 += explicit_work_error(plan, fifth, z, znew, rtol, atol) ** 2
             below = err5 + 0.01 * err3
             worst = 0.0 if below == 0.0 else err5 / math.sqrt(below * size)
             if plan.n_variations:

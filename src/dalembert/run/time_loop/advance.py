@@ -31,7 +31,7 @@ from dalembert.run.evaluate import is_finite, rates
 from dalembert.run.formulations.choice import RECHOOSE
 from dalembert.run.reached import count_round_off, reach, set_off
 from dalembert.run.status import EVENT, MORE, NOT_FINITE, OK, STEP_COLLAPSE, SUSPECT, TOO_MANY_STEPS, UNMAPPED, UNSOUND
-from dalembert.run.time_loop.argument_maps import LONGER, SEEN, SHORTER, UNKNOWN, go_on, seen_part, time_limit
+from dalembert.run.time_loop.argument_maps import SEEN, UNKNOWN, go_on, mapped, seen_part, time_limit
 from dalembert.run.time_loop.clock import Clock
 from dalembert.run.time_loop.energy import DENSE, begin_weighing, potential_jump, weigh
 from dalembert.run.time_loop.event_location import begin, watch
@@ -271,10 +271,13 @@ def _advance(plan, mem, clock):
             return UNMAPPED
         if part >= SEEN:
             return OK
+        near, jumped = clock.t + clock.taken * part, mapped(plan.maps).jumped == 1.0
+        if jumped and not clock.t + clock.h_min < near < clock.t + clock.taken:
+            return OK
         clock.rejected += 1
-        clock.near = clock.t + clock.taken * max(SHORTER, min(LONGER, part))
-        if clock.adaptive:
-            clock.h = clock.near - clock.t
+        clock.near = near
+        if clock.adaptive and not jumped:
+            clock.h = near - clock.t
 
 
 @jit(i8(Plan, Floats, Clock, i8))

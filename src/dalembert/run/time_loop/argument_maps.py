@@ -1,7 +1,7 @@
 """Steps are kept to the cells of functions that hide features, in native code.
 
 A step may carry the argument of such a function over REACH times the shortest of the cells that it touches, or stay in
-one cell, and over one jump, kink or pole: what happens between two of them would not be seen. For the time this is
+one cell, and ends at jumps, kinks and poles, across which estimates of errors hold by chance. For the time this is
 known before the step, which ends in time. For arguments that follow from the state it is looked up after the step, from
 a cubic through both ends, and a step that went too far is made again with a part of its length.
 """
@@ -25,8 +25,13 @@ if TYPE_CHECKING:
 
 REACH = 4.0  # times the shortest cell that it touches: the longest way of a step of at least four stages
 SLIVER = 64.0 * FINEST  # of the line: steps are not made shorter, next to poles and where a jump lies beside its cell
-MOMENT = 1e-9  # of a step: jumps that are no farther apart are one
+MOMENT = 1e-11  # of a step: what lies so near one of its ends is met there
+STILL = 1e-10  # of its size: an argument that changes by less may be moved by errors alone
 SHORTER, LONGER = 0.1, 0.5  # parts of a step that went too far, to be tried instead
+SEEN, UNKNOWN = 1.0, -1.0
+GOLDEN = 0.6180339887498949
+BISECTIONS = 52  # to the last bit of a part of the step
+ROUND_OFF = 2.0**-49
 
 
 class Maps(Record):
@@ -38,14 +43,14 @@ class Maps(Record):
         *ints("timed n kernel n_x n_rates n_arguments"),
         # Blocks of floats: what the kernel reads; arguments and their rates at the start and at the end of a step.
         *ints("input begins ends"),
-        # Blocks of floats, one entry per function: period, and the range of its argument over the step at hand.
-        *ints("periods lows highs"),
+        # Blocks of floats, one entry per function: period, size and range over the step at hand of its argument.
+        *ints("periods sizes lows highs"),
         # Blocks of integers, one entry per function: its argument; where its edges are and how many; the cell last met.
         *ints("arguments edges counts cells"),
         # The time that `begins` belong to; where the next step must end at the latest, and the time that was told at.
         *floats("t limit limited"),
-        # Times the shortest cell that a step may go.
-        *floats("reach"),
+        # Times the shortest cell that a step may go; whether the step at hand went beyond a jump (1, else 0).
+        *floats("reach jumped"),
     )
 
 
@@ -69,7 +74,7 @@ class ArgumentMaps:
         n_x, n_rates = 1 + engine.size + len(engine.parameters), engine.size
         blocks = {"input": n_x + n_rates, "begins": 2 * columns, "ends": 2 * columns}
         record, _ = engine.work.part(
-            "maps", Maps, blocks | dict.fromkeys(("periods", "lows", "highs"), n),
+            "maps", Maps, blocks | dict.fromkeys(("periods", "sizes", "lows", "highs"), n),
             dict.fromkeys(("arguments", "edges", "counts", "cells"), n),
         )  # fmt: skip
         record.n, record.timed, record.n_arguments = n, int((places < 0).sum()), columns
@@ -196,6 +201,22 @@ def _take_arguments(plan, mem, w, t, z, zdot, target):
     return 0
 
 
+@jit(i8(Plan, Floats, Maps, f8, Floats, Floats))
+def _set_out(plan, mem, w, t, z, zdot):
+    """Arguments at the start of a run, and their sizes, from those of coordinates and speeds.
+
+    Sizes are made unlike: the difference of two coordinates has a size too.
+    """
+    ints, rates = ints_at(plan.ints, plan.n_ints), w.input + w.n_x
+    for i in range(w.n_rates):
+        mem[rates + i] = mem[plan.sizes + i] * (0.5 + GOLDEN * i % 1.0)
+    _take_arguments(plan, mem, w, t, z, mem[rates : rates + w.n_rates], w.begins)
+    for k in range(w.timed, w.n):
+        at = w.begins + ints[w.arguments + k]
+        mem[w.sizes + k] = max(abs(mem[at]), abs(mem[at + w.n_arguments]))
+    return _take_arguments(plan, mem, w, t, z, zdot, w.begins)
+
+
 @jit(f8(f8, f8, f8, f8, f8))
 def _cubic(theta, begin, end, slope, last):
     """The cubic with these values and slopes at 0 and 1."""
@@ -206,51 +227,67 @@ def _cubic(theta, begin, end, slope, last):
 
 
 @jit(several(f8, 2)(f8, f8, f8, f8))
-def _range(begin, end, slope, last):
-    """The range of that cubic over [0, 1]."""
-    low, high = min(begin, end), max(begin, end)
+def _turns(begin, end, slope, last):
+    """The parts of the step at which that cubic turns; 1 for one outside [0, 1]."""
     a = 3.0 * (slope + last) - 6.0 * (end - begin)
     b = 6.0 * (end - begin) - 4.0 * slope - 2.0 * last
     root = b * b - 4.0 * a * slope
     if root <= 0.0:
-        return low, high
+        return 1.0, 1.0
     q = -0.5 * (b + math.copysign(math.sqrt(root), b))
-    for theta in (q / a if a != 0.0 else -1.0, slope / q if q != 0.0 else -1.0):
-        if 0.0 < theta < 1.0:
-            value = _cubic(theta, begin, end, slope, last)
-            low, high = min(low, value), max(high, value)
+    first, second = q / a if a != 0.0 else 1.0, slope / q if q != 0.0 else 1.0
+    first, second = first if 0.0 < first < 1.0 else 1.0, second if 0.0 < second < 1.0 else 1.0
+    return min(first, second), max(first, second)
+
+
+@jit(several(f8, 2)(f8, f8, f8, f8))
+def _range(begin, end, slope, last):
+    """The range of that cubic over [0, 1]."""
+    low, high = min(begin, end), max(begin, end)
+    for theta in _turns(begin, end, slope, last):
+        value = _cubic(theta, begin, end, slope, last)
+        low, high = min(low, value), max(high, value)
     return low, high
 
 
-@jit(i8(Plan, Floats, Maps))
-def _has_one_jump(plan, mem, w):
-    """Whether arguments pass a jump at one moment of the step at hand at the most.
-
-    Jumps at the same part of the step are one moment. An argument that turns beyond a jump passes it twice.
-    """
-    ints, met = ints_at(plan.ints, plan.n_ints), math.nan
-    for k in range(w.timed, w.n):
-        j, low, high = ints[w.arguments + k], mem[w.lows + k], mem[w.highs + k]
-        begin, end = mem[w.begins + j], mem[w.ends + j]
-        if not (low < high and math.isfinite(high - low)):
+@jit(f8(f8, f8, f8, f8, f8, f8))
+def _arrival(at, begin, end, slope, last, margin):
+    """The part of the step at which that cubic first gets to `at` farther than `margin` from either end; else 1."""
+    first, second = _turns(begin, end, slope, last)
+    low = margin
+    for top in (first, second, 1.0 - margin):
+        if top <= low:
             continue
-        edges = floats_at(ints[w.edges + k], ints[w.counts + k])
-        jump = low
-        while True:
-            jump = _next_jump(edges, mem[w.periods + k], jump, high, _find_cell(plan, mem, w, k, jump))
-            if jump == math.inf:
-                break
-            if jump <= min(begin, end) or jump >= max(begin, end):
-                return 0
-            part = (jump - begin) / (end - begin)
-            if math.isnan(met):
-                met = part
-            if abs(part - met) > MOMENT:
-                return 0
-    return 1
+        high, before = top, _cubic(low, begin, end, slope, last) - at
+        if before * (_cubic(high, begin, end, slope, last) - at) < 0.0:
+            for _ in range(BISECTIONS):
+                middle = 0.5 * (low + high)
+                if before * (_cubic(middle, begin, end, slope, last) - at) > 0.0:
+                    low = middle
+                else:
+                    high = middle
+            return high
+        low = top
+    return SEEN
 
 
-SEEN, UNKNOWN = 1.0, -1.0
+@jit(f8(Plan, Floats, Maps, i8, f8, f8))
+def _part_to_jump(plan, mem, w, k, t, h):
+    """The part of the step of length h from t at which the argument of function k gets to a jump within it."""
+    ints, m, part = ints_at(plan.ints, plan.n_ints), w.n_arguments, SEEN
+    j, low, high = ints[w.arguments + k], mem[w.lows + k], mem[w.highs + k]
+    if high - low <= STILL * mem[w.sizes + k]:
+        return SEEN
+    begin, end = mem[w.begins + j], mem[w.ends + j]
+    edges = floats_at(ints[w.edges + k], ints[w.counts + k])
+    # An argument and the time are not known better than to round-off.
+    margin = MOMENT + ROUND_OFF * (max(abs(low), abs(high)) / (high - low) + abs(t) / h)
+    jump = low
+    while True:
+        jump = _next_jump(edges, mem[w.periods + k], jump, high, _find_cell(plan, mem, w, k, jump))
+        if jump == math.inf:
+            return part
+        part = min(part, _arrival(jump, begin, end, h * mem[w.begins + m + j], h * mem[w.ends + m + j], margin))
 
 
 @jit(f8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats))
@@ -263,9 +300,9 @@ def seen_part(plan, mem, t, h, z, zdot, znew, zdotnew):
     if w.timed == w.n:
         return SEEN
     if w.t != t:
-        _take_arguments(plan, mem, w, t, z, zdot, w.begins)
+        _set_out(plan, mem, w, t, z, zdot)
     _take_arguments(plan, mem, w, t + h, znew, zdotnew, w.ends)
-    ints, m, part = ints_at(plan.ints, plan.n_ints), w.n_arguments, SEEN
+    ints, m, part, w.jumped = ints_at(plan.ints, plan.n_ints), w.n_arguments, SEEN, 0.0
     for k in range(w.timed, w.n):
         j = ints[w.arguments + k]
         low, high = _range(mem[w.begins + j], mem[w.ends + j], h * mem[w.begins + m + j], h * mem[w.ends + m + j])
@@ -276,9 +313,12 @@ def seen_part(plan, mem, t, h, z, zdot, znew, zdotnew):
         if mem[w.periods + k] == 0.0 and (edges.size == 0 or low < edges[0] or high > edges[edges.size - 1]):
             part = UNKNOWN
         elif part != UNKNOWN:
-            part = min(part, (_allowed(plan, mem, w, k, low, high) - low) / (high - low))
-    if part == SEEN and not _has_one_jump(plan, mem, w):
-        return LONGER
+            seen = (_allowed(plan, mem, w, k, low, high) - low) / (high - low)
+            if seen < SEEN and max(SHORTER, min(LONGER, seen)) < part:
+                w.jumped, part = 0.0, max(SHORTER, min(LONGER, seen))
+            jump = _part_to_jump(plan, mem, w, k, t, h)
+            if jump < part:
+                w.jumped, part = 1.0, jump
     return part
 
 
