@@ -32,6 +32,7 @@ class Case:
     ends: Callable[[np.ndarray], dict[str, float]]
     push: Any
     argument: Callable[..., float] = of_time
+    fastest: float = 0.0  # the largest speed that is prescribed
 
     def reference(self, change=0.0, rtol=1e-12):
         start = np.array(self.start) + change * np.resize([1.0, -0.7, 0.4], len(self.start))
@@ -348,6 +349,7 @@ def driven_pivot(chance):
         model, {a: swing, a.diff(t): 0.0}, {x: sin(swing), y: -cos(swing)}, span, rates,
         (swing, first * cos(swing)),
         lambda z: {"x": sin(z[0]) + pushed.value(span, 0), "y": -cos(z[0]), "a_dot": spin(span, z)}, pushed,
+        fastest=abs(height) / drawn.width,
     )  # fmt: skip
 
 

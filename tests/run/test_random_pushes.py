@@ -21,7 +21,7 @@ def judged(name, seed):
     z, far = case.reference()
     change = 1e-8
     growth = np.abs(case.reference(change)[0] - z).max() / change
-    size = far.max() or 1.0  # of a motion in closed form: angles
+    size = max(far.max(), case.fastest) or 1.0  # of a motion in closed form: angles
     allowed = RIGHT * size * max(1.0, growth / 10)
     if growth > CHAOTIC or np.abs(case.reference(rtol=1e-10)[0] - z).max() > 0.1 * allowed:
         return ""

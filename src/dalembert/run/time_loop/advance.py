@@ -265,19 +265,16 @@ def _advance(plan, mem, clock):
                 return status
             if not plan.estimate:
                 rates(plan, mem, clock.t + clock.taken, znew, zdot)
-        part = seen_part(plan, mem, clock.t, clock.taken, z, floats_at(clock.stages, n), znew, zdot)
+        part = seen_part(plan, mem, clock.t, clock.taken, clock.h_min, z, floats_at(clock.stages, n), znew, zdot)
         clock.unmapped = part == UNKNOWN
         if clock.unmapped:
             return UNMAPPED
         if part >= SEEN:
             return OK
-        near, jumped = clock.t + clock.taken * part, mapped(plan.maps).jumped == 1.0
-        if jumped and not clock.t + clock.h_min < near < clock.t + clock.taken:
-            return OK
         clock.rejected += 1
-        clock.near = near
-        if clock.adaptive and not jumped:
-            clock.h = near - clock.t
+        clock.near = clock.t + clock.taken * part
+        if clock.adaptive and mapped(plan.maps).jumped == 0.0:
+            clock.h = clock.near - clock.t
 
 
 @jit(i8(Plan, Floats, Clock, i8))

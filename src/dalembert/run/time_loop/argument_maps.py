@@ -255,10 +255,11 @@ def _arrival(at, begin, end, slope, last, margin):
     """The part of the step at which that cubic first gets to `at` farther than `margin` from either end; else 1."""
     first, second = _turns(begin, end, slope, last)
     low = margin
-    for top in (first, second, 1.0 - margin):
-        if top <= low:
+    for top in (first, second, 1.0):
+        high = min(top, 1.0 - margin)
+        if high <= low:
             continue
-        high, before = top, _cubic(low, begin, end, slope, last) - at
+        before = _cubic(low, begin, end, slope, last) - at
         if before * (_cubic(high, begin, end, slope, last) - at) < 0.0:
             for _ in range(BISECTIONS):
                 middle = 0.5 * (low + high)
@@ -267,21 +268,20 @@ def _arrival(at, begin, end, slope, last, margin):
                 else:
                     high = middle
             return high
-        low = top
+        low = high
     return SEEN
 
 
 @jit(f8(Plan, Floats, Maps, i8, f8, f8))
-def _part_to_jump(plan, mem, w, k, t, h):
-    """The part of the step of length h from t at which the argument of function k gets to a jump within it."""
+def _part_to_jump(plan, mem, w, k, h, margin):
+    """The part of a step of length h at which the argument of function k gets to a jump within it, off its ends."""
     ints, m, part = ints_at(plan.ints, plan.n_ints), w.n_arguments, SEEN
     j, low, high = ints[w.arguments + k], mem[w.lows + k], mem[w.highs + k]
     if high - low <= STILL * mem[w.sizes + k]:
         return SEEN
     begin, end = mem[w.begins + j], mem[w.ends + j]
     edges = floats_at(ints[w.edges + k], ints[w.counts + k])
-    # An argument and the time are not known better than to round-off.
-    margin = MOMENT + ROUND_OFF * (max(abs(low), abs(high)) / (high - low) + abs(t) / h)
+    margin += ROUND_OFF * max(abs(low), abs(high)) / (high - low)
     jump = low
     while True:
         jump = _next_jump(edges, mem[w.periods + k], jump, high, _find_cell(plan, mem, w, k, jump))
@@ -290,11 +290,12 @@ def _part_to_jump(plan, mem, w, k, t, h):
         part = min(part, _arrival(jump, begin, end, h * mem[w.begins + m + j], h * mem[w.ends + m + j], margin))
 
 
-@jit(f8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats))
-def seen_part(plan, mem, t, h, z, zdot, znew, zdotnew):
+@jit(f8(Plan, Floats, f8, f8, f8, Floats, Floats, Floats, Floats))
+def seen_part(plan, mem, t, h, shortest, z, zdot, znew, zdotnew):
     """The part of a step of length h that keeps to the cells of all arguments: SEEN for all of it.
 
-    UNKNOWN if an argument has left its map, which has to be extended.
+    UNKNOWN if an argument has left its map, which has to be extended. Jumps within twice the `shortest` time
+    from either end count as at it.
     """
     w = mapped(plan.maps)
     if w.timed == w.n:
@@ -316,7 +317,7 @@ def seen_part(plan, mem, t, h, z, zdot, znew, zdotnew):
             seen = (_allowed(plan, mem, w, k, low, high) - low) / (high - low)
             if seen < SEEN and max(SHORTER, min(LONGER, seen)) < part:
                 w.jumped, part = 0.0, max(SHORTER, min(LONGER, seen))
-            jump = _part_to_jump(plan, mem, w, k, t, h)
+            jump = _part_to_jump(plan, mem, w, k, h, MOMENT + 2.0 * shortest / h)
             if jump < part:
                 w.jumped, part = 1.0, jump
     return part
