@@ -38,7 +38,8 @@ def test_random_mechanisms_are_right_or_not_ok():
 
 
 @pytest.mark.slow
-def test_three_hundred_random_mechanisms():
-    verdicts, found = counted(range(1000, 1300))
-    assert len(verdicts) > 200
-    assert verdicts.count("false alarm") < 0.01 * len(verdicts), found
+@pytest.mark.parametrize("first", range(1000, 2000, 100))
+def test_a_thousand_random_mechanisms(first):
+    verdicts, found = counted(range(first, first + 100))
+    assert len(verdicts) > 65
+    assert verdicts.count("false alarm") <= 0.01 * len(verdicts), found
