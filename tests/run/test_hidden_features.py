@@ -265,3 +265,31 @@ def test_a_function_with_too_many_features_is_refused():
     model, x = particle(lambda _: sp.exp(sp.cos(10**6 * t + sp.sin(t))))
     with pytest.raises(OptionError, match=r"features between 0 and 1000.*simulate a shorter time"):
         simulate(model, {x: 0.0, x.diff(t): 0.0}, 1000.0)
+
+
+KINKED = {  # a force that bends or jumps in s, and its integral from -1 to s
+    "parabola": (lambda s: sp.Max(0, 1 - s**2) ** 2, lambda s: s - 2 * s**3 / 3 + s**5 / 5),
+    "hat": (lambda s: sp.Max(0, 1 - sp.Abs(s)), lambda s: s - np.sign(s) * s**2 / 2),
+    "box": (lambda s: sp.Piecewise((1, (s > -1) & (s < 1)), (0, True)), lambda s: s),
+}
+
+
+@pytest.mark.parametrize("integrator", [da.Automatic(), da.Tsit5()], ids=repr)
+@pytest.mark.parametrize("name", KINKED)
+def test_steps_end_where_forces_of_the_place_bend_or_jump(name, integrator):
+    """Each step keeps the energy of a mass on a spring that passes a narrow patch of force again and again."""
+    width, height, place = 1e-3, 100.0, -0.45
+    force, work = KINKED[name]
+    model = da.Model("mass on a spring")
+    (x,) = model.coordinates("x")
+    model.particle("P", mass=1.0, position=[x, 0])
+    model.generalized_force({x: -10 * x + height * force((x - place) / sp.Float(width))})
+    motion = simulate(model, {x: 1.0, x.diff(t): 0.0}, 20.0, integrator=integrator)
+    assert motion.certificate.ok
+    at = np.clip((motion["x"] - place) / width, -1, 1)
+    energy = motion.u[:, 0] ** 2 / 2 + 5 * motion["x"] ** 2 - height * width * work(at)
+    assert (np.diff(at) != 0).sum() > 50  # it goes through 20 times
+    assert np.abs(np.diff(energy)).max() < 20 * 1e-10 * energy[0]
+    assert np.abs(np.diff(at)).max() <= 2.0 + 1e-9
+    on_edge = np.abs(np.abs(at) - 1) < 1e-4
+    assert not (np.diff(np.sign(np.abs((motion["x"] - place) / width) - 1)) * ~on_edge[1:] * ~on_edge[:-1]).any()

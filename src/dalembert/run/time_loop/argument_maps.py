@@ -274,7 +274,10 @@ def _arrival(at, begin, end, slope, last, margin):
 
 @jit(f8(Plan, Floats, Maps, i8, f8, f8))
 def _part_to_jump(plan, mem, w, k, h, margin):
-    """The part of a step of length h at which the argument of function k gets to a jump within it, off its ends."""
+    """The part of a step of length h at which the argument of function k gets to a jump within it, off its ends.
+
+    Jumps are known to a FINEST part of the line: a step ends before that, and a short one beyond it.
+    """
     ints, m, part = ints_at(plan.ints, plan.n_ints), w.n_arguments, SEEN
     j, low, high = ints[w.arguments + k], mem[w.lows + k], mem[w.highs + k]
     if high - low <= STILL * mem[w.sizes + k]:
@@ -282,12 +285,14 @@ def _part_to_jump(plan, mem, w, k, h, margin):
     begin, end = mem[w.begins + j], mem[w.ends + j]
     edges = floats_at(ints[w.edges + k], ints[w.counts + k])
     margin += ROUND_OFF * max(abs(low), abs(high)) / (high - low)
-    jump = low
+    blur = FINEST * (edges[edges.size - 1] - edges[0])
+    jump = low - blur
     while True:
         jump = _next_jump(edges, mem[w.periods + k], jump, high, _find_cell(plan, mem, w, k, jump))
         if jump == math.inf:
             return part
-        part = min(part, _arrival(jump, begin, end, h * mem[w.begins + m + j], h * mem[w.ends + m + j], margin))
+        for side in (jump, jump + blur):
+            part = min(part, _arrival(side, begin, end, h * mem[w.begins + m + j], h * mem[w.ends + m + j], margin))
 
 
 @jit(f8(Plan, Floats, f8, f8, f8, Floats, Floats, Floats, Floats))
