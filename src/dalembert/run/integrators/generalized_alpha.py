@@ -109,7 +109,9 @@ class GeneralizedAlpha(Stepping):
 
     def method(self) -> Method:
         """The native functions and the settings of the time loop."""
-        return divided_method(self, alpha_step, COLUMNS, tolerance=FIXED, usual=USUAL, order=3, restarts=True)
+        return divided_method(
+            self, alpha_step, COLUMNS, tolerance=FIXED, usual=USUAL, order=3, restarts=True, inside=False
+        )
 
 
 def works_on_nonzeros(system: System) -> bool:

@@ -118,6 +118,7 @@ class IDA:
             max_steps=self.max_steps,
             name="IDA",
             restarts=True,
+            inside=False,
         )
 
     @property

@@ -42,6 +42,7 @@ class RungeKutta:
             stability=self.tableau.stability,
             restarts=True,
             explicit=True,
+            inside=bool(((self.tableau.c > 0.0) & (self.tableau.c < 1.0)).any()),
             **settings,
         )
 

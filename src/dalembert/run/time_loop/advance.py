@@ -182,6 +182,8 @@ def _pass(plan, mem, clock, z, zdot, before):
     clock.stop = math.inf
     if clock.next_stop < clock.n_stops:
         clock.stop = floats_at(clock.stops, clock.n_stops)[clock.next_stop]
+    if clock.part < 1.0:
+        clock.near = clock.t + clock.part * (min(clock.stop, clock.t_end) - clock.t)
     rates(plan, mem, clock.t, z, zdot)
     remember(plan, mem, clock.t)
     for i in range(z.size):

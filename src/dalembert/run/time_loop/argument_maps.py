@@ -1,9 +1,9 @@
 """Steps are kept to the cells of functions that hide features, in native code.
 
-A step may carry the argument of such a function over REACH times the shortest of the cells that it touches, or stay in
-one cell, and ends at jumps, kinks and poles, across which estimates of errors hold by chance. For the time this is
-known before the step, which ends in time. For arguments that follow from the state it is looked up after the step, from
-a cubic through both ends, and a step that went too far is made again with a part of its length.
+A step may carry the argument of such a function over REACH times the shortest of the cells that it touches, and ends at
+jumps, kinks and poles, across which estimates of errors hold by chance. For the time this is known before the step,
+which ends in time. For arguments that follow from the state it is looked up after the step, from a cubic through both
+ends, and a step that went too far is made again with a part of its length.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from dalembert.native.intrinsics import floats_at, record_at
 from dalembert.native.jit import address_of, jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, ints_at, move
 from dalembert.native.types import Record, floats, ints, several
+from dalembert.run.time_loop.clock import PART
 
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
-REACH = 4.0  # times the shortest cell that it touches: the longest way of a step of at least four stages
+REACH = 4.0  # times the shortest cell that it touches: the longest way of a step that is looked at inside
 SLIVER = 64.0 * FINEST  # of the line: steps are not made shorter, next to poles and where a jump lies beside its cell
 MOMENT = 1e-11  # of a step: what lies so near one of its ends is met there
 STILL = 1e-10  # of its size: an argument that changes by less may be moved by errors alone
@@ -60,9 +61,10 @@ mapped = record_at(Maps)
 class ArgumentMaps:
     """The maps of a run in its engine: laid out, and extended where arguments leave them."""
 
-    def __init__(self, engine: Engine, span: tuple[float, float]) -> None:
+    def __init__(self, engine: Engine, span: tuple[float, float], *, inside: bool) -> None:
         self.engine, self.known = engine, maps_of(engine.system, engine.parameters)
         self.record = self._lay_out(self.known)
+        self.record.reach = REACH if inside else PART
         self.edges = [m.over(*span) if m.feature.of_time or m.period else np.zeros(0) for m in self.known.maps]
         for k in range(self.record.n):
             self._show(k)
@@ -78,7 +80,7 @@ class ArgumentMaps:
             dict.fromkeys(("arguments", "edges", "counts", "cells"), n),
         )  # fmt: skip
         record.n, record.timed, record.n_arguments = n, int((places < 0).sum()), columns
-        record.n_x, record.n_rates, record.reach = n_x, n_rates, REACH
+        record.n_x, record.n_rates = n_x, n_rates
         record.t = record.limited = math.nan
         record.kernel = engine.system.kernel("arguments").address if record.timed < n else 0
         engine.work.ints[record.arguments :][:n] = places
@@ -124,7 +126,9 @@ def _farthest(edges, period, s, goal, reach, first):
     if period > 0.0:
         base = period * math.floor(s / period)
     least, shortest = SLIVER * (edges[edges.size - 1] - edges[0]), edges[cell + 1] - edges[cell]
-    end = max(base + edges[cell + 1], s + least)
+    end = max(min(base + edges[cell + 1], s + reach * shortest), s + least)
+    if end < base + edges[cell + 1]:
+        return min(end, goal)
     while goal - end > least:
         cell += 1
         if cell == edges.size - 1:

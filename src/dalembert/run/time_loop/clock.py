@@ -21,8 +21,9 @@ class Clock(Record):
         # the error and length of the last step.
         *floats("t h t_start t_end rtol atol h_max h_min exponent last_level taken"),
         # The next instant at which an expression of time bends or jumps (infinity: none); a step ends `gap` before it
-        # and the next one begins `gap` after it, so that each sees one side of it only.
-        *floats("stop gap"),
+        # and the next one begins `gap` after it, so that each sees one side of it only. That one goes at most a `part`
+        # of the way to the next instant.
+        *floats("stop gap part"),
         # Accepted and rejected steps, allowed steps, next index of t_eval, samples stored, whether steps are adapted.
         *ints("accepted rejected allowed next stored adaptive"),
         # Order of the error estimate; size of a state; whether the static choice was recalled, not made at the start.
@@ -45,6 +46,9 @@ class Clock(Record):
     )
 
 
+PART = (
+    0.25  # of a cell or of the way between instants: a method that looks at the ends of steps alone sees a bump there
+)
 UNBOUNDED = 2**62
 EPS = float(np.finfo(float).eps)
 SAME_TIME = 6.0 * EPS  # of a time: more than it is rounded by, less than the gap over an instant (8 EPS of the last)
@@ -82,4 +86,5 @@ def _clock(method: Method) -> Clock:
     return Clock(
         h=method.first_step, rtol=method.rtol, atol=method.atol, exponent=1.0 / method.order, last_level=0.0,
         allowed=_allowed(method), adaptive=int(method.adaptive), order=method.order, stop=math.inf, near=math.inf,
+        part=1.0 if method.inside or not method.adaptive else PART,
     )  # fmt: skip

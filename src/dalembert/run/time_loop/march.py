@@ -124,7 +124,7 @@ def set_out(engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, f
     """Have an engine march by a method from z0 over `span`; whether its static choice is recalled, not made there."""
     t0 = span[0]
     if engine.system.features:
-        engine.maps = ArgumentMaps(engine, span)
+        engine.maps = ArgumentMaps(engine, span, inside=method.inside)
     engine.begin(t0, z0, span[1] - t0, method.stepping)
     engine.set_units(absolute=method.absolute, follow=method.follows)
     recalled = engine.recall(t0)

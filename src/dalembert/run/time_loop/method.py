@@ -42,6 +42,7 @@ class Method:
     stability: Sequence[float] = ()
     name: str = "the integrator"
     restarts: bool = False  # whether the state may be replaced between two steps
+    inside: bool = True  # whether it looks at the equations inside of a step, not at its ends alone
 
     @cached_property
     def addresses(self) -> tuple[int, ...]:
