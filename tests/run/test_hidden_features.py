@@ -133,7 +133,7 @@ def test_every_integrator_meets_what_is_on_its_way(name):
 def test_every_integrator_sees_a_polynomial_between_two_instants(name):
     """A force that is zero at both of its ends, where some methods look alone."""
     integrator, _ = INTEGRATORS[name]
-    model, x = particle(lambda x: sp.Max(0, 1 - (10 * (t - 9)) ** 2) ** 2)
+    model, x = particle(lambda _: sp.Max(0, 1 - (10 * (t - 9)) ** 2) ** 2)
     motion = simulate(model, {x: 0.0, x.diff(t): 0.0}, 10.0, integrator=integrator)
     assert motion.u[-1, 0] == pytest.approx(16 / 150, rel=2e-3)
 

@@ -280,7 +280,7 @@ def _arrival(at, begin, end, slope, last, margin):
 def _part_to_jump(plan, mem, w, k, h, margin):
     """The part of a step of length h at which the argument of function k gets to a jump within it, off its ends.
 
-    Jumps are known to a FINEST part of the line: a step ends before that, and a short one beyond it.
+    Jumps are known to a FINEST part of the line: a step ends half of that before them, a short one half of it beyond.
     """
     ints, m, part = ints_at(plan.ints, plan.n_ints), w.n_arguments, SEEN
     j, low, high = ints[w.arguments + k], mem[w.lows + k], mem[w.highs + k]
@@ -290,12 +290,12 @@ def _part_to_jump(plan, mem, w, k, h, margin):
     edges = floats_at(ints[w.edges + k], ints[w.counts + k])
     margin += ROUND_OFF * max(abs(low), abs(high)) / (high - low)
     blur = FINEST * (edges[edges.size - 1] - edges[0])
-    jump = low - blur
+    jump = low - 2.0 * blur
     while True:
-        jump = _next_jump(edges, mem[w.periods + k], jump, high, _find_cell(plan, mem, w, k, jump))
+        jump = _next_jump(edges, mem[w.periods + k], jump, high + blur, _find_cell(plan, mem, w, k, jump))
         if jump == math.inf:
             return part
-        for side in (jump, jump + blur):
+        for side in (jump - 0.5 * blur, jump + 1.5 * blur):
             part = min(part, _arrival(side, begin, end, h * mem[w.begins + m + j], h * mem[w.ends + m + j], margin))
 
 
