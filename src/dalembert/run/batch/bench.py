@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dalembert.native.kernel import Kernel
     from dalembert.run.engine import Engine
 
-MOST_STEPS, MOST_FLOATS = 65_536, 2**22  # of a run if every step is looked at; memory is taken when it is used
+STEPS_PER_RUN, NUMBERS_PER_RUN = 65_536, 2**22  # of a run if every step is looked at; memory is taken when it is used
 SURE = 0.999  # looks on the safe side
 
 
@@ -99,7 +99,10 @@ class Bench:
         batch, system, nz, n = self.batch, self.engine.system, self.engine.nz, len(self.outputs.times)
         reads = 1 + 2 * (system.nq + system.nu) + len(system.parameters) + 1 + system.nc
         width = 2 * system.nu + 4 * (system.nc + system.count("position")) + 8
-        steps, reads = min(MOST_STEPS, MOST_FLOATS // nz), reads + int(self.outputs.table[:, N_OUT].max(initial=0))
+        steps, reads = (
+            min(STEPS_PER_RUN, NUMBERS_PER_RUN // nz),
+            reads + int(self.outputs.table[:, N_OUT].max(initial=0)),
+        )
         batch.capacity, batch.n_times, batch.n_w, batch.n_row = steps, n, reads, width
         sizes = {
             "ts": steps, "zs": steps * nz, "at_ts": n + 1, "at_zs": (n + 1) * nz, "values": steps, "guesses": steps,

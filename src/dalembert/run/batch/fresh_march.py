@@ -16,7 +16,7 @@ from dalembert.run.status import MORE, OK, TOO_MANY_STEPS
 from dalembert.run.time_loop.advance import launch, proceed
 from dalembert.run.time_loop.argument_maps import forget
 from dalembert.run.time_loop.clock import EPS, Clock
-from dalembert.run.time_loop.step_budget import MANY, WINDOW
+from dalembert.run.time_loop.step_budget import MANY_STEPS, WINDOW
 
 UNSURE = 100  # the run has to be made by itself
 
@@ -110,7 +110,7 @@ def finish(plan, mem, clock, batch):
             return UNSURE
         if status == TOO_MANY_STEPS:
             step = (t - looked_t) / max(accepted - looked, 1)
-            if not batch.watches or not clock.t_end - t < MANY * step:
+            if not batch.watches or not clock.t_end - t < MANY_STEPS * step:
                 return UNSURE
             looked, looked_t, clock.allowed = accepted, t, accepted + WINDOW
         if accepted >= due:

@@ -18,7 +18,7 @@ from dalembert.run.evaluate import load_state
 from dalembert.run.run_facts import AT_REST, REST, Energies
 
 DENSE = 64  # steps, after which the energy is looked at once in as many parts of the steps made
-TINY = 2.2250738585072014e-308
+SMALLEST_NORMAL = 2.2250738585072014e-308
 
 
 class Weighed(Record):
@@ -97,4 +97,4 @@ def energy_size(plan, mem, w, end):
     least = REST * mem[plan.sizes + plan.nq + plan.nu]
     if kinetic <= AT_REST * least:
         least *= 1.0 + mem[plan.row_sizes + 2 * plan.np + plan.nv] * (end - w.begin)
-    return max(turned, kinetic, REST * level, least, TINY)
+    return max(turned, kinetic, REST * level, least, SMALLEST_NORMAL)
