@@ -14,8 +14,8 @@ from dalembert.run.batch.fresh_march import Batch
 from dalembert.run.batch.integrals import N_GAUSS
 from dalembert.run.batch.readings import FIELDS, N_OUT
 from dalembert.run.batch.runs import run_batch
-from dalembert.run.batch.summits import FINE
-from dalembert.run.integrators.automatic import EVALUATIONS, WORTH, Automatic
+from dalembert.run.batch.summits import FINE_NODES
+from dalembert.run.integrators.automatic import EVALUATIONS_PER_STEP, WORTH, Automatic
 from dalembert.run.integrators.explicit import Explicit, method_of
 from dalembert.run.storage import MemoryTable
 from dalembert.run.time_loop.march import March, set_out
@@ -74,7 +74,7 @@ class Bench:
         reviewed = isinstance(integrator, Automatic) and engine.allows_implicit
         self.batch = Batch(
             **bounds._asdict(), t_start=span[0], t_end=span[1], max_step=method.max_step,
-            ahead=SURE * WORTH / EVALUATIONS if reviewed else math.inf,
+            ahead=SURE * WORTH / EVALUATIONS_PER_STEP if reviewed else math.inf,
             watches=int(method.max_steps is None and method.adaptive),
         )  # fmt: skip
         self._kept: list[np.ndarray] = []
@@ -106,7 +106,7 @@ class Bench:
         batch.capacity, batch.n_times, batch.n_w, batch.n_row = steps, n, reads, width
         sizes = {
             "ts": steps, "zs": steps * nz, "at_ts": n + 1, "at_zs": (n + 1) * nz, "values": steps, "guesses": steps,
-            "summits": steps, "fine_t": FINE, "fine_y": FINE, "fine_ts": FINE + 1, "fine_zs": (FINE + 1) * nz,
+            "summits": steps, "fine_t": FINE_NODES, "fine_y": FINE_NODES, "fine_ts": FINE_NODES + 1, "fine_zs": (FINE_NODES + 1) * nz,
             "row": width, "w": reads, "gauss": N_GAUSS * steps,
         }  # fmt: skip
         for name, size in sizes.items():

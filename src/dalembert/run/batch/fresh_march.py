@@ -10,7 +10,7 @@ from dalembert.native.intrinsics import floats_at, ints_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8, move
 from dalembert.native.types import Record, floats, ints
-from dalembert.run.integrators.automatic import FIRST
+from dalembert.run.integrators.automatic import FIRST_LOOK
 from dalembert.run.measure import measure
 from dalembert.run.status import MORE, OK, TOO_MANY_STEPS
 from dalembert.run.time_loop.advance import launch, proceed
@@ -101,7 +101,7 @@ def finish(plan, mem, clock, batch):
     Looks are those of the step budget and of `Automatic`, on the safe side: a run that one of them might end or hand
     over is made by itself.
     """
-    due, reviewed, since = FIRST, 0, clock.t
+    due, reviewed, since = FIRST_LOOK, 0, clock.t
     looked, looked_t = 0, clock.t
     status = launch(plan, mem, clock, due)
     while status in (MORE, TOO_MANY_STEPS):
