@@ -106,8 +106,8 @@ class Bench:
         batch.capacity, batch.n_times, batch.n_w, batch.n_row = steps, n, reads, width
         sizes = {
             "ts": steps, "zs": steps * nz, "at_ts": n + 1, "at_zs": (n + 1) * nz, "values": steps, "guesses": steps,
-            "summits": steps, "fine_t": FINE_NODES, "fine_y": FINE_NODES, "fine_ts": FINE_NODES + 1, "fine_zs": (FINE_NODES + 1) * nz,
-            "row": width, "w": reads, "gauss": N_GAUSS * steps,
+            "summits": steps, "fine_t": FINE_NODES, "fine_y": FINE_NODES, "fine_ts": FINE_NODES + 1,
+            "fine_zs": (FINE_NODES + 1) * nz, "row": width, "w": reads, "gauss": N_GAUSS * steps,
         }  # fmt: skip
         for name, size in sizes.items():
             setattr(batch, name, self._held(np.empty(size)))

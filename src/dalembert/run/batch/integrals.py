@@ -68,11 +68,8 @@ def integrate(t, values):
 def find_mean(plan, mem, clock, batch, parameters, output, n, kept):
     """The mean of an output over the n samples of a run, into `kept`; UNSURE if it cannot be told."""
     t, y, values = floats_at(batch.ts, n), floats_at(batch.values, n), floats_at(batch.gauss, n * N_GAUSS)
-    doubted, times, fine = (
-        ints_at(batch.summits, n),
-        floats_at(batch.fine_t, FINE_NODES),
-        floats_at(batch.fine_y, FINE_NODES),
-    )
+    doubted = ints_at(batch.summits, n)
+    times, fine = floats_at(batch.fine_t, FINE_NODES), floats_at(batch.fine_y, FINE_NODES)
     if n < 2 or read_steps(plan, mem, batch, output, 1.0, n) != OK:
         return UNSURE
     for i in range(gauss_values(t, y, negligible_of(y), values, doubted)):

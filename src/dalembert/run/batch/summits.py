@@ -100,7 +100,7 @@ def on_grid(values, k):
 
 @jit(f8(Floats))
 def find_top(values):
-    """The largest value of the polynomial through `values` (FINE_NODES,) at Chebyshev points, with a parabola at its top."""
+    """Largest value of the polynomial through `values` (FINE_NODES,) at Chebyshev points, by a parabola at its top."""
     n, best, k = GRID.size, -math.inf, 0
     for i in range(n):
         value = on_grid(values, i)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dalembert.run.engine import Engine
     from dalembert.run.storage import SampleTable
 
-SVD_NEWTON_SHARE = 1e-2  # share of the tolerated error that may be left by Newton's iteration
+NEWTON_SHARE = 1e-2  # share of the tolerated error that may be left by Newton's iteration
 # rtol, atol: with 100 times as much, energies of half of the catalogue are off by more than 1e-6.
 SVD_TOLERANCES = 1e-8, 1e-10
 SVD_FIXED_TOLERANCE = 1e-10  # what takes the place of the tolerances when the step is fixed
@@ -132,15 +132,7 @@ def _stages(plan, mem, t, h, z, stages, znew, rtol, atol, start):
             znew[i] = mem[known + i] + hg * guess
         zdot = stages[s * n : (s + 1) * n]
         if not solve_stage(
-            plan,
-            mem,
-            t + C[s] * h,
-            hg,
-            znew,
-            zdot,
-            SVD_NEWTON_SHARE * rtol,
-            SVD_NEWTON_SHARE * atol,
-            s == ESDIRK_STAGES - 1,
+            plan, mem, t + C[s] * h, hg, znew, zdot, NEWTON_SHARE * rtol, NEWTON_SHARE * atol, s == ESDIRK_STAGES - 1
         ):
             return 0
         if n > size:
