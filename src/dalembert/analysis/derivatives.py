@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.dataclass import dataclass
-from dalembert.equations.evaluations import PROMPT
+from dalembert.equations.evaluations import PROMPT_FUNCTION
 from dalembert.equations.system import System
 from dalembert.errors import LinearizationError
 from dalembert.motion.state import State
@@ -117,7 +117,7 @@ def _kernel(system: System) -> Kernel:
     """The equations and their gradients; interpreted where machine code would take a noticeable time to make."""
     name = "equation_derivatives"
     return system.kept(
-        name, lambda: compile_kernel(system.functions[name], native_limit=PROMPT, loops_from=INTERPRETED)
+        name, lambda: compile_kernel(system.functions[name], native_limit=PROMPT_FUNCTION, loops_from=INTERPRETED)
     )
 
 

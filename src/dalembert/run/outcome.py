@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import InitialStateError
-from dalembert.motion.certificate import DEPENDENT
+from dalembert.motion.certificate import DEPENDENT_CONDITION
 from dalembert.motion.control import losing
 from dalembert.motion.state import State
 from dalembert.run.status import Status
@@ -127,7 +127,9 @@ def _whereabouts(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) ->
     lost = losing(engine.system, *here, engine.parameters, NEAR)
     if lost is not None:
         return f"; control is lost there: {lost.what}, and grows without bound"
-    if last < NEAR * first and first > DEPENDENT:  # constraints that are redundant throughout are not the reason
+    if (
+        last < NEAR * first and first > DEPENDENT_CONDITION
+    ):  # constraints that are redundant throughout are not the reason
         return f"; at a singular position: constraints become dependent there, reciprocal condition {last:.1e}"
     zdot = engine.rates(t, z)
     for step in np.multiply(STEPS_AHEAD, max(abs(t), 1.0)):
