@@ -18,7 +18,7 @@ from dalembert.native.series_tape import SeriesTape
 
 EPSILON = 2.0**-52
 MOST_PIECES = 200_000  # pieces looked at
-BISECTIONS = 1100  # of bisection at most: to neighbouring numbers, from any two
+MOST_BISECTIONS = 1100  # of bisection at most: to neighbouring numbers, from any two
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ def _turns(tape: SeriesTape, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Where the rate changes sign between times; if it does not, that of them at which it is smaller."""
     from_, to = (values(tape, edge)[:, 1] for edge in (left, right))
     rises, found = to > from_, np.where(np.abs(from_) <= np.abs(to), left, right)
-    for _ in range(BISECTIONS):
+    for _ in range(MOST_BISECTIONS):
         middle = 0.5 * (left + right)
         if not ((left < middle) & (middle < right)).any():
             break
@@ -101,7 +101,7 @@ def _bisect(kinks: Any, tape: SeriesTape, left: np.ndarray, right: np.ndarray) -
     goals, which = np.concatenate(passed), np.repeat(np.arange(len(left)), [len(p) for p in passed])
     left, right = left[which], right[which]
     rises = values(tape, right)[:, 0] > values(tape, left)[:, 0] if len(goals) else goals > 0.0
-    for _ in range(BISECTIONS):
+    for _ in range(MOST_BISECTIONS):
         middle = 0.5 * (left + right)
         if not ((left < middle) & (middle < right)).any():
             break
