@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dalembert.run.ingredients import Drift, Formulation
     from dalembert.run.integrators.integrator import Integrator
 
-COMPARED_TIMES = 51  # times at which motions are compared
+COMPARED_TIMES = 51
 REPEATS = 3  # a run is timed as often, the best counts, unless it takes long
 LONG_RUN = 0.5  # seconds
 ENOUGH = 1.0  # seconds: a run of a ladder that takes longer is its last; methods of low order take minutes at round-off

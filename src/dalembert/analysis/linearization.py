@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 ZERO_ENTRY = 1e-9  # entries of A below this, relative to the largest, are zero
-PRINTED_EIGENVALUES = 12  # eigenvalues that are printed
+PRINTED_EIGENVALUES = 12
 ENTRY_ROUND_OFF = 1e-12  # entries of A below this fraction of the largest are
 
 

@@ -38,7 +38,7 @@ from dalembert.run.simulate import simulate
 
 TIGHTER = 100.0  # how much an implicit method must be tighter than the first run
 IMPLICIT = ("Radau", "GeneralizedAlpha", "StateSpaceSVD", "IDA")
-COMPARED_SAMPLES = 10_000  # samples compared
+COMPARED_SAMPLES = 10_000
 EXPLICIT_STEPS, AT_LEAST = 200, 100_000  # explicit steps tried for each step of the first run, and in any case
 BEYOND = 1e-3  # of the time of a run that an event ended: where the second run, which goes on, may find the event
 EVENT_MARGIN = 1e-6  # of the time of a run: events this close to its ends may lie on the other side in the second run

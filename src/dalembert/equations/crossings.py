@@ -17,7 +17,7 @@ from dalembert.native.enclosures import bounds, values
 from dalembert.native.series_tape import SeriesTape
 
 EPSILON = 2.0**-52
-MOST_PIECES = 200_000  # pieces looked at
+MOST_PIECES = 200_000
 MOST_BISECTIONS = 1100  # of bisection at most: to neighbouring numbers, from any two
 
 

@@ -13,7 +13,7 @@ from dalembert.errors import OptionError
 from dalembert.native.cells import largest, lay_cells, supremum
 from dalembert.native.series_tape import SeriesTape, read_tape
 
-MOST_CELLS = 200_000  # cells of one function
+MOST_CELLS = 200_000  # of one function
 SPARE_OCTAVES = 2  # powers of two that maps reach beyond what is asked for, not to be laid again at once
 SPANS = 8  # of time that maps are kept of
 TINY = 2.0**-900

@@ -29,7 +29,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., sp.Expr], int, int]] = {  # least and l
 RATE = "diff"
 CONSTANTS = {"pi": sp.pi, "deg": sp.pi / 180}
 RESERVED = frozenset({*FUNCTIONS, RATE, *CONSTANTS, "t"})
-LONGEST_EXPRESSION = 20_000  # characters of one expression
+LONGEST_EXPRESSION = 20_000  # characters
 LARGEST_EXPONENT = 1000
 LARGEST = Size(operations=30_000, depth=40)  # of an expression with its definitions written out
 LARGEST_DERIVED = 400  # operations of what `diff` is taken of, and ten times that for the second one

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dalembert.initial.diagnosis import Diagnosis
 
 UNCHANGED = 1e-12  # changes below this fraction of the value are none
-PRINTED_MOVES = 8  # moves that are printed
+PRINTED_MOVES = 8
 
 
 @dataclass(frozen=True, eq=False)

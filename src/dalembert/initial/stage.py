@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.dataclass import dataclass
 from dalembert.initial.levels import LevelEquations
 
-DESCENT_STEPS = 300  # steps of one descent
+DESCENT_STEPS = 300
 WALK = 60  # steps along the equations towards the guess
 RESTARTS = 12
 DESCENTS = 4  # of the tries, the best, that are worth a descent to the closest point

@@ -31,7 +31,7 @@ MASS_GAUSS_POINTS = 4  # Gauss points for masses: exact to degree 7, squares of 
 # Gauss points for the strain energy of an element; more of the axial ones would lock it.
 AXIAL_GAUSS_POINTS, BENDING_GAUSS_POINTS = 3, 3
 SLOPES = 12  # Gauss points for the shortening of a deflected beam
-STROKES_PER_ELEMENT = 4  # strokes per element
+STROKES_PER_ELEMENT = 4  # of a drawing
 ROOTS = (1.8751040687119611664, 4.6940911329741745764, 7.8547574382376125649, 10.995540734875466991)
 
 

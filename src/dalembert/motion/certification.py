@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dalembert.run.events import Occurrences
     from dalembert.run.run_facts import Energies, Passage
 
-DIAGNOSED_SAMPLES = 25  # samples that are diagnosed
+DIAGNOSED_SAMPLES = 25
 
 
 class JudgedMotion(EvaluatedMotion, Protocol):

@@ -21,7 +21,7 @@ import numpy as np
 from dalembert.dataclass import dataclass
 
 INSTRUCTION_BYTES = 16  # bytes of an instruction
-COMPARED_INSTRUCTIONS = 200  # instructions that are compared
+COMPARED_INSTRUCTIONS = 200
 FUNCTION_BYTES, KNOWN, SYSTEM = 1856, "3.8.", "linux"  # bytes of a function in these versions of CasADi, and where
 
 

@@ -24,7 +24,7 @@ from dalembert.view.overview import picture_of
 from dalembert.view.page import embedded_json, fill_page
 from dalembert.view.typeset import typeset
 
-PLOTTED_DIGITS = 6  # significant digits of plotted values
+PLOTTED_DIGITS = 6  # significant ones
 
 
 def write_report(motion: MotionLike, path: str | Path, *, source: str | Model = "") -> Path:

@@ -14,7 +14,7 @@ from dalembert.motion.state import State
 if TYPE_CHECKING:
     import xarray as xr
 
-RUNS_PER_PAGE = 5_000  # points of a page
+RUNS_PER_PAGE = 5_000  # each is a point
 FINAL = "_final"
 
 

@@ -10,7 +10,7 @@ from dalembert.analysis.sweep.study import Study
 
 MEASURING_TIME = 0.02  # seconds spent on measuring
 MEASURED_RUNS = 4  # runs that are measured at most; the first may have to compile
-MOST_RUNS_PER_BLOCK = 4096  # runs in a block
+MOST_RUNS_PER_BLOCK = 4096
 
 
 def measured_size(study: Study, design: Design, seconds: float) -> int:

@@ -33,7 +33,7 @@ WORTH = 5e5  # evaluations ahead that take as long as the compilation of Jacobia
 CHANGE_PER_STEP = 0.03
 FAST_RATE_ERROR = 10.0  # tolerances: what fast rates, h |lambda| < 7, make in a step of an error within the tolerance
 TRIAL = 40  # steps it is tried for
-EVALUATIONS_PER_STEP = 12.5  # per explicit step
+EVALUATIONS_PER_STEP = 12.5  # of explicit methods
 JACOBIAN = 4.0  # evaluations that a Jacobian is worth
 IMPLICIT_ADVANTAGE = 2.0  # by which the implicit method must be cheaper
 

@@ -21,7 +21,7 @@ from dalembert.run.integrators.stepping import Stepping
 from dalembert.run.time_loop.columns import Columns
 from dalembert.run.time_loop.method import Method
 
-MOST_PARTS = 256  # at most
+MOST_PARTS = 256
 # The rates at the end take the fifth column: all of these methods have as many, and are done with it after a step.
 keep_end_rates, hermite = CubicHermite().functions(Columns(stages=4))
 

@@ -24,7 +24,7 @@ from dalembert.run.integrators.state_space_matrix import linearise, onto_indepen
 from dalembert.solve.lu import solve_lu
 from dalembert.solve.rows import row_product
 
-ITERATIONS_PER_MATRIX = 12  # per matrix
+ITERATIONS_PER_MATRIX = 12
 REFRESHES = 2  # of the matrix within a stage
 # Size of increments, in units of the tolerances, from which on their contraction can be trusted.
 TRUSTED_INCREMENT = 10.0

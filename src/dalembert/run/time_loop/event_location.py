@@ -46,7 +46,7 @@ from dalembert.run.time_loop.event_bounds import (
 from dalembert.run.time_loop.event_watch import CUBIC, DEGREE, watched
 
 AROUND = 4.0  # times the resolution of time: zeros this close are at one time
-PIECES_PER_STEP = 4096  # pieces of one step
+PIECES_PER_STEP = 4096
 COARSE_PIECES = 8  # of a step seen as a cubic, and of one with a function that is in doubt already
 
 

@@ -39,7 +39,7 @@ class SparseRows:
         self._triangle = np.zeros((len(self._basis) - 1) ** 2)
 
     def values(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """Estimates of the smallest singular values, largest first, (nt, n) with n = min(ITERATIONS, nc)."""
+        """Estimates of the smallest singular values, largest first, (nt, n) with n = min(LANCZOS_STEPS, nc)."""
         engine, n = self._engine, len(self._basis) - 1
         values, zs = np.zeros((len(times), n)), states[:, : engine.size].reshape(-1)
         follow_values(engine.plan, engine.mem, times, zs, self._basis.reshape(-1), self._triangle, values.reshape(-1))
