@@ -98,7 +98,7 @@ class Stage:
             residual=mem[plan.residual : plan.residual + m].copy(),
             gradients=rows[self.pick],
             worst=worst,
-            met=worst <= steps.HELD,
+            met=worst <= steps.MET_RESIDUAL,
             steps=plan.steps,
         )
 
