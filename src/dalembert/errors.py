@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from dalembert.printable import printable
 
-LISTED = 60  # known names that a message lists
+LISTED_NAMES = 60  # known names that a message lists
 
 
 class DalembertError(Exception):
@@ -57,8 +57,8 @@ class UnknownNameError(DalembertError, KeyError):
         super().__init__(self.message)
 
     def _listed(self) -> str:
-        more = len(self.known) - LISTED
-        return ", ".join(self.known[:LISTED]) + (f" and {more} more" if more > 0 else "")
+        more = len(self.known) - LISTED_NAMES
+        return ", ".join(self.known[:LISTED_NAMES]) + (f" and {more} more" if more > 0 else "")
 
     def __str__(self) -> str:
         return self.message

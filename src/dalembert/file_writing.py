@@ -17,7 +17,7 @@ from typing import Any
 from dalembert.errors import FileError
 
 TEMPORARY = ".partial"
-STALE = 3600.0  # s; a writer that died left the temporary file behind
+STALE_SECONDS = 3600.0  # s; a writer that died left the temporary file behind
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG)
 
 
@@ -88,7 +88,7 @@ def _remove_stale(target: Path) -> None:
     """Remove what writers of this file left behind that were killed long ago."""
     for left in target.parent.glob(f".{_literal(target.name)}.*{TEMPORARY}"):
         with contextlib.suppress(OSError):  # another process may have removed it
-            if time.time() - left.stat().st_mtime > STALE:
+            if time.time() - left.stat().st_mtime > STALE_SECONDS:
                 left.unlink()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 Block = tuple[Sequence[str], Sequence[Sequence[str]]]  # column titles and rows
-SHOWN = 60  # rows of a block that are printed
+PRINTED_LINES = 60  # rows of a block that are printed
 
 
 def text_table(blocks: Sequence[Block]) -> str:
@@ -37,10 +37,10 @@ def html_table(title: str, blocks: Sequence[Block]) -> str:
 
 
 def names_in_line(names: Sequence[str]) -> str:
-    """Names after each other, the first `SHOWN` of them."""
-    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
+    """Names after each other, the first `PRINTED_LINES` of them."""
+    more = f" and {len(names) - PRINTED_LINES:,} more" if len(names) > PRINTED_LINES else ""
+    return ", ".join(names[:PRINTED_LINES]) + more
 
 
 def _cut(rows: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
-    return [*rows[:SHOWN], (f"... {len(rows) - SHOWN} more",)] if len(rows) > SHOWN else rows
+    return [*rows[:PRINTED_LINES], (f"... {len(rows) - PRINTED_LINES} more",)] if len(rows) > PRINTED_LINES else rows

@@ -119,7 +119,7 @@ def test_every_step_is_told(monkeypatch):
 
 
 def test_a_bar_appears_for_somebody_who_waits(monkeypatch):
-    monkeypatch.setattr(compile_progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(compile_progress, "QUIET_SECONDS", 0.0)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     progress = compile_progress.CompileProgress("rods", lambda: None)
     progress("dynamics")

@@ -160,7 +160,7 @@ def test_checking_waits_for_no_long_kernel(tmp_path, monkeypatch):
     monkeypatch.setattr(kernels, "compile_kernel", note)
     monkeypatch.setenv("DALEMBERT_CACHE_DIR", str(tmp_path))  # not met before
     assert check(MODELS / "bicycle.toml").exit_code == 0
-    long = [kernel for kernel in made if kernel.instructions > kernels.PROMPT]
+    long = [kernel for kernel in made if kernel.instructions > kernels.PROMPT_KERNEL]
     assert long
     assert {kernel.backend for kernel in long} == {"interpreter"}
 

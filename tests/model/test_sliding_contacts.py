@@ -124,7 +124,7 @@ def test_a_rolling_ellipsoid_moves_by_newton_and_euler():
     lean = rattleback.LEAN
     z0 = [0, np.sin(lean), np.cos(lean), 0, 0, rattleback.SPIN]
     half, inertia = np.array(rattleback.HALF_AXES), np.array(rattleback.INERTIA)
-    up, w = np.split(rolling_ellipsoid(half, rattleback.SHIFT, inertia, z0, times), 2, axis=1)
+    up, w = np.split(rolling_ellipsoid(half, rattleback.CENTRE_DEPTH, inertia, z0, times), 2, axis=1)
     for row, values in zip(w[2:], rattleback.REFERENCE.values(), strict=True):
         np.testing.assert_allclose([*values.values()], row, rtol=0, atol=1e-8)
     motion = rattleback.PROBLEM.simulate(t_eval=times)

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pytest
 
-from dalembert.motion.certificate import MOST, WORST, Certificate, Finding
+from dalembert.motion.certificate import MOST_FINDINGS, WORST_FINDINGS, Certificate, Finding
 from dalembert.motion.tally import EnergyTally, Worst
 
 BLOCKS = [slice(k, min(k + 6, 50)) for k in range(0, 50, 6)]
@@ -20,8 +20,10 @@ def rows(count, bad=()):
 
 
 def test_a_few_findings_are_all_told_in_their_order():
-    text = str(certificate(rows(MOST)))
-    assert [line.split()[1] for line in text.splitlines()[2 : 2 + MOST]] == [f"rod{k}" for k in range(MOST)]
+    text = str(certificate(rows(MOST_FINDINGS)))
+    assert [line.split()[1] for line in text.splitlines()[2 : 2 + MOST_FINDINGS]] == [
+        f"rod{k}" for k in range(MOST_FINDINGS)
+    ]
 
 
 def test_of_many_the_worst_are_told_and_the_others_counted():
@@ -29,17 +31,17 @@ def test_of_many_the_worst_are_told_and_the_others_counted():
     text = str(one)
     assert text.splitlines()[2].split()[1:3] == ["rod17", "1.0e+00"]
     assert "<-- not held" in text.splitlines()[2]
-    assert f"and {5000 - WORST:,} more, all held; these are the worst" in text
+    assert f"and {5000 - WORST_FINDINGS:,} more, all held; these are the worst" in text
     assert len(text.splitlines()) < 30
     assert "rod17" in one._repr_html_()
 
 
 def test_what_was_not_held_is_counted_where_it_is_not_told():
-    assert f"{100 - WORST:,} of them not held" in str(certificate(rows(5000, bad=range(100))))
+    assert f"{100 - WORST_FINDINGS:,} of them not held" in str(certificate(rows(5000, bad=range(100))))
 
 
 def test_what_is_not_a_number_is_the_worst():
-    findings = rows(MOST + 1)
+    findings = rows(MOST_FINDINGS + 1)
     findings[40] = Finding("position", "rod40", np.nan, 0.5, 1e-9)
     assert str(certificate(findings)).splitlines()[2].split()[1] == "rod40"
 

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("small_blocks")
 def test_ctrl_c_while_samples_are_read_counts_none_twice(swung, monkeypatch, cut):
     system, state = swung
     more = {"integrator": da.RK4(step=1e-3), "outputs": ["B_x", "hinge.angle"]}
-    monkeypatch.setattr("dalembert.run.time_loop.march.CHUNK", 200)
+    monkeypatch.setattr("dalembert.run.time_loop.march.SAMPLES_PER_BUFFER", 200)
     whole, calls = system.simulate(state, 4.0, **more), []
     read = keeping.OutputTable._read_block
 

@@ -205,7 +205,7 @@ def test_ctrl_c_while_samples_are_put_away_counts_none_twice(system, state, tmp_
         raise KeyboardInterrupt
 
     monkeypatch.setattr(table, "put", cut_short)
-    monkeypatch.setattr("dalembert.run.time_loop.march.CHUNK", 700)
+    monkeypatch.setattr("dalembert.run.time_loop.march.SAMPLES_PER_BUFFER", 700)
     with pytest.raises(da.SimulationInterrupt) as caught:
         system.simulate(state, 4.0, **more, **({"store": tmp_path / "m"} if where == "folder" else {}))
     motion = caught.value.motion

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dalembert.errors import ArrayError
-from dalembert.native.along import FEW, along
+from dalembert.native.along import FEWEST_ROWS, along
 from dalembert.native.kernel import compile_kernel
 
 
@@ -16,7 +16,7 @@ def kernel():
     return compile_kernel(ca.Function("f", [x], [values]))
 
 
-@pytest.mark.parametrize("rows", [0, 1, FEW - 1, FEW, 1000])
+@pytest.mark.parametrize("rows", [0, 1, FEWEST_ROWS - 1, FEWEST_ROWS, 1000])
 def test_rows_are_those_of_single_calls(kernel, rows):
     x = np.random.default_rng(rows).standard_normal((rows, 3))
     found = along(kernel, x)

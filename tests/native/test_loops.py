@@ -10,7 +10,7 @@ from dalembert.native import tape
 from dalembert.native.kernel import compile_kernel
 from dalembert.native.loop_ir import emit_loops
 from dalembert.native.loop_turns import take_turns
-from dalembert.native.repetition import INPUT, LONG, VALUE, find_repetition
+from dalembert.native.repetition import INPUT, LONG_SUM, VALUE, find_repetition
 
 
 def springs(n, *, wild=False):
@@ -98,7 +98,7 @@ def test_the_number_of_shapes_does_not_depend_on_the_number_of_parts():
     texts = [emit_loops(one, fuses=True)[0] for one in found]
     assert len(texts[1]) < 1.1 * len(texts[0])  # which slots are the same in all instances may differ by accident
     assert sum(len(run.places) for run in found[1].runs) > 3 * sum(len(run.places) for run in found[0].runs)
-    assert all(len(total.terms) > LONG for one in found for total in one.sums)
+    assert all(len(total.terms) > LONG_SUM for one in found for total in one.sums)
 
 
 def test_a_tape_without_repetition_stays_as_it_is():

@@ -107,13 +107,13 @@ def test_the_way_by_the_libm_disturbs_no_other_value():
         np.testing.assert_allclose(kernel(at), function(at).full().ravel(), rtol=1e-14, atol=0)
 
 
-def compiled(function: ca.Function, *, chunk: int = emit.CHUNK) -> Kernel:
+def compiled(function: ca.Function, *, chunk: int = emit.INSTRUCTIONS_PER_BLOCK) -> Kernel:
     text = emit.emit_kernel(read_program(function), chunk=chunk, fuses=True)
     address, resources = native._load_kernel(native._compile_object(text))
     return Kernel(address, function.nnz_in(), function.size1_out(0), "native", function.n_instructions(), resources)
 
 
-@pytest.mark.parametrize("chunk", [5, emit.CHUNK])
+@pytest.mark.parametrize("chunk", [5, emit.INSTRUCTIONS_PER_BLOCK])
 @pytest.mark.parametrize("count", [emit.APART + 1, 16, 33])
 def test_many_sines_are_found_by_calls(count, chunk):
     """Of inputs and of other values, results themselves or not, some of them sines of sines."""

@@ -203,7 +203,7 @@ def test_the_beam_swings_in_its_first_mode():
 
 def headings(n):
     """Rates of (x, y, headings) of the train by its kinematics, the speed from its energy."""
-    D, R, m, inertia = train.REACH, train.radius_of(n), train.MASS, train.INERTIA
+    D, R, m, inertia = train.COUPLING_DISTANCE, train.radius_of(n), train.MASS, train.INERTIA
 
     def per_speed(h):
         v, turn = np.ones(n + 1), np.full(n + 1, 1.0 / R)
@@ -239,7 +239,7 @@ def test_the_train_follows_the_circle():
 def test_a_train_that_enters_the_circle_follows_its_kinematics():
     n = 3
     problem = train.vehicle_train(n)
-    guess = {f"car{k}_x": -2 * train.REACH * k for k in range(n + 1)}
+    guess = {f"car{k}_x": -2 * train.COUPLING_DISTANCE * k for k in range(n + 1)}
     guess |= {f"car{k}_{c}": 0.0 for k in range(n + 1) for c in "ya"}
     guess |= {f"car{k}_vx": train.SPEED for k in range(n + 1)}
     motion = motion_of(problem, 4.0, guess=guess)

@@ -117,7 +117,7 @@ def test_looks_measure_the_step_of_late():
     def begin(_rtol):
         return Watched(1e-10)
 
-    assert review.due == automatic.FIRST
+    assert review.due == automatic.FIRST_LOOK
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(automatic, "Review", begin)
         patch.setattr(da.Automatic, "_pays", lambda *_: False)

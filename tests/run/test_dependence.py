@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dalembert.run.time_loop.dependence import SAMPLES, find_dependences
+from dalembert.run.time_loop.dependence import PATH_SAMPLES, find_dependences
 
 LOOK = 2  # values, on both sides of a zero
 # Where these leave it open: a quartic of values at -3u, -u, 0, u, 3u of a square with coefficients c has its minimum
@@ -32,7 +32,7 @@ def found_in(rows):
 def test_a_crossing_is_found_by_one_look(zero):
     rows = GivenRows(lambda t: 0.2 * np.sin(t - zero) * (1.0 + 0.3 * t))
     assert found_in(rows) == pytest.approx([zero], abs=CLOSE)
-    assert rows.asked <= SAMPLES + LOOK
+    assert rows.asked <= PATH_SAMPLES + LOOK
 
 
 def test_two_crossings_are_found_in_order():
@@ -43,7 +43,7 @@ def test_two_crossings_are_found_in_order():
 def test_a_value_that_grows_from_the_start_on_is_not_looked_at():
     rows = GivenRows(lambda t: 0.1 + 0.3 * t - 0.1 * t * t)
     assert found_in(rows) == []
-    assert rows.asked == SAMPLES
+    assert rows.asked == PATH_SAMPLES
 
 
 def test_a_minimum_that_is_no_zero_is_not_found():

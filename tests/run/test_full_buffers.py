@@ -25,7 +25,7 @@ def motions(monkeypatch, loops, t_end, **options):
     system, state = loops
     found = []
     for room in (10**6, 17):
-        monkeypatch.setattr(march, "CHUNK", room)
+        monkeypatch.setattr(march, "SAMPLES_PER_BUFFER", room)
         found.append(system.simulate(state, t_end, t_eval=np.linspace(0.0, t_end, 3001), **options))
     return found
 
@@ -62,7 +62,7 @@ def test_an_event_that_needs_one_more_place(monkeypatch):
     system = model.compile()
     state = system.initial({x: 0.0, x.diff(): 1.0})
     for room in (16, 17, 18, 19, 1000):
-        monkeypatch.setattr(march, "CHUNK", room)
+        monkeypatch.setattr(march, "SAMPLES_PER_BUFFER", room)
         event = da.Event(x - 0.505, terminal=True)
         motion = system.simulate(state, 1.0, t_eval=np.linspace(0.0, 1.0, 101), events=[event])
         np.testing.assert_allclose(motion["x"], [*np.linspace(0.0, 0.5, 51), 0.505], rtol=0, atol=1e-12)

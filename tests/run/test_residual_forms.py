@@ -92,7 +92,7 @@ def test_another_partition_needs_no_other_machine_code():
 
 
 def test_an_elimination_too_long_to_unroll_is_refused(monkeypatch):
-    monkeypatch.setattr("dalembert.run.residuals.pseudo_speeds.MOST", 1)
+    monkeypatch.setattr("dalembert.run.residuals.pseudo_speeds.MOST_ELIMINATED", 1)
     with pytest.raises(da.PairingError, match=r"eliminate 2 speeds .* use HillerAnantharaman"):
         problems.get("four_bar").simulate(t_end=0.1, integrator=da.IDA(form=da.PseudoSpeeds()))
 

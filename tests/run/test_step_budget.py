@@ -6,7 +6,7 @@ import sympy as sp
 from one_mass import moved_by
 
 import dalembert as da
-from dalembert.run.time_loop.step_budget import FIRST, WINDOW, StepBudget
+from dalembert.run.time_loop.step_budget import FIRST_LOOK, WINDOW, StepBudget
 
 ADAPTIVE = [da.Automatic(), da.DOP853(), da.Tsit5(), da.KuttaMerson(), da.Radau(), da.StateSpaceSVD(), da.IDA()]
 
@@ -18,7 +18,7 @@ def test_chattering_ends_the_run_and_names_the_speed(integrator):
     assert not motion.success
     assert "chattering: the rate of `v` jumps between -1 and 1" in motion.message
     assert motion.t[-1] == pytest.approx(1.0, abs=2e-2)  # friction has stopped it
-    assert motion.stats["steps"] <= FIRST + 4 * WINDOW
+    assert motion.stats["steps"] <= FIRST_LOOK + 4 * WINDOW
 
 
 def test_a_pole_is_named_with_its_rate():
@@ -46,15 +46,15 @@ def test_long_regular_runs_reach_their_end():
 
 def test_a_run_that_slows_down_to_a_new_regular_pace_goes_on():
     budget = StepBudget(0.0, 100.0)
-    assert not budget.is_spent(5.0, FIRST)  # steps of 1e-2
+    assert not budget.is_spent(5.0, FIRST_LOOK)  # steps of 1e-2
     assert not budget.is_spent(5.5, WINDOW)  # of 5e-5: two million ahead, but not a thousandth
     assert budget.is_spent(5.5 + 1e-2, WINDOW)  # of 1e-6: a hundred million ahead
 
 
 def test_few_short_steps_before_the_end_are_made():
     budget = StepBudget(0.0, 10.0)
-    assert not budget.is_spent(5.0, FIRST)
-    assert not budget.is_spent(10.0 - 1e-3, FIRST)
+    assert not budget.is_spent(5.0, FIRST_LOOK)
+    assert not budget.is_spent(10.0 - 1e-3, FIRST_LOOK)
     assert not budget.is_spent(10.0 - 0.9e-3, WINDOW)  # of 1e-8, ninety thousand ahead
 
 

@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dalembert.solve.elimination_order import SaddlePattern
-from dalembert.solve.schur_pattern import WIDEST
+from dalembert.solve.schur_pattern import CONSTRAINTS_PER_SPEED
 from dalembert.solve.sparse_layout import SHIFT
 from dalembert.solve.sparse_system import SparseSaddle
 
@@ -102,7 +102,7 @@ def test_a_speed_whose_mass_is_gone_is_solved_for_by_its_constraints(coupled):
 
 
 def test_what_masses_couple_and_what_holds_too_many_rows_stays_in_the_factors():
-    n = WIDEST + 1
+    n = CONSTRAINTS_PER_SPEED + 1
     A = np.zeros((n, n + 2))
     A[:, 0] = 1.0  # a hub that every row holds
     A[np.arange(n), 1 + np.arange(n)] = 1.0

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from dalembert.errors import ArrayError
 from dalembert.view.plots import (
-    CROWD,
+    CROWDED_CURVES,
     LEGEND_LIMIT,
     PALETTE,
     VIOLATION_FLOOR,
@@ -131,11 +131,11 @@ def test_arrays_that_do_not_fit_are_named(draw, message):
 
 def test_of_a_crowd_a_band_and_some_curves_are_drawn():
     t = np.linspace(0.0, 1.0, 50)
-    axes = plot_series(t, {f"x{k}": k * np.sin(t) for k in range(CROWD + 1)}, title="many")
+    axes = plot_series(t, {f"x{k}": k * np.sin(t) for k in range(CROWDED_CURVES + 1)}, title="many")
     labels = legend_names(axes)
-    assert labels[0] == f"all {CROWD + 1}"
-    assert labels[1] == f"x{CROWD}"  # moves most
+    assert labels[0] == f"all {CROWDED_CURVES + 1}"
+    assert labels[1] == f"x{CROWDED_CURVES}"  # moves most
     assert labels[-1] == "x0"  # does not move
     assert len(axes.lines) == len(labels) - 1 == len(PALETTE) - 1
     (band,) = axes.collections
-    assert band.get_paths()[0].get_extents().y1 == pytest.approx(CROWD * np.sin(1.0))
+    assert band.get_paths()[0].get_extents().y1 == pytest.approx(CROWDED_CURVES * np.sin(1.0))

@@ -14,7 +14,7 @@ import numpy as np
 from dalembert.errors import InitialStateError
 
 QUICK = 4  # iterations up to which the step may grow
-GROW, LONGEST = 1.5, 4.0  # factor on a step that was found quickly; times the first step
+STEP_GROWTH, LONGEST_STEP = 1.5, 4.0  # factor on a step that was found quickly; times the first step
 
 Point = TypeVar("Point")
 
@@ -86,7 +86,7 @@ def follow_curve(
             value = float(np.clip(curve.value(ahead), low, high))
             ahead, found = _end(curve, here, way, taken, value, pace), found._replace(complete=True)
         found.points.append(ahead)
-        way, h = onward, min(taken * (GROW if iterations <= QUICK else 1.0), LONGEST * step)
+        way, h = onward, min(taken * (STEP_GROWTH if iterations <= QUICK else 1.0), LONGEST_STEP * step)
     return found
 
 

@@ -30,8 +30,9 @@ from dalembert.solve.decompositions import UNIT, decompose, least_squares
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NEWTON, SOLVED = 12, 1e-12  # iterations of one corrector, and the residual, relative to its terms, that ends it
-FREE = 1e-8  # singular value, for unit rows, below which a direction is free
+# Iterations of one corrector, and the residual, relative to its terms, that ends it.
+CORRECTIONS, CORRECTED_RESIDUAL = 12, 1e-12
+FREE_DIRECTION = 1e-8  # singular value, for unit rows, below which a direction is free
 PACE = Pace(shortest=1e-6, further=1.2, turned=0.9, located=1e-12)
 
 
@@ -115,7 +116,7 @@ class _Curve:
     def tangent(self, y: np.ndarray, before: np.ndarray | None) -> np.ndarray:
         """The direction of the curve in scaled entries, of length 1 but for the multipliers."""
         _, J = self.rows(self.at(y))
-        found = decompose(J, FREE, UNIT)
+        found = decompose(J, FREE_DIRECTION, UNIT)
         null = found.null.T
         if before is None and len(null) > 1:
             raise self._too_free(null)
@@ -164,14 +165,14 @@ class _Curve:
         start = y.copy()
         start[self.free] += change * self.size
         y = start.copy()
-        for k in range(NEWTON):
+        for k in range(CORRECTIONS):
             d = self.at(y)
             left, J = self.rows(d)
             if not (np.isfinite(left).all() and np.isfinite(J).all()):
                 return None
             off = across @ ((y - start)[self.free] / self.size)
             terms = 1.0 + np.abs(J) @ np.abs(y[self.free] / self.size)
-            if k and (np.abs(left) <= SOLVED * terms).all():
+            if k and (np.abs(left) <= CORRECTED_RESIDUAL * terms).all():
                 return y, k
             step = least_squares(np.vstack([J, across]), -np.append(left, off), 1e-13)
             y[self.free] += step * self.size

@@ -14,8 +14,8 @@ import numpy as np
 
 from dalembert.analysis.derivatives import EquationDerivatives, differentiate
 from dalembert.analysis.floquet import depends_on_time
-from dalembert.analysis.linearization import ROUND_OFF, Linearization
-from dalembert.analysis.linearize import CONSISTENT
+from dalembert.analysis.linearization import ENTRY_ROUND_OFF, Linearization
+from dalembert.analysis.linearize import INCONSISTENT_RESIDUAL
 from dalembert.analysis.moving_axes import UNTOLD, MovingAxes, axes_along, symmetries
 from dalembert.analysis.small_changes import SmallChanges, small_changes
 from dalembert.analysis.steady_check import WAITS
@@ -25,10 +25,11 @@ from dalembert.motion.outputs import rates_of
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import decompose, null_space, unit_rows
 
-RESTING = 1e-6  # rates below this, relative to the largest speed and at least this, are zero
+RESTING_RATE = 1e-6  # rates below this, relative to the largest speed and at least this, are zero
 FOLLOWED = 0.1  # how far a motion is followed, in units of its coordinates and speeds
 GROWTH = 5.0  # the same, in time constants of the fastest growth
-ALIKE = 1e-8  # difference of coefficients, relative to the largest terms of their row, below which they are the same
+# Difference of coefficients, relative to the largest terms of their row, below which they are the same.
+COEFFICIENT_DIFFERENCE = 1e-8
 
 
 class Comoving(NamedTuple):
@@ -68,7 +69,7 @@ class Comoving(NamedTuple):
 def comoving(lin: Linearization) -> Comoving:
     """The constant coefficients; raises `LinearizationError` where there are none."""
     state = lin.state
-    still, rates = RESTING * max(np.abs(state.u).max(initial=0.0), 1.0), _rates(state)
+    still, rates = RESTING_RATE * max(np.abs(state.u).max(initial=0.0), 1.0), _rates(state)
     if np.abs(rates).max(initial=0.0) <= still and not depends_on_time(state.system):
         return Comoving(lin.A, steady=True, driven=True)
     d = differentiate(state)
@@ -79,9 +80,9 @@ def comoving(lin: Linearization) -> Comoving:
         if found is not None:
             return found
     followed = _followed(lin)
-    if followed and all(is_alike(later.A, lin.A, None, RESTING) for later in followed):
+    if followed and all(is_alike(later.A, lin.A, None, RESTING_RATE) for later in followed):
         steady = all(_is_settled(later) for later in (lin, *followed))
-        return Comoving(lin.A, steady, driven=all(is_alike(later.B, lin.B, None, RESTING) for later in followed))
+        return Comoving(lin.A, steady, driven=all(is_alike(later.B, lin.B, None, RESTING_RATE) for later in followed))
     raise _none(state, least, still)
 
 
@@ -106,7 +107,7 @@ def _followed(lin: Linearization) -> list[Linearization]:
 def _is_settled(lin: Linearization) -> bool:
     """Whether no state changes but ignorable coordinates."""
     kept = [k for k, name in enumerate(lin.states) if name not in lin.ignorable]
-    still = RESTING * max(np.abs(lin.state.u).max(initial=0.0), 1.0)
+    still = RESTING_RATE * max(np.abs(lin.state.u).max(initial=0.0), 1.0)
     return bool(np.abs(lin.rates[kept]).max(initial=0.0) <= still)
 
 
@@ -146,7 +147,7 @@ def _seen_from(axes: MovingAxes, lin: Linearization, small: SmallChanges, still:
     if constant:
         return Comoving(lin.A, steady=True, driven=driven)
     turned = (L @ small.space.basis)[list(small.space.independent)]
-    if np.abs(turned[: small.count, small.count :]).max(initial=0.0) > ROUND_OFF * np.abs(L).max():
+    if np.abs(turned[: small.count, small.count :]).max(initial=0.0) > ENTRY_ROUND_OFF * np.abs(L).max():
         return None  # states that were named mix with others
     A = lin.A - turned[: small.count, : small.count]
     return Comoving(A, steady=True, driven=driven, L=L, free=_free(A, axes, lin, small))
@@ -198,15 +199,20 @@ def _are_met(d: EquationDerivatives, changes: np.ndarray) -> bool:
     n = d.rows["velocity"].stop
     J = d.gradients[:n, d.columns["q"].start : d.columns["u"].stop]
     beside = np.abs(J) @ np.abs(d.y[d.columns["q"].start : d.columns["u"].stop])
-    met = np.abs(d.values[:n]) <= CONSISTENT * np.maximum(beside, 1.0)
-    return bool(met.all() and (np.abs(J @ changes) <= ALIKE * (np.abs(J) @ np.abs(changes)) + ROUND_OFF).all())
+    met = np.abs(d.values[:n]) <= INCONSISTENT_RESIDUAL * np.maximum(beside, 1.0)
+    return bool(
+        met.all()
+        and (np.abs(J @ changes) <= COEFFICIENT_DIFFERENCE * (np.abs(J) @ np.abs(changes)) + ENTRY_ROUND_OFF).all()
+    )
 
 
-def is_alike(rates: np.ndarray, before: np.ndarray, E: np.ndarray | None = None, tolerance: float = ALIKE) -> bool:
+def is_alike(
+    rates: np.ndarray, before: np.ndarray, E: np.ndarray | None = None, tolerance: float = COEFFICIENT_DIFFERENCE
+) -> bool:
     """Whether rates are those of before, turned by E."""
     E = np.eye(len(before)) if E is None else E
     size = (np.abs(E) @ np.abs(before)).max(axis=1, initial=0.0, keepdims=True)
-    return bool((np.abs(rates - E @ before) <= tolerance * size + ROUND_OFF * size.max(initial=0.0)).all())
+    return bool((np.abs(rates - E @ before) <= tolerance * size + ENTRY_ROUND_OFF * size.max(initial=0.0)).all())
 
 
 def _is_same(lin: Linearization, later: State) -> bool:

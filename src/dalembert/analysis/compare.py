@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from dalembert.run.ingredients import Drift, Formulation
     from dalembert.run.integrators.integrator import Integrator
 
-SAMPLES = 51  # times at which motions are compared
+COMPARED_TIMES = 51
 REPEATS = 3  # a run is timed as often, the best counts, unless it takes long
-LONG = 0.5  # seconds
+LONG_RUN = 0.5  # seconds
 ENOUGH = 1.0  # seconds: a run of a ladder that takes longer is its last; methods of low order take minutes at round-off
 TIGHTEST = 1e-13
 TOLERANCES = tuple(10.0**-k for k in range(4, 13, 2))  # of a work-precision diagram
@@ -148,7 +148,7 @@ def compare(
     ways = list(formulations or every_formulation())
     controls = list(drifts or every_drift())
     steppers = list(integrators or every_integrator(span))
-    times = np.linspace(state.t, t_end, SAMPLES)[1:]
+    times = np.linspace(state.t, t_end, COMPARED_TIMES)[1:]
     reference, tightest = _tightest(system, state, t_end, times)
 
     def measure(combination: tuple[Any, Any, Any]) -> ComparisonEntry:
@@ -238,7 +238,7 @@ def _filled(entry: ComparisonEntry, run: Callable[[], Motion], reference: np.nda
     begin = time.perf_counter()
     run()
     seconds = time.perf_counter() - begin
-    for _ in range(0 if seconds > LONG else REPEATS - 1):
+    for _ in range(0 if seconds > LONG_RUN else REPEATS - 1):
         begin = time.perf_counter()
         run()
         seconds = min(seconds, time.perf_counter() - begin)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.dataclass import dataclass
-from dalembert.equations.evaluations import PROMPT
+from dalembert.equations.evaluations import PROMPT_FUNCTION
 from dalembert.equations.system import System
 from dalembert.errors import LinearizationError
 from dalembert.motion.state import State
@@ -26,9 +26,9 @@ from dalembert.solve.decompositions import decompose
 from dalembert.solve.decompositions import inverse as invert
 
 INTERPRETED = 200_000  # instructions up to which an interpreter answers before equal pieces of a tape are found
-REGULAR = 1e-9  # reciprocal condition number above which K counts as regular
-DEPENDENT = 1e-10  # singular values of the scaled K below this fraction of the largest are zero
-LEFT_OVER = 1e-6  # part of a right-hand side, relative to its size, that no acceleration takes up
+REGULAR_CONDITION = 1e-9  # reciprocal condition number above which K counts as regular
+DEPENDENT_EQUATIONS = 1e-10  # singular values of the scaled K below this fraction of the largest are zero
+UNBALANCED_PART = 1e-6  # part of a right-hand side, relative to its size, that no acceleration takes up
 INVOLVED = 1e-6  # share of a unit null vector above which a variable or an equation takes part in it
 
 
@@ -117,7 +117,7 @@ def _kernel(system: System) -> Kernel:
     """The equations and their gradients; interpreted where machine code would take a noticeable time to make."""
     name = "equation_derivatives"
     return system.kept(
-        name, lambda: compile_kernel(system.functions[name], native_limit=PROMPT, loops_from=INTERPRETED)
+        name, lambda: compile_kernel(system.functions[name], native_limit=PROMPT_FUNCTION, loops_from=INTERPRETED)
     )
 
 
@@ -141,7 +141,7 @@ def _solve(K: np.ndarray, rhs: np.ndarray, labels: list[str], system: System) ->
         for _ in range(2):
             x += inverse @ (b - scaled @ x)
         return x * right[:, None], np.zeros((n, 0))
-    found = decompose(scaled, DEPENDENT)
+    found = decompose(scaled, DEPENDENT_EQUATIONS)
     _check_unique(found.null[: system.nu], system)
     _check_solvable(found.lost, b, labels, system)
     return found.solve(b) * right[:, None], found.null * right[:, None]
@@ -154,7 +154,7 @@ def _inverse(K: np.ndarray) -> np.ndarray | None:
     except np.linalg.LinAlgError:
         return None
     condition = np.abs(K).sum(axis=0).max() * np.abs(inverse).sum(axis=0).max()
-    return inverse if condition * REGULAR < 1.0 else None
+    return inverse if condition * REGULAR_CONDITION < 1.0 else None
 
 
 def _equilibrate(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -183,7 +183,7 @@ def _check_unique(null: np.ndarray, system: System) -> None:
 def _check_solvable(lost: np.ndarray, b: np.ndarray, labels: list[str], system: System) -> None:
     """Redundant rows must stay redundant along the changes: else the state is a singular one."""
     excess = lost.T @ b
-    if not excess.size or np.abs(excess).max() <= LEFT_OVER * max(np.abs(b).max(), 1.0):
+    if not excess.size or np.abs(excess).max() <= UNBALANCED_PART * max(np.abs(b).max(), 1.0):
         return
     worst = lost @ decompose(excess, 0.0).left[:, 0]
     rows = [labels[k] for k in np.argsort(-np.abs(worst)) if abs(worst[k]) > 1e-3]

@@ -25,9 +25,9 @@ from dalembert.initial.solution import solve_task
 from dalembert.initial.stage import Found, Stage
 from dalembert.motion.state import State
 
-AT_ONCE = 1e-12  # accelerations below this, relative to the largest speed and at least 1, are zero
-MOST = 24  # branches; more of them are points of a continuum
-STILL = 1e-7  # rates below this, relative to the largest terms, are zero
+ZERO_ACCELERATION = 1e-12  # accelerations below this, relative to the largest speed and at least 1, are zero
+MOST_EQUILIBRIA = 24  # branches; more of them are points of a continuum
+STILL_RATE = 1e-7  # rates below this, relative to the largest terms, are zero
 
 
 def find_equilibrium(
@@ -108,11 +108,11 @@ def _solve(task: Task, what: str, *, all_branches: bool) -> State | tuple[State,
 
 def _branches(task: Task, stage: Stage, first: Found, what: str) -> tuple[State, ...]:
     """Every state that qualifies, by distance from the guess."""
-    found = search_all(task, stage, first, MOST)
-    if len(found) > MOST:
+    found = search_all(task, stage, first, MOST_EQUILIBRIA)
+    if len(found) > MOST_EQUILIBRIA:
         raise InitialStateError(
-            f"`{task.system.name}`: more than {MOST} different states qualify as {what}, so they are probably a "
-            "continuum; give more values"
+            f"`{task.system.name}`: more than {MOST_EQUILIBRIA} different states qualify as {what}, so they are "
+            "probably a continuum; give more values"
         )
     states = []
     for tried in found:
@@ -133,7 +133,7 @@ def _at_once(task: Task, what: str) -> State | None:
     try:
         state = solve_task(loose, attempts=0)
         off = max((abs(state.udot[k] - value) for k, value in task.wishes.udot.items()), default=0.0)
-        if off > AT_ONCE * max(1.0, np.abs(state.u).max(initial=0.0)):
+        if off > ZERO_ACCELERATION * max(1.0, np.abs(state.u).max(initial=0.0)):
             return None
         return _checked(task, state, what)
     except InitialStateError:
@@ -156,7 +156,7 @@ def _checked(task: Task, state: State, what: str) -> State:
     force = np.abs(s.forces(task.t, q, u, task.p)).max(initial=0.0)
     scale = 1.0 + force / max(terms.max(initial=0.0), 1e-300)
     off = np.nan_to_num(np.abs(state.udot - wanted))
-    if off.max(initial=0.0) > STILL * scale:
+    if off.max(initial=0.0) > STILL_RATE * scale:
         k = int(np.argmax(off))
         raise InitialStateError(
             f"`{s.name}`: no {what} here: `{s.speeds[k]}'` is {state.udot[k]:.3g}, as the accelerations are not unique "

@@ -27,7 +27,8 @@ from dalembert.initial.start_derivatives import read_columns
 from dalembert.motion.state import State
 from dalembert.run.integrators.dop853 import DOP853
 
-RTOL, ATOL = 1e-8, 1e-10  # of the runs of a fit: far below the noise of data, and exact derivatives need no more
+# Of the runs of a fit: far below the noise of data, and exact derivatives need no more.
+FIT_RTOL, FIT_ATOL = 1e-8, 1e-10
 
 
 def fit(
@@ -118,7 +119,7 @@ class _Problem:
         for number, e in enumerate(experiments):
             names += [k if len(experiments) == 1 else f"{k}[{number}]" for k in starts]
             first += [_first(values[k], e.state, k) for k in starts]
-        settings = {"integrator": DOP853(rtol=RTOL, atol=ATOL), **options}
+        settings = {"integrator": DOP853(rtol=FIT_RTOL, atol=FIT_ATOL), **options}
         theta = np.array(first)
         known = _priors(priors, tuple(names))
         return cls(system, experiments, (*order, *starts), len(order), tuple(names), theta, known, settings)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BLIND = 1e-6  # singular values below this fraction of the largest: the data do not see the direction
-INVOLVED = 1e-2  # share of a unit direction above which a name takes part in it
+DIRECTION_SHARE = 1e-2  # share of a unit direction above which a name takes part in it
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ def covariance_of(
         relative = direction * scale / size
         relative /= np.abs(relative).max()
         relative *= np.sign(relative[np.argmax(np.abs(relative))])
-        involved = np.flatnonzero(np.abs(relative) > INVOLVED)
+        involved = np.flatnonzero(np.abs(relative) > DIRECTION_SHARE)
         blind.append({names[k]: float(relative[k]) for k in involved})
         covariance[involved, involved] = np.inf
     return covariance, tuple(blind)

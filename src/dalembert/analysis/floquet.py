@@ -17,9 +17,9 @@ from dalembert.motion.motion import Motion
 from dalembert.motion.sequence import MotionSequence
 from dalembert.motion.state import State
 
-PERIODIC = 1e-6  # difference of states and equations after a period, relative to the largest, at least this
+PERIOD_DIFFERENCE = 1e-6  # difference of states and equations after a period, relative to the largest, at least this
 LOOKED_AT = 9  # samples at which the equations are compared with those a period later
-UNCERTAIN = 1e-5  # multipliers whose size differs from 1 by less are not told from 1: a double one is known to the root
+MARGINAL = 1e-5  # multipliers whose size differs from 1 by less are not told from 1: a double one is known to the root
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class OrbitalStability:
 
     def __str__(self) -> str:
         if self.verdict == "marginal":
-            count = int((np.abs(np.abs(self.multipliers) - 1.0) <= UNCERTAIN).sum())
+            count = int((np.abs(np.abs(self.multipliers) - 1.0) <= MARGINAL).sum())
             return f"marginal: of {len(self.multipliers)} multipliers {count} have size 1, the others are smaller"
         return f"{self.verdict}: the largest multiplier has size {self.growth:.6g}"
 
@@ -57,7 +57,7 @@ def orbital_stability(multipliers: np.ndarray, trivial: int) -> OrbitalStability
     """The stability that multipliers speak of, `trivial` of them being 1 in any case."""
     left = multipliers[np.sort(np.argsort(np.abs(multipliers - 1.0), kind="stable")[trivial:])]
     largest = float(np.abs(left).max(initial=0.0))
-    verdict = "unstable" if largest > 1 + UNCERTAIN else "stable" if largest < 1 - UNCERTAIN else "marginal"
+    verdict = "unstable" if largest > 1 + MARGINAL else "stable" if largest < 1 - MARGINAL else "marginal"
     return OrbitalStability(verdict, left)
 
 
@@ -97,7 +97,7 @@ def _check_ends(start: State, end: State) -> None:
     size = np.concatenate([np.full(s.nu, np.abs(v).max(initial=1.0)) for v in (start.u, start.udot)])
     a, b = differentiate(start), differentiate(end)
     moved = _differs(_gradients(a), _gradients(b))
-    if end.system is s and (off <= PERIODIC * size).all() and not moved:
+    if end.system is s and (off <= PERIOD_DIFFERENCE * size).all() and not moved:
         return
     k = int((off / size).argmax())
     name, values = s.speeds[k % s.nu], (start.u, end.u) if k < s.nu else (start.udot, end.udot)
@@ -116,7 +116,9 @@ def _check_repeated(state: State, period: float) -> None:
     later = State(s, state.t + period, state.q, state.u, state.udot, state.multipliers, state.parameters)
     a, b = differentiate(state), differentiate(later)
     off = np.abs(a.values - b.values)
-    if _differs(_gradients(a), _gradients(b)) or off.max(initial=0.0) > PERIODIC * max(1.0, np.abs(a.values).max()):
+    if _differs(_gradients(a), _gradients(b)) or off.max(initial=0.0) > PERIOD_DIFFERENCE * max(
+        1.0, np.abs(a.values).max()
+    ):
         label = a.labels[int(off.argmax())]
         raise LinearizationError(
             f"`{s.name}`: the equations do not repeat after {period:g}: `{label}` differs between "
@@ -131,4 +133,4 @@ def _gradients(d: EquationDerivatives) -> np.ndarray:
 
 
 def _differs(a: np.ndarray, b: np.ndarray) -> bool:
-    return bool(np.abs(a - b).max(initial=0.0) > PERIODIC * max(1.0, np.abs(a).max(initial=0.0)))
+    return bool(np.abs(a - b).max(initial=0.0) > PERIOD_DIFFERENCE * max(1.0, np.abs(a).max(initial=0.0)))

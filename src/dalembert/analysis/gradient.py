@@ -41,7 +41,7 @@ from dalembert.run.recipe import Recipe
 from dalembert.run.right_hand_side import Feedback
 from dalembert.run.simulate import differentiable, pair
 
-POINTS = 5  # of Gauss's rule in a step
+GAUSS_POINTS = 5  # of Gauss's rule in a step
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,6 +224,6 @@ def _quadrature(motion: Any) -> tuple[np.ndarray, np.ndarray]:
             "the integral of a cost over events that change the motion is not differentiated; use da.Final(...), or "
             "state the integral as a coordinate of the model"
         )
-    x, w = np.polynomial.legendre.leggauss(POINTS)
+    x, w = np.polynomial.legendre.leggauss(GAUSS_POINTS)
     left, length = motion.t[:-1, None], np.diff(motion.t)[:, None]
     return (left + 0.5 * length * (x + 1.0)).ravel(), (0.5 * length * w).ravel()

@@ -29,9 +29,9 @@ from dalembert.initial.velocities import velocity_stage
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import UNIT, least_squares, null_space, unit_rows
 
-NEWTON = 30  # iterations
-SOLVED = 1e-10  # residuals below this, relative to their terms, are zero
-FREE = 1e-9  # singular value, for unit rows, below which a motion is left free
+POSITION_ITERATIONS = 30  # of Newton's method
+SOLVED_RESIDUAL = 1e-10  # residuals below this, relative to their terms, are zero
+FREE_MOTION = 1e-9  # singular value, for unit rows, below which a motion is left free
 
 
 def driven_kinematics(
@@ -137,7 +137,7 @@ def _check_determined(state: State, goal: Wanted) -> None:
     """Raise if constraints and wanted coordinates leave a motion free."""
     s, d = state.system, differentiate(state)
     rows = np.vstack([d.of("velocity", "u"), d.of("rates", "u")[list(goal.places)]])
-    free = null_space(unit_rows(rows), FREE, UNIT).T
+    free = null_space(unit_rows(rows), FREE_MOTION, UNIT).T
     if len(free):
         names = [s.speeds[k] for k in np.flatnonzero(np.abs(free).max(axis=0) > 1e-6)]
         raise InitialStateError(
@@ -152,7 +152,7 @@ def _accelerated(
     """Accelerations, multipliers and efforts of a placed state."""
     s, nu, nc, m = state.system, state.system.nu, state.system.nc, len(driven)
     tau = np.zeros(m)
-    for _ in range(NEWTON):
+    for _ in range(POSITION_ITERATIONS):
         d = differentiate(state)
         K, B = _matrix(d, goal, driven)
         balance = d.values[d.rows["balance"]] - B @ np.where([p is None for _, p, _ in driven], tau, 0.0)
@@ -162,7 +162,7 @@ def _accelerated(
         )  # fmt: skip
         left = np.concatenate([balance, d.values[d.rows["acceleration"]], second[list(goal.places)] - goal.seconds[k]])
         terms = np.abs(K) @ np.abs(np.concatenate([state.udot, state.multipliers, tau])) + 1.0
-        if (np.abs(left) <= SOLVED * terms).all():
+        if (np.abs(left) <= SOLVED_RESIDUAL * terms).all():
             return state, _efforts(state, driven, tau)
         step = least_squares(K, -left, 1e-13)
         tau = tau + step[nu + nc :]

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from scipy.signal import StateSpace
 
 
-STILL = 1e-9  # entries of A below this, relative to the largest, are zero
-SHOWN = 12  # eigenvalues that are printed
-ROUND_OFF = 1e-12  # entries of A below this fraction of the largest are
+ZERO_ENTRY = 1e-9  # entries of A below this, relative to the largest, are zero
+PRINTED_EIGENVALUES = 12
+ENTRY_ROUND_OFF = 1e-12  # entries of A below this fraction of the largest are
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ class Linearization:
     @cached_property
     def ignorable(self) -> tuple[str, ...]:
         """Coordinates among the states on which nothing depends but rates of such coordinates."""
-        scale = STILL * max(np.abs(self.A).max(initial=0.0), 1.0)
+        scale = ZERO_ENTRY * max(np.abs(self.A).max(initial=0.0), 1.0)
         open_ = {k for k, name in enumerate(self.states) if name in self.state.system.coordinates}
         while True:
             kept = [k for k in range(len(self.states)) if k not in open_]
@@ -128,7 +128,7 @@ class Linearization:
         q = [k for k, name in enumerate(self.states) if name in s.coordinates]
         v = [k for k, name in enumerate(self.states) if name not in s.coordinates]
         Z, own = self.A[np.ix_(q, v)], self.A[np.ix_(q, q)]
-        if len(q) != len(v) or np.abs(own).max(initial=0.0) > STILL or (q and condition(Z) > 1e12):
+        if len(q) != len(v) or np.abs(own).max(initial=0.0) > ZERO_ENTRY or (q and condition(Z) > 1e12):
             raise DalembertError(
                 f"`{s.name}`: there is no second-order form M x'' + C x' + K x = 0 of the states "
                 f"{', '.join(self.states)}: {len(q)} coordinates, {len(v)} speeds; their numbers must be equal and the "
@@ -223,20 +223,20 @@ class Linearization:
         return f"Linearization of {self.state.system.name!r} at t = {self.state.t:g}{kind}{parts}{table}"
 
     def _table(self) -> str:
-        none = ROUND_OFF * np.abs(self.eigenvalues).max(initial=0.0)
+        none = ENTRY_ROUND_OFF * np.abs(self.eigenvalues).max(initial=0.0)
         rows = [
             tuple(format(0.0 if abs(part) <= small else part, how) for part, small, how in parts)
-            for v, ratio in zip(self.eigenvalues[:SHOWN], self.damping_ratios, strict=False)
+            for v, ratio in zip(self.eigenvalues[:PRINTED_EIGENVALUES], self.damping_ratios, strict=False)
             for parts in [
                 (
                     (v.real, none, ".9g"),
                     (v.imag, none, "+.9g"),
                     (abs(v), none, ".6g"),
-                    (ratio * (abs(v) > none), ROUND_OFF, ".4g"),
+                    (ratio * (abs(v) > none), ENTRY_ROUND_OFF, ".4g"),
                 )
             ]
         ]
-        more = f"\n  and {len(self.A) - SHOWN} more" if len(self.A) > SHOWN else ""
+        more = f"\n  and {len(self.A) - PRINTED_EIGENVALUES} more" if len(self.A) > PRINTED_EIGENVALUES else ""
         return text_table([(("real", "imaginary", "frequency", "damping"), rows)]) + more
 
     def _check_mode(self, mode: int) -> None:

@@ -35,7 +35,7 @@ from dalembert.solve.decompositions import least_squares
 if TYPE_CHECKING:
     from dalembert.analysis.linearized_motion import LinearizedMotion
 
-CONSISTENT = 1e-7  # residuals above this fraction of their terms make a state inconsistent
+INCONSISTENT_RESIDUAL = 1e-7  # residuals above this fraction of their terms make a state inconsistent
 COUPLED = 1e-9  # entries of A above this fraction of the largest couple states
 
 
@@ -106,7 +106,7 @@ def _check_consistent(d: EquationDerivatives) -> None:
     terms = np.abs(d.gradients[:n]) @ np.abs(d.y)
     bad = {
         ("equation", d.labels[k]): float(d.values[k])
-        for k in np.flatnonzero(~(np.abs(d.values[:n]) <= CONSISTENT * np.maximum(terms, 1.0)))
+        for k in np.flatnonzero(~(np.abs(d.values[:n]) <= INCONSISTENT_RESIDUAL * np.maximum(terms, 1.0)))
     }
     if bad:
         (_, name), worst = max(bad.items(), key=lambda item: abs(item[1]))

@@ -15,7 +15,7 @@ from dalembert.equations.system import System
 from dalembert.errors import LinearizationError, OptionError, UnknownNameError
 from dalembert.motion.outputs import is_expression, known_names, spelling
 
-LOOSE = 1e-8  # dependence of an output on multipliers that are not unique
+AMBIGUOUS_PART = 1e-8  # dependence of an output on multipliers that are not unique
 
 
 def output_gradients(
@@ -87,7 +87,7 @@ def _check_unique(d: EquationDerivatives, Y: np.ndarray, labels: list[str], loos
         return
     part = np.abs(Y[:, d.columns["la"]] @ loose).max(axis=1)
     size = np.abs(Y[:, d.columns["la"]]).max(axis=1) * np.abs(loose).max()
-    bad = [labels[k] for k in np.flatnonzero(part > LOOSE * np.maximum(size, 1e-300))]
+    bad = [labels[k] for k in np.flatnonzero(part > AMBIGUOUS_PART * np.maximum(size, 1e-300))]
     if bad:
         raise LinearizationError(
             f"`{d.system.name}`: output {', '.join(bad)} contains multipliers of redundant constraints, which are not "

@@ -37,18 +37,19 @@ from dalembert.run.simulate import pair, run_from
 from dalembert.solve.decompositions import least_squares
 from dalembert.stages import stage
 
-NEWTON, HALVINGS = 40, 10  # Gauss-Newton steps, and how often one is halved where it does not lead closer
+# Gauss-Newton steps, and how often one is halved where it does not lead closer.
+GAUSS_NEWTON_STEPS, STEP_HALVINGS = 40, 10
 CLOSED = 1e-9  # what may be missing at the end, relative to the sizes of the variables
-LEAST = 1e-13  # of that, at which there is nothing to improve
-FREE = 1e-7  # singular value, relative to the largest, below which a direction is free
+SMALLEST_MISS = 1e-13  # of that, at which there is nothing to improve
+FREE_ORBIT = 1e-7  # singular value, relative to the largest, below which a direction is free
 WEAK, MUCH = (
-    (0.3, 1e-2, 1e-4, FREE),
+    (0.3, 1e-2, 1e-4, FREE_ORBIT),
     0.3,
 )  # such values that are tried, and the part of what is missing that may be left
 CHANGE = 0.3  # largest change of the period in a step, relative to it
-STILL = 1e-7  # rates below this, relative to size / period, are those of an equilibrium
-SAMPLES = 2001  # from which the amplitude is read
-TOLERANCE = 1e-12  # of the integrator where none is chosen
+STILL_RATE = 1e-7  # rates below this, relative to size / period, are those of an equilibrium
+AMPLITUDE_SAMPLES = 2001  # from which the amplitude is read
+ORBIT_TOLERANCE = 1e-12  # of the integrator where none is chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ class PeriodicMotion:
     def amplitude(self, key: Any) -> float:
         """Half of the range of what `key` names; extremes are those of parabolas through three samples."""
         p, end = self.problem, self.state.t + self.period
-        times = np.linspace(self.state.t, end, SAMPLES)
+        times = np.linspace(self.state.t, end, AMPLITUDE_SAMPLES)
         motion, _ = run_from(p.recipe, self.state, (self.state.t, end), times, p.events, None, known=True)
         values = np.asarray(motion[key])
         return (_highest(values) + _highest(-values)) / 2
@@ -146,7 +147,7 @@ def find_periodic(
     integrator: Any = None,
 ) -> PeriodicMotion:
     """A motion that repeats after a period; see `System.periodic`."""
-    chosen = pair(formulation, drift, integrator or DOP853(rtol=TOLERANCE, atol=TOLERANCE))
+    chosen = pair(formulation, drift, integrator or DOP853(rtol=ORBIT_TOLERANCE, atol=ORBIT_TOLERANCE))
     start = system.initial(given, guess=guess, t0=t0, parameters=parameters)
     stated = read_period(system, period, unknown=not depends_on_time(system))
     T = stated.at(start.parameters)
@@ -161,8 +162,8 @@ def find_periodic(
 
 def close(shot: Shot) -> Shot:
     """The shot that closes nearest to this one; raises `InitialStateError` if there is none."""
-    for _ in range(NEWTON):
-        if np.linalg.norm(shot.F) <= LEAST:
+    for _ in range(GAUSS_NEWTON_STEPS):
+        if np.linalg.norm(shot.F) <= SMALLEST_MISS:
             return shot
         ahead = _closer(shot)
         if ahead is None:  # nothing improves
@@ -187,7 +188,7 @@ def _closer(shot: Shot) -> Shot | None:
     if left <= CLOSED:
         return None
     change = _step(shot, WEAK[-1])
-    for k in range(HALVINGS):
+    for k in range(STEP_HALVINGS):
         ahead = _moved(shot, change * 0.5**k)
         if ahead is not None and np.linalg.norm(ahead.F) < left:
             return ahead
@@ -219,7 +220,7 @@ def finished(problem: Shooting, shot: Shot) -> PeriodicMotion:
     s = problem.system
     parts = [np.hstack([part.q, part.u]) for part in shot.motion.segments]
     travel = np.ptp(np.vstack(parts), axis=0) / shot.size
-    if not travel.max(initial=0.0) > STILL and problem.unknown:
+    if not travel.max(initial=0.0) > STILL_RATE and problem.unknown:
         raise InitialStateError(
             f"`{s.name}`: shooting ended in a state of rest, not on a periodic motion; give a guess farther from the "
             "equilibrium, or a value that the motion must have",

@@ -16,7 +16,7 @@ import numpy as np
 
 from dalembert.analysis.arclength import Pace, follow_curve
 from dalembert.analysis.floquet import OrbitalStability
-from dalembert.analysis.periodic import CLOSED, FREE, LEAST, PeriodicMotion, finished
+from dalembert.analysis.periodic import CLOSED, FREE_ORBIT, SMALLEST_MISS, PeriodicMotion, finished
 from dalembert.analysis.shooting import Shooting, Shot
 from dalembert.dataclass import dataclass
 from dalembert.equations.naming import finite_number
@@ -28,7 +28,7 @@ from dalembert.solve.decompositions import decompose, least_squares, pseudo_inve
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-NEWTON = 8  # iterations of one corrector
+ORBIT_ITERATIONS = 8  # iterations of one corrector
 PACE = Pace(shortest=1e-4, further=1.3, turned=0.85, located=1e-10)
 
 
@@ -99,7 +99,7 @@ class _PeriodicCurve:
         """The direction of the curve in scaled (z, T, p), of length 1."""
         changes = shot.changes / self.size[:, None]
         rows = np.vstack([shot.J, shot.phase]) if self.problem.unknown else shot.J
-        found = decompose(rows, FREE)
+        found = decompose(rows, FREE_ORBIT)
         null = changes @ found.null
         if before is None and null.shape[1] > 1:
             raise self._too_free(null)
@@ -113,16 +113,16 @@ class _PeriodicCurve:
         goal = self.point(shot) + change * self.size
         try:
             ahead = self.problem.shoot(*self.problem.moved(shot, change * self.size), self.parameter)
-            for k in range(NEWTON):
+            for k in range(ORBIT_ITERATIONS):
                 off = way @ ((self.point(ahead) - goal) / self.size)
                 left = max(np.abs(ahead.F).max(initial=0.0), abs(off))
-                if left <= LEAST or (k > 1 and left <= CLOSED):
+                if left <= SMALLEST_MISS or (k > 1 and left <= CLOSED):
                     return ahead, k
                 rows = [ahead.J, way @ (ahead.changes / self.size[:, None])]
                 if self.problem.unknown:
                     rows.append(ahead.phase)
                 side = np.concatenate([-ahead.F, [-off], np.zeros(int(self.problem.unknown))])
-                step = ahead.changes @ least_squares(np.vstack(rows), side, FREE)
+                step = ahead.changes @ least_squares(np.vstack(rows), side, FREE_ORBIT)
                 ahead = self.problem.shoot(*self.problem.moved(ahead, step), self.parameter)
         except DalembertError:  # no consistent start, or no motion to the end
             return None

@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.analysis.equilibrium import find_equilibrium, find_steady
 from dalembert.analysis.linearization import Linearization
 from dalembert.analysis.linearize import linearize_at
+from dalembert.analysis.stability import UNCERTAIN
 from dalembert.dataclass import dataclass
 from dalembert.equations.naming import finite_number
 from dalembert.errors import OptionError, UnknownNameError
@@ -21,7 +22,6 @@ from dalembert.motion.state import State
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-UNCERTAIN = 1e-6  # real parts below this fraction of the largest eigenvalue are not told from zero
 ROOT = 1e-14  # relative error of the values at which real parts vanish
 
 

@@ -33,7 +33,7 @@ from dalembert.run.recipe import Recipe
 from dalembert.solve.decompositions import null_space, orthogonal_triangular
 
 ANY = None  # the advance of a coordinate that may advance by any amount
-MOVED = 1e-9  # least part of unit length of a direction that counts
+LEAST_COMPONENT = 1e-9  # least part of unit length of a direction that counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ class Shooting:
         """Orthonormal changes of (q, u) that keep constraints and given values, (nq + nu, k)."""
         basis = tangent_space(differentiate(state), state, None)[0].basis
         if self.held:
-            basis = basis @ null_space(basis[list(self.held)], MOVED)
+            basis = basis @ null_space(basis[list(self.held)], LEAST_COMPONENT)
         return orthogonal_triangular(basis)[0] if basis.shape[1] else basis
 
 
@@ -182,7 +182,7 @@ class Shot:
         f = np.concatenate([rates_of(self.state), self.state.udot])
         way = (f / self.size) @ (self.changes[: len(f)] / self.size[:, None])
         length = np.linalg.norm(way)
-        return way / length if length > MOVED else np.zeros_like(way)
+        return way / length if length > LEAST_COMPONENT else np.zeros_like(way)
 
 
 def read_period(system: System, period: Any, *, unknown: bool) -> Period:

@@ -7,11 +7,12 @@ import numpy as np
 from dalembert.analysis.derivatives import EquationDerivatives
 from dalembert.errors import LinearizationError
 
-STEP = 1e-8  # of every variable, relative to its size, at least this
+SIDESTEP = 1e-8  # of every variable, relative to its size, at least this
 KINK = 1e-2  # deviation from the tangent, relative to the largest term, above which there is a kink
 
-LONGER = 1e4  # times STEP: where an equation that seems to have a kink is looked at again
-BENT = LONGER**-1.5  # part of the deviation there; LONGER^-2 if the equation is smooth, LONGER^-1 if it has a kink
+LONGER_STEP = 1e4  # times SIDESTEP: where an equation that seems to have a kink is looked at again
+# Part of the deviation there; LONGER_STEP^-2 if the equation is smooth, LONGER_STEP^-1 if it has a kink.
+BENT = LONGER_STEP**-1.5
 ROUND_OFF = 1e-13  # of a residual, relative to its terms and at least 1
 
 
@@ -28,16 +29,17 @@ def check_smooth(d: EquationDerivatives) -> None:
     for name in ("q", "u", "la"):
         size = d.columns[name].stop - d.columns[name].start
         way[d.columns[name]] = rng.uniform(0.5, 1.0, size) * rng.choice([-1.0, 1.0], size)
-    way *= STEP * np.maximum(1.0, np.abs(d.y))
+    way *= SIDESTEP * np.maximum(1.0, np.abs(d.y))
     slope = d.gradients[:n] @ way
     size = np.abs(d.gradients[:n]) @ np.abs(way)
     terms = np.abs(d.gradients[:n]) @ np.abs(d.y)
     bad = np.zeros(n, dtype=bool)
     for side in (1.0, -1.0):
         left, longer = (
-            np.abs(_values(d, d.y + length * way) - d.values[:n] - length * slope) for length in (side, LONGER * side)
+            np.abs(_values(d, d.y + length * way) - d.values[:n] - length * slope)
+            for length in (side, LONGER_STEP * side)
         )
-        small = left <= KINK * np.maximum(size, STEP * terms.max(initial=0.0)) + ROUND_OFF * np.maximum(terms, 1.0)
+        small = left <= KINK * np.maximum(size, SIDESTEP * terms.max(initial=0.0)) + ROUND_OFF * np.maximum(terms, 1.0)
         bad |= ~(small | (left <= BENT * longer))
     if bad.any():
         rows = [d.labels[k] for k in np.flatnonzero(bad)]

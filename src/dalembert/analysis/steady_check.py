@@ -12,15 +12,17 @@ from dalembert.errors import Closest, InitialStateError
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import least_squares
 
-STILL = 1e-7  # rates below this are zero
+STILL_RATE = 1e-7  # rates below this are zero
 WAITS = (0.37, 1.93)  # times after which a state at rest is looked at again
 WAY = 0.3  # how far coordinates go while a steady motion is followed, relative to max(1, |q|)
-STEPS = 24  # of the classical Runge-Kutta method on that way; its error is below 1e-7
+RUNGE_KUTTA_STEPS = 24  # of the classical Runge-Kutta method on that way; its error is below 1e-7
 CHANGED = 1e-5  # of a speed on that way, relative to the largest, above which the motion is not steady
 BALANCED = 1e-10  # sums of forces below this fraction of their terms are round-off
 PURSUIT = 8  # Newton steps that are taken from a root
-CLOSE = 1e-9  # distances from a root below this, relative to the largest coordinate and at least 1, are round-off
-SHORTER = 0.7  # ratio of the last to the first of these steps that tells a root, even a multiple one, from none
+# Distances from a root below this, relative to the largest coordinate and at least 1, are round-off.
+ROOT_DISTANCE = 1e-9
+# Ratio of the last to the first of these steps that tells a root, even a multiple one, from none.
+CONVERGENCE_RATIO = 0.7
 
 
 def check_balance(state: State, constant: Sequence[int], given: Sequence[int], what: str) -> None:
@@ -41,8 +43,8 @@ def check_balance(state: State, constant: Sequence[int], given: Sequence[int], w
     terms = np.maximum(terms, (np.abs(d.gradients) @ np.abs(d.y))[d.rows["balance"]])
     doubtful = np.flatnonzero(left > BALANCED * terms)
     ways = _pursue(state, d, np.setdiff1d(np.arange(s.nq + s.nu + s.nc), given), doubtful)
-    close = CLOSE * max(1.0, np.abs(state.z).max(initial=0.0))
-    for k in doubtful[~((ways[0] <= close) | (ways[-1] < SHORTER * ways[0]))][:1]:
+    close = ROOT_DISTANCE * max(1.0, np.abs(state.z).max(initial=0.0))
+    for k in doubtful[~((ways[0] <= close) | (ways[-1] < CONVERGENCE_RATIO * ways[0]))][:1]:
         place = zip(s.coordinates[:6], state.q, strict=False)
         raise InitialStateError(
             f"`{s.name}`: no {what} was found: {left[k]:.3g} is left on `{s.speeds[k]}` at "
@@ -68,7 +70,7 @@ def _pursue(state: State, d: EquationDerivatives, free: np.ndarray, doubtful: np
         told, left = lengths > 0.0, d.values[:n]
         off = np.where(told, left / np.where(told, lengths, 1.0), np.where(left == 0.0, 0.0, np.inf))
         ways.append(np.abs(off[rows]))
-        if ways[0].max(initial=0.0) <= CLOSE:
+        if ways[0].max(initial=0.0) <= ROOT_DISTANCE:
             break
         v = np.concatenate([state.z, state.multipliers])
         v[free] -= least_squares(J[told] / lengths[told, None], off[told], BALANCED)
@@ -81,7 +83,7 @@ def _pursue(state: State, d: EquationDerivatives, free: np.ndarray, doubtful: np
 def check_rest(state: State) -> None:
     s = state.system
     rates = s.coordinate_rates(state.t, state.q, state.u, state.parameters)
-    if np.abs(rates).max(initial=0.0) > STILL:
+    if np.abs(rates).max(initial=0.0) > STILL_RATE:
         k = int(np.argmax(np.abs(rates)))
         raise InitialStateError(
             f"`{s.name}` has no equilibrium: with all speeds zero `{s.coordinates[k]}` still moves at {rates[k]:.3g}, "
@@ -103,7 +105,7 @@ def _check_time(state: State) -> None:
     scale = 1.0 + np.abs(s.forces(state.t, state.q, state.u, state.parameters)).max(initial=0.0)
     for wait in WAITS:
         change = np.abs(left(state.t + wait) - left(state.t))
-        if not change.max(initial=0.0) <= STILL * scale:
+        if not change.max(initial=0.0) <= STILL_RATE * scale:
             k = int(np.argmax(np.nan_to_num(change, nan=np.inf)))
             raise InitialStateError(
                 f"`{s.name}` has no equilibrium: at rest at t = {state.t:g}, it is pushed {wait:g} s later "
@@ -119,7 +121,7 @@ def check_steady(state: State, constant: Sequence[int]) -> None:
     nq = s.nq
     rates = s.coordinate_rates(state.t, state.q, state.u, state.parameters)
     fastest = (np.abs(rates) / np.maximum(1.0, np.abs(state.q))).max(initial=0.0)
-    if not fastest > STILL:
+    if not fastest > STILL_RATE:
         _check_time(state)
         return
     span = WAY / fastest
@@ -127,7 +129,7 @@ def check_steady(state: State, constant: Sequence[int]) -> None:
     change = np.abs(end[nq:] - z[nq:])[list(constant)]
     if not change.max(initial=0.0) <= CHANGED * max(1.0, np.abs(state.u).max(initial=0.0)):
         k = list(constant)[int(np.argmax(np.nan_to_num(change, nan=np.inf)))]
-        moving = [s.coordinates[j] for j in np.flatnonzero(np.abs(rates) > STILL * max(1.0, np.abs(rates).max()))]
+        moving = [s.coordinates[j] for j in np.flatnonzero(np.abs(rates) > STILL_RATE * max(1.0, np.abs(rates).max()))]
         raise InitialStateError(
             f"`{s.name}`: u' = 0 holds for an instant only: after {span:.3g} s `{s.speeds[k]}` has gone from "
             f"{state.u[k]:.6g} to {end[nq + k]:.6g}, as {', '.join(moving)} move. Give rates that must be zero, or "
@@ -148,8 +150,8 @@ def _follow(state: State, span: float) -> np.ndarray:
         q, u = z[: s.nq], z[s.nq :]
         return np.concatenate([s.coordinate_rates(t, q, u, p), accelerations(s, t, q, u, p).udot])
 
-    z, h = state.z, span / STEPS
-    for k in range(STEPS):
+    z, h = state.z, span / RUNGE_KUTTA_STEPS
+    for k in range(RUNGE_KUTTA_STEPS):
         t = state.t + k * h
         k1 = rate(t, z)
         k2 = rate(t + h / 2, z + h / 2 * k1)

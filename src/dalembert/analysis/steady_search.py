@@ -10,11 +10,11 @@ from dalembert.initial.request import Task
 from dalembert.initial.stage import Found, Stage
 from dalembert.solve.decompositions import least_squares
 
-CLOSE, POLISH = 1e-5, 40  # residuals from which Gauss-Newton steps are tried, and how many
-RESTARTS, EVALUATIONS = 8, 100  # of trust-region searches: further starts, and evaluations of each
-STARTS = 64
+POLISH_RESIDUAL, POLISH_STEPS = 1e-5, 40  # residuals from which Gauss-Newton steps are tried, and how many
+FURTHER_STARTS, EVALUATIONS_PER_START = 8, 100  # of trust-region searches: further starts, and evaluations of each
+RANDOM_STARTS = 64
 REACHES = (0.3, 1.0, 3.0)  # how far starts lie from the guess, relative to max(1, |guess|)
-SAME = 1e-6  # solutions closer than this, relative to max(1, |v|), are one
+SAME_SOLUTION = 1e-6  # solutions closer than this, relative to max(1, |v|), are one
 
 
 def search(task: Task, stage: Stage) -> Found:
@@ -39,7 +39,7 @@ def search_all(task: Task, stage: Stage, first: Found, most: int) -> list[Found]
 def _sought(task: Task, stage: Stage, first: Found) -> Found:
     """A solution by trust-region steps from the guess, the end of a descent or from all around; or the closest."""
     tries = [first]
-    for start in (stage.target, first.v, *_starts(task, stage)[:RESTARTS]):
+    for start in (stage.target, first.v, *_starts(task, stage)[:FURTHER_STARTS]):
         tried = _polished(stage, _trust_region(stage, start))
         if tried.met:
             return tried
@@ -77,7 +77,7 @@ def _trust_region(stage: Stage, start: np.ndarray) -> Found:
     try:
         done = least_squares(
             residual, np.clip(start[free], low, high), gradients,
-            bounds=(low, high), x_scale="jac", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=EVALUATIONS,
+            bounds=(low, high), x_scale="jac", xtol=1e-15, ftol=1e-15, gtol=1e-15, max_nfev=EVALUATIONS_PER_START,
         )  # fmt: skip
     except (ValueError, np.linalg.LinAlgError):  # left the domain of the model
         return here
@@ -95,10 +95,10 @@ def _felt(stage: Stage, start: np.ndarray) -> np.ndarray:
 
 def _polished(stage: Stage, found: Found) -> Found:
     """A solution met to rounding, by Gauss-Newton steps from a close one: at forks of branches descents are slow."""
-    if found.met or not found.worst < CLOSE:
+    if found.met or not found.worst < POLISH_RESIDUAL:
         return found
     v, steps = found.v.copy(), found.steps
-    for k in range(POLISH):
+    for k in range(POLISH_STEPS):
         here = stage.at(v)
         if here.met or not np.isfinite(here.worst):
             return replace(here, steps=steps + k) if here.met else found
@@ -114,7 +114,7 @@ def _starts(task: Task, stage: Stage) -> list[np.ndarray]:
     reach, angles = np.maximum(1.0, np.abs(stage.target)), stage.level.turns.astype(bool)
     reach[nz:] = 0.0
     found = []
-    for k in range(STARTS):
+    for k in range(RANDOM_STARTS):
         way = REACHES[k % len(REACHES)] * reach * rng.standard_normal(n)
         way[angles] = rng.uniform(-np.pi, np.pi, int(angles.sum()))
         found.append(np.clip(np.where(stage.free, stage.target + way, stage.target), stage.low, stage.high))
@@ -129,4 +129,4 @@ def _same(stage: Stage, a: Found, b: Found) -> bool:
     gap[turns] = np.abs(np.angle(np.exp(1j * gap[turns])))
     free = stage.free.copy()
     free[nz:] = False
-    return bool((gap <= SAME * np.maximum(1.0, np.abs(b.v)))[free].all())
+    return bool((gap <= SAME_SOLUTION * np.maximum(1.0, np.abs(b.v)))[free].all())

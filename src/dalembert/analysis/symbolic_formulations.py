@@ -16,7 +16,7 @@ from dalembert.errors import OptionError, PairingError, UnknownNameError
 from dalembert.solve.pivoting import pivot_columns
 
 EXPLICIT = 6  # nu + nc up to which u' is solved for; its length grows like a factorial
-LONGEST = 600  # operations in an entry of the solution beyond which it is left out
+LONGEST_ENTRY = 600  # operations in an entry of the solution beyond which it is left out
 HOPELESS = 300  # operations in the matrices beyond which the solution would be longer than that
 RANK = 1e-9
 
@@ -56,7 +56,7 @@ def solve_motion(m: SymbolicMechanics) -> Solution | None:
     if sum(entry.count_ops() for entry in K.row_join(sides)) > HOPELESS:
         return None
     found = _solve(K, sides)
-    if found is None or max(entry.count_ops() for entry in found) > LONGEST:
+    if found is None or max(entry.count_ops() for entry in found) > LONGEST_ENTRY:
         return None
     return Solution(tidy(found[:nu, 0] + found[:nu, 1]), found[nu:, 0], found[nu:, 1])
 
@@ -270,7 +270,7 @@ def _solve(K: sp.Matrix, k: sp.Matrix) -> sp.Matrix | None:
 
 
 def _factored(entry: sp.Expr) -> sp.Expr:
-    return sp.factor(entry) if entry.count_ops() <= LONGEST else entry
+    return sp.factor(entry) if entry.count_ops() <= LONGEST_ENTRY else entry
 
 
 def _generators(matrix: sp.Matrix) -> dict[sp.Expr, sp.Dummy]:

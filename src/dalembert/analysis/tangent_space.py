@@ -20,10 +20,10 @@ from dalembert.motion.state import State
 from dalembert.solve.decompositions import UNIT, decompose, null_space, orthogonal_triangular, solve, unit_rows
 from dalembert.solve.pivoting import pivot_columns
 
-RANK = 1e-10  # of the rows, scaled to unit length, relative to the largest diagonal entry of a pivoted QR
-ALIKE = 1e-12  # difference of unit rows for which the same variables are chosen
+QR_RANK = 1e-10  # of the rows, scaled to unit length, relative to the largest diagonal entry of a pivoted QR
+ROW_DIFFERENCE = 1e-12  # difference of unit rows for which the same variables are chosen
 LEFT_OVER = 1e-7  # part of unit rows that dependent variables cannot make up for
-FREE = 1e-6  # least share of a direction that an independent variable must have
+INDEPENDENT_SHARE = 1e-6  # least share of a direction that an independent variable must have
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ def tangent_space(
     P, V = _constraints(d, freed)
     positions, velocities = P[:, : s.nq], V[:, s.nq :]
     free = _choose(positions)
-    alike = positions.shape == velocities.shape and np.abs(positions - velocities).max(initial=0.0) <= ALIKE
+    alike = positions.shape == velocities.shape and np.abs(positions - velocities).max(initial=0.0) <= ROW_DIFFERENCE
     moving = free if alike else _choose(velocities)  # they are alike if q' = u
     default = (*free, *(s.nq + k for k in moving))
     T = _basis(s, np.vstack([P, V]), default)
@@ -97,7 +97,7 @@ def _choose(rows: np.ndarray) -> list[int]:
     dependent: set[int] = set()
     if len(rows) and np.abs(rows).max(initial=0.0) > 0.0:
         order, sizes = pivot_columns(rows)
-        dependent = set(order[: int((sizes > RANK * sizes[0]).sum())])
+        dependent = set(order[: int((sizes > QR_RANK * sizes[0]).sum())])
     return [k for k in range(rows.shape[1]) if k not in dependent]
 
 
@@ -111,7 +111,7 @@ def _basis(system: System, J: np.ndarray, independent: tuple[int, ...]) -> np.nd
         return T
     Q, R = orthogonal_triangular(J[:, dependent])
     sizes = np.abs(np.diag(R))
-    solvable = len(sizes) == len(dependent) and sizes.min() > RANK * sizes.max()
+    solvable = len(sizes) == len(dependent) and sizes.min() > QR_RANK * sizes.max()
     found = solve(R, -Q.T @ J[:, list(independent)]) if solvable else np.zeros_like(T[dependent])
     left = J[:, dependent] @ found + J[:, list(independent)]
     if not solvable or np.abs(left).max(initial=0.0) > LEFT_OVER:
@@ -151,9 +151,9 @@ def _check_independent(block: np.ndarray, names: list[str], count: int, system: 
             f"states name {len(names)} of {', '.join(names)}, but only {count} of them are independent in this state "
             f"of `{system.name}`; leave out {len(names) - count}"
         )
-    found = decompose(unit_rows(block), FREE, UNIT)
+    found = decompose(unit_rows(block), INDEPENDENT_SHARE, UNIT)
     if found.rank < len(names):
-        bad = [names[k] for k in np.flatnonzero(np.abs(found.left[:, -1]) > FREE)]
+        bad = [names[k] for k in np.flatnonzero(np.abs(found.left[:, -1]) > INDEPENDENT_SHARE)]
         raise LinearizationError(
             f"`{system.name}`: the constraints tie the states {', '.join(bad)} to each other here, or fix them; "
             "name others",

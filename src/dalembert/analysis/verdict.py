@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.motion.certificate import energy_finding
-from dalembert.motion.certification import FEW
+from dalembert.motion.certification import DIAGNOSED_SAMPLES
 from dalembert.motion.inertia import are_undetermined
 from dalembert.motion.motion import Motion
 from dalembert.motion.prescribed_jumps import may_jump
@@ -58,7 +58,7 @@ def _holds(motion: Motion) -> bool:
     ):  # fmt: skip
         if not (np.abs(values) <= most).all():
             return False
-    few = np.linspace(0, len(motion) - 1, FEW).astype(int)
+    few = np.linspace(0, len(motion) - 1, DIAGNOSED_SAMPLES).astype(int)
     if are_undetermined(motion.system, motion.t[few], motion.q[few], motion.u[few], motion.parameters).any():
         return False
     if motion.verification is not None or motion.events.missed or not all(one.passed for one in motion.passages):

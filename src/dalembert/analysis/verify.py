@@ -38,10 +38,10 @@ from dalembert.run.simulate import simulate
 
 TIGHTER = 100.0  # how much an implicit method must be tighter than the first run
 IMPLICIT = ("Radau", "GeneralizedAlpha", "StateSpaceSVD", "IDA")
-MOST = 10_000  # samples compared
-PATIENCE, AT_LEAST = 200, 100_000  # explicit steps tried for each step of the first run, and in any case
+COMPARED_SAMPLES = 10_000
+EXPLICIT_STEPS, AT_LEAST = 200, 100_000  # explicit steps tried for each step of the first run, and in any case
 BEYOND = 1e-3  # of the time of a run that an event ended: where the second run, which goes on, may find the event
-EDGE = 1e-6  # of the time of a run: events this close to its ends may lie on the other side in the second run
+EVENT_MARGIN = 1e-6  # of the time of a run: events this close to its ends may lie on the other side in the second run
 NOT_AGAIN = "events were not looked for again, as nothing tells their expressions: pass them, verify(events=[...])"
 Some = Motion | MotionSequence | MotionOutputs
 
@@ -119,10 +119,10 @@ def _stopped(motion: Some, events: Sequence[Any]) -> list[Event]:
 
 
 def _times(motion: Some) -> np.ndarray:
-    """The times compared: up to `MOST` samples, without those at changes, where both runs differ by a moment."""
+    """The times compared: at most `COMPARED_SAMPLES`, without those at changes, where both runs differ by a moment."""
     inner = [m.t if len(motion.segments) == 1 else m.t[1:-1] for m in motion.segments]
     times = np.unique(np.concatenate([*inner, motion.t[-1:]]))
-    return times[np.unique(np.linspace(0, len(times) - 1, MOST).astype(int))]
+    return times[np.unique(np.linspace(0, len(times) - 1, COMPARED_SAMPLES).astype(int))]
 
 
 def _other_formulations(motion: Some, system: System) -> Sequence[Formulation]:
@@ -147,7 +147,10 @@ def _second_recipes(motion: Some, second: SecondRun, span: tuple[float, float], 
     recipe = _first(motion).recipe
     first_rtol = (recipe and getattr(recipe.integrator, "rtol", None)) or 1e-8
     if not stiff:
-        most, high = max(PATIENCE * steps, AT_LEAST), bool(implicit) or not ("DOP853" in made or "Automatic" in made)
+        most, high = (
+            max(EXPLICIT_STEPS * steps, AT_LEAST),
+            bool(implicit) or not ("DOP853" in made or "Automatic" in made),
+        )
         method = (DOP853 if high else Tsit5)(rtol=second.rtol, atol=0.1 * second.rtol, max_steps=most, max_step=longest)
         for formulation in () if system.is_large else _other_formulations(motion, system):  # those are dense
             if f"{type(formulation).__name__}(" not in made:
@@ -210,7 +213,7 @@ def _occurrences_differ(
 ) -> tuple[tuple[str, ...], list[str]]:
     """Events that occurred another number of times, and by how much the times of others differ."""
     begin, end = (float(motion.t[k]) for k in (0, -1))
-    edge = EDGE * (end - begin)
+    edge = EVENT_MARGIN * (end - begin)
     differing, shifts = [], []
     for name in other.events.watched:
         mine, theirs = ([o.t for o in m.events[name]] for m in (motion, other))

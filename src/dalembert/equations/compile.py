@@ -56,7 +56,7 @@ from dalembert.model.statement import Level, Statement
 from dalembert.solve.decompositions import rank_of
 from dalembert.solve.elimination_order import lower_triangle
 
-MANY = 300  # speeds above which M is taken by its nonzeros
+SPEEDS_OF_DENSE_MASS = 300  # speeds above which M is taken by its nonzeros
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ def _with_multipliers(d: Derived, s: Symbols, la: ca.SX) -> tuple[ca.SX, ca.SX, 
 def _is_singular(pattern: ca.Sparsity, samples: np.ndarray) -> bool:
     """Whether M (nu, nu), given by its nonzeros at samples, (3, n), and scaled to unit diagonal, is singular."""
     n = pattern.size1()
-    if n > MANY:
+    if n > SPEEDS_OF_DENSE_MASS:
         low = lower_triangle(pattern)
         return _has_small_pivots(low, np.array([ca.project(ca.DM(pattern, row), low).nonzeros() for row in samples]))
     values = np.zeros((len(samples), n, n))

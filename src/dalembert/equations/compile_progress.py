@@ -12,7 +12,7 @@ from typing import Any
 from dalembert.free_memory import check_memory
 from dalembert.model.statement import Statement
 
-PATIENCE = 1.0  # seconds before anything is shown
+QUIET_SECONDS = 1.0  # before a bar appears on the terminal
 STEPS = ("checks", "kinematics", "dynamics", "constraints", "checks of the equations", "energies", "outputs")
 # Bytes until the first result, fitted to the peaks of chains of 1,000 planar and of 200 and 400 spatial bodies (70, 170
 # and 304 MB): for each coordinate, speed and constraint 7,000, for each operation in M, f, A and b 500; rounded up.
@@ -55,7 +55,7 @@ class CompileProgress:
         self._check()
         self._done = STEPS.index(step)
         if self._bar is None:
-            if time.monotonic() - self._begin < PATIENCE or not sys.stderr.isatty():
+            if time.monotonic() - self._begin < QUIET_SECONDS or not sys.stderr.isatty():
                 return
             from rich.console import Console
             from rich.progress import Progress

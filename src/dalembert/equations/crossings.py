@@ -17,8 +17,8 @@ from dalembert.native.enclosures import bounds, values
 from dalembert.native.series_tape import SeriesTape
 
 EPSILON = 2.0**-52
-MOST = 200_000  # pieces looked at
-ROUNDS = 1100  # of bisection at most: to neighbouring numbers, from any two
+MOST_PIECES = 200_000
+MOST_BISECTIONS = 1100  # of bisection at most: to neighbouring numbers, from any two
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ def crossing_times(crossing: TimeCrossing, tape: SeriesTape, edges: np.ndarray) 
         monotone, short = held & steady & ((least > 0.0) | (most < 0.0)), right - left <= tiny
         times, passed = _bisect(crossing.kinks, tape, left[monotone], right[monotone])
         seen += left.size + passed
-        if seen > MOST:
+        if seen > MOST_PIECES:
             raise OptionError(
                 f"it cannot be told when `{crossing.argument}` passes a value at which something bends or jumps "
                 f"between t = {edges[0]:g} and {edges[-1]:g}: it does so too often, or hardly moves there; simulate a "
@@ -77,7 +77,7 @@ def _turns(tape: SeriesTape, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Where the rate changes sign between times; if it does not, that of them at which it is smaller."""
     from_, to = (values(tape, edge)[:, 1] for edge in (left, right))
     rises, found = to > from_, np.where(np.abs(from_) <= np.abs(to), left, right)
-    for _ in range(ROUNDS):
+    for _ in range(MOST_BISECTIONS):
         middle = 0.5 * (left + right)
         if not ((left < middle) & (middle < right)).any():
             break
@@ -95,13 +95,13 @@ def _bisect(kinks: Any, tape: SeriesTape, left: np.ndarray, right: np.ndarray) -
         return left, 0.0
     ends = np.sort([values(tape, left)[:, 0], values(tape, right)[:, 0]], axis=0)
     count = 0.0 if kinks.period is None else float((np.diff(ends, axis=0) / kinks.period).sum()) * len(kinks.knots)
-    if not count <= MOST:
+    if not count <= MOST_PIECES:
         return left[:0], np.inf
     passed = [kinks.between(*pair) for pair in ends.T]
     goals, which = np.concatenate(passed), np.repeat(np.arange(len(left)), [len(p) for p in passed])
     left, right = left[which], right[which]
     rises = values(tape, right)[:, 0] > values(tape, left)[:, 0] if len(goals) else goals > 0.0
-    for _ in range(ROUNDS):
+    for _ in range(MOST_BISECTIONS):
         middle = 0.5 * (left + right)
         if not ((left < middle) & (middle < right)).any():
             break

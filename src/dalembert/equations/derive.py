@@ -21,8 +21,8 @@ from dalembert.equations.turning import Turning
 from dalembert.model.statement import Attitude, Body, Energy, Force, Level, Particle, Statement, Torque
 from dalembert.solve.graphs import solve_square
 
-MANY = 16  # forces above which they are projected by one sweep
-WIDE = 2000  # entries of d(velocity)/du above which products with it are not tried
+FORCES_ONE_BY_ONE = 16  # forces above which they are projected by one sweep
+WIDEST_PRODUCT = 2000  # entries of d(velocity)/du above which products with it are not tried
 
 
 @dataclass
@@ -164,7 +164,7 @@ class Derivation:
         if torques:
             twists = turned_back_vectors()(self.turning.attitudes(bodies), twists)
         pushes = ca.vertcat(pushes, ca.vec(twists))
-        if len(forces) + len(torques) > MANY:
+        if len(forces) + len(torques) > FORCES_ONE_BY_ONE:
             return ca.jtimes(velocities, u, pushes, True)
         return ca.mtimes(ca.jacobian(velocities, u).T, pushes)
 
@@ -235,7 +235,7 @@ def _shortest(
     V = ca.jacobian(velocity, u)
     swept = [ca.jtimes(velocity, u, force, True) for force in (momentum, *forces)]
     by_sweeps = [ca.jacobian(swept[0], u), *swept[1:]]
-    if V.nnz() > WIDE:
+    if V.nnz() > WIDEST_PRODUCT:
         chosen = by_sweeps
     else:
         by_products = [ca.mtimes(V.T, ca.mtimes(mass, V)), *[ca.mtimes(V.T, force) for force in forces]]

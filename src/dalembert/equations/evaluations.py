@@ -15,7 +15,7 @@ from dalembert.native.along import along
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-PROMPT = 1500  # instructions that compile in an unnoticeable time
+PROMPT_FUNCTION = 1500  # instructions that compile in an unnoticeable time
 
 
 def _is_column(array: Any, size: int) -> bool:
@@ -53,7 +53,7 @@ class Evaluations(SystemFacts):
 
     def _values(self, name: str, x: np.ndarray) -> np.ndarray:
         """One of `functions` at many points x (nt, n_in), (nt, n_out)."""
-        if name in self.kernels.native or self.functions[name].n_instructions() <= PROMPT:
+        if name in self.kernels.native or self.functions[name].n_instructions() <= PROMPT_FUNCTION:
             return along(self.kernel(name), x)
         return np.array([self._value(name, row) for row in x])
 
@@ -62,7 +62,7 @@ class Evaluations(SystemFacts):
         if name in self.kernels.native:
             return self.kernels.native[name](x)
         function = self.functions[name]
-        if function.n_instructions() <= PROMPT:
+        if function.n_instructions() <= PROMPT_FUNCTION:
             return self.kernel(name)(x)
         return np.array(function(x).full().ravel())  # a few values are not worth the wait for machine code
 

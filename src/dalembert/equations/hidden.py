@@ -32,7 +32,7 @@ from dalembert.solve.decompositions import determinant, least_squares
 from dalembert.solve.graphs import normal_to_columns
 from dalembert.solve.unrolled import unroll_saddle
 
-ROUNDS = 4  # derivatives beyond the second one that are looked into
+FURTHER_DERIVATIVES = 4  # derivatives beyond the second one that are looked into
 RANK = 1e-9  # of P with unit rows and unit responses
 
 
@@ -64,7 +64,7 @@ def reveal_hidden(
     then name the unknowns that do not influence their constraints.
     """
     stated = entries, constraints
-    for _ in range(ROUNDS):
+    for _ in range(FURTHER_DERIVATIVES):
         split = _split([entry.row for entry in entries], constraints, dynamics, probe)
         if split is None:
             return stated

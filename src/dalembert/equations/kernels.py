@@ -20,7 +20,7 @@ from dalembert.interrupts import noticed_interrupts
 from dalembert.native.kernel import LOOPS_FROM, NATIVE_LIMIT, OFTEN, RARELY, Kernel, Use, compile_kernel
 
 EVALUATED = frozenset({"dynamics", "sparse_dynamics", "invariant", "sparse_invariant"})  # all along a run
-PROMPT = 1000  # instructions that compile in an unnoticeable time, even if there are a dozen such kernels
+PROMPT_KERNEL = 1000  # instructions that compile in an unnoticeable time, even if there are a dozen such kernels
 LATELY = 64  # things made of what callers gave, such as expressions, that stay for the next call with the same
 RECENT = 8  # systems out of a pickle whose kernels stay for the next that is equal, although nobody holds them
 
@@ -43,7 +43,7 @@ class Kernels:
 
     def expect_few_calls(self) -> None:
         """Interpret long functions from now on, unless the cache holds machine code: that pays after 20,000 calls."""
-        self._limits = PROMPT, NATIVE_LIMIT
+        self._limits = PROMPT_KERNEL, NATIVE_LIMIT
 
     def kernel(self, name: str) -> Kernel:
         """The machine code of one of `functions`; its address stays good as long as this object lives."""

@@ -18,9 +18,9 @@ from dalembert.scattered import Scattered
 from dalembert.solve.elimination_order import lower_triangle
 
 ANGLE, LENGTH, FREE = range(3)  # components of quaternions count as angles
-PERIODIC = 1e-9  # a change by a full turn below this part of other changes is none
+PERIODIC_CHANGE = 1e-9  # a change by a full turn below this part of other changes is none
 ROUND_OFF = 1e-13  # of numbers in which terms may have cancelled, relative to their neighbours
-MOVED = 0.7  # not a part of a turn
+TRIAL_CHANGE = 0.7  # not a part of a turn
 
 
 def kinds_of(system: System) -> np.ndarray:
@@ -50,14 +50,14 @@ def _find_kinds(system: System) -> np.ndarray:
         here = geometry.at(q, rest)
         changes = np.zeros((2, len(entry)))  # of an entry by a coordinate: moved a little, and by a full turn
         for group, own in zip(members, pairs, strict=True):
-            for change, way in zip(changes, (MOVED, 2.0 * np.pi), strict=True):
+            for change, way in zip(changes, (TRIAL_CHANGE, 2.0 * np.pi), strict=True):
                 moved = q.copy()
                 moved[group] += way
                 change[own] = np.abs(geometry.at(moved, rest) - here)[entry[own]]
         change, turned = changes
         least = ROUND_OFF * geometry.sizes(here, entry, change)[entry]
         present[coordinate[change > least]] = True
-        aperiodic[coordinate[turned > PERIODIC * change + least]] = True
+        aperiodic[coordinate[turned > PERIODIC_CHANGE * change + least]] = True
     kinds = np.where(present, np.where(aperiodic, LENGTH, ANGLE), FREE)
     kinds[m.invariant_gradients.sparsity().get_col()] = ANGLE
     return kinds

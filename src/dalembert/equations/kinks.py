@@ -26,9 +26,9 @@ from dalembert.model.time_symbols import is_undefined_function
 if TYPE_CHECKING:
     from dalembert.equations.lowering.lower import Lowering
 
-MANY = 1000  # knots of a table; above, those are left out that lie on straight lines between the others
+MANY_KNOTS = 1000  # knots of a table; above, those are left out that lie on straight lines between the others
 STRAIGHT = 1e-4  # of the range of the values: how far off such a line a point may lie
-MOST = 10_000_000  # instants of one run, 80 MB
+MOST_INSTANTS = 10_000_000  # instants of one run, 80 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +60,11 @@ class Kinks:
             return self.knots[(self.knots >= low) & (self.knots <= high)]
         first, last = (int(np.floor((edge - self.knots[0]) / self.period)) for edge in (low, high))
         count = (last - first + 1) * len(self.knots)
-        if count > MOST:
+        if count > MOST_INSTANTS:
             raise OptionError(
                 f"something bends or jumps about {count:.2g} times in this span, at instants that follow from time "
-                f"alone; steps end on each of them, and a run takes at most {MOST:.0e}; simulate a shorter time, or "
-                "state a smooth mean of it"
+                f"alone; steps end on each of them, and a run takes at most {MOST_INSTANTS:.0e}; simulate a shorter "
+                "time, or state a smooth mean of it"
             )
         turns = self.period * np.arange(first, last + 1)
         found = np.unique((self.knots[None, :] + turns[:, None]).ravel())
@@ -228,7 +228,7 @@ def _zero_value(argument: Any, part: Any) -> float | None:
 def _kinks(table: type[Table]) -> Kinks:
     """The kinks of a table; one `Kinks` per table, whatever derivative is taken."""
     data = table.data
-    knots = data.knots if len(data.knots) <= MANY else data.knots[_corners(data.knots, data.coefficients[1:, 0])]
+    knots = data.knots if len(data.knots) <= MANY_KNOTS else data.knots[_corners(data.knots, data.coefficients[1:, 0])]
     return Kinks(knots, data.period)
 
 

@@ -13,7 +13,7 @@ from dalembert.errors import OptionError
 from dalembert.native.cells import largest, lay_cells, supremum
 from dalembert.native.series_tape import SeriesTape, read_tape
 
-MOST = 200_000  # cells of one function
+MOST_CELLS = 200_000  # of one function
 SPARE_OCTAVES = 2  # powers of two that maps reach beyond what is asked for, not to be laid again at once
 SPANS = 8  # of time that maps are kept of
 TINY = 2.0**-900
@@ -51,12 +51,12 @@ class CellMap:
 
     def _lay(self, low: float, high: float) -> np.ndarray:
         of_span = self.feature.of_time or self.period
-        size = largest(self.tape, low, high, MOST) if of_span else self._size
-        edges = lay_cells(self.tape, low, high, size, self.feature.least, MOST)
+        size = largest(self.tape, low, high, MOST_CELLS) if of_span else self._size
+        edges = lay_cells(self.tape, low, high, size, self.feature.least, MOST_CELLS)
         if edges is None:
             raise OptionError(
-                f"`{self.feature.text}` has more than {MOST:,} features between {low:g} and {high:g}, and steps are "
-                "kept to each of them; simulate a shorter time, or state a smooth mean of it"
+                f"`{self.feature.text}` has more than {MOST_CELLS:,} features between {low:g} and {high:g}, and steps "
+                "are kept to each of them; simulate a shorter time, or state a smooth mean of it"
             )
         return edges
 

@@ -12,7 +12,7 @@ from dalembert.equations.symbols import Symbols
 from dalembert.model.statement import Statement
 from dalembert.scattered import Scattered
 
-ROUNDING = 1e-10
+CANCELLED = 1e-10
 
 
 class Probe:
@@ -59,7 +59,7 @@ def probe_at_random(statement: Statement, s: Symbols) -> Probe:
 
 def vanishes(values: np.ndarray, scale: float = 1.0) -> bool:
     """Whether probed values are zero to rounding, for quantities of about `scale`."""
-    return bool(np.all(np.isfinite(values)) and np.all(np.abs(values) <= ROUNDING * (1.0 + scale)))
+    return bool(np.all(np.isfinite(values)) and np.all(np.abs(values) <= CANCELLED * (1.0 + scale)))
 
 
 def cancelling(probe: Probe, terms: ca.SX) -> np.ndarray:
@@ -71,4 +71,4 @@ def cancel(rows: Sequence[int] | np.ndarray, terms: np.ndarray, n: int) -> np.nd
     """Which of n rows the terms (3, m), which belong to `rows` (m,), add up to zero, (n,)."""
     where = np.asarray(rows, dtype=int)
     sums, sizes = (np.array([np.bincount(where, row, n) for row in some]) for some in (terms, np.abs(terms)))
-    return np.isfinite(sums).all(axis=0) & (np.abs(sums) <= ROUNDING * sizes).all(axis=0)
+    return np.isfinite(sums).all(axis=0) & (np.abs(sums) <= CANCELLED * sizes).all(axis=0)

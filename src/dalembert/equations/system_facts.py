@@ -28,7 +28,7 @@ from dalembert.model.statement import Statement
 from dalembert.native.kernel import OFTEN, Kernel, Use
 
 Named = Mapping[Any, float]
-LARGE = 500  # speeds and constraints
+LARGE_SYSTEM = 500  # speeds and constraints
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class SystemFacts:
     @cached_property
     def is_large(self) -> bool:
         """Whether matrices of all speeds and constraints are taken by their nonzeros wherever that is possible."""
-        return self.nu + self.nc > LARGE
+        return self.nu + self.nc > LARGE_SYSTEM
 
     @cached_property
     def constraint_names(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from dalembert.equations.symbols import Symbols, kinematics_of
 from dalembert.model.statement import Statement, Vector
 from dalembert.solve.decompositions import least_squares
 
-NEGLIGIBLE = 1e-9  # relative part of a constraint gradient that counts as rounding
+GRADIENT_ROUNDING = 1e-9  # relative part of a constraint gradient that counts as rounding
 
 
 class Agreement:
@@ -84,5 +84,5 @@ def _combines(A: np.ndarray, v: np.ndarray, a: np.ndarray, value: float) -> bool
         return False
     scale = np.linalg.norm(a)
     weights = least_squares(A.T, a)
-    far = np.linalg.norm(A.T @ weights - a) > NEGLIGIBLE * scale
-    return bool(scale > 0.0 and not far and abs(v @ weights - value) <= NEGLIGIBLE * (scale + abs(value)))
+    far = np.linalg.norm(A.T @ weights - a) > GRADIENT_ROUNDING * scale
+    return bool(scale > 0.0 and not far and abs(v @ weights - value) <= GRADIENT_ROUNDING * (scale + abs(value)))

@@ -29,11 +29,11 @@ FUNCTIONS: dict[str, tuple[Callable[..., sp.Expr], int, int]] = {  # least and l
 RATE = "diff"
 CONSTANTS = {"pi": sp.pi, "deg": sp.pi / 180}
 RESERVED = frozenset({*FUNCTIONS, RATE, *CONSTANTS, "t"})
-LONGEST = 20_000  # characters of one expression
+LONGEST_EXPRESSION = 20_000  # characters
 LARGEST_EXPONENT = 1000
 LARGEST = Size(operations=30_000, depth=40)  # of an expression with its definitions written out
 LARGEST_DERIVED = 400  # operations of what `diff` is taken of, and ten times that for the second one
-COMPARED = 3  # arguments of Min and Max that SymPy compares with each other, which takes long for more
+COMPARED_ARGUMENTS = 3  # arguments of Min and Max that SymPy compares with each other, which takes long for more
 SIMPLIFIED = 50  # operations of what SymPy is asked to simplify: its time may grow exponentially with them
 
 _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
@@ -62,8 +62,10 @@ class ExpressionText:
             return sp.Integer(value) if isinstance(value, int) else sp.Float(value)
         if not isinstance(value, str):
             return self._refuse(f"{where}: an expression is a string or a number, got {brief(value)}")
-        if len(value) > LONGEST or "#" in value:
-            return self._refuse(f"{where}: `{brief(value)}` is longer than {LONGEST} characters or has a comment in it")
+        if len(value) > LONGEST_EXPRESSION or "#" in value:
+            return self._refuse(
+                f"{where}: `{brief(value)}` is longer than {LONGEST_EXPRESSION} characters or has a comment in it"
+            )
         text = " ".join(value.split())
         try:
             with warnings.catch_warnings():
@@ -183,7 +185,7 @@ class ExpressionText:
             need = str(least) if least == most else f"{least} to {most}"
             return self._refuse(f"{where}`{name}` in `{text}` takes {need} arguments, got {len(args)}")
         read = [self._walk(arg, where, text) for arg in args]
-        return _applied(function, read, simplified=len(read) <= COMPARED)
+        return _applied(function, read, simplified=len(read) <= COMPARED_ARGUMENTS)
 
     def _rate(self, args: list[ast.expr], where: str, text: str) -> sp.Expr:
         """`diff(x)` or `diff(x, 2)`."""

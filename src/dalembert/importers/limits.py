@@ -22,7 +22,7 @@ MOST_COORDINATES = 200
 MOST_FAULTS = 50
 LARGEST_NUMBER = 1024  # bits of a fraction; 1e308 is the end of double precision
 LARGEST_VALUE = 1e100  # of a parameter or initial value: its square must still be a number
-SHOWN = 80  # characters of a text or value in a message
+QUOTED_CHARACTERS = 80  # characters of a text or value in a message
 
 _SPACED = " \t\n\r"  # may stand in expressions
 # A dotted key of more parts than tables may be deep; reading one takes a time that grows with the square of the parts.
@@ -84,7 +84,7 @@ def check_content(tables: Mapping[str, Any]) -> list[str]:
 def brief(value: Any) -> str:
     """A value as it is written, or a text as it is, shortened and safe to print."""
     text = printable(value if isinstance(value, str) else repr(value)).replace("\n", "\\n")
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 4]} ..."
+    return text if len(text) <= QUOTED_CHARACTERS else f"{text[: QUOTED_CHARACTERS - 4]} ..."
 
 
 def _values(tables: Mapping[str, Any]) -> Iterator[Value]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
-WIDE = 110  # characters of a list on one line
+LINE_WIDTH = 110  # characters of a list on one line
 
 
 def key_text(key: str) -> str:
@@ -36,7 +36,7 @@ def value_text(value: Any) -> str:
 def _folded(value: Any) -> str:
     """A value as `value_text`, a long list with an entry in each line."""
     line = value_text(value)
-    if len(line) <= WIDE or not isinstance(value, list):
+    if len(line) <= LINE_WIDTH or not isinstance(value, list):
         return line
     return "[\n" + "".join(f"    {value_text(v)},\n" for v in value) + "]"
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dalembert.run.scales import Scales
 
 FOLLOWING = 1e-6  # accelerations and multipliers count little in the distance: they follow from the rest
-SOLVED = 1e-6  # relative error above which no acceleration satisfies all equations
+ACCELERATION_ERROR = 1e-6  # relative error above which no acceleration satisfies all equations
 
 
 def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> State:
@@ -50,8 +50,8 @@ def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, param
     check_servos(system, t, q, u, parameters)
     state = State(system, float(t), q, u, found.udot, found.multipliers, parameters)
     left = np.abs(found.acceleration)
-    if max(left.tolist(), default=0.0) > SOLVED:
-        bad = {system.constraint_names[k]: float(left[k]) for k in np.argsort(-left) if left[k] > SOLVED}
+    if max(left.tolist(), default=0.0) > ACCELERATION_ERROR:
+        bad = {system.constraint_names[k]: float(left[k]) for k in np.argsort(-left) if left[k] > ACCELERATION_ERROR}
         from dalembert.initial.diagnosis import diagnose
 
         conflicts = [str(conflict) for conflict in diagnose(system, state).conflicting]
@@ -60,7 +60,7 @@ def complete_state(system: System, t: float, q: np.ndarray, u: np.ndarray, param
             f"{'; '.join(conflicts) or 'left over: ' + _list(bad)}. Remove or change one of them",
             bad,
         )
-    if found.balance > SOLVED:
+    if found.balance > ACCELERATION_ERROR:
         from dalembert.initial.diagnosis import describe_motions, diagnose
 
         massless = diagnose(system, state).massless

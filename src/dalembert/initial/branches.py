@@ -14,11 +14,10 @@ from dalembert.initial.velocities import velocity_stage
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import UNIT, rank_of, unit_rows
 
-STARTS = 96
-SAME = (
-    1e-5  # solutions closer than this, relative to the sizes of variables, are one: at a singular position digits halve
-)
-MOST = 16  # branches where values are left free; more of them are points of a continuum
+BRANCH_STARTS = 96
+# Solutions closer than this, relative to the sizes of variables, are one: at a singular position digits halve.
+SAME_BRANCH = 1e-5
+MOST_BRANCHES = 16  # branches where values are left free; more of them are points of a continuum
 REACHES = (0.3, 1.0, 3.0, 10.0)  # how far starts lie from the guess, relative to max(1, |guess|)
 
 
@@ -63,7 +62,7 @@ def _distinct(task: Task, stage: Stage, q: np.ndarray | None) -> list[Found]:
         if new.met and not any(_same(new.v, other.v, stage.sizes) for other in found):
             found.append(new)
     open_ways = _freedom(stage, first)
-    if open_ways and len(found) > MOST:
+    if open_ways and len(found) > MOST_BRANCHES:
         names = ", ".join(np.array(stage.level.variables)[stage.free])
         raise InitialStateError(
             f"`{task.system.name}`: the {stage.level.name} constraints leave a continuum of solutions equally near to "
@@ -76,7 +75,7 @@ def _starts(stage: Stage) -> list[np.ndarray]:
     rng = np.random.default_rng(2718)
     n, reach, angles = len(stage.target), np.maximum(stage.sizes, np.abs(stage.target)), stage.level.turns.astype(bool)
     found = []
-    for k in range(STARTS):
+    for k in range(BRANCH_STARTS):
         way = REACHES[k % len(REACHES)] * reach * rng.standard_normal(n)
         way[angles] = rng.uniform(-np.pi, np.pi, int(angles.sum()))
         point = np.where(stage.free, stage.target + way, stage.target)
@@ -98,8 +97,8 @@ def _is_linear(stage: Stage, found: Found) -> bool:
 def _freedom(stage: Stage, found: Found) -> int:
     """Number of directions in which a solution may still move."""
     rows = (found.gradients / np.sqrt(np.diag(stage.G)))[:, stage.free]
-    return int(stage.free.sum()) - rank_of(unit_rows(rows), SAME, UNIT)
+    return int(stage.free.sum()) - rank_of(unit_rows(rows), SAME_BRANCH, UNIT)
 
 
 def _same(a: np.ndarray, b: np.ndarray, sizes: np.ndarray) -> bool:
-    return bool((np.abs(a - b) <= SAME * np.maximum(sizes, np.abs(b))).all())
+    return bool((np.abs(a - b) <= SAME_BRANCH * np.maximum(sizes, np.abs(b))).all())

@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
-from dalembert.initial.dependence import DEPENDENT, scale
+from dalembert.initial.dependence import ZERO_SINGULAR_VALUE, scale
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import UNIT, null_space, unit_rows
 from dalembert.solve.pivoting import pivot_columns
@@ -45,7 +45,7 @@ def suggest_independent(system: System, state: State) -> Independent:
 
 def _free(A: np.ndarray, n: int) -> np.ndarray:
     """Orthonormal directions that rows of unit length leave free, (n, n - rank)."""
-    return null_space(A.reshape(-1, n), DEPENDENT, UNIT)
+    return null_space(A.reshape(-1, n), ZERO_SINGULAR_VALUE, UNIT)
 
 
 def _decisive(rows: np.ndarray, free: np.ndarray) -> list[int]:

@@ -14,10 +14,11 @@ from dalembert.initial.solution import solve_task
 from dalembert.motion.state import State
 
 PROBE = 1e-6  # relative size of the change that shows where a branch leads
-OFF = 0.5  # a solution further from where the branch leads than this part of the step may be on another branch
+# A solution further from where the branch leads than this part of the step may be on another branch.
+OFF_THE_BRANCH = 0.5
 OFF_AT_LIMIT = 1.2  # likewise for tiny steps: a branch that turns back at a limit gets there at half its last speed
-TINY = 1e-3  # part of the way below which a step is tiny
-LEAST = 1e-9  # part of the way below which a step is none: the branch ends
+TINY_STEP = 1e-3  # part of the way below which a step is tiny
+SHORTEST_STEP = 1e-9  # part of the way below which a step is none: the branch ends
 
 
 def follow(state: State, key: Any, values: Iterable[float], *, hold: Any = None) -> tuple[State, ...]:
@@ -79,14 +80,14 @@ def _reach(state: State, name: str, start: float, end: float, hold: Any) -> Stat
         value = end if abs(end - at) <= abs(step) * (1.0 + 1e-12) else at + step
         found, cause = None, None
         try:
-            found = _step_along(state, name, (at, value), hold, tiny=abs(step) < TINY * abs(whole))
+            found = _step_along(state, name, (at, value), hold, tiny=abs(step) < TINY_STEP * abs(whole))
         except InitialStateError as error:
             cause = error
         if found is not None:
             state, at, step = found, value, 2.0 * step
             continue
         step *= 0.5
-        if abs(step) < LEAST * max(abs(whole), abs(at) * 1e-3):
+        if abs(step) < SHORTEST_STEP * max(abs(whole), abs(at) * 1e-3):
             residuals = {} if cause is None else cause.residuals
             raise InitialStateError(
                 f"`{state.system.name}`: the branch cannot be followed along `{name}` beyond {at:.9g} towards "
@@ -110,5 +111,5 @@ def _step_along(state: State, name: str, span: tuple[float, float], hold: Any, *
     found = _step(state, name, value, hold, state.z + ahead)
     nq = state.system.nq
     expected, off = np.linalg.norm(ahead[:nq]), np.linalg.norm((found.z - state.z - ahead)[:nq])
-    allowed = (OFF_AT_LIMIT if tiny else OFF) * expected + 1e-6 * (1.0 + np.linalg.norm(state.q))
+    allowed = (OFF_AT_LIMIT if tiny else OFF_THE_BRANCH) * expected + 1e-6 * (1.0 + np.linalg.norm(state.q))
     return found if off <= allowed else None

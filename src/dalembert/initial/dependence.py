@@ -16,10 +16,10 @@ from dalembert.errors import InitialStateError
 from dalembert.solve.decompositions import UNIT, SingularValues, decompose, least_squares, null_space, rank_of, solve
 from dalembert.solve.pivoting import pivot_columns
 
-DEPENDENT = 1e-9  # a singular value below this, with unit rows, is zero
+ZERO_SINGULAR_VALUE = 1e-9  # a singular value below this, with unit rows, is zero
 MASSLESS = 1e-9  # an eigenvalue of M, scaled to unit diagonal, below this is zero
-NEGLIGIBLE = 1e-8  # coefficients below this, for unit rows, are round-off
-OPEN = 1e-6  # a component of an orthonormal null vector above this is there
+ROUND_OFF_COEFFICIENT = 1e-8  # coefficients below this, for unit rows, are round-off
+FREE_COMPONENT = 1e-6  # a component of an orthonormal null vector above this is there
 CLEAR = 1e-5  # a unit row that sticks out this far from those before it is independent of them
 
 
@@ -40,7 +40,7 @@ class Scaled:
     @cached_property
     def decomposition(self) -> SingularValues:
         """Singular value decomposition of A."""
-        return decompose(self.A, DEPENDENT, UNIT)
+        return decompose(self.A, ZERO_SINGULAR_VALUE, UNIT)
 
     @cached_property
     def singular_values(self) -> np.ndarray:
@@ -59,7 +59,7 @@ class Scaled:
 
     def rank_of(self, rows: slice) -> int:
         """Number of independent constraints among some."""
-        return rank_of(self.A[rows], DEPENDENT, UNIT)
+        return rank_of(self.A[rows], ZERO_SINGULAR_VALUE, UNIT)
 
     @cached_property
     def massless(self) -> np.ndarray:
@@ -78,7 +78,7 @@ class Scaled:
     @cached_property
     def determined(self) -> bool:
         """Whether the accelerations are unique."""
-        return not np.linalg.norm(self._open[: self.free.shape[1]]) > OPEN
+        return not np.linalg.norm(self._open[: self.free.shape[1]]) > FREE_COMPONENT
 
     @cached_property
     def deciding(self) -> np.ndarray:
@@ -89,14 +89,14 @@ class Scaled:
         moving, sharing = np.split(self._open, [self.free.shape[1]])
         if not moving.size:
             return np.zeros(len(self.A), dtype=bool)
-        found = decompose(moving, OPEN, UNIT)
+        found = decompose(moving, FREE_COMPONENT, UNIT)
         free = sharing @ found.right[: found.rank].T
-        return np.abs(free).max(axis=1, initial=0.0) > OPEN
+        return np.abs(free).max(axis=1, initial=0.0) > FREE_COMPONENT
 
     @cached_property
     def _open(self) -> np.ndarray:
         both = np.hstack([self.M @ self.free, -self.W.T])
-        return null_space(both, DEPENDENT, UNIT)
+        return null_space(both, ZERO_SINGULAR_VALUE, UNIT)
 
 
 def scale(M: np.ndarray, A: np.ndarray, W: np.ndarray) -> Scaled:
@@ -139,7 +139,7 @@ def combinations(scaled: Scaled) -> dict[int, dict[int, float]]:
         row: {
             other: float(c * scaled.rows[other] / scaled.rows[row])
             for other, c in zip(kept, terms, strict=True)
-            if abs(c) > NEGLIGIBLE
+            if abs(c) > ROUND_OFF_COEFFICIENT
         }
         for row, terms in zip(left, factors, strict=True)
     }

@@ -12,7 +12,7 @@ from dalembert.equations.laws import Row
 from dalembert.equations.system import System
 from dalembert.errors import PairingError
 from dalembert.initial.degeneracy import degenerate_rows, describe
-from dalembert.initial.dependence import DEPENDENT, OPEN, Scaled, combinations, scale, sparse_basis
+from dalembert.initial.dependence import FREE_COMPONENT, ZERO_SINGULAR_VALUE, Scaled, combinations, scale, sparse_basis
 from dalembert.initial.servo import LeftOpen, left_open
 from dalembert.initial.vanished import vanished_rows
 from dalembert.motion.state import State
@@ -24,7 +24,7 @@ DISTANCE = 1e-8  # coordinates and speeds closer than this agree
 CONFLICT = 1e-6  # accelerations that agree to this fraction of the largest there is do not conflict
 SHARE = 1e-3  # part of an almost free motion that is worth naming
 NOTHING = LeftOpen()
-SHOWN = 6  # entries of a list that are printed
+PRINTED_TERMS = 6  # entries of a list that are printed
 
 
 @dataclass(frozen=True)
@@ -324,7 +324,7 @@ def conflicts(
     names, A, f = rows
     lengths = np.linalg.norm(A, axis=1)
     scaled_b = np.abs(sides["acceleration"] * scaled.rows)
-    fastest = max(float(scaled_b.max(initial=0.0)), float(np.linalg.norm(scaled.back.T @ f)), DEPENDENT)
+    fastest = max(float(scaled_b.max(initial=0.0)), float(np.linalg.norm(scaled.back.T @ f)), ZERO_SINGULAR_VALUE)
     bounds = dict.fromkeys(LEVELS[:2], DISTANCE * lengths) | {"acceleration": CONFLICT * fastest / scaled.rows}
     conflicting = []
     for row, terms in found.items():
@@ -342,9 +342,9 @@ def conflicts(
 def _uniqueness(names: Sequence[str], scaled: Scaled) -> dict[str, bool]:
     """Whether the reaction of each constraint and of each group is unique."""
     change = scaled.open_multipliers
-    unique = {name: bool(np.linalg.norm(change[k]) < OPEN) for k, name in enumerate(names)}
+    unique = {name: bool(np.linalg.norm(change[k]) < FREE_COMPONENT) for k, name in enumerate(names)}
     for name, rows in groups_of(names).items():
-        unique[name] = bool(np.linalg.norm(scaled.W[rows].T @ change[rows]) < OPEN)
+        unique[name] = bool(np.linalg.norm(scaled.W[rows].T @ change[rows]) < FREE_COMPONENT)
     return unique
 
 
@@ -361,7 +361,7 @@ def _nearest(system: System, names: Sequence[str], scaled: Scaled) -> Nearness |
     )
 
 
-def named_motion(system: System, direction: np.ndarray, least: float = OPEN) -> dict[str, float]:
+def named_motion(system: System, direction: np.ndarray, least: float = FREE_COMPONENT) -> dict[str, float]:
     """Speeds of a motion by name, the largest 1; those below `least` are left out."""
     relative = direction / direction[np.argmax(np.abs(direction))]
     return {name: float(v) for name, v in zip(system.speeds, relative, strict=True) if abs(v) > least}
@@ -379,22 +379,26 @@ def _tidy(c: float) -> float:
 def _sum(terms: Mapping[str, float]) -> str:
     """2 `base` - `side`."""
     words: list[str] = []
-    for name, c in list(terms.items())[:SHOWN]:
+    for name, c in list(terms.items())[:PRINTED_TERMS]:
         size = "" if f"{abs(c):.4g}" == "1" else f"{abs(c):.4g} "
         sign = "-" if c < 0 else ("+" if words else "")
         words.append(f"{sign} {size}`{name}`" if words else f"{sign}{size}`{name}`")
-    return " ".join(words) + (f" + {len(terms) - SHOWN} more" if len(terms) > SHOWN else "")
+    return " ".join(words) + (f" + {len(terms) - PRINTED_TERMS} more" if len(terms) > PRINTED_TERMS else "")
 
 
 def _names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(f"`{name}`" for name in names[:SHOWN]) + more if names else "none"
+    more = f" and {len(names) - PRINTED_TERMS} more" if len(names) > PRINTED_TERMS else ""
+    return ", ".join(f"`{name}`" for name in names[:PRINTED_TERMS]) + more if names else "none"
 
 
 def _listed(lines: Sequence[str]) -> list[str]:
-    return [*lines[:SHOWN], f"and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else list(lines) or ["none"]
+    return (
+        [*lines[:PRINTED_TERMS], f"and {len(lines) - PRINTED_TERMS} more"]
+        if len(lines) > PRINTED_TERMS
+        else list(lines) or ["none"]
+    )
 
 
 def _values(values: np.ndarray) -> str:
     shown = [f"{v:.3g}" for v in values]
-    return ", ".join(shown if len(shown) <= SHOWN else [*shown[:3], "...", *shown[-3:]])
+    return ", ".join(shown if len(shown) <= PRINTED_TERMS else [*shown[:3], "...", *shown[-3:]])

@@ -18,7 +18,15 @@ from dalembert.equations.system import System
 from dalembert.errors import InitialStateError
 from dalembert.initial import diagnosis
 from dalembert.initial.degeneracy import degenerate_rows
-from dalembert.initial.dependence import DEPENDENT, MASSLESS, OPEN, Scaled, combinations, scale, sparse_basis
+from dalembert.initial.dependence import (
+    FREE_COMPONENT,
+    MASSLESS,
+    ZERO_SINGULAR_VALUE,
+    Scaled,
+    combinations,
+    scale,
+    sparse_basis,
+)
 from dalembert.initial.diagnosis import LEVELS, SHARE, Diagnosis, Nearness, Part, Redundancy
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import UNIT, rank_of
@@ -28,7 +36,7 @@ from dalembert.solve.sparse_system import SparseSaddle
 TAKES_PART = 1e-5  # rows with a smaller part in what vanishes have none
 INDEPENDENT = 1e-6  # singular values above this are not zero
 NOT_FINITE = "the mass matrix or a constraint's gradient is not finite: the state is a singular one"
-LARGEST = 1500  # rows or speeds of a part that dense matrices can deal with
+LARGEST_DENSE_PART = 1500  # rows or speeds of a part that dense matrices can deal with
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,10 +111,10 @@ class SparseEquations:
         return tuple(made)
 
     def _check_size(self, count: int, what: str) -> None:
-        if count > LARGEST:
+        if count > LARGEST_DENSE_PART:
             raise InitialStateError(
-                f"`{self.system.name}`: {count:,} {what} in this state, more than the {LARGEST:,} that can be told "
-                "apart; diagnose another state of the motion, or a smaller system of the same kind"
+                f"`{self.system.name}`: {count:,} {what} in this state, more than the {LARGEST_DENSE_PART:,} that can "
+                "be told apart; diagnose another state of the motion, or a smaller system of the same kind"
             )
 
     def _ranks(self) -> dict[str, int]:
@@ -117,7 +125,7 @@ class SparseEquations:
             less = 0
             for part in self.dependent:
                 among = part.rows < end
-                less += int(among.sum()) - rank_of(part.scaled.A[among], DEPENDENT, UNIT)
+                less += int(among.sum()) - rank_of(part.scaled.A[among], ZERO_SINGULAR_VALUE, UNIT)
             ranks.append(int(end) - less)
         return dict(zip(LEVELS, np.diff(ranks, prepend=0).tolist(), strict=True))
 
@@ -139,10 +147,10 @@ class SparseEquations:
         for part in self.dependent:
             change = part.scaled.open_multipliers
             for local, row in enumerate(part.rows):
-                unique[names[row]] = bool(np.linalg.norm(change[local]) < OPEN)
+                unique[names[row]] = bool(np.linalg.norm(change[local]) < FREE_COMPONENT)
             for group in {group_of[row] for row in part.rows if row in group_of}:
                 among = [local for local, row in enumerate(part.rows) if group_of.get(row) == group]
-                same = np.linalg.norm(part.scaled.W[among].T @ change[among]) < OPEN
+                same = np.linalg.norm(part.scaled.W[among].T @ change[among]) < FREE_COMPONENT
                 unique[group] = unique[group] and bool(same)
         return unique
 

@@ -23,11 +23,11 @@ from dalembert.solve.decompositions import UNIT, rank_of
 
 BLAME = 1e-5  # share of the largest at which a row or a value takes part in a conflict
 TRIED = 12  # values or parameters that are released, the most influential ones
-HALVINGS = 22  # of the interval between a value that works and the one asked for
+VALUE_HALVINGS = 22  # of the interval between a value that works and the one asked for
 ELSEWHERE = 10  # starts from which a released value is looked for on other branches
-STIFF = 1e4  # weight of a released value in the distance: it is to change as little as possible
-SHOWN = 5
-RANK = 1e-8  # singular value, for unit rows, below which rows are dependent
+RELEASED_WEIGHT = 1e4  # weight of a released value in the distance: it is to change as little as possible
+PRINTED_ROWS = 5
+DEPENDENT_ROWS = 1e-8  # singular value, for unit rows, below which rows are dependent
 
 
 @dataclass(frozen=True)
@@ -130,10 +130,13 @@ def _is_tied(stage: Stage, found: Found) -> bool:
             continue
         rows = rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None]
         asked = _is_asked(stage)
-        everything = max(everything, rank_of(rows[~asked], RANK, UNIT))
+        everything = max(everything, rank_of(rows[~asked], DEPENDENT_ROWS, UNIT))
         # Given rows and values both take freedom: what the constraints lack once they are taken.
         given = np.vstack([rows[asked], np.eye(len(stage.free))[~stage.free]])
-        loose = max(loose, rank_of(np.vstack([rows[~asked], given]), RANK, UNIT) - rank_of(given, RANK, UNIT))
+        loose = max(
+            loose,
+            rank_of(np.vstack([rows[~asked], given]), DEPENDENT_ROWS, UNIT) - rank_of(given, DEPENDENT_ROWS, UNIT),
+        )
     return loose < everything or bool(stage.free.sum() == 0)
 
 
@@ -143,7 +146,7 @@ def _is_tied(stage: Stage, found: Found) -> bool:
 def _release(stage: Stage, found: Found, j: int) -> Remedy | None:
     """The value of a given variable nearest to the one asked for with which the equations can be met."""
     free, stiff, asked = stage.free.copy(), np.ones(len(stage.free)), float(stage.target[j])
-    free[j], stiff[j] = True, STIFF
+    free[j], stiff[j] = True, RELEASED_WEIGHT
     released = replace(stage, free=free)
     tries = [released.solve(start) for start in (found.v, stage.target, *released.starts(ELSEWHERE))]
     stiffened = replace(released, _metric=[weighted(stage.G, stiff)])
@@ -185,7 +188,7 @@ def _nearest_value(
 ) -> Remedy:
     """Close in on the value asked for from one that works, then drop digits that do not matter."""
     far = asked
-    for _ in range(HALVINGS):
+    for _ in range(VALUE_HALVINGS):
         middle = 0.5 * (works + far)
         tried = attempt(middle, v)
         if tried.met:
@@ -240,8 +243,8 @@ def _said(stage: Stage, found: Found) -> str:
     blamed = _blamed_values(stage, found) if np.isfinite(found.worst) else [int(j) for j in np.flatnonzero(~stage.free)]
     texts = [f"{stage.level.variables[j]} held at {stage.target[j]:.6g}" for j in sorted(blamed)]
     texts += [f"{stage.labels[k]} = {stage.wanted[k]:.6g}" for k in np.flatnonzero(_is_asked(stage))]
-    more = f" and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
-    return f" with {', '.join(texts[:SHOWN])}{more}" if texts else ""
+    more = f" and {len(texts) - PRINTED_ROWS} more" if len(texts) > PRINTED_ROWS else ""
+    return f" with {', '.join(texts[:PRINTED_ROWS])}{more}" if texts else ""
 
 
 def _untie(stage: Stage, blamed: list[int], rows: list[int], best: Remedy) -> str:
@@ -261,10 +264,10 @@ def _untie(stage: Stage, blamed: list[int], rows: list[int], best: Remedy) -> st
 
 def _list(stage: Stage, found: Found, rows: list[int]) -> str:
     shown = []
-    for k in rows[:SHOWN]:
+    for k in rows[:PRINTED_ROWS]:
         unit = stage.level.units[stage.pick[k]]
         shown.append(f"`{stage.labels[k]}` {abs(found.residual[k]):.3g}{' ' if unit else ''}{unit}")
-    more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
+    more = f" and {len(rows) - PRINTED_ROWS} more" if len(rows) > PRINTED_ROWS else ""
     return ", ".join(shown) + more
 
 

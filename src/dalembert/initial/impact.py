@@ -23,8 +23,8 @@ from dalembert.errors import InitialStateError
 from dalembert.initial.request import measured
 from dalembert.solve.least_squares import solve_least
 
-ITERATIONS = 30
-HELD = 1e-9  # what may be left of a velocity constraint, relative to its size
+IMPACT_ITERATIONS = 30
+REMAINING_VELOCITY = 1e-9  # what may be left of a velocity constraint, relative to its size
 
 
 def strike(
@@ -42,7 +42,7 @@ def strike(
     check_known_mass(system.name, system.mechanics, "an impact")
     M, scales = system.mass_matrix(t, q, u, p), measured()(system, t, q, u, p, 0.0)
     after = u.copy()
-    for _ in range(ITERATIONS):
+    for _ in range(IMPACT_ITERATIONS):
         psi = system.velocity_residual(t, q, after, p)
         left = np.concatenate([psi, E @ after - wanted])
         A = np.vstack([system.constraint_jacobian(t, q, after, p)[:n], E])
@@ -81,9 +81,9 @@ def _rows(
 def _check(system: System, left: np.ndarray, sizes: np.ndarray, given: tuple[str, ...]) -> None:
     names = [row.name for row in system.rows if row.level != "acceleration"] + [f"given {name}" for name in given]
     share = np.abs(left) / sizes
-    if np.isfinite(share).all() and share.max(initial=0.0) <= HELD:
+    if np.isfinite(share).all() and share.max(initial=0.0) <= REMAINING_VELOCITY:
         return
-    bad = {names[k]: float(abs(left[k])) for k in np.argsort(-share) if not share[k] <= 0.1 * HELD}
+    bad = {names[k]: float(abs(left[k])) for k in np.argsort(-share) if not share[k] <= 0.1 * REMAINING_VELOCITY}
     listed = ", ".join(f"`{name}` {value:.3g}" for name, value in bad.items())
     raise InitialStateError(
         f"`{system.name}`: no impulse brings the speeds onto all velocity constraints; left over: "

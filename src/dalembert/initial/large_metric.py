@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from dalembert.equations.system import System
 from dalembert.initial.large_levels import kinematics_of
-from dalembert.initial.metric import LIGHT, SOFT
+from dalembert.initial.metric import DIAGONAL_SHIFT, LIGHT
 from dalembert.solve.decompositions import pseudo_inverse
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def speed_metric(system: System, x: np.ndarray, scales: Scales) -> csc_matrix:
     light = energies <= LIGHT * typical
     if not (system.singular_mass or light.any()):
         return M
-    return csc_matrix(M + diags(np.where(light, typical, SOFT * energies) / scales.u**2))
+    return csc_matrix(M + diags(np.where(light, typical, DIAGONAL_SHIFT * energies) / scales.u**2))
 
 
 def position_metric(system: System, x: np.ndarray, scales: Scales) -> csc_matrix:
@@ -56,7 +56,7 @@ def position_metric(system: System, x: np.ndarray, scales: Scales) -> csc_matrix
     G = back.T @ (U @ M @ U) @ back
     off = identity(nq) - C @ back
     typical = float(G.diagonal().sum()) / max(nu, 1) or 1.0
-    return csc_matrix(Q @ (G + typical * (off.T @ off) + SOFT * typical * identity(nq)) @ Q)
+    return csc_matrix(Q @ (G + typical * (off.T @ off) + DIAGONAL_SHIFT * typical * identity(nq)) @ Q)
 
 
 def _pseudo_inverse(C: csc_matrix) -> csc_matrix:

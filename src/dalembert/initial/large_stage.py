@@ -15,17 +15,17 @@ import numpy as np
 
 from dalembert.dataclass import dataclass
 from dalembert.initial.large_levels import SparseLevel
+from dalembert.initial.levenberg_marquardt import MET_RESIDUAL
+from dalembert.initial.stage import CONSISTENT_GUESS
 from dalembert.solve.elimination_order import SaddlePattern
 from dalembert.solve.sparse_system import SparseSaddle
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
 
-HELD = 1e-12  # as in `levenberg_marquardt`
-CONSISTENT = 1e-14
-STEPS = 100
-FLOOR, STEEPEST = 1e-12, 1e8  # damping, for rows of unit length
-NEAREST = 1e-9  # a step along the equations below this fraction of the distance is none
+DAMPED_STEPS = 100  # of least squares or towards the target, at most
+LEAST_SPARSE_DAMPING, MOST_SPARSE_DAMPING = 1e-12, 1e8  # damping, for rows of unit length
+SHORTEST_APPROACH = 1e-9  # a step along the equations below this fraction of the distance is none
 ATTEMPTS = 3
 
 
@@ -124,21 +124,21 @@ class LargeStage:
 
     def _descend(self, start: np.ndarray) -> LargeFound:
         r, _, worst = self.evaluate(start)
-        if worst <= CONSISTENT or not (len(r) and self.free.any()):
-            return LargeFound(start, r, worst, worst <= HELD, 0)
+        if worst <= CONSISTENT_GUESS or not (len(r) and self.free.any()):
+            return LargeFound(start, r, worst, worst <= MET_RESIDUAL, 0)
         v, steps = self._meet(start)
-        if self.evaluate(v)[2] <= HELD:
+        if self.evaluate(v)[2] <= MET_RESIDUAL:
             v, more = self._approach(v)
             steps += more
         r, _, worst = self.evaluate(v)
-        return LargeFound(v, r, worst, worst <= HELD, steps)
+        return LargeFound(v, r, worst, worst <= MET_RESIDUAL, steps)
 
     def _meet(self, v: np.ndarray) -> tuple[np.ndarray, int]:
         """A point that meets the equations, by damped least steps; where they stop if there is none."""
         saddle, G, _ = self._saddle
         r, J, worst = self.evaluate(v)
-        damping, still = FLOOR, np.zeros(len(v))
-        for step in range(STEPS):
+        damping, still = LEAST_SPARSE_DAMPING, np.zeros(len(v))
+        for step in range(DAMPED_STEPS):
             lengths = np.zeros(len(r))
             np.add.at(lengths, self._rows, J * J)
             weight = 1.0 / np.where(lengths > 0.0, lengths, 1.0)
@@ -148,14 +148,14 @@ class LargeStage:
             better = bool(weight @ after[0] ** 2 < weight @ r**2)
             if better:
                 v, (r, J, worst) = v + way, after
-                damping = max(0.1 * damping, FLOOR)
+                damping = max(0.1 * damping, LEAST_SPARSE_DAMPING)
             else:
                 damping = max(10.0 * damping, 1e-8)
-            if not better and (worst <= HELD or damping > STEEPEST):
+            if not better and (worst <= MET_RESIDUAL or damping > MOST_SPARSE_DAMPING):
                 return v, step + 1
-            if worst <= CONSISTENT:
+            if worst <= CONSISTENT_GUESS:
                 return v, step + 1
-        return v, STEPS
+        return v, DAMPED_STEPS
 
     def _approach(self, v: np.ndarray) -> tuple[np.ndarray, int]:
         """Along the equations to the point nearest to the target; never away from it."""
@@ -165,21 +165,21 @@ class LargeStage:
             d = np.where(self.free, point - self.target, 0.0)
             return float(d @ (G @ d))
 
-        for step in range(STEPS):
+        for step in range(DAMPED_STEPS):
             r, J, _ = self.evaluate(v)
             saddle.factor(values, J)
             d = np.where(self.free, v - self.target, 0.0)
             way = np.where(self.free, saddle.solve(-np.where(self.free, G @ d, 0.0), -r, refined=True), 0.0)
             before = distance(v)
-            if not way @ (G @ way) > NEAREST**2 * before:
+            if not way @ (G @ way) > SHORTEST_APPROACH**2 * before:
                 return v, step
             length = 1.0
             while length > 1e-3:
                 point = self._meet(v + length * way)[0]
-                if self.evaluate(point)[2] <= HELD and distance(point) < before:
+                if self.evaluate(point)[2] <= MET_RESIDUAL and distance(point) < before:
                     break
                 length *= 0.25
             else:
                 return v, step
             v = point
-        return v, STEPS
+        return v, DAMPED_STEPS

@@ -36,18 +36,19 @@ class Descent(Record):
 
 
 FIXED, LOOSE, STOPPED = 0, 1, 2
-KEPT = 2  # `bounded`: there are no bounds (0), there are (1), and what is stopped at one stays so (2)
+STAYS_STOPPED = 2  # `bounded`: there are no bounds (0), there are (1), and what is stopped at one stays so (2)
 # `uniform`: rows count by the length of their gradients (0), or all alike, as for a least sum of squares of residuals.
 TO_WEIGHT_ALIKE, WEIGHTED_ALIKE = 1, 2
 
-HELD = 1e-12  # residuals below this, relative to the size of their row, are met
-ROUND_OFF = 1e-16
-FLOOR = 1e-14  # least damping, for rows of unit length: directions with singular values below its root are damped
-FIRST = 1.0  # damping at the start
-STEEPEST = 1e10  # damping at which no step helps
+MET_RESIDUAL = 1e-12  # residuals below this, relative to the size of their row, are met
+LEAST_RESIDUAL = 1e-16
+# Least damping, for rows of unit length: directions with singular values below its root are damped.
+LEAST_DAMPING = 1e-14
+FIRST_DAMPING = 1.0  # damping at the start
+MOST_DAMPING = 1e10  # damping at which no step helps
 FLAT = 1e-12  # relative gain of a step that is none
-PATIENCE = 8  # steps without a gain before a point counts as stationary
-SLOW = 0.1  # what a step leaves of residuals that are met and that round-off keeps from becoming smaller
+STATIONARY_STEPS = 8  # steps without a gain before a point counts as stationary
+STAGNANT_RATIO = 0.1  # what a step leaves of residuals that are met and that round-off keeps from becoming smaller
 
 
 def lay_out(n: int, m: int, total: int, n_in: int) -> Workspace:
@@ -231,7 +232,7 @@ def meet(plan, mem, first, goal, limit):
     linearise(plan, mem)
     for _ in range(limit):
         cost = _cost(plan, mem)
-        if worst <= goal or mu > STEEPEST or flat > PATIENCE or cost == 0.0:
+        if worst <= goal or mu > MOST_DAMPING or flat > STATIONARY_STEPS or cost == 0.0:
             break
         factor_rows(plan, mem, mu)
         left = mu * mu * solve_rows(plan, mem, r)
@@ -247,8 +248,8 @@ def meet(plan, mem, first, goal, limit):
         if math.isfinite(new) and _cost(plan, mem) < cost:
             gain = (cost - _cost(plan, mem)) / max(cost - left, 1e-300)
             flat = flat + 1 if _cost(plan, mem) > (1.0 - FLAT) * cost else 0
-            mu = max(FLOOR, mu * (0.01 if gain > 0.75 else (0.2 if gain > 0.25 else 4.0)))
-            settled = new <= HELD and new > SLOW * worst
+            mu = max(LEAST_DAMPING, mu * (0.01 if gain > 0.75 else (0.2 if gain > 0.25 else 4.0)))
+            settled = new <= MET_RESIDUAL and new > STAGNANT_RATIO * worst
             worst = new
             release_bounds(plan, mem)
             linearise(plan, mem)
@@ -257,7 +258,7 @@ def meet(plan, mem, first, goal, limit):
         else:
             move(mem, v, mem, plan.value_old, n)
             move(mem, r, mem, plan.residual_old, m)
-            if worst <= HELD:
+            if worst <= MET_RESIDUAL:
                 break
             mu = max(mu, 1e-6) * 8.0
     release_bounds(plan, mem)

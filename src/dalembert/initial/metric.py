@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from dalembert.run.scales import Scales
 
 LIGHT = 1e-12  # a diagonal entry of M below this fraction of the largest counts as none
-SOFT = 1e-6  # what is added to the diagonal, relative to its entries, where M may be singular
+DIAGONAL_SHIFT = 1e-6  # what is added to the diagonal, relative to its entries, where M may be singular
 
 
 def speed_metric(system: System, x: np.ndarray, scales: Scales) -> np.ndarray:
@@ -28,7 +28,7 @@ def speed_metric(system: System, x: np.ndarray, scales: Scales) -> np.ndarray:
     typical = max(energies, default=0.0) or 1.0
     if system.singular_mass or min(energies, default=1.0) <= LIGHT * typical:
         M.reshape(-1)[:: system.nu + 1] = [
-            (1.0 + SOFT) * m if energy > LIGHT * typical else typical / square
+            (1.0 + DIAGONAL_SHIFT) * m if energy > LIGHT * typical else typical / square
             for m, square, energy in zip(masses, squares, energies, strict=True)
         ]
     return M
@@ -52,7 +52,7 @@ def position_metric(system: System, x: np.ndarray, scales: Scales) -> np.ndarray
     G = back.T @ (M * scales.u[:, None] * scales.u) @ back
     off = np.eye(nq) - C @ back
     typical = float(np.trace(G)) / max(nu, 1) or 1.0
-    return (G + typical * (off.T @ off) + SOFT * typical * np.eye(nq)) / scales.q[:, None] / scales.q
+    return (G + typical * (off.T @ off) + DIAGONAL_SHIFT * typical * np.eye(nq)) / scales.q[:, None] / scales.q
 
 
 def weighted(G: np.ndarray, weights: np.ndarray | None) -> np.ndarray:

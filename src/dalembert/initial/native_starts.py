@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 
-from dalembert.initial.accelerations import SOLVED
+from dalembert.initial.accelerations import ACCELERATION_ERROR
 from dalembert.initial.degeneracy import FAINT
-from dalembert.initial.levenberg_marquardt import HELD, Descent, evaluate
-from dalembert.initial.metric import LIGHT, SOFT
+from dalembert.initial.levenberg_marquardt import MET_RESIDUAL, Descent, evaluate
+from dalembert.initial.metric import DIAGONAL_SHIFT, LIGHT
 from dalembert.initial.nearest import find_nearest
-from dalembert.initial.stage import CONSISTENT, LIMIT, WALK
+from dalembert.initial.stage import CONSISTENT_GUESS, DESCENT_STEPS, WALK
 from dalembert.native.intrinsics import floats_at, ints_at, record_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8, move
@@ -105,7 +105,7 @@ def _soften(mem, G, n, most, energies, sizes):
     for i in range(n):
         k = G + i * n + i
         heavy = energies[i] > LIGHT * typical
-        mem[k] = (1.0 + SOFT) * abs(mem[k]) if heavy else typical / (sizes[i] * sizes[i])
+        mem[k] = (1.0 + DIAGONAL_SHIFT) * abs(mem[k]) if heavy else typical / (sizes[i] * sizes[i])
     return 0
 
 
@@ -143,11 +143,11 @@ def _solve(starts, descent, mem, plan, measured, velocities):
     for k in range(n):
         free += freedom[descent.freedom + k]
     worst = evaluate(descent, mem)
-    if descent.m > 0 and not worst <= CONSISTENT and free > 0:
+    if descent.m > 0 and not worst <= CONSISTENT_GUESS and free > 0:
         if not measurable or _measure_by_mass(starts, descent, mem, speeds) != FOUND:
             return LEFT
-        worst = find_nearest(descent, mem, LIMIT, WALK)
-    if not worst <= HELD:
+        worst = find_nearest(descent, mem, DESCENT_STEPS, WALK)
+    if not worst <= MET_RESIDUAL:
         return LEFT
     move(desk, first, mem, descent.value, n)
     return FOUND
@@ -167,7 +167,7 @@ def _agrees(plan, mem, starts):
     _measure(plan, mem, starts)
     held, sizes = 1, plan.row_sizes + plan.np
     for k in range(starts.rows):
-        if not abs(desk[at + k]) / mem[sizes + k] <= CONSISTENT:
+        if not abs(desk[at + k]) / mem[sizes + k] <= CONSISTENT_GUESS:
             held = 0
     return held
 
@@ -184,9 +184,9 @@ def _is_sound(plan, mem, starts):
         for k in range(starts.behind, starts.behind + starts.n_faintest):
             if not desk[k] >= FAINT * FAINT:
                 return 0
-    sound = plan.unsolved == 0 and out[nu + 2 * nc] <= SOLVED
+    sound = plan.unsolved == 0 and out[nu + 2 * nc] <= ACCELERATION_ERROR
     for k in range(nu + nc, nu + 2 * nc):
-        sound = sound and abs(out[k]) <= SOLVED
+        sound = sound and abs(out[k]) <= ACCELERATION_ERROR
     return 1 if sound else 0
 
 

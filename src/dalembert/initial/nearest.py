@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 
 from dalembert.initial.levenberg_marquardt import (
-    FIRST,
+    FIRST_DAMPING,
     FIXED,
-    FLOOR,
-    HELD,
-    KEPT,
+    LEAST_DAMPING,
+    LEAST_RESIDUAL,
     LOOSE,
-    ROUND_OFF,
+    MET_RESIDUAL,
+    STAYS_STOPPED,
     Descent,
     advance,
     evaluate,
@@ -95,7 +95,7 @@ def _find_tangent(plan, mem):
             mem[t + j] = mem[plan.step + j] if ints[plan.freedom + j] == LOOSE else 0.0
         for k in range(m):
             mem[side + k] = row_product(mem, plan.output + plan.total + ints[plan.pick + k] * n, t, n)
-        factor_rows(plan, mem, FLOOR)
+        factor_rows(plan, mem, LEAST_DAMPING)
         solve_rows(plan, mem, side)
         for j in range(n):
             mem[t + j] -= mem[plan.step + j] if ints[plan.freedom + j] == LOOSE else 0.0
@@ -211,10 +211,11 @@ def approach(plan, mem, limit):
             plan.steps += 1
             if stop_at_bounds(plan, mem, t, -length):
                 invert_metric(plan, mem)
-                plan.bounded = KEPT  # what ran into its bound stays there, or meeting the equations would lead it off
-            met = meet(plan, mem, FLOOR, HELD, 12)
+                # What ran into its bound stays there, or meeting the equations would lead it off.
+                plan.bounded = STAYS_STOPPED
+            met = meet(plan, mem, LEAST_DAMPING, MET_RESIDUAL, 12)
             plan.bounded = min(plan.bounded, 1)
-            if met <= HELD and _distance(plan, mem) < distance:
+            if met <= MET_RESIDUAL and _distance(plan, mem) < distance:
                 break
             release_bounds(plan, mem)
             move(mem, v, mem, plan.best, n)
@@ -230,11 +231,11 @@ def approach(plan, mem, limit):
 def find_nearest(plan, mem, limit, walk):
     """From v to a point that meets the equations, then along them towards the target; the worst residual."""
     invert_metric(plan, mem)
-    worst = meet(plan, mem, FIRST, ROUND_OFF, limit)
-    if worst <= HELD:
+    worst = meet(plan, mem, FIRST_DAMPING, LEAST_RESIDUAL, limit)
+    if worst <= MET_RESIDUAL:
         unwind(plan, mem)
-        worst = meet(plan, mem, FLOOR, ROUND_OFF, limit)
+        worst = meet(plan, mem, LEAST_DAMPING, LEAST_RESIDUAL, limit)
         if walk > 0:
             approach(plan, mem, walk)
-            worst = meet(plan, mem, FLOOR, ROUND_OFF, limit)
+            worst = meet(plan, mem, LEAST_DAMPING, LEAST_RESIDUAL, limit)
     return worst

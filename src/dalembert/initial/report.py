@@ -16,8 +16,8 @@ from dalembert.motion.state import State
 if TYPE_CHECKING:
     from dalembert.initial.diagnosis import Diagnosis
 
-STILL = 1e-12  # changes below this fraction of the value are none
-SHOWN = 8  # moves that are printed
+UNCHANGED = 1e-12  # changes below this fraction of the value are none
+PRINTED_MOVES = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Report:
         s, now = self.state.system, self.state.z
         change = now - self.guess
         names = (*s.coordinates, *s.speeds)
-        return {names[k]: float(change[k]) for k in np.flatnonzero(np.abs(change) > STILL * (1.0 + np.abs(now)))}
+        return {names[k]: float(change[k]) for k in np.flatnonzero(np.abs(change) > UNCHANGED * (1.0 + np.abs(now)))}
 
     @property
     def residuals(self) -> dict[str, dict[str, float]]:
@@ -94,8 +94,8 @@ class Report:
         s = self.state.system
         steps = ", ".join(f"{count} {level}" for level, count in self.steps.items())
         moves = sorted(self.moved.items(), key=lambda item: -abs(item[1]))
-        shown = [f"{name} {change:+.4g}" for name, change in moves[:SHOWN]]
-        more = [f"and {len(moves) - SHOWN} more"] if len(moves) > SHOWN else []
+        shown = [f"{name} {change:+.4g}" for name, change in moves[:PRINTED_MOVES]]
+        more = [f"and {len(moves) - PRINTED_MOVES} more"] if len(moves) > PRINTED_MOVES else []
         lines = [
             f"report of `{s.name}` at t = {self.state.t:g}",
             f"  may be chosen  n_p = {self.n_p} positions, n_v = {self.n_v} velocities of {s.nu}",

@@ -16,7 +16,7 @@ from dalembert.initial.hidden_position import hidden_position
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import decompose, null_space
 
-SINGULAR = 1e-13  # reciprocal condition of the scaled equations below which they have no unique solution
+SINGULAR_CONDITION = 1e-13  # reciprocal condition of the scaled equations below which they have no unique solution
 INVOLVED = 1e-6  # component of a null vector above which a servo constraint or its unknown takes part
 
 
@@ -38,7 +38,7 @@ def check_servos(system: System, t: float, q: np.ndarray, u: np.ndarray, paramet
     W = system.directions(t, q, u, parameters)[rows]
     scaled = scale(system.mass_matrix(t, q, u, parameters), A, W)
     K = np.block([[scaled.M, -scaled.W.T], [scaled.A, np.zeros((n, n))]])
-    found = decompose(K, SINGULAR)
+    found = decompose(K, SINGULAR_CONDITION)
     share = np.abs(np.hstack([found.lost, found.null]))[system.nu :].max(axis=1, initial=0.0)
     bad = [k for k in servos if share[k] > INVOLVED]
     if not bad:
@@ -81,7 +81,7 @@ def left_open(state: State) -> LeftOpen:
     for axis in (1, 0):  # free of units: unit rows, then unit columns
         length = np.abs(J).max(axis=axis, keepdims=True)
         J = J / np.where(length > 0.0, length, 1.0)
-    open_ways = np.abs(null_space(J, SINGULAR))
+    open_ways = np.abs(null_space(J, SINGULAR_CONDITION))
     share = open_ways.max(axis=1, initial=0.0)
     repeated = [system.nu + k for k, row in enumerate(system.rows) if row.law.ideal or row.law.rubs]
     unknown = {k: system.unknowns[j] for j, k in rows_by_unknown(system.rows).items()}

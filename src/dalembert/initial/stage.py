@@ -12,11 +12,11 @@ import numpy as np
 from dalembert.dataclass import dataclass
 from dalembert.initial.levels import LevelEquations
 
-LIMIT = 300  # steps of one descent
+DESCENT_STEPS = 300
 WALK = 60  # steps along the equations towards the guess
 RESTARTS = 12
-SETTLED = 4  # of the tries, the best, that are worth a descent to the closest point
-CONSISTENT = 1e-14  # a guess with smaller residuals, relative to the sizes of rows, is taken as it is
+DESCENTS = 4  # of the tries, the best, that are worth a descent to the closest point
+CONSISTENT_GUESS = 1e-14  # a guess with smaller residuals, relative to the sizes of rows, is taken as it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +88,9 @@ class Stage:
         given = np.concatenate([self.target, value, self.low, self.high, self.sizes, self.wanted, least])
         mem[plan.target : plan.target + len(given)] = given
         worst = steps.evaluate.call(*work.numbers)
-        if m and not (start is None and worst <= CONSISTENT) and any(self.free.tolist()):
+        if m and not (start is None and worst <= CONSISTENT_GUESS) and any(self.free.tolist()):
             mem[plan.metric : plan.metric + n * n] = self.G.ravel()
-            worst = find_nearest.call(*work.numbers, LIMIT, walk)
+            worst = find_nearest.call(*work.numbers, DESCENT_STEPS, walk)
         work.check_guards()
         rows = mem[plan.output + total :][: total * n].reshape(total, n)
         return Found(
@@ -98,7 +98,7 @@ class Stage:
             residual=mem[plan.residual : plan.residual + m].copy(),
             gradients=rows[self.pick],
             worst=worst,
-            met=worst <= steps.HELD,
+            met=worst <= steps.MET_RESIDUAL,
             steps=plan.steps,
         )
 
@@ -129,7 +129,7 @@ class Stage:
         if met:
             return min(met, key=lambda found: self.distance(found.v))
         finite = [found for found in tries if np.isfinite(found.worst)]
-        settled = [self.solve(found.v, alike=True) for found in sorted(finite, key=self.cost)[:SETTLED]]
+        settled = [self.solve(found.v, alike=True) for found in sorted(finite, key=self.cost)[:DESCENTS]]
         return min(settled, key=self.cost) if settled else first
 
     @staticmethod

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.initial.dependence import DEPENDENT
+from dalembert.initial.dependence import ZERO_SINGULAR_VALUE
 from dalembert.initial.request import measured
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import least_squares
@@ -27,7 +27,7 @@ def vanished_rows(state: State) -> np.ndarray:
     scales = measured()(s, state.t, state.q, state.u, state.parameters, 0.0)
     count = len(scales.velocity)
     A = s.constraint_jacobian(state.t, state.q, state.u, state.parameters)[:count] * scales.u
-    faint = np.abs(A).max(axis=1, initial=0.0) <= DEPENDENT * scales.velocity
+    faint = np.abs(A).max(axis=1, initial=0.0) <= ZERO_SINGULAR_VALUE * scales.velocity
     if faint.any():
         q, u = (
             x + BESIDE * size * np.cos(1.0 + np.arange(len(x)))
@@ -35,6 +35,6 @@ def vanished_rows(state: State) -> np.ndarray:
         )
         there = s.constraint_jacobian(state.t, q, u, state.parameters)[:count][faint] * scales.u
         others = A[~faint].T
-        left = there.T - others @ least_squares(others, there.T, DEPENDENT)
+        left = there.T - others @ least_squares(others, there.T, ZERO_SINGULAR_VALUE)
         found[np.flatnonzero(faint)] = np.linalg.norm(left, axis=0) > STICKS_OUT * np.linalg.norm(there, axis=1)
     return found

@@ -7,7 +7,7 @@ import numpy as np
 from dalembert.initial.levels import VELOCITY, level
 from dalembert.initial.metric import speed_metric, weighted
 from dalembert.initial.request import Task
-from dalembert.initial.stage import CONSISTENT, Found, Stage
+from dalembert.initial.stage import CONSISTENT_GUESS, Found, Stage
 
 
 def agreeing_speeds(task: Task, q: np.ndarray) -> Found | None:
@@ -17,7 +17,7 @@ def agreeing_speeds(task: Task, q: np.ndarray) -> Found | None:
         return None
     psi = s.kernel("residual")(task.x(q, u))[s.count("position") :]
     worst = float((np.abs(psi) / task.scales(q, u).velocity).max(initial=0.0)) if any(psi.tolist()) else 0.0
-    return Found(u, psi, np.zeros((0, s.nu)), worst, met=True, steps=0) if worst <= CONSISTENT else None
+    return Found(u, psi, np.zeros((0, s.nu)), worst, met=True, steps=0) if worst <= CONSISTENT_GUESS else None
 
 
 def velocity_stage(task: Task, q: np.ndarray) -> Stage:

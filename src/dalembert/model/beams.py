@@ -27,10 +27,11 @@ Expression = Any
 Plane = tuple[sp.Expr, sp.Expr]
 Node = tuple[Plane, Plane]  # position and slope
 Shape = Callable[[float, int], Plane]
-POINTS = 4  # Gauss points for masses: exact to degree 7, squares of cubics have degree 6
-AXIAL, BENDING = 3, 3  # Gauss points for the strain energy of an element; more of the axial ones would lock it
+MASS_GAUSS_POINTS = 4  # Gauss points for masses: exact to degree 7, squares of cubics have degree 6
+# Gauss points for the strain energy of an element; more of the axial ones would lock it.
+AXIAL_GAUSS_POINTS, BENDING_GAUSS_POINTS = 3, 3
 SLOPES = 12  # Gauss points for the shortening of a deflected beam
-DRAWN = 4  # strokes per element
+STROKES_PER_ELEMENT = 4  # of a drawing
 ROOTS = (1.8751040687119611664, 4.6940911329741745764, 7.8547574382376125649, 10.995540734875466991)
 
 
@@ -108,7 +109,7 @@ class Beams:
         nodes = [self._node(name, k, a + (b - a) * k / elements, (b - a) / length) for k in range(elements + 1)]
         rho, EA, EI = (self._scalar(v, name) for v in (density, axial_stiffness, bending_stiffness))
         place, at = _along(name, nodes, size)
-        masses, strokes = [rho * (size * w) for _, w in _gauss(POINTS)], list[Vector]()
+        masses, strokes = [rho * (size * w) for _, w in _gauss(MASS_GAUSS_POINTS)], list[Vector]()
         for k in range(elements):
             element = _element(nodes[k], nodes[k + 1], size, EA, EI)
             self._masses(f"{name}_{k}", list(zip(element.points, masses, strict=True)))
@@ -226,14 +227,17 @@ def _element(left: Node, right: Node, size: float, EA: sp.Expr, EI: sp.Expr) -> 
     filled = _cable_template().fill((*ends, sp.Float(size), EA, EI))
     strain, *places = filled
     vectors = tuple((x, y, sp.S.Zero) for x, y in zip(places[::2], places[1::2], strict=True))
-    return _Element(vectors[:POINTS], strain, vectors[POINTS:])
+    return _Element(vectors[:MASS_GAUSS_POINTS], strain, vectors[MASS_GAUSS_POINTS:])
 
 
 def _written(shape: Shape, EA: sp.Expr, EI: sp.Expr) -> _Element:
     """An element of this shape, EA and EI times its length."""
     points, strokes = (
         tuple((*shape(x, 0), sp.S.Zero) for x in some)
-        for some in ([x for x, _ in _gauss(POINTS)], [k / DRAWN for k in range(DRAWN)])
+        for some in (
+            [x for x, _ in _gauss(MASS_GAUSS_POINTS)],
+            [k / STROKES_PER_ELEMENT for k in range(STROKES_PER_ELEMENT)],
+        )
     )
     return _Element(points, _strain(shape, EA, EI), strokes)
 
@@ -260,11 +264,11 @@ def _strain(shape: Shape, EA: sp.Expr, EI: sp.Expr) -> sp.Expr:
     Powers are left as they stand: SymPy's search for simpler ones takes longer than the rest of the beam.
     """
     terms = []
-    for x, w in _gauss(AXIAL):
+    for x, w in _gauss(AXIAL_GAUSS_POINTS):
         a, b = shape(x, 1)
         stretch = _power(_power(a, 2) + _power(b, 2), sp.S.Half) - 1
         terms.append(w / 2 * EA * _power(stretch, 2))
-    for x, w in _gauss(BENDING):
+    for x, w in _gauss(BENDING_GAUSS_POINTS):
         (a, b), (c, d) = shape(x, 1), shape(x, 2)
         bent = (a * d - b * c) * _power(_power(a, 2) + _power(b, 2), -1)
         terms.append(w / 2 * EI * _power(bent, 2))

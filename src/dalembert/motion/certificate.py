@@ -15,9 +15,9 @@ from dalembert.run.run_facts import Energies, Passage
 from dalembert.run.status import Status
 from dalembert.text_tables import html_table
 
-DEPENDENT = 1e-6  # reciprocal condition below which constraints count as dependent
-SHOWN = 12  # passages listed
-MOST, WORST = 60, 12  # findings of a level that are told; if there are more, the worst of them
+DEPENDENT_CONDITION = 1e-6  # reciprocal condition below which constraints count as dependent
+PRINTED_ITEMS = 12  # passages, rows and lost controls that are listed
+MOST_FINDINGS, WORST_FINDINGS = 60, 12  # findings of a level that are told; if there are more, the worst of them
 DEPENDENT_AMONG_MANY = 1e-8  # the same for large systems: that of a long chain falls with the square of its length
 LEVELS = ("position", "velocity", "acceleration", "solve", "energy")  # in the order they are shown
 
@@ -75,7 +75,9 @@ class Undecided(NamedTuple):
     rows: tuple[str, ...]
 
     def __str__(self) -> str:
-        rows = ", ".join(f"`{name}`" for name in self.rows[:SHOWN]) + (", ..." if len(self.rows) > SHOWN else "")
+        rows = ", ".join(f"`{name}`" for name in self.rows[:PRINTED_ITEMS]) + (
+            ", ..." if len(self.rows) > PRINTED_ITEMS else ""
+        )
         return (
             f"the motion is not unique from t = {self.t:.6g} on: it depends on how {rows} share their load, which no "
             "equation says; leave redundant ones out, or make their supports elastic"
@@ -206,7 +208,7 @@ class Certificate:
             f"  power of constraints: {', '.join(map(str, self.powers)) or 'none'}",
             f"  conditioning of the constraint solve: at worst {self.condition:.1e} at t = {self.condition_t:.4g}",
             *self._passed(),
-            *(f"  {lost}" for lost in self.lost_controls[:SHOWN]),
+            *(f"  {lost}" for lost in self.lost_controls[:PRINTED_ITEMS]),
             *self._remarks(),
             *self._accuracy(),
             *self._facts(),
@@ -231,14 +233,14 @@ class Certificate:
         shown = []
         for level in LEVELS:
             found = [f for f in self.findings if f.level == level]
-            if len(found) <= MOST:
+            if len(found) <= MOST_FINDINGS:
                 shown += [(f, "") for f in found]
                 continue
             found.sort(key=lambda f: -np.inf if np.isnan(f.worst) else -f.worst / f.allowed)
-            failed = sum(not f.ok for f in found[WORST:])
+            failed = sum(not f.ok for f in found[WORST_FINDINGS:])
             rest = f"{failed:,} of them not held" if failed else "all held"
-            note = f"and {len(found) - WORST:,} more, {rest}; these are the worst"
-            shown += [*((f, "") for f in found[: WORST - 1]), (found[WORST - 1], note)]
+            note = f"and {len(found) - WORST_FINDINGS:,} more, {rest}; these are the worst"
+            shown += [*((f, "") for f in found[: WORST_FINDINGS - 1]), (found[WORST_FINDINGS - 1], note)]
         return shown
 
     def _facts(self) -> list[str]:
@@ -248,9 +250,11 @@ class Certificate:
     def _passed(self) -> list[str]:
         if not self.passages:
             return []
-        shown = [f"    {passage}" for passage in self.passages[:SHOWN]]
-        if len(self.passages) > SHOWN:
-            shown.append(f"    and {len(self.passages) - SHOWN} more, the last at t = {self.passages[-1].t:.6g}")
+        shown = [f"    {passage}" for passage in self.passages[:PRINTED_ITEMS]]
+        if len(self.passages) > PRINTED_ITEMS:
+            shown.append(
+                f"    and {len(self.passages) - PRINTED_ITEMS} more, the last at t = {self.passages[-1].t:.6g}"
+            )
         return [
             "  singular positions: constraints became dependent and another branch starts there;",
             "  the motion is the one that goes on smoothly:",

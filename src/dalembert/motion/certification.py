@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dalembert.run.events import Occurrences
     from dalembert.run.run_facts import Energies, Passage
 
-FEW = 25  # samples that are diagnosed
+DIAGNOSED_SAMPLES = 25
 
 
 class JudgedMotion(EvaluatedMotion, Protocol):
@@ -140,7 +140,11 @@ def _undetermined(spread: Spread) -> tuple[str, ...]:
 def _few(spread: Spread) -> np.ndarray:
     """Some samples whose accelerations are known, the first and the last among them; one if there are none."""
     solved = np.flatnonzero(np.isfinite(spread.udot).all(axis=1))
-    return solved[np.unique(np.linspace(0, len(solved) - 1, FEW).astype(int))] if len(solved) else np.zeros(1, int)
+    return (
+        solved[np.unique(np.linspace(0, len(solved) - 1, DIAGNOSED_SAMPLES).astype(int))]
+        if len(solved)
+        else np.zeros(1, int)
+    )
 
 
 def _state(spread: Spread, k: int) -> State:

@@ -15,8 +15,8 @@ import numpy as np
 from dalembert.equations.system import System
 from dalembert.solve.decompositions import decompose, determinant_sign, singular_values, unit_rows
 
-SHARE = 0.05  # rows and unknowns with a smaller part in what is lost are not named
-REGULAR = 1e-12  # of the largest singular value: below it equations are singular throughout
+NAMED_PART = 0.05  # rows and unknowns with a smaller part in what is lost are not named
+SINGULAR_THROUGHOUT = 1e-12  # of the largest singular value: below it equations are singular throughout
 BLOCK = 2**24  # bytes of matrices that are looked at at once
 WEIGHTLESS = 1e-24  # of the largest inertia: none
 
@@ -107,13 +107,13 @@ def _enforced(system: System) -> list[int]:
 
 def _named(system: System, matrix: np.ndarray, begin: float, end: float) -> LostControl | None:
     """The rows and unknowns with a part in what is lost; None if no unknown has one."""
-    found = decompose(matrix, REGULAR)
+    found = decompose(matrix, SINGULAR_THROUGHOUT)
     if found.rank < len(matrix) - 1:
         return None
     asked, acting = np.abs(found.left[system.nu :, -1]), np.abs(found.right[-1, system.nu :])
     kept = _enforced(system)
-    rows = [k for k, part in zip(kept, asked, strict=True) if part > SHARE * asked.max()]
-    laws = [system.rows[k].law for k, part in zip(kept, acting, strict=True) if part > SHARE * acting.max()]
+    rows = [k for k, part in zip(kept, asked, strict=True) if part > NAMED_PART * asked.max()]
+    laws = [system.rows[k].law for k, part in zip(kept, acting, strict=True) if part > NAMED_PART * acting.max()]
     unknowns = [law.unknown for law in laws if law.unknown is not None]
     if not unknowns:
         return None

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dalembert.run.events import Occurrences
     from dalembert.run.run_facts import Passage
 
-LISTED = 20  # names of what was kept that a message tells
+LISTED_OUTPUTS = 20  # names of what was kept that a message tells
 OF_MOTION = frozenset([*(f.name for f in fields(Motion)), *dir(Motion)])
 WHOLE = "leave outputs= out; store= keeps a whole motion on disk"
 ADVICE = {  # of what a Motion has: what to do to have it, or something like it
@@ -109,8 +109,10 @@ class MotionOutputs(Tabled):
 
     def _not_kept(self, what: str, remedy: str) -> NotKeptError:
         """What to say of something that was not kept."""
-        more = len(self.keys) - LISTED
-        return NotKeptError(what, self.outputs if more <= 0 else (*self.outputs[:LISTED], f"{more} more"), remedy)
+        more = len(self.keys) - LISTED_OUTPUTS
+        return NotKeptError(
+            what, self.outputs if more <= 0 else (*self.outputs[:LISTED_OUTPUTS], f"{more} more"), remedy
+        )
 
     # -- the run ---------------------------------------------------------------------------------------------------
 
@@ -196,7 +198,7 @@ class MotionOutputs(Tabled):
 
     def __repr__(self) -> str:
         span = f"{len(self)} samples, t = {self.t[0]:g} .. {self.t[-1]:g}" if len(self) else "no samples"
-        kept = ", ".join(self.outputs[:LISTED]) + (", ..." if len(self.outputs) > LISTED else "")
+        kept = ", ".join(self.outputs[:LISTED_OUTPUTS]) + (", ..." if len(self.outputs) > LISTED_OUTPUTS else "")
         return f"MotionOutputs of {self.system.name!r}: {kept} at {span}; {self.certificate.verdict}"
 
     def _repr_html_(self) -> str:

@@ -13,13 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.equations.system import System
-from dalembert.motion.certificate import DEPENDENT, DEPENDENT_AMONG_MANY, Finding
+from dalembert.motion.certificate import DEPENDENT_AMONG_MANY, DEPENDENT_CONDITION, Finding
 from dalembert.motion.control import LostControl, lost_controls
 from dalembert.motion.prescribed_jumps import prescribed_jumps
 from dalembert.motion.protocols import EvaluatedMotion
 from dalembert.run.run_facts import Energies
 
-SPREAD = 200  # samples at most that rows, their powers and their sizes are looked at, besides the last one
+TALLIED_SAMPLES = 200  # samples at most that rows, their powers and their sizes are looked at, besides the last one
 
 
 class Worst(NamedTuple):
@@ -98,7 +98,7 @@ def _nan_first(value: tuple[float, float]) -> tuple[float, float]:
 class Spread(NamedTuple):
     """Samples spread over a motion: each `stride`-th of so many `samples`, and the last, as they are.
 
-    `stride` is the least power of two that leaves no more than `SPREAD`, so that it can grow with the motion.
+    `stride` is the least power of two that leaves no more than `TALLIED_SAMPLES`, so that it can grow with the motion.
     """
 
     system: System
@@ -115,7 +115,7 @@ class Spread(NamedTuple):
     def of(motion: EvaluatedMotion, rows: slice, first: int) -> Spread:
         """That of some samples of a motion, the first of which is number `first` of a larger one."""
         count, stride = rows.stop - rows.start, 1
-        while -(-(first + count) // stride) > SPREAD:
+        while -(-(first + count) // stride) > TALLIED_SAMPLES:
             stride *= 2
         chosen = [*range(rows.start + -first % stride, rows.stop, stride)]
         if not chosen or chosen[-1] != rows.stop - 1:
@@ -165,7 +165,7 @@ class Tally(NamedTuple):
         """
         system, e, t = motion.system, motion.evaluation, motion.t[rows]
         condition = e.condition[rows]
-        dependent = condition < (DEPENDENT_AMONG_MANY if system.is_large else DEPENDENT)
+        dependent = condition < (DEPENDENT_AMONG_MANY if system.is_large else DEPENDENT_CONDITION)
         residuals = {"position": e.phi[rows], "velocity": e.psi[rows], "acceleration": e.acceleration[rows]}
         residuals["independent"] = np.where(dependent[:, None], 0.0, residuals["acceleration"])
         residuals["solve"] = e.balance[rows, None]

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.errors import DalembertError
 
 SURE = np.pi / 2  # an angle this close to what its rate predicts has its turns counted right
-HALVINGS = 20
+TURN_HALVINGS = 20
 
 
 def count_turns(motion: Any, name: str, read: Callable[[Any], np.ndarray]) -> np.ndarray:
@@ -23,7 +23,7 @@ def count_turns(motion: Any, name: str, read: Callable[[Any], np.ndarray]) -> np
     """
     t, rate = np.asarray(motion.t), f"{name.rpartition('.')[0]}.rate"
     motion = motion.as_close_as_steps
-    for _ in range(HALVINGS):
+    for _ in range(TURN_HALVINGS):
         angle = read(motion)
         steps, unsure = _steps(motion.t, angle, motion[rate])
         if not unsure.any():

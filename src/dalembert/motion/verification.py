@@ -11,7 +11,7 @@ from dalembert.dataclass import dataclass
 from dalembert.errors import OptionError, UnknownNameError
 
 ROUGH = 1e-3  # an error beyond this part of its size makes a coordinate wrong rather than inaccurate
-SMALL = 1e-3  # sizes below this part of the largest coordinate do not make errors relatively large
+SMALL_SIZE = 1e-3  # sizes below this part of the largest coordinate do not make errors relatively large
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Verification:
     @property
     def rough(self) -> tuple[Deviation, ...]:
         """The coordinates that both runs place differently altogether: beyond a thousandth of their size."""
-        least = SMALL * max(self.sizes, default=0.0)
+        least = SMALL_SIZE * max(self.sizes, default=0.0)
         return tuple(
             d for d, size in zip(self.coordinates, self.sizes, strict=True) if not d.error <= ROUGH * max(size, least)
         )

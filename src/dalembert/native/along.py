@@ -11,7 +11,7 @@ from dalembert.native.jit import address_of, jit
 from dalembert.native.kernel import Kernel
 from dalembert.native.types import Floats, i8
 
-FEW = 16  # rows below which the engine is not asked for
+FEWEST_ROWS = 16  # rows below which the engine is not asked for
 
 
 @jit(i8(i8, Floats, i8, i8, i8))
@@ -28,7 +28,7 @@ def along(kernel: Kernel, x: np.ndarray) -> np.ndarray:
     rows = len(x)
     if x.shape != (rows, kernel.n_in):
         raise ArrayError(f"`x` has shape {x.shape}; this kernel takes rows of {kernel.n_in}")
-    if rows < FEW:
+    if rows < FEWEST_ROWS:
         return np.array([kernel(row) for row in x]).reshape(rows, kernel.n_out)
     both = np.zeros(rows * (kernel.n_in + kernel.n_out) + 1)
     both[: x.size] = x.ravel()

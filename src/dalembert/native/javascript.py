@@ -1,8 +1,8 @@
 """JavaScript text of a CasADi instruction tape: one statement per instruction, for pages that compute by themselves.
 
-The same program that becomes LLVM IR. It is cut into functions of `CHUNK` statements, because engines do not optimise
-functions of more than about 60 kB of bytecode; a value needed in a later one travels through an array `w`.
-Tables are arrays of their own, under the symbols of their content: `emit_tables` writes each once for all kernels.
+The same program that becomes LLVM IR. It is cut into functions of `STATEMENTS_PER_FUNCTION` statements, because engines
+do not optimise functions of more than about 60 kB of bytecode; a value needed in a later one travels through an array
+`w`. Tables are arrays of their own, under the symbols of their content: `emit_tables` writes each once for all kernels.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dalembert.native.lookup import Lookup
 from dalembert.native.operations import PARTS, TABLE
 from dalembert.native.program import Program, UnsupportedOperationError
 
-CHUNK = 1000  # statements per function
+STATEMENTS_PER_FUNCTION = 1000  # statements per function
 
 _ARITHMETIC = {
     ca.OP_ADD: "{0}+{1}",
@@ -73,7 +73,7 @@ def emit_tables(programs: Iterable[Program]) -> str:
     return _FIND + "".join(rows) if rows else ""
 
 
-def emit_javascript(program: Program, name: str, *, chunk: int = CHUNK) -> str:
+def emit_javascript(program: Program, name: str, *, chunk: int = STATEMENTS_PER_FUNCTION) -> str:
     """Text that defines `name(x, out)`, both Float64Array; raises `UnsupportedOperationError` for erf and remainder.
 
     The tables that it reads are defined by `emit_tables`.

@@ -29,15 +29,15 @@ from dalembert.native.operations import (
     TURNS,
 )
 from dalembert.native.program import Program
-from dalembert.native.sine_cosine import ASIDE, WIDEST, call_sines, count_lanes, declare_sines, define_sines, emit_sines
+from dalembert.native.sine_cosine import ASIDE, LANES, call_sines, count_lanes, declare_sines, define_sines, emit_sines
 
-CHUNK = 500  # instructions per basic block; measured, see native.py
+INSTRUCTIONS_PER_BLOCK = 500  # instructions per basic block; measured, see native.py
 # Arguments of sines side by side above which these have a function of their own. In line they would be a dozen blocks
 # with all the results alive at their end, for which LLVM's register allocator takes longer than for all else together.
 APART = 8
 # Lines after which a value that lies in memory is loaded again rather than left in a register: LLVM would store it on
 # the stack, after a long search for what to put there. For chains of 20 and 50 bodies anything from 30 to 120 is good.
-STALE = 60
+RELOADED_AFTER = 60
 STACK_SLOTS = 8192  # 64 kB; secondary threads on macOS have 512 kB of stack in all
 
 
@@ -96,12 +96,12 @@ def place_turns(program: Program, turns: Sequence[int], first: int) -> tuple[dic
     """
     place = {}
     for k, argument in enumerate(distinct_arguments(program, turns)):
-        group, lane = divmod(k, WIDEST)
-        place[argument] = first + 2 * WIDEST * group + lane
+        group, lane = divmod(k, LANES)
+        place[argument] = first + 2 * LANES * group + lane
     slots = {
-        value: place[program.arguments[value][0]] + WIDEST * (program.operations[value] == ca.OP_COS) for value in turns
+        value: place[program.arguments[value][0]] + LANES * (program.operations[value] == ca.OP_COS) for value in turns
     }
-    return slots, first + 2 * WIDEST * -(-len(place) // WIDEST)
+    return slots, first + 2 * LANES * -(-len(place) // LANES)
 
 
 @dataclass
@@ -126,7 +126,7 @@ class Block:
         loading neighbours as a vector: that waits where they have just been written one by one, as by time loops.
         """
         known, here = self.names.get(value), len(self.lines)
-        if known is not None and here - self.last_use.get(value, here) < STALE:
+        if known is not None and here - self.last_use.get(value, here) < RELOADED_AFTER:
             if value in self.last_use:
                 self.last_use[value] = here
             return known
@@ -180,8 +180,8 @@ class Block:
         operations, arguments = self.program.operations, self.program.arguments
         distinct = distinct_arguments(self.program, values)
         found: dict[int, tuple[str, str]] = {}
-        for k in range(0, len(distinct), WIDEST):
-            group = distinct[k : k + WIDEST]
+        for k in range(0, len(distinct), LANES):
+            group = distinct[k : k + LANES]
             operands = [self.name(argument, singly=True) for argument in group]
             prefix = f"w{group[0]}."
             lines, names = emit_sines(prefix, operands)
@@ -195,8 +195,8 @@ class Block:
     def turn_apart(self, values: Sequence[int], first: int) -> None:
         """Emit calls that leave sines and cosines in the work array, from slot `first` on as `place_turns` says."""
         distinct = distinct_arguments(self.program, values)
-        for k in range(0, len(distinct), WIDEST):
-            group = distinct[k : k + WIDEST]
+        for k in range(0, len(distinct), LANES):
+            group = distinct[k : k + LANES]
             self.lines += call_sines(f"w{group[0]}.", [self.name(argument) for argument in group], first + 2 * k)
         self.apart = True
         for value in values:
@@ -309,7 +309,7 @@ def _emit_chunks(program: Program, chunk: int, *, fuses: bool) -> tuple[list[Blo
     return blocks, length
 
 
-def emit_kernel(program: Program, *, chunk: int = CHUNK, fuses: bool) -> str:
+def emit_kernel(program: Program, *, chunk: int = INSTRUCTIONS_PER_BLOCK, fuses: bool) -> str:
     """IR of a module that defines `void kernel(const double* x, double* out)`; x and out must not overlap.
 
     `chunk` is the most instructions a basic block may hold. `fuses` says that the machine has an instruction for a
@@ -319,7 +319,7 @@ def emit_kernel(program: Program, *, chunk: int = CHUNK, fuses: bool) -> str:
     apart = any(block.apart for block in blocks)
     bodies = [[ASIDE, *block.lines] if block.widths else block.lines for block in blocks]
     text = declare([program]) + declare_sines(
-        set().union(*(block.widths for block in blocks), {WIDEST} if apart else ())
+        set().union(*(block.widths for block in blocks), {LANES} if apart else ())
     )
     text += define_sines() if apart else []
     head = "define void @kernel(ptr noalias %x, ptr noalias %out) #1 {"

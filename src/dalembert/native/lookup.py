@@ -27,7 +27,7 @@ _BOUND = float(np.finfo(float).max)  # CasADi's search needs a first and a last 
 # CasADi 3.8 takes NaN for the forward derivative of a call whose derivative is structurally zero. The derivative of
 # floor is zero whatever that of its argument is, and multiples of 2^-500 are all doubles from 1e-135 to 1e157.
 WHOLE = 2.0**500
-LARGEST = 1e150  # of the numbers in a leaf
+LARGEST_IN_LEAF = 1e150  # of the numbers in a leaf
 _BINDING = threading.Lock()
 _bound: WeakValueDictionary[str, Lookup] = WeakValueDictionary()  # by symbol
 

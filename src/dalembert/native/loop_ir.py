@@ -17,7 +17,7 @@ from dalembert.native.loop_turns import Turns, emit_turns, take_turns
 from dalembert.native.loop_widening import widen
 from dalembert.native.program import BITS, Program, schedule
 from dalembert.native.repetition import CONSTANT, INPUT, LongSum, Repetition, Run, Shape, parse
-from dalembert.native.sine_cosine import ASIDE, WIDEST, declare_sines
+from dalembert.native.sine_cosine import ASIDE, LANES, declare_sines
 
 _LEAVES = (ca.OP_CONST, ca.OP_INPUT)
 FIELDS = ("shape", "many", "first", "constant", "uniform")  # of a call; the last three say where its tables start
@@ -61,7 +61,7 @@ def emit_loops(repetition: Repetition, *, fuses: bool) -> tuple[str, InstanceTab
         lines, needed = _loop(k, form, fuses=fuses)
         text += lines
         widths |= needed
-    text += declare_sines(widths | {WIDEST} if turns else widths)
+    text += declare_sines(widths | {LANES} if turns else widths)
     text += _sum_loop(len(forms))
     sources = {source: len(forms) + 1 + k for k, source in enumerate(sorted({one.source for one in turns}))}
     for source, k in sources.items():

@@ -12,9 +12,9 @@ import numpy as np
 from dalembert.dataclass import dataclass
 from dalembert.native.llvm_ir import pointer
 from dalembert.native.repetition import INPUT, VALUE, Repetition, Run
-from dalembert.native.sine_cosine import ASIDE, WIDEST, emit_sines
+from dalembert.native.sine_cosine import ASIDE, LANES, emit_sines
 
-PLACES = 3 * WIDEST  # of a call of `emit_sines`: arguments, where the sines are kept, and where the cosines
+PLACES = 3 * LANES  # of a call of `emit_sines`: arguments, where the sines are kept, and where the cosines
 _LONE = {
     (op, source, -1, 0, 1): (source, column)
     for source in (INPUT, VALUE)
@@ -74,22 +74,22 @@ def _merge(rows: np.ndarray) -> np.ndarray:
 
 def _group(rows: np.ndarray, spare: int) -> np.ndarray:
     """Places (n, 12) of rows (argument, sine, cosine); the last group is filled up with its first argument."""
-    missing = -len(rows) % WIDEST
+    missing = -len(rows) % LANES
     filler = np.tile([rows[0, 0], spare, spare], (missing, 1))
-    return np.concatenate([rows, filler]).reshape(-1, WIDEST, 3).transpose(0, 2, 1).reshape(-1, PLACES)
+    return np.concatenate([rows, filler]).reshape(-1, LANES, 3).transpose(0, 2, 1).reshape(-1, PLACES)
 
 
 def emit_turns(name: str, signature: str, source: int) -> list[str]:
     """The function of this name: a loop over `count` groups of four arguments."""
     lines = list[str]()
-    for k in range(WIDEST):
+    for k in range(LANES):
         lines += [*_place(k), pointer(f"vp{k}", "x" if source == INPUT else "kept", f"%l{k}")]
         lines += [f"%v{k} = load double, ptr %vp{k}, align 8"]
-    found, names = emit_sines("w.", [f"%v{k}" for k in range(WIDEST)])
+    found, names = emit_sines("w.", [f"%v{k}" for k in range(LANES)])
     lines += found
     for function in range(2):
-        for k in range(WIDEST):
-            at = WIDEST * (1 + function) + k
+        for k in range(LANES):
+            at = LANES * (1 + function) + k
             lines += [*_place(at), pointer(f"op{at}", "kept", f"%l{at}")]
             lines += [f"store double {names[k][function]}, ptr %op{at}, align 8"]
     return [

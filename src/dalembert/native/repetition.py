@@ -24,11 +24,12 @@ from dalembert.native.operations import COMMUTATIVE, COPIES, EMITTED
 from dalembert.native.program import UnsupportedOperationError
 from dalembert.native.tape import Tape
 from dalembert.native.tape_shapes import CONSTANT_SLOT, INPUT_SLOT, VALUE_SLOT, Description, describe_pieces
-from dalembert.native.tape_values import LONG, Counts, Cut, cut_pieces, find_long_sums, number_values
+from dalembert.native.tape_values import LONG_SUM, Counts, Cut, cut_pieces, find_long_sums, number_values
 from dalembert.native.types import Record
 
 __all__ = [
-    "CONSTANT", "COPY", "INPUT", "LONG", "VALUE", "LongSum", "Repetition", "Run", "Shape", "find_repetition", "parse",
+    "CONSTANT", "COPY", "INPUT", "LONG_SUM", "VALUE", "LongSum", "Repetition", "Run", "Shape", "find_repetition",
+    "parse",
 ]  # fmt: skip
 
 CONSTANT, INPUT, VALUE = CONSTANT_SLOT, INPUT_SLOT, VALUE_SLOT
@@ -195,7 +196,7 @@ def _long_sums(values: _Values) -> _Sums:
     n = len(values.ops)
     count = Counts(values=n)
     stack, other, terms = (np.empty(2 * n + 2, dtype=np.int64) for _ in range(3))
-    root, start = np.empty(n // LONG + 1, dtype=np.int64), np.empty(2 * (n // LONG + 1) + 1, dtype=np.int64)
+    root, start = np.empty(n // LONG_SUM + 1, dtype=np.int64), np.empty(2 * (n // LONG_SUM + 1) + 1, dtype=np.int64)
     uses, inside = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     found = find_long_sums(
         count, values.ops, values.one, values.two, values.results, uses, inside, stack, other, root, start, terms

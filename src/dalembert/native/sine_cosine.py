@@ -28,8 +28,8 @@ COSINE = (
     4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05, -2.75573143513906633035e-07,
     2.08757232129817482790e-09, -1.13596475577881948265e-11,
 )  # fmt: skip
-WIDEST = 4
-ASIDE = f"%aside = alloca double, i64 {3 * WIDEST}, align 32"  # at the head of a function with such lines
+LANES = 4
+ASIDE = f"%aside = alloca double, i64 {3 * LANES}, align 32"  # at the head of a function with such lines
 
 
 def emit_sines(name: str, operands: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:
@@ -50,27 +50,27 @@ def call_sines(name: str, operands: Sequence[str], slot: int) -> list[str]:
     They call what `define_sines` defines: shorter than the lines of `emit_sines`, if there are many, and no value of
     the caller's has to outlive their blocks.
     """
-    vector = _Vector(name, WIDEST)
-    x = vector.gather([*operands, *([operands[0]] * (WIDEST - len(operands)))])
+    vector = _Vector(name, LANES)
+    x = vector.gather([*operands, *([operands[0]] * (LANES - len(operands)))])
     at = vector.put("p", f"getelementptr double, ptr %work, i64 {slot}")
     return [*vector.lines, f"call void @sines({vector.kind} {x}, ptr {at})"]
 
 
 def define_sines() -> list[str]:
     """`sines(x, p)`: leaves at p the sines of four arguments, then their cosines."""
-    vector = _Vector("v.", WIDEST)
+    vector = _Vector("v.", LANES)
     vector.find("%x")
     return [
         f"define internal void @sines({vector.kind} %x, ptr noalias %p) #2 {{", ASIDE, *vector.lines,
         f"store {vector.kind} {vector.value('sinv')}, ptr %p, align 8",
-        f"%q = getelementptr double, ptr %p, i64 {WIDEST}",
+        f"%q = getelementptr double, ptr %p, i64 {LANES}",
         f"store {vector.kind} {vector.value('cosv')}, ptr %q, align 8", "ret void\n}",
     ]  # fmt: skip
 
 
 def count_lanes(arguments: int) -> int:
     """How many lanes serve so many arguments: 1, 2 or 4."""
-    return 1 if arguments == 1 else 2 if arguments == 2 else WIDEST
+    return 1 if arguments == 1 else 2 if arguments == 2 else LANES
 
 
 def declare_sines(widths: Iterable[int]) -> list[str]:

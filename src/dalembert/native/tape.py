@@ -20,9 +20,9 @@ import numpy as np
 
 from dalembert.dataclass import dataclass
 
-WIDTH = 16  # bytes of an instruction
-SAMPLES = 200  # instructions that are compared
-SPAN, KNOWN, SYSTEM = 1856, "3.8.", "linux"  # bytes of a function in these versions of CasADi, and where
+INSTRUCTION_BYTES = 16  # bytes of an instruction
+COMPARED_INSTRUCTIONS = 200
+FUNCTION_BYTES, KNOWN, SYSTEM = 1856, "3.8.", "linux"  # bytes of a function in these versions of CasADi, and where
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,10 @@ def _recall(function: ca.Function) -> np.ndarray | None:
     if n == 0 or place is None:
         return None
     begin, end, last = (_word(_node(function) + place + 8 * k) for k in range(3))
-    if end - begin != WIDTH * n or last < end:
+    if end - begin != INSTRUCTION_BYTES * n or last < end:
         return None
-    words = np.frombuffer(ctypes.string_at(begin, WIDTH * n), np.int32)
-    samples = {*range(0, n, max(1, n // SAMPLES)), n - 1}
+    words = np.frombuffer(ctypes.string_at(begin, INSTRUCTION_BYTES * n), np.int32)
+    samples = {*range(0, n, max(1, n // COMPARED_INSTRUCTIONS)), n - 1}
     return words if all(_is_same(function, k, words[4 * k : 4 * k + 4].tobytes()) for k in samples) else None
 
 
@@ -97,11 +97,11 @@ def _place() -> int | None:
     x = ca.SX.sym("x", 7)
     small = ca.Function("small", [x], [ca.sin(x) * x + 0.5 * x**2 - x[0] / x[1]])
     n, node = small.n_instructions(), _node(small)
-    words = [_word(node + place) for place in range(0, SPAN, 8)]
+    words = [_word(node + place) for place in range(0, FUNCTION_BYTES, 8)]
     for k, (begin, end, last) in enumerate(zip(words, words[1:], words[2:], strict=False)):
-        if begin > 0 and end - begin == WIDTH * n and last >= end:
-            content = ctypes.string_at(begin, WIDTH * n)
-            if all(_is_same(small, i, content[WIDTH * i : WIDTH * (i + 1)]) for i in range(n)):
+        if begin > 0 and end - begin == INSTRUCTION_BYTES * n and last >= end:
+            content = ctypes.string_at(begin, INSTRUCTION_BYTES * n)
+            if all(_is_same(small, i, content[INSTRUCTION_BYTES * i : INSTRUCTION_BYTES * (i + 1)]) for i in range(n)):
                 return 8 * k
     return None
 
@@ -118,7 +118,7 @@ def _word(address: int) -> int:
 
 def _is_same(function: ca.Function, k: int, content: bytes) -> bool:
     """Whether the bytes of instruction k are those that CasADi says of it."""
-    known = 12 if _reads_one(function, k) else WIDTH
+    known = 12 if _reads_one(function, k) else INSTRUCTION_BYTES
     return content[:known] == _instruction(function, k)[:known]
 
 

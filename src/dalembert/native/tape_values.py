@@ -13,8 +13,8 @@ from dalembert.native.types import Ints, Record, i8, ints
 
 ADD, SUB, CONST, INPUT = int(ca.OP_ADD), int(ca.OP_SUB), int(ca.OP_CONST), int(ca.OP_INPUT)
 ORDERED, COMMUTATIVE, COPY, LEAF, RESULT = 1, 2, 3, 4, 5  # roles of operations; 0: unsupported
-LONG = 32  # terms above which a sum is cut at its terms
-FEW = 8  # results that one value may be before it is kept and copied to them in a loop
+LONG_SUM = 32  # terms above which a sum is cut at its terms
+COPIES_IN_LINE = 8  # results that one value may be before it is kept and copied to them in a loop
 SEED, SPREAD = 0x1E3779B97F4A7C15, 0x2545F4914F6CDD1D  # odd numbers that spread keys over a table
 
 
@@ -102,7 +102,7 @@ def find_long_sums(count, ops, one, two, rows, uses, inside, stack, other, root,
             else:
                 other[minus] = v
                 minus += 1
-        if plus - total + minus > LONG:
+        if plus - total + minus > LONG_SUM:
             root[found], start[2 * found], start[2 * found + 1] = top, total, plus
             found += 1
             for k in range(minus):
@@ -207,7 +207,7 @@ def cut_pieces(count, at, work, mask, ops, one, two, rows, start, terms):
         number = work[at.sum + value]
         if rows[value]:
             use(count, at, work, value, new_piece(count, at, work, 0))
-            if rows[value] > FEW and number < 0:
+            if rows[value] > COPIES_IN_LINE and number < 0:
                 work[at.copied + value] = 1
                 keep(count, at, work, value)
         if work[at.term + value] >= 0:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("native", "solve", "run", "initial")  # folders whose sources make up the engine
 PROCESSES = 2  # more do not pay: each has to import what it translates
-FEW = 50  # functions that are not worth another process
+FEWEST_FUNCTIONS = 50  # functions that are not worth another process
 _IMPORTED = time.time()
 
 
@@ -57,7 +57,7 @@ def is_own(native: Native) -> bool:
 def translate(natives: list[Native]) -> Any:
     """The module of native functions, each also as `c.symbol` for C callers: all of the package, or a few."""
     compiler = find_compiler()
-    alone = len(natives) < FEW or not are_sources_imported()  # another process would import something else
+    alone = len(natives) < FEWEST_FUNCTIONS or not are_sources_imported()  # another process would import something else
     count = 1 if alone else min(PROCESSES, os.cpu_count() or 1)
     others = [_start(k, count) for k in range(1, count)]
     return compiler.join([_share(compiler, natives, 0, count), *map(_received, others)])

@@ -15,7 +15,7 @@ from dalembert.model.model import Model
 from dalembert.motion.motion import Motion
 from dalembert.problems.problem import Problem
 
-LENGTH, AREA, MOMENT, DENSITY = 1.2, 0.0018, 1.215e-8, 5540.0
+LENGTH, AREA, SECOND_MOMENT, DENSITY = 1.2, 0.0018, 1.215e-8, 5540.0
 SOFT, STIFF = 0.7e6, 0.7e11
 SOURCE = (
     "J. Wu, D. Zhang, X. Guo, L. Li, A state space method for solving differential algebraic equations with "
@@ -29,7 +29,7 @@ def build(elements: int = 4) -> Model:
     E, g = model.parameters(E=SOFT, g=9.81)
     beam = model.beams.cable(
         "beam", start=[0, 0], end=[LENGTH, 0], elements=elements, density=DENSITY * AREA, axial_stiffness=E * AREA,
-        bending_stiffness=E * MOMENT,
+        bending_stiffness=E * SECOND_MOMENT,
     )  # fmt: skip
     model.joints.revolute("pin", model.ground, beam.start)
     model.gravity([0, -g])
@@ -41,7 +41,7 @@ def build_floating(modes: int = 3) -> Model:
     model = Model("flexible pendulum, floating frame")
     E, g = model.parameters(E=STIFF, g=9.81)
     model.beams.floating(
-        "beam", length=LENGTH, modes=modes, density=DENSITY * AREA, bending_stiffness=E * MOMENT, position=[0, 0]
+        "beam", length=LENGTH, modes=modes, density=DENSITY * AREA, bending_stiffness=E * SECOND_MOMENT, position=[0, 0]
     )
     model.gravity([0, -g])
     return model

@@ -20,7 +20,7 @@ import numpy as np
 from dalembert.model.model import Model
 from dalembert.problems.problem import Problem
 
-HALF_AXES, SHIFT = (0.2, 0.03, 0.02), 0.01  # m
+HALF_AXES, CENTRE_DEPTH = (0.2, 0.03, 0.02), 0.01  # m
 INERTIA = ((2e-4, -2e-5, 0.0), (-2e-5, 1.6e-3, 0.0), (0.0, 0.0, 1.7e-3))  # kg m^2, in the axes of the ellipsoid
 LEAN, SPIN = float(np.deg2rad(0.5)), -5.0  # rad, rad/s
 REFERENCE = {
@@ -32,7 +32,7 @@ REFERENCE = {
 def build() -> Model:
     """The body `stone` in absolute coordinates, z up, on the contact `table`."""
     model = Model("rattleback")
-    a, b, c, h, m, g = model.parameters(a=HALF_AXES[0], b=HALF_AXES[1], c=HALF_AXES[2], h=SHIFT, m=1.0, g=9.81)
+    a, b, c, h, m, g = model.parameters(a=HALF_AXES[0], b=HALF_AXES[1], c=HALF_AXES[2], h=CENTRE_DEPTH, m=1.0, g=9.81)
     stone = model.body("stone", mass=m, inertia=[list(row) for row in INERTIA])
     model.contacts.ellipsoid("table", model.marker(stone, [0, 0, h]), half_axes=[a, b, c])
     model.gravity([0, 0, -g])

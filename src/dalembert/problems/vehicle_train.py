@@ -23,12 +23,12 @@ from dalembert.model.model import Model
 from dalembert.model.vectors import ORIGIN
 from dalembert.problems.problem import Problem
 
-REACH, MASS, INERTIA, RADIUS, SPEED = 2.0, 1000.0, 800.0, 20.0, 5.0
+COUPLING_DISTANCE, MASS, INERTIA, RADIUS, SPEED = 2.0, 1000.0, 800.0, 20.0, 5.0
 
 
 def radius_of(n: int) -> float:
     """The radius of the circle: a long train takes half of it."""
-    return float(max(RADIUS, 2 * REACH * n / np.pi))
+    return float(max(RADIUS, 2 * COUPLING_DISTANCE * n / np.pi))
 
 
 def vehicle_train(n: int) -> Problem:
@@ -50,7 +50,7 @@ def vehicle_train(n: int) -> Problem:
 def build(n: int) -> Model:
     """Bodies `car0` (the tractor) .. `car{n}` with x ahead; rows `wheels{k}`, `coupling{k}` and `steering`."""
     model = Model(f"train of {n} wagons")
-    R, D, m, inertia = model.parameters(R=radius_of(n), D=REACH, m=MASS, I=INERTIA)
+    R, D, m, inertia = model.parameters(R=radius_of(n), D=COUPLING_DISTANCE, m=MASS, I=INERTIA)
     last = None
     for k in range(n + 1):
         car = model.body(f"car{k}", mass=m, inertia=inertia)
@@ -71,7 +71,7 @@ def exact(n: int, t: np.ndarray) -> dict[str, np.ndarray]:
     R, values = radius_of(n), dict[str, np.ndarray]()
     rate = SPEED / R
     for k in range(n + 1):
-        a = rate * np.asarray(t, dtype=float) - 2 * k * np.arctan2(REACH, R)
+        a = rate * np.asarray(t, dtype=float) - 2 * k * np.arctan2(COUPLING_DISTANCE, R)
         values |= {f"car{k}_x": R * np.sin(a), f"car{k}_y": R - R * np.cos(a), f"car{k}_a": a}
         values |= {f"car{k}_vx": SPEED * np.cos(a), f"car{k}_vy": SPEED * np.sin(a), f"car{k}_w": rate + 0 * a}
     return values

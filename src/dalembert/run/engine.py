@@ -31,10 +31,10 @@ from dalembert.run.solver_choice import LARGEST_DENSE
 from dalembert.run.status import Status, status_of
 from dalembert.run.variations import CarriedColumns, accelerate_varied, varied_motion_function
 
-PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
+CHOICE_PATIENCE = 200  # steps before a choice that could not be bettered is questioned again
 # How far ahead to look, relative to q, where constraints are dependent. In a singular position pivots grow with the
-# distance, beyond RANK_TOLERANCE; those of redundant constraints with its square, as a straight step leaves them.
-AHEAD = 1e-5
+# distance, beyond PIVOT_RANK; those of redundant constraints with its square, as a straight step leaves them.
+CHOICE_STEP = 1e-5
 
 
 class Engine:
@@ -178,7 +178,7 @@ class Engine:
     def choose(self, t: float, z: np.ndarray) -> None:
         """Make the static choices of the formulation at a state, and the motion kernel that goes with them."""
         system = self.system
-        self.plan.stale = -PATIENCE
+        self.plan.stale = -CHOICE_PATIENCE
         eliminating, checked = isinstance(self.formulation, Eliminating), self.plan.iteration and not self.plan.oriented
         if self.is_sparse or not (system.ideal or eliminating or checked):
             return
@@ -218,12 +218,12 @@ class Engine:
         ahead = np.array(z, dtype=float)
         for _ in range(2):  # from rest the second direction is that of the accelerations
             rates(self.plan, self.mem, t, ahead, zdot)
-            ahead[nq : self.size] += AHEAD / self._rate * zdot[nq : self.size]
+            ahead[nq : self.size] += CHOICE_STEP / self._rate * zdot[nq : self.size]
         sizes = self.mem[self.plan.sizes : self.plan.sizes + nq]
         length = float(np.linalg.norm(zdot[:nq] / sizes))
         if not 0.0 < length < np.inf:
             return here
-        ahead[:nq] = z[:nq] + AHEAD * (1.0 + float(np.linalg.norm(z[:nq] / sizes))) / length * zdot[:nq]
+        ahead[:nq] = z[:nq] + CHOICE_STEP * (1.0 + float(np.linalg.norm(z[:nq] / sizes))) / length * zdot[:nq]
         M, A = self.matrices(t, ahead)
         if not (np.isfinite(M).all() and np.isfinite(A).all()):
             return here

@@ -11,7 +11,7 @@ from dalembert.errors import OptionError
 from dalembert.run.events import Change, read_change
 
 EPSILON = 2.0**-52
-MOST = 1_000_000  # ticks of one clock: about 10 minutes and 6 GB
+MOST_TICKS = 1_000_000  # ticks of one clock: about 10 minutes and 6 GB
 TOGETHER = 16.0 * EPSILON  # ticks this close, relative to the time, are at the same time
 
 
@@ -70,11 +70,11 @@ class Schedule:
                     f"clock `{clock.name}`: dt is {clock.dt:g}, which t = {span[0]:g} .. {span[1]:g} cannot resolve "
                     f"in double precision; use at least {least:.2g}"
                 )
-            if (ticks := (span[1] - span[0]) / clock.dt) > MOST:
+            if (ticks := (span[1] - span[0]) / clock.dt) > MOST_TICKS:
                 raise OptionError(
                     f"clock `{clock.name}`: dt is {clock.dt:g}, which makes {ticks:.2g} ticks from t = {span[0]:g} to "
-                    f"{span[1]:g}; use at least {(span[1] - span[0]) / MOST:.2g}, or state what it does as part of the "
-                    "equations"
+                    f"{span[1]:g}; use at least {(span[1] - span[0]) / MOST_TICKS:.2g}, or state what it does as part "
+                    "of the equations"
                 )
             start = span[0] if clock.start is None else float(clock.start)
             number = max(math.ceil((span[0] - start) / clock.dt), 0)

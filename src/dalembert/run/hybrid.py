@@ -28,7 +28,7 @@ from dalembert.run.turning_back import forbidden_sides
 # When changes accumulate: an event whose last waits were each shorter than the one before, and the last of them this
 # small beside the longest; or so many changes in so small a part of the interval.
 SHRINKING, FASTER = 4, 1e-5
-CROWD, MOMENT = 200, 1e-6
+CROWDED_EVENTS, CROWDED_TIME = 200, 1e-6
 
 
 def follow_events(
@@ -210,8 +210,8 @@ class _Course:
         """Whether changes come ever faster, so that they would never end."""
         for key in ("", name):
             self.pace.setdefault(key, [self.span[0]]).append(at)
-        crowd = self.pace[""][-CROWD:]
-        if len(crowd) == CROWD and at - crowd[0] < MOMENT * (self.span[1] - self.span[0]):
+        crowd = self.pace[""][-CROWDED_EVENTS:]
+        if len(crowd) == CROWDED_EVENTS and at - crowd[0] < CROWDED_TIME * (self.span[1] - self.span[0]):
             return True
         recent = np.diff(self.pace[name][-SHRINKING - 2 :])
         if len(recent) <= SHRINKING or not (np.diff(recent) < 0.0).all():

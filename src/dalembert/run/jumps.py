@@ -18,7 +18,7 @@ from dalembert.native.program import read_program
 
 JUMPS = {ca.OP_SIGN: "sign", ca.OP_FLOOR: "floor", ca.OP_CEIL: "ceiling", ca.OP_FMOD: "Mod"}
 COMPARISONS = (ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_IF_ELSE_ZERO)
-HALVINGS = 45
+JUMP_HALVINGS = 45
 JUMP = 1e-6  # change of u' over a stretch of round-off, relative to the largest u', at least this
 
 
@@ -44,7 +44,7 @@ def check_crossed(motion: Motion) -> None:
     low, high = (motion.t[:-1], z[:-1]), (motion.t[1:], z[1:])
     rates = engine.evaluate(motion.t, z).udot
     left, right = rates[:-1], rates[1:]
-    for _ in range(HALVINGS):
+    for _ in range(JUMP_HALVINGS):
         middle = (0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1]))
         between = engine.evaluate(*middle).udot
         first = np.abs(between - left).max(axis=1) > np.abs(right - between).max(axis=1)

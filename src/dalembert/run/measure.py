@@ -15,9 +15,9 @@ from dalembert.run.ways import inertia_of
 from dalembert.solve.solver import call_balance, call_row_residual
 
 SPUN = 0.1  # share of the rates at the start that counts beside the forces
-NEGLIGIBLE = 1e-6  # a motion that changes less than this part in the time of a run has no rate of its own
-BESIDE = 0.1  # part of the sizes by which to look beside the state, for rows whose gradients vanish in it
-VANISHED = 1e-6  # part of what gradients are beside the state below which they vanish
+NEGLIGIBLE_CHANGE = 1e-6  # a motion that changes less than this part in the time of a run has no rate of its own
+SIZES_BESIDE = 0.1  # part of the sizes by which to look beside the state, for rows whose gradients vanish in it
+VANISHED_GRADIENT = 1e-6  # part of what gradients are beside the state below which they vanish
 
 
 @jit(i8(Plan, Floats))
@@ -65,7 +65,7 @@ def _measure_speeds(plan, mem, span):
     for j in range(plan.nu):
         mem[u + j] = positive(1.0 / mem[u + j] if mem[u + j] > 0.0 else 0.0)
     rate = _find_rate(plan, mem)
-    if rate * span < NEGLIGIBLE and span > 0.0:
+    if rate * span < NEGLIGIBLE_CHANGE and span > 0.0:
         rate = 1.0 / span
     rate, energy = positive(rate), 0.0
     for j in range(plan.nu):
@@ -83,13 +83,13 @@ def _measure_rows(plan, mem):
         largest = 0.0
         for p in range(ints[s.g_starts + k], ints[s.g_starts + k + 1]):
             largest = max(largest, abs(mem[s.gradients + p]) * mem[plan.sizes + ints[s.g_columns + p]])
-        if mem[plan.row_sizes + k] <= VANISHED * largest < math.inf:
+        if mem[plan.row_sizes + k] <= VANISHED_GRADIENT * largest < math.inf:
             mem[plan.row_sizes + k] = largest
     for k in range(n + plan.nv):
         largest = 0.0
         for p in range(ints[s.a_starts + k], ints[s.a_starts + k + 1]):
             largest = max(largest, abs(mem[ints[s.a_places + p]]) * mem[u + ints[s.a_columns + p]])
-        if mem[plan.row_sizes + n + k] <= VANISHED * largest < math.inf:
+        if mem[plan.row_sizes + n + k] <= VANISHED_GRADIENT * largest < math.inf:
             mem[plan.row_sizes + n + k] = largest
     return 0
 
@@ -117,7 +117,7 @@ def measure(plan, mem, t, z, span):
         mem[plan.row_sizes + k] = 0.0
     _measure_rows(plan, mem)
     for i in range(plan.nq):
-        mem[plan.xq + i] += BESIDE * mem[plan.sizes + i] * math.cos(1.0 + i)
+        mem[plan.xq + i] += SIZES_BESIDE * mem[plan.sizes + i] * math.cos(1.0 + i)
     _evaluate(plan, mem)
     _measure_rows(plan, mem)
     for k in range(n_rows):

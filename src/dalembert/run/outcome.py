@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert.errors import InitialStateError
-from dalembert.motion.certificate import DEPENDENT
+from dalembert.motion.certificate import DEPENDENT_CONDITION
 from dalembert.motion.control import losing
 from dalembert.motion.state import State
 from dalembert.run.status import Status
@@ -23,7 +23,7 @@ STUCK = (Status.STEP_COLLAPSE, Status.DRIFT_STUCK, Status.NOT_CONVERGED, Status.
 CHATTERING = "; chattering"
 CHATTER = 0.01  # the smaller side of a jump beside the larger
 GROWN = 100.0  # times the largest value at the start
-AHEAD = (1e-12, 1e-9, 1e-6)  # of the time reached: how far to look for equations that are not finite
+STEPS_AHEAD = (1e-12, 1e-9, 1e-6)  # of the time reached: how far to look for equations that are not finite
 
 
 def ending(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
@@ -127,10 +127,12 @@ def _whereabouts(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) ->
     lost = losing(engine.system, *here, engine.parameters, NEAR)
     if lost is not None:
         return f"; control is lost there: {lost.what}, and grows without bound"
-    if last < NEAR * first and first > DEPENDENT:  # constraints that are redundant throughout are not the reason
+    if (
+        last < NEAR * first and first > DEPENDENT_CONDITION
+    ):  # constraints that are redundant throughout are not the reason
         return f"; at a singular position: constraints become dependent there, reciprocal condition {last:.1e}"
     zdot = engine.rates(t, z)
-    for step in np.multiply(AHEAD, max(abs(t), 1.0)):
+    for step in np.multiply(STEPS_AHEAD, max(abs(t), 1.0)):
         if not np.isfinite(engine.rates(t + step, z + step * zdot)).all():
             return "; just after it the equations give a value that is not finite"
     return _growth(engine, z, zdot, z0)

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any, Self
 
-PATIENCE = 1.0  # seconds of a run before anything is shown
+from dalembert.equations.compile_progress import QUIET_SECONDS
 
 
 class Progress:
@@ -20,7 +20,7 @@ class Progress:
     def __call__(self, t: float) -> None:
         """Show that the run is at time t."""
         if self.bar is None:
-            if time.monotonic() - self.begin < PATIENCE or not sys.stderr.isatty():
+            if time.monotonic() - self.begin < QUIET_SECONDS or not sys.stderr.isatty():
                 return
             from rich.console import Console
             from rich.progress import Progress as Bar

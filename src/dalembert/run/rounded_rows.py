@@ -12,7 +12,7 @@ from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8
 from dalembert.run.sizing import sizing_at
 
 ROUND_OFF = 2.0**-50  # of the terms of a sum
-HELD = 1e-13  # to what part of its size a row is held, see `Projection`
+HELD_PRECISION = 1e-13  # to what part of its size a row is held, see `Projection`
 
 
 @jit(f8(Plan, Floats, i8))
@@ -36,5 +36,5 @@ def count_round_off(plan, mem, first, count):
     for k in range(first, first + count):
         rounded = ROUND_OFF * _terms(plan, mem, k)
         if abs(mem[plan.residuals + k]) <= rounded:
-            mem[plan.row_sizes + k] = max(mem[plan.row_sizes + k], rounded / HELD)
+            mem[plan.row_sizes + k] = max(mem[plan.row_sizes + k], rounded / HELD_PRECISION)
     return 0

@@ -12,7 +12,7 @@ from dalembert.run.formulations.choice import Choice
 from dalembert.run.scales import Scales
 
 REST = 1e-7  # what a system at rest turns over at least, relative to its potential energy and to forces along sizes
-AT_REST = 1e-6  # of that: kinetic energies below it are round-off
+REST_ENERGY = 1e-6  # of that: kinetic energies below it are round-off
 NAMED = 6  # rows of a passage told by name
 Choices = tuple[tuple[float, Choice | None], ...]
 
@@ -97,7 +97,7 @@ class Energies(NamedTuple):
         by what is left open of speeds, they do so for as long as the run lasts.
         """
         least = REST * scales.energy
-        at_rest = max(map(abs, self.kinetic)) <= AT_REST * least
+        at_rest = max(map(abs, self.kinetic)) <= REST_ENERGY * least
         return max(self.size, least * (1.0 + scales.rate * (end - self.begin)) if at_rest else least)
 
     def joined(self, other: Energies, *, done: float = 0.0, off: float = 0.0) -> Energies:

@@ -27,8 +27,8 @@ from dalembert.run.events import Event
 from dalembert.run.every import Every
 from dalembert.run.state_changes import changed
 
-STEP = 1e-3  # of the differences, relative to the size of the state
-SAME = 1e-7  # derivatives of parameters after a change that are taken for 0 or 1
+SALTATION_STEP = 1e-3  # of the differences, relative to the size of the state
+SAME_DERIVATIVE = 1e-7  # derivatives of parameters after a change that are taken for 0 or 1
 GRAZING = 1e-9  # rate of g at the event, relative to its gradient, below which it is not crossed
 START = -1  # the column of a start value
 
@@ -95,7 +95,7 @@ def _along(state: State, way: _Direction, value: Callable[[State], np.ndarray]) 
     size = way.size
     if size == 0.0:
         return np.zeros_like(value(state))
-    h = STEP * max(1.0, np.abs(state.z).max(initial=0.0)) / size
+    h = SALTATION_STEP * max(1.0, np.abs(state.z).max(initial=0.0)) / size
     near, far = (value(_moved(state, way, e)) - value(_moved(state, way, -e)) for e in (h, 2.0 * h))
     return (8.0 * near - far) / (12.0 * h)
 
@@ -117,12 +117,12 @@ def _unit(system: System, column: int) -> np.ndarray:
 
 def _parameter(event: Event | Every, system: System, name: str, dp: np.ndarray) -> int:
     """The number of the parameter that theta is after a change; START if it is none of them any more."""
-    if (np.abs(dp) < SAME).all():
+    if (np.abs(dp) < SAME_DERIVATIVE).all():
         return START
     k = int(np.abs(dp).argmax())
-    if (np.abs(dp - _unit(system, k)) < SAME).all():
+    if (np.abs(dp - _unit(system, k)) < SAME_DERIVATIVE).all():
         return k
-    changing = [p for p, d in zip(system.parameters, dp, strict=True) if abs(d) >= SAME]
+    changing = [p for p, d in zip(system.parameters, dp, strict=True) if abs(d) >= SAME_DERIVATIVE]
     raise DalembertError(
         f"`{event.name}` makes the parameters {', '.join(changing)} depend on `{name}` through the state; "
         "sensitivities cannot follow that: make such a parameter a coordinate, or leave the sensitivities out"

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dalembert.run.integrators.integrator import Integrator
     from dalembert.run.integrators.radau import Radau
 
-CONSISTENT = 1e-8  # a larger violation at the start, relative to the row's size, is refused instead of repaired
+REPAIRABLE = 1e-8  # a larger violation at the start, relative to the row's size, is refused instead of repaired
 
 
 def simulate(
@@ -142,7 +142,7 @@ def run_from(
     system = state.system
     engine = recipe.engine(system, state.parameters, carried_columns(recipe, derivatives))
     z0 = state.z
-    if not engine.measure(span[0], z0, span[1] - span[0]) <= CONSISTENT:
+    if not engine.measure(span[0], z0, span[1] - span[0]) <= REPAIRABLE:
         raise _inconsistent(state, span[0], Scales.read(engine.work, system).rows, known=known)
     if not known:
         check_degeneracy(system, span[0], state.q, state.u, state.parameters)
@@ -210,7 +210,7 @@ def _inconsistent(state: State, t: float, sizes: np.ndarray, *, known: bool) -> 
     residuals = {("position", names[k]): float(v) for k, v in enumerate(phi)}
     residuals |= {("velocity", names[k]): float(v) for k, v in enumerate(psi)}
     shares = dict(zip(residuals, np.abs(out) / sizes, strict=True))
-    bad = {key: value for key, value in residuals.items() if not shares[key] <= CONSISTENT}
+    bad = {key: value for key, value in residuals.items() if not shares[key] <= REPAIRABLE}
     (level, name), worst = max(bad.items(), key=lambda item: shares[item[0]])
     remedy = "call system.initial(...) for a consistent state"
     if known:

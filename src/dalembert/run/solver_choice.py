@@ -13,8 +13,9 @@ from dalembert.solve.solver import SaddleSolver
 from dalembert.solve.sparse import SPARSE
 from dalembert.solve.unrolled import LIMIT, count_work
 
-PROMPT = 1000  # multiplications of an unrolled solve; with the projections compiled in 0.4 s, 1.1 s for 3000
-LONGER = 4  # an unrolled solve of more than so many times the multiplications is no faster than the sparse one
+PROMPT_SOLVE = 1000  # multiplications of an unrolled solve; with the projections compiled in 0.4 s, 1.1 s for 3000
+# An unrolled solve of more than so many times the multiplications is no faster than the sparse one.
+UNROLLED_SPEEDUP = 4
 OVERHEAD = 20  # multiplications of the dense solve that take as long as one of the sparse solve
 LARGEST_DENSE = 3000  # speeds and constraints: dense matrices of 0.1 GB and tens of seconds for one factorisation
 AT_SIZE = (NoCorrection, Baumgarte, Projection)  # drift controls that work on nonzeros
@@ -55,7 +56,7 @@ def _refusal(system: System, formulation: object, drift: object, *, asked: bool)
 def _is_less_work(system: System) -> bool:
     m, n = system.mechanics, system.nu + system.nc
     unrolled = count_work(m.M.sparsity(), m.A.sparsity())
-    if unrolled <= PROMPT:
+    if unrolled <= PROMPT_SOLVE:
         return False
     sparse = m.saddle_pattern.factors.work
-    return not unrolled <= min(LONGER * sparse, LIMIT) and OVERHEAD * sparse < n**3 / 6
+    return not unrolled <= min(UNROLLED_SPEEDUP * sparse, LIMIT) and OVERHEAD * sparse < n**3 / 6

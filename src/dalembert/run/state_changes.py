@@ -22,7 +22,7 @@ from dalembert.run.every import Every
 
 # Both relative to the sizes of rows:
 REFUSED = 1e-8  # a position constraint that is off by more cannot be imposed in an instant
-CLOSE = 1e-12  # positions that are off by less stay as they are
+MET_POSITION = 1e-12  # positions that are off by less stay as they are
 
 
 def changed(event: Event | Every, before: State) -> Occurrence:
@@ -95,7 +95,7 @@ def _completed(
     off = system.evaluate("assembly", t, q, np.zeros(system.nu), p)
     off = off[: system.count("position") + len(system.invariants)]
     sizes = measured(system, t, q, before.u, p, 0.0).position
-    if not (np.abs(off) <= CLOSE * np.concatenate([sizes, np.ones(len(system.invariants))])).all():
+    if not (np.abs(off) <= MET_POSITION * np.concatenate([sizes, np.ones(len(system.invariants))])).all():
         near = dict(zip(system.coordinates, q, strict=True))
         q = system.initial(held, guess=near, t0=t, parameters=dict(zip(system.parameters, p, strict=True))).q
     u, impulses = strike(system, t, q, before.u, p, given or {})

@@ -16,7 +16,7 @@ from dalembert.motion.outputs import rates_of
 from dalembert.motion.state import State
 from dalembert.run.events import Event
 
-STOPPED = 1e-9  # part of its rate before, up to which an expression is stopped
+STOPPED_RATE = 1e-9  # part of its rate before, up to which an expression is stopped
 
 
 def forbidden_sides(events: Iterable[Event], before: State, after: State) -> dict[str, float]:
@@ -25,7 +25,7 @@ def forbidden_sides(events: Iterable[Event], before: State, after: State) -> dic
     for event in events:
         rates = [_rate(event, state) for state in (before, after)] if event.concerns(after.system) else [0.0, 0.0]
         crossing = float(np.sign(rates[0]))
-        if crossing != 0.0 and crossing * rates[1] <= STOPPED * abs(rates[0]):
+        if crossing != 0.0 and crossing * rates[1] <= STOPPED_RATE * abs(rates[0]):
             found[event.name] = crossing
     return found
 

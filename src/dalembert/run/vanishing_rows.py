@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.equations.system import System
 from dalembert.scattered import Scattered
 
-SAME = 1e-10  # relative difference of squared lengths that is rounding
+SAME_LENGTH = 1e-10  # relative difference of squared lengths that is rounding
 
 
 def rows_that_may_vanish(system: System) -> tuple[int, ...]:
@@ -61,5 +61,5 @@ def _have_fixed_lengths(system: System, A: ca.SX) -> np.ndarray:
         parameters = defaults * scattered.uniform(0.5, 1.5, len(defaults))
         places = [np.append(scattered.uniform(-1.0, 1.0, 1 + system.nq + system.nu), parameters) for _ in range(3)]
         values = np.array([lengths(x).full().ravel() for x in places])
-        fixed &= np.ptp(values, axis=0) <= SAME * values.min(axis=0)
+        fixed &= np.ptp(values, axis=0) <= SAME_LENGTH * values.min(axis=0)
     return fixed

@@ -15,7 +15,8 @@ from dalembert.run.sizing import sizing_at
 
 UNDERFLOW = 1e-280  # energies below count as none
 NUDGE = 1e-6  # part of a way by which to move, to see what forces and gradients do
-ROUNDS, SETTLED = 12, 0.25  # how often a way is looked at, and the part of its energy that is no longer shorter
+# How often a way is looked at, and the part of its energy that is no longer shorter.
+SHORTENINGS, SETTLED_ENERGY = 12, 0.25
 
 
 @jit(f8(f8))
@@ -122,12 +123,12 @@ def find_way(plan, mem, z, kind, span):
     call_accelerate(plan.accelerate, (plan, mem))
     call_kernel(plan.dynamics, mem, plan.x, plan.out)
     way = _reached(plan, mem, kind, span)
-    for _ in range(ROUNDS):
+    for _ in range(SHORTENINGS):
         if way == 0.0:
             return 0.0
         back = min(span, _period(plan, mem, z, kind, way))
         shorter = min(_straight(plan, mem, z, kind, way), _reached(plan, mem, kind, back))
-        if shorter > SETTLED * way:
+        if shorter > SETTLED_ENERGY * way:
             return shorter
         way = shorter
     return way

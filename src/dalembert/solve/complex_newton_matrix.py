@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Ints, call_kernel, f8, i8, move
-from dalembert.solve.newton_matrix import DEPENDENT, SAFE, factor_outside
+from dalembert.solve.newton_matrix import DEPENDENT_MULTIPLIER, SAFE, factor_outside
 from dalembert.solve.rows import (
     clear_row,
     complex_row_product,
@@ -112,7 +112,7 @@ def factor_complex_newton(ints, mem, at, re, im):
             size = abs(mem[K + i * ld + k]) + abs(mem[K + shift + i * ld + k])
             if size > best:
                 p, best = i, size
-        if not best > DEPENDENT and k >= n - at.of_multipliers:
+        if not best > DEPENDENT_MULTIPLIER and k >= n - at.of_multipliers:
             rank -= 1
             ints[order + k], ints[order + rank] = ints[order + rank], ints[order + k]
             for i in range(first, n):

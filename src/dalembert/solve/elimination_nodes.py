@@ -17,7 +17,7 @@ from dalembert.dataclass import dataclass
 from dalembert.distinct import distinct
 from dalembert.solve.schur_pattern import SchurPattern
 
-WIDEST = 6  # speeds of a node: those of a body in space
+SPEEDS_PER_NODE = 6  # speeds of a node: those of a body in space
 Entries = tuple[np.ndarray, np.ndarray]  # rows and columns of the nonzeros of a matrix
 
 
@@ -145,7 +145,7 @@ def _first_of_equals(nu: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarr
     sums = np.zeros(nu, dtype=np.uint64)
     np.add.at(sums, columns, tags[rows])
     _, first, which, counts = np.unique(sums, return_index=True, return_inverse=True, return_counts=True)
-    found: np.ndarray = np.where((sums > 0) & (counts[which] <= WIDEST), first[which], np.arange(nu))
+    found: np.ndarray = np.where((sums > 0) & (counts[which] <= SPEEDS_PER_NODE), first[which], np.arange(nu))
     return found
 
 

@@ -17,7 +17,8 @@ from dalembert.dataclass import dataclass
 from dalembert.solve.elimination_nodes import order_nodes
 from dalembert.solve.schur_pattern import SchurPattern, schur_pattern, uncoupled
 
-FEW = 12  # constraints on a speed, those of two joints, up to which closed form has taken the least work of all systems
+# Constraints on a speed, those of two joints, up to which closed form has taken the least work of all systems.
+FEW_CONSTRAINTS = 12
 TWISTED = 1.1  # entries of L, relative to those of an elimination from one end, that one from both ends may have
 
 
@@ -63,7 +64,7 @@ class SaddlePattern:
         free = uncoupled(self.nu, self.mass_rows, self.mass_columns, self.columns)
         if not (free.any() and self.nc):
             return self.whole_factors
-        if free.all() and np.bincount(self.columns, minlength=self.nu).max() <= FEW:
+        if free.all() and np.bincount(self.columns, minlength=self.nu).max() <= FEW_CONSTRAINTS:
             return analyse(self, free)
         return min(analyse(self, free), self.whole_factors, key=lambda factors: factors.work + factors.solve_work)
 

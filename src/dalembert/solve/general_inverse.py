@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from dalembert.solve.decompositions import cholesky, pseudo_inverse, solve
+from dalembert.solve.pseudo_inverse import RANK_TOLERANCE
 
 Inverse = Callable[[np.ndarray], np.ndarray]
-RANK_TOLERANCE = 1e-10  # singular values below this, relative to the largest, are zero
 
 
 def moore_penrose(matrix: np.ndarray) -> np.ndarray:

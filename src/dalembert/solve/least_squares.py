@@ -6,7 +6,7 @@ import numpy as np
 
 from dalembert.solve.decompositions import least_squares
 
-SINGULAR = 1e-11  # singular values below this, relative to the largest, are zero
+LEAST_SQUARES_RANK = 1e-11  # singular values below this, relative to the largest, are zero
 
 
 def solve_least(M: np.ndarray, A: np.ndarray, W: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -20,5 +20,5 @@ def solve_least(M: np.ndarray, A: np.ndarray, W: np.ndarray, b: np.ndarray) -> t
     K[:nu, :nu] = M * d[:, None] * d
     K[:nu, nu:] = -(W * d * rows[:, None]).T
     K[nu:, :nu] = A * d * rows[:, None]
-    x = least_squares(K, np.concatenate([np.zeros(nu), b * rows]), SINGULAR)
+    x = least_squares(K, np.concatenate([np.zeros(nu), b * rows]), LEAST_SQUARES_RANK)
     return x[:nu] * d, x[nu:] * rows

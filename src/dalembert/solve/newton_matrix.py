@@ -21,7 +21,7 @@ from dalembert.solve.rows import (
 )
 from dalembert.solve.static_elimination import NewtonMatrix
 
-DEPENDENT = 1e-10  # a largest pivot below this, for a multiplier, means constraints that are not independent
+DEPENDENT_MULTIPLIER = 1e-10  # a largest pivot below this, for a multiplier, means constraints that are not independent
 SAFE = 1e-3  # a static pivot smaller than this part of s calls for a smaller step
 
 
@@ -108,7 +108,7 @@ def factor_newton(ints, mem, at, s):
             size = abs(mem[K + i * ld + k])
             if size > top:
                 p, top = i, size
-        if not top > DEPENDENT and k >= n - at.of_multipliers:
+        if not top > DEPENDENT_MULTIPLIER and k >= n - at.of_multipliers:
             rank -= 1
             ints[order + k], ints[order + rank] = ints[order + rank], ints[order + k]
             for i in range(first, n):

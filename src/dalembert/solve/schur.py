@@ -15,7 +15,7 @@ from dalembert.solve.dense import PROXIMAL
 from dalembert.solve.rows import FUSED
 from dalembert.solve.sparse_layout import SparseFactors
 
-LEAST = 1e-13  # a pivot below this, for unit masses and rows, is not one
+LEAST_PIVOT = 1e-13  # a pivot below this, for unit masses and rows, is not one
 SPACE = 3
 
 index = np.uint64  # see `Places`
@@ -31,7 +31,7 @@ def invert_masses(mem, places, at, diagonal, light):
     for t in range(index(at.n_free)):
         i = places[speeds + t]
         unit = mem[light + i]
-        if mem[places[diagonal + i]] * unit > LEAST:
+        if mem[places[diagonal + i]] * unit > LEAST_PIVOT:
             mem[inverse + i] = unit
         else:
             mem[inverse + i], smallest = unit / PROXIMAL, 0.0

@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.dataclass import dataclass
 
-WIDEST = 32  # constraints on a speed in closed form: it couples each with each
+CONSTRAINTS_PER_SPEED = 32  # constraints on a speed in closed form: it couples each with each
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ def uncoupled(nu: int, mass_rows: np.ndarray, mass_columns: np.ndarray, columns:
     off = mass_rows != mass_columns
     alone = np.ones(nu, dtype=bool)
     alone[mass_rows[off]] = alone[mass_columns[off]] = False
-    free: np.ndarray = alone & (np.bincount(columns, minlength=nu) <= WIDEST)
+    free: np.ndarray = alone & (np.bincount(columns, minlength=nu) <= CONSTRAINTS_PER_SPEED)
     return free
 
 

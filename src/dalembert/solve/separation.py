@@ -14,7 +14,7 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, i8
 from dalembert.solve.pseudo_inverse import orthogonalise
 
-RANK_TOLERANCE = 1e-6  # singular values below this, relative to the largest, count as zero: their direction is free
+SEPARATION_RANK = 1e-6  # singular values below this, relative to the largest, count as zero: their direction is free
 GENEROUS = 3e-2  # the same where that is asked for, to pass a singular position
 FEEBLE = 1e-4  # singular values around this, relative to the largest, are inverted with restraint
 
@@ -87,7 +87,7 @@ def separate(mem, P, m, n, basis, inverse, work, wanted):
         mem[inverse + i] = 0.0
     for i in range(n):
         mem[left + i] = 1.0
-    rank, tolerance = 0, GENEROUS if wanted == -2 else RANK_TOLERANCE
+    rank, tolerance = 0, GENEROUS if wanted == -2 else SEPARATION_RANK
     while rank < min(m, n) and (wanted < 0 or rank < wanted):
         best = 0
         for k in range(m):

@@ -13,7 +13,7 @@ from dalembert.native.plan import Floats, f8, i8, u8
 from dalembert.native.types import Places
 from dalembert.solve.dense import PROXIMAL
 from dalembert.solve.rows import FUSED
-from dalembert.solve.schur import LEAST, index
+from dalembert.solve.schur import LEAST_PIVOT, index
 from dalembert.solve.sparse_layout import SparseFactors
 
 
@@ -95,7 +95,7 @@ def decompose_short(mem, places, at, n, nu, diagonal, light, lengths, soft, shif
     for k in range(n):
         d, unit, stop = mem[D + k], mem[units + k], places[ends + k]
         size = d * unit
-        if not size > LEAST:
+        if not size > LEAST_PIVOT:
             d, size = PROXIMAL / unit, 0.0
             mem[units + k] = 0.0  # with a store it stays a branch: as a choice it would be waited for in every column
         smallest, largest = min(smallest, size), max(largest, size)

@@ -10,13 +10,13 @@ import numpy as np
 
 from dalembert.solve.elimination_order import SymbolicFactors
 
-MOST = 4  # products per entry of L up to which they are listed: columns of seven entries
+PRODUCTS_PER_ENTRY = 4  # products per entry of L up to which they are listed: columns of seven entries
 
 
 def has_short_columns(factors: SymbolicFactors) -> bool:
     """Whether the products are few enough to be listed."""
     counts = np.diff(factors.column_starts)
-    return 0 < int((counts * (counts + 1) // 2).sum()) <= MOST * len(factors.entry_rows)
+    return 0 < int((counts * (counts + 1) // 2).sum()) <= PRODUCTS_PER_ENTRY * len(factors.entry_rows)
 
 
 def targets_of(factors: SymbolicFactors) -> tuple[np.ndarray, np.ndarray]:

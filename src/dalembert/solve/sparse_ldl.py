@@ -12,7 +12,7 @@ from dalembert.native.plan import Floats, f8, i8, u8
 from dalembert.native.types import Places
 from dalembert.solve.dense import PROXIMAL
 from dalembert.solve.rows import FUSED
-from dalembert.solve.schur import LEAST, index
+from dalembert.solve.schur import LEAST_PIVOT, index
 from dalembert.solve.sparse_layout import SparseFactors
 
 
@@ -58,7 +58,7 @@ def decompose(mem, places, at, n, nu, diagonal, light, lengths, soft, shift, zer
             d -= l * yi
             mem[L + place] = l
         size = d * unit
-        if not size > LEAST:
+        if not size > LEAST_PIVOT:
             d, size = PROXIMAL / unit, 0.0
         smallest, largest = min(smallest, size), max(largest, size)
         mem[D + k] = 1.0 / d

@@ -2,8 +2,8 @@
 
 At the size where this pays, a factorisation takes milliseconds, so native code may call Python for it: `SparseNewton`
 has C functions of two pointers, as kernels are. Rows and columns are brought to largest entry 1 first. Constraints may
-be redundant: `PROXIMAL` on the diagonal of the multipliers stands for their zero block. Newton's iteration takes its
-effect away, and leaves multipliers that are not unique as they are.
+be redundant: `MULTIPLIER_SHIFT` on the diagonal of the multipliers stands for their zero block. Newton's iteration
+takes its effect away, and leaves multipliers that are not unique as they are.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import numpy as np
 from dalembert.native.workspace import Workspace
 from dalembert.solve.static_elimination import NewtonMatrix
 
-PROXIMAL = 1e-10
-DEPENDENT = 1e-8  # a pivot below this, where rows and columns are of size 1, is that of constraints not independent
+MULTIPLIER_SHIFT = 1e-10
+# A pivot below this, where rows and columns are of size 1, is that of constraints not independent.
+DEPENDENT_PIVOT = 1e-8
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
@@ -127,14 +128,14 @@ class SparseNewton:
         data *= row_scales[self._rows]
         column_scales = _inverse(np.maximum.reduceat(np.abs(data), self._starts[:-1]))
         data *= column_scales[self._columns]
-        data[self._proximal] += PROXIMAL
+        data[self._proximal] += MULTIPLIER_SHIFT
         K = csc_matrix((data, self._rows, self._starts), shape=(self.n, self.n))
         if self._order is None:
             factors = splu(K)
             self._order = np.argsort(factors.perm_c)
         factors = splu(K[:, self._order], permc_spec="NATURAL")
         if not s.imag:
-            self._dependent = bool(np.abs(factors.U.diagonal()).min() < DEPENDENT)
+            self._dependent = bool(np.abs(factors.U.diagonal()).min() < DEPENDENT_PIVOT)
         return factors, row_scales, column_scales[self._order]
 
     def _by(self, *, is_complex: bool, right: np.ndarray) -> np.ndarray:

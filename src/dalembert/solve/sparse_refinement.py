@@ -18,7 +18,7 @@ from dalembert.solve.sparse_layout import SparseFactors, factors_at, find_factor
 from dalembert.solve.sparse_ldl import substitute
 from dalembert.solve.sparse_products import leave_remainder, subtract_mass
 
-ROUNDING = 4e-16  # of a remainder, relative to its terms: a few units in the last place
+REMAINDER_ROUNDING = 4e-16  # of a remainder, relative to its terms: a few units in the last place
 
 
 @jit(f8(Floats, u8, u8, u8, u8, u8, u8), fastmath=REORDERED)
@@ -118,8 +118,10 @@ def _aims(plan, mem, shift):
     """
     quality = mem[plan.quality]
     if plan.accuracy > 0.0 and quality > shift:
-        return max(ROUNDING * ROUNDING, plan.accuracy * plan.accuracy * quality), (shift / quality) ** 2
-    return ROUNDING * ROUNDING, 1.0
+        return max(REMAINDER_ROUNDING * REMAINDER_ROUNDING, plan.accuracy * plan.accuracy * quality), (
+            shift / quality
+        ) ** 2
+    return REMAINDER_ROUNDING * REMAINDER_ROUNDING, 1.0
 
 
 @jit(i8(Plan, Floats, i8))

@@ -20,10 +20,11 @@ from dalembert.solve.sparse import solve_sparse
 from dalembert.solve.sparse_layout import SHIFT, matrices_at
 from dalembert.solve.sparse_system import SparseSaddle
 
-ITERATIONS = 5
-ROTATIONS, VANISHED = 12, 1e-17  # sweeps of Jacobi's method, at most; what is zero, relative to the diagonal
-LARGEST = 4.0  # squared singular value of interest
-COLUMNS, FILTERS = 4, 8  # vectors that are filtered, and how often: a singular value of 1e-4 passes by 1e-8
+LANCZOS_STEPS = 5
+JACOBI_SWEEPS, JACOBI_ZERO = 12, 1e-17  # sweeps of Jacobi's method, at most; what is zero, relative to the diagonal
+LARGEST_SQUARE = 4.0  # squared singular value of interest
+# Vectors that are filtered, and how often: a singular value of 1e-4 passes by 1e-8.
+FILTERED_VECTORS, FILTER_PASSES = 4, 8
 
 
 @jit(i8(Floats, u8, u8, u8))
@@ -75,7 +76,7 @@ def _rotate(T, n, V, p, q):
     Columns of V, if it has any, are rotated with it.
     """
     above, low, high = T[p * n + q], T[p * n + p], T[q * n + q]
-    if abs(above) <= VANISHED * math.sqrt(abs(low * high)):
+    if abs(above) <= JACOBI_ZERO * math.sqrt(abs(low * high)):
         return 0
     slope = 0.5 * (high - low) / above
     tangent = (1.0 if slope >= 0.0 else -1.0) / (abs(slope) + math.sqrt(slope * slope + 1.0))
@@ -101,7 +102,7 @@ def _diagonalise(T, n, V):
         for j in range(i, n):
             T[j * n + i] = T[i * n + j]
             total += 0.0 * T[i * n + j]
-    for _ in range(ROTATIONS):
+    for _ in range(JACOBI_SWEEPS):
         left = 0
         for p in range(n):
             for q in range(p + 1, n):
@@ -114,7 +115,7 @@ def _diagonalise(T, n, V):
 @jit(f8(f8))
 def _singular_value(eigenvalue):
     """That of the rows for an eigenvalue of (S + E)^-1."""
-    return math.sqrt(min(max(1.0 / max(eigenvalue, 1e-300) - SHIFT, 0.0), LARGEST))
+    return math.sqrt(min(max(1.0 / max(eigenvalue, 1e-300) - SHIFT, 0.0), LARGEST_SQUARE))
 
 
 @jit(i8(Floats, Floats))
@@ -178,8 +179,8 @@ def _raise_parts(V, n, column, basis, parts):
 
 
 def new_basis(m: int) -> np.ndarray:
-    """Room for the basis of `tridiagonalise`, (n + 1, m) with n = min(ITERATIONS, m), and its first vector."""
-    basis = np.zeros((min(ITERATIONS, m) + 1, m))
+    """Room for the basis of `tridiagonalise`, (n + 1, m) with n = min(LANCZOS_STEPS, m), and its first vector."""
+    basis = np.zeros((min(LANCZOS_STEPS, m) + 1, m))
     start = _directions(m, 1)[:, 0]
     basis[0] = start / np.linalg.norm(start)
     return basis
@@ -188,11 +189,11 @@ def new_basis(m: int) -> np.ndarray:
 def singular_values(T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Singular values (..., n), largest first, and their vectors (..., n, n) in the basis, of upper triangles T."""
     values, vectors = np.linalg.eigh(T, UPLO="U")
-    return np.sqrt(np.clip(1.0 / np.maximum(values, 1e-300) - SHIFT, 0.0, LARGEST)), vectors
+    return np.sqrt(np.clip(1.0 / np.maximum(values, 1e-300) - SHIFT, 0.0, LARGEST_SQUARE)), vectors
 
 
 def smallest_values(saddle: SparseSaddle) -> tuple[np.ndarray, np.ndarray]:
-    """Singular values (n,), largest first, and their left vectors (m, n), n = min(ITERATIONS, m).
+    """Singular values (n,), largest first, and their left vectors (m, n), n = min(LANCZOS_STEPS, m).
 
     The saddle matrix is factorised with its usual shift.
     """
@@ -210,9 +211,9 @@ def vanishing_parts(saddle: SparseSaddle) -> np.ndarray:
     """How much each row takes part in combinations that vanish, (m,): random vectors, with all else filtered out."""
     lengths = saddle.lengths
     parts = np.zeros(len(lengths))
-    for column in _directions(len(lengths), COLUMNS).T:
+    for column in _directions(len(lengths), FILTERED_VECTORS).T:
         left = column
-        for _ in range(FILTERS):
+        for _ in range(FILTER_PASSES):
             left = SHIFT * lengths * saddle.solve_rows(lengths * left)[0]
         parts = np.maximum(parts, np.abs(left))
     return parts

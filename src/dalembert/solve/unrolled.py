@@ -19,7 +19,7 @@ import casadi as ca
 from dalembert.dataclass import dataclass
 
 TRUSTED = 1e-4  # quality above which the result of an unrolled solve is used
-MANY = 500  # unknowns above which nothing is unrolled: the order would take long to find
+MOST_UNKNOWNS = 500  # unknowns above which nothing is unrolled: the order would take long to find
 LIMIT = 20_000  # multiplications; beyond, loops are as good
 
 Row = dict[int, Any]  # graph scalars of a lower triangle: what is not structurally zero, by column
@@ -79,7 +79,7 @@ def unroll_saddle(M: ca.SX, f: ca.SX, A: ca.SX, b: ca.SX, *, augment: bool) -> t
 
 def count_work(M: ca.Sparsity, A: ca.Sparsity) -> int:
     """Multiplications of the unrolled solve; some number above `LIMIT` if there are more."""
-    if M.size1() + A.size1() > MANY:
+    if M.size1() + A.size1() > MOST_UNKNOWNS:
         return LIMIT + 1
     return _order(ca.Sparsity.kkt(M, A, False, False), M.size1())[1]
 

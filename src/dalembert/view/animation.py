@@ -18,7 +18,7 @@ from dalembert.file_writing import write_file
 from dalembert.view.page import embedded_json, fill_page
 
 KINDS = ("point", "body")
-DIGITS = 7  # significant digits of what is drawn: a pixel is coarser, also after zooming in a hundred times
+DRAWN_DIGITS = 7  # significant digits of what is drawn: a pixel is coarser, also after zooming in a hundred times
 EXACT = 22  # powers of ten up to this one are floats
 TIME_DIGITS = 12  # time also orders the samples, so it is kept finer
 
@@ -149,7 +149,7 @@ def _arrow_payload(arrow: Arrow, nt: int) -> dict[str, Any]:
     return {"name": arrow.name, "points": _rounded(points), "vectors": _rounded(vectors), "largest": largest}
 
 
-def trace_payload(trace: Trace, nt: int, digits: int = DIGITS) -> dict[str, Any]:
+def trace_payload(trace: Trace, nt: int, digits: int = DRAWN_DIGITS) -> dict[str, Any]:
     """Name and values of a trace as JSON: None where a value is not finite."""
     values = _array(f"values of trace `{trace.name}`", trace.values, (nt,))
     finite = np.isfinite(values)
@@ -192,7 +192,7 @@ def _array(label: str, values: np.ndarray, shape: tuple[int | None, ...]) -> np.
     return array
 
 
-def _rounded(array: np.ndarray, digits: int = DIGITS) -> list[Any]:
+def _rounded(array: np.ndarray, digits: int = DRAWN_DIGITS) -> list[Any]:
     """Nested lists of `array` at so many significant digits; the text of the file gets three times shorter."""
     sizes = np.abs(array)
     with np.errstate(divide="ignore"):

@@ -11,8 +11,8 @@ from dalembert.motion.motion import Motion
 from dalembert.motion.tables import columns_of, output_names
 from dalembert.view.panels import NamedCurves
 
-SHOWN = 4  # curves of a group that are shown at first
-LARGE = 60  # columns of points beyond which only positions are offered
+FIRST_CURVES = 4  # curves of a group that are shown at first
+MOST_COLUMNS = 60  # columns of points beyond which only positions are offered
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ def _forces(parts: tuple[Motion, ...]) -> Group:
         return found
 
     joined = _joined(parts, columns)
-    return Group("reactions by joint", joined, tuple(name for name in joined if name.startswith("|F|"))[:SHOWN])
+    return Group("reactions by joint", joined, tuple(name for name in joined if name.startswith("|F|"))[:FIRST_CURVES])
 
 
 def _joined(parts: tuple[Motion, ...], read: Callable[[Motion], NamedCurves]) -> NamedCurves:
@@ -75,7 +75,7 @@ def _joined(parts: tuple[Motion, ...], read: Callable[[Motion], NamedCurves]) ->
 
 
 def _first(columns: NamedCurves) -> tuple[str, ...]:
-    return tuple(columns)[:SHOWN]
+    return tuple(columns)[:FIRST_CURVES]
 
 
 def _plain(name: str, columns: NamedCurves) -> Group:
@@ -102,8 +102,8 @@ def _joints_and_elements(part: Motion) -> NamedCurves:
 def _points(part: Motion) -> NamedCurves:
     """Positions, velocities and angular velocities of particles and bodies."""
     named = [q for q in part.system.quantities if q.group == "point_motion" and q.shape == (3,)]
-    if 3 * len(named) > LARGE:
-        named = [q for q in named if q.name.endswith(".position")][: LARGE // 3]
+    if 3 * len(named) > MOST_COLUMNS:
+        named = [q for q in named if q.name.endswith(".position")][: MOST_COLUMNS // 3]
     return {name: values for name, values in columns_of(part, [q.name for q in named]).items() if values.any()}
 
 

@@ -21,8 +21,8 @@ from dalembert.motion.protocols import MotionLike
 from dalembert.run.storage import IN_MEMORY
 
 PIXEL = 1e-3  # of a picture or a plot
-GRID, FRAMES = 500, 6_000  # frames at round times, about; and others
-FEW, DRAWN = 60, 3_000_000  # numbers that a page holds, of many parts in this many frames at least
+GRID, FRAMES_PER_PAGE = 500, 6_000  # frames at round times, about; and others
+FEWEST_FRAMES, NUMBERS_PER_PAGE = 60, 3_000_000  # numbers that a page holds, of many parts in this many frames at least
 BOX = 0.1  # of the picture is the box of a body, with its axes
 TINY = PIXEL**2  # of a size: smaller moves are not followed; of the time: rates are taken over it
 
@@ -83,7 +83,7 @@ def frames_of(motion: MotionLike, extra: np.ndarray | tuple[float, ...] = (), cu
     A motion that cannot be continued between its samples has these as frames.
     """
     span = float(motion.t[-1] - motion.t[0])
-    most = min(FRAMES, max(FEW, DRAWN // max(_numbers(motion.system.drawing), 1)))
+    most = min(FRAMES_PER_PAGE, max(FEWEST_FRAMES, NUMBERS_PER_PAGE // max(_numbers(motion.system.drawing), 1)))
     pace = round_step(span / min(GRID, most)) if span else 1.0
     grid = motion.t[0] + pace * np.arange(int(span / pace) + 1)
     parts, coarse = list[Motion](), list[int]()
@@ -99,7 +99,7 @@ def curves_of(motion: MotionLike) -> tuple[Motion, ...]:
     """One part per segment, with samples between those of the motion until straight lines are its curves in figures."""
     span = float(motion.t[-1] - motion.t[0]) or 1.0
     system = motion.system
-    most = min(FRAMES, DRAWN // max(system.nq + system.nu, 1))
+    most = min(FRAMES_PER_PAGE, NUMBERS_PER_PAGE // max(system.nq + system.nu, 1))
     return tuple(
         resolved(part, part.t, int(most * (part.t[-1] - part.t[0]) / span), LINEAR, picture=False)[0]
         if part.can_continue and len(part) > 1

@@ -45,13 +45,11 @@ from dalembert.view.sliders import Slider, held_values, read_sliders
 if TYPE_CHECKING:
     import xarray as xr
 
-FRAMES_PER_SECOND, FRAMES = 30, 900  # the page's steps are not longer than a frame
-COMPARED, PICTURES = (
-    61,
-    10,
-)  # native states that are embedded, between the steps of the page; each tenth with its picture
+FRAMES_PER_SECOND, LIVE_FRAMES = 30, 900  # the page's steps are not longer than a frame
+# Native states that are embedded, between the steps of the page; each tenth with its picture.
+REFERENCE_STATES, STATES_PER_PICTURE = 61, 10
 LARGEST_TABLE = 5_000  # pieces of a table in a page
-LONGEST = 12_000  # instructions of an unrolled solve in a page; beyond, the page solves with loops
+UNROLLED_IN_PAGE = 12_000  # instructions of an unrolled solve in a page; beyond, the page solves with loops
 FINE = DOP853(rtol=1e-12, atol=1e-13)  # of the samples to compare with; the page integrates as finely
 
 
@@ -115,7 +113,7 @@ def _functions(system: System, state: State, course: Course) -> dict[str, ca.Fun
         engine = Engine(system, state.parameters, LagrangeMultipliers(), Projection())
         engine.choose(state.t, state.z)
         unrolled["motion"] = motion_function(system, LagrangeMultipliers().unroll, engine.choice, None)
-    short = {name: f for name, f in unrolled.items() if f is not None and f.n_instructions() <= LONGEST}
+    short = {name: f for name, f in unrolled.items() if f is not None and f.n_instructions() <= UNROLLED_IN_PAGE}
     laws = {} if system.ideal else {"iteration": with_multipliers(system.mechanics).function()}
     return {name: system.functions[name] for name in names} | short | laws | course.functions(system)[0]
 
@@ -142,13 +140,13 @@ def emit_kernels(system: System, modes: Sequence[dict[str, ca.Function]]) -> str
 
 def _frames(state: State, t_end: float) -> np.ndarray:
     """Times of the pictures."""
-    count = int(np.clip((t_end - state.t) * FRAMES_PER_SECOND, 150, FRAMES)) + 1
+    count = int(np.clip((t_end - state.t) * FRAMES_PER_SECOND, 150, LIVE_FRAMES)) + 1
     return np.linspace(state.t, t_end, count)
 
 
 def _samples(system: System, state: State, t_end: float, events: Sequence[Event | Every]) -> dict[str, Any]:
     """Times, the states that the native engine finds then, those before a change, and the picture at every tenth."""
-    times = state.t + (t_end - state.t) * (np.arange(COMPARED) + 0.5) / COMPARED
+    times = state.t + (t_end - state.t) * (np.arange(REFERENCE_STATES) + 0.5) / REFERENCE_STATES
     motion = simulate(system, state, (state.t, t_end), t_eval=times, integrator=FINE, events=events)
     if not motion.success:
         raise DalembertError(
@@ -164,8 +162,8 @@ def _samples(system: System, state: State, t_end: float, events: Sequence[Event 
     t, places = np.unique(motion.t, return_index=True)
     rows = np.hstack([motion.q, motion.u])[places[np.isin(t, times)]].tolist()
     seen = np.concatenate([system.evaluate("drawing", m.t, m.q, m.u, m.parameters) for m in motion.segments])
-    pictures = seen[places[np.isin(t, times)]].tolist()[::PICTURES]
-    return {"t": times[: len(rows)].tolist(), "rows": rows, "pictures": pictures, "every": PICTURES}
+    pictures = seen[places[np.isin(t, times)]].tolist()[::STATES_PER_PICTURE]
+    return {"t": times[: len(rows)].tolist(), "rows": rows, "pictures": pictures, "every": STATES_PER_PICTURE}
 
 
 def _facts(system: System, state: State, sliders: list[Slider], t_end: float) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from dalembert.motion.state import State
 from dalembert.view.animation import Scene, Trace, write_animation
 from dalembert.view.overview import drawn
 
-FRAMES, PERIODS = 240, 2
-LONGEST = 5.0  # growth and decay are shown over this many time constants at most
+MODE_FRAMES, PERIODS = 240, 2
+TIME_CONSTANTS = 5.0  # growth and decay are shown over this many time constants at most
 
 
 def animate_mode(
@@ -24,8 +24,8 @@ def animate_mode(
     system = state.system
     turning = abs(eigenvalue.imag) > 1e-9 * max(abs(eigenvalue), 1e-300)
     rate = 1j * eigenvalue.imag if turning else complex(eigenvalue.real)
-    span = PERIODS * 2 * np.pi / abs(eigenvalue.imag) if turning else LONGEST / max(abs(rate), 1e-3)
-    t = np.linspace(0.0, span, FRAMES)
+    span = PERIODS * 2 * np.pi / abs(eigenvalue.imag) if turning else TIME_CONSTANTS / max(abs(rate), 1e-3)
+    t = np.linspace(0.0, span, MODE_FRAMES)
     growth = np.exp(rate * t)
     growth = growth / np.abs(growth).max()
     q = state.q + amplitude * np.real(growth[:, None] * shape)

@@ -22,7 +22,7 @@ from dalembert.view.panels import NamedCurves
 from dalembert.view.stacked_layout import PlainPowers, StackedLayout, decade_labels
 
 LEGEND_LIMIT = 16  # more curves than this cannot be told apart by colour and dashes; a note says which they are
-CROWD = 60  # more curves than this hide each other: some of them are drawn, and a band that holds all
+CROWDED_CURVES = 60  # more curves than this hide each other: some of them are drawn, and a band that holds all
 VIOLATION_FLOOR = 1e-18  # a logarithmic axis has no zero; this is far below rounding of anything of order one
 
 PALETTE = ("#2f6db3", "#c8553d", "#3c8d6e", "#7a5ea8", "#b8862b", "#2a8c9c", "#b04a7e", "#6b7785")
@@ -173,7 +173,7 @@ def _draw_series(
     times = _times(t)
     curves = {name: _column(name, values, times.size) for name, values in columns.items()}
     names = list(curves)
-    if len(curves) > CROWD:
+    if len(curves) > CROWDED_CURVES:
         values = np.stack([*curves.values()])
         order = np.argsort(-np.nan_to_num(rank(values, axis=1)), kind="stable")
         chosen = order[np.linspace(0, len(order) - 1, len(PALETTE) - 1).astype(int)]

@@ -24,7 +24,7 @@ from dalembert.view.overview import picture_of
 from dalembert.view.page import embedded_json, fill_page
 from dalembert.view.typeset import typeset
 
-DIGITS = 6  # significant digits of plotted values
+PLOTTED_DIGITS = 6  # significant ones
 
 
 def write_report(motion: MotionLike, path: str | Path, *, source: str | Model = "") -> Path:
@@ -52,7 +52,7 @@ def write_report(motion: MotionLike, path: str | Path, *, source: str | Model = 
 
 def _group_payload(group: Group, nt: int) -> dict[str, Any]:
     traces = [
-        trace_payload(Trace(name, values, noise=group.log or name == "balance"), nt, DIGITS)
+        trace_payload(Trace(name, values, noise=group.log or name == "balance"), nt, PLOTTED_DIGITS)
         for name, values in group.columns.items()
     ]
     return {"name": group.name, "log": group.log, "shown": group.shown, "channels": traces}

@@ -14,7 +14,7 @@ from dalembert.motion.state import State
 if TYPE_CHECKING:
     import xarray as xr
 
-MOST = 5_000  # points of a page
+RUNS_PER_PAGE = 5_000  # each is a point
 FINAL = "_final"
 
 
@@ -29,8 +29,10 @@ def read_runs(system: System, runs: xr.Dataset) -> dict[str, Any]:
         )
     varied = _varied(system, runs)
     frame = runs.drop_dims("t", errors="ignore").to_dataframe().reset_index()
-    if not 0 < len(frame) <= MOST:
-        raise OptionError(f"there are {len(frame):,} runs; a page shows 1 to {MOST:,}: select some with runs.isel(...)")
+    if not 0 < len(frame) <= RUNS_PER_PAGE:
+        raise OptionError(
+            f"there are {len(frame):,} runs; a page shows 1 to {RUNS_PER_PAGE:,}: select some with runs.isel(...)"
+        )
     outputs = [str(name) for name in runs.data_vars if name in frame and frame[name].dtype.kind == "f"]
     columns = {name: _numbers(frame[name].to_numpy(dtype=float)) for name in (*varied, *outputs)}
     z = (*system.coordinates, *system.speeds)

@@ -15,7 +15,7 @@ from dalembert.errors import OptionError, UnknownNameError
 from dalembert.motion.state import State
 from dalembert.solve.decompositions import rank_of
 
-RANK_TOLERANCE = 1e-9  # of singular values, relative to the largest
+SLIDER_RANK = 1e-9  # of singular values, relative to the largest
 
 
 @dataclass(frozen=True)
@@ -125,4 +125,4 @@ def _independent(gradient: np.ndarray, first: list[int], more: list[int], names:
 
 
 def _rank(matrix: np.ndarray) -> int:
-    return rank_of(matrix, RANK_TOLERANCE)
+    return rank_of(matrix, SLIDER_RANK)

@@ -15,7 +15,7 @@ from matplotlib.layout_engine import LayoutEngine
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, ScalarFormatter
 
-EDGE, GAP = 0.06, 0.09  # inches: around the figure; between an axis, its tick labels, its label and a legend
+FIGURE_EDGE, GAP = 0.06, 0.09  # inches: around the figure; between an axis, its tick labels, its label and a legend
 LINE = 0.17  # inches that a line of text takes
 FACTOR = 0.34  # inches for the common factor of tick labels, above them
 TOP, BOTTOM = 0.28, 0.46  # inches for the title of the figure; for the labels of the time axis
@@ -36,9 +36,9 @@ class StackedLayout(LayoutEngine):
         ticks = max([FACTOR, *_widths(fig, _tick_labels(panels))])
         legends = max(_widths(fig, [legend for axes in panels if (legend := axes.get_legend())]), default=0.0)
         named = any(axes.get_ylabel() for axes in panels)
-        left = EDGE + named * (LINE + GAP) + ticks + GAP
-        right = EDGE + (GAP + legends if legends else 2 * GAP)
-        top = height - (TOP if fig.get_suptitle() else EDGE) - ABOVE
+        left = FIGURE_EDGE + named * (LINE + GAP) + ticks + GAP
+        right = FIGURE_EDGE + (GAP + legends if legends else 2 * GAP)
+        top = height - (TOP if fig.get_suptitle() else FIGURE_EDGE) - ABOVE
         between = ABOVE + BELOW
         each = max((top - BOTTOM - (len(panels) - 1) * between) / len(panels), LINE)
         fig.subplots_adjust(

@@ -15,9 +15,9 @@ from dalembert.equations.system import System
 from dalembert.errors import DalembertError
 from dalembert.model.statement import Statement
 
-SHORT = 30  # operations in what was stated up to which the matrices are derived; that takes a second
-LEGIBLE = 400  # operations of one equation beyond which it is not typeset
-MOST = 100_000  # parts of an expression that are counted: repeated ones may make endless texts
+DERIVED_OPERATIONS = 30  # operations in what was stated up to which the matrices are derived; that takes a second
+TYPESET_OPERATIONS = 400  # operations of one equation beyond which it is not typeset
+COUNTED_PARTS = 100_000  # parts of an expression that are counted: repeated ones may make endless texts
 TIMES = '<mo>&#x2062;</mo><mspace width="0.17em"/>'  # with a thin space: "L cos q", not "Lcos q"
 DOTS = {1: "&#x2D9;", 2: "&#xA8;"}  # a dot and two of them
 
@@ -87,16 +87,18 @@ def _stated(st: Statement) -> Iterable[str]:
 
 
 def operations_of(expression: Any) -> int:
-    """How many operations an expression has when written out; `MOST` if they are perhaps too many to be counted."""
-    parts = sum(1 for _ in islice(sp.preorder_traversal(expression), MOST))
-    return int(sp.count_ops(expression)) if parts < MOST else MOST
+    """How many operations an expression has when written out; `COUNTED_PARTS` if there may be too many to count."""
+    parts = sum(1 for _ in islice(sp.preorder_traversal(expression), COUNTED_PARTS))
+    return int(sp.count_ops(expression)) if parts < COUNTED_PARTS else COUNTED_PARTS
 
 
 def _entry(title: str, name: str, expression: Any) -> str:
     label = f"<code>{html.escape(name)}</code>" if name else ""
     count = operations_of(expression)
-    if count > LEGIBLE:
-        return f"<p>{label} is too long to be read ({count} operations{'' if count < MOST else ' or more'}).</p>"
+    if count > TYPESET_OPERATIONS:
+        return (
+            f"<p>{label} is too long to be read ({count} operations{'' if count < COUNTED_PARTS else ' or more'}).</p>"
+        )
     sides = [mathml_of(expression)] + (["<mn>0</mn>"] if title == "Constraints" else [])
     return f'<div class="entry">{label}{_formula(*sides)}</div>'
 
@@ -107,7 +109,7 @@ def _matrices(system: System, st: Statement) -> str:
     expressions += [x for p in (*st.particles, *st.bodies) for x in (p.position or p.velocity or ())]
     size = sum(operations_of(sp.sympify(e)) for e in expressions)
     note = "<p>The matrices are too long for a report; <code>system.equations()</code> writes them.</p>"
-    if size > SHORT:
+    if size > DERIVED_OPERATIONS:
         return note
     try:
         equations = system.equations()

@@ -19,8 +19,8 @@ from dalembert.errors import DalembertError, OptionError
 from dalembert.file_writing import replacing
 from dalembert.view.animation import Scene
 
-FEWEST, MOST = 60, 300  # frames: shorter motions are shown slower than they are, very long ones faster
-SHORTEST, LONGEST = 4, 20  # hundredths of a second that a frame is shown, the unit of GIF files
+FEWEST_FRAMES, VIDEO_FRAMES = 60, 300  # frames: shorter motions are shown slower than they are, very long ones faster
+SHORTEST_FRAME, LONGEST_FRAME = 4, 20  # hundredths of a second that a frame is shown, the unit of GIF files
 SIZE, DPI = (6.4, 4.8), 100  # inches, pixels per inch
 COLOURS_OF_GIF = 64
 TRAIL = 0.25  # of the whole motion
@@ -49,8 +49,8 @@ def write_video(path: str | Path, scene: Scene) -> Path:
 def video_times(begin: float, end: float) -> tuple[np.ndarray, int]:
     """Times of the frames of a moving image, and how many hundredths of a second each is shown."""
     span = float(end - begin)
-    wait = int(np.clip(np.ceil(100.0 * span / MOST), SHORTEST, LONGEST))
-    count = int(np.clip(np.round(100.0 * span / wait), FEWEST, MOST)) if span > 0.0 else 1
+    wait = int(np.clip(np.ceil(100.0 * span / VIDEO_FRAMES), SHORTEST_FRAME, LONGEST_FRAME))
+    count = int(np.clip(np.round(100.0 * span / wait), FEWEST_FRAMES, VIDEO_FRAMES)) if span > 0.0 else 1
     return np.linspace(begin, end, count), wait
 
 

@@ -10,7 +10,7 @@ from dalembert import problems
 from dalembert.analysis.sweep.native_runs import run_natively
 from dalembert.analysis.sweep.request import read_study
 from dalembert.analysis.sweep.study import RunRecord
-from dalembert.run.batch.summits import FINE, POINTS, find_summits, find_top, guess_summit
+from dalembert.run.batch.summits import FINE_NODES, POINTS, find_summits, find_top, guess_summit
 
 x, vx = dynamicsymbols("x vx")
 
@@ -157,6 +157,6 @@ def test_the_top_of_chebyshev_points_is_that_of_the_polynomial():
     the top of a cosine, is below h^4 / 10.
     """
     values = np.cos(2.0 * (POINTS - 0.137))
-    assert len(values) == FINE
+    assert len(values) == FINE_NODES
     spacing = 2.0 * 2.0 / 256
     assert abs(find_top(values) - 1.0) < spacing**4 / 10 + 1e-14

@@ -1,7 +1,8 @@
 """`Curve`: one quantity along one stretch of a motion, with what happens between its samples.
 
 Polynomials through neighbouring samples tell where to look. What counts is then read from the motion itself, integrated
-once more from the sample before at `FINE` Chebyshev points of the bracket, with the dense output of its integrator.
+once more from the sample before at `FINE_NODES` Chebyshev points of the bracket, with the dense output of its
+integrator.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dalembert.dataclass import dataclass
 from dalembert.run.batch.crossings import find_zero, next_candidate
 from dalembert.run.batch.extrema import AGREED, KINKED, NOISE
 from dalembert.run.batch.integrals import GAUSS, N_GAUSS, gauss_values, integrate
-from dalembert.run.batch.summits import FINE, POINTS, find_summits, find_top, guess_summits
+from dalembert.run.batch.summits import FINE_NODES, POINTS, find_summits, find_top, guess_summits
 
 # Values at increasing times, integrated in one go from the sample of this number.
 Sampler = Callable[[int, np.ndarray], np.ndarray]
@@ -75,7 +76,7 @@ class Curve:
         """Times and values at Chebyshev points from one sample to another."""
         middle, half = (self.t[first] + self.t[last]) / 2, (self.t[last] - self.t[first]) / 2
         times = middle + half * POINTS
-        values = np.empty(FINE)
+        values = np.empty(FINE_NODES)
         values[0], values[-1] = self.y[first], self.y[last]
         values[1:-1] = self.sample(first, times[1:-1])
         return times, values
@@ -86,7 +87,7 @@ class Curve:
         top, highest, k = find_top(values), float(values.max()), int(np.argmax(values))
         if top - highest <= KINKED * float(np.ptp(values)):
             return max(top, highest)
-        left, right = times[max(k - 1, 0)], times[min(k + 1, FINE - 1)]
+        left, right = times[max(k - 1, 0)], times[min(k + 1, FINE_NODES - 1)]
         times = left + (right - left) * (1.0 + POINTS[1:-1]) / 2
         return max(highest, float(self.sample(first, times).max()))
 

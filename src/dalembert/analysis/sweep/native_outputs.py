@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.analysis.sweep.reading import Reading
 from dalembert.analysis.sweep.reductions import CrossingTime, Final, Maximum, Mean, Minimum
 from dalembert.analysis.sweep.study import Study
-from dalembert.equations.evaluations import PROMPT
+from dalembert.equations.evaluations import PROMPT_FUNCTION
 from dalembert.equations.instants import has_instants
 from dalembert.equations.maps import reads_some
 from dalembert.run.batch.bench import Outputs
@@ -113,7 +113,7 @@ def _rate(system: System, name: str) -> Way | None:
 
 def _of_kernel(system: System, group: str, entry: int, solved: int) -> Way | None:
     """One value of a function of (x, u', la); None if it is long, as it is then not evaluated by machine code."""
-    if system.functions[group].n_instructions() > PROMPT:
+    if system.functions[group].n_instructions() > PROMPT_FUNCTION:
         return None
     kernel = system.kernel(group)
     return QUANTITY, kernel.address, solved, kernel.n_out, entry

@@ -22,12 +22,12 @@ from dalembert.run.batch.bench import Bench, Bounds, Outputs
 from dalembert.run.integrators.explicit import method_of
 from dalembert.run.integrators.options import check_span
 from dalembert.run.recipe import Recipe
-from dalembert.run.simulate import CONSISTENT
+from dalembert.run.simulate import REPAIRABLE
 
 _TOLERATED = Tolerances()
 BOUNDS = Bounds(
     position=_TOLERATED.position, velocity=_TOLERATED.velocity, acceleration=_TOLERATED.acceleration,
-    solve=_TOLERATED.solve, energy=_TOLERATED.energy, consistent=CONSISTENT,
+    solve=_TOLERATED.solve, energy=_TOLERATED.energy, consistent=REPAIRABLE,
 )  # fmt: skip
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from dalembert.errors import DalembertError, PairingError
 
-AHEAD = 3  # blocks that are handed out per worker before the first is back
-TRIES = 5  # how often a block may lose its worker
+BLOCKS_PER_WORKER = 3  # blocks that are handed out per worker before the first is back
+MOST_LOST_WORKERS = 5  # how often a block may lose its worker
 
 
 def cores() -> int:
@@ -27,7 +27,7 @@ def workers_of(executor: Any, threads: int | None) -> Iterator[tuple[Executor, i
         count, stop = threads or cores(), threading.Event()
         pool = ThreadPoolExecutor(count, thread_name_prefix="dalembert-sweep")
         try:
-            yield pool, AHEAD * count, stop
+            yield pool, BLOCKS_PER_WORKER * count, stop
         finally:
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)
@@ -35,7 +35,7 @@ def workers_of(executor: Any, threads: int | None) -> Iterator[tuple[Executor, i
     if hasattr(executor, "get_executor"):  # a Dask client
         wrapped = executor.get_executor(pure=False)
         try:
-            yield wrapped, AHEAD * max(sum(executor.ncores().values()), 1), None
+            yield wrapped, BLOCKS_PER_WORKER * max(sum(executor.ncores().values()), 1), None
         finally:
             wrapped.shutdown(wait=False)
         return
@@ -43,7 +43,7 @@ def workers_of(executor: Any, threads: int | None) -> Iterator[tuple[Executor, i
         raise PairingError(
             f"executor={executor!r} has no `submit`; pass a concurrent.futures.Executor or a Dask client"
         )
-    yield executor, AHEAD * getattr(executor, "_max_workers", cores()), None
+    yield executor, BLOCKS_PER_WORKER * getattr(executor, "_max_workers", cores()), None
 
 
 def run_all(executor: Executor, ahead: int, tasks: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
@@ -73,8 +73,8 @@ def _finished(executor: Executor, running: dict[Future[Any], tuple[Any, ...]], t
             if not _lost(error):
                 raise
             tries[id(task)] = tries.get(id(task), 0) + 1
-            if tries[id(task)] >= TRIES:
-                raise DalembertError(f"a block of runs lost its worker {TRIES} times: {error}") from error
+            if tries[id(task)] >= MOST_LOST_WORKERS:
+                raise DalembertError(f"a block of runs lost its worker {MOST_LOST_WORKERS} times: {error}") from error
             try:
                 running[executor.submit(*task)] = task
             except BrokenExecutor as broken:

@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from dalembert.run.ingredients import Drift, Formulation
     from dalembert.run.integrators.integrator import Integrator
 
-SHORT, MEDIUM, LONG = 0.2, 0.5, 1.0  # seconds that a block takes at most: in memory, in a store, in another process
-LEAST = 0.05  # seconds below which a block is not cut, so that Python between blocks stays below a few per cent
+# Seconds that a block takes at most: in memory, in a store, in another process.
+BLOCK_IN_MEMORY, BLOCK_IN_STORE, BLOCK_IN_PROCESS = 0.2, 0.5, 1.0
+# Seconds below which a block is not cut, so that Python between blocks stays below a few per cent.
+SHORTEST_BLOCK = 0.05
 SHARES = 32  # blocks per thread, so that no thread waits long for the last one
 MOST_CHUNKS = 10_000  # of a store
 
@@ -96,9 +98,11 @@ def sweep(
 
 def _run_in_memory(layout: Layout, executor: Any, threads: int | None) -> xr.Dataset:
     design, study, arrays = layout.design, layout.study, layout.empty()
-    size = measured_size(study, design, SHORT if executor is None else LONG)
+    size = measured_size(study, design, BLOCK_IN_MEMORY if executor is None else BLOCK_IN_PROCESS)
     if executor is None:
-        size = max(min(size, design.count // (SHARES * (threads or cores()))), int(size * LEAST / SHORT), 1)
+        size = max(
+            min(size, design.count // (SHARES * (threads or cores()))), int(size * SHORTEST_BLOCK / BLOCK_IN_MEMORY), 1
+        )
     spans = list(spans_of(design.shape, chunk_of(design.shape, size)))
 
     def keep(block: RunBlock | None) -> int:
@@ -115,7 +119,7 @@ def _run_in_store(layout: Layout, path: str, executor: Any, threads: int | None)
     facts = facts_of(layout)
     store = find_store(path, layout, facts)
     if store is None:
-        size = measured_size(layout.study, layout.design, MEDIUM if executor is None else LONG)
+        size = measured_size(layout.study, layout.design, BLOCK_IN_STORE if executor is None else BLOCK_IN_PROCESS)
         store = create_store(path, layout, facts, max(size, layout.design.count // MOST_CHUNKS))
     with _interruptible(layout, store.open):
         _run_spans(layout, executor, threads, list(store.missing()), (run_into, store), int)

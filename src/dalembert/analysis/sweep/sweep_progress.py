@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any, Self
 
-PATIENCE = 1.0  # seconds before anything is shown
+from dalembert.equations.compile_progress import QUIET_SECONDS
 
 
 class SweepProgress:
@@ -28,7 +28,7 @@ class SweepProgress:
         """So many more runs are done."""
         self.done += runs
         if self.bar is None:
-            if time.monotonic() - self.begin < PATIENCE or not sys.stderr.isatty():
+            if time.monotonic() - self.begin < QUIET_SECONDS or not sys.stderr.isatty():
                 return
             self._show()
         rate = (self.done - self.before) / max(time.monotonic() - self.begin, 1e-9)

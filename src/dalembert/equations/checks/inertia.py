@@ -13,7 +13,7 @@ from dalembert.equations.lowering.lower import Lowering
 from dalembert.errors import OptionError
 from dalembert.model.statement import Body, Particle, Statement
 
-TOLERANCE = 1e-9
+INERTIA_TOLERANCE = 1e-9
 
 
 class Carrier(NamedTuple):
@@ -130,9 +130,9 @@ def _principal_moments(carriers: Sequence[Carrier], values: np.ndarray) -> np.nd
 
 def _fault_of(moments: np.ndarray) -> str:
     least, middle, most = moments.tolist()
-    if least < -TOLERANCE * max(-least, most, np.finfo(float).tiny):
+    if least < -INERTIA_TOLERANCE * max(-least, most, np.finfo(float).tiny):
         return f"the principal moment {least:g}; none can be negative"
-    if middle > 0.0 and most > (least + middle) * (1 + TOLERANCE):
+    if middle > 0.0 and most > (least + middle) * (1 + INERTIA_TOLERANCE):
         shown = ", ".join(f"{m:g}" for m in (least, middle, most))
         return f"principal moments {shown}: no body has one above the sum of the other two"
     return ""

@@ -18,7 +18,7 @@ from dalembert.equations.lowering.expression_graph import HARMLESS, Graph
 from dalembert.model.instances import Template
 from dalembert.native.lookup import evaluate
 
-FEW = 64  # entries of a column that are not worth a look at whole columns
+FEW_ENTRIES = 64  # entries of a column that are not worth a look at whole columns
 
 _UNARY = {
     "neg": casadi.OP_NEG,
@@ -197,7 +197,7 @@ class Emission:
 
         A few are taken one by one: the columns may be long, and there may be many calls for a few.
         """
-        if len(nodes) <= FEW:
+        if len(nodes) <= FEW_ENTRIES:
             singles = [guarded[node] if node in guarded else self._value(node) for node in nodes]
             return casadi.densify(casadi.vertcat(casadi.SX(0, 1), *singles))
         begins: dict[tuple[int, int], int] = {}

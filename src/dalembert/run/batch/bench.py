@@ -14,8 +14,8 @@ from dalembert.run.batch.fresh_march import Batch
 from dalembert.run.batch.integrals import N_GAUSS
 from dalembert.run.batch.readings import FIELDS, N_OUT
 from dalembert.run.batch.runs import run_batch
-from dalembert.run.batch.summits import FINE
-from dalembert.run.integrators.automatic import EVALUATIONS, WORTH, Automatic
+from dalembert.run.batch.summits import FINE_NODES
+from dalembert.run.integrators.automatic import EVALUATIONS_PER_STEP, WORTH, Automatic
 from dalembert.run.integrators.explicit import Explicit, method_of
 from dalembert.run.storage import MemoryTable
 from dalembert.run.time_loop.march import March, set_out
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dalembert.native.kernel import Kernel
     from dalembert.run.engine import Engine
 
-MOST_STEPS, MOST_FLOATS = 65_536, 2**22  # of a run if every step is looked at; memory is taken when it is used
+STEPS_PER_RUN, NUMBERS_PER_RUN = 65_536, 2**22  # of a run if every step is looked at; memory is taken when it is used
 SURE = 0.999  # looks on the safe side
 
 
@@ -74,7 +74,7 @@ class Bench:
         reviewed = isinstance(integrator, Automatic) and engine.allows_implicit
         self.batch = Batch(
             **bounds._asdict(), t_start=span[0], t_end=span[1], max_step=method.max_step,
-            ahead=SURE * WORTH / EVALUATIONS if reviewed else math.inf,
+            ahead=SURE * WORTH / EVALUATIONS_PER_STEP if reviewed else math.inf,
             watches=int(method.max_steps is None and method.adaptive),
         )  # fmt: skip
         self._kept: list[np.ndarray] = []
@@ -99,12 +99,15 @@ class Bench:
         batch, system, nz, n = self.batch, self.engine.system, self.engine.nz, len(self.outputs.times)
         reads = 1 + 2 * (system.nq + system.nu) + len(system.parameters) + 1 + system.nc
         width = 2 * system.nu + 4 * (system.nc + system.count("position")) + 8
-        steps, reads = min(MOST_STEPS, MOST_FLOATS // nz), reads + int(self.outputs.table[:, N_OUT].max(initial=0))
+        steps, reads = (
+            min(STEPS_PER_RUN, NUMBERS_PER_RUN // nz),
+            reads + int(self.outputs.table[:, N_OUT].max(initial=0)),
+        )
         batch.capacity, batch.n_times, batch.n_w, batch.n_row = steps, n, reads, width
         sizes = {
             "ts": steps, "zs": steps * nz, "at_ts": n + 1, "at_zs": (n + 1) * nz, "values": steps, "guesses": steps,
-            "summits": steps, "fine_t": FINE, "fine_y": FINE, "fine_ts": FINE + 1, "fine_zs": (FINE + 1) * nz,
-            "row": width, "w": reads, "gauss": N_GAUSS * steps,
+            "summits": steps, "fine_t": FINE_NODES, "fine_y": FINE_NODES, "fine_ts": FINE_NODES + 1,
+            "fine_zs": (FINE_NODES + 1) * nz, "row": width, "w": reads, "gauss": N_GAUSS * steps,
         }  # fmt: skip
         for name, size in sizes.items():
             setattr(batch, name, self._held(np.empty(size)))

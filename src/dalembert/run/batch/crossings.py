@@ -15,12 +15,12 @@ from dalembert.native.plan import Floats, Plan, f8, i8
 from dalembert.run.batch.extrema import read_fine, read_steps
 from dalembert.run.batch.fresh_march import UNSURE, Batch
 from dalembert.run.batch.readings import DIRECTION, FIELDS
-from dalembert.run.batch.summits import FINE, GRID, POINTS, on_grid
+from dalembert.run.batch.summits import FINE_NODES, GRID, POINTS, on_grid
 from dalembert.run.status import OK
 from dalembert.run.time_loop.clock import Clock
 
-BARYCENTRIC = (-1.0) ** np.arange(FINE) * np.where(np.isin(np.arange(FINE), (0, FINE - 1)), 0.5, 1.0)
-HALVINGS = 64  # more than halve an interval of GRID to neighbouring numbers
+BARYCENTRIC = (-1.0) ** np.arange(FINE_NODES) * np.where(np.isin(np.arange(FINE_NODES), (0, FINE_NODES - 1)), 0.5, 1.0)
+CROSSING_HALVINGS = 64  # more than halve an interval of GRID to neighbouring numbers
 
 
 @jit(i8(Floats, i8, f8))
@@ -46,9 +46,9 @@ def next_candidate(y, first):
 
 @jit(f8(Floats, f8))
 def _value(values, x):
-    """The polynomial through `values` (FINE,) at Chebyshev points, by the barycentric formula."""
+    """The polynomial through `values` (FINE_NODES,) at Chebyshev points, by the barycentric formula."""
     above, below = 0.0, 0.0
-    for j in range(FINE):
+    for j in range(FINE_NODES):
         if x == POINTS[j]:
             return values[j]
         share = BARYCENTRIC[j] / (x - POINTS[j])
@@ -63,7 +63,7 @@ def _bisect(values, left, right):
     low, high = _value(values, left), _value(values, right)
     if low * high > 0.0:  # a sample that is zero up to round-off
         return right if abs(high) < abs(low) else left
-    for _ in range(HALVINGS):
+    for _ in range(CROSSING_HALVINGS):
         middle = (left + right) / 2
         if (_value(values, middle) < 0.0) == (low < 0.0):
             left = middle
@@ -74,10 +74,10 @@ def _bisect(values, left, right):
 
 @jit(f8(Floats, i8))
 def find_zero(values, direction):
-    """Where in [-1, 1] the polynomial through `values` (FINE,) at Chebyshev points first passes zero; or NaN."""
+    """Where in [-1, 1] the polynomial through `values` (FINE_NODES,) at Chebyshev points first passes zero; or NaN."""
     before, last = values[0], GRID.size - 1
     for k in range(1, last + 1):
-        after = values[FINE - 1] if k == last else on_grid(values, k)
+        after = values[FINE_NODES - 1] if k == last else on_grid(values, k)
         if (before < 0.0 <= after and direction >= 0) or (before > 0.0 >= after and direction <= 0):
             return _bisect(values, GRID[k - 1], GRID[k])
         before = after
@@ -89,7 +89,7 @@ def find_crossing(plan, mem, clock, batch, parameters, output, n, kept):
     """The first time at which an output passes its level, NaN if it does not, into `kept`; UNSURE if not known."""
     level, outputs = floats_at(batch.levels, output + 1)[output], ints_at(batch.outputs, (output + 1) * FIELDS)
     t, y = floats_at(batch.ts, n), floats_at(batch.values, n)
-    times, values = floats_at(batch.fine_t, FINE), floats_at(batch.fine_y, FINE)
+    times, values = floats_at(batch.fine_t, FINE_NODES), floats_at(batch.fine_y, FINE_NODES)
     if n < 2 or read_steps(plan, mem, batch, output, 1.0, n) != OK:
         return UNSURE
     for k in range(n):
@@ -98,16 +98,16 @@ def find_crossing(plan, mem, clock, batch, parameters, output, n, kept):
     k = next_candidate(y, 0)
     while k >= 0:
         middle, half = (t[k] + t[k + 1]) / 2, (t[k + 1] - t[k]) / 2
-        for j in range(FINE):
+        for j in range(FINE_NODES):
             times[j] = middle + half * POINTS[j]
-        if read_fine(plan, mem, clock, batch, parameters, output, 1.0, k, 1, FINE - 2) != OK:
+        if read_fine(plan, mem, clock, batch, parameters, output, 1.0, k, 1, FINE_NODES - 2) != OK:
             return UNSURE
-        for j in range(1, FINE - 1):
+        for j in range(1, FINE_NODES - 1):
             values[j] -= level
-        values[0], values[FINE - 1] = y[k], y[k + 1]
+        values[0], values[FINE_NODES - 1] = y[k], y[k + 1]
         at = find_zero(values, outputs[output * FIELDS + DIRECTION])
         if not math.isnan(at):
-            kept[output] = (times[0] + times[FINE - 1]) / 2 + at * (times[FINE - 1] - times[0]) / 2
+            kept[output] = (times[0] + times[FINE_NODES - 1]) / 2 + at * (times[FINE_NODES - 1] - times[0]) / 2
             return OK
         k = next_candidate(y, k + 1)
     return OK

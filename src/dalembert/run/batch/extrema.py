@@ -14,7 +14,7 @@ from dalembert.native.plan import Floats, Plan, f8, i8
 from dalembert.native.types import Ints
 from dalembert.run.batch.fresh_march import UNSURE, Batch, march_between
 from dalembert.run.batch.readings import read
-from dalembert.run.batch.summits import FINE, POINTS, find_summits, find_top, guess_summits
+from dalembert.run.batch.summits import FINE_NODES, POINTS, find_summits, find_top, guess_summits
 from dalembert.run.status import OK
 from dalembert.run.time_loop.clock import Clock
 
@@ -46,7 +46,7 @@ def negligible_of(y):
 @jit(i8(Plan, Floats, Clock, Batch, Floats, i8, f8, i8, i8, i8))
 def read_fine(plan, mem, clock, batch, parameters, output, sign, first, start, count):
     """Values of an output at the fine times from `start` on, `count` of them, after sample `first`."""
-    nz, times, values = plan.nz, floats_at(batch.fine_t, FINE), floats_at(batch.fine_y, FINE)
+    nz, times, values = plan.nz, floats_at(batch.fine_t, FINE_NODES), floats_at(batch.fine_y, FINE_NODES)
     status = march_between(plan, mem, clock, batch, parameters, first, start, count)
     if status != OK:
         return status
@@ -60,29 +60,29 @@ def read_fine(plan, mem, clock, batch, parameters, output, sign, first, start, c
 def _peak(plan, mem, clock, batch, parameters, output, sign, first, last):
     """The largest value between two samples; NaN if the run could not be integrated once more."""
     t, y = floats_at(batch.ts, batch.capacity), floats_at(batch.values, batch.capacity)
-    times, values = floats_at(batch.fine_t, FINE), floats_at(batch.fine_y, FINE)
+    times, values = floats_at(batch.fine_t, FINE_NODES), floats_at(batch.fine_y, FINE_NODES)
     middle, half = (t[first] + t[last]) / 2, (t[last] - t[first]) / 2
-    for k in range(FINE):
+    for k in range(FINE_NODES):
         times[k] = middle + half * POINTS[k]
-    if read_fine(plan, mem, clock, batch, parameters, output, sign, first, 1, FINE - 2) != OK:
+    if read_fine(plan, mem, clock, batch, parameters, output, sign, first, 1, FINE_NODES - 2) != OK:
         return math.nan
-    values[0], values[FINE - 1] = y[first], y[last]
+    values[0], values[FINE_NODES - 1] = y[first], y[last]
     top = find_top(values)
     if not math.isfinite(top):
         return math.nan
     highest, lowest, k = values[0], values[0], 0
-    for i in range(1, FINE):
+    for i in range(1, FINE_NODES):
         lowest = min(lowest, values[i])
         if values[i] > highest:
             highest, k = values[i], i
     if top - highest <= KINKED * (highest - lowest):
         return max(top, highest)
-    left, right = times[max(k - 1, 0)], times[min(k + 1, FINE - 1)]
-    for i in range(1, FINE - 1):
+    left, right = times[max(k - 1, 0)], times[min(k + 1, FINE_NODES - 1)]
+    for i in range(1, FINE_NODES - 1):
         times[i] = left + (right - left) * (1.0 + POINTS[i]) / 2
-    if read_fine(plan, mem, clock, batch, parameters, output, sign, first, 1, FINE - 2) != OK:
+    if read_fine(plan, mem, clock, batch, parameters, output, sign, first, 1, FINE_NODES - 2) != OK:
         return math.nan
-    for i in range(1, FINE - 1):
+    for i in range(1, FINE_NODES - 1):
         highest = max(highest, values[i])
     return highest
 

@@ -10,13 +10,13 @@ from dalembert.native.intrinsics import floats_at, ints_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8, move
 from dalembert.native.types import Record, floats, ints
-from dalembert.run.integrators.automatic import FIRST
+from dalembert.run.integrators.automatic import FIRST_LOOK
 from dalembert.run.measure import measure
 from dalembert.run.status import MORE, OK, TOO_MANY_STEPS
 from dalembert.run.time_loop.advance import launch, proceed
 from dalembert.run.time_loop.argument_maps import forget
 from dalembert.run.time_loop.clock import EPS, Clock
-from dalembert.run.time_loop.step_budget import MANY, WINDOW
+from dalembert.run.time_loop.step_budget import MANY_STEPS, WINDOW
 
 UNSURE = 100  # the run has to be made by itself
 
@@ -101,7 +101,7 @@ def finish(plan, mem, clock, batch):
     Looks are those of the step budget and of `Automatic`, on the safe side: a run that one of them might end or hand
     over is made by itself.
     """
-    due, reviewed, since = FIRST, 0, clock.t
+    due, reviewed, since = FIRST_LOOK, 0, clock.t
     looked, looked_t = 0, clock.t
     status = launch(plan, mem, clock, due)
     while status in (MORE, TOO_MANY_STEPS):
@@ -110,7 +110,7 @@ def finish(plan, mem, clock, batch):
             return UNSURE
         if status == TOO_MANY_STEPS:
             step = (t - looked_t) / max(accepted - looked, 1)
-            if not batch.watches or not clock.t_end - t < MANY * step:
+            if not batch.watches or not clock.t_end - t < MANY_STEPS * step:
                 return UNSURE
             looked, looked_t, clock.allowed = accepted, t, accepted + WINDOW
         if accepted >= due:

@@ -16,11 +16,12 @@ from dalembert.native.plan import Floats, Plan, f8, i8
 from dalembert.native.types import Ints
 from dalembert.run.batch.extrema import negligible_of, read_fine, read_steps
 from dalembert.run.batch.fresh_march import UNSURE, Batch
-from dalembert.run.batch.summits import FINE, WIDE, polynomial
+from dalembert.run.batch.summits import FINE_NODES, WIDE_SAMPLES, polynomial
 from dalembert.run.status import OK
 from dalembert.run.time_loop.clock import Clock
 
-NARROW = 7  # samples of the polynomial that one through WIDE samples is compared with; one less around an interval
+# Samples of the polynomial that one through WIDE_SAMPLES samples is compared with; one less around an interval.
+NARROW_SAMPLES = 7
 GAUSS, WEIGHTS = np.polynomial.legendre.leggauss(4)
 N_GAUSS = 4
 
@@ -41,9 +42,9 @@ def gauss_values(t, y, negligible, values, doubted):
         half, agreed = (t[k + 1] - t[k]) / 2, 1
         for j in range(N_GAUSS):
             at = t[k] + half * (1.0 + GAUSS[j])
-            value = _around(t, y, k, WIDE - 1, at)
+            value = _around(t, y, k, WIDE_SAMPLES - 1, at)
             values[k * N_GAUSS + j] = value
-            if not abs(_around(t, y, k, NARROW - 1, at) - value) <= negligible:
+            if not abs(_around(t, y, k, NARROW_SAMPLES - 1, at) - value) <= negligible:
                 agreed = 0
         if not agreed:
             doubted[count] = k
@@ -67,7 +68,8 @@ def integrate(t, values):
 def find_mean(plan, mem, clock, batch, parameters, output, n, kept):
     """The mean of an output over the n samples of a run, into `kept`; UNSURE if it cannot be told."""
     t, y, values = floats_at(batch.ts, n), floats_at(batch.values, n), floats_at(batch.gauss, n * N_GAUSS)
-    doubted, times, fine = ints_at(batch.summits, n), floats_at(batch.fine_t, FINE), floats_at(batch.fine_y, FINE)
+    doubted = ints_at(batch.summits, n)
+    times, fine = floats_at(batch.fine_t, FINE_NODES), floats_at(batch.fine_y, FINE_NODES)
     if n < 2 or read_steps(plan, mem, batch, output, 1.0, n) != OK:
         return UNSURE
     for i in range(gauss_values(t, y, negligible_of(y), values, doubted)):

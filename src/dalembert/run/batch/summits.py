@@ -1,7 +1,7 @@
 """The arithmetic of maxima between samples: where a curve may rise highest, and how high, by polynomials.
 
-Polynomials through neighbouring samples tell where to look. What counts is then read at `FINE` Chebyshev points of the
-bracket.
+Polynomials through neighbouring samples tell where to look. What counts is then read at `FINE_NODES` Chebyshev points
+of the bracket.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from numpy.polynomial import chebyshev
 from dalembert.native.jit import jit
 from dalembert.native.types import Floats, Ints, f8, i8
 
-WIDE = 9  # samples that a polynomial goes through
-CLOSE = 1e-3  # distance of the outer two of three points on it, relative to the samples around
-FINE = 17
-POINTS = -np.cos(np.pi * np.arange(FINE) / (FINE - 1))
-COEFFICIENTS = np.linalg.inv(chebyshev.chebvander(POINTS, FINE - 1))  # of Chebyshev polynomials, from values
+WIDE_SAMPLES = 9  # samples that a polynomial goes through
+STENCIL_WIDTH = 1e-3  # distance of the outer two of three points on it, relative to the samples around
+FINE_NODES = 17
+POINTS = -np.cos(np.pi * np.arange(FINE_NODES) / (FINE_NODES - 1))
+COEFFICIENTS = np.linalg.inv(chebyshev.chebvander(POINTS, FINE_NODES - 1))  # of Chebyshev polynomials, from values
 GRID = np.linspace(-1.0, 1.0, 257)
-ON_GRID = chebyshev.chebvander(GRID, FINE - 1) @ COEFFICIENTS
+ON_GRID = chebyshev.chebvander(GRID, FINE_NODES - 1) @ COEFFICIENTS
 _ON_GRID = np.ascontiguousarray(ON_GRID).ravel()
 
 
@@ -57,9 +57,9 @@ def guess_summit(t, y, k):
     n = t.size
     if k <= 0 or k >= n - 1:
         return math.inf
-    count = min(WIDE, n)
+    count = min(WIDE_SAMPLES, n)
     first = min(max(k - (count - 1) // 2, 0), n - count)
-    spread = CLOSE * min(t[k] - t[k - 1], t[k + 1] - t[k])
+    spread = STENCIL_WIDTH * min(t[k] - t[k - 1], t[k + 1] - t[k])
     at = min(max(_vertex(t, y, k), t[k - 1] + spread), t[k + 1] - spread)
     low = polynomial(t, y, first, count, at - spread)
     middle = polynomial(t, y, first, count, at)
@@ -91,16 +91,16 @@ def guess_summits(t, y, summits, guesses):
 
 @jit(f8(Floats, i8))
 def on_grid(values, k):
-    """The polynomial through `values` (FINE,) at Chebyshev points, at point k of GRID."""
+    """The polynomial through `values` (FINE_NODES,) at Chebyshev points, at point k of GRID."""
     total = 0.0
-    for j in range(FINE):
-        total += _ON_GRID[k * FINE + j] * values[j]
+    for j in range(FINE_NODES):
+        total += _ON_GRID[k * FINE_NODES + j] * values[j]
     return total
 
 
 @jit(f8(Floats))
 def find_top(values):
-    """The largest value of the polynomial through `values` (FINE,) at Chebyshev points, with a parabola at its top."""
+    """Largest value of the polynomial through `values` (FINE_NODES,) at Chebyshev points, by a parabola at its top."""
     n, best, k = GRID.size, -math.inf, 0
     for i in range(n):
         value = on_grid(values, i)

@@ -13,7 +13,7 @@ from dalembert.equations.system import System
 from dalembert.errors import OptionError
 from dalembert.run.drift.start import Start
 
-MARGIN = 0.8  # of the longest stable step, where violations decay although the equations are not linear
+STABILITY_MARGIN = 0.8  # of the longest stable step, where violations decay although the equations are not linear
 
 Gain = float | Sequence[float] | Sequence[Sequence[float]] | Mapping[str, float] | np.ndarray
 
@@ -92,7 +92,7 @@ def check_not_stiff(what: str, values: np.ndarray, start: Start) -> None:
     growth = _growth(values, start.step, start)
     if growth <= 1.0:
         return
-    usable = MARGIN * _longest_step(values, start.step, start)
+    usable = STABILITY_MARGIN * _longest_step(values, start.step, start)
     worst = max(values, key=lambda s: abs(_polynomial(start.stability, start.step * s)))
     raise OptionError(
         f"Baumgarte: {what} are too stiff for {start.integrator} with step = {start.step:g}: the eigenvalue "

@@ -34,9 +34,9 @@ from dalembert.run.status import DRIFT_STUCK
 from dalembert.solve.solver import call_factor, call_follow, call_solve
 from dalembert.solve.unrolled import TRUSTED, unroll_saddle
 
-ITERATIONS = 20
+PROJECTION_ITERATIONS = 20
 # A residual that cannot be brought below this part of its size ends the run; the certificate judges smaller ones.
-LOST = 1e-6
+LARGEST_DRIFT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def onto_velocities(system: System) -> ca.Function | None:
 def restore_invariants(plan, mem):
     """Move q along the gradient of each invariant until it vanishes; returns what was left before the last sweep."""
     ni, h, worst = plan.ni, plan.invariants, 0.0
-    for _ in range(ITERATIONS if ni else 0):
+    for _ in range(PROJECTION_ITERATIONS if ni else 0):
         call_kernel(plan.invariant, mem, plan.x, h)
         worst = largest(mem, h, ni)
         if worst <= 4e-16:
@@ -215,7 +215,7 @@ def _iterate(plan, mem, enough, velocities, first, count, borrowed):
     `borrowed` says that factors of these rows are at hand, from close by: they serve while they contract.
     """
     before, fresh = largest_residual(plan, mem, first, count), borrowed
-    for _ in range(ITERATIONS):
+    for _ in range(PROJECTION_ITERATIONS):
         fresh = move_velocities(plan, mem, fresh) if velocities else move_positions(plan, mem, fresh)
         call_kernel(plan.residual, mem, plan.x, plan.residuals)
         after = largest_residual(plan, mem, first, count)
@@ -228,7 +228,7 @@ def _iterate(plan, mem, enough, velocities, first, count, borrowed):
             fresh = borrowed = 0
         before = after
     count_round_off(plan, mem, first, count)
-    return 0 if largest_residual(plan, mem, first, count) <= LOST else DRIFT_STUCK
+    return 0 if largest_residual(plan, mem, first, count) <= LARGEST_DRIFT else DRIFT_STUCK
 
 
 @jit(i8(Plan, Floats, f8, Floats))

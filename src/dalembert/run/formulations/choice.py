@@ -13,7 +13,7 @@ import numpy as np
 from dalembert.dataclass import dataclass
 from dalembert.native.workspace import Workspace
 
-RANK_TOLERANCE = 1e-9  # pivots below this, in the mass metric with unit rows, mean dependent constraints
+PIVOT_RANK = 1e-9  # pivots below this, in the mass metric with unit rows, mean dependent constraints
 WEIGHTLESS = 1e-24  # part of the largest inertia that is none; kilograms and kg nm^2 differ by 1e18
 RECHOOSE = 1e-2  # quality below which a partition is made anew
 
@@ -59,10 +59,10 @@ def choose(M: np.ndarray, A: np.ndarray, allowed: Sequence[int] | None = None, l
     among = leading or len(B)
     for _ in range(min(B.shape)):
         r, c = _largest(B[:among])
-        if not abs(B[r, c]) > RANK_TOLERANCE and among < len(B):
+        if not abs(B[r, c]) > PIVOT_RANK and among < len(B):
             among = len(B)
             r, c = _largest(B)
-        if not abs(B[r, c]) > RANK_TOLERANCE:
+        if not abs(B[r, c]) > PIVOT_RANK:
             break
         B -= (B[:, c] / B[r, c])[:, None] * B[r]
         B[r], B[:, c] = 0.0, 0.0  # done with

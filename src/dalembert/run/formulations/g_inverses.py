@@ -13,7 +13,7 @@ from dalembert.run.evaluate import finish_rates, load_equations
 from dalembert.run.status import Status
 from dalembert.solve.general_inverse import Inverse, general_solution, reduced_root
 
-TOLERANCE = 1e-8
+INVERSE_TOLERANCE = 1e-8
 # The native signature of `accelerate_type` as C sees it: where the result goes, an error that stays empty, the plan,
 # then the array `mem`: two owners, its size and that of an entry, the data, shape and strides.
 _ACCELERATE = ctypes.CFUNCTYPE(
@@ -52,7 +52,7 @@ def _inverse(name: str, function: Inverse, matrix: np.ndarray) -> np.ndarray:
 
 def _check(what: str, relation: str, left: np.ndarray, scale: np.ndarray) -> None:
     miss = float(np.abs(left).max(initial=0.0)) / max(float(np.abs(scale).max(initial=0.0)), 1e-300)
-    if not miss <= TOLERANCE:
+    if not miss <= INVERSE_TOLERANCE:
         raise OptionError(f"{what} fails its defining relation {relation} by {miss:.1e}")
 
 

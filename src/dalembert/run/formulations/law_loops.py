@@ -23,12 +23,12 @@ from dalembert.solve.lu import factor_lu, solve_lu
 from dalembert.solve.solver import call_factor, call_solve
 from dalembert.solve.unsymmetric import is_normal
 
-ITERATIONS, HALVINGS = 60, 30
-ROUND_OFF = 1e-14
-SINGULAR = 1e-14  # pivots of the equilibrated matrix below this, relative to the largest
-SETTLED = 1e-9  # a step this short that does not shrink any more is round-off
-STARTS = 13  # places to begin at afresh, the last ones 16 times the size of u' away
-SHORT = 0.1  # of the unknowns: the longest step where longer ones lead to another branch
+LAW_ITERATIONS, LAW_HALVINGS = 60, 30
+ROUND_OFF_STEP = 1e-14
+SINGULAR_PIVOT = 1e-14  # pivots of the equilibrated matrix below this, relative to the largest
+SETTLED_STEP = 1e-9  # a step this short that does not shrink any more is round-off
+FRESH_STARTS = 13  # places to begin at afresh, the last ones 16 times the size of u' away
+SHORT_STEP = 0.1  # of the unknowns: the longest step where longer ones lead to another branch
 HOLDS = 1e-9  # residual of an equation beside the largest term in it
 
 
@@ -93,7 +93,7 @@ def _factor(plan, mem):
                 mem[K + (plan.nu + k) * (n + 1)] += PROXIMAL
         if plan.shifted:
             quality = factor_lu(ints, mem, K, n, order)
-    if not quality > SINGULAR:
+    if not quality > SINGULAR_PIVOT:
         return 0.0
     plan.turned = 0
     for k in range(n):
@@ -151,9 +151,9 @@ def _move_on(plan, mem, before, reach):
         mem[w + i] += mem[x + i]
         way += abs(mem[x + i])
         size += abs(mem[w + i])
-    for k in range(HALVINGS):
+    for k in range(LAW_HALVINGS):
         after = _evaluate(plan, mem)
-        tiny = way <= SETTLED * size
+        tiny = way <= SETTLED_STEP * size
         if after < math.inf and (after <= before * (1.0 - 1e-4 * part) or tiny or k > 8):
             return part * way / size if size > 0.0 else 0.0
         part *= 0.5
@@ -220,7 +220,7 @@ def _descend(plan, mem, reach):
     n, w = plan.unknowns, plan.iteration_in + plan.step_length - plan.x
     mem[w + n] = 1.0
     last, before = math.inf, _evaluate(plan, mem)
-    for _ in range(ITERATIONS):
+    for _ in range(LAW_ITERATIONS):
         if not before < math.inf:
             return UNREACHED
         mem[plan.quality] = _find_step(plan, mem)
@@ -230,7 +230,7 @@ def _descend(plan, mem, reach):
         for i in range(n):
             before = max(before, abs(mem[plan.iteration_out + i]) * mem[plan.iteration_scale + i])
         way = _move_on(plan, mem, before, reach)
-        if way <= ROUND_OFF or (way <= SETTLED and way >= 0.5 * last):
+        if way <= ROUND_OFF_STEP or (way <= SETTLED_STEP and way >= 0.5 * last):
             return OK if _holds(plan, mem) else UNREACHED
         last = way
         if way == math.inf:
@@ -268,11 +268,11 @@ def _iterate(plan, mem):
     Where nothing is found on the branch of the solution known, the one found is on another (`plan.leapt`).
     """
     plan.leapt = 0
-    if plan.known and (_follow(plan, mem, math.inf) or _follow(plan, mem, SHORT)):
+    if plan.known and (_follow(plan, mem, math.inf) or _follow(plan, mem, SHORT_STEP)):
         return OK
     plan.leapt = plan.known
     status = UNREACHED
-    for k in range(STARTS):
+    for k in range(FRESH_STARTS):
         if status != OK and _begin(plan, mem) == OK:
             _displace(plan, mem, k)
             status = _descend(plan, mem, math.inf)

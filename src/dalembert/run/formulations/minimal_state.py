@@ -36,10 +36,10 @@ from dalembert.run.formulations.partition_loops import form_partition
 from dalembert.run.right_hand_side import Equations
 from dalembert.solve.lu import factor_lu, solve_lu
 
-ITERATIONS = 20
+SPEED_ITERATIONS = 20
 DETERMINED = 0.05  # pivots of J2 below which speeds do not follow; errors of q would show in them, 20 times as large
-CLOSE = 1e-9  # a step this short, relative to the speeds, leaves its square
-AT_REST = 1e-14  # a step that does not matter, whatever the speeds are
+LAST_STEP = 1e-9  # a step this short, relative to the speeds, leaves its square
+LAST_STEP_AT_REST = 1e-14  # a step that does not matter, whatever the speeds are
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _step(plan, mem, r):
     if not factor_lu(ints, mem, J2, r, plan.work_ints) > 0.0:
         return -1.0
     solve_lu(ints, mem, J2, r, plan.work_ints, x)
-    way, size = 0.0, AT_REST / CLOSE
+    way, size = 0.0, LAST_STEP_AT_REST / LAST_STEP
     for j in range(r):
         mem[plan.xu + ints[speeds + j]] += mem[x + j]
         way = max(way, abs(mem[x + j]))
@@ -156,11 +156,11 @@ def eliminate(plan, mem):
         return 0
     kept = plan.work + r * r + r
     move(mem, kept, mem, plan.xu, nu)
-    for _ in range(ITERATIONS):
+    for _ in range(SPEED_ITERATIONS):
         way = _step(plan, mem, r)
         if way < 0.0:
             break
-        if way <= CLOSE:
+        if way <= LAST_STEP:
             return 0
     move(mem, plan.xu, mem, kept, nu)
     return _keep(plan)

@@ -17,8 +17,9 @@ from dalembert.run.status import JAMMED, OK
 from dalembert.solve.solver import call_factor, call_solve
 from dalembert.solve.unsymmetric import refine_shifted
 
-AT_ONCE = 4  # rounds in which every wrong sign is flipped; then one at a time (Murty's rule), which cannot cycle
-ROUNDS = 64
+# Rounds in which every wrong sign is flipped; then one at a time (Murty's rule), which cannot cycle.
+BLOCK_PIVOTING_ROUNDS = 4
+PIVOTING_ROUNDS = 64
 ROUND_OFF = 1e-13
 
 
@@ -73,10 +74,10 @@ def _flip(plan, mem, every):
 @jit(i8(Plan, Floats))
 def _solve_signs(plan, mem):
     """(u', la) into RHS with signs that agree with la; JAMMED if none were found."""
-    for attempt in range(ROUNDS):
+    for attempt in range(PIVOTING_ROUNDS):
         _compose(plan, mem)
         _solve(plan, mem)
-        if not plan.rubs or _flip(plan, mem, attempt < AT_ONCE) == 0:
+        if not plan.rubs or _flip(plan, mem, attempt < BLOCK_PIVOTING_ROUNDS) == 0:
             return OK
     return JAMMED
 

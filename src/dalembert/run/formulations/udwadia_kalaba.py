@@ -29,7 +29,7 @@ from dalembert.solve.pseudo_inverse import invert_squares, orthogonalise
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-SINGULAR = 1e-12  # a pivot of M below this, relative to its diagonal, means that M is singular
+SINGULAR_MASS = 1e-12  # a pivot of M below this, relative to its diagonal, means that M is singular
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def accelerate_regular(plan, mem):
     G, V = L + nu * nu, L + nu * nu + nu * nc
     weights, e, w = V + nc * nc, V + nc * nc + nc, V + nc * nc + 2 * nc
     move(mem, L, mem, plan.mass, nu * nu)
-    if not factor_cholesky(mem, L, nu) > SINGULAR:
+    if not factor_cholesky(mem, L, nu) > SINGULAR_MASS:
         return 0
     move(mem, w, mem, plan.force, nu)
     solve_lower(mem, L, nu, w)

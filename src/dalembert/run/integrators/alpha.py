@@ -34,12 +34,13 @@ from dalembert.solve.dense import PROXIMAL
 from dalembert.solve.lu import factor_lu, solve_lu
 from dalembert.solve.rows import row_product
 
-ITERATIONS = 25
-NEAR = 10.0  # size of increments, in units of the tolerances, from which on their contraction can be trusted
-SLOW = 0.3  # contraction at which a new matrix is worth its price
-PROMPT = 4  # iterations up to which a matrix is good for the next step too
+ALPHA_ITERATIONS = 25
+# Size of increments, in units of the tolerances, from which on their contraction can be trusted.
+TRUSTED_INCREMENT = 10.0
+ALPHA_CONTRACTION = 0.3  # contraction at which a new matrix is worth its price
+ITERATIONS_TO_REUSE = 4  # iterations up to which a matrix is good for the next step too
 TIGHT = 1e-13  # relative residual of constraints that is always good enough
-FLOOR = 1e-7  # relative size of increments that can be due to round-off
+ROUND_OFF_INCREMENT = 1e-7  # relative size of increments that can be due to round-off
 STUCK = 1e-6  # residual of constraints that is never good enough
 
 
@@ -272,14 +273,14 @@ def solve_step(plan, mem, t, h, z, znew, rtol, atol):
     made = abs(I.h_matrix - h) <= 1e-6 * h
     I.h_matrix = 0.0  # no matrix to go on with, should this fail
     size, worst, age, small = math.inf, math.inf, 1, 0
-    for k in range(ITERATIONS):
+    for k in range(ALPHA_ITERATIONS):
         evaluate(plan, mem, t, h, z, znew)
         last, worst = worst, _constraint_residual(plan, mem)
         if small:
             if worst <= TIGHT or (worst <= STUCK and worst > 0.5 * last and age == 0):
-                I.h_matrix = h if k <= PROMPT else 0.0
+                I.h_matrix = h if k <= ITERATIONS_TO_REUSE else 0.0
                 return 1
-            made = made and worst <= SLOW * last
+            made = made and worst <= ALPHA_CONTRACTION * last
         if not made:
             if not make_matrix(plan, mem, h):
                 return 0
@@ -289,8 +290,10 @@ def solve_step(plan, mem, t, h, z, znew, rtol, atol):
         if not math.isfinite(size) or (size > 2.0 * before and age == 0 and k > 3):
             return 0
         # What is left is size^2 / (before - size) by the rate of contraction, which far away means nothing.
-        small = size <= 1e-3 or (k > 0 and size < min(before, NEAR) and size * size <= before - size)
+        small = size <= 1e-3 or (k > 0 and size < min(before, TRUSTED_INCREMENT) and size * size <= before - size)
         # Next to singular positions round-off is amplified, and a fresh matrix cannot do better than that.
-        small = small or (age == 0 and k > 2 and size > SLOW * before and size * rtol <= FLOOR)
-        made = small or k == 0 or size <= SLOW * before
+        small = small or (
+            age == 0 and k > 2 and size > ALPHA_CONTRACTION * before and size * rtol <= ROUND_OFF_INCREMENT
+        )
+        made = small or k == 0 or size <= ALPHA_CONTRACTION * before
     return 0

@@ -27,14 +27,15 @@ if TYPE_CHECKING:
     from dalembert.run.integrators.radau import Radau
     from dalembert.run.time_loop.march import March
 
-FIRST = 500  # accepted steps before the first look; each look comes after twice as many
+FIRST_LOOK = 500  # accepted steps before the first look; each look comes after twice as many
 WORTH = 5e5  # evaluations ahead that take as long as the compilation of Jacobians, for 20 to 3,000 instructions
-SHORT = 0.03  # relative change of u' over a step; at rtol 1e-13, steps of DOP853 tied to accuracy make it 0.15
-OPEN = 10.0  # tolerances: what fast rates, h |lambda| < 7, make in a step of an error within the tolerance
+# Relative change of u' over a step; at rtol 1e-13, steps of DOP853 tied to accuracy make it 0.15.
+CHANGE_PER_STEP = 0.03
+FAST_RATE_ERROR = 10.0  # tolerances: what fast rates, h |lambda| < 7, make in a step of an error within the tolerance
 TRIAL = 40  # steps it is tried for
-EVALUATIONS = 12.5  # per explicit step
+EVALUATIONS_PER_STEP = 12.5  # of explicit methods
 JACOBIAN = 4.0  # evaluations that a Jacobian is worth
-MARGIN = 2.0  # by which the implicit method must be cheaper
+IMPLICIT_ADVANTAGE = 2.0  # by which the implicit method must be cheaper
 
 
 @dataclass(frozen=True)
@@ -110,14 +111,14 @@ class Automatic:
         work = trial.stats["nfev"] + JACOBIAN * trial.stats["njev"] + factorisation * trial.stats["nlu"]
         tail = len(trial.t) // 2  # the first steps are short
         share = (trial.t[-1] - trial.t[tail]) / (len(trial.t) - 1 - tail) * (len(trial.t) - 1)
-        return bool(MARGIN * work / share < EVALUATIONS / review.step)
+        return bool(IMPLICIT_ADVANTAGE * work / share < EVALUATIONS_PER_STEP / review.step)
 
 
 class Review:
     """Looks at a march from time to time and stops it where it seems stiff and much work lies ahead."""
 
     def __init__(self, rtol: float) -> None:
-        self.due, self.accepted, self.rtol = FIRST, 0, rtol
+        self.due, self.accepted, self.rtol = FIRST_LOOK, 0, rtol
         self.t: float | None = None
         self.step, self.looked = 0.0, False
 
@@ -127,7 +128,7 @@ class Review:
         since = run.t_start if self.t is None or self.t < run.t_start else self.t
         self.step = (t - since) / max(accepted - self.accepted, 1)
         self.accepted, self.t, self.due = accepted, t, 2 * accepted
-        if not (run.t_end - t) / self.step * EVALUATIONS > WORTH:
+        if not (run.t_end - t) / self.step * EVALUATIONS_PER_STEP > WORTH:
             return False
         self.looked = True
         return self._seems_stiff(run.engine, t, run.z)
@@ -142,7 +143,7 @@ class Review:
         sizes, first = engine.mem[engine.plan.sizes + nq : engine.plan.sizes + size], engine.rates(t, z)
         change = engine.rates(t + h, z + h * first) - first
         moved, bent = (float(np.linalg.norm(h * rates[nq:size] / sizes)) for rates in (first, change))
-        return bent < max(SHORT * moved, OPEN * self.rtol)
+        return bent < max(CHANGE_PER_STEP * moved, FAST_RATE_ERROR * self.rtol)
 
     def told(self, trials: int) -> str:
         """What is known of stiffness: only what was tried."""

@@ -18,7 +18,7 @@ from dalembert.run.evaluate import rates
 from dalembert.run.integrators.combination import combinations, increments
 from dalembert.run.time_loop.columns import Columns, column
 
-ROUND_OFF = 1e-12  # of sums of published coefficients, which may be as large as 500
+COEFFICIENT_ROUND_OFF = 1e-12  # of sums of published coefficients, which may be as large as 500
 
 
 class DenseOutput(Protocol):
@@ -92,7 +92,7 @@ class ContinuousWeights:
             raise OptionError(f"continuous weights are {np.shape(self.weights)}; they must have {stages + 1} rows")
         total = np.sum(self.weights, axis=0)
         total[1] -= 1.0
-        if not np.abs(total).max() < ROUND_OFF:
+        if not np.abs(total).max() < COEFFICIENT_ROUND_OFF:
             raise OptionError(f"continuous weights sum up to theta only within {np.abs(total).max():.1e}")
 
     def functions(self, columns: Columns) -> tuple[Any, Any]:
@@ -158,7 +158,7 @@ class DormandPrinceInterpolant:
             if np.shape(rows) != (len(sums), width):
                 raise OptionError(f"{name} of dense output is {np.shape(rows)}; it must be {(len(sums), width)}")
             gap = np.abs(np.sum(rows, axis=1) - sums).max(initial=0.0)
-            if not gap < ROUND_OFF:
+            if not gap < COEFFICIENT_ROUND_OFF:
                 raise OptionError(f"rows of {name} of dense output miss their sums by {gap:.1e}")
 
     def functions(self, columns: Columns) -> tuple[Any, Any]:

@@ -21,7 +21,7 @@ from dalembert.run.integrators.stepping import Stepping
 from dalembert.run.time_loop.columns import Columns
 from dalembert.run.time_loop.method import Method
 
-PARTS = 256  # at most
+MOST_PARTS = 256
 # The rates at the end take the fifth column: all of these methods have as many, and are done with it after a step.
 keep_end_rates, hermite = CubicHermite().functions(Columns(stages=4))
 
@@ -61,7 +61,7 @@ def divided_step(plan, mem, t, h, z, stages, znew, rtol, atol):
     """One step, taken whatever its error; returns 0, or NaN if it failed even in parts."""
     error = call_step(divided(plan.step_work).inner, (plan, mem, t, h, z, stages, znew, rtol, atol))
     parts = 1
-    while not math.isfinite(error) and parts < PARTS:
+    while not math.isfinite(error) and parts < MOST_PARTS:
         parts *= 4
         if _in_parts(plan, mem, t, h, z, stages, znew, rtol, atol, parts):
             error = 0.0

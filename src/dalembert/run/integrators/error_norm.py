@@ -8,7 +8,7 @@ from dalembert.native.intrinsics import floats_at
 from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, f8, i8
 
-WORK = 1e2  # times the tolerances: that of the work; the balance of energy is judged to 1e4
+WORK_TOLERANCES = 1e2  # times the tolerances: that of the work; the balance of energy is judged to 1e4
 
 
 @jit(f8(Plan, Floats, Floats, Floats, f8, f8))
@@ -23,7 +23,7 @@ def error_norm(plan, error, z, znew, rtol, atol):
 
 @jit(f8(Plan, Floats, Floats, Floats, f8, f8))
 def explicit_work_error(plan, error, z, znew, rtol, atol):
-    """The error of the work relative to WORK times the tolerances and its energy; 0 if nothing works.
+    """The error of the work relative to WORK_TOLERANCES times the tolerances and its energy; 0 if nothing works.
 
     A push between two steps is exact for the speeds and not for the work, if it is a polynomial.
     """
@@ -31,7 +31,7 @@ def explicit_work_error(plan, error, z, znew, rtol, atol):
     if plan.nz - plan.n_variations == size:
         return 0.0
     unit = floats_at(plan.units, size + 1)[size]
-    return error[size] / (WORK * (atol * unit + rtol * max(unit, abs(z[size]), abs(znew[size]))))
+    return error[size] / (WORK_TOLERANCES * (atol * unit + rtol * max(unit, abs(z[size]), abs(znew[size]))))
 
 
 @jit(f8(Floats, Floats, Floats, i8))

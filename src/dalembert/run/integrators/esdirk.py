@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-STAGES = 6
+ESDIRK_STAGES = 6
 GAMMA = 0.25
 C = np.array([0.0, 1 / 2, 83 / 250, 31 / 50, 17 / 20, 1.0])
 B = np.array([82889 / 524892, 0.0, 15625 / 83664, 69875 / 102672, -2260 / 8211, 1 / 4])
@@ -31,7 +31,7 @@ ERROR = B - EMBEDDED
 
 def _guesses() -> np.ndarray:
     """Weights (6, 6) that extrapolate the rate of a stage from those before it, by polynomials through up to three."""
-    weights = np.zeros((STAGES, STAGES))
+    weights = np.zeros((ESDIRK_STAGES, ESDIRK_STAGES))
     for i, nodes in enumerate([[], [0], [0, 1], [0, 1, 2], [0, 1, 3], [0, 3, 4]]):
         for j in nodes:
             others = [k for k in nodes if k != j]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dalembert.run.integrators.integrator import Marching
     from dalembert.run.storage import SampleTable
 
-RTOL, ATOL = 1e-10, 1e-12  # where nothing is said
+DEFAULT_RTOL, DEFAULT_ATOL = 1e-10, 1e-12  # where nothing is said
 
 
 class Explicit(ABC):
@@ -92,11 +92,11 @@ class Adaptive(Explicit, Stepping):
     def __post_init__(self) -> None:
         if self.step is None and self.scheme.tableau.error is None:
             raise OptionError(f"{type(self).__name__} has no error estimate to adapt steps to; give step=")
-        self.settle(RTOL, ATOL)
+        self.settle(DEFAULT_RTOL, DEFAULT_ATOL)
 
     def method(self) -> Method:
         """The native functions and the settings of the time loop."""
         if self.step is not None:  # with an endless tolerance every estimate is zero
             return self.scheme.method(**self.settings(rtol=0.0, atol=math.inf))
-        atol, absolute = settle_atol(self.rtol or RTOL, self.atol, (RTOL, ATOL))
+        atol, absolute = settle_atol(self.rtol or DEFAULT_RTOL, self.atol, (DEFAULT_RTOL, DEFAULT_ATOL))
         return self.scheme.method(**self.settings(self.rtol, atol, absolute=absolute))

@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from dalembert.run.engine import Engine
     from dalembert.run.storage import SampleTable
 
-NEWTON = 1e-3  # share of the tolerated error that may be left by Newton's iteration
-USUAL = 1e-5, 1e-7  # rtol, atol
-FIXED = 1e-8  # what takes the place of the tolerances when the step is fixed
+ALPHA_NEWTON_SHARE = 1e-3  # share of the tolerated error that may be left by Newton's iteration
+ALPHA_TOLERANCES = 1e-5, 1e-7  # rtol, atol
+ALPHA_FIXED_TOLERANCE = 1e-8  # what takes the place of the tolerances when the step is fixed
 COLUMNS = 5  # of `stages`; dense output reads the last
 NUMBERS = ("alpha_m", "alpha_f", "beta", "gamma", "error_q", "error_u")
 NONZEROS_FROM = 700  # unknowns of a step from which on its matrix is factorised over its nonzeros
 BENT = 10.0  # times the change of the error of the work counts as this error itself
-SAME = 1e-9  # a state further from the one stored, relative to its size, is another: a new start
+SAME_STATE = 1e-9  # a state further from the one stored, relative to its size, is another: a new start
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class GeneralizedAlpha(Stepping):
     rho_inf: float = 0.8
 
     def __post_init__(self) -> None:
-        self.settle(*USUAL, least=1e-12)
+        self.settle(*ALPHA_TOLERANCES, least=1e-12)
         if not 0.0 <= self.rho_inf <= 1.0:
             raise OptionError(f"GeneralizedAlpha: rho_inf is {self.rho_inf}; it must lie between 0 and 1")
 
@@ -110,7 +110,7 @@ class GeneralizedAlpha(Stepping):
     def method(self) -> Method:
         """The native functions and the settings of the time loop."""
         return divided_method(
-            self, alpha_step, COLUMNS, tolerance=FIXED, usual=USUAL, order=3, restarts=True, inside=False
+            self, alpha_step, COLUMNS, tolerance=ALPHA_FIXED_TOLERANCE, usual=ALPHA_TOLERANCES, order=3, restarts=True
         )
 
 
@@ -202,7 +202,7 @@ def _is_of(plan, mem, t, z, stored, since):
     if not abs(t - since) <= SAME_TIME * max(abs(t), abs(since)):
         return 0
     for i in range(plan.nq + plan.nu):
-        if not abs(mem[stored + i] - z[i]) <= SAME * (1.0 + abs(z[i])):
+        if not abs(mem[stored + i] - z[i]) <= SAME_STATE * (1.0 + abs(z[i])):
             return 0
     return 1
 
@@ -369,7 +369,7 @@ def alpha_step(plan, mem, t, h, z, stages, znew, rtol, atol):
     plan.unsolved = OK
     _recall(plan, mem, t, z, stages)
     _predict(plan, mem, t, h, z, stages, znew)
-    if not solve_step(plan, mem, t, h, z, znew, NEWTON * rtol, NEWTON * atol):
+    if not solve_step(plan, mem, t, h, z, znew, ALPHA_NEWTON_SHARE * rtol, ALPHA_NEWTON_SHARE * atol):
         plan.unsolved = NOT_CONVERGED
         return math.nan
     move(mem, I.z_new, znew, 0, size)

@@ -34,7 +34,7 @@ from dalembert.run.storage import SampleTable
 from dalembert.run.time_loop.march import Samples, march
 from dalembert.run.time_loop.method import Method
 
-LOST = 1e-4  # quality at which a partition that was given and cannot change is given up
+LOST_QUALITY = 1e-4  # quality at which a partition that was given and cannot change is given up
 
 # What SUNDIALS' flags mean here; Newton's method fails (-4) also where values are not finite.
 FLAGS = {
@@ -185,7 +185,7 @@ class Attendant:
 
     def _review(self, t: float, z: np.ndarray) -> int:
         """Begin again if other static choices are better; PARTITION if those that must not change are too bad."""
-        if not self._choose_anew(t, z) and self.work.quality < LOST and self._is_fixed:
+        if not self._choose_anew(t, z) and self.work.quality < LOST_QUALITY and self._is_fixed:
             return Status.PARTITION
         return Status.OK
 

@@ -21,7 +21,8 @@ from dalembert.run.residuals.form import POOR
 from dalembert.run.status import NOT_FINITE, OK
 from dalembert.run.time_loop.columns import column
 
-PATIENCE = 50  # steps before static choices are questioned again: the order has then recovered from a new beginning
+# Steps before static choices are questioned again: the order has then recovered from a new beginning.
+STATIC_CHOICE_STEPS = 50
 CRAWL = 10  # steps of round-off size in a row after which the run has come to its end
 BEGIN, REVIEW, FAILED = 0, 1, 2  # what Python is asked for
 ROUND_OFF = 16.0 * float(np.finfo(float).eps)
@@ -133,7 +134,7 @@ def _advance(mem, w, t, limit, z):
         status = OK
         if w.at != t:
             status = _ask(mem, w, BEGIN, 0, t, z)
-        elif w.quality < POOR and w.since >= PATIENCE:
+        elif w.quality < POOR and w.since >= STATIC_CHOICE_STEPS:
             status = _ask(mem, w, REVIEW, 0, t, z)
         if status != OK:
             return status

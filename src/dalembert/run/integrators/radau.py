@@ -36,7 +36,7 @@ from dalembert.solve.static_elimination import StaticElimination
 
 NONZEROS_FROM = 700  # variables of a Newton matrix that is factorised over its nonzeros
 EPS = float(np.finfo(float).eps)
-SHORT = 0.01  # of the time in which the motion changes: a step as which states are settled
+SETTLING_STEP = 0.01  # of the time in which the motion changes: a step as which states are settled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +103,7 @@ class Radau(Stepping):
         """
         rate, work = 1.0 if engine.scales is None else engine.scales.rate, engine.work.parts["step_work"]
         counted = work.n_jacobians, work.n_factors  # of the steps
-        settle(engine.plan, engine.mem, self.step or SHORT / rate, t, z.reshape(-1), np.zeros(engine.nz))
+        settle(engine.plan, engine.mem, self.step or SETTLING_STEP / rate, t, z.reshape(-1), np.zeros(engine.nz))
         work.n_jacobians, work.n_factors = counted
 
     def method(self) -> Method:

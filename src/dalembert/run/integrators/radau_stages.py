@@ -18,7 +18,7 @@ from dalembert.run.integrators.radau_workspace import newton_matrix, radau_work
 from dalembert.solve.complex_newton_matrix import factor_complex_newton, solve_complex_newton
 from dalembert.solve.newton_matrix import factor_newton, solve_newton
 
-CLOSE = 1e-12  # relative: steps for which one factorisation serves
+SAME_STEP = 1e-12  # relative: steps for which one factorisation serves
 
 
 @jit(i8(Plan, Floats, f8, Floats))
@@ -58,7 +58,7 @@ def factorise(plan, mem, h):
     """Both Newton matrices for a step h, unless they are there already; 0 if they cannot be factorised."""
     ints = ints_at(plan.ints, plan.n_ints)
     at = radau_work(plan.step_work)
-    if abs(at.h_factors - h) <= CLOSE * h:
+    if abs(at.h_factors - h) <= SAME_STEP * h:
         return 1
     matrix = newton_matrix(at.newton_matrix)
     at.n_factors += 1

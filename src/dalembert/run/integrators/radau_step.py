@@ -19,8 +19,8 @@ from dalembert.solve.newton_matrix import factor_newton, solve_newton
 HALVE = 1.8**4  # an error norm for which the time loop halves the step
 POLISHED = 2e-14  # relative: constraints are as good as round-off allows
 POLISHINGS = 4
-SLOW = 0.3  # rate of convergence at which the step stops growing
-WORK = 0.05  # share of the estimated error of the work that counts
+SLOW_CONVERGENCE = 0.3  # rate of convergence at which the step stops growing
+WORK_SHARE = 0.05  # share of the estimated error of the work that counts
 # Columns of `stages`, for dense output: rates at the start, state and rates in the middle, rates at the end.
 COLUMNS = 5
 
@@ -109,7 +109,7 @@ def _work_error(plan, mem, t, h, z, znew, rtol, atol):
     n, W = at.ny, at.increments + size
     wrong = ESTIMATE[0] * mem[W] + ESTIMATE[1] * mem[W + n] + ESTIMATE[2] * mem[W + 2 * n]
     wrong += h * mem[at.rate_before + size]
-    return work_error(plan, mem, t, z, znew, wrong * (WORK / GAMMA), rtol, atol)
+    return work_error(plan, mem, t, z, znew, wrong * (WORK_SHARE / GAMMA), rtol, atol)
 
 
 @jit(i8(Plan, Floats, f8, Floats, f8, f8))
@@ -212,7 +212,7 @@ def radau_step(plan, mem, t, h, z, stages, znew, rtol, atol):
     if at.rounding > 0.0:
         return error  # the iterations end where rounding begins, and their rate says nothing
     # A step that would only just pass the iterations must not grow: its rate of convergence counts as an error.
-    return max(error, min(0.9, (0.9 * at.rate / SLOW) ** 4)) if error <= 1.0 else error
+    return max(error, min(0.9, (0.9 * at.rate / SLOW_CONVERGENCE) ** 4)) if error <= 1.0 else error
 
 
 @jit(i8(Plan, Floats, f8, Floats, Floats))

@@ -28,10 +28,11 @@ from dalembert.run.integrators.radau_coefficients import INVERSE, NODES
 from dalembert.run.residuals.form import Residual, SettledForm
 from dalembert.solve.decompositions import solve
 
-NEWTON, CONVERGED = 25, 1e-12  # iterations, and the correction of the state, relative to its size, that ends them
-ROUND_OFF = 1e-9  # correction with which they may end where it no longer shrinks
-AT_ONCE = 1_000_000  # entries of Newton matrices that are treated at once
-SOLVED = 1e-7  # residual of a solve, relative to its terms
+# Iterations, and the correction of the state, relative to its size, that ends them.
+CORRECTIONS_PER_STEP, LAST_CORRECTION = 25, 1e-12
+STAGNANT_CORRECTION = 1e-9  # correction with which they may end where it no longer shrinks
+ENTRIES_PER_BATCH = 1_000_000  # entries of Newton matrices that are treated at once
+SOLVE_RESIDUAL = 1e-7  # residual of a solve, relative to its terms
 
 
 class Steps(NamedTuple):
@@ -72,7 +73,7 @@ class StepDerivatives:
 
     def __call__(self, steps: Steps, p: np.ndarray, columns: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """Per step dz+/dz (n, nz, nz), and dz+/dp (n, nz, k) for the parameters with the numbers `columns`."""
-        many = max(1, AT_ONCE // (3 * self.size) ** 2)
+        many = max(1, ENTRIES_PER_BATCH // (3 * self.size) ** 2)
         parts = [
             self._some(Steps(*(a[k : k + many] for a in steps)), p, list(columns)) for k in range(0, len(steps.t), many)
         ]
@@ -97,12 +98,12 @@ class StepDerivatives:
         Z = np.zeros((count, 3, n))
         Z[..., :nz] = NODES[:, None] * (steps.end - steps.z)[:, None]
         scale, last = 1.0 + np.abs(steps.z)[:, None], np.inf
-        for _ in range(NEWTON):
+        for _ in range(CORRECTIONS_PER_STEP):
             F, F_y, F_rate = self._gradients(self._points(steps, Z, p))
             step = self._solve(self._matrix(steps, F_y, F_rate), -F.reshape(count, 3 * n, 1)).reshape(count, 3, n)
             Z += step
             size = float((np.abs(step[..., :nz]) / scale).max(initial=0.0))
-            if size <= CONVERGED or (last <= ROUND_OFF and size >= last):
+            if size <= LAST_CORRECTION or (last <= STAGNANT_CORRECTION and size >= last):
                 return Z
             last = size
         raise self._failure(f"the stages of a step were not found again (corrections of {last:.2g})")
@@ -141,7 +142,7 @@ class StepDerivatives:
             raise self._failure("the equations of a step are singular: constraints depend on each other") from None
         left = np.abs(matrix @ found - side).max(axis=(1, 2))
         terms = (np.abs(matrix) @ np.abs(found)).max(axis=(1, 2))
-        if not (left <= SOLVED * np.maximum(terms, 1e-300)).all() or not np.isfinite(found).all():
+        if not (left <= SOLVE_RESIDUAL * np.maximum(terms, 1e-300)).all() or not np.isfinite(found).all():
             raise self._failure("the equations of a step are nearly singular: constraints depend on each other")
         return found
 

@@ -24,12 +24,13 @@ from dalembert.run.integrators.state_space_matrix import linearise, onto_indepen
 from dalembert.solve.lu import solve_lu
 from dalembert.solve.rows import row_product
 
-ITERATIONS = 12  # per matrix
+ITERATIONS_PER_MATRIX = 12
 REFRESHES = 2  # of the matrix within a stage
-NEAR = 10.0  # size of increments, in units of the tolerances, from which on their contraction can be trusted
-SLOW = 0.4  # contraction at which a new matrix is worth its price
+# Size of increments, in units of the tolerances, from which on their contraction can be trusted.
+TRUSTED_INCREMENT = 10.0
+STATE_SPACE_CONTRACTION = 0.4  # contraction at which a new matrix is worth its price
 TIGHT = 1e-13  # relative residual of constraints that is always good enough
-LOOSE = 1e-11  # residual of constraints for which a new matrix is worth its price
+RENEWING_RESIDUAL = 1e-11  # residual of constraints for which a new matrix is worth its price
 STUCK = 1e-6  # residual of constraints that is never good enough; between, near singular positions, it is taken
 
 
@@ -109,7 +110,7 @@ def _settle(plan, mem, t, z):
     """
     n, d = plan.nq + plan.nu, state_space_work(plan.step_work).normal
     before = math.inf
-    for _ in range(ITERATIONS):
+    for _ in range(ITERATIONS_PER_MATRIX):
         load_state(plan, mem, t, z)
         worst = _normal(plan, mem)
         if worst <= TIGHT or _at_round_off(plan, mem, z):
@@ -126,7 +127,7 @@ def _settle(plan, mem, t, z):
 def _iterate(plan, mem, t, hg, z, zdot, rtol, atol):
     """Newton's iteration with the matrix at hand; returns 1 if it converged, 0 if it is slow, -1 if it broke down."""
     size = math.inf
-    for k in range(ITERATIONS):
+    for k in range(ITERATIONS_PER_MATRIX):
         rates(plan, mem, t, z, zdot)
         if not math.isfinite(_normal(plan, mem)):
             return -1
@@ -134,9 +135,9 @@ def _iterate(plan, mem, t, hg, z, zdot, rtol, atol):
         if not math.isfinite(size):
             return -1
         rate = size / before if k else 1.0
-        if size <= 1e-3 or (rate < 1.0 and size < NEAR and size * rate <= 1.0 - rate):
+        if size <= 1e-3 or (rate < 1.0 and size < TRUSTED_INCREMENT and size * rate <= 1.0 - rate):
             return 1
-        if k and rate > SLOW and (rate > 1.0 or k > 2):
+        if k and rate > STATE_SPACE_CONTRACTION and (rate > 1.0 or k > 2):
             return 0
     return 0
 
@@ -158,7 +159,7 @@ def solve_stage(plan, mem, t, hg, z, zdot, rtol, atol, last):
             return 0
         if found:
             left = _settle(plan, mem, t, z) if last else 0.0
-            solved = left <= LOOSE if refresh < REFRESHES else left <= STUCK
+            solved = left <= RENEWING_RESIDUAL if refresh < REFRESHES else left <= STUCK
             if solved:
                 break
     if not solved:

@@ -19,7 +19,7 @@ from dalembert.native.kernel import Kernel
 from dalembert.native.plan import Floats, Plan, f8, i8
 from dalembert.run.integrators import implicit_equations as equations
 from dalembert.run.integrators.divided import divided_method
-from dalembert.run.integrators.esdirk import ERROR, GAMMA, GUESS, STAGES, A, C
+from dalembert.run.integrators.esdirk import ERROR, ESDIRK_STAGES, GAMMA, GUESS, A, C
 from dalembert.run.integrators.state_space import error_norm, solve_stage
 from dalembert.run.integrators.state_space_matrix import StateSpaceWork, linearise, state_space_work
 from dalembert.run.integrators.stepping import Stepping
@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from dalembert.run.engine import Engine
     from dalembert.run.storage import SampleTable
 
-NEWTON = 1e-2  # share of the tolerated error that may be left by Newton's iteration
-USUAL = 1e-8, 1e-10  # rtol, atol: with 100 times as much, energies of half of the catalogue are off by more than 1e-6
-FIXED = 1e-10  # what takes the place of the tolerances when the step is fixed
+NEWTON_SHARE = 1e-2  # share of the tolerated error that may be left by Newton's iteration
+# rtol, atol: with 100 times as much, energies of half of the catalogue are off by more than 1e-6.
+SVD_TOLERANCES = 1e-8, 1e-10
+SVD_FIXED_TOLERANCE = 1e-10  # what takes the place of the tolerances when the step is fixed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +48,7 @@ class StateSpaceSVD(Stepping):
     """
 
     def __post_init__(self) -> None:
-        self.settle(*USUAL, least=1e-13)
+        self.settle(*SVD_TOLERANCES, least=1e-13)
 
     @property
     def explicit(self) -> bool:
@@ -66,7 +67,7 @@ class StateSpaceSVD(Stepping):
         """Samples of the motion from z0 over `span`."""
         system = engine.system
         work, _ = engine.work.part("step_work", StateSpaceWork, _blocks(system), {"order": system.nq + system.nu})
-        work.inner, work.width, work.fixed = svd_step.address, STAGES, self.step is not None
+        work.inner, work.width, work.fixed = svd_step.address, ESDIRK_STAGES, self.step is not None
         work.levels_kernel, work.gradients_kernel, work.sensitivity_kernel = (k.address for k in _kernels(system))
         work.length = 1 + engine.size + len(engine.parameters)
         holonomic = system.count("velocity") == 0 and not system.invariants
@@ -75,7 +76,9 @@ class StateSpaceSVD(Stepping):
 
     def method(self) -> Method:
         """The native functions and the settings of the time loop."""
-        return divided_method(self, svd_step, STAGES, tolerance=FIXED, usual=USUAL, order=4, restarts=True)
+        return divided_method(
+            self, svd_step, ESDIRK_STAGES, tolerance=SVD_FIXED_TOLERANCE, usual=SVD_TOLERANCES, order=4, restarts=True
+        )
 
 
 def _kernels(system: System) -> Sequence[Kernel]:
@@ -119,7 +122,7 @@ def _stages(plan, mem, t, h, z, stages, znew, rtol, atol, start):
     n, size, known, hg = z.size, plan.nq + plan.nu, state_space_work(plan.step_work).known, h * GAMMA
     if not linearise(plan, mem, t, hg, z, znew, start):
         return 0
-    for s in range(1, STAGES):
+    for s in range(1, ESDIRK_STAGES):
         for i in range(n):
             total = guess = 0.0
             for j in range(s):
@@ -128,7 +131,9 @@ def _stages(plan, mem, t, h, z, stages, znew, rtol, atol, start):
             mem[known + i] = z[i] + h * total
             znew[i] = mem[known + i] + hg * guess
         zdot = stages[s * n : (s + 1) * n]
-        if not solve_stage(plan, mem, t + C[s] * h, hg, znew, zdot, NEWTON * rtol, NEWTON * atol, s == STAGES - 1):
+        if not solve_stage(
+            plan, mem, t + C[s] * h, hg, znew, zdot, NEWTON_SHARE * rtol, NEWTON_SHARE * atol, s == ESDIRK_STAGES - 1
+        ):
             return 0
         if n > size:
             znew[size] = mem[known + size] + hg * zdot[size]
@@ -153,7 +158,7 @@ def svd_step(plan, mem, t, h, z, stages, znew, rtol, atol):
     wrong = 0.0
     for i in range(n):
         total = 0.0
-        for j in range(STAGES):
+        for j in range(ESDIRK_STAGES):
             total += h * ERROR[j] * stages[j * n + i]
         if i < size:
             mem[e + i] = total

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.dataclass import dataclass
 from dalembert.errors import OptionError
-from dalembert.run.integrators.dense_output import ROUND_OFF, DenseOutput
+from dalembert.run.integrators.dense_output import COEFFICIENT_ROUND_OFF, DenseOutput
 from dalembert.run.integrators.error_estimate import ErrorEstimate
 
 
@@ -84,15 +84,15 @@ class Tableau:
 
     def _check_order(self) -> None:
         gap = np.abs(self.A.sum(axis=1) - self.c).max()
-        if not gap < ROUND_OFF:
+        if not gap < COEFFICIENT_ROUND_OFF:
             raise OptionError(f"tableau {self.name}: rows of A do not sum up to c, by {gap:.1e}")
         for k in range(1, self.order + 1):
             quadrature = abs(float(self.b @ self.c ** (k - 1)) - 1.0 / k)
             linear = abs(self.stability[k] - 1.0 / math.factorial(k)) if k <= self.stages else math.inf
-            if not max(quadrature, linear) < ROUND_OFF:
+            if not max(quadrature, linear) < COEFFICIENT_ROUND_OFF:
                 raise OptionError(
                     f"tableau {self.name}: not of order {self.order}, it misses the conditions of order {k} by "
                     f"{quadrature:.1e} (quadrature) and {linear:.1e} (linear equations)"
                 )
-        if self.error is not None and not (wrong := np.abs(self.error.rows.sum(axis=1)).max()) < ROUND_OFF:
+        if self.error is not None and not (wrong := np.abs(self.error.rows.sum(axis=1)).max()) < COEFFICIENT_ROUND_OFF:
             raise OptionError(f"tableau {self.name}: weights of its error sum up to {wrong:.1e}, not to zero")

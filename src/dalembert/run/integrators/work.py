@@ -12,7 +12,7 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8
 from dalembert.run.evaluate import load_state, violation
 
-OFF = 1e-9  # relative residual of constraints from which on a state is off them
+OFF_CONSTRAINTS = 1e-9  # relative residual of constraints from which on a state is off them
 
 
 @jit(f8(Plan, Floats, f8, Floats, Floats, f8, f8, f8))
@@ -26,4 +26,4 @@ def work_error(plan, mem, t, z, znew, wrong, rtol, atol):
     energy = abs(mem[plan.energies]) + abs(mem[plan.energies + 1])
     unit = floats_at(plan.units, size + 1)[size]
     error = abs(wrong) / (atol * unit + rtol * (energy + max(abs(z[size]), abs(znew[size]))))
-    return 0.0 if error > 1.0 and violation(plan, mem, t, z) > OFF else error
+    return 0.0 if error > 1.0 and violation(plan, mem, t, z) > OFF_CONSTRAINTS else error

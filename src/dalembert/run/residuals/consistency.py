@@ -15,9 +15,9 @@ from dalembert.solve.decompositions import least_squares, pseudo_inverse, row_sp
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
-DEPENDENT = 1e-9  # part of a constraint that others do not contain, below which it repeats them
-ROUNDS = 3  # of Newton's method from a state that nearly satisfies the constraints
-REGULAR = 1e-6  # relative singular value below which a direction is left alone, as at singular positions
+REPEATED_ROW = 1e-9  # part of a constraint that others do not contain, below which it repeats them
+CORRECTION_STEPS = 3  # of Newton's method from a state that nearly satisfies the constraints
+REGULAR_DIRECTION = 1e-6  # relative singular value below which a direction is left alone, as at singular positions
 
 
 def matrices(engine: Engine, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -49,7 +49,7 @@ def independent_rows(system: System, M: np.ndarray, A: np.ndarray) -> tuple[int,
             basis = row_space(A[kept] / mass)
             rest = free / mass
             rest = rest - rest @ basis.T @ basis
-            small = np.linalg.norm(rest, axis=1) < DEPENDENT * np.linalg.norm(free / mass, axis=1)
+            small = np.linalg.norm(rest, axis=1) < REPEATED_ROW * np.linalg.norm(free / mass, axis=1)
             free = np.where(small[:, None], 0.0, rest * mass)
         kept += [level[row] for row in choose(M, free).rows]
     return (*sorted(kept), *range(linear, system.nc))
@@ -117,7 +117,7 @@ def consistent(engine: Engine, t: float, z: np.ndarray) -> np.ndarray:
     q, u = z[: system.nq], z[system.nq : engine.size]  # views
     n_p, ni = system.count("position"), len(system.invariants)
     mass, inertia = weights(matrices(engine, t, z)[0], geometry(engine, t, z)[0])
-    for _ in range(ROUNDS if n_p + ni else 0):
+    for _ in range(CORRECTION_STEPS if n_p + ni else 0):
         held = np.concatenate(
             [
                 system.position_residual(t, q, engine.parameters),
@@ -125,7 +125,7 @@ def consistent(engine: Engine, t: float, z: np.ndarray) -> np.ndarray:
             ]
         )
         q -= _shortest(geometry(engine, t, z)[1], held, inertia)
-    for _ in range(ROUNDS if system.count("velocity") + n_p else 0):
+    for _ in range(CORRECTION_STEPS if system.count("velocity") + n_p else 0):
         psi = system.velocity_residual(t, q, u, engine.parameters)
         u -= _shortest(matrices(engine, t, z)[1][: len(psi)], psi, mass)
     return z
@@ -133,7 +133,7 @@ def consistent(engine: Engine, t: float, z: np.ndarray) -> np.ndarray:
 
 def _shortest(G: np.ndarray, right: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """x of G x = right with the least sum of (weight x)^2."""
-    return least_squares(G / weight, right, REGULAR) / weight
+    return least_squares(G / weight, right, REGULAR_DIRECTION) / weight
 
 
 def weights(M: np.ndarray, C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -36,7 +36,7 @@ from dalembert.solve.elimination import solve_in_order
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
-MOST = 16  # eliminated speeds; twenty make a million operations and take twenty seconds to derive
+MOST_ELIMINATED = 16  # eliminated speeds; twenty make a million operations and take twenty seconds to derive
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ class PseudoSpeeds:
         system = engine.system
         M, A = matrices(engine, t, z)
         rows = [row for row in independent_rows(system, M, A) if system.rows[row].level != "acceleration"]
-        if len(rows) > MOST:
+        if len(rows) > MOST_ELIMINATED:
             raise PairingError(
                 f"PseudoSpeeds would eliminate {len(rows)} speeds of `{system.name}` symbolically, the limit is "
-                f"{MOST}; use HillerAnantharaman() or GearGuptaLeimkuhler()"
+                f"{MOST_ELIMINATED}; use HillerAnantharaman() or GearGuptaLeimkuhler()"
             )
         speeds = choose_partition(system, M, A[rows], check_names(self.u_ind))
         C, phi_q = geometry(engine, t, z)

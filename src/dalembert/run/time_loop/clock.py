@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.native.jit import address_of
 from dalembert.native.types import Record, floats, ints
 from dalembert.run.time_loop.method import Method
-from dalembert.run.time_loop.step_budget import FIRST
+from dalembert.run.time_loop.step_budget import FIRST_LOOK
 
 
 class Clock(Record):
@@ -77,7 +77,7 @@ def _allowed(method: Method) -> int:
     """Steps until the run is looked at: those given, else a first few if steps can collapse."""
     if method.max_steps is not None:
         return method.max_steps
-    return FIRST if method.adaptive else UNBOUNDED
+    return FIRST_LOOK if method.adaptive else UNBOUNDED
 
 
 @functools.lru_cache(maxsize=64)

@@ -36,26 +36,28 @@ from dalembert.solve.rows import FUSED, clear_row
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
-STAGES = (2, 4, 6, 6, 8, 10)  # of the sweeps; even numbers: none is in the middle
+SWEPT_STAGES = (2, 4, 6, 6, 8, 10)  # of the sweeps; even numbers: none is in the middle
 AGAIN = 6  # stages that are swept twice, unless what comes next may do
-LEAST = 8  # stages of an arc that is taken
+FEWEST_STAGES = 8  # stages of an arc that is taken
 SWEEPS = 40  # over all stages, at most
 INSIDE = 0.02  # what the two last stages gain between the ends, where arcs have lower order
 BETWEEN = np.array([0.1, 0.25, 0.4, 0.6, 0.75, 0.9, 1.0])  # where arcs are compared
 # A sweep tells the error of the arc it began with. That of the new one is smaller by what sweeps gain: on the mean what
 # the last two did, as one that gains much is often followed by one that gains little. The gain is taken times CAUTION,
-# as FURTHEST at the most, and not below BELIEVED: round-off, amplified near a singular position, does not fall with it.
-CAUTION, FURTHEST, BELIEVED = 3.0, 0.01, 1e-8
-ON = 1e-6  # of the last change: to what stages are brought onto the constraints
-SOLVED_TO = 1e-5  # of the last change: to what accelerations are refined where the solve is sparse
-NEAREST = 0.14  # of half the arc: no stage is nearer to its middle
-CONVERGED = 0.1  # of the error sought: sweeps that change less are the last
+# as BEST_GAIN at the most, and not below BELIEVED: round-off, amplified near a singular position, does not fall with
+# it.
+CAUTION, BEST_GAIN, BELIEVED = 3.0, 0.01, 1e-8
+CONSTRAINT_ACCURACY = 1e-6  # of the last change: to what stages are brought onto the constraints
+ACCELERATION_ACCURACY = 1e-5  # of the last change: to what accelerations are refined where the solve is sparse
+MIDDLE_GAP = 0.14  # of half the arc: no stage is nearer to its middle
+LAST_CHANGE = 0.1  # of the error sought: sweeps that change less are the last
 STALLED = 0.5  # so are those that hardly change less than the one before: round-off, or they do not contract
-MOST = STAGES[-1]
+MOST_STAGES = SWEPT_STAGES[-1]
 # Where things are in the table of a rule that native code reads: integrals up to its nodes and its spectrum, rows one
-# behind the other; values of P_0 .. P_(MOST-1) at its nodes, rows of MOST.
-INTEGRALS, SPECTRUM, VALUES, RULE = (MOST + k * MOST * MOST for k in range(4))
-F_ROWS, W_ROWS, Z_ROWS, SPARE_ROWS, ROOM_ROWS = 0, MOST, 2 * MOST, 3 * MOST, 3 * MOST + 2  # of the workspace
+# behind the other; values of P_0 .. P_(MOST_STAGES-1) at its nodes, rows of MOST_STAGES.
+INTEGRALS, SPECTRUM, VALUES, RULE = (MOST_STAGES + k * MOST_STAGES * MOST_STAGES for k in range(4))
+# Of the workspace.
+F_ROWS, W_ROWS, Z_ROWS, SPARE_ROWS, ROOM_ROWS = 0, MOST_STAGES, 2 * MOST_STAGES, 3 * MOST_STAGES, 3 * MOST_STAGES + 2
 TILE = 128  # entries of rows that are combined at a time: those of all rows stay in the cache
 
 
@@ -128,14 +130,14 @@ class Arc(NamedTuple):
 @functools.cache
 def _tables() -> tuple[np.ndarray, np.ndarray]:
     """The rules of all numbers of stages, and the integrals of P_0 .. up to where arcs are compared, all flat."""
-    rules = np.zeros((MOST // 2, RULE))
+    rules = np.zeros((MOST_STAGES // 2, RULE))
     for half, table in enumerate(rules, 1):
         rule = gauss(2 * half)
-        values = np.polynomial.legendre.legvander(2 * rule.nodes - 1, MOST - 1)
+        values = np.polynomial.legendre.legvander(2 * rule.nodes - 1, MOST_STAGES - 1)
         parts = (0, rule.nodes), (INTEGRALS, rule.integrals), (SPECTRUM, rule.spectrum), (VALUES, values)
         for at, part in parts:
             table[at : at + part.size] = part.ravel()
-    return rules.reshape(-1), integrated(BETWEEN, MOST).reshape(-1)
+    return rules.reshape(-1), integrated(BETWEEN, MOST_STAGES).reshape(-1)
 
 
 def collocate(engine: Engine, guess: Arc, sizes: np.ndarray, enough: float) -> tuple[Arc, float]:
@@ -145,7 +147,7 @@ def collocate(engine: Engine, guess: Arc, sizes: np.ndarray, enough: float) -> t
     would change nothing any more, and what the last two stages gain is the error.
     """
     t, length, z, known = guess
-    found, outcome = np.zeros((MOST, len(z))), np.array([math.inf, len(known)])
+    found, outcome = np.zeros((MOST_STAGES, len(z))), np.array([math.inf, len(known)])
     found[: len(known)] = known
     find_arc(
         engine.plan, engine.mem, t, length, *_tables(), z, sizes, found.reshape(-1), np.empty(ROOM_ROWS * len(z)),
@@ -217,8 +219,11 @@ def sweep(plan, mem, t, length, nodes, integrals, Z, F, W, spare, change):
     """
     s, n, nq = nodes.size, spare.size // 2, plan.nq
     tolerated, enough = mem[plan.options], mem[plan.options + 1]
-    mem[plan.options], mem[plan.options + 1] = max(tolerated, ON * change), max(enough, 0.1 * ON * change)
-    plan.accuracy = SOLVED_TO * change
+    mem[plan.options], mem[plan.options + 1] = (
+        max(tolerated, CONSTRAINT_ACCURACY * change),
+        max(enough, 0.1 * CONSTRAINT_ACCURACY * change),
+    )
+    plan.accuracy = ACCELERATION_ACCURACY * change
     place, fresh, shift = spare[:n], spare[n:], mem[plan.shift : plan.shift + nq]
     for k in range(s):
         row, at = k * n, t + length * nodes[k]
@@ -287,14 +292,14 @@ def _largest_change(places, rows, change, sizes, spare):
         count = min(TILE, n - start)
         worst, here = spare[:count], spare[n : n + count]
         clear_row(worst, 0, count)
-        for k in range(places.size // MOST):
+        for k in range(places.size // MOST_STAGES):
             clear_row(here, 0, count)
             for c in range(0, rows, 2):
-                at, next_at, w = c * n + start, c * n + n + start, k * MOST + c
+                at, next_at, w = c * n + start, c * n + n + start, k * MOST_STAGES + c
                 _add_two(
                     here, places[w], change[at : at + count], places[w + 1], change[next_at : next_at + count]
                 )  # fmt: skip
-            _raise(worst, INSIDE if (k + 1) * MOST < places.size else 1.0, here)
+            _raise(worst, INSIDE if (k + 1) * MOST_STAGES < places.size else 1.0, here)
         largest = max(largest, _largest_ratio(worst, sizes[start : start + count]))
     return largest
 
@@ -309,7 +314,7 @@ def _swept(plan, mem, t, length, rules, places, z, sizes, found, room, count, st
     F, W = room[F_ROWS * n : W_ROWS * n], room[W_ROWS * n : Z_ROWS * n]
     Z, spare = room[Z_ROWS * n : SPARE_ROWS * n], room[SPARE_ROWS * n : ROOM_ROWS * n]
     clear_row(F, 0, stages * n)
-    _add_products(rule[VALUES:], MOST, stages, count, 1.0, found, F, n)
+    _add_products(rule[VALUES:], MOST_STAGES, stages, count, 1.0, found, F, n)
     clear_row(W, 0, stages * n)
     _add_products(rule[INTEGRALS:], stages, stages, stages, length, F, W, n)
     for k in range(stages):
@@ -330,13 +335,13 @@ def _swept(plan, mem, t, length, rules, places, z, sizes, found, room, count, st
 
 @jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats, Floats, Floats, f8, Floats))
 def find_arc(plan, mem, t, length, rules, places, z, sizes, found, room, enough, outcome):
-    """The coefficients of an arc, from those `found` (MOST, nz) on, see `collocate`.
+    """The coefficients of an arc, from those `found` (MOST_STAGES, nz) on, see `collocate`.
 
     `outcome` is the error and the number of coefficients, given: of those there are.
     """
     gap, before, gain, n, count = math.inf, 1.0, 1.0, z.size, 2 * math.ceil(0.5 * outcome[1])
     new = room[Z_ROWS * n : SPARE_ROWS * n]
-    for stages in STAGES:
+    for stages in SWEPT_STAGES:
         if stages == AGAIN and count == AGAIN and CAUTION * before * gain * gap <= enough:
             continue
         last, gap = gap, _swept(plan, mem, t, length, rules, places, z, sizes, found, room, count, stages, gap)
@@ -347,18 +352,21 @@ def find_arc(plan, mem, t, length, rules, places, z, sizes, found, room, enough,
             return 0
         # Where the first arc is the motion itself, nothing is left.
         before, gain = gain, gap / last if last > 0.0 else 1.0
-        outcome[0] = min(gap, max(CAUTION * math.sqrt(before * gain) * gap, FURTHEST * gap, BELIEVED))
-        if stages >= LEAST and outcome[0] <= enough:
+        outcome[0] = min(gap, max(CAUTION * math.sqrt(before * gain) * gap, BEST_GAIN * gap, BELIEVED))
+        if stages >= FEWEST_STAGES and outcome[0] <= enough:
             return 0
     left = gap
     for _ in range(SWEEPS):
-        last, gap = gap, _swept(plan, mem, t, length, rules, places, z, sizes, found, room, MOST, MOST, gap)
-        move(found, 0, new, 0, MOST * n)
+        last, gap = (
+            gap,
+            _swept(plan, mem, t, length, rules, places, z, sizes, found, room, MOST_STAGES, MOST_STAGES, gap),
+        )
+        move(found, 0, new, 0, MOST_STAGES * n)
         falls = gap < STALLED * last
         left = gap * gap / last if falls and gap > BELIEVED else gap  # what the next one would change
-        if left < CONVERGED * enough or not falls:
+        if left < LAST_CHANGE * enough or not falls:
             break
-    fewer = _swept(plan, mem, t, length, rules, places, z, sizes, found, room, MOST, MOST - 2, gap)
+    fewer = _swept(plan, mem, t, length, rules, places, z, sizes, found, room, MOST_STAGES, MOST_STAGES - 2, gap)
     outcome[0] = max(left, fewer)
     return 0
 

@@ -12,7 +12,7 @@ from dalembert.solve.decompositions import decompose, singular_values
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
-KEPT, SETTLING = 1e-2, 4  # of the singular values: rows that stay independent; Newton steps along them
+KEPT, DENSE_SETTLING_STEPS = 1e-2, 4  # of the singular values: rows that stay independent; Newton steps along them
 VANISHING = 0.05  # of the largest singular value
 
 
@@ -65,7 +65,7 @@ class DenseRows:
         engine, s, size = self._engine, self._engine.system, self._engine.system.nq
         n, q, u, p = s.count("position"), z[:size].copy(), z[size : engine.size], engine.parameters
         moving, left = np.sqrt(np.abs(engine.matrices(t, z)[0].diagonal())), np.zeros(0)
-        for _ in range(SETTLING):
+        for _ in range(DENSE_SETTLING_STEPS):
             M, A = engine.matrices(t, np.concatenate([q, u]))
             shortened = self._lengths(A)[:n]
             rows, plain = scaled(M, A)[:n] * shortened[:, None], A[:n] / np.where(moving > 0.0, moving, 1.0)

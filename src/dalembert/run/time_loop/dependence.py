@@ -19,22 +19,22 @@ from dalembert.run.time_loop.sparse_rows import SparseRows, spare_of
 if TYPE_CHECKING:
     from dalembert.run.engine import Engine
 
-SAMPLES = 9  # along the path
-EQUIDISTANT = np.linspace(0.0, 1.0, SAMPLES)
-AROUND = np.array([-3.0, -1.0, 0.0, 1.0, 3.0])  # where a minimum is looked at, in units of NARROW
+PATH_SAMPLES = 9  # along the path
+EQUIDISTANT = np.linspace(0.0, 1.0, PATH_SAMPLES)
+AROUND = np.array([-3.0, -1.0, 0.0, 1.0, 3.0])  # where a minimum is looked at, in units of MINIMUM_SPACING
 QUARTIC = np.linalg.inv(np.vander(AROUND, increasing=True))
-NARROW, LOOKS = 0.05, 3  # of the way between samples; how often at most
+MINIMUM_SPACING, LOOKS = 0.05, 3  # of the way between samples; how often at most
 FOURTH = (1.0, -4.0, 6.0, -4.0, 1.0)  # difference of values at equidistant times
-NEWTON = 6  # steps to the minimum of a quartic
-BESIDE = 0.02  # of the way between samples: how far from a zero it is looked at
+QUARTIC_STEPS = 6  # steps to the minimum of a quartic
+ZERO_SPACING = 0.02  # of the way between samples: how far from a zero it is looked at
 # Two values on both sides of a zero differ by less than this part of their sum, which is the fall between them up to a
 # part: a minimum above 0.015 of the fall between samples, hypot(0.02, 0.015) = 0.5 x 1.25 x 0.04, is none.
 BETWEEN, AS_PROMISED = 0.5, 0.25
-FEW, DIP = 7, 0.3
+DIP_SAMPLES, DIP_DEPTH = 7, 0.3
 INDEPENDENT = 1e-6  # singular values above this, of unit rows in the mass metric, count towards the rank
-SHARP = 0.05  # a minimum below this part of the largest value on the path was stepped over, not followed
-MOVED = 0.01  # times the root of what is told apart: a shorter move, whose square counts, is the last
-SHARE = 0.05  # rows with a smaller part in the largest combination that vanishes are not named
+STEPPED_OVER = 0.05  # a minimum below this part of the largest value on the path was stepped over, not followed
+LAST_SHIFT = 0.01  # times the root of what is told apart: a shorter move, whose square counts, is the last
+NAMED_PART = 0.05  # rows with a smaller part in the largest combination that vanishes are not named
 
 Path = Callable[[np.ndarray], np.ndarray]  # states (nt, nz) at times (nt,)
 Function = Callable[[np.ndarray], np.ndarray]  # values (nt,) at times (nt,)
@@ -100,10 +100,10 @@ def rank_of(values: np.ndarray) -> int:
 
 def dips(rows: Rows, path: Path, t0: float, t1: float, most: int) -> bool:
     """Whether the smallest singular value varies much between a few times in t0 .. t1; `most` as below."""
-    times = np.linspace(t0, t1, FEW)
+    times = np.linspace(t0, t1, DIP_SAMPLES)
     values = rows.values(times, path(times))
     least = values[:, max(min(rank_of(values), most) - 1, 0)]
-    return not least.min() > DIP * least.max()
+    return not least.min() > DIP_DEPTH * least.max()
 
 
 def find_dependences(rows: Rows, path: Path, t0: float, t1: float, most: int | None = None) -> list[Dependence]:
@@ -121,8 +121,8 @@ def find_dependences(rows: Rows, path: Path, t0: float, t1: float, most: int | N
     def smallest(times: np.ndarray) -> np.ndarray:
         return rows.values(times, path(times))[:, rank - 1]
 
-    found, sharp = [], SHARP * max(least, default=0.0)
-    for k in range(SAMPLES - 1 if rank else 0):
+    found, sharp = [], STEPPED_OVER * max(least, default=0.0)
+    for k in range(PATH_SAMPLES - 1 if rank else 0):
         first, at, lowest = max(k - 1, 0), t[k], least[k]
         if lowest > least[first] or lowest >= least[k + 1]:
             continue
@@ -143,7 +143,7 @@ def _zero(f: Function, times: list[float], values: list[float]) -> float | None:
     Two more values, one on each side of the zero they promise, tell it to many digits. None if f does not fall to them
     as they promise: how low it gets has to be looked for.
     """
-    at, unit = _crossing(times, values), BESIDE * (times[1] - times[0])
+    at, unit = _crossing(times, values), ZERO_SPACING * (times[1] - times[0])
     before = [(t, s) for t, s in zip(times, values, strict=True) if t < at - 2.0 * unit]
     behind = [(t, s) for t, s in zip(times, values, strict=True) if t > at + 2.0 * unit]
     if not before or not behind:
@@ -164,7 +164,7 @@ def _least(f: Function, times: tuple[float, float, float], guess: float) -> tupl
     digits.
     """
     left, middle, right = times
-    at, unit = min(max(guess, left), right), NARROW * (right - middle)
+    at, unit = min(max(guess, left), right), MINIMUM_SPACING * (right - middle)
     for _ in range(LOOKS):
         found = f(at + unit * AROUND)
         quartic = QUARTIC @ (found * found)
@@ -214,7 +214,7 @@ def _crossing(times: list[float], values: Sequence[float]) -> float:
 def _bottom(quartic: np.ndarray, at: float) -> float:
     """The minimum of a quartic, coefficients in rising order, next to `at` and within the range it was made for."""
     _, slope, bend, third, fourth = quartic.tolist()
-    for _ in range(NEWTON):
+    for _ in range(QUARTIC_STEPS):
         curvature = 2.0 * bend + at * (6.0 * third + at * 12.0 * fourth)
         if not curvature > 0.0:
             break
@@ -225,7 +225,7 @@ def _bottom(quartic: np.ndarray, at: float) -> float:
 def dependent_rows(rows: Rows, t: float, path: Path, rank: int) -> tuple[int, ...]:
     """The rows with a part in the combinations that vanish, beyond those that vanish wherever the rank is full."""
     parts = rows.parts(t, path(np.array([t]))[0], rank)
-    return tuple(np.flatnonzero(parts > SHARE * parts.max()).tolist())
+    return tuple(np.flatnonzero(parts > NAMED_PART * parts.max()).tolist())
 
 
 def are_apart(rows: Rows, t: float, path: Path, way: float, by: float) -> bool:
@@ -236,7 +236,7 @@ def are_apart(rows: Rows, t: float, path: Path, way: float, by: float) -> bool:
     """
     z = path(np.array([t]))[0]
     length = max(rows.speed(t, z) * way, 1e-300)
-    return rows.left_over(t, z, MOVED * math.sqrt(by) * length) > by * length
+    return rows.left_over(t, z, LAST_SHIFT * math.sqrt(by) * length) > by * length
 
 
 def cubic(t: float, h: float, z: np.ndarray, zdot: np.ndarray, znew: np.ndarray, zdotnew: np.ndarray) -> Path:

@@ -15,10 +15,10 @@ from dalembert.native.jit import jit
 from dalembert.native.plan import Floats, Plan, call_kernel, f8, i8
 from dalembert.native.types import Record, floats
 from dalembert.run.evaluate import load_state
-from dalembert.run.run_facts import AT_REST, REST, Energies
+from dalembert.run.run_facts import REST, REST_ENERGY, Energies
 
 DENSE = 64  # steps, after which the energy is looked at once in as many parts of the steps made
-TINY = 2.2250738585072014e-308
+SMALLEST_NORMAL = 2.2250738585072014e-308
 
 
 class Weighed(Record):
@@ -95,6 +95,6 @@ def energy_size(plan, mem, w, end):
     turned = w.most_kinetic - w.least_kinetic + w.most_potential - w.least_potential + w.most_work - w.least_work
     kinetic, level = max(abs(w.least_kinetic), abs(w.most_kinetic)), max(abs(w.least_potential), abs(w.most_potential))
     least = REST * mem[plan.sizes + plan.nq + plan.nu]
-    if kinetic <= AT_REST * least:
+    if kinetic <= REST_ENERGY * least:
         least *= 1.0 + mem[plan.row_sizes + 2 * plan.np + plan.nv] * (end - w.begin)
-    return max(turned, kinetic, REST * level, least, TINY)
+    return max(turned, kinetic, REST * level, least, SMALLEST_NORMAL)

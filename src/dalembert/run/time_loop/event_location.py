@@ -4,8 +4,8 @@ An event function is a function along the dense output of a step. The columns th
 Over a piece of the step their hulls in Bernstein form bound the function and its rate (`equations.enclosure`). A
 function whose bounds exclude zero has no zero in the piece. One whose rate keeps its sign has one zero if its values at
 both ends have different signs, else none. Any other piece is halved, down to the resolution of time: there a change of
-sign is a zero, unless the function is unbounded, as at a pole. A step of more than `MOST` pieces leaves the function in
-doubt, and the certificate is not ok.
+sign is a zero, unless the function is unbounded, as at a pole. A step of more than `PIECES_PER_STEP` pieces leaves the
+function in doubt, and the certificate is not ok.
 
 A step is first looked at by the cubic through both ends, which costs no evaluation, widened by its own cubic term. Only
 a step in which this leaves room for a zero gets its dense output; on it, brought onto the constraints, the zero is
@@ -46,8 +46,8 @@ from dalembert.run.time_loop.event_bounds import (
 from dalembert.run.time_loop.event_watch import CUBIC, DEGREE, watched
 
 AROUND = 4.0  # times the resolution of time: zeros this close are at one time
-MOST = 4096  # pieces of one step
-FEW = 8  # of a step seen as a cubic, and of one with a function that is in doubt already
+PIECES_PER_STEP = 4096
+COARSE_PIECES = 8  # of a step seen as a cubic, and of one with a function that is in doubt already
 
 
 @jit(f8(f8, f8))
@@ -139,7 +139,7 @@ def _is_suspect(plan, mem, t, h, z, stages, znew, zdot):
             rest += not (_keeps_off(plan, mem, k) or (length == 1.0 and is_plain(plan, mem, k)))
         if rest == 0:
             left += length
-        elif length * FEW > 1.0:
+        elif length * COARSE_PIECES > 1.0:
             length *= 0.5
         else:
             return 1
@@ -161,7 +161,7 @@ def _sort_out(plan, mem, length, least):
             known = min(known, 1)
             if not (is_plain(plan, mem, k) or length <= least):
                 mem[w.open + k] = 1.0
-                if not (ints[w.doubts + k] > 0 and length * FEW <= 1.0):
+                if not (ints[w.doubts + k] > 0 and length * COARSE_PIECES <= 1.0):
                     known = 0
     return known
 
@@ -306,7 +306,7 @@ def _scan(plan, mem, t, h, t_new, z, stages, znew):
     while left < 1.0:
         bound(plan, mem, DEGREE + 1, left, length)
         known, pieces = _sort_out(plan, mem, length, least), pieces + 1
-        spent = pieces >= MOST or w.kept > 2 * w.room
+        spent = pieces >= PIECES_PER_STEP or w.kept > 2 * w.room
         if known == 0 and not spent:
             length *= 0.5
             continue

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from dalembert.run.engine import Engine
     from dalembert.run.time_loop.passage import Passages
 
-CHUNK, ROOM = 4096, 2**21  # samples per buffer, and numbers in it, but 16 samples
-MOST_STEPS = 10_000_000  # per slice, however fast they are
-SOLVED_TO = 1e-2  # of the tolerance: to what accelerations are refined where the solve is sparse
+SAMPLES_PER_BUFFER, NUMBERS_PER_BUFFER = 4096, 2**21  # samples per buffer, and numbers in it, but 16 samples
+STEPS_PER_SLICE = 10_000_000  # per slice, however fast they are
+REFINED_TO = 1e-2  # of the tolerance: to what accelerations are refined where the solve is sparse
 SLICE = 0.05  # seconds of native work between two looks at the clock and at Ctrl-C
 
 
@@ -88,7 +88,7 @@ def march(
         run.clock.allowed = WINDOW
     try:
         while status == MORE:
-            status = run.slice(advance, MOST_STEPS if review is None else max(review.due - run.accepted, 1))
+            status = run.slice(advance, STEPS_PER_SLICE if review is None else max(review.due - run.accepted, 1))
             advance = loop.proceed
             if status == UNSOUND:
                 engine.choose_anew(span[0], z0)
@@ -131,7 +131,7 @@ def set_out(engine: Engine, method: Method, z0: np.ndarray, span: tuple[float, f
     if not engine.choices:
         engine.choose(t0, z0)
     plan = engine.plan
-    plan.accuracy = SOLVED_TO * min(method.rtol, method.atol) if method.adaptive else 0.0
+    plan.accuracy = REFINED_TO * min(method.rtol, method.atol) if method.adaptive else 0.0
     plan.step, plan.stride, plan.prepare, plan.interpolate, plan.estimate = method.addresses
     return recalled
 
@@ -156,7 +156,7 @@ class March:
         self.engine, self.method = engine, method
         (t0, t1), nz = span, engine.nz
         self.t_eval = NOTHING if t_eval is None else np.ascontiguousarray(t_eval, dtype=float)
-        capacity = max(16, min(CHUNK, ROOM // nz))
+        capacity = max(16, min(SAMPLES_PER_BUFFER, NUMBERS_PER_BUFFER // nz))
         if t_eval is not None:
             capacity = min(capacity, len(self.t_eval) + 1)  # an event may add one
         self.room, self.capacity = allocate(nz, method.columns), capacity
@@ -230,7 +230,7 @@ class March:
         status = advance.call(*self.engine.work.numbers, self.clock.address, min(self.budget, most))
         if status == MORE:
             seconds = time.perf_counter() - begin
-            self.budget = max(16, min(int(self.budget * SLICE / max(seconds, 1e-6)), 4 * self.budget, MOST_STEPS))
+            self.budget = max(16, min(int(self.budget * SLICE / max(seconds, 1e-6)), 4 * self.budget, STEPS_PER_SLICE))
         self.collect()
         return status
 

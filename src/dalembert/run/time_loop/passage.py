@@ -25,10 +25,10 @@ from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
 from dalembert.run.run_facts import APPROACHED, AVOIDED, MISSED, NO_MOTION, STARTED, Passage
 from dalembert.run.status import DEPENDENT, MORE, OK
 from dalembert.run.time_loop.advance import conclude, proceed
-from dalembert.run.time_loop.collocation import NEAREST, Arc, collocate, interpolate_arc, nothing_to_prepare
+from dalembert.run.time_loop.collocation import MIDDLE_GAP, Arc, collocate, interpolate_arc, nothing_to_prepare
 from dalembert.run.time_loop.dependence import (
     INDEPENDENT,
-    SAMPLES,
+    PATH_SAMPLES,
     Dependence,
     Path,
     are_apart,
@@ -39,32 +39,34 @@ from dalembert.run.time_loop.dependence import (
     rank_of,
     rows_of,
 )
-from dalembert.run.time_loop.singular import KEPT, judge_state
-from dalembert.run.time_loop.singular_start import LOOSE, find_singular_start, leaving_arc
+from dalembert.run.time_loop.singular import REMEMBERED, judge_state
+from dalembert.run.time_loop.singular_start import ACCEPTED_ERROR, find_singular_start, leaving_arc
 from dalembert.run.time_loop.underway import Underway
 from dalembert.solve.dense import PROXIMAL
 
-AHEAD = 1.15  # of the reach: how far to look for a singular position
-TRIES = 6
-PATIENCE = 500  # steps next to a position that was not passed, after which the run ends
+LOOK_AHEAD = 1.15  # of the reach: how far to look for a singular position
+TRIES_PER_PASSAGE = 6
+STEPS_BESIDE = 500  # steps next to a position that was not passed, after which the run ends
 SOUGHT = 3.0  # error sought, in tolerances
 STRICT = 10.0  # error allowed at first, in tolerances
-FIXED = 1e-9  # tolerance where steps are fixed
+FIXED_STEP_TOLERANCE = 1e-9  # tolerance where steps are fixed
 FINEST = 1e-12  # tolerance below which round-off decides
-ON = 1e-9  # a state with larger residuals is not on the constraints
+ON_CONSTRAINTS = 1e-9  # a state with larger residuals is not on the constraints
 DEEPER = 0.5  # of the worst quality met: where to look again; between looks further apart a motion may turn away
-CLOSE = 0.05  # of the smallest singular value at the start: velocity or acceleration rows that come to a zero ahead
-LOST = 1e-3  # a smallest singular value that low, with velocity or acceleration rows: there is no motion
+# Of the smallest singular value at the start: velocity or acceleration rows that come to a zero ahead.
+NEARLY_DEPENDENT = 0.05
+MOTIONLESS = 1e-3  # a smallest singular value that low, with velocity or acceleration rows: there is no motion
 BACKWARDS = 1e-2  # of a step: a position nearer than this to its start is no longer ahead
-# The shorter an arc, the fewer sweeps it takes and the more round-off it amplifies. With the tolerance LONG, a position
-# further off than SHORT steps is approached first, by the step at hand; with smaller ones it may be as far off in time.
-SHORT, LONG = 1.3, 1e-7
-SAME = 0.3  # of the reach: positions nearer than this to each other are one
+# The shorter an arc, the fewer sweeps it takes and the more round-off it amplifies. With the tolerance
+# APPROACH_TOLERANCE, a position further off than APPROACH_STEPS steps is approached first, by the step at hand; with
+# smaller ones it may be as far off in time.
+APPROACH_STEPS, APPROACH_TOLERANCE = 1.3, 1e-7
+SAME_POSITION = 0.3  # of the reach: positions nearer than this to each other are one
 # How far constraints may be from a position where they are dependent, relative to the way past it: for a state on the
 # cubic, which is not accurate, and for one on the arc. Further off the motion turns.
 ROUGHLY, EXACTLY = 1e-5, 1e-12
-SMALL = 0.01  # of the size of a variable: what counts as its value where that is zero
-ROUND_OFF = 1e-14  # what stages may be off the constraints, relative to their size
+ZERO_SIZE = 0.01  # of the size of a variable: what counts as its value where that is zero
+STAGE_ROUND_OFF = 1e-14  # what stages may be off the constraints, relative to their size
 CENTRED = 0.06  # of the half-width: how well the singular time must be known
 
 
@@ -98,8 +100,8 @@ class Passages:
         if t == run.begin and (start := find_singular_start(self)) is not None:
             return self._leave(start)
         path = cubic(t, h, run.z.copy(), run.stages[: run.engine.nz].copy(), run.znew.copy(), run.zdot.copy())
-        reach = followed.reach * max(h, KEPT * followed.longest)
-        begin, end = t - followed.length if followed.length > BACKWARDS * h else t, t + AHEAD * reach
+        reach = followed.reach * max(h, REMEMBERED * followed.longest)
+        begin, end = t - followed.length if followed.length > BACKWARDS * h else t, t + LOOK_AHEAD * reach
         if self.rank < self.most:  # constraints were independent nowhere so far
             on = (t, run.z) if t > run.begin else (end, self.still.corrected(end, path(np.array([end]))[0])[0])
             values = self.values((run.begin, run.first), on)
@@ -109,7 +111,7 @@ class Passages:
             lost = min(followed.now, float(run.engine.mem[run.engine.plan.quality])) < self._floor
             if lost and self.refused.obstacle != AVOIDED and self.refused not in self.unpassed:
                 self.unpassed.append(self.refused)  # short steps may go over it, by round-off
-            if self.looks > PATIENCE:
+            if self.looks > STEPS_BESIDE:
                 if not self._knows(self.refused.found, reach):
                     self._note(self.refused.found, self.refused.obstacle)
                 return DEPENDENT
@@ -147,12 +149,12 @@ class Passages:
             self.tries += 1
             obstacle = AVOIDED if np.isnan(error) else f"no step over it could be made accurate (error {error:.1e})"
             if np.isfinite(error):
-                self.unpassed.append(Refused(ahead.t, SAME * reach, obstacle, ahead))
-            if run.clock.adaptive and self.tries < TRIES and not np.isnan(error):
+                self.unpassed.append(Refused(ahead.t, SAME_POSITION * reach, obstacle, ahead))
+            if run.clock.adaptive and self.tries < TRIES_PER_PASSAGE and not np.isnan(error):
                 return self._come_closer(ahead, room)
         if not abs(self.refused.t - ahead.t) < self.refused.reach:
             self.looks = 0
-        self.tries, self.refused = 0, Refused(ahead.t, SAME * reach, obstacle, ahead)
+        self.tries, self.refused = 0, Refused(ahead.t, SAME_POSITION * reach, obstacle, ahead)
         for sharp in find_dependences(self.rows, path, run.t, run.t + run.clock.taken, self.rank):
             self._note(sharp, obstacle)
         return self._go_on()
@@ -160,7 +162,7 @@ class Passages:
     def _leave(self, here: Dependence) -> int:
         """Start from a singular position by an arc."""
         obstacle = self._obstacle(here)
-        arc, error = (None, np.nan) if obstacle else leaving_arc(self, TRIES)
+        arc, error = (None, np.nan) if obstacle else leaving_arc(self, TRIES_PER_PASSAGE)
         if arc is not None:
             return self._pass(arc, error, [here])
         self._note(here, obstacle or STARTED)
@@ -175,7 +177,7 @@ class Passages:
 
     def _knows(self, found: Dependence, reach: float) -> bool:
         """Whether a position was dealt with before."""
-        return any(abs(passage.t - found.t) < SAME * reach for passage in self.engine.passages[-SAMPLES:])
+        return any(abs(passage.t - found.t) < SAME_POSITION * reach for passage in self.engine.passages[-PATH_SAMPLES:])
 
     def _note(self, found: Dependence, obstacle: str, error: float = np.nan) -> None:
         if found.t <= self.run.t_end:
@@ -250,12 +252,12 @@ class Passages:
         z = self.run.znew
         values, before = self.values((t, z), (self.run.begin, self.run.first))
         rank = rank_of(before[None])
-        if not rank or values[rank - 1] > LOST * max(before[rank - 1], 1.0):
+        if not rank or values[rank - 1] > MOTIONLESS * max(before[rank - 1], 1.0):
             return True
         found = self.dependence(t, z, rank)
         # Drift control keeps rows of velocities, unlike those of accelerations.
         kept = self.engine.system.count("position") + self.engine.system.count("velocity")
-        if not self._is_fatal(found) or (max(found.rows) < kept and values[rank - 1] > LOST * before[rank - 1]):
+        if not self._is_fatal(found) or (max(found.rows) < kept and values[rank - 1] > MOTIONLESS * before[rank - 1]):
             return True
         self._note(found, NO_MOTION)
         return False
@@ -269,7 +271,7 @@ class Passages:
         """Whether little is left of the independence that the constraints had at the start."""
         now, first = self.values((self.run.t, self.run.z), (self.run.begin, self.run.first))
         rank = rank_of(np.maximum(now, first)[None])
-        return bool(now[rank - 1] < CLOSE * first[rank - 1])
+        return bool(now[rank - 1] < NEARLY_DEPENDENT * first[rank - 1])
 
     def values(self, *places: tuple[float, np.ndarray]) -> np.ndarray:
         """The smallest singular values at some times and states, a row each."""
@@ -292,7 +294,7 @@ class Passages:
         if not run.method.restarts:
             return f"{run.method.name} cannot pass it by a step of another method"
         off = engine.violation(run.t, run.z[: engine.size])
-        if off > ON:
+        if off > ON_CONSTRAINTS:
             return f"the state is off the constraints by {off:.1e}; use Projection() to pass it"
         return ""
 
@@ -300,7 +302,7 @@ class Passages:
     def still(self) -> Engine:
         """The engine that evaluates stages, whatever formulation and drift control the run has."""
         sizes, first = self._least_sizes(self.engine.size), self.run.first[: self.engine.size]
-        reached = max(ROUND_OFF, 4.0 * np.finfo(float).eps * float((np.abs(first) / sizes).max()))
+        reached = max(STAGE_ROUND_OFF, 4.0 * np.finfo(float).eps * float((np.abs(first) / sizes).max()))
         reached = 2.0 ** math.ceil(math.log2(reached))  # engines are told apart by it
         still = Engine(self.engine.system, self.engine.parameters, LagrangeMultipliers(), Projection(reached))
         still.take_scales(self.engine.scales)
@@ -335,29 +337,33 @@ class Passages:
     @property
     def allowed(self) -> float:
         """The error that is allowed in the try at hand."""
-        return min(STRICT ** (1 + self.tries) * self.tolerance, max(LOOSE, STRICT * self.tolerance))
+        return min(STRICT ** (1 + self.tries) * self.tolerance, max(ACCEPTED_ERROR, STRICT * self.tolerance))
 
     @property
     def tolerance(self) -> float:
         """The relative error of a step."""
-        return max(self.run.method.rtol or 0.0, FINEST) if self.run.clock.adaptive else FIXED
+        return max(self.run.method.rtol or 0.0, FINEST) if self.run.clock.adaptive else FIXED_STEP_TOLERANCE
 
     @property
     def _short(self) -> float:
         """How many steps a position may be ahead of the arc over it."""
         order = self.run.method.order if self.run.clock.adaptive and self.run.method.stride is None else 0
-        return float(SHORT * max(1.0, (LONG / self.tolerance) ** (1.0 / order))) if order else np.inf
+        return (
+            float(APPROACH_STEPS * max(1.0, (APPROACH_TOLERANCE / self.tolerance) ** (1.0 / order)))
+            if order
+            else np.inf
+        )
 
     def arc(self, t: float, z: np.ndarray, length: float) -> tuple[Arc, float]:
         still = self.still
         guess = Arc(t, length, z, still.rates(t, z)[None, :])
         # Where a singular position is in the middle, the quality falls like the square of the distance to it.
-        still.mem[still.plan.quality] = NEAREST**2 * judge_state(still.plan, still.mem)
+        still.mem[still.plan.quality] = MIDDLE_GAP**2 * judge_state(still.plan, still.mem)
         return collocate(still, guess, self.sizes(z), SOUGHT * self.tolerance)
 
     def sizes(self, z: np.ndarray) -> np.ndarray:
         """The size of each variable in a state, (nz,): what it is there, at least a part of its size in the run."""
-        return SMALL * self._least_sizes(len(z)) + np.abs(z)
+        return ZERO_SIZE * self._least_sizes(len(z)) + np.abs(z)
 
     def _least_sizes(self, count: int) -> np.ndarray:
         """Sizes of the first variables in the run."""

@@ -25,16 +25,17 @@ from dalembert.run.evaluate import rates
 from dalembert.solve.solver import call_factor, call_judge
 
 STEEP = 0.4  # a quality that falls to this part within one step may have landed next to a zero
-KEPT, FORGET = 0.7, 0.9  # of the longest step: next to a singular position round-off makes steps shorter
+REMEMBERED, FORGET = 0.7, 0.9  # of the longest step: next to a singular position round-off makes steps shorter
 DIP = 0.02
 DEPTH = 0.1  # within its reach, the square of the distance to a zero varies by more than this factor
 PIECES = 7  # of the reach: at their ends a step that was noticed is looked at
 BACK = 1e-5  # of a step: how far back the quality is evaluated where no step was made yet
-# A step is suspect in any case below FLOOR; or below LOWER times the quality at the start, if that is less and the
-# solver can still tell it from zero: long chains are that weak everywhere, by the inverse square of their length.
-FLOOR, LOWER = 1e-6, 1e-2
+# A step is suspect in any case below SUSPECT_QUALITY; or below LOWER times the quality at the start, if that is less
+# and the solver can still tell it from zero: long chains are that weak everywhere, by the inverse square of their
+# length.
+SUSPECT_QUALITY, LOWER = 1e-6, 1e-2
 # Steps of order p are as long as the p-th root of the tolerance; those over singular positions have order 16.
-COLLOCATION, NEAREST, FURTHEST = 16, 1.5, 20.0
+COLLOCATION, LEAST_REACH, MOST_REACH = 16, 1.5, 20.0
 
 
 class Conditioning(Record):
@@ -65,8 +66,8 @@ def new_conditioning(order: int, tolerance: float) -> Conditioning:
 def _first_conditioning(order: int, tolerance: float) -> Conditioning:
     reach = 0.7 * tolerance ** (1.0 / COLLOCATION - 1.0 / order)
     return Conditioning(
-        now=1.0, before=1.0, length=1.0, floor=FLOOR, worst=math.inf, reach=min(max(reach, NEAREST), FURTHEST),
-        clear=-math.inf, shortest=1.0, shortest_before=1.0,
+        now=1.0, before=1.0, length=1.0, floor=SUSPECT_QUALITY, worst=math.inf,
+        reach=min(max(reach, LEAST_REACH), MOST_REACH), clear=-math.inf, shortest=1.0, shortest_before=1.0,
     )  # fmt: skip
 
 
@@ -110,7 +111,7 @@ def _dips(plan, mem, lengths, first, last, apart, t, h, z, zdot, znew, zdotnew):
 @jit(f8(Conditioning, f8))
 def _reach(c, h):
     """The time within which a singular position behind a step of length h can be passed."""
-    return c.reach * max(h, KEPT * c.longest)
+    return c.reach * max(h, REMEMBERED * c.longest)
 
 
 @jit(i8(Plan, Conditioning, f8, f8, f8, f8, f8, f8))

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from dalembert.run.engine import Engine
     from dalembert.run.time_loop.underway import Underway
 
-BESIDE, ARC = 1e-2, 0.1  # of the time of the motion: how far to look beside a start, and the first arc from there
+START_OFFSET, ARC = 1e-2, 0.1  # of the time of the motion: how far to look beside a start, and the first arc from there
 SHOTS = 20  # for the begin of an arc; each misses by about ARC times what the one before did
-LOOSE = 1e-6  # relative error allowed at last
+ACCEPTED_ERROR = 1e-6  # relative error allowed at last
 
 
 class Passing(Protocol):
@@ -46,7 +46,7 @@ def find_singular_start(passages: Passing) -> Dependence | None:
     How far does not depend on the step at hand, whose length is a matter of round-off.
     """
     run, still = passages.run, passages.still
-    t, z, part = run.t, run.z.copy(), 0.5 * BESIDE * _time(passages)
+    t, z, part = run.t, run.z.copy(), 0.5 * START_OFFSET * _time(passages)
     if any(passage.t == t for passage in passages.engine.passages):
         return None
     on, ahead = t, z
@@ -86,7 +86,7 @@ def _centred(passages: Passing, length: float) -> tuple[Arc, float]:
     start[:nq] -= 0.5 * length * still.rates(t, z)[:nq]
     for _ in range(SHOTS):
         arc, error = passages.arc(begin, still.corrected(begin, start)[0], length)
-        if not error <= LOOSE:
+        if not error <= ACCEPTED_ERROR:
             break
         missed = z - arc.at(np.array(t))
         off = float(np.abs(missed / sizes).max())

@@ -16,7 +16,8 @@ from dalembert.solve.sparse_layout import SHIFT, matrices_at
 from dalembert.solve.sparse_row_lengths import factor_sized, measure_lengths
 from dalembert.solve.sparse_spectrum import find_singular_values, find_vanishing, new_basis, tridiagonalise
 
-KEPT, SETTLING, FILTERS = 1e-2, 8, 4  # rows with larger singular values stay independent; steps along them; see below
+# Rows with larger singular values stay independent; steps along them; see below.
+KEPT, SPARSE_SETTLING_STEPS, RESIDUAL_FILTERS = 1e-2, 8, 4
 VANISHING = 0.05
 
 
@@ -38,7 +39,7 @@ class SparseRows:
         self._triangle = np.zeros((len(self._basis) - 1) ** 2)
 
     def values(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """Estimates of the smallest singular values, largest first, (nt, n) with n = min(ITERATIONS, nc)."""
+        """Estimates of the smallest singular values, largest first, (nt, n) with n = min(LANCZOS_STEPS, nc)."""
         engine, n = self._engine, len(self._basis) - 1
         values, zs = np.zeros((len(times), n)), states[:, : engine.size].reshape(-1)
         follow_values(engine.plan, engine.mem, times, zs, self._basis.reshape(-1), self._triangle, values.reshape(-1))
@@ -120,7 +121,7 @@ def settle(plan, mem, t, z, close):
     y, lengths = x + nu, at.lengths
     load_state(plan, mem, t, z)
     call_kernel(plan.residual, mem, plan.x, plan.residuals)
-    for _ in range(SETTLING):
+    for _ in range(SPARSE_SETTLING_STEPS):
         call_kernel(plan.dynamics, mem, plan.x, plan.out)
         factor_sized(plan, mem, n, KEPT * KEPT)
         for i in range(nu):
@@ -142,7 +143,7 @@ def settle(plan, mem, t, z, close):
     for k in range(n):
         mem[y + k] = mem[plan.residuals + k]
     largest = 0.0
-    for _ in range(FILTERS):
+    for _ in range(RESIDUAL_FILTERS):
         for i in range(nu):
             mem[x + i] = 0.0
         solve_sparse(plan, mem, n, x)

@@ -1,15 +1,16 @@
 """When a run that goes nowhere should end: its steps have become so short that it would not reach its end.
 
-A run is looked at after `FIRST` steps and then after every `WINDOW` steps, which costs nothing in between. Short steps
-alone do not end it: long and stiff runs need millions of them at a regular pace. It ends if the last window's steps
-were `COLLAPSED` beside the longest of all windows and more than `MANY` of them lie ahead, or if `ENDLESS` ones do.
+A run is looked at after `FIRST_LOOK` steps and then after every `WINDOW` steps, which costs nothing in between. Short
+steps alone do not end it: long and stiff runs need millions of them at a regular pace. It ends if the last window's
+steps were `COLLAPSED` beside the longest of all windows and more than `MANY_STEPS` of them lie ahead, or if
+`ENDLESS` ones do.
 """
 
 from __future__ import annotations
 
-FIRST, WINDOW = 500, 10_000
+FIRST_LOOK, WINDOW = 500, 10_000
 COLLAPSED = 1e-3
-MANY, ENDLESS = 1e6, 1e9
+MANY_STEPS, ENDLESS = 1e6, 1e9
 
 
 class StepBudget:
@@ -25,4 +26,4 @@ class StepBudget:
         self.step, self.t = (t - self.t) / max(steps, 1), t
         self.longest = max(self.longest, self.step)
         ahead = (self.t_end - t) / self.step if self.step > 0.0 else float("inf")
-        return ahead > ENDLESS or (ahead > MANY and self.step < COLLAPSED * self.longest)
+        return ahead > ENDLESS or (ahead > MANY_STEPS and self.step < COLLAPSED * self.longest)
