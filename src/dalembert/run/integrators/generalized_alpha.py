@@ -110,7 +110,14 @@ class GeneralizedAlpha(Stepping):
     def method(self) -> Method:
         """The native functions and the settings of the time loop."""
         return divided_method(
-            self, alpha_step, COLUMNS, tolerance=ALPHA_FIXED_TOLERANCE, usual=ALPHA_TOLERANCES, order=3, restarts=True
+            self,
+            alpha_step,
+            COLUMNS,
+            tolerance=ALPHA_FIXED_TOLERANCE,
+            usual=ALPHA_TOLERANCES,
+            order=3,
+            restarts=True,
+            inside=False,
         )
 
 
