@@ -51,12 +51,14 @@ def test_other_machines_get_none(installed, monkeypatch):
     assert shipped.find_object(installed, PACKAGES) is None
 
 
-@pytest.mark.parametrize("change", ["edit", "add", "remove", "object", "manifest", "folder"])
+@pytest.mark.parametrize("change", ["edit", "swap", "add", "remove", "object", "manifest", "folder"])
 def test_whatever_was_changed_is_not_used(installed, change):
     folder = installed / "native" / shipped.FOLDER
     assert shipped.find_object(installed, PACKAGES) is not None
     if change == "edit":
         (installed / "run/steps/euler.py").write_text("x = 12\n")
+    elif change == "swap":
+        (installed / "run/steps/euler.py").write_text("x = 2\n")
     elif change == "add":
         (installed / "run/extra.py").write_text("")
     elif change == "remove":

@@ -1,7 +1,7 @@
 """Engine objects that a wheel brings: compiled when the wheel was made, for a family of processors each.
 
-`manifest` in the folder `objects` says how long the sources were that they were made of, and the SHA-256 of each
-object. An installation whose sources were changed, or an object that was, does not use them.
+`manifest` in the folder `objects` has the SHA-256 of the sources that they were made of, and of each object. An
+installation whose sources were changed, or an object that was, does not use them.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def find_object(root: Path, packages: tuple[str, ...]) -> bytes | None:
     except OSError:
         return None
     known = dict(line.split() for line in lines)
-    if known.get("sources") != _sizes(root, packages) or known.get(processor) != hashlib.sha256(code).hexdigest():
+    if known.get("sources") != _digest(root, packages) or known.get(processor) != hashlib.sha256(code).hexdigest():
         return None
     return code
 
 
 def pack(objects: Mapping[str, bytes], root: Path, packages: tuple[str, ...]) -> dict[str, bytes]:
     """The files of the folder `objects`, by name, for objects by processor made of the sources in `root`."""
-    lines = [f"sources {_sizes(root, packages)}"]
+    lines = [f"sources {_digest(root, packages)}"]
     lines += [f"{processor} {hashlib.sha256(code).hexdigest()}" for processor, code in objects.items()]
     files = {f"{processor}.o": code for processor, code in objects.items()}
     return {**files, "manifest": ("\n".join(lines) + "\n").encode()}
@@ -52,8 +52,10 @@ def _processor() -> str | None:
     return FAST if all(features.get(name) for name in _NEEDED_BY_FAST) else BASELINE
 
 
-def _sizes(root: Path, packages: tuple[str, ...]) -> str:
-    """Digest of the names and lengths of the sources: an edited file is noticed without reading all of them."""
-    sources = sorted(path for package in packages for path in (root / package).rglob("*.py"))
-    listed = [f"{path.relative_to(root).as_posix()} {path.stat().st_size}" for path in sources]
-    return hashlib.sha256("\n".join(listed).encode()).hexdigest()
+def _digest(root: Path, packages: tuple[str, ...]) -> str:
+    """SHA-256 of the names and contents of the sources."""
+    digest = hashlib.sha256()
+    for path in sorted(path for package in packages for path in (root / package).rglob("*.py")):
+        digest.update(f"{path.relative_to(root).as_posix()} {path.stat().st_size}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
