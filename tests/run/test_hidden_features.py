@@ -277,7 +277,10 @@ def test_a_function_with_too_many_features_is_refused():
 
 
 KINKED = {  # a force that bends or jumps in s, and its integral from -1 to s
-    "parabola": (lambda s: sp.Max(0, 1 - s**2) ** 2, lambda s: s - 2 * s**3 / 3 + s**5 / 5),
+    "half sine": (
+        lambda s: sp.Piecewise((sp.cos(sp.pi * s / 2), (s > -1) & (s < 1)), (0, True)),
+        lambda s: 2 / np.pi * np.sin(np.pi * s / 2),
+    ),
     "hat": (lambda s: sp.Max(0, 1 - sp.Abs(s)), lambda s: s - np.sign(s) * s**2 / 2),
     "box": (lambda s: sp.Piecewise((1, (s > -1) & (s < 1)), (0, True)), lambda s: s),
 }
@@ -302,3 +305,16 @@ def test_steps_end_where_forces_of_the_place_bend_or_jump(name, integrator):
     assert np.abs(np.diff(at)).max() <= 2.0 + 1e-9
     on_edge = np.abs(np.abs(at) - 1) < 1e-4
     assert not (np.diff(np.sign(np.abs((motion["x"] - place) / width) - 1)) * ~on_edge[1:] * ~on_edge[:-1]).any()
+
+
+@pytest.mark.parametrize(("rate", "width"), [(1.0, 1e-2), (1.0, 1e-3), (5.0, 1e-2), (50.0, 1e-2)])
+def test_a_feature_that_passes_by_a_particle_at_rest(rate, width):
+    """What moves is the feature: nothing in the state tells of it until it is there."""
+    model, x = particle(lambda x: sp.exp(-(((x - sp.sin(rate * t)) / sp.Float(width)) ** 2)) / 10)
+    motion = simulate(model, {x: 0.5, x.diff(t): 0.0}, 10.0)
+    end = careful(
+        lambda s, z: [z[1], 0.1 * np.exp(-(((z[0] - np.sin(rate * s)) / width) ** 2))],
+        10.0, [0.5, 0.0], width / rate,
+    ).y[0, -1]  # fmt: skip
+    assert motion.certificate.ok
+    assert motion["x"][-1] - 0.5 == pytest.approx(end - 0.5, rel=1e-5)

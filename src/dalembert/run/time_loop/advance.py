@@ -260,6 +260,7 @@ def _advance(plan, mem, clock):
     """Make a step that keeps to the cells of functions; with maps, the rates at its end are left in zdot."""
     n = clock.nz
     z, znew, zdot = floats_at(clock.z, n), floats_at(clock.znew, n), floats_at(clock.zdot, n)
+    shortened = False
     while True:
         if not clock.unmapped:
             status = _accept(plan, mem, clock) if plan.stride == 0 else _stride(plan, mem, clock)
@@ -272,11 +273,13 @@ def _advance(plan, mem, clock):
         if clock.unmapped:
             return UNMAPPED
         if part >= SEEN:
+            if shortened:
+                clock.h = min(clock.h, 2.0 * clock.taken)
             return OK
         clock.rejected += 1
         clock.near = clock.t + clock.taken * part
         if clock.adaptive and mapped(plan.maps).jumped == 0.0:
-            clock.h = clock.near - clock.t
+            clock.h, shortened = clock.near - clock.t, True
 
 
 @jit(i8(Plan, Floats, Clock, i8))

@@ -3,7 +3,7 @@
 A step may carry the argument of such a function over REACH times the shortest of the cells that it touches, and ends at
 jumps, kinks and poles, across which estimates of errors hold by chance. For the time this is known before the step,
 which ends in time. For arguments that follow from the state it is looked up after the step, from a cubic through both
-ends, and a step that went too far is made again with a part of its length.
+ends and what that is off by inside, and a step that went too far is made again with a part of its length.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ MOMENT = 1e-11  # of a step: what lies so near one of its ends is met there
 STILL = 1e-10  # of its size: an argument that changes by less may be moved by errors alone
 SHORTER, LONGER = 0.1, 0.5  # parts of a step that went too far, to be tried instead
 SEEN, UNKNOWN = 1.0, -1.0
+INSIDE = (0.21, 0.52, 0.83)  # parts of a step at which arguments are held against their cubics
+SLACK = 2.0  # times what a cubic is off by there: by what it may be off anywhere
 GOLDEN = 0.6180339887498949
 BISECTIONS = 52  # to the last bit of a part of the step
 ROUND_OFF = 2.0**-49
@@ -42,10 +44,11 @@ class Maps(Record):
         # Number of functions of the time, and of all; the kernel of arguments (0 if all are of the time), sizes of what
         # it reads; how many arguments it gives.
         *ints("timed n kernel n_x n_rates n_arguments"),
-        # Blocks of floats: what the kernel reads; arguments and their rates at the start and at the end of a step.
-        *ints("input begins ends"),
-        # Blocks of floats, one entry per function: period, size and range over the step at hand of its argument.
-        *ints("periods sizes lows highs"),
+        # Blocks of floats: what the kernel reads; arguments and their rates at the start, at the end of and in a step.
+        *ints("input begins ends middles"),
+        # Blocks of floats, one entry per function: period and size of its argument, its range over the step at hand,
+        # and how far its cubic may be off.
+        *ints("periods sizes lows highs slacks"),
         # Blocks of integers, one entry per function: its argument; where its edges are and how many; the cell last met.
         *ints("arguments edges counts cells"),
         # The time that `begins` belong to; where the next step must end at the latest, and the time that was told at.
@@ -74,9 +77,9 @@ class ArgumentMaps:
         places = np.array(known.places)
         columns = sum(not feature.of_time for feature in engine.system.features)
         n_x, n_rates = 1 + engine.size + len(engine.parameters), engine.size
-        blocks = {"input": n_x + n_rates, "begins": 2 * columns, "ends": 2 * columns}
+        blocks = {"input": n_x + n_rates} | dict.fromkeys(("begins", "ends", "middles"), 2 * columns)
         record, _ = engine.work.part(
-            "maps", Maps, blocks | dict.fromkeys(("periods", "sizes", "lows", "highs"), n),
+            "maps", Maps, blocks | dict.fromkeys(("periods", "sizes", "lows", "highs", "slacks"), n),
             dict.fromkeys(("arguments", "edges", "counts", "cells"), n),
         )  # fmt: skip
         record.n, record.timed, record.n_arguments = n, int((places < 0).sum()), columns
@@ -254,6 +257,25 @@ def _range(begin, end, slope, last):
     return low, high
 
 
+@jit(i8(Plan, Floats, Maps, f8, f8, Floats, Floats, Floats, Floats))
+def _measure_slacks(plan, mem, w, t, h, z, zdot, znew, zdotnew):
+    """By what arguments may be off their cubics: they may change with time in a way that a step does not notice."""
+    ints, m = ints_at(plan.ints, plan.n_ints), w.n_arguments
+    for k in range(w.timed, w.n):
+        mem[w.slacks + k] = 0.0
+    for theta in INSIDE:
+        mem[w.input] = t + theta * h
+        for i in range(w.n_rates):
+            mem[w.input + 1 + i] = _cubic(theta, z[i], znew[i], h * zdot[i], h * zdotnew[i])
+        call_kernel(w.kernel, mem, w.input, w.middles)
+        for k in range(w.timed, w.n):
+            j = ints[w.arguments + k]
+            slope, last = h * mem[w.begins + m + j], h * mem[w.ends + m + j]
+            off = abs(mem[w.middles + j] - _cubic(theta, mem[w.begins + j], mem[w.ends + j], slope, last))
+            mem[w.slacks + k] = max(mem[w.slacks + k], SLACK * off)
+    return 0
+
+
 @jit(f8(f8, f8, f8, f8, f8, f8))
 def _arrival(at, begin, end, slope, last, margin):
     """The part of the step at which that cubic first gets to `at` farther than `margin` from either end; else 1."""
@@ -291,10 +313,13 @@ def _part_to_jump(plan, mem, w, k, h, margin):
     margin += ROUND_OFF * max(abs(low), abs(high)) / (high - low)
     blur = FINEST * (edges[edges.size - 1] - edges[0])
     jump = low - 2.0 * blur
+    first, last = low + mem[w.slacks + k], high - mem[w.slacks + k]  # of the cubic itself
     while True:
         jump = _next_jump(edges, mem[w.periods + k], jump, high + blur, _find_cell(plan, mem, w, k, jump))
         if jump == math.inf:
             return part
+        if jump + 2.0 * blur < first or jump - blur > last:
+            part = min(part, LONGER)  # the argument may get there, the cubic does not
         for side in (jump - 0.5 * blur, jump + 1.5 * blur):
             part = min(part, _arrival(side, begin, end, h * mem[w.begins + m + j], h * mem[w.ends + m + j], margin))
 
@@ -312,10 +337,12 @@ def seen_part(plan, mem, t, h, shortest, z, zdot, znew, zdotnew):
     if w.t != t:
         _set_out(plan, mem, w, t, z, zdot)
     _take_arguments(plan, mem, w, t + h, znew, zdotnew, w.ends)
+    _measure_slacks(plan, mem, w, t, h, z, zdot, znew, zdotnew)
     ints, m, part, w.jumped = ints_at(plan.ints, plan.n_ints), w.n_arguments, SEEN, 0.0
     for k in range(w.timed, w.n):
         j = ints[w.arguments + k]
         low, high = _range(mem[w.begins + j], mem[w.ends + j], h * mem[w.begins + m + j], h * mem[w.ends + m + j])
+        low, high = low - mem[w.slacks + k], high + mem[w.slacks + k]
         mem[w.lows + k], mem[w.highs + k] = low, high
         if not (low < high and math.isfinite(high - low)):
             continue
