@@ -53,7 +53,7 @@ class Maps(Record):
         *ints("arguments edges counts cells"),
         # The time that `begins` belong to; where the next step must end at the latest, and the time that was told at.
         *floats("t limit limited"),
-        # Times the shortest cell that a step may go; whether the step at hand went beyond a jump (1, else 0).
+        # Times the shortest cell that a step may go; whether the step at hand is to end at a jump (1, else 0).
         *floats("reach jumped"),
     )
 
@@ -302,7 +302,8 @@ def _arrival(at, begin, end, slope, last, margin):
 def _part_to_jump(plan, mem, w, k, h, margin):
     """The part of a step of length h at which the argument of function k gets to a jump within it, off its ends.
 
-    Jumps are known to a FINEST part of the line: a step ends half of that before them, a short one half of it beyond.
+    LONGER if the argument may get to one and its cubic does not, SEEN if there is none. Jumps are known to a FINEST
+    part of the line: a step ends half of that before them, a short one half of it beyond.
     """
     ints, m, part = ints_at(plan.ints, plan.n_ints), w.n_arguments, SEEN
     j, low, high = ints[w.arguments + k], mem[w.lows + k], mem[w.highs + k]
@@ -355,7 +356,7 @@ def seen_part(plan, mem, t, h, shortest, z, zdot, znew, zdotnew):
                 w.jumped, part = 0.0, max(SHORTER, min(LONGER, seen))
             jump = _part_to_jump(plan, mem, w, k, h, MOMENT + 2.0 * shortest / h)
             if jump < part:
-                w.jumped, part = 1.0, jump
+                w.jumped, part = 1.0 if jump != LONGER else 0.0, jump
     return part
 
 
