@@ -279,13 +279,13 @@ def _slips(drop: Drop) -> Rows:
 
 
 def _own_velocity(end: Marker, away: Vector) -> Vector:
-    """That of the material point of the body at the point of contact."""
+    """Velocity of the body's material point at the point of contact, in inertial axes."""
     t = time_symbol()
     return plus(velocity_of(end, t), cross(angular_velocity_of(end.body, t), away))
 
 
 def _carried_velocity(plane: Marker, end: Marker, away: Vector) -> Vector:
-    """That of the material point of the plane at the point of contact."""
+    """Velocity of the plane's material point at the point of contact, in inertial axes."""
     t = time_symbol()
     return plus(velocity_of(plane, t), cross(angular_velocity_of(plane.body, t), _arm(plane, end, away)))
 

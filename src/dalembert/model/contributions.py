@@ -1,4 +1,4 @@
-"""What adds up to a model: inertia, forces, constraints and what is to be seen, in SymPy expressions."""
+"""Contributions to a model, in SymPy expressions: inertia, forces, constraints, outputs and drawing data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Components = Sequence[Expression]
 
 
 class ModelContributions(ModelSymbols):
-    """The verbs that add to a statement; joints, contacts, beams and force elements are made of these."""
+    """The verbs that add to a statement. Joints, contacts, beams and force elements are composed of them."""
 
     # -- inertia and forces ---------------------------------------------------------------------------------------
 

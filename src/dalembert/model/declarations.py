@@ -141,7 +141,7 @@ class Declarations:
 
 
 def _hint(names: Any) -> str:
-    """What to write for a symbol that is no function of time."""
+    """Advice for an error message if a constant symbol was given where names of functions of time are needed."""
     if isinstance(names, sp.Symbol):
         return f"; `{names}` is a constant symbol: write model.coordinates('{names}'), which returns a function of time"
     return ""

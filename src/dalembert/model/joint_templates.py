@@ -22,7 +22,10 @@ PLAIN = frozenset({sp.S.Zero, sp.S.One, sp.S.NegativeOne})  # numbers that make 
 
 @dataclass(frozen=True)
 class JointRow:
-    """What must vanish, and the force and torque on the second body, at its marker, per unit of the multiplier."""
+    """One constraint of a joint: an expression that must vanish, and the reaction per unit of its multiplier.
+
+    `force` and `torque` act on the second body at its marker.
+    """
 
     expression: sp.Expr
     force: Vector
@@ -97,9 +100,9 @@ def moving(i: Marker, j: Marker, t: sp.Symbol) -> Ends | None:
 
 
 def fill_rows(kind: str, make: Rows, ends: Ends | None, numbers: Sequence[sp.Expr] = ()) -> JointRows | None:
-    """The rows that `make` says of some markers and numbers, as instances of those of their kind.
+    """The rows that `make` returns for these markers and numbers, as instances of the template of their kind.
 
-    None if there are no such `ends`, or if the rows of the kind are infinite.
+    None if `ends` is None, or if the rows of the template are infinite.
     """
     if ends is None:
         return None
@@ -127,7 +130,10 @@ def _pushes(template: Template, arguments: Sequence[sp.Expr], count: int) -> Pus
 
 
 def fill(kind: str, make: Make, ends: Ends | None, numbers: Sequence[sp.Expr] = ()) -> tuple[sp.Expr, ...] | None:
-    """What `make` says of two markers and some numbers, as instances of what it says of their kind; None as above."""
+    """The expressions that `make` returns for these markers and numbers, as instances of the template of their kind.
+
+    None in the same cases as `fill_rows`.
+    """
     found = _filled(kind, make, ends, numbers)
     return None if found is None else found[0].fill(found[1])
 
@@ -211,7 +217,7 @@ def _has_own_coordinates(body: Body) -> bool:
 
 
 def _numbers(marker: Marker) -> list[sp.Expr]:
-    """What a marker on a body of its kind is: coordinates, place and axes."""
+    """Template arguments of a marker: position and rotation of its body (none for the ground), place and axes."""
     body, axes = marker.body, [c for axis in marker.axes for c in axis]
     own = [] if body is GROUND else [*(body.position or ()), *body.rotation]
     return [*own, *marker.place, *axes]

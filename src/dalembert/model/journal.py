@@ -1,4 +1,4 @@
-"""What was said to a model, verb by verb: a joint is still a joint here, while the statement holds its constraints.
+"""The journal of a model: the calls of its verbs, in order. It keeps a joint as a joint, the statement its constraints.
 
 Model files are written from this (`dalembert.importers.writing`). A verb that uses other verbs is one sentence.
 """
@@ -43,7 +43,7 @@ class Journal:
         self._speaking = False
 
     def keep(self, group: str, verb: str, say: Callable[[], Any], arguments: Any, options: Any) -> Any:
-        """What `say` returns; the sentence is kept unless it is part of another one."""
+        """Call `say` and return its result. Records the call as a sentence, unless it was made by another verb."""
         if self._speaking:
             return say()
         self._speaking = True
@@ -61,7 +61,7 @@ def said(
     [Callable[Concatenate[Any, Parameters], Result]],
     Callable[Concatenate[Any, Parameters], Result],
 ]:
-    """A decorator: what this verb of a model (or of a `group` that knows its `_model`) is given goes to the journal."""
+    """Decorator that records calls of a verb, of a model or of a `group` with a `_model`, in the model's journal."""
 
     def decorate(
         method: Callable[Concatenate[Any, Parameters], Result],

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Stated(Protocol):
-    """What laws ask of a statement: its unknowns, where they start, and its frictions."""
+    """Interface of a statement to laws: its unknowns, their initial guesses, and its frictions."""
 
     @property
     def unknowns(self) -> Sequence[sp.Expr]: ...
@@ -213,7 +213,7 @@ class CurvedAcceleration(Law):
 
     @property
     def unknown(self) -> int | None:  # type: ignore[override]
-        """That of the law along which it acts."""
+        """Index of the unknown of the law along which it acts; None if that has none."""
         return self.along.unknown
 
     @property

@@ -144,7 +144,7 @@ def marker_at(point: object, t: sp.Symbol) -> Marker | None:
 
 
 def by_name(point: object) -> str:
-    """What to say to someone who gives a name where the thing itself is needed."""
+    """Advice for an error message if the name of a body or particle was given instead of the object; "" otherwise."""
     if not isinstance(point, str):
         return ""
     return f"; pass what model.body or model.particle returned, `{point}` itself and not its name"

@@ -252,7 +252,7 @@ def _brief(value: Any) -> str:
 
 
 def _advice(value: Any) -> str:
-    """What to write instead of a value of a kind that cannot be read."""
+    """Advice for an error message about a value that is no expression: its replacement, or "" if none is known."""
     if isinstance(value, bool | np.bool_):
         return "; `==` compares at once: write left - right, or sympy.Eq(left, right)"
     if isinstance(value, str):

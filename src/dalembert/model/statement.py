@@ -1,4 +1,4 @@
-"""What a user can say about a mechanical system, as frozen records of SymPy expressions.
+"""The statement of a mechanical system as a user gives it: frozen records of SymPy expressions.
 
 A `Model` collects these; `dalembert.equations` reads them. Vectors are 3-tuples (planar ones padded with zero).
 """
@@ -116,7 +116,7 @@ class Constraint:
 
     @property
     def expression(self) -> sp.Expr:
-        """What must stay zero, written out."""
+        """The constraint expression, written out. It must stay zero."""
         return explicit(self.stated)
 
     @property
@@ -193,7 +193,7 @@ class Friction:
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """Name of the friction in messages."""
         return f"friction on `{self.constraint}`"
 
 
