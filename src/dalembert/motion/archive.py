@@ -129,7 +129,7 @@ def _content(path: Path) -> bytes:
 
 
 def _why_unmarked(path: str | Path, content: bytes, kind: str) -> str:
-    """What to say of a file that does not end as an archive does."""
+    """Message for a file without the mark at the end of an archive: why it cannot be read, and the remedy."""
     writer = WRITERS[kind]
     if not content.startswith(b"PK"):
         return f"{path} is not a file written by {writer}.save"

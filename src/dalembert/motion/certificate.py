@@ -156,7 +156,7 @@ class Certificate:
 
     @property
     def _control(self) -> str:
-        """What may be the reason for a failure, as a clause."""
+        """Clause naming the first lost control, a possible reason for a failure; "" if no control was lost."""
         return f"; {self.lost_controls[0]}" if self.lost_controls else ""
 
     @property

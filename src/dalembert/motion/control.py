@@ -22,7 +22,7 @@ WEIGHTLESS = 1e-24  # of the largest inertia: none
 
 
 class LostControl(NamedTuple):
-    """The unknowns that lost their hold on some constraints, and between which times."""
+    """The unknowns that lost control of some constraints, `rows`, between the times `begin` and `end`."""
 
     unknowns: tuple[str, ...]
     rows: tuple[str, ...]
@@ -31,7 +31,7 @@ class LostControl(NamedTuple):
 
     @property
     def what(self) -> str:
-        """What no longer acts on what."""
+        """Clause saying which unknowns no longer act on which constraints."""
         unknowns, rows = (", ".join(f"`{name}`" for name in names) for names in (self.unknowns, self.rows))
         return f"{unknowns} no longer {'act' if len(self.unknowns) > 1 else 'acts'} on what {rows} asks for"
 
@@ -47,7 +47,7 @@ def has_servo(system: System) -> bool:
 def lost_controls(
     system: System, t: np.ndarray, q: np.ndarray, u: np.ndarray, parameters: np.ndarray
 ) -> tuple[LostControl, ...]:
-    """What was lost between samples, t (nt,), q (nt, nq), u (nt, nu): there the determinant changes its sign."""
+    """Controls lost between samples t (nt,), q (nt, nq), u (nt, nu): the determinant changes its sign there."""
     if not has_servo(system) or len(t) < 2:
         return ()
     step = max(1, BLOCK // (8 * (system.nu + system.nc) ** 2))
@@ -71,7 +71,10 @@ def _signs(matrices: np.ndarray) -> np.ndarray:
 def losing(
     system: System, t: np.ndarray, q: np.ndarray, u: np.ndarray, parameters: np.ndarray, part: float
 ) -> LostControl | None:
-    """What is being lost at the last of two samples, if little, `part`, is left of what the first had."""
+    """Control that is being lost at the second of two samples; None if there is none.
+
+    A control is being lost if the least singular value has dropped below `part` of that at the first sample.
+    """
     if not has_servo(system):
         return None
     matrices = _equations(system, t, q, u, parameters)
@@ -101,12 +104,12 @@ def _equations(system: System, t: np.ndarray, q: np.ndarray, u: np.ndarray, para
 
 
 def _enforced(system: System) -> list[int]:
-    """The rows that something enforces."""
+    """Indices of the constraint rows that are not implied by others."""
     return [k for k in range(system.nc) if k not in system.implied]
 
 
 def _named(system: System, matrix: np.ndarray, begin: float, end: float) -> LostControl | None:
-    """The rows and unknowns with a part in what is lost; None if no unknown has one."""
+    """Lost control: the rows and unknowns with a large part in the singular vectors; None if no unknown has one."""
     found = decompose(matrix, SINGULAR_THROUGHOUT)
     if found.rank < len(matrix) - 1:
         return None

@@ -57,7 +57,7 @@ def packed_passages(passages: Sequence[Passage]) -> list[list[Any]]:
 
 
 def identity(system: System) -> list[Any]:
-    """What tells a system from others in a file: its name and those of its constraints."""
+    """Identity of a system in files: its name and the names of its constraints."""
     return [system.name, list(system.constraint_names)]
 
 

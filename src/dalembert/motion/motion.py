@@ -116,7 +116,7 @@ class Motion(Recorded, Reacting):
         return self.evaluated(engine)
 
     def evaluated(self, engine: Engine, *given: np.ndarray) -> Evaluation:
-        """What an engine finds at the samples, block by block; with u' (nt, nu) and la (nt, nc), if they are given."""
+        """Evaluate the samples by an engine, block by block. u' (nt, nu) and la (nt, nc) are used if they are given."""
         table = self.storage.table()
         begin = self.facts.origin[0] if self.facts else float(self.t[0]) if len(self) else 0.0
         for rows in self.storage.slices(len(self), engine.nz + 2 * self.system.nu + 4 * self.system.nc):
@@ -138,7 +138,7 @@ class Motion(Recorded, Reacting):
             yield replace(self, derivatives=None, storage=IN_MEMORY, known=None, stats=stats, **kept)
 
     def _samples(self, rows: slice) -> np.ndarray:
-        """What a run integrates, at some samples: (q, u), and the work if something can do any, (n, nz)."""
+        """Integrated variables at some samples, (n, nz): (q, u), and the work if the system has sources of work."""
         parts = [self.q[rows], self.u[rows]]
         return np.hstack([*parts, self.work[rows, None]] if self.system.works else parts)
 
@@ -282,7 +282,10 @@ class Motion(Recorded, Reacting):
         return self.recipe is not None
 
     def _origin(self, done: str) -> tuple[Recipe, RunFacts]:
-        """What made this motion; raises if that is not known, saying what cannot be done."""
+        """Recipe and facts of the run that made this motion.
+
+        Raises `DalembertError` if they are unknown; `done` completes the message: the motion "cannot be `done`".
+        """
         if self.recipe is None or self.facts is None:
             raise DalembertError(f"this motion was loaded from a file and cannot be {done}")
         return self.recipe, self.facts
@@ -322,7 +325,7 @@ class Motion(Recorded, Reacting):
         return {**arrays, "facts": np.array(json.dumps(self.ending())), **outputs}
 
     def ending(self) -> dict[str, Any]:
-        """What a file tells of the run, in numbers and words."""
+        """Facts of the run for a file, as plain values: status, cost, method, names, events, passages and energies."""
         facts = {"success": self.success, "message": self.message, "stats": self.stats, "method": self.method}
         facts |= {"system": identity(self.system), "names": [*self.system.coordinates, *self.system.speeds]}
         facts |= {"events": packed(self.events), "passages": packed_passages(self.passages)}

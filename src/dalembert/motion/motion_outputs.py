@@ -54,7 +54,7 @@ ADVICE = {  # of what a Motion has: what to do to have it, or something like it
 @unlisted("can_continue columns derivatives end keys segments tally values with_facts")
 @dataclass(frozen=True, eq=False, repr=False)
 class MotionOutputs(Tabled):
-    """What was kept of a motion: its times t (nt,), the values asked for by `outputs=`, and its certificate.
+    """The recorded outputs of a motion: its times t (nt,), the values asked for by `outputs=`, and its certificate.
 
     `motion["x"]`, `motion["tip"]`, `motion[x + y]` are (nt, ...) as those of a `Motion`, if they are among `outputs`;
     parameters and `t` always are. The certificate judges the whole run. The state at the end is
@@ -104,11 +104,11 @@ class MotionOutputs(Tabled):
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """What was kept, in words."""
+        """The recorded names and expressions, as text."""
         return tuple(str(key).replace("(t)", "") if is_expression(key) else spelling(key) for key in self.keys)
 
     def _not_kept(self, what: str, remedy: str) -> NotKeptError:
-        """What to say of something that was not kept."""
+        """Error for a quantity that was not recorded: it lists the recorded ones and gives the remedy."""
         more = len(self.keys) - LISTED_OUTPUTS
         return NotKeptError(
             what, self.outputs if more <= 0 else (*self.outputs[:LISTED_OUTPUTS], f"{more} more"), remedy
@@ -138,7 +138,7 @@ class MotionOutputs(Tabled):
 
     @property
     def stats(self) -> dict[str, int]:
-        """What it cost."""
+        """Cost of the run: counts of steps, evaluations and solves by name."""
         return self.end.stats
 
     @property
@@ -228,5 +228,5 @@ class MotionOutputs(Tabled):
 
 
 def identity_of(key: Any) -> Any:
-    """What tells a name or an expression from others: the name, or the expression itself."""
+    """Dictionary key of an output: its name, or the expression itself."""
     return key if is_expression(key) else spelling(key)

@@ -202,7 +202,7 @@ class JointMotion:
 
 
 class Observed:
-    """What a State, a Motion and a MotionSequence tell of points, joints and force elements."""
+    """Readings of points, joints and force elements, shared by State, Motion and MotionSequence."""
 
     def position(self: Any, point: Any) -> np.ndarray:
         """Position (..., 3) of a particle, of a body's mass centre (or its name), or of a marker, in inertial axes."""

@@ -63,7 +63,7 @@ def _stored_motion(path: Path, system: System) -> Motion:
 
 
 def _ending(facts: Mapping[str, Any], system: System, systems: Sequence[System]) -> dict[str, Any]:
-    """What a file tells of the run."""
+    """Facts of the run in a file, as arguments of `Motion`."""
     return {
         "success": facts.get("success") is True,
         "message": str(facts["message"]),
@@ -77,9 +77,9 @@ def _ending(facts: Mapping[str, Any], system: System, systems: Sequence[System])
 
 
 def _judged(motion: Motion, udot: np.ndarray, multipliers: np.ndarray) -> Evaluation:
-    """What follows from the samples and these accelerations (nt, nu) and multipliers (nt, nc), if they are right.
+    """Evaluation of the samples with these accelerations (nt, nu) and multipliers (nt, nc), which are not trusted.
 
-    They are put into the equations; how far these are off is in the residuals.
+    They are substituted into the equations. The residuals show their errors.
     """
     engine = solver_engine(motion.system, motion.parameters)
     engine.take_scales(motion.sizes if len(motion) else None)

@@ -275,7 +275,7 @@ class MotionSequence(Recorded):
         return (*self.constraint_names, *unknowns)
 
     def _zeros(self, motion: Motion) -> dict[Any, Any]:
-        """What stands in an expression for multipliers and unknowns that a segment does not have."""
+        """Substitutions of zero for the multipliers and unknowns that a segment does not have."""
         known = {*motion.constraint_names, *motion.system.unknowns}
         missing = [name for name in self._forces if name not in known]
         return {f(name): sp.S.Zero for name in missing for f in (sp.Symbol, function_of_time)}

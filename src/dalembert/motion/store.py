@@ -76,7 +76,10 @@ def end_store(motion: Motion) -> None:
 
 
 def read_store(path: str | Path, system: System) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
-    """What a folder tells of a motion of a system, and its samples t (nt,) and z (nt, nz), mapped if it has ended."""
+    """Read the note of a folder with a motion of a system, and the samples t (nt,) and z (nt, nz).
+
+    The samples are memory-mapped if the run has ended.
+    """
     folder = Path(path)
     note = _note(folder)
     with reading(folder, "motion"):

@@ -69,7 +69,7 @@ class Verification:
 
     @property
     def worst(self) -> Deviation:
-        """That of the coordinate with the largest error; NaN if nothing could be compared."""
+        """Deviation of the coordinate with the largest error; NaN if nothing could be compared."""
         return _worst(self.coordinates) or Deviation("", np.nan, np.nan)
 
     @property
@@ -82,7 +82,7 @@ class Verification:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What the certificate says."""
+        """Lines of the certificate: the estimated errors, the second run, and remarks."""
         groups = (("coordinate", self.coordinates), ("speed", self.speeds), ("multiplier", self.multipliers))
         told = [f"{what} {worst}" for what, group in groups if (worst := _worst(group)) is not None]
         return (
