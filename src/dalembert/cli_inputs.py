@@ -1,4 +1,4 @@
-"""What the commands are given: model files and examples by name, and the parameters that `--set` changes."""
+"""Inputs of the commands: model files and examples by name, and the parameters that `--set` changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a run on the command line: the files asked for, and its result as JSON."""
+"""Results of a run on the command line: the files asked for, and a summary as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to write instead: advice for names and calls that come from other packages, or from a slip of memory."""
+"""Advice in error messages: replacements for names and calls of other packages, and for misspelt ones."""
 
 from __future__ import annotations
 

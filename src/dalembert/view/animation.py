@@ -68,10 +68,11 @@ class Trace:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What an animation shows at the times `t` (nt,), strictly increasing, in seconds.
+    """Contents of an animation at the times `t` (nt,), strictly increasing, in seconds.
 
-    Curves are drawn through the samples. `starts` are samples where a new piece of them begins, after a jump or a bend;
-    it may begin at the time where the last one ends. After `coarse` ones nothing is drawn until the next sample.
+    Curves are drawn through the samples. `starts` are the samples at which a new piece of the curves begins, after a
+    jump or a bend; it may begin at the time at which the last piece ends. Between a `coarse` sample and the next one,
+    nothing is drawn.
 
     A `planar` scene is seen along z, x to the right and y upwards; a spatial one in perspective, z upwards.
     """
@@ -105,7 +106,7 @@ def animation_page(scene: Scene) -> str:
 
 
 def scene_payload(scene: Scene) -> dict[str, Any]:
-    """What a page draws of a scene, as JSON."""
+    """The scene as JSON data for the page."""
     t = _times(scene.t, scene.starts)
     return {
         "title": scene.title,

@@ -150,7 +150,7 @@ def round_step(step: float) -> float:
 
 
 class _Shown(NamedTuple):
-    """What is drawn and plotted at times (nt,) and its rates, (nt, k); the first `state` columns are not outputs."""
+    """Drawn and plotted quantities at times (nt,), and their rates, (nt, k). Columns from `state` on are outputs."""
 
     t: np.ndarray
     values: np.ndarray
@@ -159,7 +159,7 @@ class _Shown(NamedTuple):
 
     @classmethod
     def of(cls, motion: Motion, span: float, *, picture: bool) -> _Shown:
-        """Those of the samples of a motion."""
+        """Quantities and rates at the samples of a motion; rates by central differences over a tiny part of `span`."""
         s, moment = motion.system, TINY * span
         qdot = s.coordinate_rates(motion.t, motion.q, motion.u, motion.parameters)
         here, before, after = (
@@ -174,7 +174,7 @@ class _Shown(NamedTuple):
         return (first, self.rates[:-1]), (last, self.rates[1:])
 
     def joined(self, more: _Shown) -> _Shown:
-        """Both, in the order of time."""
+        """The quantities of both, in order of time."""
         order = np.argsort(np.concatenate([self.t, more.t]), kind="stable")
         t, values, rates = (np.concatenate(pair)[order] for pair in zip(self[:3], more[:3], strict=True))
         return _Shown(t, values, rates, self.state)
