@@ -57,7 +57,7 @@ def accelerations_workspace(system: System) -> Workspace:
 
 
 def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parameters: np.ndarray) -> Accelerations:
-    """What follows from positions and velocities; redundant constraints get the least multipliers."""
+    """Solve for accelerations and multipliers. Redundant constraints get the minimum-norm multipliers."""
     free = system.kept("benches", list)
     bench = _taken(free, system)
     nu, nc = len(u), system.nc
@@ -65,7 +65,7 @@ def accelerations(system: System, t: float, q: np.ndarray, u: np.ndarray, parame
     bench.plan.unsolved = 0
     complete.call(*bench.loaded(t, q, u, parameters), address_of(out), out.size)
     status, sizes = status_of(bench.plan.unsolved), bench.sizes[: len(q) + nu].copy()
-    if system.ideal:  # other laws begin with what they found last, which must not matter here
+    if system.ideal:  # other laws start from the solution found last, which must not matter here
         free.append(bench)
     return Accelerations(out[:nu], out[nu : nu + nc], out[nu + nc : -1], float(out[-1]), status, sizes)
 

@@ -1,4 +1,4 @@
-"""What engines of one system, formulation and drift control share: the arrays laid out, native functions composed."""
+"""Blueprints: array layout and native functions shared by engines of one system, formulation and drift control."""
 
 from __future__ import annotations
 
@@ -42,11 +42,12 @@ class Solve(NamedTuple):
 
 @dataclass
 class Blueprint:
-    """What all engines of one system, formulation and drift control have in common: the arrays as laid out, addresses.
+    """Data shared by all engines of one system, formulation and drift control: the array layout, and addresses.
 
-    `feedback` names the feedback of the drift control, empty if there is none. `solves` are known by choice. `whole` is
-    the choice of all constraints and no partition, with its solve, once that was made. Where it is good it would be
-    chosen anyway, so the next engine starts from it without asking. No other choice is taken over from run to run.
+    `feedback` names the feedback of the drift control, empty if there is none. `solves` maps static choices to their
+    addresses. `whole` is the choice of all constraints without a partition, and its solve, once it was made. Where this
+    choice is good it would be made anyway, so the next engine starts from it without a check. No other choice is
+    carried over between runs.
     """
 
     work: Workspace
@@ -140,7 +141,7 @@ def _solve_by(plan: Plan, solver: SaddleSolver, metric: SaddleSolver) -> None:
 
 
 def _follow_lengths(plan: Plan, system: System, *, sparse: bool) -> None:
-    """Have native code see rows whose own gradient vanishes; over nonzeros that costs next to nothing."""
+    """Have native code measure row lengths, to detect vanishing gradients. Over nonzeros this costs next to nothing."""
     if sparse:
         plan.judge = judge_sparse_lengths.address
     elif rows_that_may_vanish(system):

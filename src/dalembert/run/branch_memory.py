@@ -97,7 +97,7 @@ def give(work: Workspace, solution: np.ndarray) -> None:
 
 
 def anchors_of(work: Workspace) -> np.ndarray:
-    """What is remembered along a run, (k, 2 + n): times, signs of determinants, solutions."""
+    """Remembered solutions along a run, (k, 2 + n): time, sign of the determinant, solution (n,)."""
     plan = work.plan
     width = 2 + plan.unknowns
     return work.mem[plan.anchors : plan.anchors + plan.anchored * width].copy().reshape(plan.anchored, width)

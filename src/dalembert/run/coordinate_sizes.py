@@ -24,7 +24,7 @@ def positive(size):
 
 @jit(i8(Plan, Floats))
 def _find_inertias(plan, mem):
-    """What inertia a change of each coordinate meets, of the speed that moves it most, into `shift`; 0 if none."""
+    """Effective inertia of each coordinate, written to `shift`: that of the speed which moves it most, or 0."""
     s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
     for i in range(plan.nq):
         best, inertia = 0.0, 0.0

@@ -99,11 +99,11 @@ class Engine:
         return violation
 
     def note_sizes(self) -> None:
-        """Take up the sizes that rows have come to in a run (see `run.rounded_rows`)."""
+        """Adopt the sizes of the rows as they have grown in a run (see `run.rounded_rows`)."""
         self.scales = Scales.read(self.work, self.system)
 
     def take_scales(self, scales: Scales | None) -> None:
-        """Go by sizes found before."""
+        """Use sizes found before."""
         self.scales = scales
         if scales is not None:
             self.mem[self.plan.sizes : self.plan.x] = scales.values
@@ -129,7 +129,7 @@ class Engine:
         self.mem[first : first + len(options)] = options
 
     def facts(self, origin: tuple[float, np.ndarray]) -> RunFacts:
-        """What a run that began at `origin` leaves besides its samples."""
+        """Facts of a run that began at `origin`: its choices, notes, passages and sizes."""
         return RunFacts(
             self.started, float(self.mem[self.plan.step_length]), tuple(self.choices),
             tuple(self.partitions), self._notes(), self.fallbacks, origin, tuple(self.passages), self.worst,
@@ -137,7 +137,7 @@ class Engine:
         )  # fmt: skip
 
     def _notes(self) -> tuple[str, ...]:
-        """What was chosen on the way, where dependent speeds had to be integrated, and u' has jumped."""
+        """Notes on the choices of a run, on integration of dependent speeds, and on jumps of u'."""
         notes, plan = list(self.notes), self.plan
         if plan.integrated:
             notes.append(
@@ -322,7 +322,7 @@ class Engine:
 
     @property
     def fallbacks(self) -> Fallbacks:
-        """What the pivoted saddle solve did in the place of the formulation, since the engine was made."""
+        """Evaluations that the pivoted saddle solve did in place of the formulation, since the engine was made."""
         plan = self.plan
         return Fallbacks(plan.fallbacks, plan.first_fallback, plan.last_fallback) if plan.fallbacks else NO_FALLBACKS
 

@@ -1,4 +1,4 @@
-"""What is checked of events and clocks before a run: names, expressions, changes, systems they lead to."""
+"""Checks of events and clocks before a run: names, expressions, changes, and the systems they lead to."""
 
 from __future__ import annotations
 

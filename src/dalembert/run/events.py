@@ -78,7 +78,7 @@ class Event:
         return self.terminal or self.then is not None
 
     def expression(self, system: System) -> sp.Expr:
-        """What crosses zero, in the symbols of a system."""
+        """The event function, whose zeros are located, in the symbols of a system."""
         return observer_of(system).symbol(self.expr)
 
     def concerns(self, system: System) -> bool:
@@ -128,7 +128,7 @@ class Doubt(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Occurrences(Sequence[Occurrence]):
-    """What happened, in order: a sequence; `events["bounce"]` are those of one name. `watched` are all names.
+    """Occurrences of events in order, as a sequence. `events["bounce"]` are those of one name; `watched` are all names.
 
     `doubts` are the steps in which the zeros of an event are not known, by name.
     """
@@ -194,7 +194,7 @@ NONE_OCCURRED = Occurrences()  # of a run that watches none
 
 
 def read_change(then: Any, where: str) -> Change | None:
-    """What an event changes, its expressions read; raises if it is nothing of that kind."""
+    """Read the change `then` of an event or a clock, with its expressions. Raises if it is of no known kind."""
     if then is None or isinstance(then, System):
         return then
     if isinstance(then, Mapping):

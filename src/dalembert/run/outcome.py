@@ -75,7 +75,7 @@ def _chattering(engine: Engine, t: float, z: np.ndarray) -> str:
 
 
 def _growth(engine: Engine, z: np.ndarray, zdot: np.ndarray, z0: np.ndarray) -> str:
-    """What grows without bound, as a clause; empty if nothing has become large."""
+    """Clause naming the variable that grows without bound; empty if none has become large."""
     size = engine.size
     k = int(np.argmax(np.abs(zdot[:size]) / (1.0 + np.abs(z[:size]))))
     if not (z[k] * zdot[k] > 0.0 and abs(z[k]) > GROWN * (1.0 + np.abs(z0[:size]).max())):
@@ -88,7 +88,7 @@ def _growth(engine: Engine, z: np.ndarray, zdot: np.ndarray, z0: np.ndarray) -> 
 
 
 def _diagnosis(engine: Engine, samples: Samples) -> Diagnosis | None:
-    """What constraints and inertia do where a run is stuck; None of large systems and where something is not finite."""
+    """Diagnosis of the state where a run is stuck; None for large systems and for states that are not finite."""
     (t, z), system, n = samples.end, engine.system, engine.size
     if system.is_large or not np.isfinite(z).all():
         return None
@@ -115,7 +115,7 @@ def _fault(diagnosis: Diagnosis | None) -> str:
 
 
 def _whereabouts(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
-    """What is special about the state a run is stuck at, as a clause; empty if nothing is known."""
+    """Clause on the state where a run is stuck, such as a singular position; empty if nothing special is found."""
     t, z = samples.end
     chattering = _chattering(engine, t, z)
     if chattering:

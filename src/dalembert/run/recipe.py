@@ -1,4 +1,4 @@
-"""How a motion was made: `Recipe`, what a run is made with, and the words for it and for what was chosen on the way."""
+"""`Recipe`, the ingredients of a run, and the description of a motion by its recipe and the choices of its run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Recipe(NamedTuple):
-    """What a run is made with; plain values, so that a motion can be evaluated and continued anywhere."""
+    """Ingredients of a run. They are plain values, so that a motion can be evaluated and continued anywhere."""
 
     formulation: Formulation
     drift: Drift

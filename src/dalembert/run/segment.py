@@ -30,9 +30,9 @@ Progress = Callable[[float], None]  # is told how far a run has come
 
 
 class Past(NamedTuple):
-    """What events remember of the segment before: those that have just occurred, and the signs of the others.
+    """Memory of the events of the segment before: `fresh` ones have just occurred, `signs` are those of the others.
 
-    `slacks` are the values up to which the functions of the system start at zero, empty if they are not known yet.
+    `slacks` are the values up to which the functions of the system count as zero at the start, empty if unknown.
     """
 
     fresh: tuple[str, ...] = ()
@@ -194,7 +194,7 @@ def _occurrences(
     events: Sequence[Event],
     doubts: Mapping[str, Doubt],
 ) -> Occurrences:
-    """What was `found` of the events `watched`, with complete states, among all `events` of a run."""
+    """Occurrences, with complete states, from the zeros `found` of the `watched` events. `events` are all of a run."""
     states = states_of(engine, np.array([t for _, t, _ in found]), np.array([z for _, _, z in found])) if found else []
     named = tuple(Occurrence(watched[which].name, s.t, s) for (which, _, _), s in zip(found, states, strict=True))
     return Occurrences(named, tuple(event.name for event in events), doubts)

@@ -200,9 +200,9 @@ def _check_derivatives(motion: Motion | MotionSequence) -> None:
 
 
 def _inconsistent(state: State, t: float, sizes: np.ndarray, *, known: bool) -> InconsistentStateError:
-    """What to say about a state that violates position or velocity constraints, of these sizes, at time t.
+    """Error for a state that violates position or velocity constraints, of these sizes, at time t.
 
-    One that comes from `initial` (`known`) violates those whose gradients vanish where they hold.
+    A state that comes from `initial` (`known`) can only violate constraints whose gradients vanish where they hold.
     """
     system, names = state.system, state.system.constraint_names
     out = system.evaluate("residual", t, state.q, state.u, state.parameters)
@@ -254,7 +254,7 @@ def _check_one(what: str, value: Any, verb: str) -> None:
 
 
 def _not_one(what: str, value: Any) -> str:
-    """What to say about something that is no formulation, drift control or integrator."""
+    """Message for a value that is no formulation, drift control or integrator, with the remedy."""
     name = {"drift": "a drift control", "integrator": "an integrator"}.get(what, f"a {what}")
     if isinstance(value, type):
         return f"{what}={value.__name__} is a class; make a value of it: {what}=da.{value.__name__}()"
@@ -268,7 +268,7 @@ def _not_one(what: str, value: Any) -> str:
 
 @functools.cache
 def _usual() -> tuple[Formulation, Drift, Integrator]:
-    """What is taken where nothing is said."""
+    """Default formulation, drift control and integrator."""
     from dalembert.run.drift.projection import Projection
     from dalembert.run.formulations.lagrange_multipliers import LagrangeMultipliers
     from dalembert.run.integrators.automatic import Automatic

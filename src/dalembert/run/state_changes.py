@@ -77,7 +77,7 @@ def _with_values(before: State, new: Mapping[str, float]) -> tuple[State, dict[s
 
 
 def _velocities(system: System, new: Mapping[str, float]) -> dict[str, float]:
-    """Those of the new values that are speeds or coordinate rates."""
+    """The new values of speeds and coordinate rates, by name."""
     names = (*system.speeds, *(f"{name}'" for name in system.coordinates))
     return {name: new[name] for name in names if name in new}
 
@@ -103,7 +103,10 @@ def _completed(
 
 
 def _returned(event: Event | Every, before: State, after: Any) -> tuple[State, dict[str, float]]:
-    """What a user's function returned, checked: a state, or new values by name."""
+    """The state after an event, and impulses, from what a user's function returned: a state, or new values by name.
+
+    Raises an error if the returned value cannot be used.
+    """
     where = f"the function of event `{event.name}`"
     if isinstance(after, Mapping):
         return _with_values(before, _numbers(where, before.system, after))

@@ -43,7 +43,7 @@ class Status(enum.IntEnum):
 
     @property
     def message(self) -> str:
-        """What happened, and what to do about it."""
+        """Message for the user: what happened, and the remedy."""
         return MESSAGES[self]
 
 

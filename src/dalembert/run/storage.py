@@ -50,7 +50,7 @@ class Storage(Protocol):
     """A place for tables."""
 
     def table(self, *names: str) -> SampleTable:
-        """A new table, whose columns are told by these names if anybody is to find them later."""
+        """A new table. `names` are the names of its columns in files."""
         ...
 
     def begin(self, part: Part) -> SampleTable:
@@ -58,11 +58,11 @@ class Storage(Protocol):
         ...
 
     def end(self, table: Any, motion: Any) -> Any:
-        """What is left of a run whose samples went to that table; `motion` is the one at the rows that are there."""
+        """Result of a run whose samples went to `table`. `motion` is the motion at the rows still in the table."""
         ...
 
     def slices(self, rows: int, width: int) -> Iterator[slice]:
-        """Parts of so many rows of so many numbers that are worked on at once."""
+        """Slices of `rows` rows, `width` numbers each, of a size that is processed at once."""
         ...
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Asked(NamedTuple):
-    """What else is asked of a run."""
+    """Ingredients, events and sensitivities of a run, on which its storage depends."""
 
     drift: Drift
     integrator: Integrator

@@ -59,7 +59,7 @@ class Blajer:
         return eliminate
 
     def remark(self, _system: System, _start: Start | None) -> str:
-        """What its options do not say: nothing."""
+        """Remark for the description of a run, beside the options: none."""
         return ""
 
 

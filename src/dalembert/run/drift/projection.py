@@ -54,7 +54,7 @@ class Projection:
             raise OptionError(f"Projection: tolerance is {self.tolerance}; it must be positive and finite")
 
     def options(self, _system: System, _start: Start | None) -> np.ndarray:
-        """Numbers for native code: what is tolerated before anything is done, and what should be left, (2,)."""
+        """Numbers for native code, (2,): residual above which the state is corrected, and residual to be reached."""
         return self._numbers
 
     @cached_property
@@ -78,7 +78,7 @@ class Projection:
         return project
 
     def remark(self, _system: System, _start: Start | None) -> str:
-        """What its options do not say: nothing."""
+        """Remark for the description of a run, beside the options: none."""
         return ""
 
 

@@ -74,7 +74,7 @@ class Yoon:
         return eliminate_all
 
     def remark(self, _system: System, _start: Start | None) -> str:
-        """What its options do not say: nothing."""
+        """Remark for the description of a run, beside the options: none."""
         return ""
 
 

@@ -66,7 +66,7 @@ def newton_entries(m: Mechanics) -> tuple[ca.Function, np.ndarray]:
 
 
 def inertia_product(m: Mechanics) -> tuple[ca.SX, list[ca.SX]]:
-    """What u' is multiplied by in the balance, times a vector e (nu), as a function of (y, e)."""
+    """Product of the coefficient matrix of u' in the balance with a vector e (nu), as a function of (y, e)."""
     e = ca.SX.sym("e", m.u.shape[0])
     return ca.vertcat(m.y, e), [ca.jtimes(m.balance, m.udot, e)]
 

@@ -146,7 +146,7 @@ class Review:
         return bent < max(CHANGE_PER_STEP * moved, FAST_RATE_ERROR * self.rtol)
 
     def told(self, trials: int) -> str:
-        """What is known of stiffness: only what was tried."""
+        """Clause for the notes of a run that stayed explicit: the number of implicit trials, if any, and the reason."""
         if not self.looked:
             return "too little work to try an implicit method, so stiffness was not looked for"
         if not trials:

@@ -190,7 +190,7 @@ def _blocks(system: System) -> dict[str, int]:
 
 
 def _vectors(system: System) -> dict[str, int]:
-    """What is remembered of a step, and its errors."""
+    """Sizes of the vectors that are remembered of a step, and of its errors, by name."""
     nq, nu, nc = system.nq, system.nu, system.nc
     sizes = {"gap": nq, "average": nu, "errors": 2 * nu}
     sizes |= dict.fromkeys(("a_old", "v_old", "a_start", "a_new", "v_new"), nu) | dict.fromkeys(
@@ -317,7 +317,10 @@ def _first_work(plan, mem, t, h, z, stages, znew):
 
 @jit(f8(Plan, Floats, f8, f8, f8))
 def _third(plan, mem, h, power, after):
-    """What the third divided difference of the power, that at its ends and at two times before, adds to the work."""
+    """Work that the third divided difference of the power takes off a step of length h.
+
+    The difference is that of the powers at both ends of the step and at two times before it.
+    """
     I = alpha_work(plan.step_work)
     h0, h1, before = I.h_old, I.h_before, mem[I.rate_before + plan.nu]
     slope = (power - before) / h0

@@ -50,7 +50,7 @@ class ResidualKernels(Record):
 
 
 class IdaWork(Record):
-    """What a run of IDA works with: that of its present equations, and where it is."""
+    """Workspace of a run of IDA: the workspace of its present equations, and its position in time."""
 
     _fields_ = (
         # The record of the equations; IDA's memory, its vectors y, y' and one for interpolated values, where the

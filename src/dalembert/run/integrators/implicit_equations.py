@@ -1,4 +1,4 @@
-"""What implicit integrators need of the mechanics: residuals and their exact derivatives.
+"""Equations of the mechanics for implicit integrators: residuals and their exact derivatives.
 
     F(q, u, u', la, t) = (M u' - f - r;  A u' - b)         dynamics, all constraints at acceleration level
     phi(q, t), h(q), psi(q, u, t)                          positions, invariants of the kinematics, velocities

@@ -120,10 +120,10 @@ class Radau(Stepping):
 
     @property
     def _tolerances(self) -> tuple[float, float]:
-        """What the error estimate is compared with.
+        """Tolerances (rtol, atol) of the error estimate.
 
-        It is of order 3: with the tolerances as they stand, steps would be far shorter than the fifth order of the
-        method needs (Hairer and Wanner change them likewise in their code).
+        The estimate is of order 3. With the tolerances as given, steps would be far shorter than the method of order 5
+        needs. Hairer and Wanner change them likewise in their code.
         """
         rtol = 0.1 * self.rtol ** (2.0 / 3.0)
         return rtol, rtol * settle_atol(self.rtol, self.atol, (1e-8, 1e-10))[0] / self.rtol

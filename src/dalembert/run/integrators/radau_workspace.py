@@ -1,7 +1,7 @@
-"""What a Radau step works with and what it remembers.
+"""Workspace of a Radau step, with the values remembered from the steps before.
 
-Nothing remembered is needed for a right answer: a matrix, a polynomial or a rate that does not belong to the state at
-hand only costs iterations, and each carries a stamp by which that is found out.
+The results do not depend on the remembered values: a matrix, a polynomial or a rate that does not belong to the current
+state only costs iterations. Each carries a stamp by which such a mismatch is detected.
 """
 
 from __future__ import annotations

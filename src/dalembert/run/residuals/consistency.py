@@ -73,10 +73,11 @@ def needs_share(system: System, kept: Sequence[int] | None) -> bool:
 
 
 def share_of(engine: Engine, t: float, z: np.ndarray, kept: Sequence[int]) -> np.ndarray:
-    """What each constraint bears of the multipliers of the kept ones, (nc, n), if those of all are the least ones.
+    """Share matrix, (nc, n): maps the multipliers of the n kept constraints to minimum-norm multipliers of all.
 
-    With A = T A_kept the reaction A^T la is that of T^T la, so that la = T (T^T T)^-1 la_kept, all for unit rows. As
-    long as the motion does not depend on how rows share a load, the share found at one state serves at others.
+    With A = T A_kept, the reaction A^T la is that of the kept rows with the multipliers T^T la. Hence
+    la = T (T^T T)^-1 la_kept, all for unit rows. As long as the motion does not depend on how rows share a load, the
+    matrix found at one state serves at others.
     """
     system, rows = engine.system, list(kept)
     M, A = matrices(engine, t, z)

@@ -1,4 +1,4 @@
-"""What an implicit method needs of F(t, y, y') = 0: F, nonzeros of F_y and F_y', rates of constraints, the power."""
+"""Linearisation of F(t, y, y') = 0 for implicit methods: F, nonzeros of F_y and F_y', constraint rates, the power."""
 
 from __future__ import annotations
 

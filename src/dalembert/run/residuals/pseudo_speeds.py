@@ -130,7 +130,7 @@ class Partitioned:
         return order + [engine.size] * int(s.works)
 
     def parameters(self, engine: Engine) -> np.ndarray:
-        """Those of the system, the permutations and the weights."""
+        """Kernel parameters: the system's own, then permutations, then weights, then the share matrix."""
         s = self.system
         orders = (
             _selection(self.speeds.dependent + self.speeds.independent(s.nu), s.nu),

@@ -36,7 +36,7 @@ ROUND_OFF = 2.0**-49
 
 
 class Maps(Record):
-    """What is known of the cells of functions during a run."""
+    """Record of the cells of functions during a run, shared with native code."""
 
     _fields_ = (
         # Number of functions of the time, and of all; the kernel of arguments (0 if all are of the time), sizes of what

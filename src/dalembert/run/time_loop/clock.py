@@ -82,7 +82,7 @@ def _allowed(method: Method) -> int:
 
 @functools.lru_cache(maxsize=64)
 def _clock(method: Method) -> Clock:
-    """What the clock says of a method, whatever the interval."""
+    """Clock with the settings of a method, to be copied for an interval."""
     return Clock(
         h=method.first_step, rtol=method.rtol, atol=method.atol, exponent=1.0 / method.order, last_level=0.0,
         allowed=_allowed(method), adaptive=int(method.adaptive), order=method.order, stop=math.inf, near=math.inf,

@@ -183,9 +183,9 @@ def _subtract(one, other, to):
 
 @jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats))
 def _displace(plan, mem, t, length, weights, place, Z, W):
-    """What new speeds mean for the positions at a stage into plan.shift: C times the integral of W - Z up to it.
+    """Displacement of a stage by new speeds, written to plan.shift: C times the integral of W - Z up to the stage.
 
-    C is that of the stage, at `place`: what it is at the others makes no difference to where sweeps lead.
+    C is evaluated at this stage, at `place`. Its values at the other stages do not change the limit of the sweeps.
     """
     n, nq, xu, nu = place.size, plan.nq, plan.xu, plan.nu
     clear_row(mem, xu, nu)

@@ -61,7 +61,7 @@ class DenseRows:
         return parts
 
     def left_over(self, t: float, z: np.ndarray, close: float) -> float:
-        """What is left of position rows, in the units of `values`, when z is moved onto those that stay independent."""
+        """Residual of position rows, in the units of `values`, after z is moved onto the rows that stay independent."""
         engine, s, size = self._engine, self._engine.system, self._engine.system.nq
         n, q, u, p = s.count("position"), z[:size].copy(), z[size : engine.size], engine.parameters
         moving, left = np.sqrt(np.abs(engine.matrices(t, z)[0].diagonal())), np.zeros(0)

@@ -58,7 +58,7 @@ class Dependence:
 
 
 class Rows(Protocol):
-    """What can be asked of the rows of constraints at a state z = (q, u) at time t."""
+    """Interface to the constraint rows at a state z = (q, u) at time t."""
 
     def values(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
         """Singular values of the rows with unit length in the mass metric, largest first; the smallest ones at least.
@@ -68,16 +68,16 @@ class Rows(Protocol):
         ...
 
     def parts(self, t: float, z: np.ndarray, rank: int) -> np.ndarray:
-        """The part (nc,) of each constraint in the combinations that vanish, beyond those that vanish everywhere.
+        """Part of each constraint, (nc,), in the combinations that vanish here but not everywhere.
 
-        `rank` is how many of the singular values are not zero everywhere.
+        `rank` is the number of singular values that are not zero everywhere.
         """
         ...
 
     def left_over(self, t: float, z: np.ndarray, close: float) -> float:
-        """What is left of position rows, in the units of `values`, when z is moved onto those that stay independent.
+        """Residual of position rows, in the units of `values`, after z is moved onto the rows that stay independent.
 
-        A move shorter than `close` in the mass metric is the last.
+        The iteration ends with a move shorter than `close` in the mass metric.
         """
         ...
 

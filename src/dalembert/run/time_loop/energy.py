@@ -35,7 +35,7 @@ _floats_of = struct.Struct(f"{len(Weighed._fields_)}d").unpack  # in a third of 
 
 
 def energies_of(w: Weighed) -> Energies:
-    """What a march has left in its record."""
+    """Energies that a march has recorded."""
     begin, start, off, off_t, T0, T1, V0, V1, W0, W1 = _floats_of(w)
     return Energies(begin, start, off, off_t, (T0, T1), (V0, V1), (W0, W1))
 
@@ -91,7 +91,7 @@ def potential_jump(plan, mem, t, later, z):
 
 @jit(f8(Plan, Floats, Weighed, f8))
 def energy_size(plan, mem, w, end):
-    """`Energies.size_beside` in native code: what imbalances up to the time `end` are relative to."""
+    """`Energies.size_beside` in native code: the reference for energy imbalances up to the time `end`."""
     turned = w.most_kinetic - w.least_kinetic + w.most_potential - w.least_potential + w.most_work - w.least_work
     kinetic, level = max(abs(w.least_kinetic), abs(w.most_kinetic)), max(abs(w.least_potential), abs(w.most_potential))
     least = REST * mem[plan.sizes + plan.nq + plan.nu]

@@ -148,9 +148,9 @@ def _is_suspect(plan, mem, t, h, z, stages, znew, zdot):
 
 @jit(i8(Plan, Floats, f8, f8))
 def _sort_out(plan, mem, length, least):
-    """What is known of the piece of BOUNDS: 2 if no function has a zero in it, 1 if values at its ends tell, else 0.
+    """Classify the piece of BOUNDS: 2 if no function has a zero in it, 1 if the values at its ends decide, else 0.
 
-    OPEN is set for functions of which they do not tell. One that is in doubt already is not looked at closely.
+    OPEN is set for functions for which they do not decide. A function that is in doubt already is not refined further.
     """
     w = watched(plan.watch)
     ints = ints_at(plan.ints, plan.n_ints)

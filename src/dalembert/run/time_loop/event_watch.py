@@ -111,7 +111,7 @@ class Watch:
 
 
 def occurrences(engine: Engine) -> list[tuple[int, float, np.ndarray]]:
-    """Those kept since `kept` was last set to zero, in order: function, time, state (nz,)."""
+    """Occurrences recorded since `kept` was last set to zero, in order: function, time, state (nz,)."""
     if not engine.plan.watch:
         return []
     w, nz = engine.work.parts["watch"], engine.nz
@@ -121,7 +121,7 @@ def occurrences(engine: Engine) -> list[tuple[int, float, np.ndarray]]:
 
 
 def signs(engine: Engine) -> list[float]:
-    """The signs of the functions where a run has come to; 0 for one that has none yet."""
+    """Signs of the functions at the current time of a run; 0 for a function that has none yet."""
     w = engine.work.parts["watch"]
     return engine.mem[w.signs :][: w.n].tolist()
 

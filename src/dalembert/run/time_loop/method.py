@@ -1,4 +1,4 @@
-"""What the time loop needs to know about a method."""
+"""`Method`: the interface of an integration method to the time loop."""
 
 from __future__ import annotations
 

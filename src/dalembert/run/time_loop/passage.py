@@ -80,7 +80,7 @@ class Refused(NamedTuple):
 
 
 class Passages:
-    """What one march does about singular positions."""
+    """Treatment of singular positions in one march."""
 
     def __init__(self, run: Underway) -> None:
         self.run, self.engine = run, run.engine
@@ -169,7 +169,7 @@ class Passages:
         return self._go_on()
 
     def settle(self) -> None:
-        """Note positions that no arc passed if the run has gone over them, by whatever steps, and nothing was said."""
+        """Note the positions that the run has crossed without an arc and that are not noted yet."""
         for t, reach, obstacle, found in self.unpassed:
             if t <= self.run.t and not any(abs(passage.t - t) < reach for passage in self.engine.passages):
                 self._note(found, obstacle)
@@ -185,7 +185,7 @@ class Passages:
             self.engine.passages.append(Passage(found.t, names, error, obstacle))
 
     def _go_on(self) -> int:
-        """Let the step at hand be concluded as it is."""
+        """Conclude the step at hand as it is."""
         followed = self.run.conditioning
         followed.judged = 1
         quality = min(float(self.engine.mem[self.engine.plan.quality]), followed.now)
@@ -198,7 +198,7 @@ class Passages:
         return MORE
 
     def _note_loss(self) -> None:
-        """Note where steps came so near to a position that its rows no longer weigh against the shift of the solve."""
+        """Note a position so near that its rows are negligible beside the shift of the solve."""
         run = self.run
         before, now = self.values((run.begin, run.first), (run.t, run.z))
         if (before > INDEPENDENT).all() and now[-1] ** 2 < PROXIMAL:
@@ -206,16 +206,16 @@ class Passages:
             self._note(self.dependence(run.t, run.z, len(before)), self.refused.obstacle if known else APPROACHED)
 
     def _come_closer(self, ahead: Dependence, room: float) -> int:
-        """Make the step at hand again; if another position is in `room`, so that the next arc ends halfway to it."""
+        """Repeat the step at hand, up to half the distance. If another position is in `room`, the arc ends halfway."""
         run, near = self.run, 0.5 * min(ahead.t - self.run.t, room)
         self.heading = -np.inf if room == np.inf else ahead.t - near
         run.clock.h = ahead.t - near - run.t
         return MORE
 
     def _approach(self, ahead: Dependence, reach: float) -> int:
-        """Let the step at hand be concluded, and pass the position from its end.
+        """Conclude the step at hand, and pass the position from its end.
 
-        Where that does not succeed, the next step is looked at whatever its conditioning.
+        If that does not succeed, the next step is examined whatever its conditioning.
         """
         run, clock, accepted = self.run, self.run.clock, self.run.clock.accepted
         self._go_on()
@@ -263,12 +263,12 @@ class Passages:
         return False
 
     def dependence(self, t: float, z: np.ndarray, rank: int) -> Dependence:
-        """That of the rows at one state."""
+        """Dependence of the rows at one state. `rank` is the number of independent rows elsewhere."""
         state = z[None, :].copy()
         return Dependence(t, partial(dependent_rows, self.rows, t, lambda _: state, rank))
 
     def _is_close(self) -> bool:
-        """Whether little is left of the independence that the constraints had at the start."""
+        """True if the constraints are far less independent than at the start."""
         now, first = self.values((self.run.t, self.run.z), (self.run.begin, self.run.first))
         rank = rank_of(np.maximum(now, first)[None])
         return bool(now[rank - 1] < NEARLY_DEPENDENT * first[rank - 1])

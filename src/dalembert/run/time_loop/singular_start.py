@@ -24,7 +24,7 @@ ACCEPTED_ERROR = 1e-6  # relative error allowed at last
 
 
 class Passing(Protocol):
-    """What a start needs of the passages of a march: the run, an engine to evaluate stages, and arcs of it."""
+    """Interface of `Passages` to the start of a run: the run, an engine that evaluates stages, and arcs."""
 
     run: Underway
     engine: Engine
@@ -41,9 +41,9 @@ class Passing(Protocol):
 
 
 def find_singular_start(passages: Passing) -> Dependence | None:
-    """That of the rows at the start of the run, if more of them are independent a little further along the motion.
+    """Dependence of the rows at the start of the run, if more of them are independent a little further on; else None.
 
-    How far does not depend on the step at hand, whose length is a matter of round-off.
+    The distance does not depend on the step at hand, whose length is determined by round-off.
     """
     run, still = passages.run, passages.still
     t, z, part = run.t, run.z.copy(), 0.5 * START_OFFSET * _time(passages)
