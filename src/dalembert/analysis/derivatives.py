@@ -55,7 +55,7 @@ class EquationDerivatives:
 
     @cached_property
     def rows(self) -> dict[str, slice]:
-        """Where the equations of each name are."""
+        """Rows of each group of equations, by name."""
         s = self.system
         n_p, n_v = s.count("position"), s.count("velocity")
         sizes = (n_p + len(s.invariants), n_p + n_v, s.nu, s.nc, s.nq)
@@ -63,7 +63,7 @@ class EquationDerivatives:
 
     @cached_property
     def columns(self) -> dict[str, slice]:
-        """Where the variables of each name are."""
+        """Columns of each group of variables, by name."""
         s = self.system
         return _slices(("t", "q", "u", "p", "udot", "la"), (1, s.nq, s.nu, len(s.parameters), s.nu, s.nc))
 
@@ -73,7 +73,7 @@ class EquationDerivatives:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """What each equation is called in a message."""
+        """Names of the equations in messages, in the order of the rows."""
         s = self.system
         n_p, n_pv, names = s.count("position"), s.count("position") + s.count("velocity"), s.constraint_names
         return (

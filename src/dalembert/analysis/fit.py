@@ -191,7 +191,7 @@ def _rows(found: np.ndarray, asked: np.ndarray) -> Any:
 
 
 def given_of(state: State) -> dict[str, float]:
-    """What was given for a state, by name: what it keeps while parameters vary."""
+    """Values that were given to find a state, by name. The state keeps them while parameters vary."""
     s = state.system
     wishes = Wishes() if state.report is None else state.report.wishes
     given = {s.coordinates[k]: v for k, v in wishes.q.items()} | {s.speeds[k]: v for k, v in wishes.u.items()}

@@ -79,7 +79,7 @@ class Linearization:
         return self._eigen[1]
 
     def mode_shape(self, mode: int) -> dict[str, complex]:
-        """What every coordinate and speed of the system does in a mode, the dependent ones too; the largest is 1."""
+        """Mode shape: the amplitude of every coordinate and speed, also of dependent ones. The largest entry is 1."""
         self._check_mode(mode)
         s, shape = self.state.system, self.basis @ self.modes[:, mode]
         shape = shape / shape[np.argmax(np.abs(shape))]

@@ -31,7 +31,7 @@ class Experiment:
 
 
 def label(key: Any) -> str:
-    """What an output is called."""
+    """Name of an output in messages and tables: its name, or the text of its expression."""
     return str(key).replace("(t)", "") if is_expression(key) else spelling(key)
 
 

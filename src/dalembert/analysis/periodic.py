@@ -69,7 +69,7 @@ class PeriodicMotion:
         return self.motion[key]
 
     def amplitude(self, key: Any) -> float:
-        """Half of the range of what `key` names; extremes are those of parabolas through three samples."""
+        """Half of the range of the quantity `key`. Extremes are those of parabolas through three samples."""
         p, end = self.problem, self.state.t + self.period
         times = np.linspace(self.state.t, end, AMPLITUDE_SAMPLES)
         motion, _ = run_from(p.recipe, self.state, (self.state.t, end), times, p.events, None, known=True)
@@ -88,7 +88,7 @@ class PeriodicMotion:
 
     @cached_property
     def monodromy(self) -> np.ndarray:
-        """What one period makes of small changes of the states, (n, n)."""
+        """Monodromy matrix, (n, n): maps a perturbation of the states over one period."""
         p = self.problem
         carried = carry(p.recipe, self.state, self.state.t + self.period, self._space.basis.T, events=p.events)
         return changes_at_end(carried)[:, list(self._space.independent)].T
@@ -242,7 +242,7 @@ def _plain(motion: Motion | MotionSequence) -> Motion | MotionSequence:
 
 
 def not_closed(shot: Shot) -> InitialStateError:
-    """What to say where no motion closes."""
+    """Error for a search that found no periodic motion: the closest shot, and how far it is from closing."""
     s, rows = shot.problem.system, shot.problem.rows
     names = (*s.coordinates, *s.speeds)
     left = dict(zip([names[k] for k in rows], np.abs(shot.F * shot.size[rows]).tolist(), strict=True))

@@ -137,7 +137,7 @@ class _PeriodicCurve:
         return float(change @ other)
 
     def ended(self, shot: Shot) -> InitialStateError:
-        """What to say where the branch cannot be followed any further."""
+        """Error for a motion beyond which the branch cannot be followed."""
         return InitialStateError(
             f"`{self.problem.system.name}`: the branch of periodic motions cannot be followed beyond "
             f"{self.value(shot):.6g}; it ends or is not smooth there"

@@ -63,7 +63,7 @@ def solve_motion(m: SymbolicMechanics) -> Solution | None:
 
 @dataclass(frozen=True)
 class Case:
-    """What is to be written: a system, its matrices, their solution where it is readable, and the formulation."""
+    """Input of a writer: a system, its matrices, their solution if it is readable (else None), and the formulation."""
 
     system: System
     mechanics: SymbolicMechanics

@@ -95,7 +95,7 @@ def _reached(motion: Motion | MotionSequence) -> tuple[bool, bool, float]:
 
 
 def _first(motion: Some) -> Motion:
-    """What tells how a motion began."""
+    """The motion that holds recipe and facts of the start: the last sample of outputs, else the first segment."""
     return motion.end if isinstance(motion, MotionOutputs) else motion.segments[0]
 
 

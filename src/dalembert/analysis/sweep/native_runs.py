@@ -54,9 +54,9 @@ def _recipe(study: Study, row: Sequence[float]) -> Recipe | None:
 
 
 class Made(NamedTuple):
-    """What native code made of n runs: values (n, ...), samples (n, nt, m), and which runs are `done` (n,).
+    """Results of n runs in native code: values (n, ...), samples (n, nt, m), and which runs are `done` (n,).
 
-    `begun` holds the start of others by number, where one was looked for, or the record of a run that has none.
+    `begun` holds, by number, the initial states found for the other runs, or the record of a run that has none.
     """
 
     values: np.ndarray

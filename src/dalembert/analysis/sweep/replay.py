@@ -32,7 +32,7 @@ ABOUT = "dalembert_start"  # attribute: where the runs start and what varies, JS
 
 
 def about_starts(study: Study, names: Iterable[str]) -> str:
-    """What varies, and where the runs of a study start, as JSON."""
+    """Varied names, start values, model and events of a study as JSON, from which `replay` makes a run again."""
     followed = isinstance(study.guess, Followed)
     guess = study.guess.state if followed else study.guess
     if isinstance(guess, State):
@@ -88,7 +88,7 @@ def replay(
 
 
 def _told(system: System, run: xr.Dataset) -> Mapping[str, Any]:
-    """What the attributes of a result say of its starts; raises if it is not one of this system."""
+    """Read the starts of a result from its attributes. Raises `PairingError` if it is not a result of this system."""
     attrs = getattr(run, "attrs", {})
     if ABOUT not in attrs:
         raise PairingError(f"replay needs a result of system.sweep with one run selected, got {type(run).__name__}")

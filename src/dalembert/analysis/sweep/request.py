@@ -1,4 +1,4 @@
-"""What is asked for: names, outputs, times and ingredients, checked before anything runs."""
+"""The request of a sweep: names, outputs, times and ingredients, checked before anything runs."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ Kind = TypeVar("Kind")
 
 
 class RunRecord(NamedTuple):
-    """What is kept of one run: reductions (n,), samples (nt, m), how it ended, and what is wrong if something is."""
+    """Record of one run: reductions (n,), samples (nt, m), its status, and a message if something is wrong."""
 
     values: np.ndarray
     samples: np.ndarray
@@ -77,7 +77,7 @@ class Study:
 
     @functools.cached_property
     def kinds(self) -> tuple[str, ...]:
-        """What each of `names` is: "parameter", "tolerance" or "given"."""
+        """Kind of each of `names`: "parameter", "tolerance" or "given"."""
         return tuple(
             "parameter" if n in self.system.parameters else "tolerance" if n in TOLERANCES else "given"
             for n in self.names
@@ -93,7 +93,7 @@ class Study:
         )
 
     def request(self, row: Sequence[float]) -> tuple[dict[str, float], dict[str, Any]]:
-        """What `System.initial` is asked for the run with these values of `names`: given values, and options."""
+        """Arguments of `System.initial` for the run with these values of `names`: given values, and options."""
         changes: dict[str, dict[str, float]] = {"parameter": {}, "given": {}, "tolerance": {}}
         for name, kind, value in zip(self.names, self.kinds, row, strict=True):
             changes[kind][name] = float(value)
@@ -125,13 +125,13 @@ class Study:
     def run(
         self, row: Sequence[float], state: State | RunRecord, progress: Callable[[float], None] | None = None
     ) -> RunRecord:
-        """What is kept of the run with these values of `names` from a state; whatever is wrong is in the record."""
+        """Run with these values of `names` from a state, and return its record. Errors go into the record."""
         if isinstance(state, RunRecord):
             return state
         return self._guarded(lambda: self._run(state, self.method(row), progress))
 
     def _guarded(self, action: Callable[[], Kind]) -> Kind | RunRecord:
-        """What an action gives, or the record of a run in which it fails."""
+        """Call an action and return its result, or the record of a failed run if it raises."""
         try:
             return action()
         except InitialStateError as error:
