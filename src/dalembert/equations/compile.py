@@ -61,7 +61,7 @@ SPEEDS_OF_DENSE_MASS = 300  # speeds above which M is taken by its nonzeros
 
 @dataclass(frozen=True)
 class Derived:
-    """What was derived from a statement, as graphs; `invariants` come with their names; `probed` are values."""
+    """Equations derived from a statement, as graphs. `invariants` come with their names; `probed` are values."""
 
     derivation: Derivation
     dynamics: Dynamics
@@ -297,14 +297,14 @@ def _constant(rows: list[int], graphs: Mapping[int, ca.SX], kinematics: Kinemati
 
 
 def _instant_functions(bends: Bends, low: Lowering, statement: Statement, s: Symbols) -> dict[str, ca.Function]:
-    """What tells the instants at which expressions bend or jump: arguments linear in time, then the others."""
+    """Functions for the instants at which expressions bend or jump: of arguments linear in time, then of others."""
     linear = function_of("kinks", s.x, [arguments_column(bends.linear, low, statement.time)])
     curved = (crossing_function(argument, low, s.x) for argument, _ in bends.curved)
     return {"kinks": linear} | {f"crossing {k}": function for k, function in enumerate(curved)}
 
 
 def _feature_functions(features: Features) -> dict[str, ca.Function]:
-    """What tells where functions have features, and the arguments they are taken at."""
+    """Functions that locate the features of the model's functions, and the function of their arguments."""
     functions = {f"shape {k}": function for k, function in enumerate(features.shapes)}
     functions |= {f"phases {k}": function for k, function in enumerate(features.phases)}
     return functions if features.arguments is None else functions | {"arguments": features.arguments}

@@ -1,4 +1,4 @@
-"""What compiling a large model needs and how far it has come."""
+"""Memory needed to compile a large model, and the progress of its compilation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def check_room(statement: Statement, operations: int = 0) -> None:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """No search for cyclic garbage: graphs of many parts are millions of objects without any, looked at again."""
+    """Suspend the search for cyclic garbage: large graphs are millions of objects without any cycle."""
     was = gc.isenabled()
     gc.disable()
     try:

@@ -114,7 +114,7 @@ def level_derivatives(m: Mechanics) -> list[ca.SX]:
 
 
 def reaction(m: Mechanics) -> list[ca.SX]:
-    """What the multipliers exert, W^T la - F^T |la| (nu), and what is prescribed, c (nu); r is their sum."""
+    """Reaction forces of the multipliers, W^T la - F^T |la| (nu), and prescribed reaction c (nu); r is their sum."""
     return [m.multiplier_forces, m.c]
 
 
@@ -207,7 +207,7 @@ class Functions(Mapping[str, ca.Function]):
         return sum(1 for _ in self)
 
     def texts(self) -> dict[str, str]:
-        """What it keeps as text by name, written once."""
+        """The functions serialised as text, by name. Each is serialised once."""
         for name, kept in list(self._kept.items()):
             if name not in self._texts:
                 self._texts[name] = kept if isinstance(kept, str) else self._restored(name).serialize()

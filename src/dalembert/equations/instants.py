@@ -81,7 +81,10 @@ def moving_parameters(
     span: tuple[float, float],
     ranges: Mapping[str, tuple[float, float]],
 ) -> list[str]:
-    """Those with `ranges` that move the instants of the crossing k in `span`; none if it can have none in them."""
+    """Names of the parameters with `ranges` that move the instants of crossing k in `span`.
+
+    Empty if the crossing can have no instants there, for any values within the ranges.
+    """
     function, first = system.functions[f"crossing {k}"], 1 + system.nq + system.nu
     read = {j - first for j in function.jac_sparsity(0, 0).get_triplet()[1]}
     moved = [name for name in system.parameters if name in ranges and system.parameters.index(name) in read]

@@ -31,7 +31,7 @@ _recent: dict[str, Kernels] = {}  # the last `RECENT` that were unpickled, the l
 
 
 class Kernels:
-    """What is made from the `functions` of a system: each thing once, by one thread, when first asked for."""
+    """Objects made from the `functions` of a system: each is made once, by one thread, when first asked for."""
 
     def __init__(self, functions: Functions, fingerprint: str | None = None) -> None:
         self.functions = functions
@@ -55,15 +55,15 @@ class Kernels:
         return self.native[name]
 
     def known(self, key: Hashable) -> Any:
-        """What is kept under a key, None if nothing is."""
+        """The object cached by `kept` under a key; None if there is none."""
         return self._kept.get(key)
 
     def lately_known(self, key: Hashable) -> Any:
-        """What `lately` still has under a key, None if it has nothing."""
+        """The object that `lately` still has under a key; None if there is none."""
         return self._lately.get(key)
 
     def lately(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """As `kept`, of things without number: only the last `LATELY` stay, others as long as their users hold them."""
+        """Like `kept`, but caches only the `LATELY` most recent objects; users keep others alive by holding them."""
         with _LOOKING:
             if key in self._lately:
                 self._lately[key] = self._lately.pop(key)
@@ -77,7 +77,7 @@ class Kernels:
         return made
 
     def kept(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What `make` returns, made when the key is first asked for; it must not refer to a System."""
+        """The cached result of `make`, called when the key is first asked for. It must not refer to a System."""
         try:
             return self._kept[key]
         except KeyError:
@@ -114,7 +114,7 @@ class Kernels:
 
 
 def _whole(make: Callable[[], Any]) -> Any:
-    """What `make` returns; nothing is kept of what an interruption has cut short."""
+    """Call `make` and return its result. Raises if Ctrl-C was pressed meanwhile: the result may be incomplete."""
     with noticed_interrupts() as check_interrupted:
         made = make()
         check_interrupted()

@@ -1,8 +1,8 @@
-"""What in an expression of time has a kink or a jump: points of tables, steps, switches.
+"""Kinks and jumps of expressions of time: points of tables, steps, switches.
 
-Each comes from an argument a(t, p) that passes one of some `knots`: the points of a table, or zero for Heaviside(a),
-Abs(a), a < 0 and the like; also where a root, an inverse sine or a pole makes one, as in sqrt((t - 1)^2). `instants`
-finds when that happens.
+A kink or jump occurs where an argument a(t, p) passes one of its `knots`: the points of a table, or zero for
+Heaviside(a), Abs(a), a < 0 and the like. Roots, inverse sines and poles cause them too, as in sqrt((t - 1)^2).
+`instants` finds the times.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Kinks:
         return f"Kinks({len(self.knots)} knots {self._digest}, period={self.period})"
 
     def touched(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Whether one of them lies between two values of the argument, both included, (n,) each."""
+        """True where a knot lies between two values of the argument, both included, (n,) each."""
         if self.period is not None:
             first, last = (np.floor((edge[:, None] - self.knots) / self.period) for edge in (low, high))
             on = np.isin(low[:, None], self.knots) | (last > first) | ~np.isfinite(last - first)
@@ -55,7 +55,7 @@ class Kinks:
         return np.asarray((count > 0) & (low <= high))
 
     def between(self, low: float, high: float) -> np.ndarray:
-        """Those between two values of the argument, both included; raises `OptionError` if there are too many."""
+        """Knots between two values of the argument, both included. Raises `OptionError` if there are too many."""
         if self.period is None:
             return self.knots[(self.knots >= low) & (self.knots <= high)]
         first, last = (int(np.floor((edge - self.knots[0]) / self.period)) for edge in (low, high))
@@ -86,9 +86,9 @@ class Bends(NamedTuple):
 
 
 def find_kinks(nodes: Iterable[Any], time: sp.Symbol, parameters: Mapping[sp.Symbol, float]) -> Bends:
-    """What bends or jumps at instants known beforehand, among the nodes of expressions, those inside of others first.
+    """Kinks and jumps at instants known beforehand, among the nodes of expressions. Inner nodes come first.
 
-    An argument is looked into only after it is known to depend on time alone: others may be of any size.
+    An argument is examined only after it is known to depend on time alone: others may be of any size.
     """
     found: dict[tuple[Any, str], tuple[Any, Kinks]] = {}
     degree = Degrees(time, parameters)

@@ -1,4 +1,4 @@
-"""What the rest of a system must exert on each particle and body, by Newton's and Euler's laws."""
+"""Loads that the rest of a system must exert on each particle and body, by Newton's and Euler's laws."""
 
 from __future__ import annotations
 

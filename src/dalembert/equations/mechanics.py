@@ -27,9 +27,9 @@ VARIABLES = ("t", "q", "u", "p", "udot", "la")
 class Mechanics:
     """Graphs in x = (t, q, u, p), u' and la; all vectors are columns.
 
-    gamma are the acceleration rows as stated, with u' in them. Rows with the law `CurvedAcceleration` have it in A too,
-    and no b. f are the active forces and what is left of the inertia forces when u' = 0, c the reaction that
-    is prescribed. The energy changes by dE/dt = power + transport . u' + (r - c) . u.
+    gamma are the acceleration rows as stated, with u' in them. Rows with the law `CurvedAcceleration` have u' in A too,
+    and no b. f is the sum of the active forces and of the inertia forces at u' = 0. c is the prescribed reaction.
+    The energy changes by dE/dt = power + transport . u' + (r - c) . u.
     """
 
     rows: tuple[Row, ...]
@@ -65,12 +65,12 @@ class Mechanics:
 
     @cached_property
     def x(self) -> ca.SX:
-        """What every kernel reads: (t, q, u, p) in one column."""
+        """Input of every kernel: (t, q, u, p) in one column."""
         return ca.vertcat(self.t, self.q, self.u, self.p)
 
     @cached_property
     def y(self) -> ca.SX:
-        """What kernels of accelerations and multipliers read: (x, u', la) in one column."""
+        """Input of kernels that depend on accelerations and multipliers: (x, u', la) in one column."""
         return ca.vertcat(self.x, self.udot, self.la)
 
     @cached_property

@@ -151,7 +151,7 @@ class Observer:
 
 
 def _known(found: dict[Any, Value], key: Any, find: Callable[[], Value]) -> Value:
-    """What was found for a key, or is found now; of those that were found first only the last `KNOWN` stay."""
+    """The cached value of a key, or else the result of `find`. Only the `KNOWN` newest entries stay in the cache."""
     value = found.get(key)
     if value is None:
         value = found[key] = find()
@@ -172,7 +172,7 @@ def observer_of(system: System) -> Observer:
 
 
 def _atoms(system: System, statement: Statement) -> tuple[Atoms, ca.SX, ca.SX]:
-    """What each SymPy symbol stands for in the column w; w; and the part of it that evaluating the rates gives."""
+    """Atoms that map SymPy symbols to entries of the column w; w itself; the part of w that rate evaluations return."""
     nq, nu, nc, n_p = system.nq, system.nu, system.nc, len(system.parameters)
     sizes = np.cumsum([0, 1, nq, nu, n_p, nq, nu, 1, nc])
     w = ca.SX.sym("w", int(sizes[-1]))

@@ -1,7 +1,7 @@
-"""What can be read of a motion by name: outputs, motion of points and joints, efforts of force elements.
+"""Quantities of a motion that are read by name: outputs, motion of points and joints, efforts of force elements.
 
-Each group is one function of (x, u', la). That of the outputs is made at once, so that `compile` sees what is wrong
-with them; the others are made when first asked for.
+Each group is one function of (x, u', la). The function of the outputs is made at once, so that `compile` finds their
+faults. The others are made when first asked for.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _quantities(group: str, entries: Sequence[Named]) -> Iterator[Quantity]:
 
 
 def _outputs(derivation: Derivation, mechanics: Mechanics) -> list[Named]:
-    """What `Model.output` stated; the symbol of a constraint's name stands for its multiplier."""
+    """The outputs stated by `Model.output`. The symbol of a constraint's name stands for its multiplier."""
     st, s = derivation.statement, derivation.kinematics.symbols
     if not st.outputs:
         return []

@@ -50,7 +50,7 @@ class KindRows:
 
     @property
     def stated(self) -> ca.SX:
-        """What must vanish, (n, 1): phi of position rows, psi of the others."""
+        """Residuals as stated, (n, 1): phi of position rows, psi of the others."""
         return ca.vertcat(self.phi, self.psi[self.phi.shape[0] :])
 
     def join(self, rest: Constraints, kept: Sequence[int]) -> Constraints:
@@ -79,7 +79,7 @@ class Filled(NamedTuple):
 
 
 class KindKey(NamedTuple):
-    """What makes rows one kind: the label of the template, which of its expressions they are, which numbers vary."""
+    """Key of a kind of rows: label of the template, indices of its expressions, and which numbers vary in time."""
 
     label: str
     indices: tuple[int, ...]
@@ -87,7 +87,7 @@ class KindKey(NamedTuple):
 
 
 def rows_by_kind(stated: Sequence[Constraint], derivation: Derivation, probe: Probe) -> KindRows | None:
-    """What can be derived by kind of the constraints `stated`, sorted by level; None if nothing can."""
+    """The rows of the constraints `stated` that can be derived by kind, sorted by level; None if there are none."""
     joints = _joints(stated)
     if not joints:
         return None

@@ -1,4 +1,4 @@
-"""What a compiled system consists of: names, rows, sizes and functions; frozen and picklable."""
+"""Contents of a compiled system: names, rows, sizes and functions; frozen and picklable."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LARGE_SYSTEM = 500  # speeds and constraints
 
 @dataclass(frozen=True)
 class Drawing:
-    """What can be drawn: names of points and bodies with a position, and polylines with their point counts."""
+    """Drawing data: names of points and bodies with a position, and polylines with their point counts."""
 
     points: tuple[str, ...]
     bodies: tuple[str, ...]
@@ -43,11 +43,11 @@ class Drawing:
 
 @dataclass(frozen=True, eq=False)
 class SystemFacts:
-    """What a system consists of, and what follows at once.
+    """Contents of a system, and facts that follow from them directly.
 
     Sizes: `nq` coordinates, `nu` speeds, `nc` constraint rows (position first, then velocity, then acceleration).
-    `rows` tell by which law each multiplier acts. `works` is True if something can change the energy,
-    `trivial_kinematics` if q' = u, in order. `functions` are what kernels compute, made of the `mechanics`.
+    `rows` hold the law of each multiplier. `works` is True if something can change the energy, `trivial_kinematics` if
+    q' = u, in order. `functions` are the functions of kernels, made of the `mechanics`.
     """
 
     name: str
@@ -214,13 +214,13 @@ class SystemFacts:
 
     @cached_property
     def named_quantities(self) -> dict[str, tuple[Quantity, int | None]]:
-        """What can be read by name besides the variables: the quantity, and which component of it (None: all)."""
+        """Quantities that can be read by name besides the variables, each with the component meant (None: all)."""
         parts = {column: (q, k) for q in self.quantities for k, column in enumerate(q.columns)}
         return {**parts, **{q.name: (q, None) for q in self.quantities}}
 
     @property
     def outputs(self) -> tuple[Quantity, ...]:
-        """What `Model.output` named."""
+        """The outputs stated by `Model.output`."""
         return tuple(q for q in self.quantities if q.group == STATED)
 
     # -- kernels ---------------------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ class SystemFacts:
         return self.kernels.compiled_lately(name, build)
 
     def known_kernel(self, name: str) -> Kernel | None:
-        """What `passing_kernel` made under `name` not long ago; None if nobody had it compiled."""
+        """The kernel that `passing_kernel` made under `name`; None if it was not made or is no longer cached."""
         return self.kernels.lately_known(("kernel", name))
 
     def optional_kernel(self, name: str, build: Callable[[], ca.Function | None], use: Use = OFTEN) -> Kernel | None:
@@ -252,7 +252,7 @@ class SystemFacts:
         return self.kernels.compiled(name, build, use)
 
     def kept(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What a later stage makes from the content of this system, made once; it must not refer to the system."""
+        """The cached result of `make`, which a later stage calls once. It must not refer to the system."""
         return self.kernels.kept(key, make)
 
     # -- pickling --------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What joints exert on their second bodies, by the multipliers of their rows."""
+"""Wrenches of joints on their second bodies, from the multipliers of their rows."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Speeds that only their own inertia acts on, eliminated in closed form: which ones, and what that leaves where.
+"""Speeds coupled to no other by M, eliminated in closed form: their selection, and the pattern of the Schur complement.
 
-Where row i of M has nothing but its diagonal, u'_i = (f_i + (A^T la)_i) / M_ii, and what is left of the saddle matrix
-has S = A M^-1 A^T, over these speeds, in the place of 0. Rigid bodies with principal axes and particles have such
-speeds only: the factors are then those of S, a matrix of the constraints alone.
+Where row i of M has only its diagonal entry, u'_i = (f_i + (A^T la)_i) / M_ii. The rest of the saddle matrix then has
+S = A M^-1 A^T, over these speeds, in the place of 0. Particles and rigid bodies in principal axes have only such
+speeds: the factors are then those of S, a matrix of the constraints alone.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ def uncoupled(nu: int, mass_rows: np.ndarray, mass_columns: np.ndarray, columns:
 
 
 def schur_pattern(free: np.ndarray, nc: int, rows: np.ndarray, columns: np.ndarray) -> SchurPattern:
-    """What the elimination of the speeds `free` (nu,) leaves; nonzeros of A are at (`rows`, `columns`), row by row."""
+    """Pattern of the Schur complement after the speeds `free` (nu,) are eliminated.
+
+    Nonzeros of A are at (`rows`, `columns`), row by row.
+    """
     by_speed = np.argsort(columns, kind="stable")  # constraints ascending for each speed
     acting, counts = rows[by_speed], np.bincount(columns, minlength=len(free))
     starts = np.cumsum(counts) - counts

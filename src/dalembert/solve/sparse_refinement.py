@@ -1,7 +1,8 @@
-"""The sparse solve refined against the true equations, until what is left of them is round-off.
+"""Iterative refinement of the sparse solve against the true equations, until the residual is round-off.
 
-Each sweep solves for what is left. Of E it leaves a factor E/(E + sigma^2) in a direction of the constraints whose
-singular value is sigma. A remainder is round-off once it is as small as the rounding of the terms it is made of.
+Each sweep solves for the residual. In a direction of the constraints with singular value sigma, it reduces the error
+due to the regularisation E by the factor E/(E + sigma^2). A residual is round-off once it is as small as the rounding
+of the terms it is made of.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _expand(plan, mem, factors):
 
 @jit(f8(Plan, Floats, SparseFactors))
 def _leave_reduced_remainder(plan, mem, factors):
-    """What is left of the equations that are not solved in closed form, after `_expand`; the square of its length."""
+    """Write the residual of the equations not solved in closed form, after `_expand`. Returns its squared norm."""
     at = matrices_at(plan.pattern)
     places = places_at(at.tables, at.n_tables)
     nu, x, r = plan.nu, plan.rhs, plan.remainder

@@ -114,7 +114,7 @@ def _diagonalise(T, n, V):
 
 @jit(f8(f8))
 def _singular_value(eigenvalue):
-    """That of the rows for an eigenvalue of (S + E)^-1."""
+    """Singular value of the rows for an eigenvalue of (S + E)^-1."""
     return math.sqrt(min(max(1.0 / max(eigenvalue, 1e-300) - SHIFT, 0.0), LARGEST_SQUARE))
 
 

@@ -1,4 +1,4 @@
-"""Whether masses and inertias can be those of bodies: at the defaults when compiled, and whenever parameters change."""
+"""Checks of masses and inertias for physical values: at the defaults when compiled, and when parameters change."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def inertia_column(statement: Statement, low: Lowering) -> ca.SX:
 
 
 def inertia_faults(carriers: Sequence[Carrier], values: np.ndarray) -> list[tuple[int, str]]:
-    """What no body has among masses and inertias (`inertia_column` with numbers): the carrier's index and the words.
+    """Faults of masses and inertias (`inertia_column` with numbers) that no body can have: carrier index and message.
 
-    Not negative, and no moment above the sum of the others. One moment alone, beside two zeros, is how planar bodies
-    are stated in space, and passes.
+    Masses and principal moments must not be negative, and no moment may exceed the sum of the other two. One moment
+    beside two zeros passes: planar bodies are stated in space in this way.
     """
     faults = []
     moments = _principal_moments(carriers, values)

@@ -39,7 +39,10 @@ def check_statement(statement: Statement) -> list[str]:
 
 
 def check_functions(statement: Statement) -> list[str]:
-    """What cannot be evaluated with real numbers, by item; slow, so asked for only when something is wrong."""
+    """Faults of expressions that cannot be evaluated with real numbers, by item.
+
+    The check is slow, so it runs only if something is known to be wrong.
+    """
     faults = []
     declared = {*_Declared.by(statement, 2), *statement.unknowns}
     for item in items(statement):
@@ -55,9 +58,9 @@ def check_functions(statement: Statement) -> list[str]:
 
 @dataclass(frozen=True)
 class _Declared:
-    """What may appear in expressions of an order: time and parameters have order -1, coordinates 0, speeds 1.
+    """Symbols allowed in expressions of an order: time and parameters have order -1, coordinates 0, speeds 1.
 
-    Derivatives by time count up; `others` may appear besides.
+    Each time derivative adds 1 to the order. `others` are allowed as well.
     """
 
     order: int

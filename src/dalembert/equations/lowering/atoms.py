@@ -1,4 +1,4 @@
-"""What the symbols of expressions stand for: entries of columns, so that many of them are picked out at once."""
+"""Meaning of the symbols of expressions: entries of columns, so that many of them are selected at once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class NumberedColumns:
 
 
 class Atoms(Mapping[sympy.Basic, casadi.SX]):
-    """Symbols and functions of time by the `columns` that hold what they, and their derivatives by time, stand for."""
+    """Symbols and functions of time, with the entries of `columns` that they and their time derivatives stand for."""
 
     def __init__(self, time: sympy.Symbol) -> None:
         self.columns = NumberedColumns()
