@@ -1,7 +1,7 @@
-"""What of a SymPy model follows from the rest of it, found at random states of the graph.
+"""Redundant parts of a SymPy model: expressions that follow from others, found at random states of the graph.
 
-Velocities are what counts in Kane's method; positions are used only where their rates agree with them. Velocity
-constraints often repeat holonomic ones differentiated; what is implied need not be stated twice.
+Kane's method is based on velocities. Positions are used only where their rates agree with the velocities. Velocity
+constraints often repeat the derivatives of holonomic ones; implied constraints are not stated twice.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class ExpressionWriter(StrPrinter):
         return repr(float(e))
 
     def emptyPrinter(self, expr: Any) -> str:
-        """What SymPy has no printer for."""
+        """Refuse an expression for which SymPy has no printer."""
         raise self._refuse(expr)
 
     def _print_Exp1(self, _: sp.Expr) -> str:

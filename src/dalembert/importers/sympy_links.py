@@ -1,4 +1,4 @@
-"""What the bodies of SymPy's joint models look like: a line through the points at which joints hold them."""
+"""Drawing of the bodies of SymPy's joint models: a line through the points at which joints hold them."""
 
 from __future__ import annotations
 

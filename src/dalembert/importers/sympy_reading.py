@@ -47,7 +47,7 @@ class SympyReading:
 
 
 def read_motion(source: Ingredients, specified: Mapping[Any, Any], name: str) -> SympyReading:
-    """What the ingredients say; raises `ModelError` with all faults."""
+    """Read motion, loads, constraints and energies from the ingredients. Raises `ModelError` with all faults."""
     faults: list[str] = []
     replaced = _replacement(source, specified, faults)
     if faults:

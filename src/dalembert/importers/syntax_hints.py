@@ -1,4 +1,4 @@
-"""What to write instead, for the slips by which a file is no TOML, or a text no expression."""
+"""Hints for syntax errors: the corrected form for common slips in TOML files and expressions."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def check_degeneracy(
 
 
 def describe(names: Sequence[str]) -> str:
-    """What is wrong with these rows, and what to do."""
+    """Message for degenerate rows of these names: the fault and the remedy."""
     which, alone = ", ".join(f"`{name}`" for name in names), len(names) == 1
     vanish = "its gradient vanishes wherever it holds" if alone else "their gradients vanish wherever they hold"
     return (

@@ -217,7 +217,7 @@ class SparseEquations:
         return tuple(found)
 
     def _parts(self) -> tuple[Part, ...]:
-        """What neither inertia nor constraints connect, the largest first."""
+        """Parts that neither inertia nor constraints connect to each other, the largest first."""
         s = self.system
         count, label = connected_components(csr_matrix(abs(self.A.T) @ abs(self.A) + abs(self.M)), directed=False)
         if count == 1:

@@ -109,7 +109,7 @@ def _blamed_values(stage: Stage, found: Found) -> list[int]:
 
 
 def _asked_rows(stage: Stage, rows: list[int]) -> list[int]:
-    """Those of the blamed rows that are given values of rates, reactions or joints, not constraints."""
+    """The blamed rows that are no constraints but given values of rates, reactions or joints."""
     first = len(stage.pick) - int(np.count_nonzero(_is_asked(stage)))
     return [k for k in rows if k >= first]
 

@@ -37,7 +37,7 @@ origin_at = record_at(Origin)
 
 
 class Starts(Record):
-    """What all starts of a batch share: the time, kernels with their sizes, and arrays to work in."""
+    """Data shared by all starts of a batch: the time, kernels with their sizes, and work arrays."""
 
     _fields_ = (
         *floats("t"),

@@ -55,7 +55,7 @@ class Report:
 
     @property
     def residuals(self) -> dict[str, dict[str, float]]:
-        """What is left of every constraint, by level and name."""
+        """Residual of every constraint, by level and name."""
         return self.state.residuals
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What is asked for: values to meet, a guess, weights and bounds, read by name and checked before anything happens."""
+"""Request for an initial state: values to meet, a guess, weights and bounds, by name; checked before the solve."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Task:
     bounded: bool
 
     def x(self, q: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """What kernels read: (t, q, u, p)."""
+        """Input of kernels: (t, q, u, p)."""
         return np.concatenate([[self.t], q, u, self.p])
 
     def scales(self, q: np.ndarray, u: np.ndarray) -> Scales:

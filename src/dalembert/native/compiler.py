@@ -105,7 +105,7 @@ class _PlainCompiler(CompilerBase):
 
 @functools.cache
 def dispatcher(native: Native, checked: bool) -> Any:  # noqa: FBT001 - part of the key
-    """What Numba calls a native function by; it has the one signature."""
+    """Numba dispatcher of a native function, with its single signature."""
     # Without Numba's runtime nothing can be allocated and no reference is counted: 5% of a run.
     options = {"nogil": True, "error_model": "numpy", "boundscheck": checked, "_nrt": False}
     passes = _PlainCompiler if native.function.__module__.startswith("dalembert.") else Compiler
@@ -128,7 +128,7 @@ def dispatcher(native: Native, checked: bool) -> Any:  # noqa: FBT001 - part of 
 
 
 def _declared(native: Native, signature: Any) -> Any:
-    """What Numba takes for a compiled function: its callers are linked with the symbol later."""
+    """Stand-in for a compiled function. Its callers are linked with the symbol later."""
     function = native.function
     described = PythonFunctionDescriptor(
         native=True, modname=function.__module__, qualname=function.__qualname__, unique_name=native.symbol,
@@ -157,7 +157,7 @@ def _definition(declared: Intrinsic) -> Any:
 
 
 class _Here:
-    """What `Intrinsic.define` may use."""
+    """Names of the compiler that `Intrinsic.define` may use."""
 
     ir, types, cgutils, f8, i8, Floats, Ints, Places = ir, types, cgutils, f8, i8, Floats, Ints, Places
     meaning, view, check_bounds, hand_on = (

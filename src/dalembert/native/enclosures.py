@@ -109,7 +109,7 @@ def _rough(w, at, orders, low, high):
 
 @jit(i8(Floats, i8, i8, f8, f8))
 def _constant(w, at, orders, low, high):
-    """What does not change with the variable."""
+    """Series of a quantity in [low, high] that does not depend on the variable."""
     _set(w, at, 0, low, high)
     for k in range(1, orders + 1):
         _set(w, at, k, 0.0, 0.0)

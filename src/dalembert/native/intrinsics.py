@@ -1,4 +1,4 @@
-"""What native functions use beyond arithmetic: calls by address, copies, views of memory, weighted sums.
+"""Intrinsics of native functions beyond arithmetic: calls by address, copies, views of memory, weighted sums.
 
 Each is a function that writes LLVM IR at the place of its call. They are declared here without the compiler, which asks
 for `Intrinsic.definition` when it meets one.

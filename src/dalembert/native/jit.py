@@ -124,11 +124,11 @@ class Native:
 
     @cached_property
     def dtypes(self) -> tuple[np.dtype | None, ...]:
-        """What the entries of each argument must be; None for scalars and records."""
+        """NumPy type of the entries of each argument; None for scalars and records."""
         return tuple(_DTYPES.get(kind) for kind in self.signature.arguments)
 
     def numbers(self, *arguments: Any) -> list[Any]:
-        """What stands for the first arguments in `call`: an array is its address and size, a record its address."""
+        """The first arguments as plain numbers for `call`: address and size of an array, address of a record."""
         numbers: list[Any] = []
         for dtype, value in zip(self.dtypes, arguments, strict=False):
             if dtype is None:
@@ -164,7 +164,7 @@ def _symbol(function: Any) -> str:
 
 
 def content_of(value: Any) -> str:
-    """What a value that native code refers to is, in words that are equal if and only if the values are."""
+    """Text of a value that native code refers to. Texts are equal if and only if the values are."""
     if isinstance(value, Native):
         return value.symbol
     if isinstance(value, Intrinsic):

@@ -325,7 +325,7 @@ def _loops(function: ca.Function, cache: ObjectCache, use: Use) -> tuple[int, tu
 
 
 def _table(names: Sequence[str], arrays: Mapping[str, np.ndarray], others: Mapping[str, int]) -> dict[str, int]:
-    """What a table of these names holds: addresses of arrays, and other integers."""
+    """Entries of a table by `names`: addresses of arrays, and other integers."""
     return {name: arrays[name].ctypes.data if name in arrays else others[name] for name in names}
 
 

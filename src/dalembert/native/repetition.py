@@ -180,7 +180,7 @@ def _number(tape: Tape) -> _Values:
 
 
 def _role(op: int) -> int:
-    """What `number_values` does with an operation."""
+    """Role of an operation in `number_values`."""
     if op in (ca.OP_CONST, ca.OP_INPUT):
         return roles.LEAF
     if op == ca.OP_OUTPUT:

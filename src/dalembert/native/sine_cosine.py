@@ -74,10 +74,10 @@ def count_lanes(arguments: int) -> int:
 
 
 def declare_sines(widths: Iterable[int]) -> list[str]:
-    """What the lines of `emit_sines` refer to, for vectors of these widths: intrinsics, and the way by the libm.
+    """Declarations for the lines of `emit_sines`, for vectors of these widths: intrinsics, and the calls of the libm.
 
-    The functions aside preserve all registers, so that nothing is kept from the others for the sake of a call that is
-    hardly ever made.
+    The calls of the libm are in functions of their own that preserve all registers. So the rare call does not cost the
+    other lines any registers.
     """
     widths = sorted(widths)
     text = ["declare double @sin(double) #0", "declare double @cos(double) #0"] if widths else []
