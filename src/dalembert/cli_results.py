@@ -24,7 +24,7 @@ FIGURES = {"png": "plot", "html": "animate", "npz": "save"}  # what goes into a 
 
 @dataclass(frozen=True)
 class Files:
-    """Which files a run writes: figure, animation and data into `out`; a report and a table there or here.
+    """The files that a run writes: figure, animation and data into `out`, a report and a table there or here.
 
     `figures` draws the figure while this process writes the rest.
     """

@@ -68,7 +68,7 @@ class UnknownNameError(DalembertError, KeyError):
 
 
 class NotKeptError(DalembertError, KeyError, AttributeError):
-    """Something of a motion that was not kept, as `outputs=` of `simulate` asked for other things; `.kept` names them.
+    """A quantity of a motion that was not recorded, because `outputs=` lists others only. `.kept` names those.
 
     It is an AttributeError too: `motion.q` is not there.
     """
@@ -98,7 +98,7 @@ class PairingError(DalembertError, TypeError):
 
 
 class OutOfMemoryError(DalembertError, MemoryError):
-    """Something would need more memory than there is; `.needed` and `.available` are in bytes."""
+    """A task needs more memory than is free; `.needed` and `.available` are in bytes."""
 
     def __init__(self, what: str, needed: int, available: int, remedy: str) -> None:
         self.what, self.needed, self.available, self.remedy = what, needed, available, remedy

@@ -1,4 +1,4 @@
-"""How much memory is free, and refusing beforehand what would need more."""
+"""Free memory, and the check before a task that it suffices."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ class _Curve:
 
     @property
     def measured(self) -> int:
-        """How many of the free entries count in the arclength: all but the multipliers."""
+        """Number of the free entries that count in the arclength: all but the multipliers."""
         first = len(self.state.q) + 2 * len(self.state.u) + len(self.state.parameters) + 1
         return int((self.free < first).sum())
 

@@ -165,7 +165,7 @@ class _Problem:
         return self.last
 
     def _places(self, number: int) -> list[int]:
-        """Where the parameters and the start values of one experiment are in theta."""
+        """Indices in theta of the parameters and of the start values of one experiment."""
         starts = len(self.keys) - self.parameters
         first = self.parameters + number * starts
         return [*range(self.parameters), *range(first, first + starts)]
@@ -184,7 +184,7 @@ class _Problem:
 
 
 def _rows(found: np.ndarray, asked: np.ndarray) -> Any:
-    """Which samples of a motion are those asked for, of several at one instant the last."""
+    """Indices of the samples at the times asked for. Of several samples at one instant, the last counts."""
     if len(found) == len(asked) and (found[1:] > found[:-1]).all() and (found == asked).all():
         return slice(None)
     return np.searchsorted(found, asked, side="right") - 1

@@ -82,7 +82,7 @@ def _start(system: System, t: float, guess: Values | State | None, parameters: V
 
 
 def _predicted(state: State, t: float) -> State:
-    """Where the state leads until t, by its rates and accelerations."""
+    """The state extrapolated to time t by its rates and accelerations."""
     h = t - state.t
     if not h:
         return state

@@ -49,7 +49,7 @@ class Period:
         return finite_number(self.expression.subs(self._values(p)), "the period")
 
     def slope(self, p: np.ndarray, name: str) -> float:
-        """Its derivative in a parameter."""
+        """Derivative of the period in a parameter."""
         symbol = next((one for one in self.expression.free_symbols if name_of(one) == name), None)
         return 0.0 if symbol is None or self.unknown else float(self.expression.diff(symbol).subs(self._values(p)))
 

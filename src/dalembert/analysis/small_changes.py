@@ -37,7 +37,7 @@ class SmallChanges:
     rates: np.ndarray
 
     def carried(self, d: EquationDerivatives, E: np.ndarray) -> SmallChanges:
-        """These changes, turned by E (nq + nu, nq + nu), about another state, whose derivatives are `d`."""
+        """These changes, transformed by E (nq + nu, nq + nu), about another state, whose derivatives are `d`."""
         nz = len(E)
         changes = np.vstack([E @ self.changes[:nz], self.changes[nz:]])
         return replace(self, changes=changes, **_respond(d, changes, self.freed, self.pushed))

@@ -56,7 +56,7 @@ def check_balance(state: State, constant: Sequence[int], given: Sequence[int], w
 
 
 def _pursue(state: State, d: EquationDerivatives, free: np.ndarray, doubtful: np.ndarray) -> np.ndarray:
-    """How far the balance of `doubtful` speeds (n,) is from zero along Newton's steps, (steps, n).
+    """Balance residuals of `doubtful` speeds (n,) along Newton's steps, as distances from zero, (steps, n).
 
     It is infinite outside the domain of the model. If all are close at once, that is all.
     """

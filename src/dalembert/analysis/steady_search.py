@@ -49,7 +49,7 @@ def _sought(task: Task, stage: Stage, first: Found) -> Found:
 
 
 def _trust_region(stage: Stage, start: np.ndarray) -> Found:
-    """Where SciPy's trust-region method ends: it scales variables by their influence, which multipliers need."""
+    """Run SciPy's trust-region method. It scales variables by their influence, which multipliers need."""
     from scipy.optimize import least_squares
 
     free = np.flatnonzero(stage.free & _felt(stage, start))

@@ -1,4 +1,4 @@
-"""How each formulation arranges M, f, A, b: one function per formulation, named in `WRITERS`."""
+"""The arrangement of M, f, A, b in each formulation: one function per formulation, named in `WRITERS`."""
 
 from __future__ import annotations
 

@@ -289,7 +289,7 @@ def _constraints(
 
 
 def _constant(rows: list[int], graphs: Mapping[int, ca.SX], kinematics: Kinematics, probe: Probe) -> list[int]:
-    """Which of some position rows have a rate that vanishes whatever the speeds are; all are looked at in one go."""
+    """The position rows, of those given, whose rate vanishes for all speeds. One probe examines all of them."""
     if not rows:
         return []
     still = cancelling(probe, kinematics.rate_terms(ca.vertcat(*[graphs[k] for k in rows])))
@@ -339,7 +339,7 @@ def _power(derived: Derived, probe: Probe, *, switched: bool) -> tuple[ca.SX, ca
 
 
 def _rates_left(derived: Derived, u: np.ndarray) -> np.ndarray:
-    """Which rows of psi are no more than A u at the points of the probe, where the speeds are u (3, nu)."""
+    """Mask of the rows of psi that equal A u at the points of the probe, where the speeds are u (3, nu)."""
     c, n = derived.constraints, derived.constraints.psi.shape[0]
     pattern = c.A.sparsity()
     rows, columns = np.array(pattern.row(), dtype=int), np.array(pattern.get_col(), dtype=int)

@@ -74,7 +74,7 @@ def _distinct(crossing: TimeCrossing, tape: SeriesTape, times: np.ndarray) -> np
 
 
 def _turns(tape: SeriesTape, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Where the rate changes sign between times; if it does not, that of them at which it is smaller."""
+    """Times between `left` and `right` at which the rate changes sign; else the end at which the rate is smaller."""
     from_, to = (values(tape, edge)[:, 1] for edge in (left, right))
     rises, found = to > from_, np.where(np.abs(from_) <= np.abs(to), left, right)
     for _ in range(MOST_BISECTIONS):

@@ -147,7 +147,7 @@ class Evaluations(SystemFacts):
 
     @cached_property
     def parts(self) -> dict[str, tuple[slice, tuple[int, ...]]]:
-        """Where each quantity lies in the output of the "dynamics" kernel, and its shape.
+        """Slice and shape of each quantity in the output of the "dynamics" kernel.
 
         "forces" includes "prescribed", the non-ideal part of the reaction that is known beforehand. The reaction is
         directions^T la - friction^T |la| + prescribed; directions are those of A if the system is ideal.

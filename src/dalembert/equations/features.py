@@ -139,7 +139,7 @@ class _Search:
         return self._collected(sorted(once.values(), key=lambda part: not part.of_time))
 
     def _reads(self, graph: ca.SX) -> set[int] | None:
-        """Which of (t, q, u) a graph reads; None if it reads something else that moves."""
+        """Indices of t, q and u that a graph reads; None if it reads anything else that moves."""
         read = {x.element_hash() for x in ca.symvar(graph)} - self.fixed
         return {self.places[x] for x in read} if read <= self.places.keys() else None
 

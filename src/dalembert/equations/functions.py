@@ -33,7 +33,7 @@ def dynamics(m: Mechanics) -> list[ca.SX]:
 
 
 def sparse_dynamics(m: Mechanics) -> list[ca.SX]:
-    """As `dynamics`, but of M the nonzeros of the lower triangle, by columns, and of A the nonzeros, by rows.
+    """Like `dynamics`, but only nonzeros: of the lower triangle of M, by columns, and of A, by rows.
 
     M has all of its diagonal. Reactions are ideal. `Mechanics.saddle_pattern` says where the nonzeros belong.
     """

@@ -92,7 +92,7 @@ class Kernels:
         return self.kept(("kernel", name), lambda: self._built(build, use))
 
     def compiled_lately(self, name: str, build: Callable[[], ca.Function | None]) -> Any:
-        """As `compiled`, for a function made of what a caller gave: see `lately`."""
+        """Like `compiled`, for a function made from an expression of the caller; cached as in `lately`."""
         return self.lately(("kernel", name), lambda: self._built(build, OFTEN))
 
     def _built(self, build: Callable[[], ca.Function | None], use: Use) -> Kernel | None:

@@ -110,7 +110,7 @@ CURVED, STATE = 2, 3
 
 
 class Degrees:
-    """How expressions depend on a variable: 0 not, 1 linearly as written, `CURVED` otherwise, `STATE` on more than it.
+    """Degree of expressions in a variable: 0 none, 1 linear as written, `CURVED` otherwise, `STATE` if others occur.
 
     Each distinct subexpression is looked at once.
     """
@@ -183,7 +183,7 @@ def _singularities(node: Any, degree: Degrees) -> list[tuple[Any, Kinks | None]]
 
 
 def _zero(argument: Any, degree: Degrees) -> tuple[Any, Kinks]:
-    """Where an argument is zero.
+    """Zeros of an argument, as another argument and the values that it passes.
 
     If it is a multiple of a sine or cosine, as that of a square wave sign(sin(w t)), at integers of its phase; if it is
     linear in one sine or cosine, as that of a pulse sin(w t) > 0.5, twice a turn, or once at its top; if it is linear

@@ -1,4 +1,4 @@
-"""Which constraint, or group of them, is meant by a name or by what `Model.constrain` returned."""
+"""Labels: the constraint, or group of them, meant by a name or by the return value of `Model.constrain`."""
 
 from __future__ import annotations
 

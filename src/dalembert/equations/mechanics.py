@@ -152,7 +152,7 @@ class Mechanics:
 
     @cached_property
     def saddle_pattern(self) -> SaddlePattern:
-        """Where M and A have nonzeros."""
+        """Sparsity patterns of M and A."""
         return SaddlePattern.of(self.M.sparsity(), self.A.sparsity())
 
     @cached_property
@@ -189,7 +189,7 @@ class Mechanics:
         )
 
     def sharing(self, kept: Sequence[int], share: ca.SX) -> Mechanics:
-        """As `keeping`, but friction and laws count all rows: they bear `share` (nc, n) of the kept multipliers."""
+        """Like `keeping`, but friction and laws count all rows: they bear `share` (nc, n) of the kept multipliers."""
         m = self.keeping(kept)
         la = ca.mtimes(share, m.la)
         E, A, gamma = ca.substitute([m.E, m.A, m.gamma], [self.la], [la])

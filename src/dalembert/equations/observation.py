@@ -61,7 +61,7 @@ class Observation:
     def sizes(
         self, t: float, q: np.ndarray, u: np.ndarray, p: np.ndarray, units: tuple[np.ndarray, np.ndarray]
     ) -> np.ndarray:
-        """How large the values are by their gradients in q and u, times `units`, the sizes of these, (n,)."""
+        """Sizes of the values, (n,): their gradients in q and u times `units`, the sizes of q and u."""
         nq, nu = len(q), len(u)
         w = np.zeros(self.function.size1_in(0))
         w[: 1 + nq + nu + len(p)] = np.concatenate([[t], q, u, p])

@@ -54,7 +54,7 @@ class KindRows:
         return ca.vertcat(self.phi, self.psi[self.phi.shape[0] :])
 
     def join(self, rest: Constraints, kept: Sequence[int]) -> Constraints:
-        """These rows and the rest of those that are `kept`, in the order of all of them."""
+        """These rows and the other `kept` ones, in the order of all constraints."""
         own = np.searchsorted(kept, self.rows)
 
         def joined(some: ca.SX, other: ca.SX) -> ca.SX:
@@ -132,7 +132,7 @@ def _level(template: Template) -> Level:
 
 
 class Slots(NamedTuple):
-    """Which arguments of a template are the coordinates of its bodies, their angular velocities, and other numbers."""
+    """Roles of the arguments of a template: coordinates of bodies, angular velocities, other numbers."""
 
     bodies: list[list[int | sp.Expr]]  # the index of an argument, or a number that is part of the kind
     turning: list[list[int | sp.Expr]]
@@ -185,7 +185,7 @@ class NumberVariation:
         self._known: dict[int, str] = {}  # of what the statement keeps alive
 
     def of(self, value: sp.Expr) -> str:
-        """How an expression varies."""
+        """Variation of an expression: constant, with time, or with the motion."""
         if value.is_Number:
             return STILL
         found = self._known.get(id(value))
@@ -245,7 +245,7 @@ def _gathered(column: ca.SX, places: np.ndarray) -> ca.SX:
 
 
 class Entries(NamedTuple):
-    """Where a matrix of the rows of a joint has nonzeros, by columns, and in `gradients` the function that gives them.
+    """Nonzeros of a matrix of the rows of a joint, by columns, and the `function` that gives them.
 
     `rows` are those of a joint, `columns` the variables of its bodies.
     """

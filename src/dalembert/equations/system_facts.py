@@ -182,7 +182,10 @@ class SystemFacts:
         return parameter_direction(self.mechanics, function, self.followers, index, held)
 
     def parameter_directions(self, p: np.ndarray, columns: Sequence[int]) -> np.ndarray:
-        """How all parameters change with each of `columns`, (np, k), which do not follow; negative ones: none does."""
+        """Directions of all parameters when one of `columns` changes, (np, k); zero for a negative column.
+
+        The parameters in `columns` do not follow each other.
+        """
         found = np.zeros((len(p), len(columns)))
         for k, index in enumerate(columns):
             if index >= 0 and not self.followers:
@@ -237,7 +240,7 @@ class SystemFacts:
         return self.kernels.compiled(name, build)
 
     def passing_kernel(self, name: str, build: Callable[[], ca.Function | None]) -> Any:
-        """As `derived_kernel`, for a function made of an expression that a caller gave; None if `build` returns none.
+        """Like `derived_kernel`, for an expression of the caller; None if `build` returns none.
 
         Only some of them stay here. Hold the kernel as long as its address is in use.
         """
@@ -248,7 +251,7 @@ class SystemFacts:
         return self.kernels.lately_known(("kernel", name))
 
     def optional_kernel(self, name: str, build: Callable[[], ca.Function | None], use: Use = OFTEN) -> Kernel | None:
-        """As `derived_kernel`, for a function that is left out where it would be too long or has nothing to do."""
+        """Like `derived_kernel`, for a function that may be left out, as too long or without effect; then None."""
         return self.kernels.compiled(name, build, use)
 
     def kept(self, key: Hashable, make: Callable[[], Any]) -> Any:
@@ -258,7 +261,7 @@ class SystemFacts:
     # -- pickling --------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the statement: deep expressions do not pickle."""
+        """All fields but the statement: deep expressions cannot be pickled."""
         apart = ("functions", "statement", "kernels")
         facts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in apart}
         return {**facts, "kernels": self.kernels.packed(facts)}

@@ -1,4 +1,4 @@
-"""How bodies turn: their rotation matrices and angular velocities, those of many bodies all at once."""
+"""Attitudes: rotation matrices and angular velocities of bodies, many bodies at once."""
 
 from __future__ import annotations
 

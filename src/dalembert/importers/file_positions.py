@@ -1,4 +1,4 @@
-"""Where things stand in a TOML text, which its parser does not tell: lines and columns of tables and keys."""
+"""Positions in a TOML text, which its parser does not give: lines and columns of tables and keys."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Statements:
             raise ManyFaultsError(self.faults)
 
     def state_all(self) -> None:
-        """Everything that makes the model, symbols first."""
+        """State the whole model, symbols first."""
         for entry in self._complete("tables"):
             self._tabulate(entry)
         self._declare()

@@ -60,7 +60,7 @@ def _beginning(path: Path) -> bytes:
 
 
 class Value(NamedTuple):
-    """Something in a file, where it is and how deep."""
+    """A value in a file, with its place and its depth."""
 
     where: str
     content: Any

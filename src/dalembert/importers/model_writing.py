@@ -136,7 +136,7 @@ class _Writing:
     # -- values ----------------------------------------------------------------------------------------------------
 
     def _value(self, value: Any) -> Any:
-        """Anything a verb takes, as a file says it."""
+        """An argument of a verb, as a value for a file."""
         if isinstance(value, bool | str):
             return value
         if isinstance(value, Point):

@@ -1,4 +1,4 @@
-"""Which values can be chosen together: the best-conditioned independent coordinates and speeds of a state."""
+"""Independent variables: the best-conditioned coordinates and speeds that can be chosen together in a state."""
 
 from __future__ import annotations
 

@@ -115,7 +115,9 @@ def _any_faint(system: System, x: np.ndarray) -> bool:
 
 
 def _fades(level: SparseLevel, x: np.ndarray, rows: range, units: np.ndarray) -> bool:
-    """As `faintest_kernel`, of the values a level has at two points: many rows are not worth a kernel of their own.
+    """True if the gradient of a row fades, as for `faintest_kernel`, from values at two points.
+
+    For many rows a kernel is not worth compiling.
 
     `units` (size,) are the sizes of the variables of the level.
     """
@@ -206,7 +208,7 @@ def _is_multiple(surface: Surface, starts: np.ndarray, row: int) -> bool:
 
 
 def _dwindling_end(surface: Surface, z: np.ndarray, row: int) -> np.ndarray | None:
-    """Where Newton's method, from z onto one row alone, has lost its gradient; None if that does not happen."""
+    """Point at which Newton's method, from z onto one row alone, has lost its gradient; None if it does not."""
     values, gradients = surface.at(z)
     began = float(np.linalg.norm(gradients[row]))
     for _ in range(MULTIPLE_ROOT_ITERATIONS):

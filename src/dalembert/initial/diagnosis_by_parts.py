@@ -71,7 +71,7 @@ class SparseEquations:
             matrix.eliminate_zeros()
 
     def diagnosed(self) -> Diagnosis:
-        """Everything, with the rest of the rows independent and their reactions unique."""
+        """The whole diagnosis. Rows outside the dependent parts are independent, and their reactions unique."""
         s, state = self.system, self.state
         names, found = s.constraint_names, [(part, combinations(part.scaled)) for part in self.dependent]
         values, _ = self._smallest

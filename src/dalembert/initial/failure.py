@@ -41,7 +41,7 @@ class Remedy:
 
     @property
     def change(self) -> float:
-        """How far it is, relative to the value where that exceeds 1."""
+        """Change from the asked to the working value, relative to the asked one where that exceeds 1."""
         return abs(self.works - self.asked) / max(abs(self.asked), 1.0)
 
 

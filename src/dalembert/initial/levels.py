@@ -132,7 +132,7 @@ def _add_parameters(system: System, made: LevelEquations) -> LevelEquations:
 
 
 def _find_turns(system: System, kernel: Kernel) -> np.ndarray:
-    """Which coordinates are angles to the rows of a kernel, found by turning each at two places, (nq,)."""
+    """Coordinates that are angles to the rows of a kernel, (nq,), found by turning each at two places."""
     rng = Scattered(7)
     nq = system.nq
     turns = np.ones(nq, dtype=np.int64)

@@ -198,7 +198,7 @@ def stop_at_bounds(plan, mem, way, factor):
 
 @jit(i8(Descent, Floats))
 def release_bounds(plan, mem):
-    """Let variables at a bound move again."""
+    """Free the variables that stopped at a bound; returns their number."""
     ints = ints_at(plan.ints, plan.n_ints)
     stopped = 0
     for j in range(plan.n if plan.bounded == 1 else 0):

@@ -54,7 +54,7 @@ class Starts(Record):
 
 @jit(i8(Origin))
 def _restore(origin):
-    """Everything as it was before."""
+    """Restore the original contents of the memory."""
     move(floats_at(origin.live, origin.n_live), 0, floats_at(origin.new, origin.n_live), 0, origin.n_live)
     move(floats_at(origin.mem, origin.n_mem), 0, floats_at(origin.new_mem, origin.n_mem), 0, origin.n_mem)
     target, source = ints_at(origin.ints, origin.n_ints), ints_at(origin.new_ints, origin.n_ints)

@@ -22,7 +22,7 @@ PRINTED_MOVES = 8
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """How `state` was found: `steps` by level, `guess` (q, u) before anything was solved, `wishes` that were met.
+    """Report on an initial `state`: `steps` by level, the `guess` (q, u) before the solve, the `wishes` that were met.
 
     `moved` maps names to how far they went from the guess, given values included. `n_p` positions and `n_v` velocities
     may be chosen: n_p = n - s_p, n_v = n - s_p - s_v, from the ranks s_p, s_v, s_a of the levels in this state.

@@ -1,4 +1,4 @@
-"""How a consistent start depends on parameters and on the values given for it.
+"""Derivatives of a consistent start in parameters and in the values given for it.
 
 A state of `initial` keeps what was given; the rest follows from the constraints, and where these leave a choice it
 stays as near to the state as they allow. So along a change dp of the parameters and of the given values

@@ -19,7 +19,7 @@ STICKS_OUT = 0.1  # of the length of a row there, if the others do not imply it
 
 
 def vanished_rows(state: State) -> np.ndarray:
-    """Which rows have a gradient that is round-off beside what it is nearby, where the others do not replace it, (nc,).
+    """Mask of the rows whose gradient is round-off beside that nearby, unless other rows replace them, (nc,).
 
     Rows of positions and velocities only: those of accelerations have no size.
     """

@@ -147,7 +147,7 @@ class Elements:
         return end
 
     def _gap(self, name: str, first: Any, second: Any) -> tuple[Marker, Marker, Vector]:
-        """Both ends and the way from one to the other; unit length along x after a fault."""
+        """Both ends, and the vector from the first to the second; the unit vector along x after a fault."""
         ground = Marker("ground", GROUND.position, GROUND.velocity)
         i, j = (self._end(name, point) for point in (first, second))
         if i is None or j is None:
@@ -163,7 +163,7 @@ class Elements:
         return i, j, gap
 
     def _turning(self, name: str, first: Any, second: Any) -> tuple[Marker, Marker]:
-        """Both ends on bodies that differ, or the ground twice after a fault."""
+        """Both ends, on two different bodies; the ground in place of a faulty one."""
         ends = [self._end(name, point) for point in (first, second)]
         for end in ends:
             if end is not None and not has_axes(end):

@@ -89,7 +89,7 @@ def still(i: Marker, j: Marker, t: sp.Symbol) -> Ends | None:
 
 
 def moving(i: Marker, j: Marker, t: sp.Symbol) -> Ends | None:
-    """As `still`, with the velocities of the markers and the angular velocities of their bodies."""
+    """Like `still`, with the velocities of the markers and the angular velocities of their bodies."""
     rates = [_rates(end.body, t) for end in (i, j)] if still(i, j, t) is not None else [None, None]
     if rates[0] is None or rates[1] is None:
         return None

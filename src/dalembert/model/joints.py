@@ -293,7 +293,7 @@ def can_slide(joint: Joint) -> bool:
 
 
 def displacement_of(joint: Joint) -> sp.Expr:
-    """How far the second end is from the first, along the axis of the first."""
+    """Displacement of the second end from the first, along the axis of the first."""
     return dot(_gap(joint.first, joint.second), joint.first.axis(2))
 
 

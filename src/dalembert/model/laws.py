@@ -208,7 +208,7 @@ class CurvedAcceleration(Law):
 
     @property
     def kind(self) -> str:  # type: ignore[override]
-        """As the law along which it acts."""
+        """Kind of the law along which it acts."""
         return self.along.kind
 
     @property
@@ -218,9 +218,9 @@ class CurvedAcceleration(Law):
 
     @property
     def rubs(self) -> bool:  # type: ignore[override]
-        """As the law along which it acts."""
+        """True if the law along which it acts rubs."""
         return self.along.rubs
 
     def direction(self, gradient: ca.SX, B: ca.SX) -> ca.SX:
-        """As the law along which it acts, (1, nu)."""
+        """W_k of the law along which it acts, (1, nu)."""
         return self.along.direction(gradient, B)

@@ -197,7 +197,7 @@ class Reader:
         return tuple(entries)
 
     def rotation(self, value: Any, what: str) -> tuple[Attitude, tuple[sp.Expr, ...]]:
-        """How the attitude is stated, and its 1, 9 or 4 entries."""
+        """Kind of the attitude as stated, and its 1, 9 or 4 entries."""
         if value is None:
             return Attitude.NONE, ()
         if isinstance(value, Quaternion):

@@ -47,7 +47,7 @@ class Particle(Point):
 
 
 class Attitude(enum.Enum):
-    """How the orientation of a body is stated."""
+    """Ways to state the orientation of a body."""
 
     ANGLE = "angle"  # planar: one angle about z
     MATRIX = "matrix"  # nine entries, columns are the body axes in inertial components
@@ -170,7 +170,7 @@ class Element:
 
 @dataclass(frozen=True)
 class Output:
-    """Something to be read by name along a motion: one expression, or several with `labels` that follow the name."""
+    """A quantity to be read by name along a motion: one expression, or several with `labels` appended to the name."""
 
     name: str
     expressions: tuple[sp.Expr, ...]
@@ -207,7 +207,7 @@ class Line:
 
 @dataclass
 class Statement:
-    """Everything a model says, in the order it was said."""
+    """The whole statement of a model: its records, in the order in which they were stated."""
 
     name: str
     time: sp.Symbol

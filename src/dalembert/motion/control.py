@@ -1,4 +1,4 @@
-"""Where the unknowns of servo constraints lose their hold: they no longer act on what their constraints ask for.
+"""Lost controls: unknowns of servo constraints that no longer act on what their constraints ask for.
 
 With r = W^T la, accelerations and multipliers solve M u' - W^T la = f, A u' = b. For ideal reactions W = A, and only
 dependent constraints make that singular. An unknown acts through the forces, W = B^T: its matrix can be singular where

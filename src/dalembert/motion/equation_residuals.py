@@ -1,4 +1,4 @@
-"""How well accelerations and multipliers satisfy the equations of motion, wherever they come from."""
+"""Residuals of the equations of motion for accelerations and multipliers from any source."""
 
 from __future__ import annotations
 

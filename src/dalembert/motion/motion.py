@@ -210,7 +210,7 @@ class Motion(Recorded, Reacting):
 
     @cached_property
     def certificate(self) -> Certificate:
-        """How well constraints, equations and energy balance held; print it, or ask `.ok`."""
+        """The certificate: residuals of constraints and equations, and energy balance. Print it, or ask `.ok`."""
         return certified(self, tally_of(self) if len(self) else None)
 
     @cached_property
@@ -319,7 +319,7 @@ class Motion(Recorded, Reacting):
         return stage("Motion.load")(path, system)
 
     def stored(self) -> dict[str, np.ndarray]:
-        """Everything a file needs, as arrays by name; the facts are JSON."""
+        """Contents of a file as arrays by name; the facts are JSON."""
         arrays = {name: getattr(self, name) for name in array_shapes(self.system, len(self))}
         outputs = {f"o_{output.name}": self[output.name] for output in self.system.outputs}  # for other readers
         return {**arrays, "facts": np.array(json.dumps(self.ending())), **outputs}

@@ -133,7 +133,7 @@ class MotionOutputs(Tabled):
 
     @property
     def message(self) -> str:
-        """How it ended, in words."""
+        """Message on how the run ended."""
         return self.end.message
 
     @property
@@ -162,7 +162,7 @@ class MotionOutputs(Tabled):
 
     @cached_property
     def certificate(self) -> Certificate:
-        """How well constraints, equations and energy balance held at all samples; print it, or ask `.ok`."""
+        """The certificate over all samples: residuals of constraints and equations, and energy balance; see `.ok`."""
         return certified(self.end, self.tally)
 
     def verify(self, events: Iterable[Any] = (), second: SecondRun | None = None) -> Verification:

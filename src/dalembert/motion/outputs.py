@@ -168,7 +168,7 @@ def observed_values(source: Source, observation: Observation) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class JointMotion:
-    """How a joint moves: `angle` and its `rate`, `displacement` and its `speed`, (nt,) along a motion.
+    """Motion of a joint: `angle` and its `rate`, `displacement` and its `speed`, (nt,) along a motion.
 
     The angle is that from x to x about the z axis of the first marker. In a motion in space whole turns are counted
     from the first sample, where it is between -pi and pi; in the plane it is a difference of coordinates.
@@ -189,7 +189,7 @@ class JointMotion:
 
     @property
     def displacement(self) -> Any:
-        """How far the second marker is along the axis of the first."""
+        """Displacement of the second marker along the axis of the first."""
         return self._read("displacement")
 
     @property

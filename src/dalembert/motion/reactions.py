@@ -118,7 +118,7 @@ def largest_powers(motion: Spread) -> list[tuple[str, float, float, str]]:
 
 
 def _leading(rates: np.ndarray, sums: np.ndarray, psi: np.ndarray) -> np.ndarray:
-    """Which position and velocity rows have psi other than A u: they move by themselves, and lead the system.
+    """Mask of the position and velocity rows with psi other than A u: rheonomic rows, which drive the system.
 
     `rates` are A u and `sums` those of |A_kj u_j|, by rows.
     """

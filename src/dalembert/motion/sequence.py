@@ -200,7 +200,7 @@ class MotionSequence(Recorded):
 
     @property
     def message(self) -> str:
-        """How it ended, in words."""
+        """Message on how the run ended."""
         return self.segments[-1].message
 
     @property
@@ -243,7 +243,7 @@ class MotionSequence(Recorded):
     # -- files ------------------------------------------------------------------------------------------------------
 
     def stored(self) -> dict[str, np.ndarray]:
-        """Everything a file needs, as arrays by name: those of every segment behind its number; the facts are JSON."""
+        """Contents of a file as arrays by name, those of each segment after its number; the facts are JSON."""
         arrays = {f"{k} {name}": a for k, motion in enumerate(self.segments) for name, a in motion.stored().items()}
         facts = {"segments": len(self.segments), "events": packed(self.events)}
         return {"sequence": np.array(json.dumps(facts)), "before": np.array(self.before), **arrays}

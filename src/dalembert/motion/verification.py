@@ -16,7 +16,7 @@ SMALL_SIZE = 1e-3  # sizes below this part of the largest coordinate do not make
 
 @dataclass(frozen=True)
 class SecondRun:
-    """How the second run of `verify` differs from the first beside formulation and method.
+    """Tolerance and steps of the second run of `verify`, which also uses another formulation and method.
 
     `rtol` is its tolerance where an explicit method can reach it. Its steps are at most the mean step of the first run
     divided by `finer`.

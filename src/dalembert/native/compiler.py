@@ -177,7 +177,7 @@ def _type_of_intrinsic(declared: Intrinsic, _context: Any) -> Any:
 
 @contextlib.contextmanager
 def _unlinked(*, checked: bool) -> Iterator[None]:
-    """Let Numba translate functions without linking, optimising or loading them, for as long as the context lasts."""
+    """Context in which Numba translates functions without linking, optimising or loading them."""
     with (
         global_compiler_lock,
         _instead(JITCodeLibrary, finalize=_leave),
@@ -194,7 +194,7 @@ def _unlinked(*, checked: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _declared_only(elsewhere: Iterable[Native]) -> Iterator[None]:
-    """Let functions be declared, not translated, for as long as the context lasts.
+    """Context in which functions are declared, not translated.
 
     What was translated before or meanwhile is forgotten: of two processes only one may define a function, and a module
     that is made later, for an extension, has to define all it calls.
@@ -222,7 +222,7 @@ def _name(_context: Any, _library: Any, description: Any, environment: Any) -> A
 
 @contextlib.contextmanager
 def _remembered_answers() -> Iterator[None]:
-    """Let Numba look up once, not thousands of times, what `+` of two floats is and how long a pointer is."""
+    """Context in which Numba caches answers it looks up thousands of times: types of calls and sizes of types."""
     call_type, size = types.Function.get_call_type, CPUContext.get_abi_sizeof
     known_types: dict[Any, Any] = {}
     known_sizes: dict[str, int] = {}

@@ -43,7 +43,7 @@ class Library:
         self._resources = load_object(code)
 
     def find(self, native: Native) -> Place | None:
-        """Where a function lies; None if it is not here."""
+        """Find a function in this library; None if it is not here."""
         internal = self._resources.get_function_address(native.symbol)
         if not internal:
             return None
@@ -53,7 +53,7 @@ class Library:
 
 @find_by
 def find(native: Native) -> Place:
-    """Where a native function lies: in the engine, or in code compiled for it alone, as for an extension."""
+    """Find a native function: in the engine, or in code compiled for it alone, as for an extension."""
     with _ONE_AT_A_TIME:
         found = engine().find(native) if is_own(native) else None
         if found is None:

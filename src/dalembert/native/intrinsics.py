@@ -77,7 +77,7 @@ def move(c: Any) -> Any:
 
 @_intrinsic
 def move_few(c: Any) -> Any:
-    """As `move`, for few numbers: lines here and now, where a call of the libc would take as long as their copies."""
+    """Like `move`, for few numbers, in inline code: a call of the libc would take as long as the copies."""
 
     def copy(builder: Any, there: Any, here: Any, length: Any) -> None:
         def copy_some(at: Callable[[Any], Any], _broadcast: Callable[[Any], Any]) -> None:

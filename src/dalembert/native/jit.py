@@ -50,7 +50,7 @@ def jit(signature: Signature, *, fastmath: tuple[str, ...] = ()) -> Callable[[Ca
 
 
 class Place(NamedTuple):
-    """Where a native function lies, for native callers and for C and Python, and the mark of a failure in its library.
+    """Addresses of a native function, for native callers and for C and Python, and of the failure mark of its library.
 
     The mark is an int32; not zero after a function has left the bounds of an array, which checked builds notice.
     """
@@ -70,7 +70,7 @@ def find_by(finder: Callable[[Native], Place]) -> Callable[[Native], Place]:
 
 
 def find(native: Native) -> Place:
-    """Where the machine code of a native function lies."""
+    """Addresses of the machine code of a native function."""
     if not _FINDERS:
         import_module(ENGINE)
     return _FINDERS[0](native)
@@ -93,12 +93,12 @@ class Native:
 
     @cached_property
     def address(self) -> int:
-        """Where native code finds the function."""
+        """Address of the function for native code."""
         return find(self).internal
 
     @cached_property
     def c_address(self) -> int:
-        """Where C finds the function: arrays are a pointer and a size, records a pointer, an int64_t may be an int."""
+        """Address for C: arrays are a pointer and a size, records a pointer, an int64_t may be an int."""
         return find(self).external
 
     @cached_property
@@ -199,7 +199,7 @@ def made_of(native: Native) -> str:
 
 
 def address_of(array: np.ndarray) -> int:
-    """Where the entries of an array lie; 0 if there are none."""
+    """Address of the entries of an array; 0 if there are none."""
     if not array.size:
         return 0
     return _number_at(id(array) + _HEAD).value if _IS_LAID_OUT else array.ctypes.data

@@ -67,7 +67,7 @@ _SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 @dataclass(frozen=True)
 class Use:
-    """How a kernel is used, and so what its code is worth.
+    """Use of a kernel, which decides how much its compilation is worth.
 
     A tape `worth` times longer than its distinct pieces becomes loops over these. Codegen level 0 takes an eighth of
     the time of level 1 and yields straight lines that take a fifth to a third longer, and loops half as long again.

@@ -92,7 +92,7 @@ class _Values:
 
     @property
     def results(self) -> np.ndarray:
-        """How many results each value is."""
+        """Number of results that each value is."""
         return np.diff(self.start)
 
 

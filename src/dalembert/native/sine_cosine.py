@@ -69,7 +69,7 @@ def define_sines() -> list[str]:
 
 
 def count_lanes(arguments: int) -> int:
-    """How many lanes serve so many arguments: 1, 2 or 4."""
+    """Number of lanes for so many arguments: 1, 2 or 4."""
     return 1 if arguments == 1 else 2 if arguments == 2 else LANES
 
 

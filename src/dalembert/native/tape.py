@@ -57,7 +57,7 @@ def read_tape(function: ca.Function) -> Tape:
 
 
 def _arities(function: ca.Function, operations: np.ndarray) -> np.ndarray:
-    """How many values each operation reads, by its number."""
+    """Number of values that each operation reads, by number of the operation."""
     where = np.full(int(operations.max(initial=0)) + 1, -1)
     where[operations] = np.arange(len(operations))  # one instruction of each
     return np.array([0 if k < 0 else len(function.instruction_input(k)) for k in where.tolist()], dtype=np.int64)
@@ -88,7 +88,7 @@ def _recall(function: ca.Function) -> np.ndarray | None:
 
 @functools.cache
 def _place() -> int | None:
-    """Where in a function CasADi keeps its vector of instructions, in bytes; None if it is not found in a small one.
+    """Offset in bytes of the vector of instructions in CasADi's function object; None if it is not found.
 
     A vector is three addresses: where it begins, where it ends, and where the memory for it ends.
     """

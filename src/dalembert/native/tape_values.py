@@ -19,7 +19,7 @@ SEED, SPREAD = 0x1E3779B97F4A7C15, 0x2545F4914F6CDD1D  # odd numbers that spread
 
 
 class Counts(Record):
-    """How many there are of what a pass finds."""
+    """Numbers of the items that a pass finds."""
 
     _fields_ = ints("values results sums terms pieces kept nodes sets pool members groups shapes places constants")
 
@@ -114,7 +114,7 @@ def find_long_sums(count, ops, one, two, rows, uses, inside, stack, other, root,
 
 
 class Cut(Record):
-    """Where the arrays of a cut begin in `work`: by value, by piece, by node of the lists of users, by set of users."""
+    """Offsets of the arrays of a cut in `work`: by value, by piece, by node of the lists of users, by set of users."""
 
     _fields_ = ints(
         "label kept head term sum level stamp node next table set_start set_piece pool member of_member "

@@ -35,7 +35,7 @@ from dalembert.solve.unrolled import TRUSTED, unroll_factors
 
 
 class Sweep(Record):
-    """Where a sweep works: x with w and sigma behind it, the output of kernels, stages, and what it adds up."""
+    """Memory of an adjoint sweep: x followed by w and sigma, kernel outputs, stages, and accumulated gradients."""
 
     _fields_ = (
         # A copy of what kernels read and its size; w behind it; kernels write (z, p, value, quality) to out.

@@ -399,7 +399,7 @@ class Engine:
     def _sample(
         self, choice: Choice | None, t: np.ndarray, z: np.ndarray, given: Sequence[np.ndarray], out: np.ndarray
     ) -> None:
-        """Everything at samples by one choice, into the rows of `out`."""
+        """Evaluate samples with one choice, into the rows of `out`."""
         if self.choices:
             self._install(choice, self._solve(choice))
         redundant = choice is not None and len(choice.rows) < self.system.nc

@@ -152,7 +152,7 @@ def acceleration_size(plan, mem):
 
 @jit(i8(Plan, Floats, Floats, Floats, Floats, Floats))
 def sample(plan, mem, ts, zs, given, out):
-    """Everything worth knowing at given samples, a row each in `out` (flat).
+    """Evaluate samples, a row each in `out` (flat).
 
     If u' and la of all samples are `given` (flat, nu + nc each), they are judged instead of what is solved for.
 

@@ -73,7 +73,7 @@ def _check_change(systems: Sequence[System], event: Event | Every) -> None:
 
 
 def changeable_names(system: System) -> tuple[str, ...]:
-    """Everything of a system that an event can change by name; a prime stands for the rate of a coordinate."""
+    """Names in a system that an event can change; a prime stands for the rate of a coordinate."""
     rates = (f"{q}'" for q in system.coordinates)
     return (*system.coordinates, *system.speeds, *system.parameters, *rates)
 

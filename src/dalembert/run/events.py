@@ -23,7 +23,7 @@ Change = Mapping[Any, Any] | System | Callable[[State], State | Mapping[Any, flo
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """Where `expr` crosses zero: rising (`direction=1`), falling (-1) or either (0).
+    """A zero crossing of `expr`: rising (`direction=1`), falling (-1) or either (0).
 
     `expr` is a SymPy expression (or equation) of coordinates, speeds, their rates, parameters and time; the symbol of a
     constraint's name stands for its multiplier, so that `Event("table", direction=-1)` is the lift-off from a contact
@@ -139,7 +139,7 @@ class Occurrences(Sequence[Occurrence]):
     stated: tuple[Any, ...] = ()  # the events and clocks themselves, unless a file or a pickle told of the motion
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the events themselves: functions and expressions may not pickle."""
+        """All fields but the events themselves: functions and expressions may not pickle."""
         return {**vars(self), "stated": ()}
 
     @overload

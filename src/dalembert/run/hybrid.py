@@ -139,7 +139,7 @@ class _Course:
             self.doubts[name] = Doubt(before.steps + steps, before.t, max(before.longest, longest))
 
     def _occur(self, events: Sequence[Occurrence]) -> State | None:
-        """Let happen what ended a segment; the state after it, or None."""
+        """Carry out the events that ended a segment; returns the state after them, or None."""
         at = events[-1].t
         ending = [o for o in events if o.t == at]
         self.happened += events[: len(events) - len(ending)]
@@ -170,7 +170,7 @@ class _Course:
         return bool(missed)
 
     def _change(self, ending: list[Occurrence]) -> State | None:
-        """Let all that occurs at the end of a segment happen, in order; the state after it, or None."""
+        """Carry out all changes at the end of a segment, in order; returns the state after them, or None."""
         at, state = ending[0].t, ending[0].state
         for k, o in enumerate(ending):
             if self.events[o.name].then is None:

@@ -1,4 +1,4 @@
-"""Which implicit integrators work on systems of any size."""
+"""Size limits of implicit integrators: those that work on systems of any size."""
 
 from __future__ import annotations
 

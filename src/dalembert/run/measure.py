@@ -22,7 +22,7 @@ VANISHED_GRADIENT = 1e-6  # part of what gradients are beside the state below wh
 
 @jit(i8(Plan, Floats))
 def _evaluate(plan, mem):
-    """Everything sizes depend on at the state in x."""
+    """Evaluate the kernels that sizes depend on, at the state in x."""
     s = sizing_at(plan.sizing)
     call_kernel(plan.dynamics, mem, plan.x, plan.out)
     call_kernel(s.kernel, mem, plan.x, s.out)

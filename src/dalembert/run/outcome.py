@@ -1,4 +1,4 @@
-"""How a run ended, in words: what happened, when, and what can be found out about the reason."""
+"""Messages on how a run ended: what happened, when, and the reason as far as it can be found."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _cause(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
 
 
 def _chattering(engine: Engine, t: float, z: np.ndarray) -> str:
-    """Which speed has a rate that turns round with the speed itself, as a clause; empty if none has."""
+    """Clause naming a speed whose rate reverses with the speed itself; empty if there is none."""
     system, nq, size = engine.system, engine.system.nq, engine.size
     zdot, step = engine.rates(t, z)[:size], float(engine.mem[engine.plan.step_length])
     step = max(step, engine.budget.step if engine.budget else 0.0)

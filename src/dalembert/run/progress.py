@@ -1,4 +1,4 @@
-"""How far a run has come, on the terminal."""
+"""Progress of a run on the terminal."""
 
 from __future__ import annotations
 

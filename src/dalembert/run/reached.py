@@ -1,4 +1,4 @@
-"""How far each coordinate and speed has come in a run: what the errors of explicit steps are measured beside.
+"""Distance covered by each coordinate and speed in a run. Errors of explicit steps are relative to it.
 
 Every quantity counts beside the largest value it has had itself, so that small ones get as many digits as large ones.
 It counts as at least a small part of its size, because what is smaller may be made of the errors of others: an angle

@@ -104,7 +104,7 @@ class Energies(NamedTuple):
         return max(self.size, least * (1.0 + scales.rate * (end - self.begin)) if at_rest else least)
 
     def joined(self, other: Energies, *, done: float = 0.0, off: float = 0.0) -> Energies:
-        """These and others of the same motion, from where the work `done` was done and the balance was `off`.
+        """These and other energies of the same motion, which begin at work `done` and balance error `off`.
 
         Imbalances add up as if they had one sign.
         """

@@ -67,7 +67,7 @@ class Scales(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """How fast the motion is: sizes of speeds are those of coordinates times it."""
+        """Rate of the motion: sizes of speeds are those of coordinates times this rate."""
         return float(self.values[-1])
 
     def impulse(self, system: System, t: float, z: np.ndarray, parameters: np.ndarray) -> float:

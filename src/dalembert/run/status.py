@@ -1,4 +1,4 @@
-"""How a native loop ended; the members of `Status` carry the words a user reads."""
+"""Outcome of a native loop; the members of `Status` carry the messages for users."""
 
 from __future__ import annotations
 

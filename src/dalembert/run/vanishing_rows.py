@@ -1,4 +1,4 @@
-"""Which constraints have gradients that may vanish, so that a run has to follow their lengths (`solve.row_lengths`)."""
+"""Constraints whose gradients may vanish; a run has to follow their lengths (`solve.row_lengths`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far coordinates get in the time of a run, in native code over nonzeros: what sizes are measured beside.
+"""Estimate how far each coordinate can travel during a run, in native code. Sizes are relative to this distance.
 
 A pendulum does not fall for the hours that a run lasts: constraints hold it, and where their gradients or the forces
 change on the way, it turns back long before.

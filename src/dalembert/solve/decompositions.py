@@ -97,7 +97,7 @@ def cholesky(M: np.ndarray) -> np.ndarray:
 
 
 def are_singular(M: np.ndarray, tolerance: float) -> np.ndarray:
-    """Which of symmetric matrices M (..., n, n), scaled to unit diagonal, are not definite by more than `tolerance`."""
+    """Mask of symmetric matrices M (..., n, n) that are not definite by `tolerance`, after scaling to unit diagonal."""
     size = np.sqrt(np.abs(np.diagonal(M, axis1=-2, axis2=-1)))
     size = np.where(size > 0.0, size, 1.0)
     unit = np.nan_to_num(M / size[..., None] / size[..., None, :])
@@ -134,6 +134,6 @@ def unit_rows(A: np.ndarray) -> np.ndarray:
 
 
 def _count(values: np.ndarray, tolerance: float, beside: float | None) -> int:
-    """How many of the values, largest first, are not zero."""
+    """Number of nonzero values, of values that are sorted, largest first."""
     scale = values.max(initial=0.0) if beside is None else beside
     return int((values > tolerance * scale).sum())

@@ -23,7 +23,7 @@ def dense_power(plan, mem):
 
 @jit(i8(Plan))
 def exerted(plan):
-    """Where the solve with laws leaves E (nu)."""
+    """Offset of E (nu), as the solve with laws leaves it."""
     n, nu, nc, na = plan.unknowns, plan.nu, plan.nc, plan.nc - plan.np - plan.nv
     return plan.iteration_out + n * (n + 1) + nu + nc + na * (2 * nu + 1)
 

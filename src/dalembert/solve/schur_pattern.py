@@ -40,7 +40,7 @@ class SchurPattern:
 
 
 def uncoupled(nu: int, mass_rows: np.ndarray, mass_columns: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Which speeds no other is coupled with by M, and not too many by constraints, (nu,).
+    """Mask of the speeds that M couples to no other, and constraints to not too many, (nu,).
 
     Nonzeros of M are at (`mass_rows`, `mass_columns`), those of A in `columns`.
     """

@@ -48,7 +48,7 @@ def _squares(mem, places, factors, n, nu, light, lengths, r):
 
 @jit(f8(Floats, u8, u8, u8), fastmath=REORDERED)
 def _row_squares(mem, rows, lengths, r):
-    """As `_squares`, of all constraints and nothing else."""
+    """Like `_squares`, over the constraints only."""
     total = 0.0
     for k in range(rows):
         total += mem[r + k] * mem[r + k] / mem[lengths + k]

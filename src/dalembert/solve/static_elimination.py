@@ -104,7 +104,7 @@ def _choose(pattern: np.ndarray, eliminable: np.ndarray) -> np.ndarray:
 
 
 def _positions(n: int, first: np.ndarray) -> np.ndarray:
-    """Where each of n goes (n,): those in `first` to the front in their order, the others behind in theirs."""
+    """New positions of n items, (n,): those in `first` come first, in their order, then the others in theirs."""
     order = np.concatenate([first, np.setdiff1d(np.arange(n), first)])
     return np.argsort(order).astype(np.int64)
 

@@ -125,7 +125,7 @@ def draw_all(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def _small_panels() -> Panels:
-    """Something to draw, with one panel of each kind."""
+    """A small example with one panel of each kind."""
     import numpy as np
 
     from dalembert.view.panels import Panels

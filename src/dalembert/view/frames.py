@@ -28,7 +28,7 @@ TINY = PIXEL**2  # of a size: smaller moves are not followed; of the time: rates
 
 
 class Curves(NamedTuple):
-    """How curves are drawn through frames: their values at other times, and their rates at the ends of intervals.
+    """Interpolation of curves through frames: values at other times, and rates at the ends of intervals.
 
     A curve that sets out at another rate goes off by `lever` times that and the length of the interval, at most.
     """
@@ -217,5 +217,5 @@ def _pixels(motion: Motion, values: np.ndarray, *, picture: bool = True) -> np.n
 
 
 def _numbers(d: Drawing) -> int:
-    """How many numbers a picture takes."""
+    """Number of floats in a picture."""
     return 3 * len(d.points) + 9 * len(d.bodies) + 3 * sum(k for _, k in d.lines)

@@ -85,7 +85,7 @@ def _range(name: str, given: Any, value: float) -> tuple[float, float]:
 
 
 def held_values(system: System, state: State, sliders: Iterable[Slider]) -> dict[str, Any]:
-    """Which start values stay: those of sliders, then as many of the given ones as the constraints leave free.
+    """Start values that stay: those of sliders, then as many of the given ones as the constraints leave free.
 
     "q" and "u" are indices; "rates" maps indices of coordinates to their rates.
     """

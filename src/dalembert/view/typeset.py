@@ -87,7 +87,7 @@ def _stated(st: Statement) -> Iterable[str]:
 
 
 def operations_of(expression: Any) -> int:
-    """How many operations an expression has when written out; `COUNTED_PARTS` if there may be too many to count."""
+    """Number of operations of an expression written out; `COUNTED_PARTS` if there may be too many to count."""
     parts = sum(1 for _ in islice(sp.preorder_traversal(expression), COUNTED_PARTS))
     return int(sp.count_ops(expression)) if parts < COUNTED_PARTS else COUNTED_PARTS
 

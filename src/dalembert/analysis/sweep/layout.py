@@ -34,7 +34,7 @@ class Variable:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Everything about a result but its numbers."""
+    """The layout of a result: dimensions, variables, coordinates and attributes, without its numbers."""
 
     design: Design
     study: Study

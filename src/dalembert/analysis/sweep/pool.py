@@ -1,4 +1,4 @@
-"""Where blocks run: threads of this process, or any executor; blocks of lost workers run again."""
+"""Workers for blocks of runs: threads of this process, or any executor. Blocks of lost workers run again."""
 
 from __future__ import annotations
 

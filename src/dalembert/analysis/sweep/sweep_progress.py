@@ -1,4 +1,4 @@
-"""How far a sweep has come, on the terminal: runs done, runs per second, time left."""
+"""Progress of a sweep on the terminal: runs done, runs per second, time left."""
 
 from __future__ import annotations
 

@@ -180,7 +180,7 @@ def _check_velocities(derivation: Derivation, constraints: Constraints, probe: P
 
 
 def _outside(gap: np.ndarray, A: np.ndarray, nu: int) -> float:
-    """How far the rows of a difference of partial velocities stick out of the rows of A (both column by column)."""
+    """Largest part of a difference of partial velocities outside the row space of A (both column by column)."""
     D, rows = gap.reshape(nu, -1).T, A.reshape(nu, -1).T
     if not (np.isfinite(D).all() and np.isfinite(rows).all()):
         return 0.0

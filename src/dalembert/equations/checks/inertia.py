@@ -24,7 +24,7 @@ class Carrier(NamedTuple):
 
 
 def carriers_of(statement: Statement) -> tuple[Carrier, ...]:
-    """Everything with a mass, particles first."""
+    """All particles and bodies, which have a mass; particles first."""
     return tuple(Carrier(item.name, len(_inertia(item))) for item in _items(statement))
 
 
@@ -106,7 +106,7 @@ def _inertia(item: Particle | Body) -> tuple[sp.Expr, ...]:
 
 
 def _starts(carriers: Sequence[Carrier]) -> np.ndarray:
-    """Where the mass of each carrier is, with its inertia behind it."""
+    """Index of the mass of each carrier; its inertia follows the mass."""
     return np.cumsum([0, *(1 + c.entries for c in carriers)], dtype=int)[:-1]
 
 

@@ -87,7 +87,7 @@ def _any_of(conditions: Iterable[casadi.SX]) -> casadi.SX:
 
 
 class _Uses:
-    """When each node of an emission is in use: always, or under one of several conditions."""
+    """Conditions under which each node of an emission is used: always, or under one of several conditions."""
 
     def __init__(self, roots: Iterable[int]) -> None:
         # Conditions are kept by identity: all arguments of one branch hold the same object, and need no `or`.
@@ -175,7 +175,7 @@ class Emission:
         return found
 
     def _place(self, node: int) -> tuple[NumberedColumns, int, int] | None:
-        """Which columns hold a node, the number of the column and that of the entry; None for a value of its own."""
+        """The columns that hold a node, with the number of the column and of the entry; None for a value of its own."""
         op, arguments = self._graph.ops[node], self._graph.args[node]
         if op == "atom":
             return self._atoms.columns, *arguments

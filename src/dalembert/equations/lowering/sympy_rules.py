@@ -1,4 +1,4 @@
-"""Which operations each SymPy class is: one `Rule` per class, and what is refused with which words."""
+"""Rules for SymPy classes: the operation of each class, and messages for those that are refused."""
 
 from __future__ import annotations
 
@@ -364,7 +364,7 @@ def _unsupported(graph: Graph, node: Any, _: Sequence[int]) -> int:
 
 
 class Rule(NamedTuple):
-    """How a SymPy node becomes a graph node: `build` it from its `needs`, after a `check` of what these are."""
+    """A rule that turns a SymPy node into a graph node: `build` it from its `needs`, after a `check` of these."""
 
     build: Build
     needs: Callable[[Any], Sequence[Any]] = _none

@@ -33,7 +33,7 @@ def room(nu: int, *, reduced: bool) -> tuple[int, int]:
 
 @jit(several(i8, 8)(Plan))
 def _places(plan):
-    """Where A (r, nu), the diagonal of L (r), beta (r), M (nu, nu), f, w, r (nu each) and free workspace start."""
+    """Offsets of A (r, nu), diagonal of L (r), beta (r), M (nu, nu), f, w, r (nu each), and free workspace."""
     nu, r = plan.nu, plan.chosen
     A = plan.work
     diagonal = A + r * nu

@@ -22,7 +22,7 @@ def room(nu: int) -> int:
 
 @jit(several(i8, 7)(Plan))
 def places(plan):
-    """Where J2 (r, r), [A B] (r, p + 1), M (nu, nu), f (nu), w (nu), a column (nu) and free workspace start in mem."""
+    """Offsets of J2 (r, r), [A B] (r, p + 1), M (nu, nu), f (nu), w (nu), a column (nu), and free workspace in mem."""
     nu, r = plan.nu, plan.chosen
     J2 = plan.work
     X = J2 + r * r

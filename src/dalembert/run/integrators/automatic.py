@@ -57,7 +57,7 @@ class Automatic:
 
     @property
     def explicit(self) -> bool:
-        """It integrates u' as any formulation gives it, as long as it is explicit."""
+        """True: it integrates the u' of any formulation as long as it is explicit."""
         return True
 
     def method(self) -> Method:

@@ -48,7 +48,7 @@ class CubicHermite:
     workspace = 0
 
     def check(self, stages: int) -> None:
-        """It goes with every method."""
+        """Accept any number of stages."""
 
     def functions(self, columns: Columns) -> tuple[Any, Any]:
         """`prepare` and `interpolate`; only the column of the rates at the end is used."""

@@ -62,7 +62,7 @@ class GeneralizedAlpha(Stepping):
 
     @property
     def explicit(self) -> bool:
-        """It solves for the multipliers and keeps the constraints itself."""
+        """False: it solves for the multipliers and keeps the constraints itself."""
         return False
 
     @property

@@ -82,7 +82,7 @@ class IDA:
 
     @property
     def explicit(self) -> bool:
-        """It solves the equations with their constraints itself."""
+        """False: it solves the equations with their constraints itself."""
         return False
 
     def run(

@@ -63,7 +63,7 @@ class Radau(Stepping):
 
     @property
     def explicit(self) -> bool:
-        """It solves the equations of motion with their constraints itself."""
+        """False: it solves the equations of motion with their constraints itself."""
         return False
 
     def run(

@@ -52,7 +52,7 @@ class StateSpaceSVD(Stepping):
 
     @property
     def explicit(self) -> bool:
-        """It keeps the constraints itself."""
+        """False: it keeps the constraints itself."""
         return False
 
     def run(

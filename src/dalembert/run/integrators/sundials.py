@@ -73,7 +73,7 @@ class Sundials:
             setattr(self, name, function)
 
     def address(self, name: str) -> int:
-        """Where native code finds a function."""
+        """Address of a function for native code."""
         return int(ctypes.cast(getattr(self, name), _pointer).value or 0)
 
     def __getattr__(self, name: str) -> Any:

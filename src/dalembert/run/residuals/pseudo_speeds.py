@@ -216,7 +216,7 @@ class SplitUnknowns:
         return {name: self.ydot[int(a) : int(b)] for name, a, b in zip(self.symbol, ends[:-1], ends[1:], strict=True)}
 
     def among(self, *names: str) -> np.ndarray:
-        """Which variables have these names, (ny,)."""
+        """Mask of the variables with these names, (ny,)."""
         return np.repeat([name in names for name in self.symbol], [v.shape[0] for v in self.symbol.values()])
 
 

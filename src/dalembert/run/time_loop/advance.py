@@ -51,7 +51,7 @@ def _store(clock, t, z, ts, zs):
 
 @jit(f8(Plan, Floats, Clock))
 def _limit(plan, mem, clock):
-    """Where the next step must end at the latest."""
+    """Latest time at which the next step must end."""
     limit = min(clock.t_end, clock.stop - clock.gap, clock.near)
     return time_limit(plan, mem, clock.t, limit) if plan.maps != 0 else limit
 
@@ -152,7 +152,7 @@ def _accept(plan, mem, clock):
 
 @jit(i8(Plan, Floats, Clock))
 def _stride(plan, mem, clock):
-    """As `_accept`, by a method that tests errors and chooses lengths itself. It goes on from its own states.
+    """Like `_accept`, for a method that tests errors and chooses lengths itself. It continues from its own states.
 
     What drift control corrects are the states that others see.
     """

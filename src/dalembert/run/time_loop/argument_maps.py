@@ -121,7 +121,7 @@ def _cell(edges, s, guess):
 
 @jit(f8(Floats, f8, f8, f8, f8, i8))
 def _farthest(edges, period, s, goal, reach, first):
-    """How far, up to `goal`, a step may carry an argument upwards from s, which lies in the cell `first`."""
+    """Largest value, up to `goal`, to which a step may raise an argument from s, which lies in the cell `first`."""
     base, cell = 0.0, first
     if period > 0.0:
         base = period * math.floor(s / period)
@@ -176,7 +176,7 @@ def _find_cell(plan, mem, w, k, s):
 
 @jit(f8(Plan, Floats, Maps, i8, f8, f8))
 def _allowed(plan, mem, w, k, s, goal):
-    """As `_farthest`, of function k."""
+    """Like `_farthest`, for function k."""
     ints = ints_at(plan.ints, plan.n_ints)
     edges, cell = floats_at(ints[w.edges + k], ints[w.counts + k]), _find_cell(plan, mem, w, k, s)
     return _farthest(edges, mem[w.periods + k], s, goal, w.reach, cell)
@@ -184,7 +184,7 @@ def _allowed(plan, mem, w, k, s, goal):
 
 @jit(f8(Plan, Floats, f8, f8))
 def time_limit(plan, mem, t, t_end):
-    """Where a step from t must end at the latest, at most t_end, because of functions of the time."""
+    """Latest end of a step from t, at most t_end, set by functions of the time."""
     w = mapped(plan.maps)
     if w.limited != t:
         w.limited, w.limit = t, t_end

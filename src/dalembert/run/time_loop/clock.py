@@ -14,7 +14,7 @@ from dalembert.run.time_loop.step_budget import FIRST_LOOK
 
 
 class Clock(Record):
-    """How far an integration is and how it goes on: times, step lengths, tolerances, counts."""
+    """State of an integration: times, step lengths, tolerances, counts."""
 
     _fields_ = (
         # Time, next step, start, end, tolerances, bounds on the step, exponent of the controller, logarithm of
@@ -64,7 +64,7 @@ def new_clock(t0: float, t1: float, method: Method) -> Clock:
 
 
 def set_stops(clock: Clock, stops: np.ndarray) -> None:
-    """Let steps end on instants (n,), in order and within the interval; they must stay where they are."""
+    """Make steps end on instants (n,), given in order and within the interval. The array must stay alive."""
     clock.stops, clock.n_stops = address_of(stops), stops.size
     clock.next_stop = int(stops.size > 0 and stops[0] <= clock.t + clock.gap)
     if clock.next_stop:

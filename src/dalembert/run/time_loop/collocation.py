@@ -306,7 +306,7 @@ def _largest_change(places, rows, change, sizes, spare):
 
 @jit(f8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats, Floats, Floats, i8, i8, f8))
 def _swept(plan, mem, t, length, rules, places, z, sizes, found, room, count, stages, gap):
-    """How much an arc with `count` coefficients `found` changes by a sweep over so many stages, infinite if it is lost.
+    """Change of an arc with `count` coefficients `found` by a sweep over `stages` stages; infinite if it is lost.
 
     The new coefficients are left in Z, the changes in F; `gap` is what the sweep before changed.
     """

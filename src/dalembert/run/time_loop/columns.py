@@ -24,7 +24,7 @@ from dalembert.native.intrinsics import LANES, Intrinsic
 
 @dataclass(frozen=True)
 class Columns:
-    """Where things lie for a method of `stages` stages, with `further` ones for dense output and a `workspace`."""
+    """Columns of `stages` for a method of `stages` stages, with `further` ones for dense output, and a `workspace`."""
 
     stages: int
     further: int = 0

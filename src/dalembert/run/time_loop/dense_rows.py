@@ -1,4 +1,4 @@
-"""How independent the rows of constraints are at a state, by singular value decompositions of dense matrices."""
+"""Independence of constraint rows at a state, by singular value decompositions of dense matrices."""
 
 from __future__ import annotations
 

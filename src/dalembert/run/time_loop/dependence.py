@@ -1,4 +1,4 @@
-"""Where along a path constraints become dependent: a sharp minimum of the smallest singular value of their rows."""
+"""Dependences along a path: sharp minima of the smallest singular value of the constraint rows."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def rows_of(engine: Engine, spare: Engine | None = None) -> Rows:
 
 
 def rank_of(values: np.ndarray) -> int:
-    """How many singular values (nt, n) count, where most of them do."""
+    """Number of singular values (nt, n) that are not negligible: the largest over the samples."""
     return int((values > INDEPENDENT).sum(axis=1).max())
 
 
@@ -138,7 +138,7 @@ def find_dependences(rows: Rows, path: Path, t0: float, t1: float, most: int | N
 
 
 def _zero(f: Function, times: list[float], values: list[float]) -> float | None:
-    """Where the smooth function whose absolute value is f crosses zero; `times` and `values` are those of `_signed`.
+    """Zero of the smooth function whose absolute value is f; `times` and `values` are those of `_signed`.
 
     Two more values, one on each side of the zero they promise, tell it to many digits. None if f does not fall to them
     as they promise: how low it gets has to be looked for.
@@ -158,7 +158,7 @@ def _zero(f: Function, times: list[float], values: list[float]) -> float | None:
 
 
 def _least(f: Function, times: tuple[float, float, float], guess: float) -> tuple[float, float]:
-    """Where f is least between the outer ones of three times, and the value; about at `guess`.
+    """Minimum of f between the outer ones of three times, near `guess`: its time and value.
 
     Next to a zero f is the absolute value of a smooth function: over a narrow range its square is a quartic to many
     digits.
@@ -198,7 +198,7 @@ def _signed(times: list[float], values: list[float], k: int) -> tuple[list[float
 
 
 def _crossing(times: list[float], values: Sequence[float]) -> float:
-    """Where a function crosses zero that falls all the way, minus infinity if that is before the first value.
+    """Zero of a function that falls throughout; minus infinity if it lies before the first value.
 
     The polynomial that gives time by value is evaluated at zero (Neville).
     """

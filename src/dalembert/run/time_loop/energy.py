@@ -75,7 +75,7 @@ def weigh(plan, mem, where, t, z):
 
 @jit(f8(Plan, Floats, f8, f8, Floats))
 def potential_jump(plan, mem, t, later, z):
-    """How much more potential energy the state z has at a later time than at t, if it jumps between; 0 if none can.
+    """Jump of the potential energy of the state z from t to a later time; 0 if it cannot jump.
 
     A kinetic energy that jumps asks for an impulse that the equations do not hold, and is not balanced by work.
     """

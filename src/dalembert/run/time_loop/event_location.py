@@ -198,7 +198,7 @@ def _look(plan, mem, s, t, h, t_new, z, stages, znew):
 
 @jit(f8(Plan, Floats, i8, f8, f8, f8, f8, f8, Floats, Floats, Floats))
 def _locate(plan, mem, k, left, right, t, h, t_new, z, stages, znew):
-    """Where in the piece (left, right) function k is zero (T. R. Chandrupatla, Adv. Eng. Softw. 28 (1997) 145-149)."""
+    """Zero of function k in the piece (left, right) (T. R. Chandrupatla, Adv. Eng. Softw. 28 (1997) 145-149)."""
     w = watched(plan.watch)
     b, a, c = left, right, left
     fb, fa = mem[w.left + k], mem[w.right + k]

@@ -82,7 +82,7 @@ class Watch:
 
     @contextmanager
     def over(self, engine: Engine) -> Iterator[None]:
-        """Let an engine that has not run yet watch these functions for as long as the context lasts."""
+        """Context in which an engine that has not run yet watches these functions."""
         self._lay_out(engine)
         try:
             yield

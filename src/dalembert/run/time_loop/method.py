@@ -58,6 +58,6 @@ class Method:
 
     @cached_property
     def stepping(self) -> tuple[str, int, float | None, float, Sequence[float]]:
-        """How it steps, as drift controls are told (`run.drift.start`): from the name of the integrator on."""
+        """Fields of `run.drift.start.Start` on the stepping, from the name of the integrator on."""
         step = None if self.adaptive else self.first_step
         return self.name, self.order, step, max(self.rtol, self.atol), self.stability

@@ -346,7 +346,7 @@ class Passages:
 
     @property
     def _short(self) -> float:
-        """How many steps a position may be ahead of the arc over it."""
+        """Largest distance, in steps, of a position from the arc over it."""
         order = self.run.method.order if self.run.clock.adaptive and self.run.method.stride is None else 0
         return (
             float(APPROACH_STEPS * max(1.0, (APPROACH_TOLERANCE / self.tolerance) ** (1.0 / order)))
@@ -371,7 +371,7 @@ class Passages:
         return np.ones(count) if scales is None else scales.values[:count]
 
     def _move_along(self, arc: Arc) -> int:
-        """Let the arc be the step at hand: look for events in it, store samples, and be at its end."""
+        """Take the arc as the step at hand: locate events in it, store samples, and move to its end."""
         run, engine, clock = self.run, self.engine, self.run.clock
         plan, end = engine.plan, arc.t + arc.length
         if end > run.limit:

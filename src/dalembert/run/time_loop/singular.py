@@ -1,4 +1,4 @@
-"""How well the constraints are conditioned, followed over every accepted step: where rows may become dependent.
+"""Conditioning of the constraints over every accepted step: it shows where rows may become dependent.
 
 An evaluation leaves the quality of its solve, 0 where rows are dependent, in mem. Towards a singular position it falls
 like the distance or its square. A step is suspect if the quality, as it fell over the last step, would reach zero

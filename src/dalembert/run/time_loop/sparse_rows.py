@@ -1,4 +1,4 @@
-"""How independent the rows of constraints are at a state, over the nonzeros of M and A."""
+"""Independence of constraint rows at a state, over the nonzeros of M and A."""
 
 from __future__ import annotations
 
