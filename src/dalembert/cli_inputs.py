@@ -102,7 +102,7 @@ def _example(given: str) -> problems.Problem:
 
 
 def start(request: Request) -> StartedModel:
-    """Compile a model and find its initial state; whatever is wrong is told with the name of the model."""
+    """Compile a model and find its initial state. Errors name the model."""
     begin = time.perf_counter()
     system = request.problem.system()
     seconds = time.perf_counter() - begin

@@ -13,7 +13,7 @@ _LIMIT, _USED = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.c
 
 
 def free_memory() -> int | None:
-    """Bytes that this process can still get, as the system and a container's limit say; None if nobody says."""
+    """Bytes that this process can still get, by the system and the limit of a container; None if unknown."""
     known = [value for value in (_free_in_machine(), _free_in_container()) if value is not None]
     return min(known, default=None)
 

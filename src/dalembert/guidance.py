@@ -135,7 +135,7 @@ OPTIONS: Mapping[str, str] = {  # of `simulate`
 
 
 def no_attribute(self: Any, name: str) -> NoReturn:
-    """`__getattr__` of the nouns: an AttributeError that says what to write."""
+    """`__getattr__` of public classes: raises an AttributeError with advice."""
     owner = type(self).__name__
     message = f"'{owner}' object has no attribute '{name}'"
     if not name.startswith("_"):

@@ -228,7 +228,7 @@ def _tightest(system: System, state: State, t_end: float, times: np.ndarray) -> 
 
 
 def _filled(entry: ComparisonEntry, run: Callable[[], Motion], reference: np.ndarray) -> ComparisonEntry:
-    """The entry with what `run` took and gave."""
+    """The entry, completed with the cost and the errors of a `run`, or with the reason for its failure."""
     try:
         motion = run()  # compiles what it needs
     except DalembertError as error:

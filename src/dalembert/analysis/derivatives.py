@@ -127,7 +127,7 @@ def _slices(names: tuple[str, ...], sizes: tuple[int, ...]) -> dict[str, slice]:
 
 
 def _solve(K: np.ndarray, rhs: np.ndarray, labels: list[str], system: System) -> tuple[np.ndarray, np.ndarray]:
-    """Solution of K x = rhs, least of all where it is not unique, and a basis of what K does not see (n, k)."""
+    """Minimum-norm solution of K x = rhs, and a basis of the null space of K, (n, k)."""
     n = len(K)
     if not (np.isfinite(K).all() and np.isfinite(rhs).all()):
         raise LinearizationError(f"`{system.name}`: a derivative of the equations is not finite in this state")

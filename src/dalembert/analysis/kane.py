@@ -47,7 +47,7 @@ def partial_angular_velocities(
 def generalized_active_forces(
     system: System, t: ArrayLike, q: ArrayLike, u: ArrayLike, parameters: Any = None, *, u_ind: Names = None
 ) -> np.ndarray:
-    """F (..., nu): what forces, torques and potentials do; with `u_ind` A2 F of (36), (..., p).
+    """F (..., nu): generalised forces of forces, torques and potentials; with `u_ind` A2 F of (36), (..., p).
 
     Unknowns of servo constraints and prescribed non-ideal parts are reactions here, and not in it.
     """

@@ -89,7 +89,7 @@ def axes_along(state: State, d: EquationDerivatives) -> Iterator[MovingAxes]:
 
 
 class _Motion(NamedTuple):
-    """A state, its z' and u'' (behind nq zeros), and what of it may turn."""
+    """A state, its z' and u'' (after nq zeros), and the vectors and attitudes that may turn."""
 
     state: State
     rates: np.ndarray
@@ -98,7 +98,7 @@ class _Motion(NamedTuple):
     attitudes: list[_Attitude]
 
     def turn(self, *, falling: bool) -> tuple[np.ndarray, np.ndarray]:
-        """The least rate a (3,) at which speeds turn, and directions (3, k) about which that says nothing.
+        """The smallest rate a (3,) at which speeds turn, and directions (3, k) about which it is undetermined.
 
         u' = a x u, u'' = a x u' of positions, unless they are falling; and of bodies, in their axes, w' = (R^T a) x w,
         w'' = (R^T a - w) x w'.

@@ -235,7 +235,7 @@ def finished(problem: Shooting, shot: Shot) -> PeriodicMotion:
 
 
 def _plain(motion: Motion | MotionSequence) -> Motion | MotionSequence:
-    """The motion without what was carried along."""
+    """The motion without carried derivatives."""
     if isinstance(motion, Motion):
         return replace(motion, derivatives=None)
     return replace(motion, segments=tuple(replace(part, derivatives=None) for part in motion.segments))

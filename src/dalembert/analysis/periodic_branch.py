@@ -56,11 +56,11 @@ class PeriodicBranch:
         return tuple(one.stability for one in self.motions)
 
     def amplitude(self, key: Any) -> np.ndarray:
-        """Half of the range of what `key` names in each motion, (n,)."""
+        """Half of the range of the quantity `key` in each motion, (n,)."""
         return np.array([one.amplitude(key) for one in self.motions])
 
     def plot(self, key: Any, path: str | Path | None = None) -> Figure:
-        """The amplitude of what `key` names over the parameter, unstable parts dotted; saved if `path` is given."""
+        """Plot the amplitude of the quantity `key`, unstable parts dotted. Saves the figure if `path` is given."""
         from dalembert.view.root_locus import plot_branch
 
         unstable = np.array([one.verdict == "unstable" for one in self.stability])

@@ -195,7 +195,7 @@ def read_period(system: System, period: Any, *, unknown: bool) -> Period:
 
 
 def read_advance(system: System, advance: Mapping[Any, float | None]) -> np.ndarray:
-    """(nq + nu,): what coordinates advance by in a period, NaN where any amount will do, 0 where nothing is said."""
+    """Advance of the coordinates in a period, (nq + nu,): NaN where it is free, 0 by default."""
     values = np.zeros(system.nq + system.nu)
     if not isinstance(advance, Mapping):
         raise OptionError(f"advance must map coordinates to amounts, such as {{th: 2*pi}}, got {advance!r}")

@@ -1,4 +1,4 @@
-"""`Stability`: what the linearisation says about an equilibrium or a steady motion."""
+"""`Stability`: the verdict of the linearisation on an equilibrium or a steady motion."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def stability_of(state: State) -> Stability:
 
 
 def _judge(lin: Linearization, seen: Comoving, ignorable: Sequence[str]) -> Stability:
-    """The stability of what is not ignorable."""
+    """Stability with respect to all changes but ignorable ones."""
     kept = np.eye(len(lin.A))[:, [k for k, name in enumerate(lin.states) if name not in ignorable]]
     if seen.L is not None:
         kept = seen.felt

@@ -35,7 +35,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Solution:
-    """u' (nu, 1) and the multipliers (nc, 1) in closed form; these as what f and what b ask for."""
+    """u' (nu, 1) and the multipliers (nc, 1) in closed form; the multipliers as the parts due to f and due to b."""
 
     udot: sp.Matrix
     feedback: sp.Matrix

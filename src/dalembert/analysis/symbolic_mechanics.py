@@ -273,7 +273,7 @@ class SymbolicDerivation:
         return column
 
     def _lagrange(self, energy: Energy) -> None:
-        """C^T (d/dt T_qd - T_q + V_q), with T(q, q', t) and q'' = C u' + what is left of it."""
+        """Lagrange's equations, C^T (d/dt T_qd - T_q + V_q), with T(q, q', t) and q'' = C u' + its rest at u' = 0."""
         k, s = self.kinematics, self.s
         T, V = self._kinetic_in_rates(energy.kinetic), k.read(energy.potential)
         momentum = _column([T.diff(v) for v in s.qd])

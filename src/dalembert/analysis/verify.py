@@ -62,7 +62,7 @@ def verify(motion: Some, events: Any = (), second: SecondRun | None = None) -> V
 
 
 def _verified(motion: Some, events: Sequence[Any], second: SecondRun, remarks: Sequence[str]) -> Verification:
-    """The estimated error of a motion by the first second run that held; what failed before it is told."""
+    """Estimated error by the first second run that held. Failures of earlier attempts become remarks."""
     start, times = _start(motion), _times(motion)
     if not times.size or not times[-1] > start.t:
         raise DalembertError("the motion has no sample after its start; there is nothing to verify")
@@ -90,7 +90,7 @@ def _verified(motion: Some, events: Sequence[Any], second: SecondRun, remarks: S
 
 
 def _reached(motion: Motion | MotionSequence) -> tuple[bool, bool, float]:
-    """How far a motion got: to its end, and with an ok certificate, or else to its last sample."""
+    """Progress of a motion: whether it reached its end, whether its certificate is ok, the time of its last sample."""
     return motion.success, not verdict_of(motion), float(motion.t[-1]) if len(motion) else -np.inf
 
 
@@ -195,7 +195,7 @@ def _compared(
 
 
 def _multipliers(motion: Motion | MotionSequence) -> tuple[list[str], list[str]]:
-    """The multipliers to compare, and what to say of others."""
+    """Names of the multipliers to compare, and remarks on the others."""
     if motion.system.is_large:  # what is unique among so many takes too long to find out
         return [], ["multipliers were not compared in a system of this size"]
     loose = [name for name in motion.constraint_names if not _is_unique(motion, name)]

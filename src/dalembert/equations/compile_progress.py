@@ -43,7 +43,7 @@ def uncollected() -> Iterator[None]:
 
 
 class CompileProgress:
-    """A bar that appears when compiling takes longer than a second and somebody is looking; tell it each step."""
+    """Progress bar that appears on a terminal when compiling takes longer than a second. Call it at each step."""
 
     def __init__(self, title: str, check_interrupted: Callable[[], None]) -> None:
         self._check = check_interrupted

@@ -23,7 +23,7 @@ MOST_BISECTIONS = 1100  # of bisection at most: to neighbouring numbers, from an
 
 @dataclass(frozen=True, eq=False)
 class TimeCrossing:
-    """An argument of time and parameters that is not linear in time, what bends where it passes `kinks`; in words."""
+    """An argument of time and parameters that is not linear in time, as text, and the `kinks` of its function."""
 
     argument: str
     kinks: Any

@@ -104,7 +104,7 @@ class Derivation:
     # -- contributions ---------------------------------------------------------------------------------------------
 
     def _move(self) -> None:
-        """Particles and bodies, all at once: M and what the inertia forces and weights come to."""
+        """Mass matrix, inertia forces and weights of all particles and bodies at once."""
         st, d, k = self.statement, self.dynamics, self.kinematics
         items: list[Particle | Body] = [*st.particles, *st.bodies]
         bodies = st.bodies
@@ -185,7 +185,7 @@ class Derivation:
                 d.prescribed += self._generalized(key, self.low(value))
 
     def _lagrange(self, energies: Sequence[Energy]) -> None:
-        """C^T (d/dt T_qd - T_q + V_q), with T(q, q', t) and q'' = C u' + what is left of it; T and V are sums."""
+        """Lagrange's equations, C^T (d/dt T_qd - T_q + V_q), with T(q, q', t), q'' = C u' + rest; T and V are sums."""
         d, k, s = self.dynamics, self.kinematics, self.kinematics.symbols
         potential = self._sum(self.low, [energy.potential for energy in energies])
         d.potential += potential
@@ -210,7 +210,7 @@ class Derivation:
         return ca.sum1(low.vector(terms))
 
     def _kinetic_in_rates(self, terms: Sequence[sp.Expr]) -> ca.SX:
-        """T(q, q', t); speeds in it are replaced by what they are in terms of q' (square kinematics only)."""
+        """T(q, q', t): speeds are replaced by their expressions in q' (square kinematics only)."""
         k, s = self.kinematics, self.kinematics.symbols
         T = self._sum(Lowering(atoms_of(self.statement, s)), terms)
         if not ca.depends_on(T, s.u):

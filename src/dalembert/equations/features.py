@@ -159,7 +159,7 @@ class _Search:
         return [] if any(ca.depends_on(rate, x) for rate in rates) else [r for r in rates if not r.is_zero()]
 
     def _of_several(self, node: Any) -> Iterator[_Part]:
-        """A function of an expression of several variables, of that expression; of switches, of what switches them."""
+        """Features of a node with several variables: its function of one argument; for switches, their conditions."""
         for function, argument in self._split(node):
             graph = self.low(argument)
             if self._reads(graph):

@@ -1,4 +1,4 @@
-"""The functions of a system: what its kernels compute, each made of its `Mechanics` when first asked for.
+"""Functions of a system, from which its kernels are made: each is built from its `Mechanics` on demand.
 
 Every function takes one column and returns one; matrices lie in it row by row. Those in `OF_STATE` read x = (t, q, u,
 p), those in `OF_MOTION` read (x, u', la).
@@ -169,7 +169,7 @@ OF_MOTION: dict[str, Make] = {
 
 
 class Functions(Mapping[str, ca.Function]):
-    """The functions of a system by name: those above, and what was `stated` besides: inertias, drawing, outputs, ...
+    """Functions of a system by name: those above, and the `stated` ones, such as inertias, drawing and outputs.
 
     It is what a system pickles of its graphs: the mechanics, recorded as one function, and the stated ones as they
     are. A stated one may be a callable that makes it when it is first asked for or pickled. Unpickled ones stay text
@@ -186,7 +186,7 @@ class Functions(Mapping[str, ca.Function]):
 
     @property
     def mechanics(self) -> Mechanics:
-        """The graphs; those of unpickled functions are rebuilt from what was recorded when first asked for."""
+        """The graphs. After unpickling, they are rebuilt from the recorded function on demand."""
         if self._mechanics is None:
             with _MAKING:  # whoever comes second must find the same variables
                 if self._mechanics is None:

@@ -76,7 +76,7 @@ AT_INTEGERS = Kinks(np.zeros(1), 1.0)
 
 
 class Bends(NamedTuple):
-    """Arguments of time and parameters with the kinks of what was made of them: linear in time, and others.
+    """Arguments of time and parameters with the kinks of their functions: arguments linear in time, and others.
 
     Those inside of others come first.
     """
@@ -102,7 +102,7 @@ def find_kinks(nodes: Iterable[Any], time: sp.Symbol, parameters: Mapping[sp.Sym
 
 
 def has_bends(expression: sp.Expr) -> bool:
-    """Whether an expression contains a function that bends or jumps, of whatever argument."""
+    """True if an expression contains a function that bends or jumps, with any argument."""
     return any(_bends(node) for node in subexpressions(expression))
 
 
@@ -226,7 +226,7 @@ def _zero_value(argument: Any, part: Any) -> float | None:
 
 
 def _kinks(table: type[Table]) -> Kinks:
-    """The kinks of a table; one `Kinks` per table, whatever derivative is taken."""
+    """The kinks of a table; one `Kinks` per table, for all derivatives."""
     data = table.data
     knots = data.knots if len(data.knots) <= MANY_KNOTS else data.knots[_corners(data.knots, data.coefficients[1:, 0])]
     return Kinks(knots, data.period)

@@ -1,4 +1,4 @@
-"""The constraint rows of a system and what is asked of their laws (`model.laws`): every stage asks it here."""
+"""Constraint rows of a system, and questions about their laws (`model.laws`) that all stages ask."""
 
 from __future__ import annotations
 

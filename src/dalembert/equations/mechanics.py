@@ -80,7 +80,7 @@ class Mechanics:
 
     @cached_property
     def second_rates(self) -> ca.SX:
-        """q'' = C u' + what is left of it when u' = 0, (nq, 1)."""
+        """q'' = C u' + the rest at u' = 0, (nq, 1)."""
         rest = ca.jtimes(self.qdot, self.q, self.qdot) + ca.jtimes(self.qdot, self.t, ca.SX(1))
         return ca.mtimes(self.C, self.udot) + rest
 
@@ -98,7 +98,7 @@ class Mechanics:
 
     @cached_property
     def W(self) -> ca.SX:
-        """Directions in which the multipliers act, (nc, nu): what the law of each row says."""
+        """Directions in which the multipliers act, (nc, nu), by the law of each row."""
         if self.ideal:
             return self.A
         return ca.vertcat(*[row.law.direction(self.A[k, :], self.B) for k, row in enumerate(self.rows)])
@@ -168,7 +168,7 @@ class Mechanics:
     # -- parts of it -----------------------------------------------------------------------------------------------
 
     def known(self, matrix: ca.SX) -> ca.SX:
-        """A matrix of one row per constraint with the curved ones empty: what the state alone says of it."""
+        """A matrix with one row per constraint, with curved rows empty: they are unknown from the state alone."""
         count = len(self.rows) - self.curved
         return ca.vertcat(matrix[:count, :], ca.SX(self.curved, matrix.shape[1])) if self.curved else matrix
 

@@ -1,4 +1,4 @@
-"""Expressions in the symbols of a system, as functions of what is known along its motion.
+"""Expressions in the symbols of a system, as functions of the variables known along its motion.
 
 They read one column w = (t, q, u, p, q', u', power, la): what every kernel reads, and what an evaluation of the rates
 leaves. The symbol of a constraint's name stands for its multiplier, an unknown for that of the constraint it enforces.
@@ -97,7 +97,7 @@ Value = TypeVar("Value")
 
 
 class Observer:
-    """Reads expressions in the symbols of one system; what it has read lately it knows."""
+    """Reader of expressions in the symbols of one system. It caches recent ones."""
 
     def __init__(self, system: System, statement: Statement) -> None:
         s = self._statement = statement
@@ -134,7 +134,7 @@ class Observer:
             raise UnknownNameError(self.lacking(expression)[0], self._known, where)
 
     def observe(self, expressions: Sequence[sp.Expr], where: str) -> Observation:
-        """Column of the expressions as a function of w; raises what is wrong with them, saying `where`."""
+        """Column of the expressions as a function of w. Raises errors that name `where` they are."""
         key = tuple(expressions)
         return _known(self._made, key, lambda: self._observe(key, where))
 

@@ -144,7 +144,7 @@ def _of_joint(d: Derivation, joint: Joint) -> Iterator[Named]:
 
 
 def _of_element(d: Derivation, element: Element) -> Iterator[Named]:
-    """Force, length and power of what acts along a line; torque and power of what turns."""
+    """Force, length and power of an element along a line; torque and power of a torsional element."""
     if element.axis is None:
         yield Named(f"{element.name}.force", lambda: d.low(element.effort))
         yield Named(f"{element.name}.length", lambda: _length(d, element)[0])

@@ -1,4 +1,4 @@
-"""Graph expressions at a few random points: what holds there, to rounding, is taken to hold everywhere."""
+"""Graph expressions at a few random points. A relation that holds there, to rounding, is taken to hold everywhere."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ STILL, IN_TIME, WITH_MOTION = "still", "in time", "with the motion"
 
 
 class NumberVariation:
-    """Tells whether expressions stay what they are, vary in time, or vary with the motion; each object is read once."""
+    """Decides whether expressions are constant, vary in time, or vary with the motion. Each object is read once."""
 
     def __init__(self, statement: Statement) -> None:
         self._time, self._parameters = statement.time, statement.parameters.keys()

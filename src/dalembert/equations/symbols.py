@@ -119,7 +119,7 @@ def kinematics_of(statement: Statement, s: Symbols) -> Kinematics:
 
 
 def explicit_kinematics(statement: Statement, low: Lowering, s: Symbols) -> Kinematics | None:
-    """Kinematics from equations that say what each rate is, linear in u; None if one of them says anything else."""
+    """Kinematics from equations that give each rate explicitly, linear in u; None if an equation has another form."""
     rates: dict[sp.Basic, sp.Expr] = {}
     for equation in statement.kinematics:
         if not isinstance(equation, Instance) or equation.template is not DIFFERENCE:

@@ -177,7 +177,10 @@ class SystemFacts:
         return follow(self.functions["followers"], self.followers, self.parameters, before, values, changed)
 
     def parameter_direction(self, index: int, held: Collection[int]) -> ca.SX:
-        """How all parameters change with one, (np, 1), as a graph of the mechanics' p; `held` ones do not follow."""
+        """Direction of all parameters when one changes, (np, 1), as a graph of the mechanics' p.
+
+        Parameters in `held` do not follow it.
+        """
         function = self.functions["followers"] if self.followers else None
         return parameter_direction(self.mechanics, function, self.followers, index, held)
 

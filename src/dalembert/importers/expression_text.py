@@ -43,7 +43,7 @@ _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
 
 
 class ExpressionText:
-    """Reads expressions of `symbols`, by name; what cannot be read is told to `fault` and replaced by a dummy.
+    """Reader of expressions of `symbols`, by name. Faults go to `fault`; faulty expressions become dummies.
 
     `definitions` are texts that stand for themselves by name; they are read when first met.
     """
@@ -90,7 +90,7 @@ class ExpressionText:
             return self._refuse(f"{where}: `{brief(text)}` cannot be read: {brief(str(error))}")
 
     def read_definitions(self) -> None:
-        """Read what no expression asked for, so that its faults are told as well."""
+        """Read the definitions that no expression has used, to find their faults as well."""
         for name in [*self._definitions]:
             self._named(name, "", name)
 

@@ -15,7 +15,7 @@ from dalembert.model.tables import Table
 
 
 class ExpressionWriter(StrPrinter):
-    """Writes expressions of time `t` for a model called `name`; raises `ModelError` for what a file cannot hold."""
+    """Writer of expressions of time `t` for a model called `name`. Raises `ModelError` for those no file can hold."""
 
     def __init__(self, name: str, time: sp.Symbol) -> None:
         super().__init__({"order": None, "full_prec": False})

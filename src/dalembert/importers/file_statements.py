@@ -1,4 +1,4 @@
-"""A model file on its way into a model: a table becomes what its verb says in Python; faults add up until the end."""
+"""Statements of a model file: each table calls its verb as in Python. Faults are collected until the end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ManyFaultsError(Exception):
 
 
 class Statements:
-    """States what the tables of a file say; `faults` is what is wrong with them."""
+    """Builds a model from the tables of a file; `faults` collects the messages."""
 
     def __init__(self, file: Tables, stem: str, faults: list[str]) -> None:
         self.file, self.faults = file, faults
@@ -52,7 +52,7 @@ class Statements:
             known.update({n: None for n in names if isinstance(n, str)})
 
     def fault(self, message: str) -> None:
-        """Note what is wrong."""
+        """Note a fault."""
         if message not in self.faults:
             self.faults.append(printable(message))
         if len(self.faults) >= MOST_FAULTS:
@@ -180,7 +180,7 @@ class Statements:
     # -- statements ------------------------------------------------------------------------------------------------
 
     def _state(self, kind: str, entry: Entry) -> None:
-        """Say one entry with its verb, and keep what comes back under its name."""
+        """Call the verb of one entry, and keep the result under its name."""
         name = entry.values.get("name")
         if kind in ("bodies", "particles", "beams", "quaternions") and not self.values.fits(name, entry.where):
             return
@@ -253,7 +253,7 @@ class Statements:
     # -- the run ---------------------------------------------------------------------------------------------------
 
     def start(self, key: str) -> dict[str, float]:
-        """Initial values by name; what `System.initial` knows beyond symbols and constraints is left to it."""
+        """Initial values by name. Names that are no symbols or constraints are left to `System.initial`."""
         where = self.file.positions.table("initial").value(key)
         values = _flat(read_table(self.file.tables["initial"].get(key, {}), where, self.fault))
         s = self.model.statement

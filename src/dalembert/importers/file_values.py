@@ -24,7 +24,7 @@ SECTION = ("beam", "at")
 
 
 class FileValues:
-    """Reads values for one model; what was stated before is known by its name.
+    """Reader of values for one model; it knows the objects stated before by name.
 
     `points`, `joints`, `beams` and `quaternions` hold None for what is in the file but could not be stated: whoever
     refers to it is not to blame.

@@ -68,7 +68,7 @@ class Value(NamedTuple):
 
 
 def check_content(tables: Mapping[str, Any]) -> list[str]:
-    """Faults of the values of a file, whatever they mean: too many, too deep, too large, not to be printed."""
+    """Faults of the values of a file, of any meaning: too many, too deep, too large, not printable."""
     faults: list[str] = []
     for count, value in enumerate(_values(tables)):
         if count > MOST_VALUES:

@@ -53,7 +53,7 @@ def from_sympy(
 
 
 class _Import:
-    """One import, step by step; `model` is what comes out."""
+    """One import, step by step; `model` is the result."""
 
     def __init__(self, reading: SympyReading, parameters: Mapping[Any, Any], origin: Point | None, name: str) -> None:
         self.reading, self.model = reading, Model(name)

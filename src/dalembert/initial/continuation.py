@@ -22,7 +22,7 @@ SHORTEST_STEP = 1e-9  # part of the way below which a step is none: the branch e
 
 
 def follow(state: State, key: Any, values: Iterable[float], *, hold: Any = None) -> tuple[State, ...]:
-    """The states of one branch at successive `values` of what `key` names, each found from the one before.
+    """States of one branch at successive `values` of `key`, each found from the one before.
 
     Between two values the step is refined until the solution lies where the branch leads, so that it does not jump to
     another branch. What is not followed stays nearest to the state before; `hold` names what stays as it is.

@@ -101,7 +101,7 @@ def degenerate_rows(
 
 
 def _any_faint(system: System, x: np.ndarray) -> bool:
-    """Whether the gradient of a row of a large system is small beside what it is nearby.
+    """True if the gradient of a row of a large system is small relative to that nearby.
 
     x = (t, q, u, p, sizes of q and u).
     """

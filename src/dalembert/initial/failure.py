@@ -32,7 +32,7 @@ DEPENDENT_ROWS = 1e-8  # singular value, for unit rows, below which rows are dep
 
 @dataclass(frozen=True)
 class Remedy:
-    """A value that would do: of what, the one asked for, and the nearest one that works."""
+    """A value that would work: its name, the value asked for, and the nearest one that works."""
 
     name: str
     asked: float

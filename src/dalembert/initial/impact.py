@@ -65,7 +65,7 @@ def strike(
 def _rows(
     system: System, t: float, q: np.ndarray, p: np.ndarray, given: Mapping[str, float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """E (n, nu) and the values of E u+ that say what is given."""
+    """E (n, nu) and the given values of E u+."""
     drift = system.coordinate_rates(t, q, np.zeros(system.nu), p)
     C = (system.coordinate_rates(t, q, np.eye(system.nu), p) - drift).T
     E, wanted = np.zeros((len(given), system.nu)), np.array([*given.values()], dtype=float)

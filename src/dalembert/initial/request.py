@@ -258,7 +258,7 @@ def _carry(system: System, state: State) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def _hold(system: System, wishes: Wishes, near: np.ndarray, hold: Any) -> None:
-    """Add what is to be kept at its guess to the wishes."""
+    """Add the variables to be held at their guess to the wishes."""
     if hold is None:
         return
     names = hold if isinstance(hold, Iterable) and not isinstance(hold, str) else [hold]

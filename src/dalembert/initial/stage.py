@@ -1,4 +1,4 @@
-"""One level to be solved: which variables may move, from where, towards what, measured how; and what was found."""
+"""One level of an initial-state problem: its free variables, start, target and metric, and the result."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from dalembert.model.vectors import EX, EY, EZ, ORIGIN, with_plain_numbers
 
 
 class BodyReader:
-    """Adds what `Model.particle`, `Model.body` and `Model.marker` are told to a statement."""
+    """Reads the arguments of `Model.particle`, `Model.body` and `Model.marker` and adds to a statement."""
 
     def __init__(
         self,

@@ -243,7 +243,7 @@ class ModelContributions(ModelSymbols):
 
     @said()
     def output(self, name: str, expression: Any) -> Output:
-        """A name for what is to be read along a motion: `motion["tip"]`, tables, figures, files.
+        """Name a quantity to be read along a motion: `motion["tip"]`, tables, figures, files.
 
         `expression` is one expression of coordinates, speeds, their rates, parameters, unknowns and time, in which the
         symbol of a constraint's name stands for its multiplier. A list has the components `tip[0]`, `tip[1]`, a mapping

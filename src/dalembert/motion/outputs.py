@@ -235,7 +235,7 @@ class Observed:
         return JointMotion(self, name)
 
     def force(self: Any, element: Any) -> Any:
-        """Force of a spring, damper or actuator, positive if it pushes its ends apart; torque of what turns."""
+        """Force of a spring, damper or actuator, positive if it pushes its ends apart; torque of torsional ones."""
         name = _label(element)
         turns = any(f"{name}.torque" in part.system.named_quantities for part in _parts(self))
         return _read_part(self, name, "torque" if turns else "force", "element")

@@ -157,7 +157,7 @@ class Recorded(Tabled):
 
 
 def one_time(t: Any) -> float:
-    """A time; raises `ArrayError` saying what to use for many."""
+    """A single time. Raises `ArrayError` with the calls for many times otherwise."""
     if np.ndim(t):
         raise ArrayError(
             f"at() takes one time, got shape {np.shape(t)}; for many, write motion.sample('x', times) or "

@@ -145,7 +145,7 @@ class MotionSequence(Recorded):
 
     @cached_property
     def work(self) -> np.ndarray:
-        """Work done on the system since the start, (nt,), without what changes did."""
+        """Work done on the system since the start, (nt,), without that of changes."""
         return np.concatenate([m.work + work for m, (work, _) in zip(self.segments, self.before, strict=True)])
 
     @cached_property
@@ -281,7 +281,7 @@ class MotionSequence(Recorded):
         return {f(name): sp.S.Zero for name in missing for f in (sp.Symbol, function_of_time)}
 
     def _where_known(self, values: Callable[[Motion], np.ndarray], absent: float = 0.0) -> list[np.ndarray]:
-        """Values of each segment, `absent` in those that do not know what is asked for; raises if none does."""
+        """Values of each segment, `absent` in segments without the quantity. Raises if no segment has it."""
         parts: list[np.ndarray | None] = []
         errors: list[UnknownNameError] = []
         for motion in self.segments:

@@ -105,7 +105,7 @@ def read_store(path: str | Path, system: System) -> tuple[dict[str, Any], np.nda
 
 
 def _rescued(parts: list[list[np.ndarray]], width: int) -> tuple[np.ndarray, np.ndarray]:
-    """The samples of a run that was killed: what is later than all before it, of each part."""
+    """Samples of a run that was killed: of each part, those later than all samples before it."""
     times, states, last = [np.zeros(0)], [np.zeros((0, width))], -np.inf
     for t, z in parts:
         later = t > last

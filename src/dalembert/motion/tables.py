@@ -39,7 +39,7 @@ class Tabled(Observed):
         """The columns of tables by name, (nt,) each; `more` are names or expressions to be columns too."""
 
     def to_pandas(self, *more: Any) -> pd.DataFrame:
-        """Coordinates, speeds, multipliers, energy and outputs by column, or what was kept of them, indexed by time.
+        """Coordinates, speeds, multipliers, energy and outputs, or the recorded outputs, by column, indexed by time.
 
         `more` are names or expressions to be columns too: `motion.to_pandas("hinge.angle", x + y)`.
         """

@@ -272,7 +272,7 @@ def join(modules: Iterable[Any]) -> Any:
 
 
 def translate(natives: Iterable[Native], elsewhere: Iterable[Native], *, checked: bool) -> Any:
-    """The module of native functions and of those they call, but for what is translated `elsewhere`."""
+    """Module of native functions and of those they call, without those translated `elsewhere`."""
     with _unlinked(checked=checked), _declared_only(elsewhere):
         libraries: dict[int, Any] = {}
         for native in natives:

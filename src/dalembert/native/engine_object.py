@@ -134,7 +134,7 @@ def _tell(message: str) -> None:
 
 
 def source_key() -> str:
-    """Key of the sources: what the engine would be made of."""
+    """Digest of the toolchain and the sources of the engine."""
     digest = hashlib.sha256(_toolchain())
     for source in sources():
         digest.update(source.read_bytes())

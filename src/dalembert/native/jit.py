@@ -176,7 +176,7 @@ def content_of(value: Any) -> str:
 
 @functools.cache
 def _source(module: str) -> str:
-    """Digest of the source of a module: what an intrinsic writes depends on all of it."""
+    """Digest of the source of a module. The code of an intrinsic depends on all of it."""
     path = sys.modules[module].__file__
     return hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else module
 

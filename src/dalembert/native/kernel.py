@@ -238,7 +238,7 @@ def toolchain() -> bytes:
 
 @functools.cache
 def _emitter() -> bytes:
-    """Digest of what writes the IR of kernels."""
+    """Digest of the sources that write the IR of kernels."""
     try:
         sources = b"".join(Path(__file__).with_name(f"{name}.py").read_bytes() for name in EMITTER)
     except OSError:  # a frozen application ships no source, and does not change either
@@ -281,7 +281,7 @@ def load_object(code: bytes) -> Any:
 
 
 def _load_kernel(code: bytes) -> tuple[int, tuple[Any, ...]]:
-    """The address of the function `kernel` in the code, and what must be kept alive with it."""
+    """Address of the function `kernel` in the code, and the objects to keep alive with it."""
     engine = load_object(code)
     return engine.get_function_address("kernel"), (engine,)
 
@@ -302,7 +302,7 @@ def _load_bound(text: str, level: int, cache: ObjectCache, values: Mapping[str, 
 
 
 def _loops(function: ca.Function, cache: ObjectCache, use: Use) -> tuple[int, tuple[Any, ...]] | None:
-    """Address of a function that loops over equal pieces, and what to keep alive; None if there is little to gain."""
+    """Address of a function that loops over equal pieces, and objects to keep alive; None if that gains little."""
     from dalembert.native.loop_ir import emit_loops  # the systems of most users have no tape of that length
     from dalembert.native.repetition import find_repetition
     from dalembert.native.tape import read_tape
@@ -347,7 +347,7 @@ def _buffer_evaluation() -> int:
 
 
 def _interpret(function: ca.Function, cache: ObjectCache) -> tuple[int, tuple[Any, ...]]:
-    """Address of a function that runs CasADi's interpreter, and what must be kept alive with it."""
+    """Address of a function that runs CasADi's interpreter, and the objects to keep alive with it."""
     n_in, nonzeros = function.nnz_in(), function.nnz_out()
     count = count_buffers()
     buffers: list[Any] = [function.buffer()[0] for _ in range(count)]

@@ -129,7 +129,7 @@ class Lookup:
 
     @property
     def width(self) -> int:
-        """Numbers per piece, which are also what the leaf returns."""
+        """Numbers per piece, all of which the leaf returns."""
         return self.rows.shape[1]
 
     @cached_property

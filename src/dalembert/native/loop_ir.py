@@ -108,7 +108,7 @@ def _read(shape: Shape, runs: list[Run]) -> _Form:
 
 
 def _loop(number: int, form: _Form, *, fuses: bool) -> tuple[list[str], set[int]]:
-    """The function of one shape: what all instances share is loaded first, then a loop over the instances.
+    """Function of one shape: loads the values shared by all instances, then loops over the instances.
 
     Also returns the widths of its vectors of sines and cosines.
     """

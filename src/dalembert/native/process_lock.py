@@ -43,7 +43,7 @@ def _opened(directory: Path | None) -> int | None:
 
 
 def _acquire(descriptor: int, wait: Callable[[], None]) -> None:
-    """Lock an open file as soon as nobody has it; give up after `LONGEST_WAIT`, or where files cannot be locked."""
+    """Lock an open file once it is free. Gives up after `LONGEST_WAIT`, or if files cannot be locked."""
     end = 0.0
     while not _try_lock(descriptor):
         if not end:

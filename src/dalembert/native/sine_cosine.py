@@ -175,7 +175,7 @@ class _Vector:
         self.lines += [f"br i1 {near}, label %{name}near, label %{name}far, !prof !0", f"{name}near:"]
 
     def reduce(self, x: str) -> None:
-        """n, r and what r lacks: x = n pi/2 + r + rest."""
+        """n, r and the error `rest` of r: x = n pi/2 + r + rest."""
         kind = self.kind
         shifted = self.fma("shifted", x, self.number(TURN), self.number(INTEGER))
         n = self.put("n", f"fsub {kind} {shifted}, {self.number(INTEGER)}")

@@ -27,7 +27,7 @@ FUNCTION_BYTES, KNOWN, SYSTEM = 1856, "3.8.", "linux"  # bytes of a function in 
 
 @dataclass(frozen=True)
 class Tape:
-    """Instructions in their order, (n,) each: the operation, where its value goes, and what it reads.
+    """Instructions in order, (n,) each: the operation, the target of its value, and its arguments.
 
     A constant reads the bits of a double, an input its index. An output reads a value; its target is a row. Where
     nothing is read there is -1. CasADi keeps `slots` values at a time.
@@ -107,7 +107,7 @@ def _place() -> int | None:
 
 
 def _node(function: ca.Function) -> int:
-    """The address of what a function is a handle of."""
+    """Address of the node that a function is a handle of."""
     handle: Any = function
     return _word(int(handle.this))
 

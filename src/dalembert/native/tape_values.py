@@ -199,7 +199,7 @@ def settle(count, at, work, value, mask):
 
 @jit(i8(Counts, Cut, Ints, i8, Ints, Ints, Ints, Ints, Ints, Ints))
 def cut_pieces(count, at, work, mask, ops, one, two, rows, start, terms):
-    """Pieces and the values they pass on; users come before what they use.
+    """Cut values into pieces, and find the values they pass on. Users come before their arguments.
 
     `work[at.sum + v]` is the number of the sum that v is or -1, `start` and `terms` are those of `find_long_sums`.
     """

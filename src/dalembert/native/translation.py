@@ -45,7 +45,7 @@ def sources() -> list[Path]:
 
 
 def are_sources_imported() -> bool:
-    """Whether the files still are what this process has imported: none was written since."""
+    """True if the files are those that this process has imported: none was written since."""
     return max(source.stat().st_mtime for source in sources()) < _IMPORTED
 
 

@@ -37,7 +37,7 @@ class Accelerations(NamedTuple):
 
 
 def solver_engine(system: System, parameters: np.ndarray) -> Engine:
-    """An engine that evaluates samples, whatever made them: it solves by LagrangeMultipliers."""
+    """Engine that evaluates samples of any origin, with LagrangeMultipliers."""
     return Engine(system, parameters, *SOLVED_BY)
 
 

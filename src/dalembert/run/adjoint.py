@@ -95,7 +95,7 @@ def _stand(plan, mem, s, t, z):
 
 @jit(f8(Plan, Floats, Sweep, i8, f8))
 def _pull(plan, mem, s, kernel, sigma):
-    """Call a kernel with the w at hand; adds what it says of parameters and cost, returns its quality."""
+    """Call a kernel with the present w. Adds its gradients in parameters and its cost; returns its quality."""
     n = plan.nq + plan.nu
     mem[s.w + n] = sigma
     call_kernel(kernel, mem, s.x, s.out)

@@ -188,7 +188,7 @@ def _eliminate(system: System, formulation: Eliminating, work: Workspace) -> Any
 
 
 def _check_carried(system: System, formulation: Formulation) -> None:
-    """Raise `PairingError` if the solve of a formulation does not leave what derivatives of a motion need."""
+    """Raise `PairingError` if a formulation does not solve for the multipliers that derivatives need."""
     form = formulation.iteration(system) if isinstance(formulation, Iterating) else None
     if form is not None and not form.in_multipliers:
         raise PairingError(

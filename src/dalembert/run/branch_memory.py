@@ -67,7 +67,7 @@ def remember(plan, mem, t):
 
 @jit(i8(Plan, Floats, f8))
 def begin_remembering(plan, mem, t):
-    """Forget what is not before the start of a run at time t, except a solution given to begin with."""
+    """Forget solutions at or after the start of a run at time t, except one given as initial guess."""
     while plan.anchored > 0 and mem[plan.anchors + (plan.anchored - 1) * (2 + plan.unknowns)] >= t:
         plan.anchored -= 1
     if plan.anchored == 0:
@@ -104,7 +104,7 @@ def anchors_of(work: Workspace) -> np.ndarray:
 
 
 def take_anchors(work: Workspace, anchors: np.ndarray) -> None:
-    """Remember what was remembered along a run, if the unknowns are the same."""
+    """Take over the solutions remembered in another run, if the unknowns are the same."""
     plan = work.plan
     if anchors.size and plan.iteration and anchors.shape[1] == 2 + plan.unknowns:
         work.mem[plan.anchors : plan.anchors + anchors.size] = anchors.ravel()

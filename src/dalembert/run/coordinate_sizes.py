@@ -38,10 +38,10 @@ def _find_inertias(plan, mem):
 
 @jit(f8(Plan, Floats, i8))
 def _largest_energy(plan, mem, kind):
-    """The largest inertia x value^2 of coordinates of a kind; the value of angles is 1, of others what shows of it.
+    """Largest inertia x value^2 among coordinates of a kind. The value of an angle is 1.
 
-    That is their value in the state, the lever arm at which an angle moves them, or the way to where rows hold, also
-    at other times of the run.
+    The value of another coordinate is the largest of its value in the state, the lever arm at which an angle moves it,
+    and the way to where the rows hold, also at other times of the run.
     """
     s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
     energy = 0.0

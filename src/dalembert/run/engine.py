@@ -317,7 +317,7 @@ class Engine:
 
     @property
     def instructions(self) -> int:
-        """The length of the tape of the equations of motion: what an evaluation costs besides the solve."""
+        """Length of the tape of the equations of motion: the cost of an evaluation without the solve."""
         return int(self.system.kernel("sparse_dynamics" if self.is_sparse else "dynamics").instructions)
 
     @property

@@ -1,4 +1,4 @@
-"""`Evaluation`: what follows from the samples of a motion."""
+"""`Evaluation`: quantities computed at the samples of a motion."""
 
 from __future__ import annotations
 

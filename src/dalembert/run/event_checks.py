@@ -60,7 +60,7 @@ def _check_expression(systems: Sequence[System], event: Event) -> None:
 
 
 def _check_change(systems: Sequence[System], event: Event | Every) -> None:
-    """Raise unless a mapping changes what some system has, by expressions known there."""
+    """Raise unless the keys of a mapping can be changed in some system, by expressions known there."""
     if not isinstance(event.then, Mapping):
         return
     where = f"event `{event.name}`"

@@ -62,7 +62,7 @@ def follow_events(
 
 @dataclass
 class _Course:
-    """Segments and occurrences up to now, and what is needed to go on."""
+    """Segments and occurrences so far, and the data needed to continue."""
 
     recipe: Recipe
     span: tuple[float, float]

@@ -1,4 +1,4 @@
-"""Size limits of implicit integrators: those that work on systems of any size."""
+"""Size limits of the implicit integrators that solve dense equations."""
 
 from __future__ import annotations
 

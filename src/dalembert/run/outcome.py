@@ -27,7 +27,7 @@ STEPS_AHEAD = (1e-12, 1e-9, 1e-6)  # of the time reached: how far to look for eq
 
 
 def ending(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
-    """The message of a run from z0 = (q, u) at t0: what happened and, unless it reached its end, when and where."""
+    """Message of a run from z0 = (q, u) at t0: the outcome and, unless it reached its end, its time and place."""
     status, (t, _) = samples.status, samples.end
     if status == Status.OK:
         return status.message
@@ -42,7 +42,7 @@ def ending(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
 
 
 def _cause(engine: Engine, samples: Samples, t0: float, z0: np.ndarray) -> str:
-    """Why steps have become short, as a clause: chattering, a singular position, growth; and what changes fastest."""
+    """Clause on why steps became short: chattering, a singular position or growth; and the fastest variable."""
     (t, z), size = samples.end, engine.size
     names = (*engine.system.coordinates, *engine.system.speeds)
     zdot = engine.rates(t, z)[:size]
@@ -100,9 +100,10 @@ def _diagnosis(engine: Engine, samples: Samples) -> Diagnosis | None:
 
 
 def _fault(diagnosis: Diagnosis | None) -> str:
-    """Constraints that nothing can satisfy at once, else motions that nothing determines; empty if there are none.
+    """Clause naming contradictory constraints, else undetermined motions; empty if there are none.
 
-    At a singular position accelerations may not exist although positions and velocities do: that is none.
+    Contradictions at acceleration level alone are left out: at a singular position accelerations may not exist although
+    positions and velocities do.
     """
     if diagnosis is None:
         return ""

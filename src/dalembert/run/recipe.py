@@ -41,7 +41,7 @@ def _engine_type() -> type[Engine]:
 
 
 def describe(system: System, recipe: Recipe, facts: RunFacts, nfev: int) -> str:
-    """The ingredients, what the drift control has to say, and the choices made on the way."""
+    """Description of a run: the ingredients, the remark of the drift control, and the choices made during the run."""
     remark = recipe.drift.remark(system, facts.started)
     notes = "".join(f"; {note}" for note in dict.fromkeys(facts.notes))
     return (

@@ -60,7 +60,7 @@ class Passage(NamedTuple):
 
 
 class Energies(NamedTuple):
-    """Energies along a run, whatever samples it has: kinetic, potential, and the work done.
+    """Energies along a run, independent of its samples: kinetic, potential, and the work done.
 
     `start` is kinetic plus potential energy, less work done before, at the time `begin` of its start. `off` is the
     largest |E - E0 - W| and `t` when it was met. The ranges are (least, most) each.

@@ -170,7 +170,7 @@ def _watch(engine: Engine, state: State, events: Sequence[Event], past: Past) ->
 
 
 def slacks_of(scales: Scales | None, state: State, observation: Observation) -> tuple[float, ...]:
-    """Up to which values functions start at zero: a part of what the sizes of coordinates and speeds make of them."""
+    """Zero tolerances of functions at the start: a part of their sizes, from the sizes of coordinates and speeds."""
     if scales is None:
         return (SLACK,) * observation.function.size1_out(0)
     sizes = observation.sizes(state.t, state.q, state.u, state.parameters, (scales.q, scales.u))

@@ -228,7 +228,7 @@ def _inconsistent(state: State, t: float, sizes: np.ndarray, *, known: bool) -> 
 def pair(
     formulation: Formulation | None, drift: Drift | None, integrator: Integrator | None
 ) -> tuple[Formulation, Drift, Integrator]:
-    """The ingredients of a run, chosen where nothing is said; raises `PairingError` if they do not fit together."""
+    """Ingredients of a run, with defaults. Raises `PairingError` if they do not fit together."""
     if formulation is not None and callable(getattr(formulation, "settled", None)):
         raise PairingError(
             f"formulation={formulation!r} is a residual form F(t, y, y') = 0, not a formulation of accelerations; it "

@@ -1,4 +1,4 @@
-"""The state after an event: what `then` of an Event says, made consistent."""
+"""The state after an event, made consistent, by the change `then` of the event."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _shown(state: State) -> State:
 
 
 def _copied(state: State) -> State:
-    """The state with arrays of its own, which nobody else can change."""
+    """The state with copies of its arrays."""
     arrays: dict[str, Any] = {name: np.array(getattr(state, name)) for name in state_shapes(state.system)}
     return replace(state, **arrays)
 

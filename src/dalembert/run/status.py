@@ -12,7 +12,7 @@ DEPENDENT = 46  # of Python: where a run cannot go on
 
 
 class Status(enum.IntEnum):
-    """Outcome of a run; the value is what native code returns."""
+    """Outcome of a run; the values are those that native code returns."""
 
     OK = OK
     MORE = MORE

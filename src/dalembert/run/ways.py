@@ -21,7 +21,7 @@ SHORTENINGS, SETTLED_ENERGY = 12, 0.25
 
 @jit(f8(f8))
 def finite(energy):
-    """The energy, 0 where there is none: values whose squares underflow are nothing."""
+    """The energy; 0 if it is infinite, or negligible: below the threshold at which squares underflow."""
     return energy if UNDERFLOW < energy < math.inf else 0.0
 
 
@@ -33,7 +33,7 @@ def inertia_of(plan, mem, j):
 
 @jit(f8(Plan, Floats, i8, f8))
 def travelled(plan, mem, kind, span):
-    """The energy of how far coordinates of a kind get within `span`, if nothing but the forces acts."""
+    """Energy of the distance that coordinates of a kind travel within `span` under the forces alone."""
     s, ints = sizing_at(plan.sizing), ints_at(plan.ints, plan.n_ints)
     energy = 0.0
     for i in range(plan.nq if span > 0.0 else 0):

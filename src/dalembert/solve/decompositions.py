@@ -33,7 +33,7 @@ class SingularValues(NamedTuple):
 
     @property
     def lost(self) -> np.ndarray:
-        """Orthonormal y with y^T A = 0: what A x does not reach, (m, m - rank)."""
+        """Orthonormal basis of the left null space of A, y^T A = 0, (m, m - rank)."""
         return self.left[:, self.rank :]
 
     def solve(self, sides: np.ndarray) -> np.ndarray:

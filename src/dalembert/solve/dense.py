@@ -27,7 +27,7 @@ PROXIMAL = 1e-8  # constraints are independent in directions with singular value
 
 @jit(i8(Plan, Floats, i8))
 def scale_saddle(plan, mem, rows):
-    """Scales s with s_i^2 M_ii = 1 and unit rows of A: makes pivots comparable whatever the units are."""
+    """Scales s with s_i^2 M_ii = 1 and unit rows of A. They make pivots comparable in any units."""
     nu, M, A, s = plan.nu, plan.mass, plan.jacobian, plan.scale
     largest = 0.0
     for i in range(nu):

@@ -1,4 +1,4 @@
-"""Products with dense M, A and W: what is left of the equations of motion, and the power of reactions."""
+"""Products with dense M, A and W: residuals of the equations of motion, and the power of reactions."""
 
 from __future__ import annotations
 

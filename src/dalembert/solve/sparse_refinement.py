@@ -82,7 +82,7 @@ def _leave_reduced_remainder(plan, mem, factors):
 
 @jit(i8(Plan, Floats, SparseFactors))
 def _correct_reduced(plan, mem, factors):
-    """Solve for the remainder and add what comes out, then the speeds in closed form."""
+    """Solve for the residual and add the correction, then the speeds in closed form."""
     at, nu, x, r = matrices_at(plan.pattern), plan.nu, plan.rhs, plan.remainder
     places = places_at(at.tables, at.n_tables)
     substitute(mem, places, factors, factors.n, factors.n - 1, r)
@@ -112,7 +112,7 @@ def _solve_at_first(plan, mem, rows, factors, closed):
 
 @jit(several(f8, 2)(Plan, Floats, f8))
 def _aims(plan, mem, shift):
-    """The square of the remainder that is left alone, relative to the terms, and what one sweep at most leaves of it.
+    """Squared residual to be reached, relative to the terms, and the largest reduction factor of one sweep.
 
     The quality q of the solve was last judged at the end of a step. It is about sigma^2 + E for the weakest direction:
     accelerations are wrong by no more than the remainder over sqrt(q), and a sweep leaves E / q of it.

@@ -208,7 +208,7 @@ def smallest_values(saddle: SparseSaddle) -> tuple[np.ndarray, np.ndarray]:
 
 
 def vanishing_parts(saddle: SparseSaddle) -> np.ndarray:
-    """How much each row takes part in combinations that vanish, (m,): random vectors, with all else filtered out."""
+    """Part of each row in combinations that vanish, (m,): random vectors, with all other components filtered out."""
     lengths = saddle.lengths
     parts = np.zeros(len(lengths))
     for column in _directions(len(lengths), FILTERED_VECTORS).T:

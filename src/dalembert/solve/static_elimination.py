@@ -34,7 +34,7 @@ class NewtonMatrix(Record):
 
 @dataclass(frozen=True)
 class StaticElimination:
-    """Where rows and columns go (ny,), and per static pivot the rows below and the columns to its right that it meets.
+    """Positions of rows and columns (ny,), and per static pivot the rows below and columns right of it that it meets.
 
     `places` (nnz,) are positions of the nonzeros of F_y, then of F_y', in a matrix with rows `stride` apart.
     `multipliers` counts the variables without rates, which must be the last ones.

@@ -92,7 +92,7 @@ def _order(pattern: ca.Sparsity, nu: int) -> tuple[list[int], int]:
 
 @lru_cache(maxsize=8)  # the equations of motion and both projections ask for it, mostly for the same
 def _find_order(nu: int, starts: tuple[int, ...], rows: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
-    """Minimum degree: next comes what has the fewest neighbours left, speeds before constraints.
+    """Minimum degree ordering: the variable with the fewest neighbours comes next, speeds before constraints.
 
     It ends where the cost exceeds `LIMIT`.
     """
@@ -161,7 +161,7 @@ def _factor(rows: list[Row], nu: int) -> ca.SX:
 
 
 def _eliminate(i: int, rows: list[Row], below: list[list[int]]) -> list[int]:
-    """Subtract what the rows above have in common with row i; returns its columns left of the diagonal, in order."""
+    """Eliminate the entries of row i by the rows above it. Returns its columns left of the diagonal, in order."""
     row, filled = rows[i], list[int]()
     waiting = [k for k in row if k < i]
     heapq.heapify(waiting)

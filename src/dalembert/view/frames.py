@@ -181,7 +181,7 @@ class _Shown(NamedTuple):
 
 
 def _chosen(motion: Motion, samples: np.ndarray | slice) -> Motion:
-    """The motion with some of its samples; what follows from them is evaluated again."""
+    """The motion with some of its samples only; its evaluation is computed again."""
     kept = {name: getattr(motion, name)[samples] for name in ("t", "q", "u", "work")}
     return replace(motion, known=None, derivatives=None, storage=IN_MEMORY, **kept)
 

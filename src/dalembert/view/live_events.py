@@ -38,7 +38,7 @@ class Course:
 
     @classmethod
     def of(cls, system: System, events: Sequence[Event | Every]) -> Course:
-        """The course of checked events; raises `PairingError` for what a page cannot do, by name."""
+        """Course of checked events. Raises `PairingError`, naming the event, for anything a page cannot do."""
         modes = [system]
         for event in events:
             then = event.then

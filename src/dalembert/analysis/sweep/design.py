@@ -1,4 +1,4 @@
-"""`Design`: what varies from run to run, along named dimensions, read from a dict, a Dataset or a data frame."""
+"""`Design`: values that vary from run to run, along named dimensions, from a dict, a Dataset or a data frame."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Design:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of what varies."""
+        """Names of the varied values."""
         return tuple(self.columns)
 
     def rows(self, start: int, stop: int) -> np.ndarray:

@@ -24,7 +24,7 @@ OF_RUNS = ("ok", "message", "status")  # what is known of every run; a run is do
 
 @dataclass(frozen=True)
 class Variable:
-    """One result: its dimensions besides those of the runs, what it holds before it is known, and its attributes."""
+    """One result: its dimensions besides those of the runs, its placeholder value, and its attributes."""
 
     name: str
     dims: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""`replay`: the motion behind one run of a sweep, made again from what its Dataset tells."""
+"""`replay`: the motion of one run of a sweep, simulated again from the attributes of its Dataset."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _check_same_events(run: xr.Dataset, study: Study, told: Mapping[str, Any]) -
 
 
 def _value(run: xr.Dataset, name: str) -> float:
-    """The value of what varies, of the one run selected."""
+    """Value of the varied quantity `name` in the selected run."""
     if np.ndim(run[name]):
         dims = ", ".join(f"{dim}=0" for dim in run[name].dims)
         raise ArrayError(

@@ -66,7 +66,7 @@ class Store:
                 yield start, stop
 
     def open(self) -> Any:
-        """The result as a Dataset that reads what is asked for."""
+        """The result as a Dataset that loads data on demand."""
         return import_xarray().open_zarr(self.path, chunks=None)
 
 
@@ -154,7 +154,7 @@ def _remove_stale(target: Path) -> None:
 
 @contextmanager
 def writing(path: str) -> Iterator[None]:
-    """While something is written: what the disk refuses is a `FileError`."""
+    """Context of a write: errors of the disk become `FileError`."""
     try:
         yield
     except FileError:

@@ -1,4 +1,4 @@
-"""`Study`: what one run of a sweep is, as data that can be sent to any process."""
+"""`Study`: the specification of the runs of a sweep, as data that can be sent to any process."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Study:
 
     @property
     def widths(self) -> tuple[int, tuple[int, int]]:
-        """How many numbers a record holds: reductions and the estimated error, and samples by time and component."""
+        """Shape of a record: number of reductions and error estimates, and shape of samples, times by components."""
         times = 0 if self.t_eval is None else len(self.t_eval)
         return (
             sum(len(reading.labels) for _, reading in self.reduced) + self.verify,
@@ -146,7 +146,7 @@ class Study:
         return state.report is not None and state.system is self.system
 
     def _run(self, state: State, recipe: Recipe, progress: Callable[[float], None] | None) -> RunRecord:
-        """The motion at every step for what is reduced, and at `t_eval` for what is sampled."""
+        """Simulate the motion, at every step for reductions and at `t_eval` for samples, and return its record."""
         (n, shape), verdict, error = self.widths, "", np.nan
         values, samples = np.zeros(n - self.verify), np.full(shape, np.nan)
         asked: list[np.ndarray | None] = [None] if self.reduced else []

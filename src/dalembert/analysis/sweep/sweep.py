@@ -134,7 +134,7 @@ def _run_spans(
     function: tuple[Any, ...],
     keep: Callable[[Any], int],
 ) -> None:
-    """Run all spans by `function`, where they should run, and keep what comes back; `keep` says how many runs it is."""
+    """Run all spans by `function` on the workers, and pass each result to `keep`, which returns its number of runs."""
     design, study = layout.design, layout.study
     if executor is not None and study.events:
         _check_sendable(study)

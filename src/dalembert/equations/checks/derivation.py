@@ -1,4 +1,4 @@
-"""Whether what was derived makes sense at random states: linearity, bodies that can exist, constraints that hold."""
+"""Checks of the derived equations at random states: linearity, physical bodies, constraints that hold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dalembert.solve.decompositions import determinant_sign, least_squares
 def check_derivation(
     derivation: Derivation, constraints: Constraints, rows: tuple[Row, ...], probe: Probe, probed: Probed
 ) -> list[str]:
-    """All faults that show when what was derived is evaluated at random states."""
+    """All faults found by evaluating the derived equations at random states."""
     return [
         *_check_motion(derivation, probe),
         *_check_matrices(derivation, probe),
@@ -32,7 +32,7 @@ def check_derivation(
 
 
 def _check_servos(statement: Statement, rows: tuple[Row, ...]) -> list[str]:
-    """Unknowns whose constraint restrains nothing."""
+    """Faults: unknowns whose constraint restrains nothing."""
     kept = {row.name for row in rows}
     return [
         f"unknown `{c.servo}` is not determined: constraint `{c.name}` does not depend on how the system moves; give "

@@ -108,7 +108,7 @@ def _check_symbols(statement: Statement) -> list[str]:
 
 
 def _strange(expressions: Sequence[sp.Expr], allowed: _Declared, fine: dict[int, Any]) -> list[sp.Expr]:
-    """Parts of expressions that are neither numbers nor symbols that may be in them; what is `fine` is noted."""
+    """Parts of expressions that are neither numbers nor allowed symbols. Correct expressions are added to `fine`."""
     parts, known, highest = list[sp.Expr](), allowed.orders.objects, allowed.order
     for e in expressions:
         if known.get(id(e), 3) <= highest or id(e) in fine:
@@ -248,7 +248,7 @@ def _check_constraints(statement: Statement) -> list[str]:
 
 
 def _polylines(expressions: Sequence[sp.Expr], known: dict[int, list[str]]) -> list[str]:
-    """Names of the linear tables in expressions; what holds the same symbols is `known`."""
+    """Names of the linear tables in expressions; `known` caches them by the symbols of an expression."""
     found: list[str] = []
     for expression in expressions:
         if is_undefined_function(expression) or not expression.args:

@@ -101,7 +101,7 @@ class Lowering:
         return interned[id(root)][0]
 
     def _parts(self, node: Any, needs: Sequence[Any]) -> Sequence[int]:
-        """The graph nodes of what a node is built from."""
+        """Graph nodes of the parts of a node."""
         known = self._arguments.get(id(needs))
         if known is not None:
             return known[0]

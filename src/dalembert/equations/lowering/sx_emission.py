@@ -70,7 +70,7 @@ def _blend(selectors: Sequence[casadi.SX], values: Sequence[casadi.SX]) -> casad
 
 
 def _kept(condition: casadi.SX, value: casadi.SX) -> casadi.SX:
-    """`value` where the condition holds and 0 elsewhere, whatever the value is there."""
+    """`value` where the condition holds and 0 elsewhere, even if `value` is not finite there."""
     return casadi.SX.binary(casadi.OP_IF_ELSE_ZERO, condition, value)
 
 
@@ -115,7 +115,7 @@ class _Uses:
 
 
 class Emission:
-    """The nodes of a graph as `casadi.SX`, each emitted once; `atoms` are what its atoms stand for.
+    """The nodes of a graph as `casadi.SX`, each emitted once. `atoms` map its atoms to entries of columns.
 
     Atoms and instances of templates are entries of columns. They are picked out of these together, and become values of
     their own only where another operation needs them.

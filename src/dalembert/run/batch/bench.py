@@ -125,9 +125,10 @@ class Bench:
         return address_of(array)
 
     def run(self, starts: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Runs from `starts` (n, nq + nu) with `parameters` (n, np): what is kept of each, and codes (n,).
+        """Run from `starts` (n, nq + nu) with `parameters` (n, np). Returns the outputs of each run, and codes (n,).
 
-        That is values (n, reduced), samples (n, nt, sampled). Where the code is not 0 the run has to be made by itself.
+        The outputs are values (n, reduced) and samples (n, nt, sampled). A run with a code other than 0 has to be made
+        by itself.
         """
         n, batch = len(starts), self.batch
         values, samples = np.zeros((n, batch.n_reduced)), np.zeros((n, batch.n_times, batch.n_sampled))

@@ -81,7 +81,7 @@ def rewind(clock, batch, t0, t1, start):
 
 @jit(i8(Clock, i8, i8, i8, i8, i8))
 def store_in(clock, times, n_times, ts, zs, capacity):
-    """Have a march store what it meets at `times` (none: at every step) in these arrays; the start if it is one."""
+    """Store the samples of a march at `times` (none: at every step) in these arrays; the start too, if it is one."""
     clock.t_eval, clock.n_times, clock.ts, clock.zs, clock.capacity = times, n_times, ts, zs, capacity
     asked = 0
     if n_times > 0 and floats_at(times, n_times)[0] <= clock.t:

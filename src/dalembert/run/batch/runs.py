@@ -76,7 +76,7 @@ def _sample(plan, mem, clock, batch, start, parameters, samples):
 
 @jit(i8(Plan, Floats, Clock, Batch, Floats, Floats, Floats, Floats, Ints))
 def run_batch(plan, mem, clock, batch, starts, parameters, values, samples, codes):
-    """Runs from `starts` (n, nq + nu) with their `parameters`; what is kept, and a code for each.
+    """Run from `starts` (n, nq + nu) with their `parameters`; writes the outputs of each run, and a code.
 
     `values` (n, n_reduced) and `samples` (n, nt, n_sampled) are flat. A code other than 0 asks for the run by itself.
     """

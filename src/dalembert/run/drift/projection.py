@@ -126,7 +126,7 @@ def onto_velocities(system: System) -> ca.Function | None:
 
 @jit(f8(Plan, Floats))
 def restore_invariants(plan, mem):
-    """Move q along the gradient of each invariant until it vanishes; returns what was left before the last sweep."""
+    """Move q along the gradients of the invariants until they vanish. Returns the residual before the last sweep."""
     ni, h, worst = plan.ni, plan.invariants, 0.0
     for _ in range(PROJECTION_ITERATIONS if ni else 0):
         call_kernel(plan.invariant, mem, plan.x, h)

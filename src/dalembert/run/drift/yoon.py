@@ -86,7 +86,7 @@ def _residuals(system: System) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
 
 
 def _moves(system: System, *, energy: bool) -> ca.Function | None:
-    """(d(q, u), quality) as a function of x and what stands behind it; None if it cannot be unrolled."""
+    """(d(q, u), quality) as a function of x and the entries after it; None if it cannot be unrolled."""
     inputs, z, g, excess = _residuals(system)
     if energy:
         g = ca.vertcat(g, excess)

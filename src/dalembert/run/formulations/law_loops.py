@@ -216,7 +216,7 @@ def _begin(plan, mem):
 
 @jit(i8(Plan, Floats, f8))
 def _descend(plan, mem, reach):
-    """Newton's method from the unknowns in iteration_in; leaves what the kernel gives for them."""
+    """Newton's method from the unknowns in iteration_in. The kernel's output at the solution stays in place."""
     n, w = plan.unknowns, plan.iteration_in + plan.step_length - plan.x
     mem[w + n] = 1.0
     last, before = math.inf, _evaluate(plan, mem)
@@ -263,7 +263,7 @@ def _follow(plan, mem, reach):
 
 @jit(i8(Plan, Floats))
 def _iterate(plan, mem):
-    """The unknowns into iteration_in, from the solution known, or afresh; leaves what the kernel gives for them.
+    """Solve for the unknowns in iteration_in, from the known solution or from the start; keeps the kernel's output.
 
     Where nothing is found on the branch of the solution known, the one found is on another (`plan.leapt`).
     """

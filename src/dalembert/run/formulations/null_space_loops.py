@@ -26,7 +26,7 @@ from dalembert.solve.rows import add_row, clear_row, row_product
 
 
 def room(nu: int, *, reduced: bool) -> tuple[int, int]:
-    """Floats and integers the loops work in, whatever the rank."""
+    """Floats and integers of workspace for the loops, for any rank."""
     factors = nu * nu + 2 * nu + nu * nu + 3 * nu
     return (factors + 3 * nu * nu + nu, 0) if reduced else (factors + 4 * nu * nu + 2 * nu, 2 * nu)
 

@@ -16,7 +16,7 @@ from dalembert.solve.rows import largest_in_row, row_product
 
 
 def room(nu: int) -> int:
-    """Floats a partition takes, whatever its rank; the pivot order of J2 takes as many integers as there are speeds."""
+    """Floats of workspace of a partition of any rank. The pivot order of J2 takes nu integers."""
     return nu * (nu + 1) + nu * nu + 3 * nu
 
 

@@ -46,7 +46,7 @@ STUCK = 1e-6  # residual of constraints that is never good enough
 
 @jit(i8(Plan, Floats, f8, f8, Floats, Floats))
 def evaluate(plan, mem, t, h, z, znew):
-    """Kinematics at the middle, what is left of q1 = q0 + h q', and the residuals at the end of the step."""
+    """Kinematics at the middle of the step, residual of q1 = q0 + h q', and the residuals at the end of the step."""
     I = alpha_work(plan.step_work)
     nq, nu = plan.nq, plan.nu
     x, y, k = I.middle, I.argument, I.kinematics

@@ -138,7 +138,7 @@ class Review:
         self.accepted = 0
 
     def _seems_stiff(self, engine: Engine, t: float, z: np.ndarray) -> bool:
-        """Whether u' hardly changes over a step, relative to itself or to what the tolerance leaves open."""
+        """True if u' hardly changes over a step, relative to itself or to the tolerance."""
         nq, size, h = engine.system.nq, engine.size, self.step
         sizes, first = engine.mem[engine.plan.sizes + nq : engine.plan.sizes + size], engine.rates(t, z)
         change = engine.rates(t + h, z + h * first) - first

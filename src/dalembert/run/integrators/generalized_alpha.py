@@ -122,7 +122,7 @@ class GeneralizedAlpha(Stepping):
 
 
 def works_on_nonzeros(system: System) -> bool:
-    """Whether Newton matrices are factorised over their nonzeros; what keeps positions needs a mass for each speed."""
+    """True if Newton matrices are factorised over nonzeros. Position corrections then need a mass for each speed."""
     return _size(system) >= NONZEROS_FROM and system.ideal and not system.singular_mass
 
 

@@ -103,7 +103,7 @@ class IDA:
         return samples
 
     def method(self) -> Method:
-        """The native functions and the settings of the time loop; `run` lays out what they need."""
+        """Native functions and settings for the time loop; `run` lays out their workspace."""
         return Method(
             stride=ida_stride,
             prepare=ida_prepare,

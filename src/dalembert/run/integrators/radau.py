@@ -91,7 +91,7 @@ class Radau(Stepping):
         return samples
 
     def laid_out(self, engine: Engine) -> tuple[RadauWork, StaticElimination | SparseNewton]:
-        """The workspace of the native functions, filled in, and what factorises: it must live as long as they run."""
+        """Workspace of the native functions, filled in, and the factorisation, which must live as long as they run."""
         linearisation, elimination = self._prepared(engine.system)
         newton = elimination or linearisation.sparse_newton
         return self._lay_out(engine, linearisation, newton), newton
@@ -179,7 +179,7 @@ class Settling:
 
     @cached_property
     def _second(self) -> tuple[Engine, StaticElimination | SparseNewton]:
-        """An engine that goes on from what the running one has chosen, and what factorises for it."""
+        """Engine that continues from the choices of the running one, and its factorisation."""
         running = self._running[0]
         engine = Engine(running.system, running.parameters, running.formulation, running.drift, running.columns)
         engine.resume(running.facts(self._origin))
@@ -223,7 +223,7 @@ class Settling:
 
 
 def _is_interrupted(newton: StaticElimination | SparseNewton) -> bool:
-    """Whether Ctrl-C came while a matrix was factorised: what was computed with it is not a number."""
+    """True if Ctrl-C came during a factorisation; results computed with it are NaN."""
     return isinstance(newton, SparseNewton) and newton.interrupted
 
 

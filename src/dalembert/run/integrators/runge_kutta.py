@@ -49,7 +49,7 @@ class RungeKutta:
 
 @jit(norm_type)
 def is_sound(_plan, _h, _z, _stages, znew, _rtol, _atol):
-    """The norm of an error that nobody estimates: 0, or NaN if the new state is not finite."""
+    """Error norm of a method without an estimate: 0, or NaN if the new state is not finite."""
     return 0.0 if is_finite(znew) else math.nan
 
 

@@ -1,4 +1,4 @@
-"""SUNDIALS' C interface: the functions of IDA and what they need, from the library that scikit-sundae brings.
+"""SUNDIALS' C interface: the functions of IDA and their data, from the library that scikit-sundae brings.
 
 The module of that package for IDA is linked with SUNDIALS, so that its symbols are found through it. Its own classes
 call Python for each residual, which takes five times as long as the step itself; called directly, SUNDIALS evaluates

@@ -195,7 +195,7 @@ def _pass(plan, mem, clock, z, zdot, before):
 
 @jit(i8(Plan, Floats, Clock, f8, f8))
 def conclude(plan, mem, clock, h, t_new):
-    """Look for events in a step of length h that goes on, store what is asked for of it, and move to its end.
+    """Locate events in an accepted step of length h, store its samples, and move to its end.
 
     A step that ends just before an instant at which an expression of time bends or jumps goes on just after it.
     Returns EVENT if an event ends the run in it, MORE if the buffer is full and has to be emptied before this is called

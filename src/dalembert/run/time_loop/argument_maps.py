@@ -342,7 +342,7 @@ def forget(plan):
 
 @jit(i8(Plan, Floats, f8))
 def go_on(plan, mem, t):
-    """Take what was found at the end of a step, t, for the start of the next."""
+    """Use the values at the end of a step, t, for the start of the next."""
     w = mapped(plan.maps)
     move(mem, w.begins, mem, w.ends, 2 * w.n_arguments)
     w.t = t

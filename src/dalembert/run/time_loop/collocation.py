@@ -200,7 +200,7 @@ def _displace(plan, mem, t, length, weights, place, Z, W):
 
 @jit(i8(Plan, Floats, f8, Floats, Floats))
 def _change_rates(plan, mem, t, stage, reached):
-    """C (u - u_stage) at a stage into plan.shift: what the speeds u of `reached` add to the rates q' of the stage."""
+    """Change of the rates q' of a stage by the speeds u of `reached`, C (u - u_stage), written to plan.shift."""
     nq = plan.nq
     mem[plan.x] = t
     move(mem, plan.xq, stage, 0, nq)

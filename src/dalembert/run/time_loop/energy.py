@@ -1,4 +1,4 @@
-"""The energy balance followed along a run, whatever samples are asked for.
+"""Energy balance along a run, independent of its samples.
 
 A motion that is sampled at its end alone has nothing to compare its energy with, and few samples do not show how much
 energy is turned over. So every run compares the energy with that at its start, and keeps what it turned over: at its

@@ -83,7 +83,7 @@ def read_columns(plan, mem, target):
 
 @jit(i8(Plan, Floats, f8, f8, Floats, Floats, Floats, Floats))
 def _see_thirds(plan, mem, t, h, z, stages, znew, zdot):
-    """Put what follows from the equations, as cubics through values at thirds of the step, into STEP."""
+    """Write columns that follow from the equations to STEP, as cubics through values at thirds of the step."""
     w = watched(plan.watch)
     ints = ints_at(plan.ints, plan.n_ints)
     nz, start = plan.nz, w.place
@@ -193,7 +193,7 @@ def is_plain(plan, mem, k):
 
 @jit(f8(Plan, Floats, i8, f8, f8))
 def _enter(plan, mem, j, low, high):
-    """Put bounds of column j, less its value at the start of the step, into BOX, widened by what they may be off."""
+    """Write bounds of column j, less its value at the start of the step, to BOX, widened by their possible error."""
     w = watched(plan.watch)
     begin, off = mem[w.begins + j], OFF * mem[w.off + j]
     off += ROUNDED * max(abs(begin + low), abs(begin + high))
@@ -203,7 +203,7 @@ def _enter(plan, mem, j, low, high):
 
 @jit(i8(Plan, Floats, i8, f8))
 def _refine(plan, mem, n, length):
-    """Narrow the bounds of the functions to their values at the begin of the piece and what their rates add at most.
+    """Tighten the bounds of the functions to the value at the begin of the piece plus the largest change by the rate.
 
     These are second-order forms: what columns have in common, as in the difference of two, does not widen them.
     """

@@ -298,7 +298,7 @@ def _search(plan, mem, left, right, t, h, t_new, z, stages, znew):
 
 @jit(f8(Plan, Floats, f8, f8, f8, Floats, Floats, Floats))
 def _scan(plan, mem, t, h, t_new, z, stages, znew):
-    """Record what occurs in a step whose dense output is in STEP, piece by piece; as `watch` returns."""
+    """Record occurrences in a step whose dense output is in STEP, piece by piece. Returns as `watch`."""
     w = watched(plan.watch)
     least = _resolution(h, t_new)
     left, length, seen, pieces = 0.0, 1.0, 0.0, 0  # LEFT holds values at `seen`
@@ -329,7 +329,7 @@ def _scan(plan, mem, t, h, t_new, z, stages, znew):
 
 @jit(f8(Plan, Floats, f8, f8, f8, Floats, Floats, Floats, Floats))
 def watch(plan, mem, t, h, t_new, z, stages, znew, zdot):
-    """Record what occurs in the accepted step from t by h to `t_new`; rates at its end were evaluated last.
+    """Record occurrences in the accepted step from t by h to `t_new`; the rates at its end were evaluated last.
 
     Returns the time of an event that ends the run, with the state there in PLACE; infinity if there is none.
     """

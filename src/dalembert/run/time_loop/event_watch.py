@@ -1,4 +1,4 @@
-"""The event functions a run looks out for, in native code: where their values lie, and what has occurred.
+"""Event functions watched during a run, in native code: the layout of their values, and the occurrences.
 
 `event_location` finds their zeros within accepted steps.
 """
@@ -28,7 +28,7 @@ CUBIC = 4  # coefficients of the cubic through both ends of a step, by which it 
 
 
 class Watched(Record):
-    """Event functions that a run looks out for, and what has occurred."""
+    """Event functions watched during a run, and their occurrences."""
 
     _fields_ = (
         # Number of functions and their kernel; occurrences kept, and how many before they are handed over; whether one

@@ -46,7 +46,7 @@ class Method:
 
     @cached_property
     def addresses(self) -> tuple[int, ...]:
-        """Where native code finds `step`, `stride`, `prepare`, `interpolate` and `estimate` (0: there is none)."""
+        """Addresses of `step`, `stride`, `prepare`, `interpolate`, `estimate` for native code; 0 if there is none."""
         estimate = self.estimate if self.adaptive else None
         parts = (self.step, self.stride, self.prepare, self.interpolate, estimate)
         return tuple(part.address if part else 0 for part in parts)

@@ -300,7 +300,7 @@ class Passages:
 
     @cached_property
     def still(self) -> Engine:
-        """The engine that evaluates stages, whatever formulation and drift control the run has."""
+        """Engine that evaluates stages, independent of the formulation and drift control of the run."""
         sizes, first = self._least_sizes(self.engine.size), self.run.first[: self.engine.size]
         reached = max(STAGE_ROUND_OFF, 4.0 * np.finfo(float).eps * float((np.abs(first) / sizes).max()))
         reached = 2.0 ** math.ceil(math.log2(reached))  # engines are told apart by it
@@ -315,10 +315,11 @@ class Passages:
         return bool(t < self.heading and t + taken <= self.heading + BACKWARDS * taken)
 
     def _attempt(self, found: Dependence, reach: float) -> tuple[Arc | None, float, list[Dependence], float]:
-        """The arc over a singular position, None if its relative error is too large, that error, and what it goes over.
+        """Arc over a singular position (None if its error is too large), relative error, positions crossed, distance.
 
-        Another position in the arc spoils it if a stage comes close to that, and then the error shows it. Besides, how
-        far the next position is from the first, infinite if there is none in the arc.
+        The distance is that of the next position from the first, infinite if there is none in the arc.
+
+        Another position in the arc spoils it if a stage comes close to that position. The error then shows it.
         """
         t, z = self.run.t, self.still.corrected(self.run.t, self.run.z)[0]
         arc, error = self.arc(t, z, 2.0 * (found.t - t))
@@ -362,7 +363,7 @@ class Passages:
         return collocate(still, guess, self.sizes(z), SOUGHT * self.tolerance)
 
     def sizes(self, z: np.ndarray) -> np.ndarray:
-        """The size of each variable in a state, (nz,): what it is there, at least a part of its size in the run."""
+        """Size of each variable in a state, (nz,): its absolute value, at least a part of its size in the run."""
         return ZERO_SIZE * self._least_sizes(len(z)) + np.abs(z)
 
     def _least_sizes(self, count: int) -> np.ndarray:

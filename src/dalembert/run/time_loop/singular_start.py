@@ -70,7 +70,7 @@ def leaving_arc(passages: Passing, tries: int) -> tuple[Arc | None, float]:
 
 
 def _time(passages: Passing) -> float:
-    """The time in which the motion changes by its own size, or what is left of the run if that is less."""
+    """Time in which the motion changes by its own size, or the rest of the run if that is less."""
     scales, left = passages.engine.scales, passages.run.limit - passages.run.t
     return left if scales is None else min(1.0 / scales.rate, left)
 
